@@ -1,4 +1,5 @@
 /** All scenarios, in the order in which they run. */
+import { catchUp } from "./catch-up.ts"
 import { ceiling } from "./ceiling.ts"
 import { exporting } from "./export.ts"
 import { guard } from "./guard.ts"
@@ -21,6 +22,7 @@ import { transform } from "./transform.ts"
 
 export const scenarios: ReadonlyArray<Scenario> = [
   ingest,
+  catchUp,
   start,
   memory,
   kinds,

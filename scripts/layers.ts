@@ -42,7 +42,7 @@ export const layers: ReadonlyArray<Layer> = [
   { folder: "wire", imports: ["trace", ...names] },
   {
     folder: "archive",
-    imports: ["wire", "trace", ...names, "kube/field-selector.ts"],
+    imports: ["wire", "trace", ...names, "kube/field-selector.ts", "kube/statuses.ts"],
     reason: "A recording is read without actors.",
   },
   { folder: "actors", imports: ["archive", "wire", "trace", "kube", "blob", "runtime"] },

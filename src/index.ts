@@ -25,7 +25,12 @@ export {
   ConfigurationUnreadableError,
 } from "./recorder/configuration/problem.ts"
 export { ExportError, type ExportedTrace, type ExportOptions } from "./recorder/embedded/embedded-export.ts"
-export { type Recorder, type RecorderOptions, startRecorder } from "./recorder/embedded/embedded-recorder.ts"
+export {
+  type RecordedItem,
+  type Recorder,
+  type RecorderOptions,
+  startRecorder,
+} from "./recorder/embedded/embedded-recorder.ts"
 export type { KindOptions, RecordedKinds } from "./recorder/embedded/kind-options.ts"
 /** The recorder cannot listen on the port. */
 export { ListenError } from "./recorder/http/listen-error.ts"

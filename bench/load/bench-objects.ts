@@ -10,7 +10,7 @@
  * ones have no `managedFields` and only the container of their pod.
  */
 import type { BenchKind } from "./bench-kinds.ts"
-import { nameDigits, placeholders, uidDigits, versionDigits } from "./object-template.ts"
+import { firstMoment, nameDigits, placeholders, timePlaceholder, uidDigits, versionDigits } from "./object-template.ts"
 
 /**
  * An object of `kind` as JSON, with placeholders for its numbers; as long as the kind says.
@@ -60,7 +60,7 @@ const objectOf = (kind: BenchKind, variety: number, detail: Detail, variables: n
       uid: uidOf(kind.kind, random(4)),
       resourceVersion: placeholders.version.repeat(versionDigits),
       generation: 1,
-      creationTimestamp: moment,
+      creationTimestamp: firstMoment,
       labels,
       annotations: {
         ...(detail === "whole" && { "deployment.kubernetes.io/revision": "1" }),
@@ -69,8 +69,14 @@ const objectOf = (kind: BenchKind, variety: number, detail: Detail, variables: n
       ...(isPod && { ownerReferences: [ownerOf(name)] }),
       ...(detail === "whole" && {
         managedFields: [
-          managed(kind, "kubectl", { "f:metadata": fieldsOf({ labels }), "f:spec": fieldsOf(spec) }),
-          managed(kind, isPod ? "kubelet" : "kube-controller-manager", { "f:status": fieldsOf(status) }, "status"),
+          managed(kind, "kubectl", timePlaceholder, { "f:metadata": fieldsOf({ labels }), "f:spec": fieldsOf(spec) }),
+          managed(
+            kind,
+            isPod ? "kubelet" : "kube-controller-manager",
+            firstMoment,
+            { "f:status": fieldsOf(status) },
+            "status",
+          ),
         ],
       }),
     },
@@ -78,8 +84,6 @@ const objectOf = (kind: BenchKind, variety: number, detail: Detail, variables: n
     status,
   } as BenchObject
 }
-
-const moment = "2026-11-21T09:38:03Z"
 
 /** Deterministic hexadecimal digits: two runs send the same bytes. */
 const randomDigits = (seed: number): ((digits: number) => string) => {
@@ -103,11 +107,11 @@ const ownerOf = (name: string) => ({
   blockOwnerDeletion: true,
 })
 
-const managed = (kind: BenchKind, manager: string, fieldsV1: object, subresource?: string) => ({
+const managed = (kind: BenchKind, manager: string, time: string, fieldsV1: object, subresource?: string) => ({
   manager,
   operation: "Update",
   apiVersion: kind.apiVersion,
-  time: moment,
+  time,
   fieldsType: "FieldsV1",
   fieldsV1,
   ...(subresource !== undefined && { subresource }),
@@ -186,8 +190,8 @@ const workloadParts = (name: string, labels: object, random: (digits: number) =>
     conditions: ["Available", "Progressing"].map((type) => ({
       type,
       status: "True",
-      lastUpdateTime: moment,
-      lastTransitionTime: moment,
+      lastUpdateTime: firstMoment,
+      lastTransitionTime: firstMoment,
       reason: type === "Available" ? "MinimumReplicasAvailable" : "NewReplicaSetAvailable",
       message: `ReplicaSet "web-${random(10)}" ${type === "Available" ? heartbeatText : "has progressed"}.`,
     })),
@@ -228,15 +232,15 @@ const podParts = (random: (digits: number) => string) => ({
       type,
       status: "True",
       lastProbeTime: null,
-      lastTransitionTime: moment,
+      lastTransitionTime: firstMoment,
     })),
     hostIP: "10.1.0.7",
     podIP: `10.2.${Number.parseInt(random(2), 16)}.${Number.parseInt(random(2), 16)}`,
-    startTime: moment,
+    startTime: firstMoment,
     containerStatuses: [
       {
         name: "main",
-        state: { running: { startedAt: moment } },
+        state: { running: { startedAt: firstMoment } },
         lastState: {},
         ready: true,
         restartCount: 0,

@@ -1,6 +1,6 @@
 /**
- * Which of the generator's events are changes and which are heartbeats: updates of `status` alone, which a recorder that looks for changes
- * of the content reads in full and does not keep. Generator and harness each compute it, so that they need not exchange it.
+ * Which of the generator's events are changes and which are heartbeats: updates of `status` alone. Generator and harness each compute it, so that
+ * they need not exchange it.
  */
 
 /** 2^32 divided by the golden ratio: multiples of it fill a range evenly and do not follow the pattern in which objects change. */

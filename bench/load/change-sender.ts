@@ -41,6 +41,11 @@ export class ChangeSender {
     this.#plan = new ChangePlan(options.heartbeatShare)
   }
 
+  /** Events that the server has had so far, whether or not a watch has received them. */
+  get had(): number {
+    return this.#goal
+  }
+
   /** That many more events. The order before must have been sent. `perSecond` absent: as fast as they are read. */
   order(events: number, perSecond: number | undefined): void {
     this.#plan.order(events)
@@ -92,7 +97,11 @@ export class ChangeSender {
 
   #renumber(frame: ObjectTemplate, number: number): void {
     frame.number("version", listVersion + number)
-    frame.number(this.#plan.isHeartbeat(number) ? "heartbeat" : "change", number)
+    const isHeartbeat = this.#plan.isHeartbeat(number)
+    frame.number(isHeartbeat ? "heartbeat" : "change", number)
+    if (isHeartbeat) return
+    const ms = this.#pace === undefined ? performance.now() : dueMs(this.#pace, number)
+    frame.stamp(Math.floor((performance.timeOrigin + ms) / 1000))
   }
 
   #allow(until: number): void {

@@ -62,9 +62,9 @@ export class BenchCluster implements AsyncDisposable {
     return this.#watches
   }
 
-  /** Events and changes ordered so far. */
-  get ordered(): { readonly events: number; readonly changes: number } {
-    return { events: this.#plan.events, changes: this.#plan.changes }
+  /** Events ordered so far, heartbeats included. */
+  get ordered(): { readonly events: number } {
+    return { events: this.#plan.events }
   }
 
   /** True for events that change nothing but status; of those ordered, counted from 1. */

@@ -123,7 +123,7 @@ const list = async (kind: BenchKind, query: URLSearchParams, response: ServerRes
   const from = isRepeated ? 0 : Number(query.get("continue") ?? 0)
   const until = Math.min(count, from + Number(query.get("limit") ?? count))
   const next = isRepeated ? repeatedContinue : until < count ? String(until) : undefined
-  const metadata = { resourceVersion: String(listVersion), ...(next !== undefined && { continue: next }) }
+  const metadata = { resourceVersion: String(listVersion + sender.had), ...(next !== undefined && { continue: next }) }
   response.writeHead(200, json)
   await send(
     response,

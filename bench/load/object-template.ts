@@ -19,6 +19,10 @@ export const uidDigits = 12
 
 /** Runs of these characters stand for digits until they are overwritten; nothing else in an object contains them. */
 export const placeholders = { index: "@", version: "#", change: "~", heartbeat: "^" } as const
+/** Likewise for the time of the last change of the content. */
+export const timePlaceholder = "`".repeat(20)
+/** The time of all objects that have not changed yet. */
+export const firstMoment = "2026-11-21T09:38:03Z"
 
 type Field = keyof typeof placeholders
 
@@ -31,9 +35,12 @@ interface Place {
 export class ObjectTemplate {
   readonly bytes: Buffer
   readonly #places: Readonly<Record<Field, ReadonlyArray<Place>>>
+  readonly #times: ReadonlyArray<number>
+  #second = 0
 
   constructor(text: string) {
-    this.bytes = Buffer.from(text)
+    this.bytes = Buffer.from(text.replaceAll(timePlaceholder, firstMoment))
+    this.#times = [...text.matchAll(new RegExp(timePlaceholder, "g"))].map(({ index }) => index)
     this.#places = {
       index: placesOf(text, placeholders.index),
       version: placesOf(text, placeholders.version),
@@ -45,6 +52,14 @@ export class ObjectTemplate {
   /** Writes the numbers into the template's copy at `offset` of `target`; the default is the template itself. */
   number(field: Field, value: number, target: Buffer = this.bytes, offset = 0): void {
     for (const place of this.#places[field]) writeDigits(target, offset + place.offset, place.width, value)
+  }
+
+  /** Writes the time of a change into the template, s since the Unix epoch. */
+  stamp(second: number): void {
+    if (second === this.#second) return
+    this.#second = second
+    const text = new Date(second * 1000).toISOString().replace(".000", "")
+    for (const offset of this.#times) this.bytes.write(text, offset, "latin1")
   }
 
   /** Copies the template to `offset` of `target` with all its numbers; answers the offset behind it. */

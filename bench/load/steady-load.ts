@@ -73,7 +73,7 @@ export class SteadyLoad implements Disposable {
   /** Waits until everything is committed, then reads the recording, which takes a second. Nothing may be ordered afterwards. */
   async end(): Promise<EndedLoad> {
     const orders = await Promise.all(this.#orders)
-    await this.#subject.taken(this.#cluster.ordered.changes, patienceMs)
+    await this.#subject.taken(this.#cluster.ordered.events, patienceMs)
     this[Symbol.dispose]()
     return new EndedLoad(this.#watch, orders, recordedChanges(this.#subject.dataDirectory, gvkOf(deployments)))
   }

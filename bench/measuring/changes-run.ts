@@ -26,7 +26,7 @@ export interface ChangesRun {
   readonly behindMs: number
 }
 
-/** Sends `events` events, including heartbeats, and waits until the subject has taken its share of them. */
+/** Sends `events` events, including heartbeats, and waits until the subject has taken them. */
 export const runChanges = async (
   cluster: BenchCluster,
   subject: RunningSubject,
@@ -42,10 +42,7 @@ export const runChanges = async (
   const start = performance.now()
   const sent = cluster.change(events, timeoutMs, perSecond)
   const { ordered } = cluster
-  const [sentAtMs, takenAtMs] = await Promise.all([
-    sent,
-    subject.taken(subject.skipsHeartbeats ? ordered.changes : ordered.events, timeoutMs),
-  ])
+  const [sentAtMs, takenAtMs] = await Promise.all([sent, subject.taken(ordered.events, timeoutMs)])
   const cpuSeconds = cpuOf() - cpu
   const seconds = (takenAtMs - start) / 1000
   const groups = new Map<string, number>()

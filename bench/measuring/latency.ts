@@ -82,7 +82,7 @@ const measureRound = async (
   await using subject = await startRecorder(cluster, { kinds: baseKinds.map(gvkOf) })
   await cluster.during(subject.listed(patienceMs))
   await cluster.change(warmUpOf(workload, isQuick), patienceMs)
-  await subject.taken(cluster.ordered.changes, patienceMs)
+  await subject.taken(cluster.ordered.events, patienceMs)
   const phases: Array<{
     readonly rate: number
     readonly from: number
@@ -95,7 +95,7 @@ const measureRound = async (
     const watch = new CommitWatch(subject.dataDirectory)
     try {
       const paced = await cluster.changeAtPace(events, rate, patienceMs + (events / rate) * 1000)
-      await subject.taken(cluster.ordered.changes, patienceMs)
+      await subject.taken(cluster.ordered.events, patienceMs)
       phases.push({ rate, from, watch, paced })
     } finally {
       watch.stop()

@@ -118,7 +118,7 @@ const inChunks = (bytes: Buffer, take: (start: number, end: number) => void): vo
 
 const rulesOf = (detect: Detect, kind: string, group = "apps") => {
   const gvk = { group, version: "v1", kind }
-  return compileDetectRules({ detect, ignore: defaultIgnore(gvk), gvk })
+  return compileDetectRules({ detect, ignore: defaultIgnore(gvk, detect), gvk })
 }
 
 const body = lines()

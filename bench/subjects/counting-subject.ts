@@ -22,7 +22,6 @@ const start = (script: string): StartSubject => {
     listedAt.catch(() => undefined)
     return {
       pid: child.pid,
-      skipsHeartbeats: false,
       listed: (timeoutMs) =>
         within(listedAt, timeoutMs, () => child.error(`${script} has not listed within ${timeoutMs} ms`)),
       taken: async (changes, timeoutMs) => {

@@ -50,7 +50,6 @@ const trackedObject = (gvk: string): readonly [string, object] => [
 class Peer implements RunningSubject {
   readonly pid: number
   /** It reads them, and whether it keeps them is its own affair. */
-  readonly skipsHeartbeats = false
   readonly #process: LineProcess
   readonly #cluster: BenchCluster
   readonly #directory: string

@@ -40,29 +40,41 @@ export const startRecorder = async (
   await writeFile(kubeconfig, JSON.stringify(kubeconfigOf(cluster.server)))
   fill?.(data)
   const settings = ["--config", config, "--kubeconfig", kubeconfig, "--data-dir", data, "--port", "0"]
-  const child = new LineProcess({
-    script: [reel, "record", ...settings, "--log-format", "json"],
-    endsBy: "signal",
-    environment: {
-      NODE_OPTIONS:
-        profileDirectory === undefined
-          ? collectableOptions
-          : `--cpu-prof --cpu-prof-interval=500 --cpu-prof-dir=${profileDirectory}`,
-    },
-  })
+  const launch = async (): Promise<Launched> => {
+    const child = new LineProcess({
+      script: [reel, "record", ...settings, "--log-format", "json"],
+      endsBy: "signal",
+      environment: {
+        NODE_OPTIONS:
+          profileDirectory === undefined
+            ? collectableOptions
+            : `--cpu-prof --cpu-prof-interval=500 --cpu-prof-dir=${profileDirectory}`,
+      },
+    })
+    try {
+      const server = await child.hear("the recorder's address", startMs, (line) =>
+        fieldOf<string>("message")(line)
+          ?.match(/^listening on (http:\S+)/)
+          ?.at(1),
+      )
+      return { child, questions: new Questions(server) }
+    } catch (cause) {
+      await child[Symbol.asyncDispose]()
+      throw cause
+    }
+  }
+  const configure = (more: object): Promise<void> => writeFile(config, JSON.stringify({ ...more, trackedObjects }))
   try {
-    const server = await child.hear("the recorder's address", startMs, (line) =>
-      fieldOf<string>("message")(line)
-        ?.match(/^listening on (http:\S+)/)
-        ?.at(1),
-    )
-    const configure = (more: object): Promise<void> => writeFile(config, JSON.stringify({ ...more, trackedObjects }))
-    return new RunningRecorder(child, new Questions(server), { directory, data, configure })
+    return new RunningRecorder(await launch(), { directory, data, configure, launch })
   } catch (cause) {
-    await child[Symbol.asyncDispose]()
     await rm(directory, { recursive: true, force: true })
     throw cause
   }
+}
+
+interface Launched {
+  readonly child: LineProcess
+  readonly questions: Questions
 }
 
 interface Place {
@@ -71,24 +83,39 @@ interface Place {
   readonly data: string
   /** Writes its configuration file. */
   readonly configure: (more: object) => Promise<void>
+  /** Starts it with what it has recorded. */
+  readonly launch: () => Promise<Launched>
 }
 
 export class RunningRecorder implements RunningSubject {
-  readonly pid: number
-  /** Deployments are recorded when their content changes, which is the default. */
-  readonly skipsHeartbeats = true
   readonly progress: Array<Progress> = []
-  readonly #process: LineProcess
-  readonly #questions: Questions
+  #process: LineProcess
+  #questions: Questions
   readonly #place: Place
   /** Events committed when the lists were. */
   #listedEvents = 0
 
-  constructor(child: LineProcess, questions: Questions, place: Place) {
-    this.pid = child.pid
+  constructor({ child, questions }: Launched, place: Place) {
     this.#process = child
     this.#questions = questions
     this.#place = place
+  }
+
+  get pid(): number {
+    return this.#process.pid
+  }
+
+  /** Ends the process in order. Changes are missed until {@link RunningRecorder.restart}. */
+  async stop(): Promise<void> {
+    this.#questions.close()
+    await this.#process[Symbol.asyncDispose]()
+  }
+
+  /** Starts it again after {@link RunningRecorder.stop}; it continues its recording. */
+  async restart(): Promise<void> {
+    const { child, questions } = await this.#place.launch()
+    this.#process = child
+    this.#questions = questions
   }
 
   async listed(timeoutMs: number): Promise<number> {
@@ -131,6 +158,11 @@ export class RunningRecorder implements RunningSubject {
     return this.#questions.server
   }
 
+  /** Changes committed so far. */
+  async committed(): Promise<number> {
+    return ((await this.metric("kubereel_store_sequence")) ?? 0) - this.#listedEvents
+  }
+
   /** Where it records, for readers beside it. */
   get dataDirectory(): string {
     return this.#place.data
@@ -158,8 +190,7 @@ export class RunningRecorder implements RunningSubject {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#questions.close()
-    await this.#process[Symbol.asyncDispose]()
+    await this.stop()
     await rm(this.#place.directory, { recursive: true, force: true })
   }
 

@@ -20,8 +20,6 @@ export interface RunningSubject extends AsyncDisposable {
    * `performance.now`. Rejects after `timeoutMs`.
    */
   taken(changes: number, timeoutMs: number): Promise<number>
-  /** True: updates of status alone are read and not taken. */
-  readonly skipsHeartbeats: boolean
   /** All its processes, for those that have more than one. */
   processes?(): ReadonlyArray<number>
   /** What it told of how far it is, each time it was asked; only the recorder can be asked. */

@@ -1,3 +1,6 @@
+/** s before the end of a watch at which a real server sends it a bookmark. */
+const lastBookmarkSeconds = 2
+
 /**
  * Requests to the read half of an API server, answered from a {@link Backend}: discovery, OpenAPI, reads, lists and
  * watches, in the forms that clients ask for. Knows nothing of ports, so that one server can have several.
@@ -99,12 +102,16 @@ export class ApiHandler {
    * Does nothing for a backend without a revision.
    */
   sendBookmarks(plural?: string): void {
+    this.#bookmark([...this.#streams].filter(({ resource }) => plural === undefined || resource.plural === plural))
+  }
+
+  #bookmark(streams: ReadonlyArray<WatchStream>): void {
     const version = this.#backend.revision?.()
     if (version === undefined) return
     const lines = new Map<Resource, Buffer>()
-    for (const stream of this.#streams) {
+    for (const stream of streams) {
       const { resource } = stream
-      if (!stream.isLive || (plural !== undefined && resource.plural !== plural)) continue
+      if (!stream.isLive) continue
       const line = lines.get(resource) ?? bookmarkLine(resource, version, false, this.#format)
       lines.set(resource, line)
       stream.bookmark(version, line)
@@ -300,6 +307,11 @@ export class ApiHandler {
     this.#streams.add(stream)
     stream.onClose(() => this.#streams.delete(stream))
     this.#hooks.open(stream)
+    if (timeoutSeconds !== undefined && timeoutSeconds > lastBookmarkSeconds && this.#options.bookmarkInterval !== 0) {
+      const ms = (timeoutSeconds - lastBookmarkSeconds) * 1000
+      const timer = this.#clock.after(ms, () => this.#bookmark([stream]))
+      stream.onClose(() => timer.cancel())
+    }
     return stream
   }
 }

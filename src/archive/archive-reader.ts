@@ -17,10 +17,11 @@ import type { OwnerReference } from "../trace/ownership/owner-references.ts"
 import { metadataOf } from "../trace/sanitising/managed-fields.ts"
 import { RecordingDisturbedError, RetentionOutranError, toArchiveError } from "./archive-errors.ts"
 import { BlockSource, type BlockSourceOptions } from "./blocks/block-source.ts"
-import { mergeEvents, readEvent } from "./blocks/event-merge.ts"
+import { listedObjects, mergeEvents, readEvent } from "./blocks/event-merge.ts"
 import { LastStates } from "./checkpoints/last-states.ts"
 import { ATTEMPTS, StateHistory } from "./checkpoints/state-history.ts"
 import { WindowDamage } from "./damage/window-damage.ts"
+import { type FirstLists, firstListsOf, type OpenedWindow } from "./reading/first-lists.ts"
 import { presentObjects, type WindowLimits } from "./reading/present-objects.ts"
 import { isBeingWritten } from "./reading-access.ts"
 import { readGaps } from "./rows/gap-rows.ts"
@@ -44,6 +45,10 @@ export interface EventSelection {
   readonly kinds?: Iterable<string>
   /** Which times the window and its events have. Default: when they happened. */
   readonly times?: EventTimes
+  /** Kinds whose first list belongs to the state at the start ({@link OpenedWindow}), so that only their changes are read, from the first on. Default: none. */
+  readonly listed?: OpenedWindow["listed"]
+  /** µs since the Unix epoch: gaps are read of the window from here on. Default: `fromTime`. */
+  readonly gapsFrom?: number
 }
 
 /** The moment to read. */
@@ -54,6 +59,8 @@ export interface SnapshotSelection {
   readonly kinds?: Iterable<string>
   /** Which times `time` and the objects' events have. Default: when they happened. */
   readonly times?: EventTimes
+  /** Kinds whose state is their first list ({@link OpenedWindow}), although that was complete later. Default: none. */
+  readonly listed?: OpenedWindow["listed"]
 }
 
 /** One block as its row describes it. Times are µs since the Unix epoch, sizes bytes. */
@@ -159,6 +166,14 @@ export class ArchiveReader {
     return this.#kinds().map(({ id: _, ...state }) => state)
   }
 
+  /** Where the recording begins: with its first event while no list is complete. `undefined`: there is nothing. */
+  firstLists(): FirstLists | undefined {
+    const lists = firstListsOf(this.kinds(), this.metadata())
+    const { minTime } = this.summary()
+    if (lists !== undefined || minTime === 0) return lists
+    return { begin: minTime, whole: minTime, kinds: new Map(), listed: new Set() }
+  }
+
   /** Facts about the recording as a whole, such as `clusterUid`. */
   metadata(): ReadonlyMap<string, string> {
     return this.#reading(() => readMetadata(this.#database))
@@ -225,11 +240,11 @@ export class ArchiveReader {
    */
   *events(selection: EventSelection = {}): Generator<TraceEvent, void, void> {
     const cut = Math.min(selection.cut ?? NEVER, this.cut())
-    const { fromTime = 0, untilTime = NEVER, times = "happened" } = selection
+    const { fromTime = 0, untilTime = NEVER, times = "happened", listed = new Map() } = selection
     const kinds = this.#kinds(selection.kinds)
-    const gaps = this.gaps({ ...selection, cut })
+    const gaps = this.gaps({ ...selection, cut, fromTime: selection.gapsFrom ?? fromTime })
     let next = 0
-    for (const event of mergeEvents(this.#source, this.#names, kinds, { cut, fromTime, untilTime, times })) {
+    for (const event of mergeEvents(this.#source, this.#names, kinds, { cut, fromTime, untilTime, times, listed })) {
       for (let gap = gaps[next]; gap !== undefined && precedes(gap, event); gap = gaps[++next]) yield gap
       yield event
     }
@@ -238,13 +253,19 @@ export class ArchiveReader {
 
   /**
    * The last state of every object alive just before `time`, in sequence order, kind by kind: its last `applied` event with that event's
-   * own time. Objects are fetched block by block; each event's `object` is valid until the next one is read. Those in damaged blocks are left
-   * out; {@link gaps} names the blocks.
+   * own time, or with `time` if its kind was listed later. Objects are fetched block by block; each event's `object` is valid until the next one is
+   * read. Those in damaged blocks are left out; {@link gaps} names the blocks.
    */
   *snapshotAt(selection: SnapshotSelection): Generator<ObjectEvent, void, void> {
     const throughSequence = Math.min(selection.cut ?? NEVER, this.cut())
     const { time: beforeTime, times = "happened" } = selection
     for (const kind of this.#kinds(selection.kinds)) {
+      const through = selection.listed?.get(kind.gvk)
+      if (through !== undefined) {
+        const list = listedObjects(this.#source, this.#names, kind, { cut: throughSequence, through, times })
+        for (const event of list) yield { ...event, time: Math.min(event.time, beforeTime) }
+        continue
+      }
       const limit = { throughSequence, beforeTime, times }
       const alive = this.#source.passingOverDamage(() => this.#history.aliveAt(kind, limit))
       const sequences = alive.sequences.slice(0, alive.count).sort()

@@ -29,9 +29,19 @@ import { type LiveObject, liveObjectsOf } from "./checkpoints/live-objects.ts"
 import { StateHistory } from "./checkpoints/state-history.ts"
 import { type DirectoryLock, lockDirectory } from "./directory/directory-lock.ts"
 import { makeLeases } from "./leases/lease.ts"
+import { FIRST_LISTS_KEY } from "./reading/first-lists.ts"
 import { Retention } from "./retention/retention.ts"
 import { type KindState, KindTable, unknownKind } from "./rows/kind-table.ts"
-import { INCARNATIONS_KEY, Metadata, REDACTED_KEY, readMetadata, WRITER_KEY } from "./rows/metadata.ts"
+import {
+  INCARNATIONS_KEY,
+  LOST_BEGINNING_KEY,
+  type LostBeginning,
+  lostBeginningIn,
+  Metadata,
+  REDACTED_KEY,
+  readMetadata,
+  WRITER_KEY,
+} from "./rows/metadata.ts"
 import { type NamedOwner, OwnerSets } from "./rows/owner-sets.ts"
 import { PendingRows } from "./rows/pending-rows.ts"
 import { type LivingPod, PodTable } from "./rows/pod-table.ts"
@@ -64,6 +74,7 @@ export class ArchiveWriter {
   readonly #open: OpenBlock
   /** Removes the beginning of the recording, in steps between commits. */
   readonly retention: Retention
+  readonly #lostBeginning: LostBeginning | undefined
   #nextSequence: number
   #cut: number
   #pendingBytes = 0
@@ -107,7 +118,9 @@ export class ArchiveWriter {
     this.#isSynchronous = options.fsync === "always"
     this.metadata = new Metadata(database, directory)
     this.redacted = new RedactedSums(this.metadata.get(REDACTED_KEY))
-    const { incarnationsAbove } = options
+    const { incarnationsAbove, lostBeginning } = options
+    if (lostBeginning !== undefined) this.metadata.set(LOST_BEGINNING_KEY, JSON.stringify(lostBeginning))
+    this.#lostBeginning = lostBeginningIn(this.metadata)
     if (incarnationsAbove !== undefined) this.metadata.set(INCARNATIONS_KEY, String(incarnationsAbove))
     this.#senders = new SenderLedger(database, Number(this.metadata.get(INCARNATIONS_KEY) ?? 0))
     this.#kinds = new KindTable(database)
@@ -136,6 +149,11 @@ export class ArchiveWriter {
     // Into the database file itself: a copy without its log must show that it lacks one.
     this.metadata.set(WRITER_KEY, "open")
     this.#database.checkpoint("PASSIVE")
+  }
+
+  /** Whether the first list of any kind is complete. */
+  get hasLists(): boolean {
+    return this.#kinds.all().some((kind) => kind.recordedSince !== 0)
   }
 
   /** Sequence number of the last durable event: everything up to it can be read and never changes. */
@@ -172,6 +190,7 @@ export class ArchiveWriter {
     const firstSequence = this.#nextSequence
     this.#nextSequence += events.count
     const floor = before?.lastEventTime ?? 0
+    const isFirstList = (before?.recordedSince ?? 0) === 0
     const firstTime = events.firstTime()
     const lastTime = Math.max(floor, events.lastTime())
     const receivedFloor = before?.lastReceivedTime ?? 0
@@ -217,10 +236,21 @@ export class ArchiveWriter {
       this.metadata.get("clusterUid") ?? "",
       this.#now(),
     )
+    if (isFirstList) this.#noteLostBeginning(events.gvk)
     this.#senders.accept(sender, incarnation, number)
     this.#pendingBytes += frame.length
     if (this.#open.isFull) this.#seal()
     return "appended"
+  }
+
+  /** Of a kind whose first list may just have become complete. What was added after the first lists was not in a lost recording either. */
+  #noteLostBeginning(gvk: string): void {
+    const lost = this.#lostBeginning
+    const { recordedSince = 0, completeThrough = "" } = this.#kinds.get(gvk) ?? {}
+    if (lost === undefined || recordedSince === 0 || this.metadata.get(FIRST_LISTS_KEY) !== undefined) return
+    const times = { fromTime: Math.min(lost.fromTime, recordedSince), toTime: recordedSince }
+    const versions = { fromVersion: "", toVersion: completeThrough, namespace: "" }
+    this.recordGap(gvk, { ...versions, ...times, reason: "damaged", detail: lost.detail })
   }
 
   /** Records a gap without a frame, such as that of a stopped kind. It is durable with the next commit. */

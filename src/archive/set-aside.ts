@@ -12,7 +12,7 @@ import { lockDirectory } from "./directory/directory-lock.ts"
 import { makePrivateDirectory } from "./directory/private-files.ts"
 import { DATABASE_FILE, hasLog, isBeingWritten, logOf, openDamaged } from "./reading-access.ts"
 import { type KindState, readKinds } from "./rows/kind-table.ts"
-import { SET_ASIDE_KEY } from "./rows/metadata.ts"
+import { beginningOf, type LostBeginning, SET_ASIDE_KEY } from "./rows/metadata.ts"
 import { faultOfLog } from "./soundness/sound-log.ts"
 import { addChecksumFunction, faultOfTable } from "./soundness/sound-rows.ts"
 import type { ArchiveWriterOptions } from "./writing.ts"
@@ -63,7 +63,10 @@ const openWithGaps = (
   const names = isDirectory ? namesOfSetAside(directory) : []
   const isSuccessor = names.length > 0 && !existsSync(join(directory, DATABASE_FILE))
   // Frames for the old recording may still be on their way: they belong to lives with lower numbers.
-  const fence = isSuccessor && { incarnationsAbove: Math.floor(nowMicros / 1_000_000) }
+  const fence = isSuccessor && {
+    incarnationsAbove: Math.floor(nowMicros / 1_000_000),
+    lostBeginning: lostBeginning(directory, names, nowMicros),
+  }
   const writer = ArchiveWriter.open(directory, { ...options, ...fence })
   try {
     const noted = (writer.metadata.get(SET_ASIDE_KEY) ?? "").split(" ")
@@ -113,6 +116,19 @@ const moveAside = (directory: string, nowMicros: number, options: ArchiveWriterO
   }
 }
 
+/** Of recordings that do not even tell which kinds they had; `undefined`: all do. */
+const lostBeginning = (
+  directory: string,
+  names: ReadonlyArray<string>,
+  nowMicros: number,
+): LostBeginning | undefined => {
+  const lost = names.filter((name) => kindsOf(join(directory, name)).length === 0)
+  if (lost.length === 0) return undefined
+  const begun = lost.map((name) => beginningOf(join(directory, name)) ?? nowMicros)
+  const detail = `the previous recording was damaged and was set aside in ${lost.join(", ")}; which kinds it had is unknown`
+  return { fromTime: Math.min(nowMicros, ...begun), detail }
+}
+
 interface KnownKind {
   readonly name: string
   readonly kind: KindState
@@ -149,7 +165,8 @@ const kindsOf = (path: string): ReadonlyArray<KindState> => {
   }
 }
 
-const gapAfter = ({ completeThrough, completeThroughTime }: KindState, nowMicros: number, detail: string) => ({
-  ...{ fromVersion: completeThrough, toVersion: "", fromTime: completeThroughTime },
+/** All that the other recording had of the kind is missing from this one, and what followed. */
+const gapAfter = ({ recordedSince, completeThroughTime }: KindState, nowMicros: number, detail: string) => ({
+  ...{ fromVersion: "", toVersion: "", fromTime: recordedSince || completeThroughTime },
   ...{ toTime: Math.max(nowMicros, completeThroughTime), reason: "damaged" as const, detail, namespace: "" },
 })

@@ -12,6 +12,7 @@ import { FrameEvent } from "../wire/frame-event.ts"
 import { MalformedFrameError } from "../wire/observation-fields.ts"
 import { APPLIED, DELETED, ObservationsBuilder, VANISHED } from "../wire/observations.ts"
 import { ArchiveWriter } from "./archive-writer.ts"
+import { statusNever } from "./queries/recorded-kinds.ts"
 
 /** bytes of a frame, unless one object needs more. */
 const frameBytes = 256 * 1024
@@ -76,7 +77,8 @@ class TraceWriting {
   #frames = 0
   #isStarted = false
 
-  constructor(directory: string, { window, kinds, clusterUid, incomplete }: TraceHeader) {
+  constructor(directory: string, header: TraceHeader) {
+    const { window, kinds, clusterUid, incomplete, sanitised = "none", withoutStatus = [] } = header
     if (window === undefined)
       throw new NoHistoryInTrace("only NDJSON traces have a history: this format does not say from when to when it is")
     this.#window = window
@@ -84,6 +86,8 @@ class TraceWriting {
     this.#now = window.start
     this.#writer = ArchiveWriter.open(directory, { now: () => this.#now })
     if (clusterUid !== undefined) this.#writer.metadata.set("clusterUid", clusterUid)
+    const unknown = (sanitised === "none" ? withoutStatus : kinds).map((gvk) => [gvk, statusNever] as const)
+    this.#writer.metadata.set("recorder", JSON.stringify({ statusRecorded: Object.fromEntries(unknown) }))
     for (const { gvk, namespace = "", state } of incomplete)
       for (const [fromTime, toTime] of missingIn(state, window))
         this.#writer.recordGap(gvk, {

@@ -2,6 +2,7 @@
 import type { LockHolder } from "./directory/directory-lock.ts"
 import type { FileSystemTypeOf } from "./directory/network-filesystem.ts"
 import type { RetentionSizes } from "./retention/retention.ts"
+import type { LostBeginning } from "./rows/metadata.ts"
 import type { NamedOwner } from "./rows/owner-sets.ts"
 import type { FsyncMode } from "./schema.ts"
 import type { Acknowledgement } from "./sender-ledger.ts"
@@ -12,6 +13,8 @@ export interface ArchiveWriterOptions {
   readonly fsync?: FsyncMode
   /** Upper limit of the database file; commits beyond it fail with DiskFullError. Default: none. */
   readonly maximumBytes?: number
+  /** For a new recording in the place of another: what is known of that. Default: no other was lost. */
+  readonly lostBeginning?: LostBeginning | undefined
   /** For a new recording in the place of another: frames of lives up to this number are fenced. Default: none are. */
   readonly incarnationsAbove?: number
   /** µs since the Unix epoch. Default: the system's clock. */

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto"
 import { readFile, stat } from "node:fs/promises"
 import { basename } from "node:path"
 import { visible } from "../recorder/configuration/quoted.ts"
-import { compareReports } from "../simulation/comparison/compare-reports.ts"
+import { comparedTime, compareReports } from "../simulation/comparison/compare-reports.ts"
 import { columnsOf, firstRuns } from "../simulation/comparison/compared-columns.ts"
 import { differentTrace, NotAReport, type ReadReport, readReport } from "../simulation/comparison/compared-report.ts"
 import { comparisonPage, mostReports } from "../simulation/page/comparison-page.ts"
@@ -104,6 +104,11 @@ const compare = async (
     if (leftOut > 0)
       say(`${name}: ${leftOut} of ${leftOut + indexes.length} repetitions ended early; only --output json has them`)
   }
+  const { isOfTrace, factorOf } = comparedTime(runs)
+  if (isOfTrace) say(`the speeds are different: durations are in the trace's time, punctuality is in real time`)
+  for (const run of runs)
+    if (factorOf(run) === null)
+      say(`${run.name} has no time of the trace, because of its speed: its durations are left out`)
   const groups = compareReports(runs)
   const sink: OutputSink | undefined =
     html === undefined ? undefined : await openOutputFile(html, { force, token: randomBytes(8).toString("hex") })

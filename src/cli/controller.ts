@@ -18,11 +18,12 @@ import {
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { refusedAtStart } from "./command-line/refused-credentials.ts"
+import { UsageError } from "./command-line/usage-error.ts"
 import { clusterVariables } from "./command-line/variables.ts"
 import { controllerMetrics } from "./controller/controller-metrics.ts"
 import { OutputLines } from "./controller/output-lines.ts"
 import { type Condition, serveHost } from "./host/host-server.ts"
-import { AddressUnavailable, parseListenAddress } from "./listening-server.ts"
+import { AddressUnavailable, type ListenAddress, listenAddressOf, listenOptions } from "./listening-server.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 import { readVersion } from "./version.ts"
 
@@ -39,6 +40,8 @@ const verbosity = (given: string): Reading<boolean> =>
     ? value(verbosities.indexOf(given) >= 3)
     : refused(`must be one of ${verbosities.join(", ")}`)
 
+const defaultPort = 7791
+
 const options = {
   kubeconfig: optional({
     placeholder: "FILE",
@@ -52,11 +55,7 @@ const options = {
     help: "namespace of the controller's Leases; default: CTRL_NAMESPACE of the environment, else that of the context or the pod",
     parse: namespaceName,
   }),
-  listen: withDefault("127.0.0.1:7791", {
-    placeholder: "ADDRESS:PORT",
-    help: "where /healthz, /readyz and /metrics are served",
-    parse: parseListenAddress,
-  }),
+  ...listenOptions(defaultPort, "where /healthz, /readyz and /metrics are served"),
   verbosity: withDefault("info", {
     short: "v",
     placeholder: "LEVEL",
@@ -85,9 +84,18 @@ const syntax: CommandSyntax<typeof options> = {
   seeAlso: ["reel run", "reel k8s", "docs/guides/simulations.md", "docs/reference/simulation-controller.md"],
 }
 
-export const controllerCommand = (): Command => command(syntax, (given, terminal) => run(given, terminal))
+export const controllerCommand = (): Command =>
+  command(syntax, async (given, terminal) => {
+    const listening = listenAddressOf(given, defaultPort)
+    if (typeof listening !== "string") return run({ ...given, listening }, terminal)
+    terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: listening }).message}\n`)
+    return exitCodes.usage
+  })
 
-const run = async (given: OptionValues<typeof options>, terminal: Terminal): Promise<ExitCode> => {
+const run = async (
+  given: OptionValues<typeof options> & { readonly listening: ListenAddress },
+  terminal: Terminal,
+): Promise<ExitCode> => {
   const { standardOutput, standardError, environment } = terminal
   const say = (line: string): void => void standardError.write(`${syntax.name}: ${visible(line)}\n`)
   const stop = new AbortController()
@@ -110,7 +118,7 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal): Pro
       onTrouble: say,
       ...(given.verbosity && { onHookOutput: (simulation: string, chunk: Buffer) => lines.add(simulation, chunk) }),
     })
-    await using server = await serveHost(given.listen, {
+    await using server = await serveHost(given.listening, {
       metrics: async () => controllerMetrics(controller),
       conditions: () => [readiness(controller)],
     })

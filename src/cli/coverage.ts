@@ -4,13 +4,14 @@ import { visibleInJson } from "../recorder/configuration/quoted.ts"
 import { type CommandSyntax, type OptionValues, oneOf, text, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { parseInstant } from "./command-line/instant.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { recorderVariables } from "./command-line/variables.ts"
 import { coverageLines, isWhole, readCoverageAnswer } from "./coverage/coverage-table.ts"
 import { faultOfPlace, type OpenPlace, openPlace, placeOptions } from "./export/connection/recorder-place.ts"
 import { requestCoverage } from "./export/export-client.ts"
 import { ExportCut, exitCodeOfExport, isExportError } from "./export/export-errors.ts"
+import { Misasked } from "./past/asking.ts"
+import { readWindow } from "./past/moments.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 
 const options = {
@@ -74,8 +75,7 @@ const show = async (given: Options, terminal: Terminal, now: () => number): Prom
   try {
     place = await openPlace(given, terminal, say, abort.signal)
     const { offline, name } = place.recorder
-    const window = windowOf(given, offline?.knownUntil ?? now())
-    if (typeof window === "string") return refuse(window, terminal)
+    const window = readWindow(given, { moment: offline?.knownUntil ?? now(), say })
     const answer = await requestCoverage(place, window, abort.signal)
     const coverage = readCoverageAnswer(answer)
     if (coverage === undefined)
@@ -84,6 +84,7 @@ const show = async (given: Options, terminal: Terminal, now: () => number): Prom
     else for (const line of coverageLines(coverage, nowMs)) standardOutput.write(`${line}\n`)
     return isWhole(coverage) && offline?.lacksLog !== true ? exitCodes.ok : exitCodes.incomplete
   } catch (cause) {
+    if (cause instanceof Misasked) return refuse(cause.message, terminal)
     if (!isExportError(cause)) throw cause
     // The recorder's reasons are for programs too, so its times are in UTC.
     say(cause._tag === "ExportRefused" ? withLocalTimes(cause.message, nowMs) : cause.message)
@@ -92,13 +93,4 @@ const show = async (given: Options, terminal: Terminal, now: () => number): Prom
     stopListening()
     await place?.close()
   }
-}
-
-/** µs since the Unix epoch, or what is wrong with it. `moment`: what `now` means. */
-const windowOf = (given: Options, moment: number): { readonly start: number; readonly end: number } | string => {
-  const end = parseInstant(given.end, { now: moment, before: moment })
-  if (end._tag === "Refused") return `--end ${JSON.stringify(given.end)}: ${end.reason}`
-  const start = parseInstant(given.start, { now: moment, before: end.value })
-  if (start._tag === "Refused") return `--start ${JSON.stringify(given.start)}: ${start.reason}`
-  return start.value > end.value ? "the window ends before its start" : { start: start.value, end: end.value }
 }

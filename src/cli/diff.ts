@@ -20,9 +20,9 @@ import { UsageError } from "./command-line/usage-error.ts"
 import { recorderVariables } from "./command-line/variables.ts"
 import { diffTraces, type TraceDiffOrder } from "./diff/trace-diff.ts"
 import { type Asking, ask, Misasked } from "./past/asking.ts"
-import { differenceLines, managersText, objectName } from "./past/describe-change.ts"
+import { detailLines, objectName, UnknownWriters, writersText } from "./past/describe-change.ts"
 import { readStretch } from "./past/moments.ts"
-import { exactKinds, readObjectName } from "./past/object-name.ts"
+import { chosenKinds, exceptOption, readObjectName } from "./past/object-name.ts"
 import { askPast } from "./past/past-client.ts"
 import { pastOptions } from "./past/past-places.ts"
 
@@ -46,6 +46,7 @@ const options = {
     parse: text,
     split: true,
   }),
+  except: exceptOption,
   output: withDefault("text", {
     short: "o",
     placeholder: "FORMAT",
@@ -74,7 +75,7 @@ const syntax: CommandSyntax<typeof options> = {
   summary: "Shows what is different between two moments, or between two traces: objects and changes, field by field.",
   description: [
     "With --at, two moments of a recording: objects created, deleted and changed. What happened in between and was undone is not shown; reel events shows it.",
-    "Without --at, two traces in files, of any format: objects in one of them only, different states at the end, changes that the other has not, and the same changes at other times.",
+    "Without --at, two traces in files, of any format: objects in one of them only, different states at the end, changes in only one of them, and the same changes at other times.",
   ],
   options,
   operand: {
@@ -128,7 +129,13 @@ const traceOrder = (given: Options, operands: ReadonlyArray<string>): TraceDiffO
   if (idle.length > 0) return `${idle.join(", ")}: needs --at TIME..TIME; two traces are compared without`
   return {
     paths: [first, second],
-    ...{ output: given.output, kinds: given.kind, namespace: given.namespace, isWhole: given.allFields },
+    ...{
+      output: given.output,
+      kinds: given.kind,
+      except: given.except,
+      namespace: given.namespace,
+      isWhole: given.allFields,
+    },
     ...{ tolerance: given.tolerance ?? defaultTolerance, hasExitCode: given.exitCode },
   }
 }
@@ -146,24 +153,26 @@ const diff = async (
   if (place === undefined || another !== undefined)
     throw new Misasked("compare moments of one recording: name one --data-dir")
   const object = operands.length === 0 ? undefined : readObjectName(operands)
-  const named = object === undefined ? given.kind : [object.kind]
-  const kind = named.length === 0 ? undefined : await exactKinds(asking, named)
+  const kind = await chosenKinds(asking, object === undefined ? given.kind : [object.kind], given.except)
   const { from, to } = readStretch("--at", given.at, asking)
   const { namespace, selector: labels } = given
   const answer = askPast(place, "differences", { kind, name: object?.name, namespace, labels, from, to }, signal)
+  const unknown = new UnknownWriters()
   for (let count = 0; ; count++) {
     const next = await answer.next()
     if (next.done === true) {
       lacks(next.value)
       if (count === 0) say("nothing differs")
+      if (unknown.note !== undefined && given.output === "text") say(unknown.note)
       return
     }
     const difference = next.value
+    unknown.add(difference)
     if (given.output === "json") print(formatExactJson(difference))
     else
       for (const line of [
-        `${String(difference.type).padEnd(8)}  ${objectName(difference)}${managersText(difference.managers)}`,
-        ...differenceLines(difference),
+        `${String(difference.type).padEnd(8)}  ${objectName(difference)}${writersText(difference)}`,
+        ...detailLines(difference),
       ])
         print(visible(line))
   }

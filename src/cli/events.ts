@@ -16,7 +16,7 @@ import { type Asking, ask, Misasked, outputOption } from "./past/asking.ts"
 import { changesOf } from "./past/changes-of.ts"
 import { followedChanges } from "./past/follow.ts"
 import { readMoment } from "./past/moments.ts"
-import { exactKinds } from "./past/object-name.ts"
+import { chosenKinds, exceptOption } from "./past/object-name.ts"
 import { pastOptions } from "./past/past-places.ts"
 
 const options = {
@@ -33,6 +33,7 @@ const options = {
     parse: text,
     split: true,
   }),
+  except: exceptOption,
   namespace: optional({ short: "n", placeholder: "NAME", help: "only this namespace", parse: text }),
   name: optional({ placeholder: "NAME", help: "only objects of this name", parse: text }),
   selector: optional({
@@ -57,6 +58,9 @@ type Options = OptionValues<typeof options>
 const syntax: CommandSyntax<typeof options> = {
   name: "reel events",
   summary: "Shows what changed in a stretch of time, of all recorded kinds or some.",
+  description: [
+    "These are changes of objects. Kubernetes Events are among them, with their reason and message; --except events leaves them out. With --follow, --except means all other kinds that are recorded now.",
+  ],
   options,
   exitCodes: {
     ok: "also after Ctrl-C with --follow",
@@ -67,7 +71,8 @@ const syntax: CommandSyntax<typeof options> = {
   examples: [
     "reel events --since 10m",
     "reel events --since 03:00 --until 03:12 -n shop",
-    "reel events -f -n shop",
+    "reel events --since 1h -k deploy,pods,events",
+    "reel events -f -n shop --except events",
     "reel events --since 1d -k deploy --field spec.replicas",
   ],
   seeAlso: ["reel history", "reel diff", "docs/guides/recordings.md"],
@@ -80,7 +85,7 @@ export const eventsCommand = (now: () => number = () => Date.now() * 1000): Comm
   )
 
 const events = async (given: Options, asking: Asking): Promise<ExitCode | undefined> => {
-  const kind = given.kind.length === 0 ? undefined : await exactKinds(asking, given.kind)
+  const kind = await chosenKinds(asking, given.kind, given.except)
   const from = readMoment("--since", given.since, asking)
   const { namespace, name, selector: labels, fieldSelector: fields, field } = given
   const isJson = given.output === "json"

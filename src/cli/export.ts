@@ -1,6 +1,7 @@
 /** `reel export`: its arguments and flow. The work is in export-trace.ts, the printing in export-report.ts. */
 import { backgroundClock } from "../clock.ts"
-import { formatLocalTime, withLocalTimes } from "../local-time.ts"
+import { formatInstant, formatLocalTime, withLocalTimes } from "../local-time.ts"
+import { quoted } from "../recorder/configuration/quoted.ts"
 import { clockTolerance } from "../recorder/export/window-coverage.ts"
 import type { OutputFileSystem } from "../trace/files/output-file.ts"
 import { openTraceFile } from "../trace/files/trace-input.ts"
@@ -9,7 +10,7 @@ import { factsOf, formatOfFileName, type TraceFormatName } from "../trace/format
 import type { CommandSyntax, OptionValues } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { describeInstant, formatInstant, parseInstant } from "./command-line/instant.ts"
+import { describeInstant } from "./command-line/instant.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { recorderVariables, storeVariables, temporaryVariables } from "./command-line/variables.ts"
 import { faultOfPlace, type OpenPlace, openPlace } from "./export/connection/recorder-place.ts"
@@ -27,6 +28,8 @@ import { type Destination, defaultStart, exportOptions } from "./export/export-o
 import { type ExportProgress, expectedLines, showProgress } from "./export/export-progress.ts"
 import { report, reportForecast } from "./export/export-report.ts"
 import { exportTrace } from "./export/export-trace.ts"
+import { Misasked } from "./past/asking.ts"
+import { readMoment } from "./past/moments.ts"
 import { createLiveLine } from "./terminal/live-line.ts"
 import { isLive, type Terminal } from "./terminal/terminal.ts"
 import { openOutput, terminalFault } from "./trace/output.ts"
@@ -36,13 +39,13 @@ const syntax: CommandSyntax<typeof exportOptions> = {
   summary: "Exports a time window of a recording, of a running recorder or in a directory, to a file.",
   description: [
     "The file appears only when it is complete and verified; a failed export leaves nothing behind.",
-    "TIME is a time of day here (03:12, yesterday 03:12), an RFC 3339 time (2026-11-21T10:00:00Z), Unix seconds, now, or a duration such as -10m, 2h or 1h30m.",
+    "TIME is a time as any command prints it (03:12:05.482 UTC, 2026-11-21T10:00:00Z), a date or time of day here (2026-11-21, 03:12, yesterday 03:12), Unix seconds, start, end, now, now-5m, or a duration such as -10m, 2h or 1h30m.",
   ],
   options: exportOptions,
   exitCodes: {
     failed: "nothing was written",
     usage: "the command line is invalid, or FILE exists and --force is not given",
-    incomplete: "written, but something is missing in the window; standard error says what",
+    incomplete: "something is missing in the window, and standard error says what; written, unless --require is given",
     notPermitted: "the recorder or the API server refuses the credentials",
     interrupted: "Ctrl-C; nothing was written",
   },
@@ -106,20 +109,21 @@ interface Present {
   readonly isEnd: boolean
 }
 
-/** Checks that involve more than one option. */
+/** Checks that involve more than one option. @throws Misasked */
 const readOrder = (given: Options, terminal: Terminal, { moment, isEnd }: Present): Order | UsageError => {
   const { output, dryRun } = given
   if (output === undefined && !dryRun) return wrong("--output FILE is required; - means standard output")
   const name = output?.kind === "store" ? output.url : (output?.path ?? "")
-  const format = given.format ?? formatOfFileName(name) ?? "ndjson"
+  const format = given.format ?? formatOfFileName(name) ?? (dryRun || isWithoutExtension(name) ? "ndjson" : undefined)
+  if (format === undefined)
+    return wrong(`--format FORMAT is required (ndjson, simkube, kwok): ${quoted(name)} does not imply a format`)
   const { compression } = withoutCompressionExtension(name)
   const fault = dryRun ? undefined : terminalFault(name, { format, isText: factsOf(format).isText }, terminal)
   if (fault !== undefined) return wrong(fault)
-  const end = parseInstant(given.end, { now: moment, before: moment })
-  if (end._tag === "Refused") return wrong(`--end ${JSON.stringify(given.end)}: ${end.reason}`)
-  const start = parseInstant(given.start, { now: moment, before: end.value })
-  if (start._tag === "Refused") return wrong(`--start ${JSON.stringify(given.start)}: ${start.reason}`)
-  const [startTime, endTime] = [start.value, end.value]
+  // The window is said as a whole, so its ends need not be.
+  const reference = { moment, say: () => undefined }
+  const endTime = readMoment("--end", given.end, reference)
+  const startTime = readMoment("--start", given.start, reference, endTime)
   if (startTime > moment + clockTolerance && startTime !== endTime)
     return wrong(
       isEnd
@@ -129,6 +133,12 @@ const readOrder = (given: Options, terminal: Terminal, { moment, isEnd }: Presen
   if (startTime > endTime)
     return wrong(`the window ends at ${formatInstant(endTime)}, before its start at ${formatInstant(startTime)}`)
   return { ...given, output, format, compression, startTime, endTime }
+}
+
+/** `-`, `trace`, `trace.zst`, but not `trace.bar`. */
+const isWithoutExtension = (name: string): boolean => {
+  const { base } = withoutCompressionExtension(name)
+  return !base.slice(base.lastIndexOf("/") + 1).includes(".")
 }
 
 /** An empty list would match nothing. */
@@ -149,7 +159,6 @@ const queryOf = (order: Order, { recorder, idleTimeoutMs, userAgent }: OpenPlace
     names: anyOf(order.name),
     excluded_names: anyOf(order.excludeName),
   },
-  isStartDefault: order.start === defaultStart,
   daemonSetOwned: order.daemonsetOwned,
   ownerDeadlineMs: order.ownerTimeout,
   maximumSeconds: order.maximumTime === undefined ? undefined : Math.ceil(order.maximumTime / 1000),
@@ -181,7 +190,7 @@ const runExport = async (given: Options, terminal: Terminal, surroundings: Expor
     const { offline } = place.recorder
     const order = early ?? readOrder(given, terminal, { moment: offline?.knownUntil ?? 0, isEnd: true })
     if (order instanceof UsageError) return refuse(order, terminal)
-    if (order.start !== defaultStart || order.end !== "now" || offline !== undefined)
+    if (order.start !== defaultStart || !isOpenEnd(order.end) || offline !== undefined)
       say(describeWindow(order, nowMs * 1000, offline !== undefined))
     const query = await withKinds({ ...queryOf(order, place), transform: program?.text }, abort.signal)
     if (query instanceof UsageError) return refuse(query, terminal)
@@ -209,6 +218,7 @@ const runExport = async (given: Options, terminal: Terminal, surroundings: Expor
     progress.close()
     return report(query, { place: path === "-" ? "standard output" : path, ...summary }, terminal, nowMs)
   } catch (cause) {
+    if (cause instanceof Misasked) return refuse(wrong(cause.message), terminal)
     if (!isExportError(cause)) throw cause
     progress?.close()
     // The recorder's reasons are for programs too, so its times are in UTC.
@@ -233,9 +243,11 @@ const readTransform = async (file: string): Promise<{ readonly text: string } | 
 const describeWindow = ({ startTime, endTime, end }: Order, moment: number, isOffline: boolean): string =>
   [
     `from ${startTime <= 0 ? "the beginning of the recording" : describeInstant(startTime, moment)}`,
-    `to ${end === "now" && !isOffline ? "now" : describeInstant(endTime, moment)}`,
-    ...(end === "now" && isOffline ? ["(the end of the recording)"] : []),
+    `to ${isOpenEnd(end) && !isOffline ? "now" : describeInstant(endTime, moment)}`,
+    ...(isOpenEnd(end) && isOffline ? ["(the end of the recording)"] : []),
   ].join(" ")
+
+const isOpenEnd = (end: string): boolean => end === "now" || end === "end"
 
 /** The query with exact names of kinds. */
 const withKinds = async (query: ExportQuery, signal: AbortSignal): Promise<ExportQuery | UsageError> => {

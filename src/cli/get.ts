@@ -1,5 +1,6 @@
 /** `reel get`: objects as they were at a moment, printed as kubectl prints them. */
 import { parseGvk } from "../kube/gvk.ts"
+import { visible } from "../recorder/configuration/quoted.ts"
 import {
   type CommandSyntax,
   flag,
@@ -137,7 +138,7 @@ const show = async (
     if (output === "name") {
       for await (const item of objectsOf(asking, kind, parameters)) {
         count++
-        asking.print(`${qualifiedName(kind)}/${item.name}`)
+        asking.print(visible(`${qualifiedName(kind)}/${item.name}`))
       }
       continue
     }
@@ -150,7 +151,7 @@ const show = async (
     })
     for await (const item of objectsOf(asking, kind, parameters)) {
       count++
-      table.add(objectOf(item))
+      table.add(objectOf(item), item.isStatusUnknown === true)
     }
     if (table.isEmpty) continue
     if (index > 0 && count > 0) asking.print("")

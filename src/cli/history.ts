@@ -16,7 +16,7 @@ import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { recorderVariables } from "./command-line/variables.ts"
 import { type Asking, ask, outputOption } from "./past/asking.ts"
 import { changesOf } from "./past/changes-of.ts"
-import { changeLines, objectName } from "./past/describe-change.ts"
+import { changeLines, objectName, UnknownWriters } from "./past/describe-change.ts"
 import { readMoment } from "./past/moments.ts"
 import { exactKinds, readObjectName } from "./past/object-name.ts"
 import { pastOptions } from "./past/past-places.ts"
@@ -53,7 +53,7 @@ const syntax: CommandSyntax<typeof options> = {
   name: "reel history",
   summary: "Shows every recorded change of an object: what differed, and who made it.",
   description: [
-    "An object that was deleted and made again under its name is one history, with a mark. Who made a change is what metadata.managedFields says.",
+    "An object that was deleted and made again under its name is one history, with a mark. Who made a change is what metadata.managedFields says: programs, apart from those that wrote a subresource such as status or scale. It does not say who deleted, evicted or bound an object, or removed a field (by ?).",
   ],
   options,
   operand: { placeholder: "KIND/NAME", help: "the object, as with kubectl: deploy/web", isRepeated: true },
@@ -97,14 +97,17 @@ export const printChanges = async (
 ): Promise<number> => {
   /** By name, the UID of the object that had it last. */
   const uids = new Map<string, string>()
+  const unknown = new UnknownWriters()
   for (let count = 0; ; count++) {
     const next = await changes.next()
     if (next.done === true) {
       if (field !== undefined && !next.value && count === 0)
         say(`no object in the answer has a field ${field}: is it spelt like that?`)
+      if (unknown.note !== undefined && !isJson) say(unknown.note)
       return count
     }
     const change = next.value
+    unknown.add(change)
     if (isJson) {
       print(formatExactJson(change))
       continue

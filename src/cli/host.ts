@@ -1,10 +1,12 @@
 /** `reel host`: arguments, and the parts of a host put together. */
+import { readdir } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { systemClock } from "../clock.ts"
 import { ModuleHost } from "../host/dispatcher/module-host.ts"
 import { WatchAccess } from "../host/dispatcher/watches/watch-access.ts"
 import { AccessReviewer } from "../host/identity/access-reviewer.ts"
 import { TokenSource } from "../host/identity/token-source.ts"
+import { codeOf } from "../host/modules/directory-io.ts"
 import { ModuleDirectory } from "../host/modules/module-directory.ts"
 import type { ModuleFile } from "../host/modules/module-file.ts"
 import { startHostThread } from "../host/worker-entries.ts"
@@ -39,7 +41,7 @@ import { type Condition, serveHost } from "./host/host-server.ts"
 import { openImageDirectory } from "./host/image-directory.ts"
 import { toldLines } from "./host/told-lines.ts"
 import type { MadeKind } from "./host-replay.ts"
-import { AddressUnavailable, parseListenAddress } from "./listening-server.ts"
+import { AddressUnavailable, type ListenAddress, listenAddressOf, listenOptions } from "./listening-server.ts"
 import { parseMoment, parseSpeed } from "./replay/replay-values.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 import { readVersion } from "./version.ts"
@@ -64,6 +66,8 @@ const madeKind = (given: string): Reading<MadeKind> => {
   return value({ owner, kind })
 }
 
+const defaultPort = 7790
+
 const options = {
   replay: optional({
     placeholder: "TRACE|DIRECTORY",
@@ -73,12 +77,12 @@ const options = {
   from: optional({
     placeholder: "TIME",
     help: "with --replay: the first moment; default: the start of the trace",
-    parse: parseMoment,
+    parse: parseMoment("start"),
   }),
   to: optional({
     placeholder: "TIME",
     help: "with --replay: the moment at which it ends, exclusive; default: the end of the trace",
-    parse: parseMoment,
+    parse: parseMoment("end"),
   }),
   speed: withDefault("max", {
     placeholder: "NUMBER",
@@ -112,11 +116,7 @@ const options = {
     parse: text,
   }),
   context: optional({ placeholder: "NAME", help: "context of the kubeconfig", parse: text }),
-  listen: withDefault("127.0.0.1:7790", {
-    placeholder: "ADDRESS:PORT",
-    help: "where /healthz, /readyz and /metrics are served",
-    parse: parseListenAddress,
-  }),
+  ...listenOptions(defaultPort, "where /healthz, /readyz and /metrics are served"),
   workers: withDefault("2", {
     placeholder: "NUMBER",
     help: "threads that WebAssembly modules share",
@@ -145,7 +145,7 @@ const syntax: CommandSyntax<typeof options> = {
   operand: { placeholder: "DIRECTORY", help: "the modules", count: 1 },
   exitCodes: {
     failed:
-      "there is no usable kubeconfig, or the address cannot be listened on; with --replay: a file was refused, a module trapped, or the last run for some object failed",
+      "DIRECTORY cannot be read, there is no usable kubeconfig, or the address cannot be listened on; with --replay: a file was refused, a module trapped, or the last run for some object failed",
     notPermitted: "the server refuses the credentials at the start",
     interrupted: "with --replay: Ctrl-C",
   },
@@ -163,13 +163,14 @@ export const hostCommand = (
   loadReplay: () => Promise<Pick<typeof import("./host-replay.ts"), "replayHost">>,
 ): Command =>
   command(syntax, async (given, terminal, [directory = ""]) => {
-    const problem = wrongCombination(given)
-    if (problem !== undefined) {
-      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
+    const listening = listenAddressOf(given, defaultPort)
+    const problem = typeof listening === "string" ? listening : wrongCombination(given)
+    if (problem !== undefined || typeof listening === "string") {
+      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: problem ?? "" }).message}\n`)
       return exitCodes.usage
     }
     const { replay: trace, from, to, speed, latency: latencyMs, settle: settleMs, makes, journal } = given
-    if (trace === undefined) return run(given, terminal, directory)
+    if (trace === undefined) return run({ ...given, listening }, terminal, directory)
     const { replayHost } = await loadReplay()
     const say = (text: string): void => void terminal.standardError.write(toldLines(`${syntax.name}: `, text))
     return replayHost({ directory, trace, from, to, speed, latencyMs, settleMs, makes, journal }, terminal, say)
@@ -188,13 +189,22 @@ const wrongCombination = (given: OptionValues<typeof options>): string | undefin
   return given.speed === "max" ? undefined : "--speed needs --replay"
 }
 
-const run = async (given: OptionValues<typeof options>, terminal: Terminal, directory: string): Promise<ExitCode> => {
+const run = async (
+  given: OptionValues<typeof options> & { readonly listening: ListenAddress },
+  terminal: Terminal,
+  directory: string,
+): Promise<ExitCode> => {
   const { standardOutput, standardError } = terminal
   const say = (text: string): void => void standardError.write(toldLines(`${syntax.name}: `, text))
   const stop = new AbortController()
   const stopListening = terminal.onInterrupt(() => stop.abort())
   const giveBack = terminal.keepInterrupts?.()
   try {
+    const unreadable = await readdir(directory).then(() => undefined, codeOf)
+    if (unreadable !== undefined) {
+      say(`cannot read the modules of ${directory}: ${unreadable}`)
+      return exitCodes.failed
+    }
     const credentials = await loadCredentials({ kubeconfig: given.kubeconfig, context: given.context })
     const version = readVersion()
     const userAgent = `kubereel/${version}`
@@ -253,7 +263,7 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
         refused: modules.refused,
       })
     }
-    await using server = await serveHost(given.listen, { conditions, metrics })
+    await using server = await serveHost(given.listening, { conditions, metrics })
     say(`modules of ${directory}; metrics: ${server.url}/metrics`)
     using followed = new ModuleDirectory({
       directory,

@@ -76,8 +76,8 @@ const syntax: CommandSyntax<typeof options> = {
   name: "reel import",
   summary: "Makes a trace out of the audit logs of a cluster that has no recorder.",
   description: [
-    "Reads what an API server logs or sends to its webhook, exports of CloudWatch (EKS), and Cloud Logging (GKE), compressed or not, several files in any order. The audit policy must log " +
-      "writes at level RequestResponse: other levels lack objects, which is reported, and the trace has gaps for it.",
+    "Reads what an API server logs or sends to its webhook, whatever wraps it: prefixes of lines, JSON of collectors and of clouds (EKS, AKS, GKE), compressed or not, several files in any order. " +
+      "The audit policy must log writes at level RequestResponse: other levels lack objects, which is reported, and the trace has gaps for it.",
     "Objects that were not written while the logs were made are not in the trace; those that existed before appear with their first change.",
     "TRACE appears only when it is complete. The exit code is 3 if anything that happened is missing.",
   ],

@@ -22,7 +22,6 @@ import {
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { parseInstant } from "./command-line/instant.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { recorderVariables, temporaryVariables } from "./command-line/variables.ts"
 import { type OpenPlace, openPlace, placeOptions } from "./export/connection/recorder-place.ts"
@@ -42,6 +41,8 @@ import type { Reading } from "./inspect/screen/screen-session.ts"
 import { summaryJson } from "./inspect/summary-json.ts"
 import { summaryLines } from "./inspect/summary-lines.ts"
 import { TraceSummarizer } from "./inspect/trace-summary.ts"
+import { Misasked } from "./past/asking.ts"
+import { readWindow } from "./past/moments.ts"
 import { isLive, type Terminal } from "./terminal/terminal.ts"
 
 const options = {
@@ -128,9 +129,6 @@ const refuse = (problem: string, { standardError }: Terminal): ExitCode => {
   standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
   return exitCodes.usage
 }
-
-/** A mistake in the command line that only the recording shows. */
-class Misasked extends Error {}
 
 const isKnown = (error: unknown): error is Error =>
   [BadTraceError, DecompressionError, InputUnreadable, ExportInterrupted, SpoolError].some(
@@ -238,7 +236,7 @@ const inspectRecording = async (
       ? recorderOverview(await open(), now(), signal)
       : directoryOverview(resolve(options.dataDir))
   const stretch = ({ recorder }: OpenPlace, start: string): Stretch =>
-    stretchOf({ start, end: given.end }, recorder.offline?.knownUntil ?? now())
+    readWindow({ start, end: given.end }, { moment: recorder.offline?.knownUntil ?? now(), say })
   try {
     if (course.isInteractive) {
       const opened = await open()
@@ -285,14 +283,4 @@ const partsOf = async (
   const count: CountedRecording["count"] = async (start, end, ended) =>
     eventsIn(await coverageWithin(place, { start, end }, ended))
   return new RecordingParts({ ...asked, count, since: Math.min(asked.end(), ...starts) })
-}
-
-/** µs since the Unix epoch. `moment`: what `now` means. Throws Misasked. */
-const stretchOf = (given: { readonly start: string; readonly end: string }, moment: number): Stretch => {
-  const end = parseInstant(given.end, { now: moment, before: moment })
-  if (end._tag === "Refused") throw new Misasked(`--end ${JSON.stringify(given.end)}: ${end.reason}`)
-  const start = parseInstant(given.start, { now: moment, before: end.value })
-  if (start._tag === "Refused") throw new Misasked(`--start ${JSON.stringify(given.start)}: ${start.reason}`)
-  if (start.value > end.value) throw new Misasked("the window ends before its start")
-  return { start: start.value, end: end.value }
 }

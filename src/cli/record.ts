@@ -3,16 +3,14 @@
  *
  * Log lines go to standard error; the live status line goes to standard output, and only if that is a terminal.
  */
-import { isIP } from "node:net"
 import { backgroundClock } from "../clock.ts"
-import { defaultExceptions, everyKindKey, isException } from "../recorder/configuration/every-kind.ts"
+import { everyKindConfiguration, everyKindKey, isException } from "../recorder/configuration/every-kind.ts"
 import { readRetainBytes, readRetainFor } from "../recorder/configuration/retention-limits.ts"
 import { keepYoungGenerationsSmall } from "../runtime/thread/young-generations.ts"
 import {
   type CommandSyntax,
   count,
   flag,
-  integerBetween,
   list,
   type OptionValues,
   oneOf,
@@ -24,10 +22,11 @@ import {
   withDefault,
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
-import { exitCodes } from "./command-line/exit-codes.ts"
+import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { readKind } from "./command-line/kind-option.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { clusterVariables } from "./command-line/variables.ts"
+import { listenAddressOf, listenOptions } from "./listening-server.ts"
 import { allowSecretsAdvice } from "./record/allow-secrets.ts"
 import { accessOptions, readAccess } from "./record/record-access.ts"
 import { leaseOf, leaseOptions, leaseProblem } from "./record/record-lease.ts"
@@ -40,13 +39,6 @@ import { createLogSink } from "./terminal/log-sink.ts"
 import { formatCount } from "./terminal/quantities.ts"
 import { isColoured, isLive, type Terminal } from "./terminal/terminal.ts"
 
-const parseHost = (given: string): Reading<string> => {
-  const host = given.replace(/^\[(.*)\]$/, "$1")
-  return isIP(host) !== 0 || /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252})$/.test(host)
-    ? value(host)
-    : refused("must be an IP address or a host name, such as 127.0.0.1 or ::")
-}
-
 const parseNamespace = (given: string): Reading<string> =>
   /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(given)
     ? value(given)
@@ -57,11 +49,6 @@ const parseException = (given: string): Reading<string> => {
   const reading = readKind(given)
   return reading.tag === "kind" ? value(reading.text) : refused(reading.problem)
 }
-
-/** The configuration that `--all` stands for. */
-const everyKind = (except: ReadonlyArray<string>): { readonly text: string } => ({
-  text: JSON.stringify({ trackedObjects: { [everyKindKey]: { except: [...defaultExceptions, ...except] } } }),
-})
 
 const options = {
   config: optional({
@@ -125,17 +112,10 @@ const options = {
     help: "gzip on lists: auto: in pages, if the API server is on another machine and not that of the pod's own cluster; always: all lists, which are then made in pages; never",
     parse: oneOf("auto", "always", "never"),
   }),
-  port: withDefault("7777", {
-    short: "p",
-    placeholder: "PORT",
-    help: "port for exports, questions, readiness and metrics; 0 picks any free port",
-    parse: integerBetween(0, 65_535),
-  }),
-  bind: withDefault("127.0.0.1", {
-    placeholder: "ADDRESS",
-    help: "address to listen on; one that other machines can reach needs --auth or --allow-anonymous",
-    parse: parseHost,
-  }),
+  ...listenOptions(
+    7777,
+    "where exports, questions, readiness and metrics are served; an address that other machines can reach needs --auth or --allow-anonymous",
+  ),
   ...accessOptions,
   secretsInPlainText: flag({ help: "record v1.Secret as it is; default: its values are replaced by keyed hashes" }),
   redactKeyFile: optional({
@@ -143,7 +123,7 @@ const options = {
     help: "the key of the hashes that replace secret values, at least 16 bytes; default: redaction.key in the data directory, made once",
     parse: text,
   }),
-  allowSecrets: flag({ help: "no effect any more: v1.Secret is recorded with redacted values" }),
+  allowSecrets: flag({ help: "deprecated and ignored: v1.Secret is recorded with redacted values" }),
   logFormat: withDefault("text", {
     placeholder: "FORMAT",
     help: "text for people, json for programs: one object per line with time, level, message and facts",
@@ -175,7 +155,7 @@ const syntax: CommandSyntax<typeof options> = {
     "reel record -c tracer.yml --data-dir /var/lib/kubereel --log-format json",
     "reel record -c tracer.yml --namespace shop,stock --context staging",
     "reel record -c tracer.yml --data-dir /var/lib/kubereel --lease kubereel/recorder",
-    "reel record -c tracer.yml --bind 0.0.0.0 --auth kubernetes --allow-target s3://traces/shop",
+    "reel record -c tracer.yml --listen 0.0.0.0:7777 --auth kubernetes --allow-target s3://traces/shop",
   ],
   seeAlso: [
     "reel export",
@@ -204,19 +184,26 @@ export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): 
       allowHost,
       allowTarget,
       allowSecrets: _,
+      listen,
+      port,
+      bind,
       ...others
     } = given
+    const listening = listenAddressOf({ listen, port, bind }, 7777)
     const { maximumExportTime, maximumExportSize, retainFor, retainBytes, all, except, ...more } = others
     const { lease: _lease, leaseDuration: _duration, ...rest } = more
-    const access = kindsProblem(given) ?? leaseProblem(given) ?? readAccess(given)
-    if (typeof access === "string") {
-      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: access }).message}\n`)
+    const wrong = (problem: string): ExitCode => {
+      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
       return exitCodes.usage
     }
+    if (typeof listening === "string") return wrong(listening)
+    const where = { bind: listening.host, port: listening.port }
+    const access = kindsProblem(given) ?? leaseProblem(given) ?? readAccess({ ...given, ...where })
+    if (typeof access === "string") return wrong(access)
     const namespaces = [...new Set(namespace)]
     const recordOptions: RecordOptions = {
-      ...{ ...rest, ...access, namespaces, verbosity: verbose, lease: leaseOf(given) },
-      ...(all && { config: everyKind(except) }),
+      ...{ ...rest, ...where, ...access, namespaces, verbosity: verbose, lease: leaseOf(given) },
+      ...(all && { config: { text: everyKindConfiguration(except) } }),
       limits: givenLimits(retainFor, retainBytes),
     }
     const { output, close } = createOutput(recordOptions, terminal)

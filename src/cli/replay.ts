@@ -32,7 +32,7 @@ const syntax: CommandSyntax<typeof replayOptions> = {
   exitCodes: {
     failed: "stopped early, or nothing was created because the cluster lacks kinds",
     incomplete:
-      "done, but the cluster refused objects or the trace has gaps; with --dry-run: the cluster lacks something",
+      "done, but the cluster refused objects, the trace has gaps, or the webhook for the lives of pods was not asked; with --dry-run: the cluster lacks something",
     notPermitted: "only permissions are missing, or the server refuses the credentials",
     interrupted: "Ctrl-C or SIGTERM; what was created is removed",
   },

@@ -20,15 +20,11 @@ import {
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
+import { listenAddressOf, listenOptions } from "./listening-server.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 
 const options = {
-  port: withDefault("8001", {
-    short: "p",
-    placeholder: "PORT",
-    help: "port of the API server, on the loopback address; 0 picks any free port",
-    parse: integerBetween(0, 65_535),
-  }),
+  ...listenOptions(8001, "where the API server listens, a loopback address"),
   nodes: withDefault("3", {
     short: "n",
     placeholder: "NUMBER",
@@ -80,6 +76,15 @@ const demoPauseMs = 5000
 
 const run = async (given: Options, terminal: Terminal): Promise<ExitCode> => {
   const { standardOutput, standardError } = terminal
+  const listening = listenAddressOf(given, 8001)
+  const isOwn = typeof listening === "object" && listening.host === "127.0.0.1"
+  if (!isOwn) {
+    const problem =
+      typeof listening === "string" ? listening : "a sandbox listens on 127.0.0.1 only: write --listen PORT"
+    standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
+    return exitCodes.usage
+  }
+  const { port } = listening
   if (!given.force && !(await mayReplace(given.kubeconfig))) {
     const problem = `${visible(given.kubeconfig)} exists and is not a sandbox kubeconfig; name another file with --kubeconfig, or overwrite it with --force`
     standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
@@ -91,7 +96,7 @@ const run = async (given: Options, terminal: Terminal): Promise<ExitCode> => {
   try {
     const tls = given.authorization === undefined ? undefined : ownCertificate()
     await using cluster = await LocalCluster.start({
-      port: given.port,
+      port,
       nodes: given.nodes,
       // The ledger is for comparisons in tests; here it would grow without limit.
       ledger: "none",
@@ -109,7 +114,7 @@ const run = async (given: Options, terminal: Terminal): Promise<ExitCode> => {
     else await aborted(stop.signal)
     return exitCodes.ok
   } catch (error) {
-    standardError.write(`${syntax.name}: ${describe(error, given)}\n`)
+    standardError.write(`${syntax.name}: ${describe(error, { port, kubeconfig: given.kubeconfig })}\n`)
     return exitCodes.failed
   } finally {
     giveBack?.()
@@ -158,9 +163,12 @@ const mayReplace = async (path: string): Promise<boolean> => {
   }
 }
 
-const describe = (error: unknown, { port, kubeconfig }: Options): string => {
+const describe = (
+  error: unknown,
+  { port, kubeconfig }: { readonly port: number; readonly kubeconfig: string },
+): string => {
   const { code, message, path } = error as NodeJS.ErrnoException
-  if (code === "EADDRINUSE") return `port ${port} is in use; choose another with --port, or use 0 for any free port`
+  if (code === "EADDRINUSE") return `port ${port} is in use; choose another with --listen, or use 0 for any free port`
   if (code !== undefined && path === kubeconfig) return visible(new OutputFailed({ path, code }).message)
   return visible(message)
 }

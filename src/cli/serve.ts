@@ -25,7 +25,6 @@ import { SpoolError } from "../trace/spool.ts"
 import {
   type CommandSyntax,
   flag,
-  integerBetween,
   list,
   type OptionValues,
   optional,
@@ -40,6 +39,7 @@ import { UsageError } from "./command-line/usage-error.ts"
 import { storeVariables } from "./command-line/variables.ts"
 import { recorderToken } from "./export/connection/recorder-token.ts"
 import { isExportError, TokenUnreadable } from "./export/export-errors.ts"
+import { type ListenAddress, listenAddressOf, listenOptions } from "./listening-server.ts"
 import { parseSpeed } from "./replay/replay-values.ts"
 import { readMomentInPath, readServedMoment } from "./serve/serve-moments.ts"
 import { openPasts, recorderUrl } from "./serve/served-past.ts"
@@ -58,17 +58,7 @@ const options = {
     help: "with --play: recorded time for each unit of real time; default: 1",
     parse: parseSpeed,
   }),
-  port: withDefault("8001", {
-    short: "p",
-    placeholder: "PORT",
-    help: "port to listen on; 0 picks any free port",
-    parse: integerBetween(0, 65_535),
-  }),
-  bind: withDefault("127.0.0.1", {
-    placeholder: "ADDRESS",
-    help: "address to listen on; one that other machines can reach needs --token-file",
-    parse: text,
-  }),
+  ...listenOptions(8001, "where the API server listens; an address that other machines can reach needs --token-file"),
   tokenFile: optional({
     placeholder: "FILE",
     help: "require the token in FILE of every request, over HTTPS with a certificate made for this run; the kubeconfig has both",
@@ -124,25 +114,28 @@ const syntax: CommandSyntax<typeof options> = {
 }
 
 type Options = OptionValues<typeof options>
+type Served = Options & { readonly listening: ListenAddress }
 
 export const serveCommand = (): Command =>
   command(syntax, async (given, terminal, sources) => {
-    const problem = await problemOf(given, sources)
-    if (problem === undefined) return run(sources, given, terminal)
-    terminal.standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
+    const listening = listenAddressOf(given, 8001)
+    const problem = typeof listening === "string" ? listening : await problemOf(given, listening, sources)
+    if (problem === undefined && typeof listening !== "string") return run(sources, { ...given, listening }, terminal)
+    terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: problem ?? "" }).message}\n`)
     return exitCodes.usage
   })
 
 const problemOf = async (
-  { play, speed, bind, tokenFile, kubeconfigOut, force, namespace }: Options,
+  { play, speed, tokenFile, kubeconfigOut, force, namespace }: Options,
+  { host }: ListenAddress,
   sources: ReadonlyArray<string>,
 ): Promise<string | undefined> => {
   if (namespace !== undefined && sources.some((source) => recorderUrl(source) === undefined))
     return "--namespace is for the URL of a running recorder; a directory or a trace is served whole"
   if (speed !== undefined && !play) return "--speed needs --play"
   if (speed === "max") return "--speed max is for replays; name a number"
-  if (!isLoopback(bind) && tokenFile === undefined)
-    return `--bind ${quoted(bind)}: anyone who can reach that address could read everything; require a token with --token-file`
+  if (!isLoopback(host) && tokenFile === undefined)
+    return `--listen ${quoted(host)}: anyone who can reach that address could read everything; require a token with --token-file`
   if (force || (await mayReplace(kubeconfigOut))) return undefined
   return `${visible(kubeconfigOut)} exists and is not a kubeconfig of reel serve; name another file with --kubeconfig-out, or overwrite it with --force`
 }
@@ -150,7 +143,7 @@ const problemOf = async (
 /** ms between the bookmarks of a watch: about the real server's. */
 const bookmarkInterval = 60_000
 
-const run = async (sources: ReadonlyArray<string>, given: Options, terminal: Terminal): Promise<ExitCode> => {
+const run = async (sources: ReadonlyArray<string>, given: Served, terminal: Terminal): Promise<ExitCode> => {
   const { standardOutput, standardError } = terminal
   const stop = new AbortController()
   const stopListening = terminal.onInterrupt(() => stop.abort())
@@ -166,15 +159,14 @@ const run = async (sources: ReadonlyArray<string>, given: Options, terminal: Ter
     const { begin, end } = past
     const [root = given.play ? "start" : "end"] = given.at
     const token = await recorderToken(given.tokenFile, {})
-    const host = reachable(given.bind)
+    const host = reachable(given.listening.host)
     const certificate = token === undefined ? undefined : ownCertificate(host)
     await using server = await HistoryServer.listen({
       past,
       clock: systemClock,
       readMoment: (moment) => readMomentInPath(moment, { begin, end }),
       root: { moment: root, speed: given.play ? ((given.speed ?? 1) as number) : undefined },
-      host: given.bind,
-      port: given.port,
+      ...given.listening,
       token,
       refuseHost: token === undefined ? rebound : undefined,
       tls: certificate && { key: certificate.key, cert: certificate.certificate },
@@ -278,13 +270,13 @@ const known = [
 ]
 
 /** For failures that a person can do something about; `undefined` for defects. */
-const messageFor = (error: unknown, { bind, port, kubeconfigOut }: Options): string | undefined => {
+const messageFor = (error: unknown, { listening, kubeconfigOut }: Served): string | undefined => {
   if (isArchiveError(error) || isExportError(error) || known.some((each) => error instanceof each))
     return (error as Error).message
   const { code, syscall, path } = error as NodeJS.ErrnoException
   if (code !== undefined && path === kubeconfigOut) return new OutputFailed({ path, code }).message
   if (code !== undefined && (syscall === "listen" || syscall === "getaddrinfo"))
-    return new ListenError({ host: bind, port, code }).message
+    return new ListenError({ ...listening, code }).message
   return undefined
 }
 

@@ -1,8 +1,8 @@
 /** `reel snapshot`: its arguments. The work is in src/recorder/snapshot, what is printed in snapshot/snapshot-run.ts. */
-import { everyKindKey } from "../recorder/configuration/every-kind.ts"
+import { everyKindConfiguration } from "../recorder/configuration/every-kind.ts"
 import { withinNamespaces } from "../recorder/configuration/tracked-kind.ts"
 import { factsOf, formatOfFileName, TRACE_FORMAT_NAMES, type TraceFormatName } from "../trace/formats/names.ts"
-import { type CommandSyntax, flag, list, oneOf, optional, required, text } from "./command-line/arguments.ts"
+import { type CommandSyntax, flag, list, oneOf, optional, text } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
@@ -15,10 +15,10 @@ import type { Terminal } from "./terminal/terminal.ts"
 import { terminalFault } from "./trace/output.ts"
 
 const options = {
-  config: required({
+  config: optional({
     short: "c",
     placeholder: "FILE",
-    help: "which kinds to list, as for reel record",
+    help: "which kinds to list, as for reel record; default: every kind that can be watched, but neither Leases nor metrics",
     parse: text,
   }),
   output: optional({
@@ -72,7 +72,7 @@ const options = {
     help: "the key of the hashes that replace secret values, at least 16 bytes; default: a random one that is not kept",
     parse: text,
   }),
-  allowSecrets: flag({ help: "no effect any more: v1.Secret is written with redacted values" }),
+  allowSecrets: flag({ help: "deprecated and ignored: v1.Secret is written with redacted values" }),
   force: flag({ short: "f", help: "overwrite FILE if it exists" }),
 }
 
@@ -80,7 +80,7 @@ const syntax: CommandSyntax<typeof options> = {
   name: "reel snapshot",
   summary: "Writes a trace of a cluster's current state, without a recorder.",
   description: [
-    "Lists the kinds of the configuration and writes their objects as the initial state of a trace that has no changes.",
+    "Lists the kinds of the configuration, or all of them, and writes their objects as the initial state of a trace that has no changes.",
     "The file appears only when it is complete; a failed snapshot leaves nothing behind.",
   ],
   options,
@@ -91,6 +91,7 @@ const syntax: CommandSyntax<typeof options> = {
   },
   environment: clusterVariables,
   examples: [
+    "reel snapshot -o now.ndjson",
     "reel snapshot -c tracer.yml -o now.sktrace",
     "reel snapshot -c tracer.yml -o now.ndjson.zst --exclude-namespace kube-system",
   ],
@@ -113,14 +114,10 @@ export const snapshotCommand = (surroundings: SnapshotCommandSurroundings = syst
       terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: problem ?? "" }).message}\n`)
       return exitCodes.usage
     }
-    const loaded = await loadedConfiguration(given.config, given, say)
+    const loaded = await loadedConfiguration(given.config ?? { text: everyKindConfiguration([]) }, given, say)
     if (loaded === undefined) return exitCodes.usage
     if (given.allowSecrets) say(allowSecretsAdvice)
     const configuration = withinNamespaces(loaded.configuration, [...new Set(given.namespace)])
-    if (configuration.every !== undefined) {
-      say(`"${everyKindKey}" in ${given.config} is for recorders; name the kinds of a snapshot`)
-      return exitCodes.usage
-    }
     const isExcluded = (mode: "include" | "exclude" | undefined): boolean =>
       (mode ?? (format === "simkube" ? "exclude" : "include")) === "exclude"
     const { kubeconfig, context, force, redactKeyFile } = given
@@ -132,6 +129,7 @@ export const snapshotCommand = (surroundings: SnapshotCommandSurroundings = syst
       output,
       format,
       configuration,
+      secretsInPlainText: given.secretsInPlainText,
       excludedNamespaces: given.excludeNamespace,
       excludedLabels: given.excludeLabel,
       excludeOwned: isExcluded(given.owned),

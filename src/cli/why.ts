@@ -1,11 +1,12 @@
 /** `reel why`: the chain of events that led to what became of an object. */
+import { formatLocalTime } from "../local-time.ts"
 import { type CommandSyntax, type OptionValues, optional, text, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { recorderVariables } from "./command-line/variables.ts"
 import { type Asking, ask, Misasked } from "./past/asking.ts"
 import { changesOf } from "./past/changes-of.ts"
-import { timeOf } from "./past/describe-change.ts"
+import { UnknownWriters } from "./past/describe-change.ts"
 import { readMoment } from "./past/moments.ts"
 import { exactKinds, readObjectName } from "./past/object-name.ts"
 import { pastOptions } from "./past/past-places.ts"
@@ -49,12 +50,16 @@ const why = async (given: Options, operands: ReadonlyArray<string>, asking: Aski
   const from = readMoment("--since", given.since, asking)
   const to = readMoment("--until", given.until, asking)
   const { namespace } = given
-  const lines = new WhyLines(kind, (micros) => timeOf(micros, asking.nowMs))
+  const lines = new WhyLines(kind, (micros) => formatLocalTime(micros / 1000, asking.nowMs))
+  const unknown = new UnknownWriters()
   let isFound = false
   for await (const change of changesOf(asking, { kind, name, namespace, from, to, owners: true, objects: true })) {
     isFound ||= change.gvk === kind
-    for (const line of lines.of(change)) asking.print(line)
+    const told = lines.of(change)
+    for (const line of told) asking.print(line)
+    if (told.length > 0) unknown.add(change)
   }
+  if (unknown.note !== undefined) asking.say(unknown.note)
   if (isFound) return undefined
   asking.say(`there are no changes of ${kind} ${name} in that time`)
   return exitCodes.failed

@@ -6,7 +6,7 @@
 import type { Clock } from "../clock.ts"
 import type { ApiClient } from "../kube/client/api-client.ts"
 import { NotFoundError } from "../kube/client/api-errors.ts"
-import type { ApiObject } from "../kube/client/objects.ts"
+import type { ApiObject, ObjectBase } from "../kube/client/objects.ts"
 import type { DeleteOptions, PatchType } from "../kube/client/write-options.ts"
 import type { Kind } from "../kube/kind.ts"
 import type { ObjectCache } from "./cache/object-cache.ts"
@@ -27,7 +27,7 @@ export class Cluster {
   readonly random: () => number
   readonly api: ApiClient
   readonly trouble: (detail: string) => void
-  readonly #informers = new Map<Kind, SharedInformer<ApiObject>>()
+  readonly #informers = new Map<Kind, SharedInformer<ObjectBase>>()
 
   constructor({ api, clock, random, onTrouble = () => undefined }: ClusterOptions) {
     this.clock = clock
@@ -37,12 +37,12 @@ export class Cluster {
   }
 
   /** The objects of a kind. The first call makes the kind watched; call it before `start`. */
-  cache<T extends ApiObject>(kind: Kind): ObjectCache<T> {
+  cache<T extends ObjectBase = ApiObject>(kind: Kind): ObjectCache<T> {
     let informer = this.#informers.get(kind)
     if (informer === undefined) {
       const { clock, random, trouble } = this
       const { connection } = this.api
-      informer = new SharedInformer<ApiObject>({ connection, kind, clock, random, onTrouble: trouble })
+      informer = new SharedInformer<ObjectBase>({ connection, kind, clock, random, onTrouble: trouble })
       this.#informers.set(kind, informer)
     }
     // One kind has one shape, and the caller that names the kind knows it.
@@ -73,25 +73,31 @@ export class Cluster {
     this.api.close()
   }
 
-  async create<T extends ApiObject>(kind: Kind, object: T): Promise<T> {
+  async create<T extends ObjectBase = ApiObject>(kind: Kind, object: T): Promise<T> {
     return this.#enter(kind, await this.api.create(kind, object))
   }
 
-  async update<T extends ApiObject>(kind: Kind, object: T): Promise<T> {
+  async update<T extends ObjectBase = ApiObject>(kind: Kind, object: T): Promise<T> {
     return this.#enter(kind, await this.api.update(kind, object))
   }
 
-  async updateStatus<T extends ApiObject>(kind: Kind, object: T): Promise<T> {
+  async updateStatus<T extends ObjectBase = ApiObject>(kind: Kind, object: T): Promise<T> {
     return this.#enter(kind, await this.api.updateStatus(kind, object))
   }
 
-  async patch<T extends ApiObject>(kind: Kind, object: T, type: PatchType, body: unknown, sub?: string): Promise<T> {
+  async patch<T extends ObjectBase = ApiObject>(
+    kind: Kind,
+    object: T,
+    type: PatchType,
+    body: unknown,
+    sub?: string,
+  ): Promise<T> {
     const options = sub === undefined ? {} : { subresource: sub }
     return this.#enter(kind, await this.api.patch<T>(kind, object.metadata, type, body, options))
   }
 
   /** An object that is gone already counts as deleted. The UID guards against deleting a new object of the same name. */
-  async delete<T extends ApiObject>(kind: Kind, object: T, options: DeleteOptions = {}): Promise<void> {
+  async delete<T extends ObjectBase = ApiObject>(kind: Kind, object: T, options: DeleteOptions = {}): Promise<void> {
     const { uid } = object.metadata
     try {
       const left = await this.api.delete<T>(kind, object.metadata, {
@@ -106,7 +112,7 @@ export class Cluster {
     }
   }
 
-  #enter<T extends ApiObject>(kind: Kind, object: T): T {
+  #enter<T extends ObjectBase = ApiObject>(kind: Kind, object: T): T {
     this.#informers.get(kind)?.cache.wrote(object)
     return object
   }

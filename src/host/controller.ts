@@ -4,7 +4,7 @@
  */
 
 import { ConflictError, isEndedNamespace, NotFoundError } from "../kube/client/api-errors.ts"
-import type { ApiObject, SelectorObject } from "../kube/client/objects.ts"
+import type { ApiObject, ObjectBase, SelectorObject } from "../kube/client/objects.ts"
 import { controllerOf } from "../kube/client/owner-references.ts"
 import type { Kind } from "../kube/kind.ts"
 import { selectorMatches } from "../kube/label-selector.ts"
@@ -30,7 +30,7 @@ export interface Controller {
 }
 
 /** Records Events about objects under one name. */
-export type Record = (object: ApiObject, type: EventType, reason: string, message: string) => void
+export type Record = (object: ObjectBase, type: EventType, reason: string, message: string) => void
 
 export const recordAs =
   (events: EventRecorder, source: EventSource): Record =>
@@ -93,7 +93,7 @@ const isOutdated = (error: unknown): boolean =>
 
 /** Queues every object that changed. */
 export const enqueueSelf =
-  <T extends ApiObject>(controller: KeyedController): ChangeHandler<T> =>
+  <T extends ObjectBase = ApiObject>(controller: KeyedController): ChangeHandler<T> =>
   (changes) => {
     for (const { previous, current } of changes) {
       const object = current ?? previous
@@ -106,7 +106,11 @@ export const enqueueSelf =
  * the namespace whose selector would adopt them.
  */
 export const enqueueOwners =
-  <T extends ApiObject>(controller: KeyedController, ownerKind: Kind, { cluster }: Surroundings): ChangeHandler<T> =>
+  <T extends ObjectBase = ApiObject>(
+    controller: KeyedController,
+    ownerKind: Kind,
+    { cluster }: Surroundings,
+  ): ChangeHandler<T> =>
   (changes) => {
     const owners = cluster.cache<ApiObject & { readonly spec?: { readonly selector?: SelectorObject } }>(ownerKind)
     for (const { previous, current } of changes) {

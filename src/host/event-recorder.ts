@@ -9,13 +9,13 @@
 
 import { isEndedNamespace, NotFoundError } from "../kube/client/api-errors.ts"
 import { kinds } from "../kube/client/kinds.ts"
-import type { ApiObject } from "../kube/client/objects.ts"
+import type { ObjectBase } from "../kube/client/objects.ts"
 import type { Cluster } from "./cluster.ts"
 
 export type EventType = "Normal" | "Warning"
 
 export interface RecordedEvent {
-  readonly object: ApiObject
+  readonly object: ObjectBase
   readonly type: EventType
   readonly reason: string
   readonly message: string

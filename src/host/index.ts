@@ -35,7 +35,7 @@ export {
   TooManyRequestsError,
   UnauthorizedError,
 } from "../kube/client/api-errors.ts"
-export type { ApiObject, Condition, Metadata, OwnerReference, Pod } from "../kube/client/objects.ts"
+export type { ApiObject, Condition, Metadata, ObjectBase, OwnerReference, Pod } from "../kube/client/objects.ts"
 export type { DeleteOptions, PatchType } from "../kube/client/write-options.ts"
 export type { LeaderElectionOptions } from "../kube/election/leader-election.ts"
 export type { ApiEndpoint, EndpointSource } from "../kube/endpoint.ts"

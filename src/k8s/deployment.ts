@@ -1,5 +1,6 @@
 /** The Deployment, its configuration and the volume of the recording. */
 import { wholeUnits } from "../kube/quantity.ts"
+import { bracketed } from "../recorder/http/listen-error.ts"
 import { volumeVariable } from "../recorder/metrics/disk-metrics.ts"
 import { podVariables } from "../recorder/notices/pod-events.ts"
 import { type Manifest, manifest } from "./manifest.ts"
@@ -58,8 +59,7 @@ const containerArguments = (settings: ManifestSettings): ReadonlyArray<string> =
   `--config=${configurationDirectory}/${configurationFile}`,
   // A subdirectory, because the volume's root may belong to root and contain lost+found.
   `--data-dir=${volumeDirectory}/recording`,
-  `--bind=${settings.bind}`,
-  `--port=${httpPort}`,
+  `--listen=${bracketed(settings.bind)}:${httpPort}`,
   "--log-format=json",
   ...settings.retention,
   ...(settings.lease === undefined ? [] : [`--lease=${settings.namespace}/${settings.lease}`]),

@@ -38,6 +38,8 @@ export class KindStatuses {
   readonly #setAside: string[] = []
   /** Whether any kind was recorded since the start. */
   #hasRecorded = false
+  /** Kinds that were not behind once since the start. */
+  readonly #current = new Set<string>()
 
   /** Every kind starts as `listing`. `onChange`: kinds, or a state of theirs, have changed. Ready means that each first list is recorded or cannot be made. */
   constructor(gvks: Iterable<string>, nowMicros: number, onChange: () => void = () => undefined) {
@@ -89,6 +91,7 @@ export class KindStatuses {
     const isRefused = state === "forbidden" || (state === "failing" && this.#unauthorized.has(gvk))
     this.#unauthorized.delete(gvk)
     if (isRecorded({ state, namespaces })) this.#hasRecorded = true
+    if (state === "watching") this.#current.add(gvk)
     // One that was installed between two recorders is never seen waiting by the second.
     if ((before.state === "waiting" && changed) || (state === "watching" && this.#awaited.delete(gvk)))
       this.#appeared.add(gvk)
@@ -139,6 +142,13 @@ export class KindStatuses {
     return this.all().every((kind) => kind.state !== "listing")
   }
 
+  /** The kinds of the server are known, some are recorded, and no other can be before something changes in the server or in the configuration. */
+  get areFirstListsOver(): boolean {
+    const kinds = this.all()
+    const isPending = ({ state }: KindStatus): boolean => state === "listing" || state === "failing"
+    return this.#undiscovered === undefined && kinds.some(isRecorded) && !kinds.some(isPending)
+  }
+
   /** So many kinds that a line for each is not readable any more. */
   get isCrowded(): boolean {
     return this.#kinds.size > mostLines
@@ -151,7 +161,8 @@ export class KindStatuses {
   /**
    * Why the recorder is not ready, in one sentence; `undefined` if it is (docs/reference/architecture.md#actors).
    *
-   * Kinds that cannot be recorded now do not delay readiness as long as something is recorded; they are named. An outage of a server that was
+   * Kinds that cannot be recorded now do not delay readiness as long as something is recorded; they are named. What happened while no recorder ran has to have
+   * arrived: whoever waits for readiness wants to export it. An outage of a server that was
    * recorded before does not end readiness: a Service would then drop the recorder just when its recording of the time before is needed.
    */
   notReady(): string | undefined {
@@ -160,6 +171,12 @@ export class KindStatuses {
     if (this.#undiscovered !== undefined) return `the kinds of the server are not known yet: ${this.#undiscovered}`
     if (!this.isListed) return "first lists are not complete"
     const kinds = this.all()
+    const behind = kinds.filter(({ gvk, state }) => state === "catching-up" && !this.#current.has(gvk))
+    const [first] = behind
+    if (first !== undefined) {
+      const more = behind.length === 1 ? "" : `, and ${behind.length - 1} more`
+      return `catching up with what happened while nothing was recording: ${first.gvk} ${first.detail}${more}`
+    }
     if (kinds.length === 0 || kinds.some(isRecorded)) return undefined
     const isLasting = kinds.every(({ state, isRefused }) => isRefused || state === "stopped")
     if (this.#hasRecorded && !isLasting) return undefined
@@ -205,9 +222,11 @@ export class KindStatuses {
   }
 }
 
-/** In one namespace at least. A kind that is not installed has no objects, so everything of it is recorded. */
+/** In one namespace at least. A kind that catches up is being recorded, and one that is not installed has no objects, so everything of it is recorded. */
 const isRecorded = ({ state, namespaces }: Pick<KindStatus, "state" | "namespaces">): boolean =>
-  [state, ...namespaces.map((each) => each.state)].some((each) => each === "watching" || each === "waiting")
+  [state, ...namespaces.map((each) => each.state)].some((each) => recordedStates.has(each))
+
+const recordedStates: ReadonlySet<KindState> = new Set(["watching", "catching-up", "waiting"])
 
 /** Kinds that are in one state for one cause. */
 interface KindsOfCause {
@@ -250,7 +269,13 @@ const crowdedLines = (kinds: ReadonlyArray<KindStatus>): string[] => {
 }
 
 const readinessLine = (name: string, { state, detail }: Pick<KindStatus, "state" | "detail">): string =>
-  `[${state === "watching" ? "+" : state === "listing" ? "-" : "!"}]${name} ${state}: ${detail}`
+  `[${marks.get(state) ?? "!"}]${name} ${state}: ${detail}`
+
+const marks: ReadonlyMap<KindState, string> = new Map([
+  ["watching", "+"],
+  ["listing", "-"],
+  ["catching-up", "-"],
+])
 
 const statesOf = (namespaces: ReadonlyArray<NamespaceState>): string =>
   namespaces.map(({ namespace, state }) => `${namespace} ${state}`).join()

@@ -34,13 +34,18 @@ import { type KindStatus, KindStatuses } from "./kind-status.ts"
 import { memoryLimitsOf } from "./memory/memory-shares.ts"
 import { OwnerResolution } from "./owner-resolution.ts"
 import { PatientWrites, patiently } from "./patient-writes.ts"
-import { recordStop } from "./record-stop.ts"
+import { recordStop, recordUnlisted, type UnlistedLife } from "./record-stop.ts"
 import { firstLists } from "./recording/first-lists.ts"
 import { currentReach } from "./recording/reach.ts"
 import { counter, readingActors } from "./recording/reading-actors.ts"
 import type { RecorderActorsOptions } from "./recording/recorder-actors-options.ts"
 import { type RecorderClose, type RecorderEnd, RecordingGone } from "./recording/recorder-end.ts"
-import { decodeRecorderState, encodeRecorderState } from "./recording/recorder-state.ts"
+import {
+  decodeRecorderState,
+  encodeRecorderState,
+  statusRecordedBefore,
+  statusRecordedNow,
+} from "./recording/recorder-state.ts"
 import type { Reach } from "./recording/recording.ts"
 import { RedactionKey } from "./redaction/redaction-key.ts"
 import { StoreWatch } from "./store/store-watch.ts"
@@ -71,6 +76,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
     const ended = yield* Deferred.make<never, RecorderEnd>()
     let kinds = options.kinds
     let former: ReadonlyArray<TrackedKind> = []
+    let statusRecorded = statusRecordedNow(kinds, {}, clock.wallMicros())
     let plan = watchPlan(kinds)
     let closed: RecorderClose | undefined
     let closedEvents: number | undefined
@@ -90,7 +96,10 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
           for (const what of writes.close()) options.notify({ type: "unwritten", what })
         }),
     )
-    const statuses = new KindStatuses(plan.kinds.keys(), clock.wallMicros(), () => keepState())
+    const statuses = new KindStatuses(plan.kinds.keys(), clock.wallMicros(), () => {
+      keepState()
+      noteFirstLists()
+    })
     let isRecalled = false
     /** Reads what earlier recorders of the directory knew, which must happen before it is overwritten. */
     const recalled = Effect.suspend(() => {
@@ -100,6 +109,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
         if (!isRecalled && before !== undefined) {
           statuses.recall(before)
           former = withoutKinds(before.former ?? [], kinds)
+          statusRecorded = statusRecordedNow(kinds, statusRecordedBefore(before), clock.wallMicros())
         }
         isRecalled = true
       })
@@ -108,10 +118,18 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       if (system.isStopping) return
       // Read when the store can take it: by then the state may have changed again.
       const write = Effect.suspend(() => {
-        const state = { kinds, former, statuses: statuses.all(), appeared: statuses.appeared }
+        const state = { kinds, former, statusRecorded, statuses: statuses.all(), appeared: statuses.appeared }
         return store.call("setRecorderState", encodeRecorderState(state))
       }).pipe((put) => Effect.andThen(recalled, put))
       writes.put("what is being recorded", patiently(store, write))
+    }
+    let hasFirstLists = false
+    /** What is listed from then on was added later, and does not belong to the beginning of the recording. */
+    const noteFirstLists = (): void => {
+      if (system.isStopping || hasFirstLists || !statuses.areFirstListsOver) return
+      hasFirstLists = true
+      const note = store.call("firstLists", clock.wallMicros())
+      writes.put("when the first lists were complete", patiently(store, note))
     }
     const discovered = new Map<string, DiscoveredKind>()
     const keepDiscovered = (kind: DiscoveredKind): void => {
@@ -190,6 +208,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
             // The new recording takes nothing from lives that began before it.
             restartSenders(`the recording was damaged: ${report.reason}`)
             // The new recording has none of what was stored in the old one.
+            hasFirstLists = false
             keepState()
             for (const kind of discovered.values()) keepDiscovered(kind)
             return keptCluster === undefined ? undefined : keepClusterUid(keptCluster)
@@ -281,6 +300,8 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
         discovered.set(kind.gvk, kind)
         keepDiscovered(kind)
       },
+      onDefinition: (definition) => options.onDefinition?.(definition),
+      unseenSince: (gvk) => options.unseenSince?.(gvk),
       onUnauthorized: () => credentials.refresh(),
       onGaveUp: (gvk, error) => {
         options.notify({ type: "stopped-kind", gvk, error })
@@ -327,6 +348,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       return watchers.change(next, () => {
         former = withoutKinds([...former, ...kinds.filter(({ gvkText }) => ended.has(gvkText))], wanted)
         kinds = wanted
+        statusRecorded = statusRecordedNow(kinds, statusRecorded, clock.wallMicros())
         plan = next
         run(resolution.recordKinds(next.expected.recordedKinds))
       })
@@ -371,6 +393,13 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
         )
         lastChange = change
         return change
+      },
+      /** Has a kind looked for at once that is not installed. */
+      retry: (gvk: string): void => watchers.retry(gvk),
+      /** A kind was installed and is gone. If its objects were not listed meanwhile, that is a gap. */
+      noteGone: (life: UnlistedLife): void => {
+        if (!system.isStopping)
+          writes.put(`whether ${life.gvk} could be listed before it was gone`, recordUnlisted(store, life))
       },
       /** How much is kept from now on. */
       setRetention: (settings: RetentionSettings): void => {

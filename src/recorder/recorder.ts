@@ -240,6 +240,8 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       ...(settings.listCompression !== undefined && { listCompression: settings.listCompression }),
       ...(redactKeyFile !== undefined && { redactKeyFile }),
       ...(settings.restart !== undefined && { restart: settings.restart }),
+      onDefinition: (definition) => void serverKinds.defined(definition),
+      unseenSince: (gvk) => serverKinds.unseenSince(gvk),
       notify: (notice) => {
         // A recording in a temporary directory is for this run: its key needs no care.
         const isOfNoUse = settings.dataDir === undefined && notice.type === "redaction-key" && "made" in notice

@@ -1,6 +1,6 @@
 /** Replays recorded history into controllers, for tests of operators against what production did. */
 import { type DefinedController, InvalidControllerError } from "../host/index.ts"
-import type { ApiObject } from "../kube/client/objects.ts"
+import type { ApiObject, ObjectBase } from "../kube/client/objects.ts"
 import { formatGvk, parseGvk } from "../kube/gvk.ts"
 import { HostedController } from "./cast/hosted-controller.ts"
 import {
@@ -125,12 +125,12 @@ export class ReplayResult {
   }
 
   /** The last state of an object; `undefined` if there is none at the end. `key`: `namespace/name`, or the name of a cluster-scoped object. */
-  object<T extends ApiObject = ApiObject>(kind: string, key: string): T | undefined {
+  object<T extends ObjectBase = ApiObject>(kind: string, key: string): T | undefined {
     return this.objects<T>(kind).find(({ metadata }) => keyOf(metadata.namespace, metadata.name) === key)
   }
 
   /** The last states of all objects of a kind, by namespace and name. A kind that is stored in another version is found as well. */
-  objects<T extends ApiObject = ApiObject>(kind: string): ReadonlyArray<T> {
+  objects<T extends ObjectBase = ApiObject>(kind: string): ReadonlyArray<T> {
     const exact = this.#objects.filter(({ gvk }) => gvk === kind)
     const found = exact.length > 0 ? exact : this.#objects.filter(({ gvk }) => isSameKind(String(gvk), kind))
     return found.map(({ object }) => object as unknown as T)

@@ -73,6 +73,8 @@ export interface TraceHeader {
   readonly hasLifecycles?: boolean
   /** Absent: `none`. */
   readonly sanitised?: Sanitised
+  /** Kinds of which not every change of status in the window was recorded: the status of their objects may be older than the rest. Absent: none. */
+  readonly withoutStatus?: ReadonlyArray<string>
   /** UID of namespace kube-system of the recorded cluster. Absent: unknown. */
   readonly clusterUid?: string
 }

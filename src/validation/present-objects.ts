@@ -4,11 +4,7 @@
  */
 import type { Target } from "./rule.ts"
 
-/** `apps/Deployment`, or `Secret` for the core group. */
-export const kindWithoutVersion = (gvk: string): string => {
-  const slash = gvk.lastIndexOf("/")
-  return gvk.slice(0, slash + 1) + gvk.slice(gvk.lastIndexOf(".") + 1)
-}
+export { kindWithoutVersion } from "../trace/sanitising/built-in-kinds.ts"
 
 /** Add what is applied, remove what is deleted. */
 export class PresentObjects {

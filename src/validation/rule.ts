@@ -74,6 +74,8 @@ export interface Rule {
   /** `service_account_missing` */
   readonly name: string
   readonly severity: Severity
+  /** It is about what was left in objects that were sanitised for a replay, and finds nothing in traces of a recorder that have everything. Default: false. */
+  readonly isOfSanitised?: boolean
   /** One sentence: what it finds. */
   readonly summary: string
   /** Paragraphs: why it matters, what is exempt, and what to do. */

@@ -1,8 +1,9 @@
 /**
- * Checks a trace against the rules in one pass. Memory: the names of the objects that exist, the findings, and the unmet needs of one event.
+ * Checks a trace against the rules in one pass. Memory: the names of the objects that exist, the findings, and the unmet needs.
  *
  * What an object refers to must exist when the state with the reference was recorded, or appear in the same event: objects are created
- * together, in any order. An event is what the trace calls one; where it has none, the objects at the start, and then the changes of one second,
+ * together, in any order. What appears later counts too if it was created before: kinds are recorded in streams of their own, and some only from later
+ * on. An event is what the trace calls one; where it has none, the objects at the start, and then the changes of one second,
  * which is the resolution of SimKube's format. An object that was deleted does not exist any more. Only applied objects are judged, not deletions, nor
 objects that are being deleted: when a namespace or an owner goes, what is left refers to what went first.
  */
@@ -13,7 +14,7 @@ import type { TraceItem } from "../trace/trace-item.ts"
 import { addPlace, Findings, findingKey, type RuleFindings, type StateNeed } from "./findings.ts"
 import { kindWithoutVersion, PresentObjects } from "./present-objects.ts"
 import { builtInTemplatePaths, objectIn, textIn } from "./references/pod-specs.ts"
-import type { Need, Rule, TracedObject } from "./rule.ts"
+import type { Need, Rule, Target, TracedObject } from "./rule.ts"
 import { rules } from "./rules.ts"
 
 const second = 1_000_000
@@ -42,9 +43,12 @@ export interface ValidationReport {
 export class TraceValidation {
   readonly #present = new PresentObjects()
   readonly #reader: StateReader
-  /** What the event that is being read may still meet, and what the whole trace may. */
+  /** What the event that is being read may still meet, what the whole trace may, and what only objects may that are older than the state. */
   readonly #ofEvent: Waiting = new Map()
   readonly #ofTrace: Waiting = new Map()
+  readonly #ofOlder = new OlderObjects()
+  /** A recorder's trace with everything that the server sent, of which a replay leaves out what is not to be written. */
+  #isWhole = false
   #event: string | undefined
   #hasBatches = false
   #states = 0
@@ -59,6 +63,7 @@ export class TraceValidation {
 
   add(item: TraceItem): void {
     this.#reader.configure(item)
+    if (item.type === "header") this.#isWhole = item.window !== undefined && (item.sanitised ?? "none") === "none"
     if (item.type === "batch") {
       this.#hasBatches = true
       this.#endEvent()
@@ -79,13 +84,17 @@ export class TraceValidation {
     this.#present.add(target)
     const traced = this.#reader.read(event)
     if (traced === undefined) this.#unreadable++
-    else if (!isTerminating(traced)) this.#check(traced, event.time)
+    else {
+      this.#ofOlder.meet(target, traced)
+      if (!isTerminating(traced)) this.#check(traced, event.time)
+    }
   }
 
   /** The report of what was added. */
   finish(): ValidationReport {
     this.#endEvent()
     this.#settle(this.#ofTrace)
+    for (const { need, count } of this.#ofOlder.unmet()) this.findings.add(need, count)
     const found = this.findings.of(rules)
     const missing = new Set(found.flatMap(({ findings }) => findings.map(({ kind }) => kind)))
     return {
@@ -99,7 +108,11 @@ export class TraceValidation {
 
   #check(traced: TracedObject, time: number): void {
     for (const rule of rules) {
-      for (const target of rule.provides?.(traced) ?? []) this.#present.add(target)
+      if (this.#isWhole && rule.isOfSanitised === true) continue
+      for (const target of rule.provides?.(traced) ?? []) {
+        this.#present.add(target)
+        this.#ofOlder.meet(target, traced)
+      }
       // One that is met by now stays met until the end of the event.
       const isUnmet = ({ target }: Need): boolean => target === undefined || !this.#present.has(target)
       for (const need of needsOf(rule, traced, time, isUnmet)) {
@@ -111,33 +124,92 @@ export class TraceValidation {
   }
 
   #endEvent(): void {
-    this.#settle(this.#ofEvent)
+    for (const { need, count } of this.#unmet(this.#ofEvent))
+      if (!this.#ofOlder.await(need, count)) this.findings.add(need, count)
   }
 
   #settle(waiting: Waiting): void {
-    if (waiting.size === 0) return
-    for (const { need, count } of waiting.values())
-      if (need.need.target !== undefined && !this.#present.has(need.need.target)) this.findings.add(need, count)
+    for (const { need, count } of this.#unmet(waiting)) this.findings.add(need, count)
+  }
+
+  #unmet(waiting: Waiting): ReadonlyArray<Unmet> {
+    if (waiting.size === 0) return []
+    const unmet = [...waiting.values()].filter(
+      ({ need: { need } }) => need.target !== undefined && !this.#present.has(need.target),
+    )
     waiting.clear()
+    return unmet
   }
 }
+
+/** Some 50 MB. A trace with so many is one of Pods without their ReplicaSets, and the like. */
+const mostUnmet = 50_000
+
+/**
+ * Needs that were not met when their state was recorded, in the order of the trace, until the trace has an object of that name that is older than the
+ * state. Memory: one entry for each finding that there may be.
+ */
+class OlderObjects {
+  readonly #unmet: Waiting = new Map()
+  /** By kind and name of the target, keys of what waits for it. */
+  readonly #targets = new Map<string, Set<string>>()
+
+  /** Returns false if there are too many. */
+  await(need: StateNeed, count: number): boolean {
+    const { target } = need.need
+    if (target === undefined || this.#unmet.size >= mostUnmet) return false
+    const key = wait(this.#unmet, need, count)
+    const name = nameOf(target)
+    const keys = this.#targets.get(name) ?? new Set()
+    this.#targets.set(name, keys.add(key))
+    return true
+  }
+
+  /** The trace has a state of `object`, which is or provides the target. */
+  meet(target: Target, { object }: TracedObject): void {
+    if (this.#unmet.size === 0) return
+    const keys = this.#targets.get(nameOf(target))
+    if (keys === undefined) return
+    const created = Date.parse(textIn(objectIn(object, "metadata"), "creationTimestamp")) * 1000
+    for (const key of keys) {
+      const { need } = this.#unmet.get(key) ?? {}
+      const wanted = need?.need.target
+      if (need === undefined || wanted === undefined || !(created <= need.time)) continue
+      if (wanted.namespace !== target.namespace && !(wanted.orClusterScoped && target.namespace === "")) continue
+      this.#unmet.delete(key)
+      keys.delete(key)
+    }
+  }
+
+  unmet(): Iterable<Unmet> {
+    return this.#unmet.values()
+  }
+}
+
+const nameOf = ({ kind, name }: Target): string => `${kind}\n${name}`
 
 /** Whether the server was told to delete it. SimKube's format does not keep that. */
 const isTerminating = ({ object }: TracedObject): boolean =>
   textIn(objectIn(object, "metadata"), "deletionTimestamp") !== ""
 
 /** Unmet needs by rule code and key, with the number of states that have them. */
-type Waiting = Map<string, { readonly need: StateNeed; count: number }>
+type Waiting = Map<string, Unmet>
 
-const wait = (waiting: Waiting, need: StateNeed): void => {
+interface Unmet {
+  readonly need: StateNeed
+  count: number
+}
+
+/** Returns the key under which it waits. */
+const wait = (waiting: Waiting, need: StateNeed, count = 1): string => {
   const key = `${need.rule.code}\n${need.key}`
   const known = waiting.get(key)
-  if (known === undefined) {
-    waiting.set(key, { need, count: 1 })
-    return
+  if (known === undefined) waiting.set(key, { need, count })
+  else {
+    known.count += count
+    for (const place of need.places) addPlace(known.need.places, place)
   }
-  known.count++
-  for (const place of need.places) addPlace(known.need.places, place)
+  return key
 }
 
 /** Pseudo-kinds have spaces in their names, and no object has them. */

@@ -65,6 +65,7 @@ export const parseColumns = (columns: Uint8Array) => {
   let livesLag = false
   let lateness = NO_SPAN
   let lateRanges: Array<number> | undefined
+  let isBehind = false
   let redacted: Array<number> | undefined
   reading(columns, () => {
     while (reader.pos < reader.len) {
@@ -156,6 +157,9 @@ export const parseColumns = (columns: Uint8Array) => {
           lateRanges.push(start, start + length)
           break
         }
+        case Tag.behind:
+          isBehind = reader.bool()
+          break
         case Tag.redacted: {
           const end = reader.uint32() + reader.pos
           redacted ??= []
@@ -181,6 +185,7 @@ export const parseColumns = (columns: Uint8Array) => {
     newObjects: newObjects ?? NO_SPANS,
     gaps: gaps ?? NO_SPANS,
     completeThrough,
+    isBehind,
     podLives: podLives ?? NO_SPANS,
     tracksPods,
     listReason,

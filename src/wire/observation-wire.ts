@@ -128,7 +128,8 @@ export const Tag = {
   livesLag: (22 << 3) | 0,
   lateness: (23 << 3) | 2,
   lateRanges: (24 << 3) | 2,
-  redacted: (25 << 3) | 2,
+  behind: (25 << 3) | 0,
+  redacted: (26 << 3) | 2,
 } as const
 
 /** Wire tags of `NewObject`. */

@@ -31,8 +31,8 @@ import {
 
 /** Largest tag and length of one length-delimited field. */
 const FIELD_HEADER_BYTES = 6
-/** Field headers of the seven columns, of gvk and complete_through, plus epoch (6), time_base (9), three booleans (3 each) and redacted (3, 5 each). */
-const FIXED_BYTES = PAYLOAD_HEADER_BYTES + 9 * FIELD_HEADER_BYTES + 6 + 9 + 3 * 3 + 3 + 5 * valueKinds.length
+/** Field headers of the seven columns, of gvk and complete_through, plus epoch (6), time_base (9), four booleans (3 each) and redacted (3, 5 each). */
+const FIXED_BYTES = PAYLOAD_HEADER_BYTES + 9 * FIELD_HEADER_BYTES + 6 + 9 + 4 * 3 + 3 + 5 * valueKinds.length
 /** UTF-8 needs at most three bytes for one UTF-16 unit. */
 const UTF8_BYTES_PER_UNIT = 3
 const TWO_POW_32 = 0x1_0000_0000
@@ -72,6 +72,7 @@ export class ObservationsBuilder {
   #payloadEnd = PAYLOAD_HEADER_BYTES
   #opaque = false
   #completeThrough = ""
+  #isBehind = false
   #keptBytes = 0
   readonly #redacted = new Uint32Array(valueKinds.length)
   #hasRedacted = false
@@ -150,6 +151,7 @@ export class ObservationsBuilder {
     this.#times.begin()
     this.#opaque = false
     this.#completeThrough = ""
+    this.#isBehind = false
     this.#keptBytes = 0
     this.#redacted.fill(0)
     this.#hasRedacted = false
@@ -275,10 +277,14 @@ export class ObservationsBuilder {
     return this.#addText(Tag.selection, text)
   }
 
-  /** The kind is complete up to `version` once this frame is stored; the last call counts. `false` if it does not fit. */
-  completeThrough(version: string): boolean {
+  /**
+   * The kind is complete up to `version` once this frame is stored; the last call counts. `isBehind`: that is not the state of now, so the time up to which it is
+   * complete stays. `false` if it does not fit.
+   */
+  completeThrough(version: string, isBehind = false): boolean {
     const before = this.#completeThrough
     this.#completeThrough = version
+    this.#isBehind = isBehind
     if (this.#fits(0)) return true
     this.#completeThrough = before
     return false
@@ -339,7 +345,10 @@ export class ObservationsBuilder {
       if (lateness !== undefined) columns.uint32(Tag.lateness).bytes(lateness)
     }
     columns.raw(this.#rare.finish(true))
-    if (this.#completeThrough !== "") columns.uint32(Tag.completeThrough).string(this.#completeThrough)
+    if (this.#completeThrough !== "") {
+      columns.uint32(Tag.completeThrough).string(this.#completeThrough)
+      if (this.#isBehind) columns.uint32(Tag.behind).bool(true)
+    }
     if (this.#tracksPods) columns.uint32(Tag.tracksPods).bool(true)
     if (this.#hasRedacted) {
       columns.uint32(Tag.redacted).fork()

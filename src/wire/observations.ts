@@ -84,6 +84,8 @@ export class Observations {
   readonly payload: Uint8Array
   /** Resource version up to which the kind is complete with this frame; the empty string: no news. */
   readonly completeThrough: string
+  /** That version is not the state of now: the time up to which the kind is complete stays. */
+  readonly isBehind: boolean
   /** True if the server's versions are not integers: then only {@link resourceVersionText} is meaningful. */
   readonly hasOpaqueVersions: boolean
   /** Whether {@link completeThrough} applies to pod lifecycles as well as to the kind. */
@@ -145,6 +147,7 @@ export class Observations {
     this.payloadLength = payloadLength
     this.payload = payload
     this.completeThrough = fields.completeThrough
+    this.isBehind = fields.isBehind
     this.listReason = fields.listReason
     this.selection = fields.selection
     this.isComplete = fields.isComplete

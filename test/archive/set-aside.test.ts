@@ -103,6 +103,36 @@ describe("a damaged recording", () => {
     reader.close()
   })
 
+  test("that does not tell its kinds any more leaves a gap of each kind of the first lists, from when its file was made", () => {
+    const directory = sample()
+    truncateSync(join(directory, "recording.db"), 5000)
+    const { writer } = openOrBegin(directory)
+    try {
+      const list = (gvk: string, number: number): void => {
+        const incarnation = writer.nextIncarnation(`watcher/${gvk}`)
+        writer.append(`watcher/${gvk}`, incarnation, number, encodeFrame({ gvk, completeThrough: "7" }))
+        writer.commit()
+      }
+      list("v1.Pod", 1)
+      list("v1.Pod", 2)
+      writer.metadata.set("firstLists", String(Date.now() * 1000))
+      list("v1.Node", 1)
+      const { kinds } = readCoverage(directory, { fromTime: 0, untilTime: Number.MAX_SAFE_INTEGER })
+      expect(kinds).toMatchObject([
+        {
+          gvk: "v1.Pod",
+          gaps: [{ reason: "damaged", detail: expect.stringContaining("which kinds it had is unknown") }],
+        },
+        { gvk: "v1.Node", gaps: [] },
+      ])
+      const [pods] = kinds
+      expect(pods?.gaps[0]?.toTime).toBe(pods?.since)
+      expect(pods?.gaps[0]?.fromTime).toBeGreaterThan((pods?.since ?? 0) - 60_000_000)
+    } finally {
+      writer.close()
+    }
+  })
+
   test("leaves no frames behind: those of lives before the new recording are fenced", () => {
     const directory = sample()
     damage(directory, "UPDATE sender SET frame = 0")

@@ -26,6 +26,7 @@ interface Facts {
   readonly stopped?: string
   readonly pending?: ReadonlyArray<number>
   readonly stepMs?: number
+  readonly speed?: number | "max"
 }
 
 /** A report as reel replay writes it, with the members that a comparison needs. */
@@ -42,10 +43,10 @@ const reportOf = ({
   return {
     version: 1,
     replay: "abc",
-    speed: 10,
+    speed: facts.speed ?? 10,
     startedAt: "2026-11-20T00:00:00.000Z",
     trace: { start: traceStart, end: traceStart + 20_000_000 },
-    run: { durationMs: 2000, expectedMs: 2000, delayedMs: 0 },
+    run: { durationMs: 2000, expectedMs: facts.speed === "max" ? null : 2000, delayedMs: 0 },
     stopped: facts.stopped ?? null,
     seed: { total: 0, sent: 0, accepted: 0, refused: 0, skipped: 0, durationMs: 1 },
     events: counts,
@@ -126,6 +127,30 @@ describe("a comparison", () => {
     ])
     expect((await compare(short, long, "--html", path("page.html"))).code).toBe(exitCodes.usage)
     expect(readdirSync(folder)).toHaveLength(3)
+  })
+
+  test("of replays at different speeds has durations in the trace's time, on the page too, and none of speed max", async () => {
+    const real = write("real.json", reportOf({ speed: 1, pendingMs: 1000, pending: [0, 1, 1, 1], stepMs: 1000 }))
+    const fast = write("fast.json", reportOf({ speed: 10, pendingMs: 100, pending: [0, 1, 0, 0], stepMs: 100 }))
+    const max = write("max.json", reportOf({ speed: "max" }))
+    const { output, error } = await compare(real, fast, max, "--html", path("page.html"))
+    expect(error).toBe(
+      "reel compare: the speeds are different: durations are in the trace's time, punctuality is in real time\n" +
+        "reel compare: max has no time of the trace, because of its speed: its durations are left out\n",
+    )
+    expect(output).toMatch(/^Pods, in the trace's time$/m)
+    expect(output).toMatch(/^ {2}pending, p50 +1000 ms +1000 ms +–$/m)
+    expect(output).toMatch(/^ {2}duration, in the trace's time +2000 ms +20\.0 s +–$/m)
+    expect(output).toMatch(/^Punctuality, after due, in real time$/m)
+    expect(output).toMatch(/^ {2}answered, p50 +5\.0 ms +5\.0 ms +5\.0 ms$/m)
+    const page = readFileSync(path("page.html"), "utf8")
+    expect(page).toContain("Time of the trace since its first moment")
+    const values = [...page.matchAll(/data-label="([^"]+)" data-values="([^"]*)"/g)].slice(0, 3)
+    expect(values.map(([, label, text]) => [label, text])).toEqual([
+      ["trace", expect.any(String)],
+      ["real", "0,1,1,1"],
+      ["fast", "0,1,0,0"],
+    ])
   })
 
   test("of runs without a recording has what there is, and says so", async () => {

@@ -30,7 +30,7 @@ afterAll(async () => {
 const kindsOf = ({ output }: { readonly output: string }): CoverageAnswer["kinds"] =>
   (JSON.parse(output) as CoverageAnswer).kinds
 
-const columns = /^v1\.ConfigMap +2 +\d\d:\d\d:\d\d \S+ +\d\d:\d\d:\d\d \S+ +yes +watching$/m
+const columns = /^v1\.ConfigMap +2 +\d\d:\d\d:\d\d[.\d]* \S+ +\d\d:\d\d:\d\d[.\d]* \S+ +yes +watching$/m
 
 test("a recorder's is a table with times of this machine, and exits with 3 because a kind is missing", async () => {
   const { code, output } = await reelCoverage("--server", await recorder.listening())

@@ -196,7 +196,7 @@ describe("a recording by a recorder of a sandbox", () => {
     ])
     const strict = await exportedTo("a.ndjson", ...beyond, "--require", "complete")
     expect([strict.code, strict.error]).toEqual([
-      exitCodes.failed,
+      exitCodes.incomplete,
       expect.stringMatching(
         /cannot export from the recording in .*: not everything requested is recorded: v1\.ConfigMap is recorded only until/,
       ),

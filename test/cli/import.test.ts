@@ -54,6 +54,32 @@ describe("what it prints", () => {
     expect(ran.error).toMatchSnapshot()
   })
 
+  const event = auditEvent(created)
+  const text = JSON.stringify(event)
+  const place = { RequestUri: event.requestURI, ObjectRef: event.objectRef, ResponseStatus: event.responseStatus }
+  const azure = { ...place, AuditId: "a", Stage: event.stage, Verb: "create", Level: event.level }
+
+  test.each([
+    [
+      "aks-storage.json",
+      JSON.stringify({ time: "t", category: "kube-audit", properties: { log: text, stream: "stdout" } }),
+    ],
+    [
+      "aks-table.json",
+      JSON.stringify([{ ...azure, ResponseObject: event.responseObject, StageReceivedTime: event.stageTimestamp }]),
+    ],
+    ["aks-hub.json", JSON.stringify({ records: [{ properties: { log: text } }] }, undefined, 2)],
+    ["cri.log", `2026-03-01T12:00:00.100000000Z stdout F ${text}`],
+    ["docker.log", JSON.stringify({ log: `${text}\n`, stream: "stdout", time: "2026-03-01T12:00:00.1Z" })],
+    ["elasticsearch.json", JSON.stringify({ hits: { hits: [{ _source: event }] } }, undefined, 2)],
+  ])("is one creation out of %s, whatever wraps it", async (name, log) => {
+    const ran = await run(["audit", writeBytes(name, `${log}\n`), "-o", path("day.ndjson"), "--force"])
+    expect([ran.code, ran.error]).toEqual([
+      exitCodes.ok,
+      expect.stringMatching(/: 1 change, .* out of 1 write in 1 entry\n/),
+    ])
+  })
+
   test("is the same as JSON", async () => {
     const log = write(
       "audit.log",

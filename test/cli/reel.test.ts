@@ -54,7 +54,10 @@ describe("reel", () => {
     [["simulate"], 'reel: unknown command "simulate"\nTry "reel --help".\n'],
     [["version", "2"], 'reel version: unexpected argument "2"\nTry "reel version --help".\n'],
     [["help", "record", "export"], 'reel help: unexpected argument "export"\nTry "reel help --help".\n'],
-    [["snapshot", "-o", "-"], 'reel snapshot: --config FILE is required\nTry "reel snapshot --help".\n'],
+    [
+      ["snapshot", "-c", "a"],
+      'reel snapshot: --output FILE is required; - means standard output\nTry "reel snapshot --help".\n',
+    ],
     [
       ["record", "-c", "a.yml", "--fsync", "allways"],
       'reel record: --fsync "allways": must be interval or always; did you mean always?\nTry "reel record --help".\n',

@@ -89,6 +89,23 @@ const traceWithPod = (): string => {
   return Buffer.concat([...encoder.finish()]).toString()
 }
 
+/** A state of each object, in the order of the trace; `isAtStart`: it existed before. */
+const traceOf = (objects: ReadonlyArray<readonly [gvk: string, object: object, isAtStart?: boolean]>): string => {
+  const start = 1_763_700_000_000_000
+  const window = { start, end: start + 300_000 }
+  const kinds = [...new Set(objects.map(([gvk]) => gvk))]
+  const encoder = ndjsonEncoder()
+  encoder.add({ type: "header", window, cut: objects.length, kinds, incomplete: [] })
+  for (const [index, [gvk, object, isSnapshot = false]] of objects.entries()) {
+    const { namespace = "", name } = (object as { metadata: { namespace?: string; name: string } }).metadata
+    const time = start + (isSnapshot ? -100 : index) * 1000
+    const facts = { sequence: index + 1, time, gvk, uid: "", namespace, name, resourceVersion: "" }
+    const bytes = Buffer.from(JSON.stringify(object))
+    encoder.add({ type: "event", isSnapshot, event: { type: "object", action: "applied", ...facts, object: bytes } })
+  }
+  return Buffer.concat([...encoder.finish()]).toString()
+}
+
 const replay = async (...argv: ReadonlyArray<string>) => {
   const terminal = capturedTerminal()
   const code = await replayCommand().run(argv, terminal)
@@ -96,6 +113,43 @@ const replay = async (...argv: ReadonlyArray<string>) => {
 }
 
 describe("a replay into a sandbox", { timeout: patient(30_000) }, () => {
+  test("serves custom kinds that the trace does not define, as a rehearsal does, and says the same with --dry-run", async () => {
+    const widget = (name: string, version = "v1") => ({
+      apiVersion: `example.com/${version}`,
+      kind: "Policy",
+      metadata: { namespace: "shop", name },
+      spec: { anything: [{ goes: true }] },
+    })
+    const zone = { apiVersion: "example.com/v1", kind: "Zone", metadata: { name: "north" }, spec: { size: 1 } }
+    writeFileSync(
+      path("trace.ndjson"),
+      traceOf([
+        ["example.com/v1.Policy", widget("one"), true],
+        ["example.com/v1.Policy", widget("two")],
+        ["example.com/v1beta1.Policy", widget("three", "v1beta1")],
+        ["example.com/v1.Zone", zone],
+      ]),
+    )
+    const { code, output, error } = await replay(path("trace.ndjson"), "--speed", "max", "--report", path("r.json"))
+    expect(output).toContain("1 accepted, 0 refused, 0 skipped")
+    expect(output).toContain("3 events: 3 accepted, 0 refused, 0 skipped")
+    expect([code, error]).toEqual([0, expect.stringContaining("into a sandbox")])
+    expect(JSON.parse(readFileSync(path("r.json"), "utf8")).fidelity.objects).toMatchObject({ total: 4, equal: 4 })
+    expect(await replay(path("trace.ndjson"), "--dry-run")).toMatchObject({ code: 0, error: "" })
+  })
+
+  test("leaves addresses of Services to the cluster, as it does EndpointSlices, and refuses none", async () => {
+    const address = {
+      apiVersion: "networking.k8s.io/v1",
+      kind: "IPAddress",
+      metadata: { name: "10.0.0.1", labels: { "ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io" } },
+      spec: { parentRef: { resource: "services", namespace: "default", name: "kubernetes" } },
+    }
+    writeFileSync(path("trace.ndjson"), traceOf([["networking.k8s.io/v1.IPAddress", address, true]]))
+    const { code, output } = await replay(path("trace.ndjson"), "--speed", "max")
+    expect([code, output]).toEqual([0, expect.stringContaining("the target's controllers write their own")])
+  })
+
   test("prints what happened and writes the report that scripts read", async () => {
     writeFileSync(path("trace.ndjson"), trace())
     const { code, output, error } = await replay(path("trace.ndjson"), "--speed", "10", "--report", path("report.json"))
@@ -224,6 +278,19 @@ describe("a replay into a cluster", { timeout: patient(30_000) }, () => {
     const { metadata } = cluster.sandbox.get("v1.Pod", "virtual-shop", "p") as unknown as Pod
     expect(metadata.annotations?.["static.simkube.io/pod-sequence-number"]).toBe(number)
     expect(metadata.annotations?.["simkube.io/kwok-stage-create-delay"]).toBe(delay)
+  })
+
+  test("exits with 3 if the API server stops asking the webhook that tells pods their lives, and says so", async () => {
+    writeFileSync(path("pods.ndjson"), traceWithPod())
+    const { sandbox } = cluster
+    const run = replay(path("pods.ndjson"), "--kubeconfig", path("kubeconfig"), "--name", "mine", "--speed", "0.2")
+    await expect.poll(() => sandbox.get("v1.Pod", "virtual-shop", "p"), { timeout: patient(20_000) }).toBeDefined()
+    sandbox.delete("admissionregistration.k8s.io/v1.MutatingWebhookConfiguration", "", "kubereel-replay-mine")
+    const { code, output, error } = await run
+    expect(code).toBe(exitCodes.incomplete)
+    expect(output).toMatch(/^lives +1 pod got that of a recorded pod; 1 in the trace$/m)
+    expect(output).toMatch(/^lives +the API server stopped asking the webhook between/m)
+    expect(error).toContain("pods live as the cluster decides: the API server stopped asking the webhook")
   })
 
   test("exits with 3 if the cluster refused something, and names it", async () => {

@@ -86,11 +86,11 @@ describe("reel sandbox", () => {
     await new Promise((resolve) => taken.once("listening", resolve))
     const { port } = taken.address() as { readonly port: number }
     const terminal = capturedTerminal()
-    const code = await run(terminal, "--port", String(port), "--kubeconfig", join(directory, "kubeconfig"))
+    const code = await run(terminal, "--listen", String(port), "--kubeconfig", join(directory, "kubeconfig"))
     taken.close()
     expect(code).toBe(exitCodes.failed)
     expect(terminal.standardError.text()).toBe(
-      `reel sandbox: port ${port} is in use; choose another with --port, or use 0 for any free port\n`,
+      `reel sandbox: port ${port} is in use; choose another with --listen, or use 0 for any free port\n`,
     )
   })
 

@@ -163,7 +163,7 @@ describe("reel serve", () => {
     taken.close()
     expect(inUse).toEqual([
       exitCodes.failed,
-      `reel serve: port ${port} on 127.0.0.1 is in use; choose another with --port (0 picks any free port)\n`,
+      `reel serve: port ${port} on 127.0.0.1 is in use; choose another with --listen (port 0 is any free one)\n`,
     ])
     expect(await refused(day, "--port", "0", "--kubeconfig-out", join(directory, "no", "kubeconfig"))).toEqual([
       exitCodes.failed,

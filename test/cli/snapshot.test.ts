@@ -223,7 +223,7 @@ describe("reel snapshot", () => {
     expect(await snapshot(kinds, "one.ndjson", ...given)).toMatchObject({ code: exitCodes.ok })
     expect(await snapshot(kinds, "two.ndjson", ...given)).toMatchObject({ code: exitCodes.ok })
     expect((await snapshot(kinds, "other.ndjson", "--allow-secrets")).error).toContain(
-      "--allow-secrets has no effect any more",
+      "--allow-secrets is deprecated and ignored",
     )
     const [secret, variable] = hashesIn("one.ndjson")
     expect(secret).toMatch(/^redacted:[0-9a-f]{16}$/)
@@ -325,6 +325,23 @@ describe("reel snapshot", () => {
     expect(readdirSync(folder).sort()).toEqual(["kubeconfig", "tracer.yml"])
   })
 
+  test("without a configuration lists every kind of the server, but neither Leases nor Secrets' values", async () => {
+    sandbox.put("v1.Secret", { metadata: { name: "db", namespace: "default" }, data: { password: "aHVudGVyMg==" } })
+    sandbox.put("apps/v1.Deployment", { metadata: { name: "web", namespace: "default" }, spec: {} })
+    sandbox.put("coordination.k8s.io/v1.Lease", { metadata: { name: "lock", namespace: "default" }, spec: {} })
+    const terminal = capturedTerminal()
+    const argv = ["--kubeconfig", path("kubeconfig"), "-o", path("all.ndjson")]
+    expect(await snapshotCommand({ now: () => now, sleep: async () => undefined }).run(argv, terminal)).toBe(
+      exitCodes.ok,
+    )
+    const objects = objectsOf(await itemsOf("all.ndjson", "ndjson"))
+    expect(objects).toEqual(
+      expect.arrayContaining(["apps/v1.Deployment default/web", "v1.Namespace /default", "v1.Secret default/db"]),
+    )
+    expect(objects.join()).not.toContain("Lease")
+    expect(readFileSync(path("all.ndjson"), "utf8")).not.toContain("aHVudGVyMg==")
+  })
+
   test("keeps an existing file without --force, and reports a missing kubeconfig", async () => {
     writeFileSync(path("now.ndjson"), "mine")
     expect(await snapshot(["v1.Pod"], "now.ndjson")).toMatchObject({ code: exitCodes.usage })
@@ -336,7 +353,6 @@ describe("reel snapshot", () => {
 
   test.each([
     [["-c", "a.yml"], "--output FILE is required; - means standard output"],
-    [["-o", "a.ndjson"], "--config FILE is required"],
     [
       ["-c", "a.yml", "-o", "s3://bucket/key"],
       '--output "s3://bucket/key": s3 is not supported; name a file, or write - for standard output',

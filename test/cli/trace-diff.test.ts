@@ -84,7 +84,7 @@ B  FOLDER/b.ndjson.gz: 3 objects, 4 changes, from 2026-03-02T03:00:00Z
   apps/v1.Deployment shop/web
       spec.replicas: 2 → 3
 
-1 object with changes that the other has not:
+1 object changed in only one trace:
   apps/v1.Deployment shop/web: 1 in A only (+10 s), 1 in B only (+12 s)
 
 2 changes in both, of which 1 later in B and 0 earlier; by how much: median 0 s, 90 % 5 s, 99 % 5 s, largest 5 s
@@ -136,6 +136,7 @@ test("kinds and a namespace are chosen, and --all-fields compares what a replay 
   expect((await run(a, b)).error).toBe("reel diff: nothing differs\n")
   expect((await run(a, b, "--all-fields")).output).toContain('status.phase: "Running" → "Failed"')
   expect((await run(a, b, "--all-fields", "-k", "deploy")).error).toContain("nothing differs")
+  expect((await run(a, b, "--all-fields", "--except", "pods,v1.Event")).error).toContain("nothing differs")
   expect((await run(a, b, "-n", "elsewhere")).output).toContain("A  FOLDER/a.ndjson: 0 objects")
 })
 
@@ -178,6 +179,7 @@ test.each([
   [["a", "b", "--data-dir", "x"], "--data-dir: needs --at"],
   [["a", "b", "-l", "app=web"], "--selector: needs --at"],
   [["a", "b", "-k", "nonsenses"], "--kind: "],
+  [["a", "b", "--except", "nonsenses"], "--except: "],
   [["a", "b", "--tolerance", "soon"], "must be a duration"],
 ])("the command line %j is refused", async (argv, problem) => {
   const { code, error } = await run(...argv)

@@ -8,7 +8,7 @@ import { at, isObject, type Json, type JsonObject } from "./exact-json.ts"
 /** How a kind is recorded, as in the recorder's configuration. */
 export interface Rule {
   /**
-   * `all`: every new resourceVersion. `content`: anything but `status` and
+   * `all`: every new resourceVersion; with ignored values, anything but those and `metadata.{resourceVersion,generation,managedFields}`. `content`: anything but `status` and
    * `metadata.{resourceVersion,generation,managedFields}`. `spec`: only `spec`, without a Pod's `nodeName`.
    */
   readonly detect: "all" | "content" | "spec"
@@ -30,6 +30,7 @@ export const keptPart = (gvk: string, object: JsonObject, rule: Rule): Json => {
   const ignored = rule.ignore ?? []
   switch (rule.detect) {
     case "all":
+      if (ignored.length > 0) return removeAll(untyped, [...versions, ...ignored]) ?? null
       return removeAll(untyped, rule.keepManagedFields === false ? ["/metadata/managedFields"] : []) ?? null
     case "content":
       return removeAll(untyped, ["/status", ...versions, ...ignored]) ?? null

@@ -30,15 +30,15 @@ const tracked: ReadonlyArray<ObservedKind & { readonly settings: string; readonl
     settings: "{detect: spec}",
     rule: { detect: "spec" },
   },
-  { gvk: "apps/v1.StatefulSet", path: "/apis/apps/v1/statefulsets", settings: "{}", rule: { detect: "content" } },
+  { gvk: "apps/v1.StatefulSet", path: "/apis/apps/v1/statefulsets", settings: "{}", rule: { detect: "all" } },
   {
     gvk: "apps/v1.DaemonSet",
     path: "/apis/apps/v1/daemonsets",
     settings: "{keepManagedFields: false}",
-    rule: { detect: "content", keepManagedFields: false },
+    rule: { detect: "all", keepManagedFields: false },
   },
   { gvk: "batch/v1.Job", path: "/apis/batch/v1/jobs", settings: "{}", rule: { detect: "all" } },
-  { gvk: "batch/v1.CronJob", path: "/apis/batch/v1/cronjobs", settings: "{}", rule: { detect: "content" } },
+  { gvk: "batch/v1.CronJob", path: "/apis/batch/v1/cronjobs", settings: "{}", rule: { detect: "all" } },
   { gvk: "v1.Pod", path: "/api/v1/pods", settings: "{}", rule: { detect: "all" } },
   { gvk: "v1.ConfigMap", path: "/api/v1/configmaps", settings: "{detect: all}", rule: { detect: "all" } },
 ]

@@ -65,6 +65,11 @@ test("leaves a process behind that it has not started itself", () => {
   execFileSync("sh", ["-c", "sleep 601 > /dev/null 2>&1 & echo $! > secret.json"])
 })`
 
+/** As on a machine that lacks the program which these tests need. */
+const skipped = `
+import { test } from "vitest"
+test.skip("is skipped, and with it the hooks that remove the file's directory", () => undefined)`
+
 interface Report {
   readonly testResults: ReadonlyArray<{
     readonly name: string
@@ -79,7 +84,12 @@ test("what a suite leaves behind is ended, removed and named, and troubles no ot
   mkdirSync(temporary)
   symlinkSync(join(project, "node_modules"), join(directory, "node_modules"))
   const files = { "vitest.config.mjs": config, "start.js": start, "package.json": '{"type":"module"}' }
-  const tests = { "a-failing.test.js": failing, "b-careless.test.js": careless, "c-secret.test.js": secret }
+  const tests = {
+    "a-failing.test.js": failing,
+    "b-careless.test.js": careless,
+    "c-secret.test.js": secret,
+    "d-skipped.test.js": skipped,
+  }
   for (const [name, text] of Object.entries({ ...files, ...tests })) writeFileSync(join(directory, name), text)
 
   const { [runDirectoryVariable]: _, VITEST: __, ...environment } = process.env
@@ -117,6 +127,8 @@ test("what a suite leaves behind is ended, removed and named, and troubles no ot
   const secretPid = Number(readFileSync(join(directory, "secret.json"), "utf8"))
   expect(unseen?.assertionResults).toMatchObject([{ status: "passed" }])
   expect(output).toContain(`process ${secretPid}: sleep 601`)
+
+  expect(output).not.toContain(join("tmp", "d-skipped"))
 
   for (const pid of [timedOut.pid, careful.pid, secretPid]) expect(startTimeOf(pid)).toBeUndefined()
   expect([timedOut, careful].map((each) => existsSync(each.directory))).toEqual([false, false])

@@ -19,6 +19,7 @@ export const longTests: ReadonlyArray<string> = [
   "test/simulation/controller/crash.test.ts",
   "test/bench/measuring/live-run.test.ts",
   "test/archive/damage/flipped-bytes.test.ts",
+  "test/simulation/fidelity/sabotage.test.ts",
   "test/simulation/fidelity/fidelity.test.ts",
   "test/host/dispatcher/deletions-over-crashes.test.ts",
   "test/k8s/pod.test.ts",

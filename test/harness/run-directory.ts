@@ -4,7 +4,7 @@
  * the run that is still alive then is ended, a file that was not removed is removed; both are named and fail the run.
  */
 import { execFileSync } from "node:child_process"
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { chmodSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { endProcess, endProcesses, processesOf, startTimeOf } from "./processes.ts"
@@ -46,8 +46,12 @@ export default (): (() => Promise<void>) | undefined => {
 /** Names what a run has left, and ends its processes. */
 const leftIn = async (run: string): Promise<ReadonlyArray<string>> => {
   const processes = await endProcesses(() => processesOf(temporaryIn(run), notesIn(run)), patienceMs)
-  return [...processes, ...readdirSync(temporaryIn(run)).map((name) => join(temporaryIn(run), name))]
+  const files = readdirSync(temporaryIn(run)).map((name) => join(temporaryIn(run), name))
+  return [...processes, ...files.filter((path) => !isEmptyDirectory(path))]
 }
+
+/** Vitest runs no hooks in a file whose tests are all skipped, so the directory of such a file is still there at the end, and empty. */
+const isEmptyDirectory = (path: string): boolean => lstatSync(path).isDirectory() && readdirSync(path).length === 0
 
 /** A killed run could not clean up: the next one does. */
 const removeAbandoned = (directory: string): void => {

@@ -31,7 +31,7 @@ const pod = (configuration?: string, { one }: Printed = manifests): PodSettings 
   const [container] = one("Deployment").spec.template.spec.containers
   const texts = Object.entries(one("ConfigMap").data as Record<string, string>)
   return {
-    arguments: [...container.args, "--bind=127.0.0.1", "--port=0"],
+    arguments: [...container.args, "--listen=127.0.0.1:0"],
     environment: {
       KUBERNETES_SERVICE_HOST: "127.0.0.1",
       KUBERNETES_SERVICE_PORT: String(sandbox.port),

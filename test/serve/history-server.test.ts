@@ -87,7 +87,7 @@ describe("a moment in a path", () => {
     expect(await refused("noon")).toEqual([
       400,
       "BadRequest",
-      expect.stringMatching(/^"noon": must be a time such as .*start, or end$/),
+      expect.stringMatching(/^"noon": must be a time such as .*end, now-5m/),
     ])
   })
 
@@ -242,6 +242,24 @@ describe("discovery", () => {
 })
 
 describe("what is missing is said", () => {
+  test("of Helm releases whose values were replaced, so that helm lists none", async () => {
+    const release = (minutes: number, value: string): Step => ({
+      ...{ minutes, gvk: "v1.Secret", name: "sh.helm.release.v1.shop.v1", version: 200 + minutes },
+      metadata: { labels: { owner: "helm", name: "shop", version: "1", status: "deployed" } },
+      rest: { type: "helm.sh/release.v1", data: { release: value } },
+    })
+    const replaced = Buffer.from("redacted:0123456789abcdef").toString("base64")
+    const more = [release(5, "SDRzSUFB"), release(10, replaced)]
+    const { url } = await serve(await pastOf(morningOf({ steps: [...steps, ...more] })))
+    const listed = (minutes: number) => get(`${url}/at/${at(minutes)}/api/v1/secrets?labelSelector=owner%3Dhelm`)
+    expect((await listed(6)).headers.warning).toBeUndefined()
+    const found = await listed(11)
+    expect(found.headers.warning).toBe(
+      '299 - "v1.Secret: values were replaced by hashes, so helm list is empty; names, revisions and statuses of releases: kubectl get secrets -l owner=helm --show-labels"',
+    )
+    expect(found.text).toContain('"status":"deployed"')
+  })
+
   const warningsAt = async (url: string, minutes: number, path = "api/v1/configmaps") =>
     (await get(`${url}/at/${at(minutes)}/${path}`)).headers.warning ?? ""
 
@@ -360,6 +378,45 @@ describe("writes", () => {
     ])
     for (const body of ["{", Buffer.from("k8s\0\x12\xff", "latin1"), "x".repeat(70_000)])
       expect([400, 413]).toContain((await fetch(`${url}${reviews}`, { method: "POST", body })).status)
+  })
+
+  test("and so is who one is, and the list of what one may", async () => {
+    const { url } = await serve(await pastOf(morningOf()))
+    const asked = async (path: string): Promise<unknown> => {
+      const answer = await fetch(`${url}/apis/${path}`, { method: "POST", body: Buffer.from("k8s\0\x0a\x00") })
+      return answer.json()
+    }
+    expect(await asked("authentication.k8s.io/v1/selfsubjectreviews")).toMatchObject({
+      ...{ kind: "SelfSubjectReview", apiVersion: "authentication.k8s.io/v1" },
+      status: { userInfo: { username: "kubereel-history", groups: ["system:authenticated"] } },
+    })
+    expect(await asked("authorization.k8s.io/v1/selfsubjectrulesreviews")).toMatchObject({
+      kind: "SelfSubjectRulesReview",
+      status: { resourceRules: [{ verbs: ["get", "list", "watch"], apiGroups: ["*"], resources: ["*"] }] },
+    })
+  })
+
+  test("and the scale of a workload is read as it was, but not written", async () => {
+    const spec = { replicas: 3, selector: { matchLabels: { app: "web" } } }
+    const web = { minutes: 5, gvk: "apps/v1.Deployment", name: "web", version: 105 }
+    const scaled: ReadonlyArray<Step> = [
+      { ...web, rest: { spec, status: { replicas: 2 } } },
+      { ...web, minutes: 10, version: 110, rest: { spec: { ...spec, replicas: 5 }, status: { replicas: 3 } } },
+    ]
+    const { url } = await serve(await pastOf(morningOf({ steps: [...steps, ...scaled] })))
+    const scale = (minutes: number, name = "web") =>
+      `${url}/at/${at(minutes)}/apis/apps/v1/namespaces/shop/deployments/${name}/scale`
+    expect(await getJson(scale(6))).toMatchObject({
+      ...{ kind: "Scale", apiVersion: "autoscaling/v1", metadata: { name: "web", resourceVersion: "105" } },
+      ...{ spec: { replicas: 3 }, status: { replicas: 2, selector: "app=web" } },
+    })
+    expect((await getJson(scale(11))).spec).toEqual({ replicas: 5 })
+    expect((await get(scale(6, "other"))).status).toBe(404)
+    expect(message(await get(scale(11), {}, "PUT"))).toEqual([
+      405,
+      "MethodNotAllowed",
+      expect.stringContaining("which cannot be changed"),
+    ])
   })
 
   test("and so are those in protobuf, as kubectl sends them", async () => {

@@ -327,7 +327,8 @@ describe("the wire of observations", () => {
       "22 bool lives_lag",
       "23 bytes lateness",
       "24 repeated LateRange late_ranges",
-      "25 repeated uint32 redacted",
+      "25 bool behind",
+      "26 repeated uint32 redacted",
     ])
     expect(shape(schema.lookupType("kubereel.LateRange"))).toEqual([
       "1 double not_before",

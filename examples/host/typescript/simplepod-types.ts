@@ -1,6 +1,6 @@
 // Made by reel crd types out of simplepods.slinky.dev.
 
-import type { ApiObject } from "kubereel/host"
+import type { ObjectBase } from "kubereel/host"
 
 export interface SimplePodSpec {
   /** The image of the pod's only container. */
@@ -23,7 +23,7 @@ export interface SimplePodStatus {
 }
 
 /** SimplePod keeps one pod that runs one image. */
-export interface SimplePod extends ApiObject {
+export interface SimplePod extends ObjectBase {
   readonly apiVersion: "slinky.dev/v1"
   readonly kind: "SimplePod"
   readonly spec: SimplePodSpec

@@ -5,6 +5,7 @@
  * for filters on labels or owners, and then only their metadata.
  */
 import type { ArchiveReader } from "../../archive/archive-reader.ts"
+import type { OpenedWindow } from "../../archive/reading/first-lists.ts"
 import type { GapEvent, ObjectEvent } from "../../trace/event.ts"
 import { isJsonObject, type JsonObject } from "../../trace/json/exact-json.ts"
 import { inDependencyOrder } from "../../trace/ownership/dependency-order.ts"
@@ -40,9 +41,15 @@ export interface OwnerRules {
   readonly isLeftOut: OwnerRule
 }
 
+/** A job whose window begins where the recording has something of it. */
+export interface OpenedJob extends ExportJob, Pick<OpenedWindow, "listed"> {
+  /** µs since the Unix epoch: the start of the window as it was requested. */
+  readonly gapsFrom: number
+}
+
 export const readWindow = (
   reader: ArchiveReader,
-  job: ExportJob,
+  job: OpenedJob,
   kinds: ReadonlyArray<string>,
   filters: CompiledFilters,
   owners: OwnerRules,
@@ -67,13 +74,13 @@ export const readWindow = (
   return {
     *snapshot() {
       for (const kind of inDependencyOrder(kinds)) {
-        const selection = { cut: job.cut, time: job.fromTime, kinds: [kind], ...timesOf(job) }
+        const selection = { cut: job.cut, time: job.fromTime, kinds: [kind], listed: job.listed, ...timesOf(job) }
         for (const event of reader.snapshotAt(selection)) yield shown(event)
       }
     },
     *events() {
-      const selection = { cut: job.cut, fromTime: job.fromTime, untilTime: job.untilTime, kinds, ...timesOf(job) }
-      for (const event of reader.events(selection)) {
+      const { cut, fromTime, untilTime, listed, gapsFrom } = job
+      for (const event of reader.events({ cut, fromTime, untilTime, kinds, listed, gapsFrom, ...timesOf(job) })) {
         if (event.type === "object") yield shown(event)
         else if (!filters.excludesGap(event)) yield event
       }

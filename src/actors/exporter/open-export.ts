@@ -6,6 +6,8 @@
  */
 import { tmpdir } from "node:os"
 import { ArchiveReader } from "../../archive/archive-reader.ts"
+import { isStatusKnown, keptSettings } from "../../archive/queries/recorded-kinds.ts"
+import { openedWindow } from "../../archive/reading/first-lists.ts"
 import type { LateChanges } from "../../trace/event.ts"
 import { kwokEncoder } from "../../trace/formats/kwok/kwok-encoder.ts"
 import {
@@ -30,6 +32,7 @@ import { type BatchLimits, defaultLimits, encodeSimkube, type KeptOwners } from 
 import { type Encoding, ownThreadOnly } from "./encoding-pool.ts"
 import {
   type ExportWindow,
+  type OpenedJob,
   type OwnerRule,
   type OwnerRules,
   ownerReferencesOf,
@@ -70,18 +73,18 @@ export interface OpenExportConfig extends ExporterConfig {
  */
 export const openExport = (
   { directory, spoolDirectory = directory, transformer }: OpenExportConfig,
-  job: ExportJob,
+  requested: ExportJob,
   encoding: Encoding = ownThreadOnly,
   limits: BatchLimits = defaultLimits,
 ): OpenExport => {
-  if (job.untilTime < job.fromTime)
-    throw new Error(`the window ends (${job.untilTime} µs) before it starts (${job.fromTime} µs)`)
-  const filters = compileFilters(job.filters)
-  const configured = readTrackedObjects(job.trackedObjects as Parameters<typeof readTrackedObjects>[0])
+  if (requested.untilTime < requested.fromTime)
+    throw new Error(`the window ends (${requested.untilTime} µs) before it starts (${requested.fromTime} µs)`)
+  const filters = compileFilters(requested.filters)
+  const configured = readTrackedObjects(requested.trackedObjects as Parameters<typeof readTrackedObjects>[0])
   if (configured === undefined) throw new Error("trackedObjects is not a map of kinds")
   const tracked = new Map([...configured].filter(([gvk]) => !filters.excludesKind(gvk)))
   const kinds = [...tracked.keys()]
-  const leftOut = job.format === "simkube" ? encodeTrackedObjects(tracked).leftOut : []
+  const leftOut = requested.format === "simkube" ? encodeTrackedObjects(tracked).leftOut : []
   const reader = ArchiveReader.open(directory)
   let isOpen = true
   const closeReader = (): void => {
@@ -89,16 +92,20 @@ export const openExport = (
     isOpen = false
   }
   try {
-    const streams = [...new Set([...kinds, ...(job.podStreams ?? [])])]
+    const streams = [...new Set([...kinds, ...(requested.podStreams ?? [])])]
+    const { cut, fromTime, untilTime } = requested
+    // A gap may lie before the beginning of the recording: what was recorded there was lost.
     const gaps = reader
-      .gaps({ cut: job.cut, fromTime: job.fromTime, untilTime: job.untilTime, kinds: streams })
+      .gaps({ cut, fromTime, untilTime, kinds: streams })
       .filter((gap) => !filters.excludesGap(gap)).length
+    const { start, listed } = openedWindow(reader.firstLists(), fromTime, untilTime)
+    const job: OpenedJob = { ...requested, fromTime: start, listed, gapsFrom: fromTime }
     const late = lateInWindow(reader, job, streams, filters)
     // A kind that the format cannot represent is not in the trace, so a replay creates nothing from it.
     const written = kinds.filter((gvk) => !leftOut.includes(gvk))
     const owners = ownersInExport(reader, job, written, filters)
     const window = readWindow(reader, job, kinds, filters, owners.rules)
-    const header = headerOf(job, kinds, late, reader.metadata().get("clusterUid"))
+    const header = headerOf(job, kinds, late, reader.metadata())
     const warnings =
       job.format === "simkube"
         ? driverWarnings(tracked, written, (gvk) => readWindow(reader, job, [gvk], filters, owners.rules))
@@ -178,16 +185,22 @@ const headerOf = (
   job: ExportJob,
   kinds: ReadonlyArray<string>,
   late: ReadonlyArray<LateChanges>,
-  clusterUid: string | undefined,
-) => ({
-  window: { start: job.fromTime, end: job.untilTime },
-  cut: job.cut,
-  kinds,
-  incomplete: job.incomplete,
-  ...(late.length > 0 && { late }),
-  ...(job.times === "received" && { times: job.times }),
-  ...(clusterUid !== undefined && { clusterUid }),
-})
+  metadata: ReadonlyMap<string, string>,
+) => {
+  const clusterUid = metadata.get("clusterUid")
+  const { statusOf } = keptSettings(metadata)
+  const withoutStatus = kinds.filter((gvk) => !isStatusKnown(statusOf(gvk), job.fromTime, job.untilTime))
+  return {
+    window: { start: job.fromTime, end: job.untilTime },
+    cut: job.cut,
+    kinds,
+    incomplete: job.incomplete,
+    ...(late.length > 0 && { late }),
+    ...(job.times === "received" && { times: job.times }),
+    ...(withoutStatus.length > 0 && { withoutStatus }),
+    ...(clusterUid !== undefined && { clusterUid }),
+  }
+}
 
 async function* spooledSimkube(
   reader: ArchiveReader,

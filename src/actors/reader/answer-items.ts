@@ -2,6 +2,7 @@
  * The values of answers as JSON. Objects are passed on byte by byte as they were recorded; only what has to be compared is parsed.
  */
 import type { RecordedChange } from "../../archive/queries/changes.ts"
+import { eventKinds } from "../../archive/queries/owner-tree.ts"
 import type { StateDifference } from "../../archive/queries/state-differences.ts"
 import type { ObjectEvent } from "../../trace/event.ts"
 import { compactJson } from "../../trace/json/compact-json.ts"
@@ -28,9 +29,9 @@ const factsOf = ({ gvk, namespace, name, uid, resourceVersion, time, received, s
   ...{ gvk, namespace, name, uid, resourceVersion, time, ...(received !== undefined && { received }), sequence },
 })
 
-/** An object as it was. */
-export const objectItem = (event: ObjectEvent): AnswerItem => [
-  `${json({ type: "object", ...factsOf(event) }).slice(0, -1)},"object":`,
+/** An object as it was. `isStatusKnown`: its status is that of the moment that was asked about. */
+export const objectItem = (event: ObjectEvent, isStatusKnown: boolean): AnswerItem => [
+  `${json({ type: "object", ...factsOf(event), ...(!isStatusKnown && { isStatusUnknown: true }) }).slice(0, -1)},"object":`,
   compactJson(event.object),
   "}",
 ]
@@ -54,8 +55,9 @@ export const changeItem = (
   const one = objectIn(before)
   const other = type === "vanished" ? undefined : objectIn(event.object)
   // Who deletes an object leaves no entry; the last one is of whoever wrote to it before.
-  const managers = other === undefined || type === "deleted" ? undefined : managersBetween(one, other)
-  const head = json({ type, ...factsOf(event), ...facts, ...(managers !== undefined && { managers }) }).slice(0, -1)
+  const managers = other === undefined || type === "deleted" ? undefined : managersBetween(one, other, event.time)
+  const said = eventSaid(event.gvk, other)
+  const head = json({ type, ...factsOf(event), ...facts, ...(managers && { managers }), ...said }).slice(0, -1)
   const compared = one !== undefined && other !== undefined ? differencesText(one, other) : ""
   return whole(`${head}${compared}`, event, withObjects)
 }
@@ -77,14 +79,30 @@ export const differenceItem = (
           ? "changed"
           : "replaced"
   const [one, other] = [objectIn(before?.object), objectIn(after?.object)]
-  const managers = other === undefined || type === "replaced" ? undefined : managersBetween(one, other)
+  const managers = other && managersBetween(type === "replaced" ? undefined : one, other, after?.time)
   const times = { ...(before && { timeBefore: before.time }), ...(after && { timeAfter: after.time }) }
-  const head = json({ type, gvk, namespace, name, ...times, ...(managers !== undefined && { managers }) }).slice(0, -1)
+  const said = eventSaid(gvk, other ?? one)
+  const head = json({ type, gvk, namespace, name, ...times, ...(managers && { managers }), ...said }).slice(0, -1)
   const item: (string | Uint8Array)[] = [head]
   if (one !== undefined && other !== undefined) item.push(differencesText(one, other))
   if (withObjects && before !== undefined) item.push(`,"before":`, compactJson(before.object))
   if (withObjects && after !== undefined) item.push(`,"after":`, compactJson(after.object))
   return [...item, "}"]
+}
+
+/** What a Kubernetes Event says; its name and what differs in it say nothing. */
+const eventSaid = (gvk: string, object: JsonObject | undefined): object => {
+  if (object === undefined || !eventKinds.includes(gvk)) return {}
+  const about = object.involvedObject ?? object.regarding
+  const { kind = "", name = "" } = isJsonObject(about) ? about : {}
+  const source = isJsonObject(object.source) ? object.source.component : undefined
+  const text = (value: JsonValue | undefined): string => (typeof value === "string" ? value : "")
+  return {
+    event: {
+      ...{ type: text(object.type), reason: text(object.reason), message: text(object.message) || text(object.note) },
+      ...{ about: `${text(kind)} ${text(name)}`.trim(), source: text(source) || text(object.reportingComponent) },
+    },
+  }
 }
 
 const objectIn = (bytes: Uint8Array | undefined): JsonObject | undefined => {

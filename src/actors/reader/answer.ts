@@ -8,7 +8,7 @@ import type { ObjectSelection } from "../../archive/queries/objects/object-selec
 import { eventKinds, eventsAbout, ownersAbove, ownerTree, type TreeObject } from "../../archive/queries/owner-tree.ts"
 import type { QueriedRecording } from "../../archive/queries/queried-recording.ts"
 import { QuestionRefused } from "../../archive/queries/query-errors.ts"
-import { recordedKinds, recordedRange } from "../../archive/queries/recorded-kinds.ts"
+import { isStatusKnown, keptSettings, recordedKinds, recordedRange } from "../../archive/queries/recorded-kinds.ts"
 import type { Shortcomings } from "../../archive/queries/shortcomings.ts"
 import { stateSteps } from "../../archive/queries/state-at.ts"
 import { differenceSteps } from "../../archive/queries/state-differences.ts"
@@ -36,8 +36,9 @@ export function* answerOf(
   const shown = shownPart(question)
   switch (question.about) {
     case "kinds":
-      for (const { discovered, namespaced, selection, ...kind } of recordedKinds(recording)) {
-        const plain = { ...kind, selection: shown.showsAll(kind.gvk) ? selection : "" }
+      for (const { discovered, namespaced, selection, status, ...kind } of recordedKinds(recording)) {
+        const [statusFrom, statusUntil] = [status.from, status.to].map((time) => (time === NEVER ? null : time))
+        const plain = { ...kind, statusFrom, statusUntil, selection: shown.showsAll(kind.gvk) ? selection : "" }
         yield [json({ type: "kind", ...plain, namespaced: namespaced ?? null, discovered: discovered ?? null })]
       }
       return { type: "end", ...recordedRange(recording), cut: recording.cut }
@@ -46,20 +47,32 @@ export function* answerOf(
       if (gvk === undefined || another !== undefined) throw refused("objects are asked for kind by kind: name one kind")
       const { order, limit, continue: page } = question
       const answer = stateSteps(recording, { ...selectionOf(question), gvk, time: to, order, limit, continue: page })
-      const { continue: next, ...lacks } = yield* mapped(answer, objectItem)
-      return { ...endOf(recording, lacks, shown), ...(next !== undefined && { continue: next }) }
+      const status = keptSettings(recording.metadata()).statusOf(gvk)
+      let isStatusMissed = false
+      const { continue: next, ...lacks } = yield* mapped(answer, (event) => {
+        const isKnown = isStatusKnown(status, event.time, to)
+        isStatusMissed ||= !isKnown
+        return objectItem(event, isKnown)
+      })
+      const unknown = isStatusMissed ? { withoutStatus: [{ gvk }] } : {}
+      return { ...endOf(recording, lacks, shown), ...unknown, ...(next !== undefined && { continue: next }) }
     }
     case "changes": {
       const path = question.field === undefined ? undefined : parseFieldPath(question.field)
       if (path !== undefined && !isFieldPath(path)) throw refused(`the field ${question.field}: ${path.problem}`)
       const tree = treeOf(recording, question, shown)
+      const { statusOf } = keptSettings(recording.metadata())
+      const statusFacts = ({ gvk, time }: ObjectEvent): object =>
+        isStatusKnown(statusOf(gvk), time, time) ? {} : { isStatusUnknown: true }
       const selection = tree ?? { ...selectionOf(question), kinds: kindsOrAll(recording, question, shown) }
       const withObjects = question.withObjects === true
       const answer = changeSteps(recording, { ...selection, from, to, field: path, withBefore: true })
       const { hasField, ...lacks } = yield* mapped(answer, (change) =>
-        tree?.isAbout(change.event) === false ? undefined : changeItem(change, { withObjects, withDifferences: true }),
+        tree?.isAbout(change.event) === false
+          ? undefined
+          : changeItem(change, { withObjects, withDifferences: true, facts: statusFacts(change.event) }),
       )
-      return { ...endOf(recording, lacks, shown), hasField }
+      return { ...endOf(recording, lacks, shown), ...withoutStatus(recording, selection.kinds, from, to), hasField }
     }
     case "events": {
       const kinds = kindsOrAll(recording, question, shown)
@@ -70,7 +83,7 @@ export function* answerOf(
       const asked = { ...selectionOf(question), kinds: kindsOrAll(recording, question, shown), from, to }
       const answer = differenceSteps(recording, asked)
       const lacks = yield* mapped(answer, (difference) => differenceItem(difference, withObjects))
-      return endOf(recording, lacks, shown)
+      return { ...endOf(recording, lacks, shown), ...withoutStatus(recording, asked.kinds, from, to) }
     }
   }
 }
@@ -93,6 +106,26 @@ const endOf = (recording: QueriedRecording, lacks: Shortcomings, shown: ShownPar
   const plain = { gaps, unrecorded, late, selected } as unknown as JsonObject
   const restricted = shown.namespaces === undefined ? {} : { isRestricted: true }
   return { type: "end", isComplete: gaps.length + unrecorded.length === 0, ...restricted, ...plain, cut: recording.cut }
+}
+
+/** As an end: there is none; as a beginning: it never began. */
+const NEVER = Number.MAX_SAFE_INTEGER
+
+/** The kinds of an answer of whose status changes in the asked time may be missing. Absent: none. */
+const withoutStatus = (
+  recording: QueriedRecording,
+  kinds: ReadonlyArray<string> | undefined,
+  from: number,
+  to: number,
+): { readonly withoutStatus?: ReadonlyArray<{ readonly gvk: string }> } => {
+  const { statusOf } = keptSettings(recording.metadata())
+  const missed = (kinds ?? recording.objectKinds).filter((gvk) => {
+    const status = statusOf(gvk)
+    const { recordedSince = 0 } = recording.kindOf(gvk) ?? {}
+    const last = Math.min(to, recording.knownUntil(gvk))
+    return recording.kindOf(gvk) !== undefined && !isStatusKnown(status, Math.max(from, recordedSince), last)
+  })
+  return missed.length === 0 ? {} : { withoutStatus: missed.map((gvk) => ({ gvk })) }
 }
 
 const kindsOrAll = (

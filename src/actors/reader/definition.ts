@@ -55,6 +55,7 @@ const RecordedSince = Schema.Struct({
   namespace: Schema.String,
   since: Schema.Number,
   removedThrough: Schema.optionalKey(Schema.Number),
+  isLater: Schema.optionalKey(Schema.Literal(true)),
   completeTime: Schema.Number,
 })
 

@@ -16,6 +16,7 @@ import { ArchiveIoError, DirectoryNotWritableError, DiskFullError } from "../../
 import type { ArchiveWriter } from "../../archive/archive-writer.ts"
 import { thisProcess } from "../../archive/directory/directory-lock.ts"
 import { exposureOf } from "../../archive/directory/private-files.ts"
+import { FIRST_LISTS_KEY } from "../../archive/reading/first-lists.ts"
 import { lendReserve } from "../../archive/retention/disk-reserve.ts"
 import { removesAnything } from "../../archive/retention/policy.ts"
 import { discoveryKey, withDiscovered } from "../../archive/rows/discovery.ts"
@@ -37,6 +38,7 @@ export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (con
     )
     const exposure = context.incarnation === 1 ? exposureOf(context.config.directory) : undefined
     if (exposure !== undefined) context.report({ type: "exposed", message: exposure })
+    const hadLists = archive.hasLists
     const writer = new StoreWriter(context, archive)
     yield* Effect.acquireRelease(
       Effect.sync(() => writer.start()),
@@ -57,6 +59,11 @@ export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (con
       setRecorderState: (state) => attempt(() => archive.metadata.set("recorder", state)),
       learnKind: (kind) =>
         attempt(() => archive.metadata.set(discoveryKey, withDiscovered(archive.metadata.get(discoveryKey), kind))),
+      firstLists: (atMicros) =>
+        attempt(() => {
+          if (!hadLists && archive.metadata.get(FIRST_LISTS_KEY) === undefined)
+            archive.metadata.set(FIRST_LISTS_KEY, String(atMicros))
+        }),
       setClusterUid: (uid) => attempt(() => archive.metadata.set("clusterUid", uid)),
       expect: (expected) => Effect.sync(() => writer.expect(expected)),
       setRetention: (settings) => Effect.sync(() => writer.setRetention(settings)),

@@ -151,6 +151,8 @@ const storeControl = {
   setRecorderState: { payload: Schema.String, success: Schema.Void, error: StoreUnavailable },
   /** Keeps what the API server's discovery says of a kind, for readers of the recording. */
   learnKind: { payload: DiscoveredKind, success: Schema.Void, error: StoreUnavailable },
+  /** The recorder has all its first lists, at that moment (µs since the Unix epoch). Has no effect on a recording that other recorders began. */
+  firstLists: { payload: Schema.Number, success: Schema.Void, error: StoreUnavailable },
   setClusterUid: { payload: Schema.String, success: Schema.Void, error: StoreUnavailable },
   /**
    * Replaces `watchers` and `recordedKinds` of the configuration. Watchers must be linked only after the reply, and those omitted here must

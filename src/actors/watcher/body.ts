@@ -16,6 +16,7 @@ import { podKind, podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { DiscoveredKind } from "../../wire/discovered-kind.ts"
 import { observationsMailbox, storedStateMailbox } from "../names.ts"
 import type { WatcherConfig, WatcherControl, WatcherReport } from "./definition.ts"
+import { definitionKind } from "./definitions.ts"
 import { type LoadedState, receiveStoredState } from "./index/loaded-state.ts"
 import { type KindListener, type KindWatch, type KindWatchOptions, watchWhole } from "./kind-watch.ts"
 import { watchNamespaces } from "./namespace-watch.ts"
@@ -72,6 +73,10 @@ export const watcherBody: ActorBody<WatcherConfig, WatcherControl, WatcherReport
           clusterIdentified: (uid) => context.report({ type: "cluster", uid }),
         },
         located: reportResource(config.gvk, (resource) => context.report({ type: "resource", resource })),
+        defined:
+          config.gvk === definitionKind
+            ? (definition) => context.report({ type: "definition", definition })
+            : undefined,
         recorded: config.reportEvents
           ? (action, { namespace, name }, timeMicros) =>
               context.report({ type: "event", action, namespace, name, timeMicros })
@@ -97,6 +102,10 @@ export const watcherBody: ActorBody<WatcherConfig, WatcherControl, WatcherReport
       credentials: (endpoint) =>
         Effect.sync(() => {
           client.updateEndpoint(endpoint as ApiEndpoint)
+          for (const session of running?.sessions ?? []) session.retryNow()
+        }),
+      retry: () =>
+        Effect.sync(() => {
           for (const session of running?.sessions ?? []) session.retryNow()
         }),
       statistics: () => Effect.sync(() => watcherStatistics(running)),

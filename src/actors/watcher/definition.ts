@@ -6,6 +6,7 @@ import type { KindState } from "../../kube/watch/protocol/protocol.ts"
 import type { ListManner } from "../../kube/watch/session-options.ts"
 import type { ActorDefinition } from "../../runtime/actor.ts"
 import type { DiscoveredKind } from "../../wire/discovered-kind.ts"
+import type { KindDefinition } from "./definitions.ts"
 import type { NamespaceState } from "./progress/namespace-states.ts"
 import type { KindRedaction } from "./redacted-objects.ts"
 
@@ -33,9 +34,14 @@ export interface WatcherConfig {
   /** Default: as streaming lists, otherwise in pages, uncompressed. */
   readonly lists?: ListManner | undefined
   readonly policy: WatchPolicy
+  /**
+   * µs since the Unix epoch at which the kind was last known not to be installed. What happened to its objects between then and its first list is a gap. Default:
+   * its first list begins the recording.
+   */
+  readonly unseenSince?: number | undefined
   /** Report each recorded event, for the debug log. Costs a message per event; default off. */
   readonly reportEvents: boolean
-  /** Shared with the other watchers: which version the server had when (late/version-clock.ts). Default: each dates its late changes alone. */
+  /** Shared with the other watchers: which version the server had when (src/kube/watch/liveness/version-clock.ts). Default: each dates its late changes alone. */
   readonly versions?: SharedArrayBuffer | undefined
   /** Shared with the other watchers: the memory for large lines. Default: each line may have 16 MiB. */
   readonly lines?:
@@ -59,6 +65,8 @@ export type WatcherReport =
   | { readonly type: "alarm"; readonly detail: string }
   | { readonly type: "unauthorized" }
   | { readonly type: "cluster"; readonly uid: string }
+  /** A definition was seen, changed or has gone; only of the watcher of definitions. */
+  | { readonly type: "definition"; readonly definition: KindDefinition }
   /** What the server's discovery says of the kind. */
   | { readonly type: "resource"; readonly resource: DiscoveredKind }
   | {
@@ -106,6 +114,8 @@ export const WatcherStatistics = Schema.Struct({
 const watcherControl = {
   /** New headers or certificates; requests that wait for them are retried at once. */
   credentials: { payload: Schema.Unknown, success: Schema.Void, error: Schema.Never },
+  /** Looks at once for a kind that is not installed. */
+  retry: { payload: Schema.Void, success: Schema.Void, error: Schema.Never },
   statistics: { payload: Schema.Void, success: WatcherStatistics, error: Schema.Never },
 } as const
 

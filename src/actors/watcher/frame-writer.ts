@@ -7,13 +7,13 @@
  */
 import type { Clock, Timer } from "../../clock.ts"
 import type { ResourceVersion } from "../../kube/resource-version.ts"
+import type { VersionClock } from "../../kube/watch/liveness/version-clock.ts"
 import type { Outbox } from "../../runtime/mailbox/outbox.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { FrameEvent } from "../../wire/frame-event.ts"
 import { type Gap, type NewObject, ObservationsBuilder, type PodLife } from "../../wire/observations.ts"
 import type { KindResumePoint } from "../../wire/stored-state.ts"
 import { LateTimes, type Observed } from "./late/late-times.ts"
-import type { VersionClock } from "./late/version-clock.ts"
 import type { FrameProgress } from "./progress/frame-progress.ts"
 import { WholeProgress } from "./progress/whole-progress.ts"
 
@@ -236,6 +236,14 @@ export class FrameWriter {
   /** Everything up to `version` has been added or does not count; `undefined`: nothing is complete until further notice. */
   reach(version: ResourceVersion | string | undefined): void {
     this.#whole.reach(version)
+  }
+
+  /** As in {@link Standing}. The end of it is sent at once. */
+  behind(isBehind: boolean): void {
+    // What is in the frame was complete before.
+    this.flush()
+    this.#whole.behind(isBehind)
+    if (!isBehind) this.progress()
   }
 
   /** A list is complete up to `version`. */

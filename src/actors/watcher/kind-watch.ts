@@ -9,6 +9,8 @@ import type { HttpClient } from "../../kube/http/http-client.ts"
 import type { LineBudget } from "../../kube/scanner/line-budget.ts"
 import { compileDetectRules } from "../../kube/scanner/object/detect-rules.ts"
 import { HttpEnquiries } from "../../kube/watch/enquiries.ts"
+import { VersionClock } from "../../kube/watch/liveness/version-clock.ts"
+import type { ObservedObject } from "../../kube/watch/observed-object.ts"
 import type { KindState } from "../../kube/watch/protocol/protocol.ts"
 import { WatchSession } from "../../kube/watch/session.ts"
 import type { SessionOptions } from "../../kube/watch/session-options.ts"
@@ -16,9 +18,9 @@ import type { SessionListener } from "../../kube/watch/sink.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { KindResumePoint } from "../../wire/stored-state.ts"
 import type { WatcherConfig } from "./definition.ts"
+import { definitionTap, type KindDefinition } from "./definitions.ts"
 import { type FrameOutlet, FrameWriter } from "./frame-writer.ts"
 import type { LoadedState } from "./index/loaded-state.ts"
-import { VersionClock } from "./late/version-clock.ts"
 import { type EventListener, ObjectRecorder, type RecordingRules } from "./object-recorder.ts"
 import { type FollowedPods, followedPods, InterruptedLives } from "./pods/followed-pods.ts"
 import { PodTracker } from "./pods/pod-tracker.ts"
@@ -47,6 +49,8 @@ export interface KindWatchOptions {
   readonly recorded: EventListener | undefined
   /** Called with what discovery says of the kind, each time it was asked. */
   readonly located?: ((resource: ApiResource) => void) | undefined
+  /** Called with each definition of a kind that a watch brings. */
+  readonly defined?: ((definition: KindDefinition) => void) | undefined
   /** Of all watchers, for large lines. Default: each line has a limit of its own. */
   readonly lineBudget?: LineBudget | undefined
 }
@@ -71,13 +75,16 @@ export const watchWhole = (options: KindWatchOptions, loaded: LoadedState): Kind
   const isInterrupted = followed !== undefined && followed.interrupted.length > 0
   const mustList = resume.resumeVersion === "" || owed !== undefined || isInterrupted
   const recorder = kindRecorder(options, loaded, followed)
-  const sink = wholeKindSink({ recorder, listener, loaded, selection, followed })
+  const { unseenSince } = config
+  const tap = options.defined && definitionTap(recorder, options.defined)
+  const sink = wholeKindSink({ recorder, listener, loaded, selection, followed, unseenSince, tap })
   const namespace = config.namespaces?.[0]
   const session = new WatchSession({
     ...sessionOptions(options, loaded),
     enquiries: new HttpEnquiries(client, gvk, namespace, options.located),
     sink,
     listener,
+    isExpected: config.unseenSince !== undefined,
     resumeVersion: mustList ? undefined : resume.resumeVersion,
     liveUntil: resume.completeTime,
   })
@@ -99,10 +106,13 @@ interface WholeKind {
   /** The selection, as `selectionOf` writes it; the empty string: unknown. */
   readonly selection: string
   readonly followed: FollowedPods | undefined
+  readonly unseenSince?: number | undefined
+  readonly tap?: ((object: Readonly<ObservedObject>) => void) | undefined
 }
 
 /** The only sink of a kind. */
-export const wholeKindSink = ({ recorder, listener, loaded, selection, followed }: WholeKind): RecordingSink => {
+export const wholeKindSink = (kind: WholeKind): RecordingSink => {
+  const { recorder, listener, loaded, selection, followed, unseenSince, tap } = kind
   const { frames } = recorder
   const { resume } = loaded
   const isNoted = selection === "" || selection === resume.selection
@@ -122,6 +132,8 @@ export const wholeKindSink = ({ recorder, listener, loaded, selection, followed 
     selection: isNoted || resumesUntold || beginsRedacted ? undefined : selection,
     interrupted,
     listener,
+    unseenSince,
+    tap,
   })
 }
 
@@ -193,5 +205,6 @@ export const sessionOptions = (
   fieldSelector: config.fieldSelector,
   lists: config.lists,
   lineBudget,
+  versions: versionClock(config),
   clusterUid: resume.clusterUid === "" ? undefined : resume.clusterUid,
 })

@@ -129,6 +129,7 @@ class NamespaceWatch implements KindWatch {
       interrupted: this.#interrupted,
       namespace,
       listener: told,
+      unseenSince: this.#options.config.unseenSince,
     })
     const session = new WatchSession({
       ...sessionOptions(this.#options, this.#loaded),
@@ -138,6 +139,7 @@ class NamespaceWatch implements KindWatch {
       }),
       sink,
       listener: told,
+      isExpected: this.#options.config.unseenSince !== undefined,
       resumeVersion: standing.owes === "" ? standing.completeVersion : undefined,
       liveUntil: standing.completeTime || this.#loaded.resume.completeTime,
     })

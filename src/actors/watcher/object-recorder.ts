@@ -8,6 +8,7 @@
 import { parseResourceVersion, type ResourceVersion } from "../../kube/resource-version.ts"
 import type { DetectRules } from "../../kube/scanner/object/detect-rules.ts"
 import type { ScannedObject } from "../../kube/scanner/object/scanned-object.ts"
+import { type Writes, writesOfEarlierLife } from "../../kube/watch/liveness/written-time.ts"
 import type { ObservedObject } from "../../kube/watch/observed-object.ts"
 import { FrameEvent } from "../../wire/frame-event.ts"
 import { type NewObject, VANISHED } from "../../wire/observations.ts"
@@ -88,7 +89,7 @@ export class ObjectRecorder {
   ) {
     this.#frames = frames
     this.#kind = kind
-    this.#countsAll = kind.rules.detect === "all"
+    this.#countsAll = kind.rules.countsAll
     this.#recordsEvents = kind.recordsEvents ?? true
     this.#pods = pods
     this.#redacted = kind.redaction && new RedactedObjects(kind.rules, kind.redaction)
@@ -100,6 +101,7 @@ export class ObjectRecorder {
       object.epoch = kind.isRedactedAnew === true ? otherRedaction : resume.epoch
       object.fingerprintLow = stored.fingerprintLow | 0
       object.fingerprintHigh = stored.fingerprintHigh | 0
+      object.written = writesOfEarlierLife.written
     }
   }
 
@@ -118,6 +120,12 @@ export class ObjectRecorder {
   /** Statistics of the followed pods; `undefined` if none are followed. */
   get podStatistics(): (PodStatistics & { readonly size: number }) | undefined {
     return this.#pods && { ...this.#pods.statistics, size: this.#pods.size }
+  }
+
+  /** As a sink says it ({@link WatchSink.writesBefore}). */
+  writesBefore({ bytes, scanned: { uidStart, uidEnd } }: Readonly<ObservedObject>): Writes | "new" | "unknown" {
+    if (!this.#recordsEvents) return this.#pods?.get(bytes, uidStart, uidEnd) ?? "unknown"
+    return this.#index.get(bytes, uidStart, uidEnd) ?? (this.#kind.skipOwned ? "unknown" : "new")
   }
 
   /**
@@ -144,6 +152,9 @@ export class ObjectRecorder {
       this.#index.mark(known)
       known.version = observed.version
       known.epoch = this.#frames.epoch
+      known.written = observed.written
+      known.writes = observed.writes
+      known.fields = observed.fields
       this.statistics.unchanged++
     }
   }
@@ -216,6 +227,9 @@ export class ObjectRecorder {
     const event = this.#event
     object.version = version
     object.epoch = this.#frames.epoch
+    object.written = observed.written
+    object.writes = observed.writes
+    object.fields = observed.fields
     object.fingerprintLow = fingerprintLow | 0
     object.fingerprintHigh = fingerprintHigh | 0
     this.#index.mark(object)

@@ -6,6 +6,7 @@
  * Under pressure `isWritable` becomes false and the session stops reading; what is already read always finds room.
  */
 import type { ResourceVersion } from "../../kube/resource-version.ts"
+import type { Writes } from "../../kube/watch/liveness/written-time.ts"
 import type { ObservedObject } from "../../kube/watch/observed-object.ts"
 import type { ListReason } from "../../kube/watch/protocol/protocol.ts"
 import type { WatchSink } from "../../kube/watch/sink.ts"
@@ -34,7 +35,15 @@ interface SinkParts {
   /** Lists contain this namespace only. */
   readonly namespace?: string
   readonly listener: SinkListener
+  /** As in the watcher's configuration. */
+  readonly unseenSince?: number | undefined
+  /** Called after each object. */
+  readonly tap?: ((object: Readonly<ObservedObject>) => void) | undefined
 }
+
+/** The detail of the gap before the first list of a kind that was installed while it was waited for. */
+const unseenDetail =
+  "the kind was installed meanwhile; what happened to its objects before its first list is not known, only which of them were left"
 
 export class RecordingSink implements WatchSink {
   readonly #recorder: ObjectRecorder
@@ -46,8 +55,13 @@ export class RecordingSink implements WatchSink {
   #namespace: string | undefined
   #selection: string | undefined
   #numbers: ListNumbers = { objects: 0, pods: 0 }
+  /** µs at which the kind was last known not to be installed; `undefined`: it was listed since, or installed all the time. */
+  #unseenSince: number | undefined
+  readonly #tap: SinkParts["tap"]
 
   constructor(parts: SinkParts) {
+    this.#unseenSince = parts.unseenSince
+    this.#tap = parts.tap
     this.#recorder = parts.recorder
     this.#frames = parts.recorder.frames
     this.#standing = parts.standing
@@ -71,6 +85,16 @@ export class RecordingSink implements WatchSink {
     this.#recorder.observed(object, this.#namespace)
     // Objects in a list are unordered, so none of them tells how far it is complete.
     if (!object.fromList) this.#reach(object.version)
+    if (this.#tap !== undefined) this.#tap(object)
+  }
+
+  absent(): void {
+    this.#unseenSince = this.#frames.now()
+    this.#frames.readDone()
+  }
+
+  writesBefore(object: Readonly<ObservedObject>): Writes | "new" | "unknown" {
+    return this.#recorder.writesBefore(object)
   }
 
   readDone(): void {
@@ -87,6 +111,8 @@ export class RecordingSink implements WatchSink {
     const { reason } = this.#list
     this.#recorder.completeList(this.#numbers, this.#namespace, version)
     if (reason !== "first") this.#recordGap(reason, version)
+    else if (this.#unseenSince !== undefined) this.#recordGap("stopped", version, this.#unseenSince)
+    this.#unseenSince = undefined
     this.#interrupted.listed(this, reason, version)
     this.#list.completed()
     if (this.#selection !== undefined) this.#frames.selection(this.#selection)
@@ -103,6 +129,11 @@ export class RecordingSink implements WatchSink {
     if (!this.#list.isUnderWay && this.#namespace === undefined) this.#frames.progress()
   }
 
+  behind(isBehind: boolean): void {
+    this.#standing.behind(isBehind)
+    this.#frames.readDone()
+  }
+
   epochStarted(detail: string): void {
     this.#frames.beginEpoch()
     this.#list.epochStarted(detail)
@@ -114,9 +145,11 @@ export class RecordingSink implements WatchSink {
     if (!this.#list.isUnderWay) this.#standing.reach(version)
   }
 
-  #recordGap(reason: GapReason, toVersion: string): void {
-    const { completeVersion, completeTime } = this.#standing
-    const detail = this.#list.detailOf(reason)
+  /** `unseenSince`: of a first list. */
+  #recordGap(reason: GapReason, toVersion: string, unseenSince?: number): void {
+    const { completeVersion } = this.#standing
+    const completeTime = unseenSince ?? this.#standing.completeTime
+    const detail = unseenSince === undefined ? this.#list.detailOf(reason) : unseenDetail
     this.#recorder.statistics.gaps++
     this.#frames.gap({
       fromVersion: completeVersion,

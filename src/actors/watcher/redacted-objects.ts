@@ -50,6 +50,12 @@ export class RedactedObjects {
     redacted.timing = observed.timing
     redacted.stretch = observed.stretch
     redacted.happenedMicros = observed.happenedMicros
+    redacted.sinceMicros = observed.sinceMicros
+    redacted.created = observed.created
+    redacted.written = observed.written
+    redacted.writes = observed.writes
+    redacted.fields = observed.fields
+    redacted.isTerminating = observed.isTerminating
     if (this.#scanner.scan(bytes, 0, length)) {
       redacted.bytes = bytes
       redacted.start = 0

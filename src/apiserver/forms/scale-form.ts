@@ -1,16 +1,19 @@
-/** A Scale in the form that the client wants: as a table, with only its metadata, or as it is. */
+/** The Scale of an object, in the form that the client wants: as a table, with only its metadata, or as it is. */
 
+import { apiVersionOf, formatGvk } from "../../kube/gvk.ts"
+import { type LabelSelectorObject, selectorText } from "../../kube/label-selector.ts"
 import type { Failure } from "../answers/failure.ts"
 import { compact } from "../answers/json-spacing.ts"
 import type { Reply } from "../answers/reply.ts"
 import type { Exchange } from "../http/exchange.ts"
+import { member, text } from "../json-member.ts"
 import type { KubernetesObject } from "../kinds/kubernetes-object.ts"
-import type { Resource } from "../kinds/resources.ts"
+import type { Resource, ScalePaths } from "../kinds/resources.ts"
 import { makeChange } from "../watch/change.ts"
 import { negotiateForm } from "./negotiate.ts"
 
 /** The kind of the document. It has no path of its own. */
-const scaleResource: Resource = {
+export const scaleResource: Resource = {
   gvk: { group: "autoscaling", version: "v1", kind: "Scale" },
   plural: "scales",
   namespaced: true,
@@ -20,9 +23,48 @@ const scaleResource: Resource = {
 export const scaleReply = ({ request, query }: Exchange, reply: Reply, now: () => number): Reply | Failure => {
   const form = negotiateForm({ resource: scaleResource, accept: request.headers.accept, query, answer: "object", now })
   if (form === undefined || "type" in form) return form ?? reply
-  const text = reply.json.toString()
-  const { name, namespace = "", uid, resourceVersion } = (JSON.parse(text) as KubernetesObject).metadata
+  const json = reply.json.toString()
+  const { name, namespace = "", uid, resourceVersion } = (JSON.parse(json) as KubernetesObject).metadata
   const identity = { type: "ADDED", uid: String(uid), namespace, name, labels: undefined } as const
-  const change = makeChange({ ...identity, revision: BigInt(String(resourceVersion)) }, text, compact)
+  const change = makeChange({ ...identity, revision: BigInt(String(resourceVersion)) }, json, compact)
   return { ...reply, json: form.object(change) }
+}
+
+/** An object with replicas. */
+interface Scaled {
+  readonly metadata: Readonly<Record<string, unknown>>
+}
+
+/** The Scale of an object: its replicas, how many there are, and the selector of the pods that are counted. */
+export const scaleOf = (resource: Resource, object: Scaled) => {
+  const { name, namespace, uid, creationTimestamp, resourceVersion } = object.metadata
+  const replicas = member(object, ...scalePath(resource, "specReplicas"))
+  const selector = selectorOf(resource, object)
+  return {
+    apiVersion: apiVersionOf(scaleResource.gvk),
+    kind: scaleResource.gvk.kind,
+    metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
+    spec: typeof replicas === "number" && replicas !== 0 ? { replicas } : {},
+    status: {
+      replicas: member(object, ...scalePath(resource, "statusReplicas")) ?? 0,
+      ...(selector === "" ? {} : { selector }),
+    },
+  }
+}
+
+const builtinPaths: ScalePaths = { specReplicas: ".spec.replicas", statusReplicas: ".status.replicas" }
+
+/** The names on the way to one of the two numbers in an object of the kind. */
+export const scalePath = (
+  { scalePaths = builtinPaths }: Resource,
+  which: "specReplicas" | "statusReplicas",
+): ReadonlyArray<string> => scalePaths[which].split(".").slice(1)
+
+const selectorOf = (resource: Resource, object: Scaled): string => {
+  const path = resource.scalePaths?.labelSelector
+  if (resource.custom === true) return path === undefined ? "" : text(object, ...path.split(".").slice(1))
+  const selector = member(object, "spec", "selector")
+  // A ReplicationController's is a plain map.
+  const isMap = formatGvk(resource.gvk) === "v1.ReplicationController"
+  return selectorText((isMap ? { matchLabels: selector } : selector) as LabelSelectorObject | undefined) ?? ""
 }

@@ -112,14 +112,14 @@ export const allVerbs: ReadonlyArray<string> = [
 export const verbsOf = (resource: Resource): ReadonlyArray<string> => resource.verbs ?? allVerbs
 
 /**
- * The kinds of a read-only server: the verbs that read, and `status` as the only subresource. Kinds that can only be
+ * The kinds of a read-only server: the verbs that read, and `status` and `scale` as the only subresources. Kinds that can only be
  * created (reviews, Binding) are omitted.
  */
 export const readOnlyKinds = (resources: Iterable<Resource>): ReadonlyArray<Resource> =>
   Array.from(resources, (resource) => ({
     ...resource,
     verbs: verbsOf(resource).filter((verb) => reads.has(verb)),
-    subresources: (resource.subresources ?? []).filter((name) => name === "status"),
+    subresources: (resource.subresources ?? []).filter((name) => name === "status" || name === "scale"),
   })).filter(({ verbs }) => verbs.length > 0)
 
 const reads: ReadonlySet<string> = new Set(["get", "list", "watch"])

@@ -23,6 +23,7 @@ export const customPrinter = (
   const name = { name: "Name", type: "string", format: "name", description: descriptions.$name ?? "", priority: 0 }
   return {
     columns: [name, ...columns.map((column) => definitionOf(column, descriptions))],
+    showsStatus: (index) => /^\.?\.status\b|^\.?\[['"]status['"]\]/.test(columns[index - 1]?.jsonPath ?? ""),
     cells: (object, now) => [
       text(object, "metadata", "name"),
       ...columns.map(({ type, jsonPath }) => cellOf(type, findFirst(jsonPath, object), now)),

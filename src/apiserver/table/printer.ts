@@ -27,7 +27,13 @@ export interface Printer {
   /** As many cells as columns, the wide ones included. `now` in ms since the Unix epoch. */
   readonly cells: (object: JsonObject, now: number) => ReadonlyArray<Cell>
   readonly conditions?: (object: JsonObject) => ReadonlyArray<RowCondition>
+  /** Whether the column at that index shows the object's status. */
+  readonly showsStatus: (index: number) => boolean
 }
+
+/** The cells of an object whose status at the moment is not known. */
+export const withoutStatusCells = ({ showsStatus }: Printer, cells: ReadonlyArray<Cell>): ReadonlyArray<Cell> =>
+  cells.map((cell, index) => (showsStatus(index) ? "<unknown>" : cell))
 
 /** The cells of a built-in kind. */
 export type Cells = Printer["cells"]

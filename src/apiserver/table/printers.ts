@@ -136,12 +136,42 @@ const defaultPrinter: Printer = {
     text(object, "metadata", "name"),
     text(object, "metadata", "creationTimestamp") || "0001-01-01T00:00:00Z",
   ],
+  showsStatus: () => false,
+}
+
+/** The columns that show an object's status; of the kinds that are not here, none does. */
+const statusColumns: Readonly<Record<string, ReadonlyArray<string>>> = {
+  "v1.Namespace": ["Status"],
+  "v1.Node": ["Status", "Version", "Internal-IP", "External-IP", "OS-Image", "Kernel-Version", "Container-Runtime"],
+  "v1.PersistentVolume": ["Status", "Reason"],
+  "v1.PersistentVolumeClaim": ["Status", "Capacity", "Access Modes"],
+  "v1.Pod": ["Ready", "Status", "Restarts", "IP", "Nominated Node", "Readiness Gates"],
+  "v1.ReplicationController": ["Current", "Ready"],
+  "v1.ResourceQuota": ["Request", "Limit"],
+  "v1.Service": ["External-IP"],
+  "apps/v1.DaemonSet": ["Desired", "Current", "Ready", "Up-to-date", "Available"],
+  "apps/v1.Deployment": ["Ready", "Up-to-date", "Available"],
+  "apps/v1.ReplicaSet": ["Current", "Ready"],
+  "apps/v1.StatefulSet": ["Ready"],
+  "autoscaling/v1.Scale": ["Available"],
+  "autoscaling/v2.HorizontalPodAutoscaler": ["Targets", "Replicas"],
+  "batch/v1.CronJob": ["Active", "Last Schedule"],
+  "batch/v1.Job": ["Status", "Completions", "Duration"],
+  "certificates.k8s.io/v1.CertificateSigningRequest": ["Condition"],
+  "flowcontrol.apiserver.k8s.io/v1.FlowSchema": ["MissingPL"],
+  "networking.k8s.io/v1.Ingress": ["Address"],
+  "policy/v1.PodDisruptionBudget": ["Allowed Disruptions"],
+  "resource.k8s.io/v1.ResourceClaim": ["State"],
+  "storage.k8s.io/v1.VolumeAttachment": ["Attached"],
 }
 
 const builtin = new Map<string, Printer>(
   Object.entries(cellsOf).map(([gvk, cells]) => {
     const columns = (recordedColumns[gvk] ?? []).map(described)
-    return [gvk, gvk === "v1.Pod" ? { columns, cells, conditions: podConditions } : { columns, cells }]
+    const ofStatus = new Set(statusColumns[gvk])
+    const showsStatus = (index: number): boolean => ofStatus.has(columns[index]?.name ?? "")
+    const printer: Printer = { columns, cells, showsStatus }
+    return [gvk, gvk === "v1.Pod" ? { ...printer, conditions: podConditions } : printer]
   }),
 )
 

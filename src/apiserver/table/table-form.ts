@@ -8,6 +8,7 @@ import { bookmarkMetadata, type MetaVersion, partialMetadata } from "../forms/me
 import { bookmarkObject } from "../forms/object-form.ts"
 import type { JsonObject, Resource } from "../kinds/resources.ts"
 import { type Change, parseObject } from "../watch/change.ts"
+import { withoutStatusCells } from "./printer.ts"
 import { printerOf } from "./printers.ts"
 
 /** The part of its object that a row carries besides the cells. */
@@ -29,17 +30,19 @@ export const tableForm = (resource: Resource, { version, include, now }: TableOp
     columns = "null"
     return taken
   }
-  const row = (object: JsonObject, shown: string): string => {
-    const conditions = printer.conditions?.(object) ?? []
-    const members = [`"cells":${JSON.stringify(printer.cells(object, now()))}`]
+  const row = (object: JsonObject, shown: string, isStatusUnknown = false): string => {
+    const conditions = isStatusUnknown ? [] : (printer.conditions?.(object) ?? [])
+    const known = printer.cells(object, now())
+    const members = [`"cells":${JSON.stringify(isStatusUnknown ? withoutStatusCells(printer, known) : known)}`]
     if (conditions.length > 0) members.push(`"conditions":${JSON.stringify(conditions)}`)
     return `{${members.join(",")},"object":${shown}}`
   }
   const rowOf = (change: Change): string => {
     const object = parseObject(change)
-    if (include === "None") return row(object, "null")
-    if (include === "Metadata") return row(object, partialMetadata(object.metadata, version))
-    return row(object, JSON.stringify(resource.storedAs?.fromStored(object) ?? object))
+    const { isStatusUnknown } = change
+    if (include === "None") return row(object, "null", isStatusUnknown)
+    if (include === "Metadata") return row(object, partialMetadata(object.metadata, version), isStatusUnknown)
+    return row(object, JSON.stringify(resource.storedAs?.fromStored(object) ?? object), isStatusUnknown)
   }
   const table = (revision: bigint, rows: string): string =>
     `${head}{"resourceVersion":"${revision}"},"columnDefinitions":${takeColumns()},"rows":[${rows}]}`

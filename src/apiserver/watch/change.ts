@@ -32,6 +32,8 @@ export interface Change {
   readonly terminating?: boolean
   /** `metadata.ownerReferences`; absent for none. */
   readonly owners?: ReadonlyArray<Owner> | undefined
+  /** Whether the object's status may be older than the moment that is shown; absent means it is not. */
+  readonly isStatusUnknown?: boolean
   /** The watch line, line feed included. */
   readonly line: Buffer
   /** The line as a chunk of a chunked response; absent for recorded lines. The line is a view into it. */
@@ -96,8 +98,12 @@ export const makeChange = (
 export const restamped = (change: Change, type: ChangeType, revision: bigint, format: JsonFormat): Change => {
   const object = parseObject(change)
   const json = JSON.stringify({ ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } })
-  const { uid, namespace, name, labels, terminating = false, owners } = change
-  return makeChange({ type, uid, namespace, name, labels, revision, terminating, owners }, json, format)
+  const { uid, namespace, name, labels, terminating = false, isStatusUnknown = false, owners } = change
+  return makeChange(
+    { type, uid, namespace, name, labels, revision, terminating, isStatusUnknown, owners },
+    json,
+    format,
+  )
 }
 
 /** The same state under another type, without touching the object's bytes. */

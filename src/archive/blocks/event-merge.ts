@@ -10,7 +10,7 @@
  */
 
 import type { Action, EventTimes, ObjectEvent } from "../../trace/event.ts"
-import { ACTION_NAMES } from "../../wire/observation-wire.ts"
+import { ACTION_NAMES, APPLIED } from "../../wire/observation-wire.ts"
 import type { ObjectNames } from "../rows/object-rows.ts"
 import type { BlockFrame } from "./block-frame.ts"
 import type { BlockSource, KindKey } from "./block-source.ts"
@@ -26,6 +26,11 @@ interface EventRange {
   /** Exclusive. */
   readonly untilTime: number
   readonly times: EventTimes
+  /**
+   * Kinds that are read from their first event on, whatever `fromTime` is, but for their first list ({@link listedObjects}), which was complete at that
+   * time. Default: none.
+   */
+  readonly listed?: ReadonlyMap<string, number>
 }
 
 /** Reads the events of `kinds` in order. Each event's `object` is valid until the next one is read. */
@@ -49,6 +54,48 @@ export function* mergeEvents(
   }
 }
 
+/**
+ * The first list of a kind, which was complete at `through`, µs since the Unix epoch: the first state of each object up to then, in the order of the list.
+ * What happened to an object later in that time, before other namespaces of its kind were listed, is a change.
+ */
+export function* listedObjects(
+  source: BlockSource,
+  names: ObjectNames,
+  kind: KindKey,
+  { cut, through, times }: Pick<EventRange, "cut" | "times"> & { readonly through: number },
+): Generator<ObjectEvent, void, void> {
+  const list = new FirstList(through)
+  for (const frame of source.framesOf(kind, 0, 0, times)) {
+    for (let index = 0; index < frame.events.count; index++) {
+      if (frame.sequence(index) > cut || frame.timeIn(times, index) > through) return
+      if (list.takes(frame, index, frame.timeIn(times, index)))
+        yield readEvent(source, names, kind, frame.sequence(index), times)
+    }
+  }
+}
+
+/** Tells the events of a first list from changes. Takes the events of the kind in order, from the first on. Memory: a number for each object of the list. */
+export class FirstList {
+  readonly #through: number
+  readonly #seen = new Set<number>()
+
+  constructor(through: number) {
+    this.#through = through
+  }
+
+  isOver(time: number): boolean {
+    return time > this.#through
+  }
+
+  takes({ events }: BlockFrame, index: number, time: number): boolean {
+    if (this.isOver(time)) return false
+    const number = events.objectNumber(index)
+    if (this.#seen.has(number)) return false
+    this.#seen.add(number)
+    return events.action(index) === APPLIED
+  }
+}
+
 /** The two cursors with the earliest events. There are tens of kinds, and runs of one kind are long, so a heap would gain nothing. */
 const frontRunners = (cursors: ReadonlyArray<KindCursor>): [KindCursor, KindCursor | undefined] => {
   let first = cursors[0] as KindCursor
@@ -68,6 +115,9 @@ class KindCursor {
   readonly #kind: KindKey
   readonly #range: EventRange
   readonly #frames: Generator<BlockFrame, void, void>
+  readonly #fromTime: number
+  /** Until the first list has been read. */
+  #list: FirstList | undefined
   #frame: BlockFrame | undefined
   #index = -1
   #time = 0
@@ -76,7 +126,10 @@ class KindCursor {
   constructor(source: BlockSource, kind: KindKey, range: EventRange) {
     this.#kind = kind
     this.#range = range
-    this.#frames = source.framesOf(kind, 0, range.fromTime, range.times)
+    const through = range.listed?.get(kind.gvk)
+    this.#list = through === undefined ? undefined : new FirstList(through)
+    this.#fromTime = through === undefined ? range.fromTime : 0
+    this.#frames = source.framesOf(kind, 0, this.#fromTime, range.times)
   }
 
   /** Moves to the next event of the range; `false` if there is none. */
@@ -94,8 +147,16 @@ class KindCursor {
       this.#time = frame.timeIn(this.#range.times, this.#index)
       this.#sequence = frame.sequence(this.#index)
       if (this.#sequence > this.#range.cut || this.#time >= this.#range.untilTime) return false
-      if (this.#time >= this.#range.fromTime) return true
+      if (this.#time < this.#fromTime || this.#isListed(frame)) continue
+      return true
     }
+  }
+
+  #isListed(frame: BlockFrame): boolean {
+    if (this.#list === undefined) return false
+    if (this.#list.takes(frame, this.#index, this.#time)) return true
+    if (this.#list.isOver(this.#time)) this.#list = undefined
+    return false
   }
 
   isBefore(other: KindCursor): boolean {

@@ -11,9 +11,10 @@ import type { DatabaseSync, SQLInputValue } from "node:sqlite"
 import { CorruptArchiveError, DirectoryNotWritableError, isDamage, toArchiveError } from "../archive-errors.ts"
 import { BlockSource, type KindKey } from "../blocks/block-source.ts"
 import { lockDirectory } from "../directory/directory-lock.ts"
+import { FIRST_LISTS_KEY } from "../reading/first-lists.ts"
 import { cutOff, openDamaged, requireRecording } from "../reading-access.ts"
 import { gapWriter } from "../rows/gap-rows.ts"
-import { WRITER_KEY } from "../rows/metadata.ts"
+import { beginningOf, LOST_BEGINNING_KEY, type LostBeginning, WRITER_KEY } from "../rows/metadata.ts"
 import { DATABASE_FILE, lastSequenceOf, openForWriting } from "../schema.ts"
 import { addChecksumFunction, formatOf, hasRetention, isSoundRow, tablesOfRows } from "../soundness/sound-rows.ts"
 import { columnsOf } from "../tables.ts"
@@ -140,6 +141,7 @@ class Salvager {
     this.#copyCheckpoints()
     const silent = silentTables.filter((table) => lostRows.get(table))
     writing(() => this.#complete(silent))
+    if (lostRows.get("kind") === true) writing(() => this.#markUnknownKinds())
     return { lost: this.#lost, recovered: this.#recovered, ...blocks }
   }
 
@@ -295,6 +297,16 @@ class Salvager {
       }
       add({ sequence: lastSequenceOf(this.#to) + 1, kind: Number(id), gap })
     }
+  }
+
+  /** Kinds that are lost as a whole are gaps as soon as a recorder lists them. */
+  #markUnknownKinds(): void {
+    const first = this.#to.prepare("SELECT min(min_time) AS first FROM block_kind").get()?.first
+    const fromTime = Number(first ?? beginningOf(this.#directory) ?? 0)
+    const lost: LostBeginning = { fromTime, detail: "kind: rows were lost when the recording was salvaged" }
+    const put = this.#to.prepare("INSERT OR REPLACE INTO metadata (key, value) VALUES (?, ?)")
+    put.run(LOST_BEGINNING_KEY, JSON.stringify(lost))
+    this.#to.prepare("DELETE FROM metadata WHERE key = ?").run(FIRST_LISTS_KEY)
   }
 
   #blocks(): BlockSource {

@@ -1,9 +1,27 @@
 /** The kinds of a recording, with what is known about each without reading an object. */
-import { formatGvk, type GroupVersionKind } from "../../kube/gvk.ts"
+import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
+import { hasStatus, recordsStatus } from "../../kube/statuses.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { DiscoveredKind } from "../../wire/discovered-kind.ts"
+import { firstListsOf } from "../reading/first-lists.ts"
 import { decodeDiscovery, discoveryKey } from "../rows/discovery.ts"
 import type { QueriedRecording } from "./queried-recording.ts"
+
+/**
+ * When changes of a kind's status are recorded, µs since the Unix epoch, inclusive. An object's status is that of a moment if both the moment and the last
+ * recorded change before it are in this time: what changed before a recorder began to record status is unknown until the object changes again.
+ */
+export interface StatusRecorded {
+  readonly from: number
+  readonly to: number
+}
+
+export const statusAlways: StatusRecorded = { from: 0, to: Number.MAX_SAFE_INTEGER }
+export const statusNever: StatusRecorded = { from: Number.MAX_SAFE_INTEGER, to: 0 }
+
+/** Whether the status of an object at a moment is known. `changed`: when its last change before the moment was recorded. */
+export const isStatusKnown = ({ from, to }: StatusRecorded, changed: number, moment: number): boolean =>
+  changed >= from && moment <= to
 
 /** Times are µs since the Unix epoch. */
 export interface RecordedKindFacts {
@@ -13,6 +31,8 @@ export interface RecordedKindFacts {
   readonly since: number
   /** Up to and including this moment it is known, apart from gaps. */
   readonly until: number
+  /** It was added later than the recorder had its first lists. Absent: it belongs to the beginning of the recording. */
+  readonly isLater?: true
   /** Whether its objects are in namespaces; `undefined`: discovery was not recorded, and there is no object. */
   readonly namespaced: boolean | undefined
   /** `undefined`: not recorded. */
@@ -21,13 +41,15 @@ export interface RecordedKindFacts {
   readonly selection: string
   /** Which changes of an object were recorded, as the recorder is set now: `all`, `content` or `spec`; the empty string: not known. */
   readonly detect: string
+  readonly status: StatusRecorded
 }
 
 /** In the order in which they were first recorded. */
 export const recordedKinds = (recording: QueriedRecording): ReadonlyArray<RecordedKindFacts> => {
   const metadata = recording.metadata()
   const discovered = new Map(decodeDiscovery(metadata.get(discoveryKey)).map((kind) => [kind.gvk, kind]))
-  const detected = detectOf(metadata.get("recorder"))
+  const lists = firstListsOf(recording.kinds, metadata)
+  const { detectOf, statusOf } = keptSettings(metadata)
   const first = recording.database.prepare("SELECT namespace FROM object WHERE kind = ? LIMIT 1")
   return recording.kinds
     .filter(({ gvk }) => gvk !== podLivesKind)
@@ -36,25 +58,63 @@ export const recordedKinds = (recording: QueriedRecording): ReadonlyArray<Record
       const facts = discovered.get(gvk)
       return {
         ...{ gvk, since: recordedSince, until: recording.knownUntil(gvk), selection, discovered: facts },
-        detect: detected.get(gvk) ?? "",
+        ...{ detect: detectOf(gvk), status: statusOf(gvk) },
+        ...(recordedSince > (lists?.kinds.get(gvk) ?? 0) && { isLater: true as const }),
         namespaced: facts?.namespaced ?? (namespace === undefined ? undefined : namespace !== ""),
       }
     })
 }
 
-/** By kind, from what the recorder keeps of its settings (src/recorder/recording/recorder-state.ts). A text of another version says nothing. */
-const detectOf = (settings = ""): ReadonlyMap<string, string> => {
-  try {
-    const { kinds } = JSON.parse(settings) as { readonly kinds: ReadonlyArray<KeptSettings> }
-    return new Map(kinds.map(({ gvk, detect }) => [formatGvk(gvk), String(detect)]))
-  } catch {
-    return new Map()
+/** What the recorder keeps of its settings (src/recorder/recording/recorder-state.ts), as far as it concerns how a kind was recorded. */
+interface KeptSettings {
+  /** The empty string: not known. */
+  readonly detectOf: (gvk: string) => string
+  /** Recordings of earlier versions have no times: there it was as the settings of the last recorder say. Of a kind without settings nothing is missing. */
+  readonly statusOf: (gvk: string) => StatusRecorded
+}
+
+/** `metadata`: of a recording. */
+export const keptSettings = (metadata: ReadonlyMap<string, string>): KeptSettings => {
+  const { kinds = [], former = [], statusRecorded = {} } = settingsIn(metadata.get("recorder") ?? "{}")
+  const detects = new Map(kinds.map(({ gvk, detect }) => [formatGvk(gvk), String(detect)]))
+  const settings = new Map([...former, ...kinds].map((kind) => [formatGvk(kind.gvk), kind]))
+  const statuses = new Map<string, StatusRecorded>()
+  const statusOf = (gvk: string): StatusRecorded => {
+    const parsed = parseGvk(gvk)
+    if (parsed !== undefined && !hasStatus(parsed)) return statusAlways
+    const stored = Object.hasOwn(statusRecorded, gvk) ? statusRecorded[gvk] : undefined
+    const kind = settings.get(gvk)
+    return stored ?? (kind === undefined || recordsStatus(kind.gvk, kind) ? statusAlways : statusNever)
+  }
+  return {
+    detectOf: (gvk) => detects.get(gvk) ?? "",
+    statusOf: (gvk) => {
+      const known = statuses.get(gvk) ?? statusOf(gvk)
+      statuses.set(gvk, known)
+      return known
+    },
   }
 }
 
-interface KeptSettings {
+interface StoredSettings {
+  readonly kinds?: ReadonlyArray<StoredKind>
+  readonly former?: ReadonlyArray<StoredKind>
+  readonly statusRecorded?: Readonly<Record<string, StatusRecorded>>
+}
+
+interface StoredKind {
   readonly gvk: GroupVersionKind
-  readonly detect: unknown
+  readonly detect: string
+  readonly ignore: ReadonlyArray<string>
+}
+
+/** A text of another version says nothing. */
+const settingsIn = (text: string): StoredSettings => {
+  try {
+    return JSON.parse(text) as StoredSettings
+  } catch {
+    return {}
+  }
 }
 
 /** µs since the Unix epoch, both inclusive. */

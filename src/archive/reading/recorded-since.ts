@@ -1,7 +1,10 @@
 /** From when and up to when each kind and each of its namespaces is recorded, without reading anything else. */
+import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import { toArchiveError } from "../archive-errors.ts"
 import { readKeptKinds } from "../rows/kind-table.ts"
+import { readMetadata } from "../rows/metadata.ts"
 import { openForReading } from "../schema.ts"
+import { firstListsOf } from "./first-lists.ts"
 
 /** A kind, or a namespace of one that is recorded namespace by namespace, whose first list is recorded. */
 interface RecordedSince {
@@ -12,6 +15,8 @@ interface RecordedSince {
   readonly since: number
   /** µs since the Unix epoch up to which retention has removed everything, so that `since` is later; 0: nothing. */
   readonly removedThrough: number
+  /** It was added later than the recorder had its first lists. Absent: it belongs to the beginning of the recording. */
+  readonly isLater?: true
   /** µs since the Unix epoch at which it was last known to be complete. */
   readonly completeTime: number
 }
@@ -24,11 +29,19 @@ interface RecordedSince {
 export const readRecordedSince = (directory: string): ReadonlyArray<RecordedSince> => {
   const database = openForReading(directory)
   try {
-    return readKeptKinds(database)
-      .flatMap(({ gvk, recordedSince, completeThroughTime, namespaces, removedThrough }) => [
-        { gvk, namespace: "", since: recordedSince, removedThrough, completeTime: completeThroughTime },
+    const kept = readKeptKinds(database)
+    const first = firstListsOf(kept, readMetadata(database))?.kinds
+    const later = (gvk: string, since: number) =>
+      since > (first?.get(gvk) ?? 0) && gvk !== podLivesKind ? { isLater: true as const } : {}
+    return kept
+      .flatMap(({ gvk, recordedSince: since, completeThroughTime, namespaces, removedThrough }) => [
+        {
+          ...{ gvk, namespace: "", since, removedThrough, ...later(gvk, since) },
+          completeTime: completeThroughTime,
+        },
         ...namespaces.map((each) => ({
           ...{ gvk, namespace: each.namespace, since: each.recordedSince, removedThrough },
+          ...later(gvk, each.recordedSince),
           // While all of them are complete, only the kind has a time.
           completeTime: each.completeTime || completeThroughTime,
         })),

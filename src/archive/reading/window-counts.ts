@@ -8,12 +8,15 @@
 
 import { toArchiveError } from "../archive-errors.ts"
 import { BlockSource } from "../blocks/block-source.ts"
+import { FirstList } from "../blocks/event-merge.ts"
 import { StateHistory } from "../checkpoints/state-history.ts"
 import { KnownIntact } from "../damage/known-intact.ts"
 import { WindowDamage } from "../damage/window-damage.ts"
-import { readKinds } from "../rows/kind-table.ts"
+import { readKeptKinds } from "../rows/kind-table.ts"
+import { readMetadata } from "../rows/metadata.ts"
 import { openForReading } from "../schema.ts"
 import { requireSoundTables } from "../soundness/sound-rows.ts"
+import { firstListsOf, openedWindow } from "./first-lists.ts"
 import type { WindowLimits } from "./present-objects.ts"
 
 /** Of one kind. */
@@ -85,12 +88,17 @@ export const countWindow = async (
       return excluded
     }
 
+    const kept = readKeptKinds(database)
+    const { start, listed } = openedWindow(firstListsOf(kept, readMetadata(database)), fromTime, untilTime)
     const counts = new Map<string, WindowCounts>()
-    for (const kind of readKinds(database).filter(({ gvk }) => kinds.includes(gvk))) {
+    for (const kind of kept.filter(({ gvk }) => kinds.includes(gvk))) {
       const excluded = await leftOut(kind.id)
       const hasDamage = inspection.of(kind, { cut, fromTime, untilTime, times }).length > 0
       await pauseIfDue()
-      const limit = { throughSequence: cut, beforeTime: fromTime, times }
+      const through = listed.get(kind.gvk)
+      const list = through === undefined ? undefined : new FirstList(through)
+      const from = list === undefined ? start : 0
+      const limit = { throughSequence: cut, beforeTime: from, times }
       const alive = source.passingOverDamage(() => history.aliveAt(kind, limit))
       let [objects, events] = [0, 0]
       for (let index = 0; index < alive.count; index++) {
@@ -98,11 +106,13 @@ export const countWindow = async (
         if (!hasDamage || inspection.isReadable(kind, alive.sequences[index] as number)) objects++
       }
       await pauseIfDue()
-      reading: for (const frame of source.framesOf(kind, 0, fromTime, times)) {
+      reading: for (const frame of source.framesOf(kind, 0, from, times)) {
         for (let index = 0; index < frame.events.count; index++) {
           const time = frame.timeIn(times, index)
           if (frame.sequence(index) > cut || time >= untilTime) break reading
-          if (time >= fromTime && excluded[frame.events.objectNumber(index)] !== 1) events++
+          if (time < from || excluded[frame.events.objectNumber(index)] === 1) continue
+          if (list?.takes(frame, index, time)) objects++
+          else events++
         }
         await pauseIfDue()
       }

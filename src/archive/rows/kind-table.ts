@@ -135,7 +135,10 @@ export class KindTable {
     const isComplete = isOfEpoch && (frame.completeThrough !== "" || frame.isComplete)
     const quietSince = Math.max(now, kind.lastEventTime)
     // Late changes can be of a time at which the kind was already known to be complete.
-    const completeTime = Math.max(kind.completeThroughTime, frame.count > 0 ? lastTime : quietSince)
+    const completeTime = Math.max(
+      kind.completeThroughTime,
+      frame.isBehind ? 0 : frame.count > 0 ? lastTime : quietSince,
+    )
     const listedTime = frame.count > 0 ? lastReceived : quietSince
     const hasNamespaces = isOfEpoch && this.#advanceNamespaces(kind, frame, listedTime)
     if (isComplete) {

@@ -1,8 +1,11 @@
 /** A few facts about a recording as a whole, by key: `clusterUid` (UID of namespace kube-system), `writer`, `recorder` (its settings and states, as JSON) and those that its user adds. */
 
+import { statSync } from "node:fs"
+import { join } from "node:path"
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { RedactedSums, type RedactedValues } from "../../kube/redaction/redacted-values.ts"
 import { toArchiveError } from "../archive-errors.ts"
+import { DATABASE_FILE } from "../reading-access.ts"
 
 /** `open` from when a writer opens the recording until it closes it in order; then `closed`, and everything is in the database file. */
 export const WRITER_KEY = "writer"
@@ -19,6 +22,30 @@ export const REDACTED_KEY = "redacted"
 /** What {@link REDACTED_KEY} says. */
 export const readRedacted = (database: DatabaseSync): ReadonlyArray<RedactedValues> =>
   new RedactedSums(readMetadata(database).get(REDACTED_KEY)).all
+
+/**
+ * What is known of a recording that was lost, without its kinds, and that this one follows: the beginning of each kind of its first lists is a gap then.
+ * Absent: none was lost.
+ */
+export const LOST_BEGINNING_KEY = "lostBeginning"
+
+export interface LostBeginning {
+  /** µs since the Unix epoch: the lost recording did not begin before. */
+  readonly fromTime: number
+  /** One sentence. */
+  readonly detail: string
+}
+
+/** µs since the Unix epoch: a recording did not begin before its file was made; `undefined`: there is no file. Not every file system knows when that was. */
+export const beginningOf = (directory: string): number | undefined => {
+  const status = statSync(join(directory, DATABASE_FILE), { throwIfNoEntry: false })
+  return status && Math.floor((status.birthtimeMs || status.mtimeMs) * 1000)
+}
+
+export const lostBeginningIn = (metadata: { get(key: string): string | undefined }): LostBeginning | undefined => {
+  const text = metadata.get(LOST_BEGINNING_KEY)
+  return text === undefined ? undefined : (JSON.parse(text) as LostBeginning)
+}
 
 /** Reads the stored value; returns `undefined` for an unknown key. */
 export const readMetadata = (database: DatabaseSync): ReadonlyMap<string, string> =>

@@ -156,12 +156,14 @@ export class LifeRecord {
     if (`${apiVersion}.${kind}` !== known.gvk) return this.end(write, known)
     const version = compared(resourceVersion, known.resourceVersion) < 0 ? known.resourceVersion : resourceVersion
     const event: LifeEvent = { ...eventOf(known, write.time), action: "deleted", resourceVersion: version }
+    this.#endInstances(write, name)
     this.#output.changed(event, object)
     this.#forget(write, known, version)
   }
 
   /** The end of an object that does not exist as far as the record knows: it was not shown before, or is deleted a second time. */
   endUnseen(write: AuditedWrite, uid: string, namespace: string, name: string, resourceVersion: string): void {
+    this.#endInstances(write, name)
     if (uid === "" || !this.known.wasDeleted(uid)) this.counts.unseenDeletions++
     if (uid !== "") this.known.remember(uid)
     this.recover({ ...write, namespace }, name, resourceVersion)
@@ -169,14 +171,31 @@ export class LifeRecord {
 
   /** The end of an object whose last state is the one that is known. */
   end(write: AuditedWrite, known: KnownObject): void {
+    this.#endInstances(write, known.name)
     this.#output.ended({ ...eventOf(known, write.time), action: "deleted" }, known.state)
     this.#forget(write, known, known.resourceVersion)
   }
 
   /** Another object has its name, so it was deleted without an entry in the log. */
   #vanish(write: AuditedWrite, known: KnownObject, resourceVersion: string): void {
+    this.#endInstances(write, known.name)
     this.#output.ended({ ...eventOf(known, write.time), action: "vanished", resourceVersion }, undefined)
     this.#forget(write, known, resourceVersion)
+  }
+
+  /**
+   * The objects of a CustomResourceDefinition, which is called `PLURAL.GROUP`, are deleted with it by the API server itself, which logs nothing of them. When
+   * it ends they are gone.
+   */
+  #endInstances(write: AuditedWrite, name: string): void {
+    if (write.group !== "apiextensions.k8s.io" || write.resource !== "customresourcedefinitions") return
+    const [resource = "", ...group] = name.split(".")
+    const instances = { ...write, group: group.join("."), resource }
+    for (const known of this.known.in(instances, "")) {
+      this.#output.ended({ ...eventOf(known, write.time), action: "deleted" }, known.state)
+      this.#forget(instances, known, known.resourceVersion)
+    }
+    for (const gap of this.losses.endedOf(instances, write.time)) this.#gap(gap)
   }
 
   #forget(resource: AuditedWrite, known: KnownObject, version: string): void {

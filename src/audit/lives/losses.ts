@@ -75,6 +75,15 @@ export class Losses {
     return closed(gap, time, version)
   }
 
+  /** No object of the resource exists any more: the gaps that end with that. */
+  *endedOf({ group, resource }: AuditedResource, time: number): Generator<Gap> {
+    for (const [key, gap] of [...this.#open])
+      if (key.startsWith(`${group}/${resource} `)) {
+        this.#open.delete(key)
+        yield closed(gap, time, "")
+      }
+  }
+
   /** The gaps that the end of the log leaves open: they include its last moment. */
   *ended(time: number): Generator<Gap> {
     for (const gap of this.#open.values()) yield { ...closed(gap, time, ""), toTime: time + 1 }

@@ -2,9 +2,9 @@
 import * as Schema from "effect/Schema"
 import { plainTrace, type TraceInput } from "../../trace/files/trace-input.ts"
 import { DecompressionError } from "../../trace/formats/compression.ts"
-import type { AuditedWrite } from "../audited-write.ts"
-import { entriesOfText } from "./line-entries.ts"
-import { type LogText, LogTextReader, TextTooLong } from "./log-text.ts"
+import type { AuditEntry, AuditedWrite } from "../audited-write.ts"
+import { LogEntries } from "../shapes/log-entries.ts"
+import { LogTextReader, TextTooLong } from "./log-text.ts"
 import { ReorderWindow } from "./reorder-window.ts"
 
 /**
@@ -57,6 +57,7 @@ export class LogFile {
   readonly #texts: AsyncGenerator<Uint8Array, void>
   readonly #listener: LogListener
   readonly #reader = new LogTextReader()
+  readonly #entries = new LogEntries()
   readonly #window = new ReorderWindow<AuditedWrite>(reorderMicros, mostWaitingBytes)
   #ready: AuditedWrite[] = []
   #taken = 0
@@ -104,12 +105,14 @@ export class LogFile {
     this.#isEnded = next.done === true
     for (const text of next.done === true ? this.#reader.end() : this.#reader.push(next.value)) {
       this.#listener.text()
-      for (const entry of entriesOfText(text)) {
+      const entries = this.#entries.of(text)
+      const bytes = Math.ceil(text.bytes.length / entries.length)
+      for (const entry of entries) {
         if (entry.tag === "unknown")
           this.#listener.unknownText({ log: this.#name, line: text.line, found: entry.found })
         else if (entry.tag === "write") {
           this.#listener.time(entry.write.time)
-          this.#window.push(entry.write.time, text.bytes.length, entry.write)
+          this.#window.push(entry.write.time, bytes, entry.write)
         } else if (entry.time !== undefined) this.#listener.time(entry.time)
       }
     }
@@ -129,11 +132,12 @@ export class LogFile {
 export const beginningOf = async (input: TraceInput, { name, signal }: LogOrder): Promise<number> => {
   const bytes = plainTrace(input.bytes, { inputName: name, signal, onProgress: () => undefined }, { bytesRead: 0 })
   const reader = new LogTextReader()
+  const entries = new LogEntries()
   let left = mostPeekedTexts
   try {
     for await (const chunk of bytes)
       for (const text of reader.push(chunk)) {
-        const time = timeIn(text)
+        const time = timeIn(entries.of(text, true))
         if (time !== undefined) return time - reorderMicros
         if (--left === 0) return Number.NEGATIVE_INFINITY
       }
@@ -145,8 +149,8 @@ export const beginningOf = async (input: TraceInput, { name, signal }: LogOrder)
   }
 }
 
-const timeIn = (text: LogText): number | undefined => {
-  for (const entry of entriesOfText(text, true)) {
+const timeIn = (entries: ReadonlyArray<AuditEntry>): number | undefined => {
+  for (const entry of entries) {
     const time = entry.tag === "write" ? entry.write.time : entry.tag === "no-write" ? entry.time : undefined
     if (time !== undefined) return time
   }

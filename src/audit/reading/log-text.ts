@@ -1,18 +1,18 @@
 /**
- * Cuts the text of a log into its JSON values: one for each line, or, if the file is one JSON document over several lines (as `gcloud` and
- * `aws` print), the elements of its array, or of its member `events`, or the document.
+ * Cuts the text of a log into lines, and JSON documents over several lines into values: the elements of an array, or the document.
  *
- * The first line decides: a brace alone, or a bracket, begins a document, and so does a record of a CloudWatch subscription, of which Firehose writes
- * one behind the other without line feeds. Memory is one value, which is limited. Every value has the number of its first line.
+ * A line that begins with a bracket or brace and ends with one that it opens begins a document, and so does a longer line than any entry. A document that is longer
+ * than any entry has its elements in its outermost array, such as `events` or `records`, which then are the values. Memory is one value, which is limited.
+ * A document ends in a line feed within a string, which no JSON has: its line is damaged, and the ones after it are not. Every value has the number of its
+ * first line.
  */
-import { exactJsonIn } from "../../trace/json/exact-json.ts"
 
-/** A piece of a log that should be one JSON value. Its bytes are valid until the next chunk is pushed. */
+/** A piece of a log with an entry, or several. Its bytes are valid until the next chunk is pushed. */
 export interface LogText {
   /** Counted from 1. */
   readonly line: number
   readonly bytes: Buffer
-  /** Whether the log ended before it did. */
+  /** Whether the log ended before it did, or may have: the last line has no line feed. */
   readonly isCut: boolean
 }
 
@@ -26,11 +26,15 @@ export class TextTooLong extends Error {
   }
 }
 
-/** etcd accepts no object above 1.5 MiB, and an event has two; a page of CloudWatch's has 10 MB. */
+/** etcd accepts no object above 1.5 MiB, and an event has two, which as a text in a text have twice as many bytes. */
 export const longestText = 64 * 1024 * 1024
+
+/** A longer document or line has more than one entry. */
+const longestEntry = 16 * 1024 * 1024
 
 const LINE_FEED = 10
 const QUOTE = 34
+const COMMA = 44
 const OPEN_BRACKET = 91
 const BACKSLASH = 92
 const CLOSE_BRACKET = 93
@@ -39,80 +43,81 @@ const CLOSE_BRACE = 125
 
 /** Push chunks, take values; call {@link end} after the last. Throws {@link TextTooLong}. */
 export class LogTextReader {
-  /** The beginning of an incomplete line or document element, in parts with memory of their own. */
+  /** The beginning of an incomplete line or value, in parts with memory of their own. */
   #parts: Buffer[] = []
   #pending = 0
   /** Of the text under way. */
   #line = 1
-  #mode: "unknown" | "lines" | "document" = "unknown"
-  readonly #document = new DocumentPlace();
+  #document: DocumentPlace | undefined
+  /** Of the document under way, so far. */
+  #values = 0
+  /** Whether the long line under way is no document. */
+  #isText = false;
 
   *push(given: Uint8Array): Generator<LogText> {
-    const chunk = Buffer.from(given.buffer, given.byteOffset, given.byteLength)
-    yield* this.#mode === "document" ? this.#documentValues(chunk) : this.#lines(chunk)
+    let rest: Buffer = Buffer.from(given.buffer, given.byteOffset, given.byteLength)
+    while (rest.length > 0)
+      rest = yield* this.#document === undefined ? this.#lines(rest) : this.#elements(rest, this.#document)
   }
 
   /** What the log ends with. */
   *end(): Generator<LogText> {
-    const rest = withoutMark(this.#taken(noBytes), this.#line)
-    if (this.#mode === "unknown" && beginsDocument(rest)) {
-      this.#mode = "document"
-      yield* this.#documentValues(rest)
-      yield* this.end()
-      return
-    }
-    if (this.#mode === "document") {
-      if (this.#document.isInValue) yield { line: this.#document.line, bytes: rest, isCut: true }
-      return
-    }
-    // A log that is being written ends in the middle of a line; a whole value without its line feed counts.
-    if (!isBlank(rest)) yield { line: this.#line, bytes: rest, isCut: exactJsonIn(rest) === undefined }
+    const rest = this.#document === undefined ? withoutMark(this.#taken(noBytes), this.#line) : this.#taken(noBytes)
+    if (!isBlank(rest)) yield { line: this.#document?.valueLine ?? this.#line, bytes: rest, isCut: true }
   }
 
-  *#lines(given: Buffer): Generator<LogText> {
-    // The beginning, as a whole.
-    const chunk = this.#mode === "unknown" && this.#pending < longestBeginning ? this.#taken(given) : given
-    if (this.#mode === "unknown" && beginsRecord(chunk)) {
-      this.#mode = "document"
-      yield* this.#documentValues(chunk)
-      return
-    }
+  /** Up to the beginning of a document; returns what follows that. */
+  *#lines(chunk: Buffer): Generator<LogText, Buffer> {
     let start = 0
     for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, start)) {
       const bytes = withoutMark(this.#taken(chunk.subarray(start, end)), this.#line)
-      if (isBlank(bytes)) {
-        start = end + 1
-        this.#line++
-        continue
-      }
-      if (this.#mode === "unknown") {
-        this.#mode = beginsDocument(bytes) ? "document" : "lines"
-        if (this.#mode === "document") {
-          this.#document.line = this.#line
-          yield* this.#documentValues(Buffer.concat([bytes, chunk.subarray(end)]))
-          return
-        }
-      }
-      yield { line: this.#line, bytes, isCut: false }
+      this.#isText = false
       start = end + 1
+      if (opensDocument(bytes)) return this.#open(bytes, chunk.subarray(end))
+      if (!isBlank(bytes)) yield { line: this.#line, bytes, isCut: false }
       this.#line++
     }
     this.#keep(chunk.subarray(start), this.#line)
+    if (this.#pending <= longestEntry || this.#isText) return noBytes
+    const beginning = withoutMark(this.#taken(noBytes), this.#line)
+    this.#isText = !beginsDocument(beginning)
+    if (!this.#isText) return this.#open(beginning, noBytes)
+    this.#keep(beginning, this.#line)
+    return noBytes
   }
 
-  *#documentValues(chunk: Buffer): Generator<LogText> {
-    const place = this.#document
-    let start = 0
+  #open(beginning: Buffer, rest: Buffer): Buffer {
+    this.#document = new DocumentPlace(this.#line, beginning.length > longestEntry)
+    this.#values = 0
+    return Buffer.concat([beginning, rest])
+  }
+
+  /** Up to the end of the document; returns what follows that. */
+  *#elements(chunk: Buffer, place: DocumentPlace): Generator<LogText, Buffer> {
+    let start = place.isInValue ? 0 : -1
     for (let at = 0; at < chunk.length; at++) {
-      const wasInValue = place.isInValue
-      const isEnd = place.step(chunk[at] as number)
-      if (!wasInValue && place.isInValue) start = at
-      // What was an object so far is the beginning of a list of events.
-      if (wasInValue && !place.isInValue && !isEnd) this.#taken(noBytes)
-      if (!isEnd) continue
-      yield { line: place.valueLine, bytes: this.#taken(chunk.subarray(start, at + 1)), isCut: false }
+      const step = place.step(chunk[at] as number)
+      if (step === "begin") start = at
+      const isBroken = step === "broken"
+      if (step === "end" || (isBroken && start >= 0)) {
+        yield { line: place.valueLine, bytes: this.#taken(chunk.subarray(start, at + 1)), isCut: isBroken }
+        start = -1
+        this.#values++
+      }
+      if (isBroken || place.isOver) {
+        if (place.isLong && this.#values === 0) throw new TextTooLong(place.firstLine)
+        this.#taken(noBytes)
+        this.#document = undefined
+        this.#line = place.line
+        return chunk.subarray(at + 1)
+      }
     }
-    if (place.isInValue) this.#keep(chunk.subarray(start), place.valueLine)
+    if (start < 0) return noBytes
+    this.#keep(chunk.subarray(start), place.valueLine)
+    if (place.isSplit || this.#pending <= longestEntry) return noBytes
+    // Begins anew as a long one.
+    this.#line = place.firstLine
+    return this.#open(this.#taken(noBytes), noBytes)
   }
 
   #taken(rest: Buffer): Buffer {
@@ -131,61 +136,87 @@ export class LogTextReader {
   }
 }
 
-/** The member of a document in which `aws logs` prints its events, all pages of them. */
-const eventsName = Buffer.from("events")
-
-/** Where in a document a byte is. Its elements are objects, and what is between them is left out. */
+/** Where in a document a byte is. */
 class DocumentPlace {
   /** Line of the next byte. */
-  line = 1
+  line: number
   /** Line on which the last value began. */
-  valueLine = 1
+  valueLine: number
+  /** Line on which the document began. */
+  readonly firstLine: number
+  /** Whether it is longer than any entry. */
+  readonly isLong: boolean
+  /** Whether the values are the elements of its outermost array, as of long documents and of arrays; otherwise the document is the value. */
+  isSplit: boolean
+  /** Whether the document has ended. */
+  isOver = false
   #depth = 0
-  /** What is deeper than this is in a value: 0 if the document is one, 1 if it is a list of them, 2 in its list of events; then nothing else. */
-  #outer: number | undefined
+  /** Brackets around the value under way; -1: there is none. */
+  #outside = -1
+  /** Brackets up to and with that of the outermost array; 0: there is none. */
+  #array = 0
   #isInString = false
   #isEscaped = false
-  /** Bytes of the last string of a document itself, and how many of them the name of the list of events has too. */
-  #length = 0
-  #matched = 0
 
-  get isInValue(): boolean {
-    return this.#outer !== undefined && this.#depth > this.#outer
+  constructor(line: number, isLong: boolean) {
+    this.firstLine = line
+    this.line = line
+    this.valueLine = line
+    this.isLong = isLong
+    this.isSplit = isLong
   }
 
-  /** Takes the next byte; returns whether a value ends with it. */
-  step(byte: number): boolean {
-    if (byte === LINE_FEED) this.line++
+  get isInValue(): boolean {
+    return this.#outside >= 0
+  }
+
+  /** Takes the next byte. `begin`, `end`: of a value. `broken`: a string has a line feed. */
+  step(byte: number): "begin" | "end" | "broken" | undefined {
+    if (byte === LINE_FEED) {
+      this.line++
+      return this.#isInString ? "broken" : undefined
+    }
     if (this.#isInString) {
       if (this.#isEscaped) this.#isEscaped = false
       else if (byte === BACKSLASH) this.#isEscaped = true
-      else if (byte === QUOTE) this.#isInString = false
-      if (this.#isInString && this.#depth === 1 && byte === eventsName[this.#length++]) this.#matched++
-      return false
+      else if (byte === QUOTE) {
+        this.#isInString = false
+        return this.#ends()
+      }
+      return undefined
     }
     if (byte === QUOTE) {
       this.#isInString = true
-      this.#length = 0
-      this.#matched = 0
-    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-      this.#outer ??= byte === OPEN_BRACKET ? 1 : 0
-      if (byte === OPEN_BRACKET && this.#depth === 1 && this.#outer === 0 && this.#isEventsName) this.#outer = 2
-      this.#depth++
-      if (this.#depth === this.#outer + 1) this.valueLine = this.line
-    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
-      const wasInValue = this.isInValue
-      if (this.#depth > 0) this.#depth--
-      const isEnd = wasInValue && !this.isInValue
-      // Another document may follow.
-      if (this.#depth === 0) this.#outer = undefined
-      else if (this.#depth < 2 && this.#outer === 2) this.#outer = Number.POSITIVE_INFINITY
-      return isEnd
+      return this.#begins()
     }
-    return false
+    if (byte === OPEN_BRACE || byte === OPEN_BRACKET) return this.#opens(byte === OPEN_BRACKET)
+    if (byte !== CLOSE_BRACE && byte !== CLOSE_BRACKET) return undefined
+    if (this.#depth > 0) this.#depth--
+    if (this.#depth === 0) this.isOver = true
+    if (this.#depth < this.#array) this.#array = 0
+    return this.#ends()
   }
 
-  get #isEventsName(): boolean {
-    return this.#matched === eventsName.length && this.#length === eventsName.length
+  #opens(isArray: boolean): "begin" | undefined {
+    if (isArray && this.#depth === 0) this.isSplit = true
+    const begun = this.#begins()
+    this.#depth++
+    if (isArray && this.#array === 0) this.#array = this.#depth
+    return begun
+  }
+
+  #begins(): "begin" | undefined {
+    const isElement = this.isSplit ? this.#array > 0 && this.#depth === this.#array : this.#depth === 0
+    if (this.isInValue || !isElement) return undefined
+    this.#outside = this.#depth
+    this.valueLine = this.line
+    return "begin"
+  }
+
+  #ends(): "end" | undefined {
+    if (this.#outside !== this.#depth) return undefined
+    this.#outside = -1
+    return "end"
   }
 }
 
@@ -199,13 +230,30 @@ const withoutMark = (bytes: Buffer, line: number): Buffer =>
     ? bytes.subarray(byteOrderMark.length)
     : bytes
 
-const isBlank = (bytes: Buffer): boolean => bytes.every((byte) => byte === 32 || byte === 13 || byte === 9)
+const isSpace = (byte: number | undefined): boolean => byte === 32 || byte === 13 || byte === 9
 
-/** Bytes within which {@link beginsRecord} is decided. */
-const longestBeginning = 64
+const isBlank = (bytes: Buffer): boolean => bytes.every(isSpace)
 
-const beginsRecord = (beginning: Buffer): boolean =>
-  /^\s*\{\s*"messageType"/.test(beginning.toString("utf8", 0, longestBeginning))
+/**
+ * As what prints JSON breaks lines: after an opening bracket, or after an element of an array. Not every line without its end: if a line is damaged, the ones
+ * after it are lines all the same.
+ */
+const opensDocument = (line: Buffer): boolean => {
+  if (!beginsDocument(line)) return false
+  let end = line.length
+  while (isSpace(line[end - 1])) end--
+  const last = line[end - 1]
+  return (
+    last === OPEN_BRACE || last === OPEN_BRACKET || (last === COMMA && line[end - 2] === CLOSE_BRACE && isArray(line))
+  )
+}
 
-/** Not every line that is no JSON: if the first line of a log is damaged, the others are lines all the same. */
-const beginsDocument = (line: Buffer): boolean => /^\s*(?:\[|\{\s*$)/.test(line.toString("latin1"))
+const beginsDocument = (line: Buffer): boolean => isArray(line) || firstByte(line) === OPEN_BRACE
+
+const isArray = (line: Buffer): boolean => firstByte(line) === OPEN_BRACKET
+
+const firstByte = (line: Buffer): number | undefined => {
+  let start = 0
+  while (isSpace(line[start])) start++
+  return line[start]
+}

@@ -2,7 +2,7 @@
  * Events of `audit.k8s.io`, as an API server logs them. A request has an event for each of its stages; only the last one,
  * `ResponseComplete`, knows whether it succeeded.
  */
-import type { JsonObject } from "../../trace/json/exact-json.ts"
+import { exactJsonIn, type JsonObject, type JsonValue, withProperty } from "../../trace/json/exact-json.ts"
 import { microsOf } from "../../trace/rfc3339.ts"
 import {
   type AuditEntry,
@@ -23,9 +23,58 @@ const truncatedAnnotation = "audit.k8s.io/truncated"
 /** The verb if it is one that writes. */
 export const writeVerbOf = (verb: string): WriteVerb | undefined => writeVerbs.find((each) => each === verb)
 
-/** Whether an object is an event, or a list of events, of this API. */
-export const isAuditObject = (object: JsonObject, kind: "Event" | "EventList"): boolean =>
-  member(object, "kind") === kind && textMember(object, "apiVersion").startsWith("audit.k8s.io/")
+/** Members of an event that are read, by their names in small letters without signs; and the names that Azure gives two of them. */
+const eventMembers: ReadonlyMap<string, string> = new Map([
+  ...[
+    ...[
+      "level",
+      "auditID",
+      "stage",
+      "requestURI",
+      "verb",
+      "objectRef",
+      "responseStatus",
+      "requestObject",
+      "responseObject",
+    ],
+    ...["requestReceivedTimestamp", "stageTimestamp", "annotations"],
+  ].map((name): [string, string] => [name.toLowerCase(), name]),
+  ["requestreceivedtime", "requestReceivedTimestamp"],
+  ["stagereceivedtime", "stageTimestamp"],
+])
+
+/** Longer names are not compared: with the ending that Azure gives columns. */
+const longestName = 40
+
+/**
+ * The object as an event with Kubernetes' own names; `undefined` if it is none. Databases write names differently (`AuditId`, `audit_id`, `AuditID_s`), leave
+ * out `kind` and `apiVersion`, as lists of the API do too, and keep objects as texts.
+ */
+export const auditEventIn = (object: JsonObject): JsonObject | undefined => {
+  if (member(object, "kind") === "Event" && textMember(object, "apiVersion").startsWith("audit.k8s.io/")) return object
+  if (isEvent(object)) return object
+  const names = Object.keys(object)
+  if (!names.some((name) => name.length < longestName && memberOf(name) === "auditID")) return undefined
+  let event: Record<string, JsonValue> = {}
+  for (const name of names) {
+    const known = name.length < longestName ? memberOf(name) : undefined
+    const value = object[name] as JsonValue
+    const isObject = typeof value === "string" && value.startsWith("{")
+    if (known !== undefined) event = withProperty(event, known, (isObject ? exactJsonIn(value) : undefined) ?? value)
+  }
+  return isEvent(event) ? event : undefined
+}
+
+const memberOf = (name: string): string | undefined =>
+  eventMembers.get(
+    name
+      .replace(/_[sdgbt]$/, "")
+      .replaceAll(/[^A-Za-z]/g, "")
+      .toLowerCase(),
+  )
+
+const isEvent = (object: JsonObject): boolean =>
+  ["auditID", "stage", "verb"].every((name) => textMember(object, name) !== "")
 
 /** What an event says. */
 export const kubernetesEntry = (event: JsonObject): AuditEntry => {

@@ -1,11 +1,12 @@
 /**
- * Points in time on the command line: RFC 3339, Unix seconds, `now`, a time of day here, or a duration before another point in time. All
- * results are µs since the Unix epoch, the unit of recorded events.
+ * Points in time on the command line, in every form in which a command prints one: RFC 3339, a time of this machine's time zone with or without its
+ * date and zone, Unix seconds, `now`, or a duration before another point in time. All results are µs since the Unix epoch, the unit of recorded
+ * events.
  *
- * Ambiguous input is rejected rather than guessed: no dates without a time zone, no months, no milliseconds mistaken for seconds. A time of day is
- * in the time zone of this machine, and {@link describeInstant} says back which one that is.
+ * What `formatLocalTime` or `formatInstant` prints is read as the same µs. A text without a time zone is in that of this machine, and {@link meaningOf}
+ * says which moment that is. Months, milliseconds that look like seconds, and offsets in the future are refused.
  */
-import { formatLocalTime } from "../../local-time.ts"
+import { formatInstant, formatLocalTime, zoneName } from "../../local-time.ts"
 import { type Reading, refused, value } from "./arguments.ts"
 
 const second = 1_000_000
@@ -32,53 +33,36 @@ export const parseDuration = (text: string): number | undefined => {
 
 /** The current time, and the time that durations count back from. */
 export interface Reference {
-  /** µs since the Unix epoch. */
+  /** µs since the Unix epoch; of a recording that has ended, its end. `now` and `end`. */
   readonly now: number
-  /** µs since the Unix epoch: `10m` and `-10m` are ten minutes before it. */
+  /** µs since the Unix epoch: `10m` and `-10m` are ten minutes before it, and `03:12` is the last one before it. */
   readonly before: number
+  /** µs since the Unix epoch: `start`. Default: 0, which is before everything that is recorded. */
+  readonly start?: number
 }
 
 /** Reads a point in time. */
 export const parseInstant = (text: string, reference: Reference): Reading<number> => {
-  if (text === "now") return value(reference.now)
+  const { now, before, start = 0 } = reference
+  const [, anchor, sign, length = ""] = /^(now|end|start)(?:([-+])(.+))?$/.exec(text) ?? []
+  if (anchor !== undefined) {
+    const anchored = anchor === "start" ? start : now
+    const shift = sign === undefined ? 0 : parseDuration(length)
+    if (shift === undefined) return refused(`after ${anchor} only a duration can follow, such as ${anchor}${sign}5m`)
+    return within1970(sign === "+" ? anchored + shift : anchored - shift)
+  }
   const duration = parseDuration(text.replace(/^-/, ""))
-  if (duration !== undefined)
-    return duration <= reference.before ? value(reference.before - duration) : refused("it is before 1970")
+  if (duration !== undefined) return within1970(before - duration)
   if (text.startsWith("+")) return refused("the future has not been recorded; durations count back, so omit the +")
   if (/^-\d+(?:\.\d+)?$/.test(text)) return refused("a duration needs a unit, such as -10m or -2h")
   if (/^\d+(?:\.\d+)?$/.test(text)) return fromUnixSeconds(text)
-  return fromTimeOfDay(text, reference) ?? fromDate(text)
+  const [, exact] = /^.{1,60} \((\d{4}-[^ ()]+)\)$/.exec(text) ?? []
+  return fromClock(exact ?? text.replace(/^about /, ""), reference)
 }
 
-/**
- * `03:12` is the last one before the reference, so that it is in the past just after midnight too; `yesterday 03:12` and `today 03:12` are of
- * the day before now, and of its own. `undefined` if the text is no time of day.
- */
-const fromTimeOfDay = (text: string, { now, before }: Reference): Reading<number> | undefined => {
-  const match = /^(?:(today|yesterday)[ T])?(\d\d?):(\d\d)(?::(\d\d))?$/i.exec(text)
-  if (match === null) return undefined
-  const [, day, hours = "", minutes = "", seconds = "0"] = match
-  const time = [Number(hours), Number(minutes), Number(seconds)] as const
-  if (time[0] > 23 || time[1] > 59 || time[2] > 59) return refused("there is no such time of day")
-  const reference = new Date((day === undefined ? before : now) / 1000)
-  const dayBefore = day?.toLowerCase() === "yesterday" ? 1 : 0
-  const found = localTime(reference, dayBefore, time)
-  const isAhead = day === undefined && found !== undefined && found * 1000 > before
-  const moment = isAhead ? localTime(reference, 1, time) : found
-  return moment === undefined
-    ? refused("there was no such time that day: the clocks were set forward")
-    : value(moment * 1000)
-}
-
-/** ms since the Unix epoch; `undefined` if the clocks were set forward over it. If they were set back over it, the first of both. */
-const localTime = (
-  reference: Date,
-  daysBefore: number,
-  [hours, minutes, seconds]: readonly [number, number, number],
-): number | undefined => {
-  const [year, month, day] = [reference.getFullYear(), reference.getMonth(), reference.getDate() - daysBefore]
-  const date = new Date(year, month, day, hours, minutes, seconds)
-  return date.getHours() === hours && date.getMinutes() === minutes ? date.getTime() : undefined
+const within1970 = (microseconds: number): Reading<number> => {
+  if (microseconds < 0) return refused("it is before 1970")
+  return microseconds >= lastSecond * second ? refused("it is after 2254") : value(microseconds)
 }
 
 const fromUnixSeconds = (text: string): Reading<number> => {
@@ -92,77 +76,138 @@ const fromUnixSeconds = (text: string): Reading<number> => {
 const microsecondsOf = (fraction: string): number => Number(fraction.slice(0, 6).padEnd(6, "0"))
 
 const forms =
-  "must be a time such as 2026-11-21T10:00:00Z, 03:12, yesterday 03:12, 1795255200 (Unix seconds), now, or a duration such as -10m or 1h30m"
+  "must be a time such as 2026-11-21T10:00:00Z, 03:12:05 UTC, yesterday 03:12, 1795255200 (Unix seconds), now, end, now-5m, or a duration such as -10m or 1h30m"
 
-const fromDate = (text: string): Reading<number> => {
-  const match = /^(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,20}))?)?([Zz]|[+-]\d\d:\d\d)?$/.exec(
-    text,
+const dayMs = 86_400_000
+
+/**
+ * `03:12`, `03:12:05.25 CET`, `yesterday 03:12`, `2026-11-21`, `2026-11-21 03:12:05 UTC`, RFC 3339. Without a day it is the last one before the
+ * reference, so that it is in the past just after midnight too; `yesterday` and `today` are relative to now.
+ */
+const fromClock = (text: string, { now, before }: Reference): Reading<number> => {
+  const [, day, time = ""] = /^(?:(today|yesterday|\d{4}-\d\d-\d\d)(?:[T ]|$))?(.*)$/i.exec(text) ?? []
+  const match = /^(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d{1,20}))?)?(?: ?([A-Z]{1,5}|(?:UTC|GMT)?[-+]\d\d:\d\d))?$/i.exec(
+    time,
   )
-  if (match === null) return refused(forms)
-  const [, year = "", month = "", day = "", hour, minute, seconds, fraction = "", zone] = match
-  if (hour === undefined) return refused("it needs a time of day, such as T10:00:00Z")
-  if (zone === undefined) return refused("it needs a time zone: append Z or an offset such as +01:00")
-  const isLeapSecond = seconds === "60"
-  const utc = Date.UTC(
-    Number(year),
-    Number(month) - 1,
-    Number(day),
-    Number(hour),
-    Number(minute),
-    isLeapSecond ? 59 : Number(seconds),
-  )
-  const isReal =
-    new Date(utc).toISOString().slice(0, 19) ===
-    `${year}-${month}-${day}T${hour}:${minute}:${isLeapSecond ? "59" : seconds}`
-  if (!isReal) return refused("there is no such date or time of day")
-  const offset = offsetMinutes(zone)
-  if (offset === undefined) return refused("its time zone offset is out of range")
+  if (match === null && (day === undefined || time !== "")) return refused(forms)
+  const [, hours = "0", minutes = "0", seconds = "0", fraction = "", zoneText] = match ?? []
+  const zone = readZone(zoneText)
+  if (zone === undefined) return refused("its time zone offset is out of range")
+  if (Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) > 60)
+    return refused("there is no such date or time of day")
   // Unix time has no number for a leap second; it is counted as the first second of the next minute.
-  const unix = utc / 1000 - offset * 60 + (isLeapSecond ? 1 : 0)
-  if (unix < 0) return refused("it is before 1970")
-  return unix >= lastSecond
-    ? refused("it is after 2254")
-    : value(unix * second + (isLeapSecond ? 0 : microsecondsOf(fraction)))
+  const isLeapSecond = seconds === "60"
+  const ofDay = ((Number(hours) * 60 + Number(minutes)) * 60 + (isLeapSecond ? 59 : Number(seconds))) * 1000
+  const rest = isLeapSecond ? second : microsecondsOf(fraction)
+  const midnight = midnightOf(day?.toLowerCase(), zone, (day === undefined ? before : now) / 1000)
+  if (midnight === undefined) return refused("there is no such date or time of day")
+  const instantOn = (wall: number): number | undefined => {
+    const unixMs = zone.unix(wall + ofDay)
+    return unixMs === undefined ? undefined : unixMs * 1000 + rest
+  }
+  const found = instantOn(midnight)
+  const isBefore = day === undefined && (found === undefined ? zone.isNamed : found > before)
+  const last = isBefore ? instantOn(midnight - dayMs) : found
+  return last === undefined ? refused(zone.refusal) : within1970(last)
 }
 
-const offsetMinutes = (zone: string): number | undefined => {
-  if (zone === "Z" || zone === "z") return 0
-  const hours = Number(zone.slice(1, 3))
-  const minutes = Number(zone.slice(4, 6))
-  return hours > 23 || minutes > 59 ? undefined : (zone.startsWith("-") ? -1 : 1) * (hours * 60 + minutes)
+/** A time zone. Wall time is ms since 1970 as if the clock showed UTC. */
+interface Zone {
+  /** The wall time at a moment in ms since the Unix epoch. */
+  readonly wall: (unixMs: number) => number
+  /** ms since the Unix epoch; the first, if the clocks were set back over the time. `undefined`: the zone has no such time. */
+  readonly unix: (wall: number) => number | undefined
+  /** It is the zone only in a part of the year, so the day before may have the time although this one has not. */
+  readonly isNamed?: true
+  /** Why there is no such time. */
+  readonly refusal: string
 }
 
-/** RFC 3339, with a fraction only if there is one: `2026-11-21T10:00:00.000001Z`. */
-export const formatInstant = (microseconds: number): string => {
-  const whole = new Date(Math.floor(microseconds / second) * 1000).toISOString().slice(0, 19)
-  const fraction = microseconds % second
-  return `${whole}${fraction === 0 ? "" : `.${String(fraction).padStart(6, "0").replace(/0+$/, "")}`}Z`
+const fixedZone = (offsetMinutes: number): Zone => ({
+  wall: (unixMs) => unixMs + offsetMinutes * 60_000,
+  unix: (wall) => wall - offsetMinutes * 60_000,
+  refusal: "there is no such date or time of day",
+})
+
+const ownZone: Zone = {
+  wall: (unixMs) => unixMs - new Date(unixMs).getTimezoneOffset() * 60_000,
+  unix: (wall) => {
+    const { year, month, day, ...time } = fieldsOf(wall)
+    const date = new Date(year, month, day, time.hours, time.minutes, time.seconds)
+    return date.getHours() === time.hours && date.getMinutes() === time.minutes ? date.getTime() : undefined
+  },
+  refusal: "there was no such time that day: the clocks were set forward",
+}
+
+/** This machine's zone, in the part of the year in which it has this name: CET or CEST. */
+const namedZone = (name: string): Zone => ({
+  wall: ownZone.wall,
+  unix: (wall) => {
+    const first = ownZone.unix(wall)
+    if (first === undefined) return undefined
+    const moments = [first, ...longestSetBack.map((minutes) => first + minutes * 60_000)]
+    return moments.find((moment) => ownZone.wall(moment) === wall && zoneName(moment) === name)
+  },
+  isNamed: true,
+  refusal: `${name} is not the time zone of this machine then; write an offset such as +01:00, or Z`,
+})
+
+/** `undefined`: its offset is out of range. */
+const readZone = (text: string | undefined): Zone | undefined => {
+  if (text === undefined) return ownZone
+  const [, sign, hours, minutes] = /^(?:UTC|GMT)?([-+])(\d\d):(\d\d)$/i.exec(text) ?? []
+  if (sign !== undefined) {
+    const isReal = Number(hours) <= 23 && Number(minutes) <= 59
+    return isReal ? fixedZone((sign === "-" ? -1 : 1) * (Number(hours) * 60 + Number(minutes))) : undefined
+  }
+  const name = text.toUpperCase()
+  return name === "Z" || name === "UTC" || name === "GMT" ? fixedZone(0) : namedZone(name)
+}
+
+/** Wall time at which a day begins: of the moment, of the day before, or of a date. `undefined`: there is no such date. */
+const midnightOf = (day: string | undefined, zone: Zone, momentMs: number): number | undefined => {
+  if (day === undefined || day === "today" || day === "yesterday") {
+    const wall = zone.wall(momentMs)
+    return Math.floor(wall / dayMs) * dayMs - (day === "yesterday" ? dayMs : 0)
+  }
+  const midnight = Date.parse(`${day}T00:00:00Z`)
+  return !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(day) ? midnight : undefined
+}
+
+const fieldsOf = (wall: number) => {
+  const date = new Date(wall)
+  return {
+    ...{ year: date.getUTCFullYear(), month: date.getUTCMonth(), day: date.getUTCDate() },
+    ...{ hours: date.getUTCHours(), minutes: date.getUTCMinutes(), seconds: date.getUTCSeconds() },
+  }
 }
 
 /** A moment as people say it, and exactly: `03:12:00 CET (2026-11-25T02:12:00Z)`. `now`: µs since the Unix epoch. */
 export const describeInstant = (microseconds: number, now: number): string =>
   `${formatLocalTime(microseconds / 1000, now / 1000)} (${formatInstant(microseconds)})`
 
-/**
- * Says which moment was taken if a text is a time of day that there were two of, because the clocks were set back; otherwise `undefined`. `microseconds`: the
- * moment that was taken, µs since the Unix epoch, as is `now`.
- */
-export const ambiguityOf = (text: string, microseconds: number, now: number): string | undefined =>
-  isAmbiguous(text, microseconds)
-    ? `there were two such moments, because the clocks were set back; taken is the first, ${describeInstant(microseconds, now)}`
+/** `means 2026-11-28T05:39:22Z`, for a text whose moment depends on this machine's time zone or on the day; otherwise `undefined`. */
+export const meaningOf = (text: string, microseconds: number): string | undefined => {
+  const isRelative = /^(?:(?:today|yesterday)(?: |$)|\d\d?:\d\d)/i.test(text)
+  return isRelative || isWithoutZone(text)
+    ? `means ${formatInstant(microseconds)}${which(text, microseconds)}`
     : undefined
+}
+
+/** The same only if there were two such moments, because the clocks were set back. */
+export const ambiguityOf = (text: string, microseconds: number): string | undefined =>
+  isAmbiguous(text, microseconds) ? meaningOf(text, microseconds) : undefined
+
+const which = (text: string, microseconds: number): string =>
+  isAmbiguous(text, microseconds) ? ", the first of two such moments: the clocks were set back" : ""
+
+const isWithoutZone = (text: string): boolean =>
+  /^(?:today|yesterday|\d{4}-\d\d-\d\d|\d\d?:\d\d)(?:[T :][\d:.,]*)?$/i.test(text)
 
 const isAmbiguous = (text: string, microseconds: number): boolean => {
-  if (!/^(?:(?:today|yesterday)[ T])?\d\d?:\d\d(?::\d\d)?$/i.test(text)) return false
-  const first = new Date(microseconds / 1000)
-  return longestSetBack.some((minutes) => {
-    const later = new Date(first.getTime() + minutes * 60_000)
-    return (
-      later.getHours() === first.getHours() &&
-      later.getMinutes() === first.getMinutes() &&
-      later.getDate() === first.getDate()
-    )
-  })
+  if (!isWithoutZone(text)) return false
+  const first = microseconds / 1000
+  return longestSetBack.some((minutes) => ownZone.wall(first + minutes * 60_000) === ownZone.wall(first))
 }
 
 /** Minutes by which clocks are set back: an hour nearly everywhere, half an hour on Lord Howe Island, two hours at Troll. */

@@ -101,7 +101,7 @@ const unknownKind = (text: string, others: ReadonlyArray<NamedKind>): string => 
   const meanings = namesWithKinds([...others, ...builtIn])
   const near = nearest(text, meanings.keys()) ?? nearest(text.split(/[./]/, 1)[0] ?? "", meanings.keys())
   const meant = near === undefined ? "" : `; did you mean ${meanings.get(near)}?`
-  return `${quoted(text)} is no kind that is known here${meant || "; write it as GROUP/VERSION.KIND, such as apps/v1.Deployment"}`
+  return `unknown kind ${quoted(text)}${meant || "; write it as GROUP/VERSION.KIND, such as apps/v1.Deployment"}`
 }
 
 /** The exact kind nearest to one that does not exist, for a hint; `undefined` if none is near. */

@@ -51,9 +51,9 @@ export const readCoverageAnswer = (answer: unknown): CoverageAnswer | undefined 
   return Result.isSuccess(reading) ? reading.success : undefined
 }
 
-/** Whether nothing is missing of any kind that is, or was to be, recorded. Kinds that are no longer recorded are not looked at. */
+/** Whether nothing is missing of any kind that is, or was to be, recorded. Of kinds that are no longer recorded, only gaps count: they may be gone. */
 export const isWhole = ({ kinds }: CoverageAnswer): boolean =>
-  kinds.every(({ isComplete, state }) => isComplete || state === "untracked")
+  kinds.every(({ isComplete, state, gaps }) => isComplete || (state === "untracked" && gaps.length === 0))
 
 const head = ["KIND", "EVENTS", "SINCE", "UNTIL", "COMPLETE", "STATE"]
 const rightAligned = 1

@@ -1,4 +1,5 @@
 /** What is different between two traces, as lines for people. */
+import { formatInstant } from "../../local-time.ts"
 import type { ComparedName } from "../../trace/comparison/change-log.ts"
 import type {
   ChangedObject,
@@ -6,7 +7,6 @@ import type {
   DifferentChanges,
   TraceComparison,
 } from "../../trace/comparison/compare-traces.ts"
-import { formatInstant } from "../command-line/instant.ts"
 import { differenceLines, objectName } from "../past/describe-change.ts"
 import { formatCount } from "../terminal/quantities.ts"
 
@@ -28,7 +28,7 @@ export const traceDiffLines = (
     ...part("only in A", onlyInFirst, (object) => [`  - ${nameOf(object)}`]),
     ...part("only in B", onlyInSecond, (object) => [`  + ${nameOf(object)}`]),
     ...part("different at the end", changed, changedLines),
-    ...part("with changes that the other has not", changes, (each) => [changesLine(each)]),
+    ...part("changed in only one trace", changes, (each) => [changesLine(each)]),
     ...(times.pairs === 0 ? [] : ["", ...timesLines(comparison)]),
   ]
 }

@@ -26,7 +26,7 @@ export const traceDiffPage = (paths: readonly [string, string], comparison: Trac
     ...listed("only-a", "only in A", onlyInFirst, ["Object"], (object) => row([nameOf(object)])),
     ...listed("only-b", "only in B", onlyInSecond, ["Object"], (object) => row([nameOf(object)])),
     ...listed("end", "different at the end", changed, ["Object", "From A to B"], changedRow),
-    ...listed("changes", "with changes that the other has not", changes, ["Object", "In A only", "In B only"], (each) =>
+    ...listed("changes", "changed in only one trace", changes, ["Object", "In A only", "In B only"], (each) =>
       row(
         [nameOf(each.object), countText(each.onlyInFirst), countText(each.onlyInSecond)],
         ["", "In A only", "In B only"],

@@ -12,6 +12,7 @@ import { formatOfFileName } from "../../trace/formats/names.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { readKind } from "../command-line/kind-option.ts"
 import { UsageError } from "../command-line/usage-error.ts"
+import { incompleteTogether } from "../past/shortcoming-lines.ts"
 import type { Terminal } from "../terminal/terminal.ts"
 import { traceDiffJson } from "./trace-diff-json.ts"
 import { traceDiffLines } from "./trace-diff-lines.ts"
@@ -23,6 +24,8 @@ export interface TraceDiffOrder {
   readonly output: "text" | "json" | "html"
   /** Names as on the command line; empty: all. */
   readonly kinds: ReadonlyArray<string>
+  /** Names of kinds that are left out. */
+  readonly except: ReadonlyArray<string>
   readonly namespace: string | undefined
   readonly isWhole: boolean
   /** µs. */
@@ -37,16 +40,20 @@ const command = "reel diff"
 export const diffTraces = async (order: TraceDiffOrder, terminal: Terminal): Promise<ExitCode> => {
   const { standardOutput, standardError } = terminal
   const say = (line: string): void => void standardError.write(`${command}: ${visible(line)}\n`)
-  const kinds = exactKindsOf(order.kinds)
-  if (typeof kinds === "string") {
-    standardError.write(`${new UsageError({ command, problem: kinds }).message}\n`)
+  const kinds = exactKindsOf("--kind", order.kinds)
+  const except = exactKindsOf("--except", order.except)
+  if (typeof kinds === "string" || typeof except === "string") {
+    const problem = typeof kinds === "string" ? kinds : String(except)
+    standardError.write(`${new UsageError({ command, problem }).message}\n`)
     return exitCodes.usage
   }
   const abort = new AbortController()
   const stopListening = terminal.onInterrupt(() => abort.abort())
   const { paths, namespace } = order
   const isSelected = (event: ObjectEvent): boolean =>
-    (kinds.size === 0 || kinds.has(event.gvk)) && (namespace === undefined || event.namespace === namespace)
+    (kinds.size === 0 || kinds.has(event.gvk)) &&
+    !except.has(event.gvk) &&
+    (namespace === undefined || event.namespace === namespace)
   /** Of which trace a problem is. */
   let reading = paths[0]
   const traceAt = (path: string): ComparedTrace => ({
@@ -103,11 +110,11 @@ const isFile = async (path: string): Promise<boolean> => {
 type ComparedItems = Awaited<ReturnType<ComparedTrace["open"]>>
 
 /** A problem is a text. */
-const exactKindsOf = (names: ReadonlyArray<string>): ReadonlySet<string> | string => {
+const exactKindsOf = (option: string, names: ReadonlyArray<string>): ReadonlySet<string> | string => {
   const kinds = new Set<string>()
   for (const name of names) {
     const reading = readKind(name, [])
-    if (reading.tag === "unknown") return `--kind: ${reading.problem}`
+    if (reading.tag === "unknown") return `${option}: ${reading.problem}`
     kinds.add(reading.text)
   }
   return kinds
@@ -120,8 +127,7 @@ const shortcomings = (paths: readonly [string, string], { traces }: TraceCompari
       : [
           `incomplete: ${paths[index]} has ${gaps === 1 ? "a gap" : `${gaps} gaps, the first`} of ${firstGap.gvk}: ${firstGap.reason}`,
         ]),
-    ...incomplete.map(({ gvk, namespace, state }) => {
-      const within = namespace === undefined ? "" : ` in namespace ${namespace}`
-      return `incomplete: of ${gvk}${within}, ${paths[index]} lacks what was not recorded: ${state}`
-    }),
+    ...incompleteTogether(incomplete).map(
+      ({ what, state }) => `incomplete: of ${what}, ${paths[index]} lacks what was not recorded: ${state}`,
+    ),
   ])

@@ -41,8 +41,6 @@ export interface ExportQuery extends RecorderAddress {
   readonly startTime: number
   /** µs since the Unix epoch, exclusive. */
   readonly endTime: number
-  /** Whether `startTime` is the default: then a recording that is younger than the window is not incomplete. */
-  readonly isStartDefault: boolean
   readonly format: TraceFormatName
   readonly compression: Compression
   readonly filters: ExportQueryFilters

@@ -57,7 +57,7 @@ const adviceOf = (cause: ConnectionCause, option: string): string | undefined =>
   }
 }
 
-/** The recorder returned an error. The exit code is 4 for 401 and 403, otherwise 1. */
+/** The recorder returned an error. The exit code is 4 for 401 and 403, 3 for 409 (what `--require` asks for is not all recorded), otherwise 1. */
 export class ExportRefused extends Schema.TaggedError<ExportRefused>()("ExportRefused", {
   server: Schema.String,
   status: Schema.Number,
@@ -82,7 +82,7 @@ export class ExportRefused extends Schema.TaggedError<ExportRefused>()("ExportRe
   }
 }
 
-/** A recording in a directory cannot be exported as requested. Exit code 1. */
+/** A recording in a directory cannot be exported as requested. Exit code 3 if what `--require` asks for is not all recorded, otherwise 1. */
 export class OfflineRefused extends Schema.TaggedError<OfflineRefused>()("OfflineRefused", {
   directory: Schema.String,
   /** As a recorder would respond. */
@@ -163,12 +163,14 @@ export const exitCodeOfExport = (error: ExportError): ExitCode => {
     case "TokenUnreadable":
       return exitCodes.usage
     case "ExportRefused":
+      if (error.status === 409) return exitCodes.incomplete
       return error.status === 401 || error.status === 403 ? exitCodes.notPermitted : exitCodes.failed
     case "NotProxied":
       return error.obstacle === "unauthenticated" || error.obstacle === "forbidden"
         ? exitCodes.notPermitted
         : exitCodes.failed
     case "OfflineRefused":
+      return error.status === 409 ? exitCodes.incomplete : exitCodes.failed
     case "RecordingUnreadable":
       return exitCodes.failed
     case "ApiServerUnreachable":

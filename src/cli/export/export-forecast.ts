@@ -1,8 +1,9 @@
 /** The output of `reel export --dry-run`: the recorder's forecast of an export's contents. */
+
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import { formatWindow } from "../../local-time.ts"
 import { visible } from "../../recorder/configuration/quoted.ts"
-import { formatInstant } from "../command-line/instant.ts"
 import { formatCount } from "../terminal/quantities.ts"
 import { describeLateFacts } from "./late-report.ts"
 
@@ -50,14 +51,14 @@ export const readForecast = (answer: unknown): Forecast | undefined => {
   return Result.isSuccess(reading) ? reading.success : undefined
 }
 
-/** Whether the export would be complete, incomplete or refused. `isYoung`: the kinds in `incomplete` do not count, because only the default window reaches back before the recording. */
+/** Whether the export would be complete, incomplete, or refused. `isRequired`: it is refused if something is missing, which is then the reason. */
 export const verdictOf = (
   { refusals, kinds, incomplete, unknownOwners }: Forecast,
-  isYoung: boolean,
+  isRequired: boolean,
 ): "whole" | "incomplete" | "refused" => {
-  if (refusals.length > 0) return "refused"
   const gaps = kinds.reduce((sum, kind) => sum + kind.gaps.length, 0)
-  return gaps + (isYoung ? 0 : incomplete.length) + unknownOwners.count === 0 ? "whole" : "incomplete"
+  if (refusals.length > 0) return isRequired && gaps + incomplete.length > 0 ? "incomplete" : "refused"
+  return gaps + incomplete.length + unknownOwners.count === 0 ? "whole" : "incomplete"
 }
 
 /** The forecast in lines, without line breaks at their ends. */
@@ -107,4 +108,4 @@ const held = ({ objects, events }: { readonly objects: number; readonly events: 
 const before = (filters: ReadonlyArray<string>): string =>
   filters.length === 0 ? "" : ` before ${filters.join(" and ")}`
 
-const span = ({ start, end }: typeof Range.Type): string => `${formatInstant(start)} to ${formatInstant(end)}`
+const span = ({ start, end }: typeof Range.Type): string => formatWindow(start, end)

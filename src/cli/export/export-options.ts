@@ -156,7 +156,7 @@ export const exportOptions = {
   }),
   require: optional({
     placeholder: "WHAT",
-    help: "complete: fail if a kind is not being watched or the window has gaps, instead of exporting what was recorded; all: also if times of changes are estimates because they were received late",
+    help: "complete: write nothing if a kind is not being watched or the window has gaps, instead of exporting what was recorded; all: also if times of changes are estimates because they were received late",
     parse: oneOf("all", "complete"),
   }),
   times: optional({

@@ -1,8 +1,7 @@
 /** The final report of `reel export`: what was written, and what is missing from it. */
-import { formatLocalTime } from "../../local-time.ts"
+import { formatLocalTime, formatWindow } from "../../local-time.ts"
 import { visible } from "../../recorder/configuration/quoted.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
-import { formatInstant } from "../command-line/instant.ts"
 import { formatBytes, formatCount } from "../terminal/quantities.ts"
 import type { Terminal } from "../terminal/terminal.ts"
 import { describeUnchanged } from "../trace/left-out.ts"
@@ -37,17 +36,15 @@ export const report = (
   const counts = [
     ...(written.contents === undefined ? [] : describeContents(written.contents)),
     ...(written.bytes === undefined ? [] : [formatBytes(written.bytes)]),
-    `${formatInstant(query.startTime)} to ${formatInstant(query.endTime)}`,
+    formatWindow(query.startTime, query.endTime),
   ]
   say(`${written.place}: ${counts.join(", ")}`)
   if (written.unchanged > 0) say(`${name}: ${describeUnchanged(written.unchanged)}`)
   const { incomplete, future, gaps, late, unknownOwners, redacted, leftOut, warnings } = written
-  const isYoung = incomplete !== undefined && isYounger(query, incomplete)
-  const sentences =
-    incomplete === undefined ? [] : describeIncompleteness(incomplete, nowMs, (until) => endsEarly(query, until))
-  if (isYoung) say(`${name}: the recording is younger than the window: ${sentences.join("; ")}`)
-  else if (incomplete !== undefined)
+  if (incomplete !== undefined) {
+    const sentences = describeIncompleteness(incomplete, nowMs, (until) => endsEarly(query, until))
     say(`${name}: the trace is incomplete: ${sentences.join("; ")}. ${reasonOf(query, incomplete, nowMs)}`)
+  }
   if (future !== undefined) say(`${name}: ${describeFuture(future, query.endTime / 1000, nowMs)}`)
   if (gaps > 0)
     say(
@@ -64,8 +61,7 @@ export const report = (
     say(`${name}: SimKube's format cannot represent ${leftOut}; --format ndjson includes everything`)
   if (redacted !== undefined) say(`${name}: values replaced in the recording: ${visible(redacted)}`)
   for (const warning of warnings?.split("; ") ?? []) say(`${name}: ${warning}`)
-  const isComplete =
-    (incomplete === undefined || isYoung) && gaps === 0 && unknownOwners === undefined && !lacksLog(query)
+  const isComplete = incomplete === undefined && gaps === 0 && unknownOwners === undefined && !lacksLog(query)
   return isComplete ? exitCodes.ok : exitCodes.incomplete
 }
 
@@ -80,10 +76,6 @@ const describeFuture = (future: string, endMs: number, nowMs: number): string =>
   const until = Number.isNaN(reached) ? "when it was written" : formatLocalTime(reached, nowMs)
   return `the window ends at ${formatLocalTime(endMs, nowMs)}, which is in the future; the trace has what happened until ${until}`
 }
-
-/** Whether the trace is incomplete only because the recording is younger than the default window. */
-const isYounger = (query: ExportQuery, incomplete: string): boolean =>
-  query.isStartDefault && isBeforeRecording(query, incomplete)
 
 /** Whether the kinds lack only the time before they were recorded, which the recorder's readiness does not show. */
 const isBeforeRecording = (query: ExportQuery, incomplete: string): boolean =>
@@ -124,16 +116,14 @@ export const reportForecast = (
   if (forecast === undefined)
     throw new ExportCut({ server: query.recorder.name, bytes: 0, reason: "the response is not a recorder's forecast" })
   const incomplete = forecast.incomplete.join(", ")
-  const isYoung = incomplete !== "" && isYounger(query, incomplete)
   const lines = [...renderForecast(forecast, nowMs)]
-  if (isYoung) lines.push("the recording is younger than the window")
-  else if (incomplete !== "")
+  if (incomplete !== "")
     lines.push(
       `it would be incomplete: ${describeIncompleteness(incomplete, nowMs, (until) => endsEarly(query, until)).join("; ")}`,
     )
   if (forecast.future !== undefined && forecast.future !== "")
     lines.push(describeFuture(forecast.future, query.endTime / 1000, nowMs))
   for (const line of lines) standardOutput.write(`${line}\n`)
-  const verdict = verdictOf(forecast, isYoung)
+  const verdict = verdictOf(forecast, query.require !== undefined)
   return verdictCodes[verdict === "whole" && lacksLog(query) ? "incomplete" : verdict]
 }

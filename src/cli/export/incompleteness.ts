@@ -64,6 +64,8 @@ const predicateOf = (
       return ["may not be listed by the recorder", "may not be listed by the recorder"]
     case "failing":
       return ["cannot be recorded now", "cannot be recorded now"]
+    case "catching-up":
+      return ["is still catching up", "are still catching up"]
     case "listing":
       return both("being listed", "now")
     case "stopped":

@@ -23,7 +23,7 @@ export const recordingItems = async (
   const response = await requestExport(
     {
       ...{ recorder: place.recorder, idleTimeoutMs: place.idleTimeoutMs, userAgent: place.userAgent },
-      ...{ startTime: start, endTime: end, isStartDefault: true, format: "ndjson", compression: "none" },
+      ...{ startTime: start, endTime: end, format: "ndjson", compression: "none" },
       filters: { ...nothing, kinds: undefined, excluded_kinds: undefined, names: undefined, excluded_names: undefined },
       ...{ owned: "include", daemonSetOwned: "include", ownerDeadlineMs: 0, sanitise: "none" },
       ...{

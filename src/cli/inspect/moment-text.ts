@@ -1,6 +1,5 @@
 /** Moments of a trace in words. Traces that others wrote have times that are no date; then the number is shown. */
-import { formatLocalTime } from "../../local-time.ts"
-import { formatInstant } from "../command-line/instant.ts"
+import { formatInstant, formatLocalTime } from "../../local-time.ts"
 
 const isDate = (micros: number): boolean => Number.isSafeInteger(micros) && micros >= 0
 

@@ -2,6 +2,7 @@
 import { visible } from "../../recorder/configuration/quoted.ts"
 import type { GapEvent, LateChanges } from "../../trace/event.ts"
 import { describeLate } from "../export/export-forecast.ts"
+import { incompleteTogether } from "../past/shortcoming-lines.ts"
 import { alignedRows } from "../terminal/aligned-rows.ts"
 import { formatBytes, formatCount, formatDuration, formatInteger } from "../terminal/quantities.ts"
 import { localMoment } from "./moment-text.ts"
@@ -31,7 +32,7 @@ export const summaryLines = (
   const lacks = [
     ...gapLines(gaps.listed, gaps.count, nowMs),
     ...lateLines(late, nowMs),
-    ...incomplete.map(({ gvk, namespace, state }) => `incomplete: ${gvk}${within(namespace)}: ${state}`),
+    ...incompleteTogether(incomplete).map(({ what, state }) => `incomplete: ${what}: ${state}`),
   ]
   return [
     `${name}: ${[format, ...without].join(", ")}`,

@@ -108,7 +108,7 @@ export const k8sOptions = {
     help: "the Secret, and the key in it, with the key of the hashes that replace secret values; default: one that is made in the data directory",
     parse: parseSecretKey,
   }),
-  allowSecrets: flag({ help: "no effect any more: v1.Secret is recorded with redacted values" }),
+  allowSecrets: flag({ help: "deprecated and ignored: v1.Secret is recorded with redacted values" }),
   size: withDefault("10Gi", {
     placeholder: "SIZE",
     help: "size of the recording's volume; an event takes about 70 bytes, and 20 once its block is merged with others",

@@ -1,12 +1,12 @@
 /** What answers lack, for programs: the same as the other commands print, with times in RFC 3339. */
+import { formatInstant } from "../../local-time.ts"
 import { formatExactJson, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
-import { formatInstant } from "../command-line/instant.ts"
 import { objectsIn } from "../past/describe-change.ts"
 
 /** Entries of each list in an answer; how many more there are is said. */
 const mostEntries = 20
 
-const lists = ["gaps", "unrecorded", "late", "selected"] as const
+const lists = ["gaps", "unrecorded", "late", "selected", "withoutStatus"] as const
 
 const times = new Set([
   ...["time", "fromTime", "toTime", "notBefore", "notAfter", "start", "end", "since", "until"],

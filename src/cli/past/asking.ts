@@ -4,9 +4,9 @@
  * Several data directories are one past: each is asked, and the answers are put together. Where two have the same object at a moment, that of the recording that
  * knows more recent changes counts.
  */
-import { formatLocalTime, withLocalTimes } from "../../local-time.ts"
+import { withLocalTimes } from "../../local-time.ts"
 import { visible, visibleInJson } from "../../recorder/configuration/quoted.ts"
-import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
+import type { JsonObject } from "../../trace/json/exact-json.ts"
 import { oneOf, withDefault } from "../command-line/arguments.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { UsageError } from "../command-line/usage-error.ts"
@@ -14,6 +14,7 @@ import type { OpenPlace } from "../export/connection/recorder-place.ts"
 import { exitCodeOfExport, isExportError } from "../export/export-errors.ts"
 import type { Terminal } from "../terminal/terminal.ts"
 import { faultOfPast, type OpenPast, openPast, type PastOptions } from "./past-places.ts"
+import { ShortcomingLines } from "./shortcoming-lines.ts"
 
 /** How changes are printed. */
 export const outputOption = withDefault("text", {
@@ -70,21 +71,18 @@ export const ask = async (
   const stopListening = terminal.onInterrupt(() => abort.abort())
   let past: OpenPast | undefined
   const nowMs = now() / 1000
-  const missing = new Set<string>()
+  const missing = new ShortcomingLines()
   try {
     past = await openPast(options, { terminal, say, signal: abort.signal })
     const asking: Asking = {
       ...{ places: past.places, signal: abort.signal, nowMs, say },
       moment: past.end ?? now(),
       print: (line) => void standardOutput.write(`${visibleInJson(line)}\n`),
-      lacks: (end) => {
-        for (const line of shortcomingLines(end, nowMs)) missing.add(line)
-      },
+      lacks: (end) => missing.note(end),
     }
     const code = await run(asking)
-    for (const line of missing) say(line)
-    if (code !== undefined) return code
-    return [...missing].some((line) => line.startsWith(incomplete)) ? exitCodes.incomplete : exitCodes.ok
+    for (const line of missing.lines(nowMs)) say(line)
+    return code ?? (missing.isIncomplete ? exitCodes.incomplete : exitCodes.ok)
   } catch (cause) {
     if (cause instanceof Misasked) return misused(cause.message)
     if (!isExportError(cause)) throw cause
@@ -94,37 +92,4 @@ export const ask = async (
     stopListening()
     await past?.close()
   }
-}
-
-const members = (end: JsonObject, name: string): ReadonlyArray<JsonObject> => {
-  const value = end[name]
-  return Array.isArray(value) ? (value as ReadonlyArray<JsonValue>).filter(isJsonObject) : []
-}
-
-/** How lines begin about what is missing. */
-const incomplete = "incomplete: "
-
-/** What an answer lacks, a line each; in those that do not begin with {@link incomplete}, nothing that was asked for is missing. */
-const shortcomingLines = (end: JsonObject, nowMs: number): ReadonlyArray<string> => {
-  const time = (micros: JsonValue | undefined): string => formatLocalTime(Number(micros) / 1000, nowMs)
-  const within = ({ namespace }: JsonObject): string => (namespace === "" ? "" : ` in namespace ${namespace}`)
-  return [
-    ...members(end, "unrecorded").map((each) => {
-      if (each.why === "never") return `${incomplete}${each.gvk}${within(each)} is not recorded`
-      if (each.why === "after") return `${incomplete}${each.gvk} is known up to ${time(each.time)}`
-      return `${incomplete}${each.gvk}${within(each)} is recorded from ${time(each.time)} on`
-    }),
-    ...members(end, "gaps").map(
-      (gap) =>
-        `${incomplete}a gap of ${gap.gvk}${within(gap)} from ${time(gap.fromTime)} to ${time(gap.toTime)}: ${gap.reason}${gap.detail === "" ? "" : ` (${gap.detail})`}`,
-    ),
-    ...members(end, "late").map(
-      (each) =>
-        `late: changes of ${each.gvk}${within(each)} between ${time(each.notBefore)} and ${time(each.notAfter)} were received later, so their times are estimates`,
-    ),
-    ...members(end, "selected").map(
-      (each) => `note: of ${each.gvk} only these objects are recorded: ${each.selection}`,
-    ),
-    ...(end.isRestricted === true ? ["note: only what you may read in the cluster now is shown"] : []),
-  ]
 }

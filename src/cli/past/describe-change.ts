@@ -10,29 +10,63 @@ const longestValue = 120
 export const objectsIn = (value: JsonValue | undefined): ReadonlyArray<JsonObject> =>
   Array.isArray(value) ? (value as ReadonlyArray<JsonValue>).filter(isJsonObject) : []
 
-/** `03:12:00.250 CET`: changes follow one another within a second. `nowMs` decides whether there is a date. */
-export const timeOf = (micros: number, nowMs: number): string => {
-  const local = formatLocalTime(micros / 1000, nowMs)
-  const milliseconds = String(Math.floor(micros / 1000) % 1000).padStart(3, "0")
-  return local.replace(/(\d\d:\d\d:\d\d)/, `$1.${milliseconds}`)
-}
-
 /** `apps/v1.Deployment shop/web`. */
 export const objectName = ({ gvk, namespace, name }: JsonObject): string =>
   `${gvk} ${namespace === "" ? "" : `${namespace}/`}${name}`
 
-/** ` by kubectl-edit, kube-controller-manager (status)`; empty if nothing is known. */
-export const managersText = (managers: JsonValue | undefined): string => {
-  const names = managerNames(managers)
-  return names.length === 0 ? "" : `  by ${names.join(", ")}`
+/** The programs that wrote a change, apart by what they wrote: the empty name is the object itself, others are subresources. `undefined`: nothing is known. */
+export const writersOf = ({ managers }: JsonObject): ReadonlyMap<string, ReadonlyArray<string>> | undefined => {
+  if (managers === undefined) return undefined
+  const writers = new Map<string, ReadonlyArray<string>>()
+  const ordered = [...objectsIn(managers)].sort(
+    (one, other) => Number(one.subresource !== "") - Number(other.subresource !== ""),
+  )
+  for (const { manager, subresource } of ordered) {
+    const others = writers.get(String(subresource)) ?? []
+    writers.set(String(subresource), [...new Set([...others, String(manager)])])
+  }
+  return writers
 }
 
-/** `kubectl-edit`, `kube-controller-manager (status)`, each once. */
-export const managerNames = (managers: JsonValue | undefined): ReadonlyArray<string> => [
-  ...new Set(
-    objectsIn(managers).map(({ manager, subresource }) => `${manager}${subresource === "" ? "" : ` (${subresource})`}`),
-  ),
-]
+/** `  by kubectl-edit; status by kubelet; scale by kubectl`. `  by ?`: the object does not say. */
+export const writersText = (change: JsonObject): string => {
+  if (isUnknown(change)) return "  by ?"
+  const each = [...(writersOf(change) ?? [])].map(
+    ([part, names]) => `${part === "" ? "" : `${part} `}by ${names.join(", ")}`,
+  )
+  return each.length === 0 ? "" : `  ${each.join("; ")}`
+}
+
+/** A change without managedFields is of a recording that leaves them out: then no line has a writer. */
+const isUnknown = ({ type, managers }: JsonObject): boolean =>
+  type === "deleted" || type === "vanished" || (type === "changed" && Array.isArray(managers) && managers.length === 0)
+
+/** Counts the changes of which their objects do not say who made them. */
+export class UnknownWriters {
+  #deletions = 0
+  #changes = 0
+
+  add(change: JsonObject): void {
+    if (!isUnknown(change)) return
+    if (change.type === "changed") this.#changes++
+    else this.#deletions++
+  }
+
+  /** What is not known, why, and what does; `undefined`: everything is known. */
+  get note(): string | undefined {
+    const about = [
+      ...(this.#deletions > 0 ? [`who deleted ${counted(this.#deletions, "object")}`] : []),
+      ...(this.#changes > 0 ? [`who made ${counted(this.#changes, "change")}`] : []),
+    ]
+    if (about.length === 0) return undefined
+    return (
+      `by ?: ${about.join(" and ")} is not known: deletions, evictions, bindings and removed fields leave no trace in metadata.managedFields. ` +
+      "The audit log of the API server says it: docs/guides/audit-logs.md#who-did-it"
+    )
+  }
+}
+
+const counted = (count: number, name: string): string => `${count} ${name}${count === 1 ? "" : "s"}`
 
 /** The fields that differ, a line each: `  spec.replicas: 2 → 3`. */
 export const differenceLines = ({ differences, hasMoreDifferences }: JsonObject): ReadonlyArray<string> => [
@@ -50,10 +84,23 @@ const shown = (difference: JsonObject, name: "before" | "after"): string | undef
   return text.length > longestValue ? `${text.slice(0, longestValue)}…` : text
 }
 
+/** What a Kubernetes Event says: `Warning BackOff of Pod web-0: Back-off restarting failed container (kubelet)`; empty for every other object. */
+export const eventText = ({ event }: JsonObject): string => {
+  if (!isJsonObject(event)) return ""
+  const { type, reason, about, message, source } = event
+  return `${`${type} ${reason}`.trim()} of ${about}: ${message}${source === "" ? "" : ` (${source})`}`
+}
+
+/** The lines below the head of a change: what an Event says, and the fields that differ. */
+export const detailLines = (change: JsonObject): ReadonlyArray<string> => {
+  const said = eventText(change)
+  return [...(said === "" ? [] : [`    ${said}`]), ...differenceLines(change)]
+}
+
 /** The lines of a change, without line breaks. */
 export const changeLines = (change: JsonObject, nowMs: number): ReadonlyArray<string> => {
-  const { type, time, received, managers } = change
+  const { type, time, received } = change
   const about = received === undefined ? "" : "about "
-  const head = `${about}${timeOf(Number(time), nowMs)}  ${String(type).padEnd(8)}  ${objectName(change)}${managersText(managers)}`
-  return [head, ...differenceLines(change)].map(visible)
+  const head = `${about}${formatLocalTime(Number(time) / 1000, nowMs)}  ${String(type).padEnd(8)}  ${objectName(change)}${writersText(change)}`
+  return [head, ...detailLines(change)].map(visible)
 }

@@ -1,24 +1,39 @@
-/** The moments of a question about the past: read from the command line, and said back where there was a choice. */
+/** The moments of a question about the past: read from the command line, and said where they depend on the day or on this machine's time zone. */
 
-import { ambiguityOf, describeInstant, parseInstant } from "../command-line/instant.ts"
+import { meaningOf, parseDuration, parseInstant } from "../command-line/instant.ts"
 import { Misasked } from "./asking.ts"
 
 /** µs since the Unix epoch. */
 interface Reference {
-  /** What `now` means, and what durations count back from. */
+  /** What `now` and `end` mean, and what durations count back from. */
   readonly moment: number
-  /** Says which moment was taken. */
+  /** Says which moment is meant. */
   readonly say: (line: string) => void
 }
 
-/** A moment. @throws Misasked */
-export const readMoment = (option: string, given: string, { moment, say }: Reference): number => {
-  const reading = parseInstant(given, { now: moment, before: moment })
+/** A moment. `before`: what durations count back from, if that is not `now`. @throws Misasked */
+export const readMoment = (
+  option: string,
+  given: string,
+  { moment, say }: Reference,
+  before: number = moment,
+): number => {
+  const reading = parseInstant(given, { now: moment, before })
   if (reading._tag === "Refused") throw new Misasked(`${option} ${JSON.stringify(given)}: ${reading.reason}`)
-  const ambiguity = ambiguityOf(given, reading.value, moment)
-  if (ambiguity !== undefined) say(`${option} ${given}: ${ambiguity}`)
-  else if (/^\d\d?:\d\d/.test(given)) say(`${option} ${given}: taken is ${describeInstant(reading.value, moment)}`)
+  const meaning = meaningOf(given, reading.value)
+  if (meaning !== undefined) say(`${option} ${given} ${meaning}`)
   return reading.value
+}
+
+/** `--start` and `--end`: durations of the former count back from the latter. @throws Misasked */
+export const readWindow = (
+  given: { readonly start: string; readonly end: string },
+  reference: Reference,
+): { readonly start: number; readonly end: number } => {
+  const end = readMoment("--end", given.end, reference)
+  const start = readMoment("--start", given.start, reference, end)
+  if (start > end) throw new Misasked("the window ends before its start")
+  return { start, end }
 }
 
 /** `A..B`, or A up to now. @throws Misasked */
@@ -33,9 +48,8 @@ export const readStretch = (
       `${option} ${JSON.stringify(given)}: write two moments with two dots between them, such as 03:00..03:12`,
     )
   const to = readMoment(option, last, reference)
-  const from = readMoment(option, first, { ...reference, moment: isDuration(first) ? to : reference.moment })
+  const isDuration = parseDuration(first.replace(/^-/, "")) !== undefined
+  const from = readMoment(option, first, reference, isDuration ? to : reference.moment)
   if (from > to) throw new Misasked(`${option} ${given}: it ends before it begins`)
   return { from, to }
 }
-
-const isDuration = (text: string): boolean => /^-?\d+(?:\.\d+)?[a-z]/.test(text)

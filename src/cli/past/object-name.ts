@@ -2,6 +2,7 @@
 import { formatGvk, parseGvk } from "../../kube/gvk.ts"
 import type { NamedKind } from "../../kube/kind-names.ts"
 import { isJsonObject, type JsonObject } from "../../trace/json/exact-json.ts"
+import { list, text } from "../command-line/arguments.ts"
 import { readKind } from "../command-line/kind-option.ts"
 import { type AskedPast, Misasked } from "./asking.ts"
 import { askPast } from "./past-client.ts"
@@ -33,6 +34,29 @@ export const exactKinds = async (asking: AskedPast, names: ReadonlyArray<string>
     }
     return reading.text
   })
+}
+
+/** Kinds that are left out of an answer. */
+export const exceptOption = list({
+  placeholder: "KIND",
+  help: "leave out these kinds: events,leases",
+  parse: text,
+  split: true,
+})
+
+/** Exact names of the kinds that are named, or of all that are recorded, without the excepted ones; `undefined`: all. @throws Misasked */
+export const chosenKinds = async (
+  asking: AskedPast,
+  names: ReadonlyArray<string>,
+  except: ReadonlyArray<string>,
+): Promise<ReadonlyArray<string> | undefined> => {
+  const named = names.length === 0 ? undefined : await exactKinds(asking, names)
+  if (except.length === 0) return named
+  const left = new Set(await exactKinds(asking, except))
+  const kinds = named ?? (await recordedKindsOf(asking)).map(({ gvk }) => formatGvk(gvk))
+  const chosen = kinds.filter((kind) => !left.has(kind))
+  if (chosen.length === 0) throw new Misasked("--except leaves no kind")
+  return chosen
 }
 
 /** One object, or all of a kind: `deploy/web`, `deploy`. */

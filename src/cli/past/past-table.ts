@@ -1,6 +1,7 @@
 /** Objects of one kind as kubectl's table: the columns that an API server of that moment would have sent. */
 import { builtinResources } from "../../apiserver/kinds/builtin-resources.ts"
 import type { PrinterColumn, Resource } from "../../apiserver/kinds/resources.ts"
+import { withoutStatusCells } from "../../apiserver/table/printer.ts"
 import { printerOf } from "../../apiserver/table/printers.ts"
 import { formatGvk, parseGvk } from "../../kube/gvk.ts"
 import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
@@ -51,10 +52,11 @@ interface TableOptions {
 export const namedCells = (
   resource: Resource,
   object: JsonObject,
-  { isWide, atMs }: Pick<TableOptions, "isWide" | "atMs">,
+  { isWide, atMs, isStatusUnknown }: Pick<TableOptions, "isWide" | "atMs"> & { readonly isStatusUnknown: boolean },
 ): JsonObject => {
   const printer = printerOf(resource)
-  const cells = printer.cells(object as Parameters<typeof printer.cells>[0], atMs)
+  const known = printer.cells(object as Parameters<typeof printer.cells>[0], atMs)
+  const cells = isStatusUnknown ? withoutStatusCells(printer, known) : known
   const named = printer.columns.flatMap(({ name, priority }, index) =>
     isWide || priority === 0 ? [[name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "_"), cellText(cells[index])]] : [],
   )
@@ -77,9 +79,12 @@ export class PastTable {
     this.#rows = [options.hasNamespaces ? ["NAMESPACE", ...names] : names]
   }
 
-  add(object: JsonObject): void {
+  /** `isStatusUnknown`: its status is older than the moment, and columns that show it say so. */
+  add(object: JsonObject, isStatusUnknown: boolean): void {
     const { hasNamespaces, prefix, atMs } = this.#options
-    const cells = printerOf(this.#resource).cells(object as Parameters<ReturnType<typeof printerOf>["cells"]>[0], atMs)
+    const printer = printerOf(this.#resource)
+    const known = printer.cells(object as Parameters<typeof printer.cells>[0], atMs)
+    const cells = isStatusUnknown ? withoutStatusCells(printer, known) : known
     const shown = this.#columns.map((index) => cellText(cells[index]))
     const row = [`${prefix}${shown[0]}`, ...shown.slice(1)]
     this.#rows.push(hasNamespaces ? [namespaceOf(object), ...row] : row)

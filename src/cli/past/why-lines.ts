@@ -4,8 +4,9 @@
  */
 import { visible } from "../../recorder/configuration/quoted.ts"
 import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
+import { conditionMicros } from "../../trace/views/lives/conditions.ts"
 import { objectOf } from "./changes-of.ts"
-import { differenceLines, managersText, objectName, objectsIn } from "./describe-change.ts"
+import { differenceLines, eventText, objectName, objectsIn, writersText } from "./describe-change.ts"
 
 const member = (value: JsonValue | undefined, ...path: ReadonlyArray<string>): JsonValue | undefined =>
   path.reduce<JsonValue | undefined>(
@@ -18,12 +19,28 @@ const textAt = (value: JsonValue | undefined, ...path: ReadonlyArray<string>): s
   return found === undefined || found === null || typeof found === "object" ? "" : String(found)
 }
 
+/** Lines between the end of an object and its successor. */
+const mostAfterEnd = 500
+
+/** A fact that is older than the change which tells it. */
+interface EarlierFact {
+  readonly micros: number
+  readonly fact: string
+}
+
 /** Follows one object and its owners, change by change. */
 export class WhyLines {
   readonly #gvk: string
   readonly #timeText: (micros: number) => string
   /** By UID and condition, how it was last told. */
   readonly #told = new Map<string, string>()
+  /** UIDs of the objects of the kind that were not deleted yet. */
+  readonly #living = new Set<string>()
+  #hasEnded = false
+  /** What owners did since the last of them ended: it explains the next object of the name, if there is one, and not this one. */
+  readonly #afterEnd: string[] = []
+  /** Of the change that is looked at. */
+  readonly #earlier: Array<EarlierFact> = []
 
   /** `gvk`: the kind of the object that is asked about. `timeText`: how times are written, given µs since the Unix epoch. */
   constructor(gvk: string, timeText: (micros: number) => string) {
@@ -33,25 +50,45 @@ export class WhyLines {
 
   /** The lines for a change; none if it explains nothing. */
   of(change: JsonObject): ReadonlyArray<string> {
+    const isOwn = change.gvk === this.#gvk
+    const lines = this.#linesOf(change, isOwn)
+    if (!isOwn) {
+      if (!this.#hasEnded || this.#living.size > 0) return lines
+      this.#afterEnd.push(...lines)
+      if (this.#afterEnd.length > mostAfterEnd) this.#afterEnd.splice(0, this.#afterEnd.length - mostAfterEnd)
+      return []
+    }
+    const isEnd = change.type === "deleted" || change.type === "vanished"
+    if (isEnd) this.#living.delete(String(change.uid))
+    else this.#living.add(String(change.uid))
+    this.#hasEnded ||= isEnd
+    return [...this.#afterEnd.splice(0), ...lines]
+  }
+
+  #linesOf(change: JsonObject, isOwn: boolean): ReadonlyArray<string> {
     const object = objectOf(change)
     const facts = isKubernetesEvent(change)
-      ? eventFacts(object)
-      : change.gvk === this.#gvk
+      ? [eventText(change)].filter((each) => each !== "")
+      : isOwn
         ? this.#ownFacts(change, object)
         : ownerFacts(change)
-    if (facts.length === 0) return []
-    const [first = "", ...others] = facts
-    const time = this.#timeText(Number(change.time))
-    return [`${time}  ${objectName(change)}  ${first}`, ...others.map((each) => `    ${each.trimStart()}`)].map(visible)
+    const earlier = this.#earlier.splice(0).toSorted((one, other) => one.micros - other.micros)
+    const lines = earlier.map(({ micros, fact }) => this.#line(change, micros, fact))
+    const [first, ...others] = facts
+    if (first !== undefined) lines.push(this.#line(change, Number(change.time), first))
+    return [...lines, ...others.map((each) => `    ${each.trimStart()}`)].map(visible)
+  }
+
+  #line(change: JsonObject, micros: number, fact: string): string {
+    return `${this.#timeText(micros)}  ${objectName(change)}  ${fact}`
   }
 
   #ownFacts(change: JsonObject, object: JsonObject): ReadonlyArray<string> {
     const { type } = change
-    const by = managersText(change.managers)
-    if (type === "vanished") return ["was gone when the kind was listed again"]
+    if (type === "vanished") return [goneFact(change)]
     const facts: string[] = []
     if (type === "appeared")
-      facts.push(`is first recorded; created ${textAt(object, "metadata", "creationTimestamp")}${by}`)
+      facts.push(`is first recorded; created ${textAt(object, "metadata", "creationTimestamp")}${writersText(change)}`)
     const node = textAt(object, "spec", "nodeName")
     if (node !== "" && this.#isNews(change, "node", node)) facts.push(`is scheduled to node ${node}`)
     const phase = textAt(object, "status", "phase")
@@ -64,7 +101,11 @@ export class WhyLines {
       const told = ["status", "reason"].map((each) => textAt(condition, each)).join(" ")
       if (!this.#isNews(change, `condition ${name}`, told)) continue
       const why = ["reason", "message"].map((each) => textAt(condition, each)).filter((each) => each !== "")
-      facts.push(`condition ${name} is ${textAt(condition, "status")}${why.length === 0 ? "" : `: ${why.join(": ")}`}`)
+      const fact = `condition ${name} is ${textAt(condition, "status")}${why.length === 0 ? "" : `: ${why.join(": ")}`}`
+      const time = Number(change.time)
+      const micros = conditionMicros(textAt(condition, "lastTransitionTime"), time)
+      if (micros < time) this.#earlier.push({ micros, fact })
+      else facts.push(fact)
     }
     for (const status of ["initContainerStatuses", "containerStatuses"])
       for (const container of objectsIn(member(object, "status", status)))
@@ -72,10 +113,10 @@ export class WhyLines {
     const deletion = textAt(object, "metadata", "deletionTimestamp")
     if (deletion !== "" && this.#isNews(change, "deletion", deletion))
       facts.push(
-        `is being deleted, with ${textAt(object, "metadata", "deletionGracePeriodSeconds") || "no"} s of grace${by}`,
+        `is being deleted, with ${textAt(object, "metadata", "deletionGracePeriodSeconds") || "no"} s of grace  by ?`,
       )
-    if (type === "deleted") facts.push("is deleted")
-    if (facts.length === 0) facts.push(...specFacts(change))
+    if (type === "deleted") facts.push(goneFact(change))
+    if (facts.length === 0 && this.#earlier.length === 0) facts.push(...specFacts(change))
     return facts
   }
 
@@ -106,28 +147,19 @@ export class WhyLines {
 
 const isKubernetesEvent = ({ gvk }: JsonObject): boolean => gvk === "v1.Event" || gvk === "events.k8s.io/v1.Event"
 
-const eventFacts = (event: JsonObject): ReadonlyArray<string> => {
-  const about = member(event, "involvedObject") ?? member(event, "regarding")
-  const message = textAt(event, "message") || textAt(event, "note")
-  const source = textAt(event, "source", "component") || textAt(event, "reportingComponent")
-  return message === "" && textAt(event, "reason") === ""
-    ? []
-    : [
-        `${textAt(event, "type")} ${textAt(event, "reason")} of ${textAt(about, "kind")} ${textAt(about, "name")}: ${message} (${source})`,
-      ]
-}
-
 /** What users and controllers want is in the spec, and in what is deleted; status follows from it. */
 const ownerFacts = (change: JsonObject): ReadonlyArray<string> => {
-  if (change.type === "appeared") return [`is first recorded${managersText(change.managers)}`]
-  if (change.type === "deleted") return ["is deleted"]
-  return change.type === "vanished" ? ["was gone when the kind was listed again"] : specFacts(change)
+  if (change.type === "appeared") return [`is first recorded${writersText(change)}`]
+  return change.type === "deleted" || change.type === "vanished" ? [goneFact(change)] : specFacts(change)
 }
+
+const goneFact = (change: JsonObject): string =>
+  `${change.type === "deleted" ? "is deleted" : "was gone when the kind was listed again"}${writersText(change)}`
 
 const specFacts = (change: JsonObject): ReadonlyArray<string> => {
   const differences = objectsIn(change.differences).filter(
     ({ path }) => !/^(?:status|metadata\.(?:annotations|managedFields))\b/.test(String(path)),
   )
   if (differences.length === 0) return []
-  return [`is changed${managersText(change.managers)}`, ...differenceLines({ differences })]
+  return [`is changed${writersText(change)}`, ...differenceLines({ differences })]
 }

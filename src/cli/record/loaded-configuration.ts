@@ -6,14 +6,21 @@ import { loadConfiguration } from "../../recorder/configuration/load-configurati
 import type { ParsedConfiguration } from "../../recorder/configuration/parse-configuration.ts"
 import { formatWarning } from "../../recorder/configuration/problem.ts"
 
-/** The configuration; `undefined`: it cannot be used. `say`: takes why, or what is odd in it. */
+/** The configuration of a file, or in a text; `undefined`: it cannot be used. `say`: takes why, or what is odd in it. */
 export const loadedConfiguration = async (
-  file: string,
+  from: string | { readonly text: string },
   { secretsInPlainText }: { readonly secretsInPlainText: boolean },
   say: (line: string) => void,
 ): Promise<ParsedConfiguration | undefined> => {
+  const isFile = typeof from === "string"
+  const file = isFile ? from : "the default configuration"
   const loaded = await Effect.runPromise(
-    Effect.result(loadConfiguration(file, { secretsInPlainText, defaults: { defaultDetect, defaultIgnore } })),
+    Effect.result(
+      loadConfiguration(file, {
+        ...{ secretsInPlainText, defaults: { defaultDetect, defaultIgnore } },
+        ...(!isFile && { readBeginning: async () => Buffer.from(from.text) }),
+      }),
+    ),
   )
   if (Result.isFailure(loaded)) {
     say(loaded.failure.message)

@@ -23,7 +23,9 @@ export interface RecorderStatus {
 }
 
 /** Trouble first, so that healthy kinds are cut off at the right edge. */
-const stateOrder: readonly KindState[] = ["stopped", "forbidden", "failing", "listing", "waiting", "watching"]
+const stateOrder: readonly KindState[] = [
+  ...(["stopped", "forbidden", "failing", "listing", "catching-up", "waiting", "watching"] as const),
+]
 
 /** The line, at most `columns` wide if `columns` is at least about 12. */
 export const renderStatusLine = (status: RecorderStatus, columns: number): string => {

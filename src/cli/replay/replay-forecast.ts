@@ -22,8 +22,8 @@ export const runForecast = (requested: ReplayOrder, terminal: Terminal, say: Say
         const items = await source.open()
         const window = { ...order.window, now: systemClock.wallMicros() }
         const followsLives = order.pods === "recorded"
-        const { client } = target
-        const forecast = await forecastReplay({ ...order, followsLives, items, window, client, signal })
+        const { client, serveKinds } = target
+        const forecast = await forecastReplay({ ...order, followsLives, items, window, client, serveKinds, signal })
         for (const text of describeForecast(forecast)) terminal.standardOutput.write(`${visible(text)}\n`)
         await reports.write(forecast)
         return forecast.lacking.length + forecast.gaps > 0 ? exitCodes.incomplete : exitCodes.ok

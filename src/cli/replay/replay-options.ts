@@ -104,9 +104,9 @@ export const replayOptions = {
   from: optional({
     placeholder: "TIME",
     help: "start at this moment of the trace, from the state that it has there",
-    parse: parseMoment,
+    parse: parseMoment("start"),
   }),
-  to: optional({ placeholder: "TIME", help: "end before this moment of the trace", parse: parseMoment }),
+  to: optional({ placeholder: "TIME", help: "end before this moment of the trace", parse: parseMoment("end") }),
   duration: optional({
     placeholder: "DURATION",
     help: "end after this part of the trace, in the trace's time",
@@ -199,7 +199,7 @@ export const replayOptions = {
     parse: text,
   }),
   force: flag({ short: "f", help: "overwrite the reports if they exist" }),
-  noFidelity: flag({ help: "do not record the cluster for --report and --html, which then lack the comparison" }),
+  noFidelity: flag({ help: "do not record the cluster for --report and --html, reports will omit the comparison" }),
   settle: withDefault("10s", {
     placeholder: "DURATION",
     help: "how long the recording may go on at the end until nothing has changed for a second; 0s does not wait",

@@ -28,7 +28,7 @@ export const judgedBy =
     const judge = await openFidelity(order, endpoints)
     try {
       const report = await replay(judge)
-      const fidelity = judge.compare()
+      const fidelity = judge.compare(report.lives !== undefined)
       return fidelity === undefined ? report : { ...report, fidelity }
     } finally {
       // The report is worth more than a temporary directory that cannot be removed.

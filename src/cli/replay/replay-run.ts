@@ -39,6 +39,7 @@ export const runReplay = (requested: ReplayOrder, terminal: Terminal, say: Say):
     try {
       return await withStage(requested, surroundings, check, async ({ order, source, target, checked, reports }) => {
         const followsLives = order.pods === "recorded"
+        if (checked !== undefined) target.serveKinds(checked.planner.undefinedKinds)
         if (checked !== undefined && !order.isPartial)
           await refuseLacking(target.client, checked, { ...order, followsLives })
         tell(`replaying ${source.name} as ${order.name} into ${target.description}`)
@@ -49,6 +50,9 @@ export const runReplay = (requested: ReplayOrder, terminal: Terminal, say: Say):
           window: { ...order.window, now: systemClock.wallMicros() },
           client: target.client,
           clock: systemClock,
+          onUndefinedKind: (gvk, isNamespaced) => {
+            if (checked?.planner.defines(gvk) !== true) target.serveKinds(new Map([[gvk, isNamespaced]]))
+          },
           signal,
           cleanUpSignal: interrupts.second.signal,
           onProgress: (progress) =>
@@ -95,6 +99,13 @@ const exitCodeOf = (reports: ReadonlyArray<ReplayReport>, isCut: boolean): ExitC
   if (stops.some((stopped) => stopped !== null)) return exitCodes.failed
   // Ctrl-C during the removal between two of them.
   if (isCut) return exitCodes.interrupted
-  const isIncomplete = reports.some(({ seed, events, gaps }) => seed.refused + events.refused + gaps > 0)
+  const isIncomplete = reports.some(
+    ({ seed, events, gaps, lives, fidelity }) =>
+      seed.refused + events.refused + gaps > 0 || (lives?.unasked ?? null) !== null || hasUnasked(fidelity),
+  )
   return isIncomplete ? exitCodes.incomplete : exitCodes.ok
 }
+
+/** The recording shows pods of which the webhook was not told although it was asked at every look. */
+const hasUnasked = (fidelity: ReplayReport["fidelity"]): boolean =>
+  fidelity !== undefined && !("unknown" in fidelity) && (fidelity.pods?.unasked ?? 0) > 0

@@ -1,4 +1,5 @@
 /** A replay for people: one line while it runs, a summary at the end. */
+import { formatInstant } from "../../local-time.ts"
 import type { ReplayForecast } from "../../simulation/replay/forecast.ts"
 import type { ReplayProgress } from "../../simulation/replay/replay.ts"
 import type { Cause, ReplayReport, Spread } from "../../simulation/replay/replay-report.ts"
@@ -37,10 +38,11 @@ export const describeReplay = (report: ReplayReport): ReadonlyArray<string> => {
   if (events.sent > 0)
     lines.push(`sent       ${spread(dispatchErrorMs)} after due`, `answered   ${spread(lagMs)} after due`)
   const { lives } = report
-  if (lives !== undefined && lives.created > 0)
+  if (lives !== undefined && lives.recorded + lives.created > 0)
     lines.push(
-      `lives      ${formatInteger(lives.told)} of ${formatCount(lives.created, "pod")} got that of a recorded pod`,
+      `lives      ${formatCount(lives.told, "pod")} got that of a recorded pod; ${formatInteger(lives.recorded)} in the trace`,
     )
+  if (lives !== undefined && lives.unasked !== null) lines.push(`lives      ${lives.unasked}`)
   if (report.fidelity !== undefined) lines.push(...describeFidelity(report.fidelity, stopped !== null))
   if (gaps > 0) lines.push(`gaps       ${formatCount(gaps, "gap")} in the trace: what happened in them is not replayed`)
   lines.push(...describeIncomplete(report))
@@ -56,7 +58,7 @@ export const describeReplay = (report: ReplayReport): ReadonlyArray<string> => {
 /** What a replay would do. */
 export const describeForecast = (forecast: ReplayForecast): ReadonlyArray<string> => {
   const { trace, expectedMs, kinds, namespaces, gaps, skipped, warnings, lacking } = forecast
-  const [from, to] = [trace.start, trace.end].map((micros) => new Date(micros / 1000).toISOString())
+  const [from, to] = [trace.start, trace.end].map(formatInstant)
   const rows = kinds.map(
     ({ gvk, objects, applies, deletions }) =>
       [gvk, ...[objects, applies, deletions].map((count) => formatInteger(count))] as const,

@@ -5,6 +5,7 @@ import type { ApiError } from "../../kube/client/api-errors.ts"
 import { backOff, isSafeToRepeat } from "../../kube/client/retry-policy.ts"
 import { loadCredentials } from "../../kube/credentials/credentials.ts"
 import type { EndpointSource } from "../../kube/endpoint.ts"
+import { guessedKind } from "../../rehearsal/feed/guessed-kinds.ts"
 import { LocalCluster } from "../../sandbox/local-cluster.ts"
 import { LocalTransport } from "../../sandbox/local-transport.ts"
 import { isFieldConflict } from "../../simulation/target/target-cluster.ts"
@@ -28,6 +29,11 @@ export interface OpenTarget extends AsyncDisposable {
   readonly isHere: boolean
   /** For a recorder, which talks HTTP to a sandbox too. */
   readonly endpoints: EndpointSource
+  /**
+   * Serves the custom kinds of a trace that does not define them, under the names that they are most likely to have. Only a sandbox can; any other
+   * cluster is left as it is.
+   */
+  readonly serveKinds: (kinds: ReadonlyMap<string, boolean>) => void
   /** For people. */
   readonly description: string
 }
@@ -76,6 +82,7 @@ export const openTarget = async (request: TargetRequest): Promise<OpenTarget> =>
       endpoints: credentials,
       podsClient,
       isHere: isLoopback(hostname.replace(/^\[|\]$/g, "")),
+      serveKinds: () => undefined,
       description: server,
       [Symbol.asyncDispose]: async () => {
         client.close()
@@ -93,6 +100,12 @@ export const openTarget = async (request: TargetRequest): Promise<OpenTarget> =>
     podsClient,
     isHere: true,
     endpoints: { endpoint: async () => cluster.sandbox.endpoint, onUnauthorized: async () => undefined },
+    serveKinds: (kinds) => {
+      for (const [gvk, isNamespaced] of kinds) {
+        const guessed = cluster.sandbox.serves(gvk) ? undefined : guessedKind(gvk, isNamespaced)
+        if (guessed !== undefined) cluster.sandbox.register(guessed)
+      }
+    },
     description: `a sandbox with ${sandboxNodes} virtual nodes`,
     [Symbol.asyncDispose]: async () => {
       client.close()

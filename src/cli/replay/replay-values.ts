@@ -1,7 +1,8 @@
 /** Values of the command line that all replays have. */
-import { kindWithoutVersion } from "../../simulation/objects/not-replayed.ts"
+
 import { allCustom } from "../../simulation/objects/seeded-status.ts"
 import { type Speed, speedLimits } from "../../simulation/replay/replay-clock.ts"
+import { kindWithoutVersion } from "../../trace/sanitising/built-in-kinds.ts"
 import { type Reading, refused, value } from "../command-line/arguments.ts"
 import { parseDuration, parseInstant } from "../command-line/instant.ts"
 import { isExactKind, readKind } from "../command-line/kind-option.ts"
@@ -16,13 +17,19 @@ export const parseSpeed = (given: string): Reading<Speed> => {
     : refused(`must be a number from ${minimum} to ${maximum}, or max`)
 }
 
-/** A moment of the trace; durations back from now, and times of today, would mean little in a trace. */
-export const parseMoment = (given: string): Reading<number> =>
-  parseDuration(given.replace(/^-/, "")) === undefined && given !== "now" && !isTimeOfDay(given)
-    ? parseInstant(given, { now: 0, before: 0 })
-    : refused("must be a time of the trace: RFC 3339 or seconds since 1970")
-
-const isTimeOfDay = (given: string): boolean => /^(?:(?:today|yesterday)[ T])?\d\d?:\d\d(?::\d\d)?$/i.test(given)
+/**
+ * A moment of a trace, whose own beginning and end are known only once it is read. So a duration alone is refused, as it could count from either of
+ * them or from now, and `own` is the one of both that is accepted: `start` as the first moment of a window is 0, `end` as its last is no bound.
+ */
+export const parseMoment =
+  (own: "start" | "end") =>
+  (given: string): Reading<number | undefined> => {
+    if (given === own) return value(own === "start" ? 0 : undefined)
+    if (parseDuration(given.replace(/^-/, "")) !== undefined || /^(?:start|end)/.test(given))
+      return refused(`must be a time of the trace, such as 2026-11-21T10:00:00Z or 03:12:05 UTC, now-10m, or ${own}`)
+    const now = Date.now() * 1000
+    return parseInstant(given, { now, before: now })
+  }
 
 /** µs. */
 export const parseSettling = (given: string): Reading<number> => {

@@ -5,10 +5,16 @@
  * Methods reject with an ExportError.
  */
 import { parseResourceVersion } from "../../kube/resource-version.ts"
-import { batchBytes, NothingToServe, type Past, type PastChange, type PastKind } from "../../serve/index.ts"
+import {
+  batchBytes,
+  NothingToServe,
+  type Past,
+  type PastChange,
+  type PastKind,
+  statusRemark,
+} from "../../serve/index.ts"
 import type { Action, GapEvent, LateChanges } from "../../trace/event.ts"
 import { formatExactJson, isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
-import { sameStartMicros } from "../../trace/same-start.ts"
 import type { RecorderAddress } from "../export/connection/recorder-connection.ts"
 import { ExportRefused } from "../export/export-errors.ts"
 import { askPast, type PastParameters } from "../past/past-client.ts"
@@ -73,12 +79,14 @@ export class RecorderPast implements Past {
         found.push(next.value)
         continue
       }
-      const kinds = await this.#readable(found.filter(({ since }) => Number(since) !== 0))
+      const listed = found.filter(({ since }) => Number(since) !== 0)
+      const kinds = await this.#readable(listed)
       if (kinds.length === 0)
         throw new NothingToServe({ source: this.name, reason: "it records no kind that you may read" })
-      const first = Math.min(...kinds.map(({ since }) => since))
+      const all = kinds.map(({ since }) => since)
       // As of a directory: kinds that were added later appear later.
-      const begin = Math.max(...kinds.map(({ since }) => since).filter((since) => since <= first + sameStartMicros))
+      const first = new Set(listed.filter(({ isLater }) => isLater !== true).map(({ gvk }) => gvk))
+      const begin = Math.max(Math.min(...all), ...kinds.filter(({ gvk }) => first.has(gvk)).map(({ since }) => since))
       this.#extent = { begin, end: Math.max(begin, Number(next.value.until)), kinds }
       return
     }
@@ -132,6 +140,7 @@ export class RecorderPast implements Past {
       ...{ gvk, since: Number(since) },
       restarts: restarts.map(({ fromTime, toTime }) => ({ from: fromTime, to: toTime })),
       remarks: [...(String(selection) === "" ? [] : part), ...this.#options.remarksOn(String(detect))],
+      statusRemark,
       names: namesIn(discovered),
     }
   }
@@ -172,13 +181,14 @@ const plain = (value: JsonValue | undefined): ReadonlyArray<unknown> =>
 const actions: Readonly<Record<string, Action>> = { deleted: "deleted", vanished: "vanished" }
 
 const changeOf = (item: JsonObject): PastChange => {
-  const { type, time, uid, namespace, name, resourceVersion, sequence, object } = item
+  const { type, time, uid, namespace, name, resourceVersion, sequence, isStatusUnknown, object } = item
   const version = parseResourceVersion(String(resourceVersion))
   return {
     ...{ time: Number(time), uid: String(uid), namespace: String(namespace), name: String(name) },
     action: actions[String(type)] ?? "applied",
     version: BigInt(version ?? Number(sequence)),
     isNumbered: version === undefined,
+    isStatusUnknown: isStatusUnknown === true,
     object: Buffer.from(object === undefined ? "" : formatExactJson(object)),
   }
 }

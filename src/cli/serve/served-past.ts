@@ -16,7 +16,8 @@ import { RecorderPast } from "./recorder-past.ts"
 /** What of an object can be older than the moment that is shown, where not every change of it counts. */
 const unrecorded: Readonly<Record<Detect, ReadonlyArray<string>>> = {
   all: [],
-  content: ["it was recorded without changes of its status, which may be older than the rest"],
+  // Readiness is <unknown>, and a warning says so where it is.
+  content: [],
   spec: ["only changes of its spec were recorded: everything else may be older"],
 }
 

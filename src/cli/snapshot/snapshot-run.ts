@@ -1,6 +1,9 @@
 /** `reel snapshot` on a terminal: progress, interruption, where the trace goes, and what is printed about it. */
 import { backgroundClock } from "../../clock.ts"
+import type { DiscoveredKind } from "../../kube/discovered-kinds.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
+import { defaultDetect, defaultIgnore } from "../../kube/scanner/object/detect-rules.ts"
+import { expandEveryKind } from "../../recorder/configuration/every-kind.ts"
 import { visible } from "../../recorder/configuration/quoted.ts"
 import type { RecorderConfiguration } from "../../recorder/configuration/tracked-kind.ts"
 import { byCause } from "../../recorder/kind-status.ts"
@@ -41,6 +44,7 @@ export interface SnapshotCommandOrder {
   readonly output: string
   readonly format: TraceFormatName
   readonly configuration: RecorderConfiguration
+  readonly secretsInPlainText: boolean
 }
 
 /** Takes the snapshot and reports the result. Rejects only for defects. */
@@ -50,7 +54,7 @@ export const runSnapshot = async (
   { now, sleep }: SnapshotCommandSurroundings,
   say: (line: string) => void,
 ): Promise<ExitCode> => {
-  const { output, format, configuration, kubeconfig, context, excludeOwned, excludeDaemonSetOwned, force } = order
+  const { output, format, kubeconfig, context, excludeOwned, excludeDaemonSetOwned, force } = order
   const { redactKeyFile } = order
   const redactionKey =
     redactKeyFile === undefined
@@ -77,7 +81,7 @@ export const runSnapshot = async (
   try {
     const outcome = await writeSnapshot({
       cluster: { kubeconfig, context, userAgent: `kubereel/${readVersion()}` },
-      order: { kinds: configuration.kinds, filters, excludeOwned, excludeDaemonSetOwned },
+      order: { ...kindsOf(order), filters, excludeOwned, excludeDaemonSetOwned },
       redactionKey,
       format,
       compression: compressionOf(output),
@@ -94,6 +98,17 @@ export const runSnapshot = async (
     stopListening()
   }
 }
+
+const kindsOf = ({ configuration: { kinds, every }, secretsInPlainText }: SnapshotCommandOrder) => ({
+  kinds,
+  ...(every !== undefined && {
+    every: (discovered: ReadonlyArray<DiscoveredKind>) =>
+      expandEveryKind(kinds, every, discovered, {
+        secretsInPlainText,
+        defaults: { defaultDetect, defaultIgnore },
+      }),
+  }),
+})
 
 const report = (
   { output, format }: SnapshotCommandOrder,

@@ -1,6 +1,6 @@
 /** `reel store info`: what a recording holds, as a table or as JSON. */
 import type { RecordingInfo } from "../../archive/upkeep/recording-info.ts"
-import { formatLocalTime } from "../../local-time.ts"
+import { formatInstant, formatLocalTime } from "../../local-time.ts"
 import { formatBytes } from "../terminal/quantities.ts"
 
 /** For programs. Times are RFC 3339, `null` where there is none; sizes are bytes. */
@@ -66,4 +66,4 @@ const growth = ({ growthPerDay, daysLeft, diskFreeBytes }: RecordingInfo): strin
   return `growth: ${formatBytes(growthPerDay)} a day; ${free}${left}`
 }
 
-const instant = (micros: number): string | null => (micros === 0 ? null : new Date(micros / 1000).toISOString())
+const instant = (micros: number): string | null => (micros === 0 ? null : formatInstant(micros))

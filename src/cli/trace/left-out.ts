@@ -5,7 +5,7 @@ import { formatCount, formatRecorded } from "../terminal/quantities.ts"
 
 /** Changes that were left out because they change nothing for a replay. */
 export const describeUnchanged = (count: number): string =>
-  `${formatCount(count, "change")} left out that change nothing for a replay, such as changes of status`
+  `skipped ${formatCount(count, "change")} that ${count === 1 ? "does" : "do"} not affect a replay, such as changes of status`
 
 /** Whether readers of the output can see that the trace is incomplete, or it is not. */
 export const saysItsGaps = ({ gaps, incomplete }: LeftOut): boolean => gaps === 0 && incomplete === 0

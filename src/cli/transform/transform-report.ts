@@ -1,8 +1,10 @@
 /** What a program did to a trace: for people a row for each command, with examples of a trial; for programs JSON. */
+
+import { formatLocalTime } from "../../local-time.ts"
 import type { JsonValue } from "../../trace/json/exact-json.ts"
 import type { TransformSample } from "../../trace/transform/object-batch.ts"
 import type { TransformCounts } from "../../trace/transform/transformed-items.ts"
-import { differenceLines, timeOf } from "../past/describe-change.ts"
+import { differenceLines } from "../past/describe-change.ts"
 import { alignedRows } from "../terminal/aligned-rows.ts"
 import { formatCount, formatInteger } from "../terminal/quantities.ts"
 import type { WrittenProgram } from "./written-program.ts"
@@ -83,7 +85,7 @@ export const sampleLines = (
 const shownDifferences = 10
 
 const linesOf = ({ time, subject, differences }: TransformSample, nowMs: number): ReadonlyArray<string> => {
-  const head = `  ${timeOf(time, nowMs)}  ${subject}`
+  const head = `  ${formatLocalTime(time / 1000, nowMs)}  ${subject}`
   if (differences.length === 0) return [`${head} is deleted`]
   const shown = differences.slice(0, shownDifferences) as unknown as JsonValue
   return [

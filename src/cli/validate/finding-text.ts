@@ -15,12 +15,6 @@ const referenceText = ({ kind, name, places }: Pick<Finding, "kind" | "name" | "
 /** `spec.template.spec.containers[*].env[*].valueFrom.secretKeyRef.name` */
 export const placeText = ({ element, by }: Place): string => (element === "" ? by : `${element}.${by}`)
 
-/** The moment in UTC, whole seconds; times of kwok's traces are too small or too large for a date. */
-export const momentText = (micros: number): string => {
-  const date = new Date(Math.floor(micros / 1_000_000) * 1000)
-  return Number.isNaN(date.getTime()) ? `${micros} µs` : date.toISOString().replace(".000Z", "Z")
-}
-
 /** `apps/v1.Deployment shop/web: Secret db`; the subject alone if it is itself what is missing. */
 export const findingText = (finding: Pick<Finding, "subject" | "kind" | "name" | "places">): string =>
   finding.name !== "" && finding.name === finding.subject.name

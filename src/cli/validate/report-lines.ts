@@ -2,9 +2,10 @@
 
 import type { RuleFindings } from "../../validation/findings.ts"
 import type { ValidationReport } from "../../validation/trace-validation.ts"
+import { instantText } from "../inspect/moment-text.ts"
 import { alignedRows } from "../terminal/aligned-rows.ts"
 import { formatCount, formatInteger } from "../terminal/quantities.ts"
-import { findingText, momentText } from "./finding-text.ts"
+import { findingText } from "./finding-text.ts"
 
 /** Findings shown of each rule: enough to recognise a pattern, few enough for one screen. */
 const mostExamples = 5
@@ -43,7 +44,7 @@ const ruleText = ({ rule, findings, unlisted }: RuleFindings): ReadonlyArray<str
     `${rule.code} ${rule.name} (${rule.severity}): ${unlisted > 0 ? "more than " : ""}${formatCount(findings.length, "finding")}. ${rule.summary}`,
     ...findings
       .slice(0, mostExamples)
-      .map((finding) => `  ${findingText(finding)} (${timesText(finding.count)} ${momentText(finding.firstTime)})`),
+      .map((finding) => `  ${findingText(finding)} (${timesText(finding.count)} ${instantText(finding.firstTime)})`),
     ...(more > 0 ? [`  and ${formatInteger(more)} more, which -o json lists`] : []),
     ...(unlisted > 0 ? [`  and ${formatCount(unlisted, "state")} with further ones, which are not listed`] : []),
   ]
@@ -69,7 +70,7 @@ export const reportTable = (name: string, report: ValidationReport): ReadonlyArr
               formatInteger(states),
               first === undefined
                 ? ""
-                : momentText(findings.reduce((least, { firstTime }) => Math.min(least, firstTime), first.firstTime)),
+                : instantText(findings.reduce((least, { firstTime }) => Math.min(least, firstTime), first.firstTime)),
               first === undefined ? "" : findingText(first),
             ]
           }),

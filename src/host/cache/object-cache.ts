@@ -11,14 +11,14 @@
  * states between two lists.
  */
 
-import type { ApiObject } from "../../kube/client/objects.ts"
+import type { ApiObject, ObjectBase } from "../../kube/client/objects.ts"
 import { controllerOf } from "../../kube/client/owner-references.ts"
 import { compareResourceVersions, parseResourceVersion, type ResourceVersion } from "../../kube/resource-version.ts"
 import { ChangeFeed, type ChangeHandler } from "./change-feed.ts"
 import { ObjectIndex } from "./object-index.ts"
 
 /** `namespace/name`, or the bare name of a cluster-scoped object. */
-export const keyOf = ({ metadata }: ApiObject): string => objectKey(metadata.namespace, metadata.name)
+export const keyOf = ({ metadata }: ObjectBase): string => objectKey(metadata.namespace, metadata.name)
 
 export const objectKey = (namespace: string | undefined, name: string): string =>
   namespace === undefined || namespace === "" ? name : `${namespace}/${name}`
@@ -36,7 +36,7 @@ const throwUncaught = (error: unknown): void =>
 /** Names an index: a symbol where several users of a cache might choose the same text. */
 export type IndexName = string | symbol
 
-export class ObjectCache<T extends ApiObject> {
+export class ObjectCache<T extends ObjectBase = ApiObject> {
   readonly #objects = new Map<string, T>()
   readonly #indexes = new Map<IndexName, ObjectIndex<T>>()
   readonly #feed: ChangeFeed<T>
@@ -248,5 +248,5 @@ export class ObjectCache<T extends ApiObject> {
   }
 }
 
-const versionOf = (object: ApiObject): ResourceVersion | undefined =>
+const versionOf = (object: ObjectBase): ResourceVersion | undefined =>
   parseResourceVersion(object.metadata.resourceVersion ?? "")

@@ -12,7 +12,7 @@
 
 import type { Clock, Timer } from "../../clock.ts"
 import type { ApiConnection } from "../../kube/client/api-connection.ts"
-import type { ApiObject } from "../../kube/client/objects.ts"
+import type { ApiObject, ObjectBase } from "../../kube/client/objects.ts"
 import { type ObjectWatch, type WatchOptions, watchObjects } from "../../kube/client/watch-objects.ts"
 import { ObjectCache } from "./object-cache.ts"
 
@@ -28,7 +28,7 @@ export interface InformerOptions extends WatchOptions {
   readonly onTrouble?: ((detail: string) => void) | undefined
 }
 
-export class SharedInformer<T extends ApiObject> {
+export class SharedInformer<T extends ObjectBase = ApiObject> {
   readonly cache: ObjectCache<T>
   /** Resolves when {@link hasSynced} becomes true. Never rejects. */
   readonly synced: Promise<void>

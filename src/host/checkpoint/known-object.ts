@@ -4,7 +4,7 @@
  * Guaranteed: nothing but names, labels and owners. No data, spec or status, so nothing of a Secret; no annotations either, because
  * `kubectl apply` keeps whole objects in one.
  */
-import type { ApiObject, Metadata } from "../../kube/client/objects.ts"
+import type { ApiObject, Metadata, ObjectBase } from "../../kube/client/objects.ts"
 
 /** `metadata` has name, namespace, uid, labels and ownerReferences, as far as the object has them. */
 export interface KnownObject extends ApiObject {
@@ -12,7 +12,7 @@ export interface KnownObject extends ApiObject {
 }
 
 /** The text of a {@link KnownObject}, equal for equal ones. */
-export const knownText = ({ apiVersion, kind, metadata }: ApiObject): string => {
+export const knownText = ({ apiVersion, kind, metadata }: ObjectBase): string => {
   const { name, namespace, uid, labels, ownerReferences } = metadata
   return JSON.stringify({ apiVersion, kind, metadata: { name, namespace, uid, labels, ownerReferences } })
 }

@@ -3,7 +3,7 @@
  *
  * In memory it is always right; what differs from the file waits in {@link KnownObjects.unwritten} until the checkpoint is committed.
  */
-import type { ApiObject } from "../../kube/client/objects.ts"
+import type { ObjectBase } from "../../kube/client/objects.ts"
 import { type KnownObject, knownText, readKnown } from "./known-object.ts"
 
 interface Known {
@@ -33,7 +33,7 @@ export class KnownObjects {
   }
 
   /** The controller is about to be given the object, which must be committed before. */
-  know(object: ApiObject): void {
+  know(object: ObjectBase): void {
     const { uid } = object.metadata
     // An API server gives every object one; without it there is no telling whether it is the same.
     if (uid === undefined) return

@@ -18,7 +18,7 @@
  */
 
 import type { Effect } from "effect/Effect"
-import type { ApiObject } from "../../kube/client/objects.ts"
+import type { ApiObject, ObjectBase } from "../../kube/client/objects.ts"
 import { parseGvk } from "../../kube/gvk.ts"
 import { parseLabelSelector } from "../../kube/label-selector.ts"
 import { qualifiedNameComplaints, subdomainComplaints } from "../../kube/names.ts"
@@ -43,7 +43,7 @@ export interface Selection {
 }
 
 /** The objects that a controller is for. */
-export interface Subject<T extends ApiObject = ApiObject> extends Selection {
+export interface Subject<T extends ObjectBase = ApiObject> extends Selection {
   /** Which changes lead to a run. Default: all. */
   readonly predicate?: Predicate<T> | undefined
 }
@@ -56,7 +56,7 @@ export interface Owned extends Selection {
 }
 
 /** Other objects that concern the controller's. */
-export interface Watch<T extends ApiObject = ApiObject> extends Selection {
+export interface Watch<T extends ObjectBase = ApiObject> extends Selection {
   predicate?(change: Parameters<Predicate<T>>[0]): boolean
   /**
    * The objects to look at because this one has changed: keys (`namespace/name`) or names. It is called for the state before and after. It must be quick, and
@@ -68,11 +68,11 @@ export interface Watch<T extends ApiObject = ApiObject> extends Selection {
 /** Cached reads. */
 export interface Reads {
   /** Throws NotWatchedError for a kind that the definition does not name. */
-  cached<T extends ApiObject = ApiObject>(kind: string): CachedObjects<T>
+  cached<T extends ObjectBase = ApiObject>(kind: string): CachedObjects<T>
 }
 
 /** An index over watched objects, for {@link CachedObjects.byIndex}. */
-export interface Index<T extends ApiObject = ApiObject> {
+export interface Index<T extends ObjectBase = ApiObject> {
   readonly kind: string
   readonly name: string
   /** None, one or several values, which depend on nothing but the object. If it throws, that is reported, and the object is not in the index. */
@@ -90,7 +90,7 @@ export interface Write {
 }
 
 /** What a run is given. */
-export interface Reconciliation<T extends ApiObject = ApiObject> {
+export interface Reconciliation<T extends ObjectBase = ApiObject> {
   /** `namespace/name`, or the bare name of a cluster-scoped object. */
   readonly key: string
   /** Absent for a cluster-scoped object. */
@@ -120,12 +120,12 @@ type Outcome = ReconcileResult | Error | undefined | void
  * Plain, async, or an Effect without requirements, which is interrupted when the signal is aborted. A failure is reported and retried with client-go's
  * back-off (5 ms, doubled up to 1,000 s); a conflict is retried without a report, because the newer state is on its way; {@link TerminalError} is not retried.
  */
-export type Reconcile<T extends ApiObject = ApiObject> = (
+export type Reconcile<T extends ObjectBase = ApiObject> = (
   reconciliation: Reconciliation<T>,
 ) => Outcome | Promise<Outcome> | Effect<Outcome, unknown>
 
 /** Keeps an object that is deleted until everything outside of the cluster's garbage collection is cleaned up. */
-export interface FinalizerDefinition<T extends ApiObject = ApiObject> {
+export interface FinalizerDefinition<T extends ObjectBase = ApiObject> {
   /** `example.com/name`. */
   readonly name: string
   /**
@@ -135,7 +135,7 @@ export interface FinalizerDefinition<T extends ApiObject = ApiObject> {
   readonly cleanUp: (reconciliation: Reconciliation<T> & { readonly object: T }) => ReturnType<Reconcile<T>>
 }
 
-export interface ControllerDefinition<T extends ApiObject = ApiObject> {
+export interface ControllerDefinition<T extends ObjectBase = ApiObject> {
   /**
    * A DNS name such as `simplepod`, unique in a process: the field manager of all writes, the source of Events, the name in statistics. Changing it
    * disowns the fields that were applied before.
@@ -178,7 +178,7 @@ export interface DefinedController
 }
 
 /** Checks a definition. Throws {@link InvalidControllerError}. */
-export const defineController = <T extends ApiObject = ApiObject>(
+export const defineController = <T extends ObjectBase = ApiObject>(
   definition: ControllerDefinition<T>,
 ): DefinedController => {
   const { name, concurrency = 5, watches = [], indexes = [], ...rest } = definition

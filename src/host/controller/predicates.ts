@@ -6,14 +6,14 @@
  */
 
 import { isDeepStrictEqual } from "node:util"
-import type { ApiObject } from "../../kube/client/objects.ts"
+import type { ApiObject, ObjectBase } from "../../kube/client/objects.ts"
 import type { ObjectChange } from "../cache/change-feed.ts"
 
 /** `previous` is absent for an object that was not known, `current` for one that is gone. Returns whether the change counts. */
-export type Predicate<T extends ApiObject = ApiObject> = (change: ObjectChange<T>) => boolean
+export type Predicate<T extends ObjectBase = ApiObject> = (change: ObjectChange<T>) => boolean
 
 const whenBoth =
-  (differs: (previous: ApiObject, current: ApiObject) => boolean): Predicate =>
+  (differs: (previous: ObjectBase, current: ObjectBase) => boolean): Predicate =>
   ({ previous, current }) =>
     previous === undefined || current === undefined || differs(previous, current)
 
@@ -35,12 +35,12 @@ export const annotationsChanged: Predicate = whenBoth(
 
 /** At least one of them passes. */
 export const anyOf =
-  <T extends ApiObject>(...predicates: ReadonlyArray<Predicate<T>>): Predicate<T> =>
+  <T extends ObjectBase = ApiObject>(...predicates: ReadonlyArray<Predicate<T>>): Predicate<T> =>
   (change) =>
     predicates.some((passes) => passes(change))
 
 /** All of them pass. */
 export const allOf =
-  <T extends ApiObject>(...predicates: ReadonlyArray<Predicate<T>>): Predicate<T> =>
+  <T extends ObjectBase = ApiObject>(...predicates: ReadonlyArray<Predicate<T>>): Predicate<T> =>
   (change) =>
     predicates.every((passes) => passes(change))

@@ -26,7 +26,7 @@ const UpstreamStatistics = Schema.Struct({
   namespace: Schema.String,
   labelSelector: Schema.String,
   fieldSelector: Schema.String,
-  state: Schema.Literals(["listing", "watching", "waiting", "forbidden", "failing", "stopped"]),
+  state: Schema.Literals(["listing", "catching-up", "watching", "waiting", "forbidden", "failing", "stopped"]),
   /** For people: why it is in that state. */
   detail: Schema.String,
   subscriptions: Schema.Number,

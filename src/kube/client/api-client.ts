@@ -13,7 +13,7 @@ import { pagePath, type Selection, wholeListPath } from "../watch/streams/reques
 import { ApiConnection, bodyOf, type Call, type CallOptions, type ConnectionOptions } from "./api-connection.ts"
 import { ExpiredError, type Question } from "./api-errors.ts"
 import { apiVersionOfKind } from "./kinds.ts"
-import type { ApiObject } from "./objects.ts"
+import type { ApiObject, ObjectBase } from "./objects.ts"
 import {
   type ApplyOptions,
   type DeleteOptions,
@@ -60,7 +60,11 @@ export class ApiClient {
   }
 
   /** One object, or a subresource such as `scale`. */
-  get<T extends ApiObject>(kind: Kind, place: Place, options: CallOptions & { subresource?: string } = {}): Promise<T> {
+  get<T extends ObjectBase = ApiObject>(
+    kind: Kind,
+    place: Place,
+    options: CallOptions & { subresource?: string } = {},
+  ): Promise<T> {
     return this.#call<T>("get", kind, place, { method: "GET", path: pathOf(kind, place, options.subresource) }, options)
   }
 
@@ -68,7 +72,7 @@ export class ApiClient {
    * All objects, page by page, as they were at one version. If the continue token expires half-way, the whole list is requested once more
    * without a limit, and is then of a later version.
    */
-  async list<T extends ApiObject>(kind: Kind, options: ListOptions = {}): Promise<ObjectList<T>> {
+  async list<T extends ObjectBase = ApiObject>(kind: Kind, options: ListOptions = {}): Promise<ObjectList<T>> {
     const items: T[] = []
     let resourceVersion = ""
     try {
@@ -92,7 +96,10 @@ export class ApiClient {
    * The same list one page at a time: memory is that of a page. Rejects with {@link ExpiredError} if the continue token expires before the
    * last page; the caller decides what to do with the earlier pages.
    */
-  async *pages<T extends ApiObject>(kind: Kind, options: ListOptions = {}): AsyncGenerator<ObjectList<T>, void> {
+  async *pages<T extends ObjectBase = ApiObject>(
+    kind: Kind,
+    options: ListOptions = {},
+  ): AsyncGenerator<ObjectList<T>, void> {
     const { limit = 500, notOlderThan } = options
     const selection = selectionOf(kind, options)
     let token: string | undefined
@@ -103,7 +110,7 @@ export class ApiClient {
     } while (token !== undefined)
   }
 
-  create<T extends ApiObject>(kind: Kind, object: T, options: WriteOptions = {}): Promise<T> {
+  create<T extends ObjectBase = ApiObject>(kind: Kind, object: T, options: WriteOptions = {}): Promise<T> {
     const { name, ...metadata } = object.metadata
     // An empty name asks the server to generate one from generateName; it is left out, as in client-go.
     const body = name === "" ? { ...object, metadata } : object
@@ -126,7 +133,7 @@ export class ApiClient {
   }
 
   /** Rejects with {@link ConflictError} if the object has changed since, unless its `resourceVersion` is absent. */
-  update<T extends ApiObject>(kind: Kind, object: T, options: WriteOptions = {}): Promise<T> {
+  update<T extends ObjectBase = ApiObject>(kind: Kind, object: T, options: WriteOptions = {}): Promise<T> {
     const path = pathOf(kind, object.metadata, options.subresource) + writeQuery(options)
     return this.#call<T>(
       "update",
@@ -138,12 +145,12 @@ export class ApiClient {
   }
 
   /** The spec of the object given does not count; of its metadata, what counts depends on the kind (a Pod's labels do). */
-  updateStatus<T extends ApiObject>(kind: Kind, object: T, options: WriteOptions = {}): Promise<T> {
+  updateStatus<T extends ObjectBase = ApiObject>(kind: Kind, object: T, options: WriteOptions = {}): Promise<T> {
     return this.update(kind, object, { ...options, subresource: "status" })
   }
 
   /** `body`: the patch, or its JSON text, which is sent unchanged. Strategic merge is for built-in kinds only. */
-  patch<T extends ApiObject>(
+  patch<T extends ObjectBase = ApiObject>(
     kind: Kind,
     place: Place,
     type: PatchType,
@@ -158,7 +165,7 @@ export class ApiClient {
    * gives. Rejects with {@link ConflictError} if another manager owns one of the fields, unless `force` is set. `body`: the object, or its
    * JSON text, which is sent unchanged. For a subresource such as `status` the object must exist, and only that part of it is set.
    */
-  apply<T extends ApiObject>(
+  apply<T extends ObjectBase = ApiObject>(
     kind: Kind,
     place: Place,
     body: unknown,
@@ -169,7 +176,11 @@ export class ApiClient {
   }
 
   /** Returns the object if it still exists (finalizers, grace period), `undefined` if it is gone. */
-  async delete<T extends ApiObject>(kind: Kind, place: Place, options: DeleteOptions = {}): Promise<T | undefined> {
+  async delete<T extends ObjectBase = ApiObject>(
+    kind: Kind,
+    place: Place,
+    options: DeleteOptions = {},
+  ): Promise<T | undefined> {
     const path = objectPath(kind, place.namespace, place.name)
     const request = { method: "DELETE", path, body: JSON.stringify(deletionBody(options)) } as const
     const answer = await this.#call<T>("delete", kind, place, request, options)
@@ -196,7 +207,7 @@ export class ApiClient {
     this.connection.close()
   }
 
-  async #page<T extends ApiObject>(
+  async #page<T extends ObjectBase = ApiObject>(
     kind: Kind,
     path: string,
     options: ListOptions,
@@ -214,7 +225,7 @@ export class ApiClient {
     return { items: typed, resourceVersion: metadata.resourceVersion ?? "", next }
   }
 
-  #patch<T extends ApiObject>(
+  #patch<T extends ObjectBase = ApiObject>(
     verb: "patch" | "apply",
     kind: Kind,
     place: Place,

@@ -32,11 +32,15 @@ export interface Metadata {
   readonly finalizers?: ReadonlyArray<string> | undefined
 }
 
-/** Any object. */
-export interface ApiObject {
+/** What every object has: the bound of a type that describes one, such as the interface of a custom kind. */
+export interface ObjectBase {
   readonly apiVersion: string
   readonly kind: string
   readonly metadata: Metadata
+}
+
+/** Any object, of whose other members nothing is known. */
+export interface ApiObject extends ObjectBase {
   readonly [member: string]: unknown
 }
 

@@ -1,15 +1,15 @@
 /** The controller of an object, and how a controller treats objects that match its selector but are not its own. */
 
-import type { ApiObject, OwnerReference } from "./objects.ts"
+import type { ObjectBase, OwnerReference } from "./objects.ts"
 
-export const controllerOf = ({ metadata }: ApiObject): OwnerReference | undefined =>
+export const controllerOf = ({ metadata }: ObjectBase): OwnerReference | undefined =>
   metadata.ownerReferences?.find(({ controller }) => controller === true)
 
-export const isControlledBy = (object: ApiObject, owner: ApiObject): boolean =>
+export const isControlledBy = (object: ObjectBase, owner: ObjectBase): boolean =>
   controllerOf(object)?.uid === owner.metadata.uid
 
 /** The reference that makes `owner` the controller, as `NewControllerRef` writes it. */
-export const controllerReference = ({ apiVersion, kind, metadata }: ApiObject): OwnerReference => ({
+export const controllerReference = ({ apiVersion, kind, metadata }: ObjectBase): OwnerReference => ({
   apiVersion,
   kind,
   name: metadata.name,
@@ -25,7 +25,7 @@ export type Claim = "own" | "adopt" | "release" | "leave"
  * `release`: the owner's, but no longer matched; `leave`: everything else. An owner being deleted adopts and releases nothing, and an
  * object being deleted is not adopted (ControllerRefManager.ClaimObject).
  */
-export const claimOf = (object: ApiObject, owner: ApiObject, matches: boolean): Claim => {
+export const claimOf = (object: ObjectBase, owner: ObjectBase, matches: boolean): Claim => {
   const controller = controllerOf(object)
   if (controller !== undefined) {
     if (controller.uid !== owner.metadata.uid) return "leave"
@@ -37,11 +37,11 @@ export const claimOf = (object: ApiObject, owner: ApiObject, matches: boolean): 
 }
 
 /** Strategic merge patch that adopts. The UID guards against an object that was deleted and created again. */
-export const adoptionPatch = (object: ApiObject, owner: ApiObject): unknown => ({
+export const adoptionPatch = (object: ObjectBase, owner: ObjectBase): unknown => ({
   metadata: { ownerReferences: [controllerReference(owner)], uid: object.metadata.uid },
 })
 
 /** Strategic merge patch that releases. */
-export const releasePatch = (object: ApiObject, owner: ApiObject): unknown => ({
+export const releasePatch = (object: ObjectBase, owner: ObjectBase): unknown => ({
   metadata: { uid: object.metadata.uid, ownerReferences: [{ $patch: "delete", uid: owner.metadata.uid }] },
 })

@@ -18,7 +18,7 @@ import type { KindState } from "../watch/protocol/protocol.ts"
 import { WatchSession } from "../watch/session.ts"
 import type { WatchSink } from "../watch/sink.ts"
 import type { ApiConnection } from "./api-connection.ts"
-import type { ApiObject } from "./objects.ts"
+import type { ApiObject, ObjectBase } from "./objects.ts"
 
 /** The events of a watch. Objects belong to the listener and carry apiVersion and kind. */
 interface WatchListener<T> {
@@ -58,7 +58,7 @@ export interface ObjectWatch {
   stop(): void
 }
 
-export const watchObjects = <T extends ApiObject>(
+export const watchObjects = <T extends ObjectBase = ApiObject>(
   connection: ApiConnection,
   { kind, namespace, labelSelector, fieldSelector, clock, random, policy }: WatchOptions,
   listener: WatchListener<T>,

@@ -100,7 +100,9 @@ export const openSocksTunnel = (
   const onEnd = (): void => refused("it closed the connection")
   socket.once("connect", () =>
     socket.write(
-      Buffer.from(credentials === undefined ? [version, 1, noAuthentication] : [version, 2, noAuthentication, userAndPassword]),
+      Buffer.from(
+        credentials === undefined ? [version, 1, noAuthentication] : [version, 2, noAuthentication, userAndPassword],
+      ),
     ),
   )
   socket.on("error", done)
@@ -135,6 +137,8 @@ const ipv6Bytes = (address: string): ReadonlyArray<number> => {
 /** Bytes of the reply to a connection; `undefined` if that is not known yet. */
 const replyLength = (reply: Buffer): number | undefined => {
   if (reply.length < 5) return undefined
-  const addressBytes = { [Address.ipv4]: 4, [Address.ipv6]: 16, [Address.name]: 1 + (reply[4] as number) }[reply[3] as 1]
+  const addressBytes = { [Address.ipv4]: 4, [Address.ipv6]: 16, [Address.name]: 1 + (reply[4] as number) }[
+    reply[3] as 1
+  ]
   return 4 + (addressBytes ?? 4) + 2
 }

@@ -10,7 +10,7 @@ const BACKSLASH = 92
 /** Positions of a member: the key with its quotes, and the value. */
 type VisitMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number) => void
 
-type JudgeMember = (keyStart: number, keyEnd: number, valueStart: number) => boolean
+type JudgeMember = (keyStart: number, keyEnd: number, valueStart: number, valueEnd: number) => boolean
 
 /** Over the valid JSON that its cursor is loaded with. */
 export class MemberWalk {
@@ -49,10 +49,10 @@ export class MemberWalk {
   }
 
   /**
-   * Removes every member with that key, given with its quotes, and every one that `isUnwanted` names, from the object at `position`, with a comma each;
-   * returns the position after the object.
+   * Removes every member with that key, given with its quotes, or, given a function, every one that it names, from the object at `position`, with a comma
+   * each; returns the position after the object.
    */
-  remove(position: number, wanted: Buffer, edits: Edits, isUnwanted?: JudgeMember): number {
+  remove(position: number, unwanted: Buffer | JudgeMember, edits: Edits): number {
     const { bytes } = this.#json
     /** End of the last member that stays; -1: none. */
     let keptEnd = -1
@@ -66,7 +66,7 @@ export class MemberWalk {
       const keyEnd = json.skipString(at + 1)
       const value = json.skipColon(keyEnd)
       const end = json.skipValue(value)
-      if (isKey(bytes, at, keyEnd, wanted) || isUnwanted?.(at, keyEnd, value) === true) {
+      if (typeof unwanted === "function" ? unwanted(at, keyEnd, value, end) : isKey(bytes, at, keyEnd, unwanted)) {
         if (from < 0) from = at
         last = end
       } else {

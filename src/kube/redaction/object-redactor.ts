@@ -3,11 +3,14 @@
  *
  * In an object in which a rule finds a value, every such value is replaced by a keyed hash (value-hash.ts): strings, numbers and literals,
  * also in objects and arrays below the place; `null`, empty strings and keys stay. Of command lines and addresses only the part that is
- * secret is replaced (secret-text.ts). Such an object also loses `metadata.managedFields` and
- * the annotation with the manifest that was applied, and so does one in which only that manifest contains such a value. A Secret always
- * loses both. If it was the object's only annotation, `annotations` goes too: an empty member, which no API server sends, would count as a
- * change when an annotation is added that is ignored. All other bytes stay as they are; an object without such a value keeps all of them. Only
- * if letters are spelled as escape sequences, which no API server does, all strings are spelled anew.
+ * secret is replaced (secret-text.ts). Such an object also loses the annotation with the manifest that
+ * was applied, and so does one in which only that manifest contains such a value, and every Secret. If it was the object's only annotation,
+ * `annotations` goes too: an empty member, which no API server sends, would count as a change when an annotation is added that is ignored. All
+ * other bytes stay as they are; an object without such a value keeps all of them. Only if letters are spelled as escape sequences, which no API
+ * server does, all strings are spelled anew.
+ *
+ * `metadata.managedFields` of such an object stays, because it says who wrote what, unless it may hold values: it names fields by their keys, which
+ * are no secret, but items of sets by what they are (`v:"…"`), and items of lists by some of their members (`k:{"name":"…"}`).
  *
  * If a key occurs twice, every value is replaced, and the last `name` of an environment variable counts, as in the API server's decoder.
  * Time is linear in the object, whatever its content; nothing in it makes this throw.
@@ -50,6 +53,11 @@ const valueKey = Buffer.from('"value"')
 const metadataKey = Buffer.from('"metadata"')
 const annotationsKey = Buffer.from('"annotations"')
 const managedFieldsKey = Buffer.from('"managedFields"')
+const finalizersKey = Buffer.from('"f:finalizers"')
+const itemOfSet = Buffer.from('"v:')
+const itemOfList = Buffer.from('"k:')
+/** A list whose items are told apart by their values too. */
+const valueInName = Buffer.from('\\"value\\"')
 /** The command line that changed a Deployment, as kubectl notes it. */
 const causeKey = Buffer.from('"kubernetes.io/change-cause"')
 const appliedKey = Buffer.from('"kubectl.kubernetes.io/last-applied-configuration"')
@@ -140,7 +148,8 @@ export class ObjectRedactor {
     this.#hasOnlyManifest = false
     this.#eachOf(this.#candidates.annotations, Action.removeManifest)
     if (managedFields !== undefined && !this.#hasOnlyManifest && this.#bytes === bytes) {
-      if (managedFields.end > managedFields.start) this.#edits.add(managedFields.start, managedFields.end, deleted)
+      const { start: from, end: to } = managedFields
+      if (to > from && this.#mayHoldValues(from, to)) this.#edits.add(from, to, deleted)
     } else this.#removeFromMetadata(this.#bytes, this.#start)
     if (this.#edits.isEmpty) return false
     this.#edits.apply(this.#bytes, this.#start, this.#end)
@@ -157,19 +166,43 @@ export class ObjectRedactor {
     return this.redact(bytes, start, end) ? this.#edits.bytes.subarray(0, this.#edits.length) : undefined
   }
 
-  /** Removes `managedFields`, and annotations of which nothing is left. Takes as long as a scan of the object. */
+  /** Removes `managedFields` that may hold values, and annotations of which nothing is left. Takes as long as a scan of the object. */
   #removeFromMetadata(bytes: Buffer, start: number): void {
     const walk = this.#walk
     walk.each(start, (key, keyEnd, value) => {
       if (bytes[value] === OPEN_BRACE && isKey(bytes, key, keyEnd, metadataKey))
         walk.remove(
           value,
-          managedFieldsKey,
+          (own, ownEnd, inner, innerEnd) =>
+            isKey(bytes, own, ownEnd, managedFieldsKey)
+              ? this.#mayHoldValues(inner, innerEnd)
+              : bytes[inner] === OPEN_BRACE &&
+                isKey(bytes, own, ownEnd, annotationsKey) &&
+                walk.hasOnly(inner, appliedKey),
           this.#edits,
-          (own, ownEnd, inner) =>
-            bytes[inner] === OPEN_BRACE && isKey(bytes, own, ownEnd, annotationsKey) && walk.hasOnly(inner, appliedKey),
         )
     })
+  }
+
+  /**
+   * Whether names of fields in managedFields, in `[start, end)`, may hold values that a rule replaces. Metadata is never replaced, so its finalizers, a set,
+   * may stay, and variables are known by their names. Of names with escapes, which no API server writes, nothing is assumed.
+   */
+  #mayHoldValues(start: number, end: number): boolean {
+    const json = this.#json
+    const fields = json.bytes.subarray(start, end)
+    if (fields.includes("\\u") || fields.includes(valueInName)) return true
+    if (this.#rules.addresses === true && fields.includes("://")) return true
+    if (this.#rules.pointers.length > 0) return fields.includes(itemOfList) || fields.includes(itemOfSet)
+    for (let at = fields.indexOf(itemOfSet); at >= 0; at = fields.indexOf(itemOfSet, at)) {
+      const set = fields.lastIndexOf(finalizersKey, at)
+      if (set < 0) return true
+      const value = json.skipColon(start + set + finalizersKey.length)
+      const setEnd = value < 0 ? 0 : json.skipValue(value) - start
+      if (setEnd <= at) return true
+      at = setEnd
+    }
+    return false
   }
 
   /** Collects replacements; returns whether the object contains a value that a rule finds, or a manifest that does. */

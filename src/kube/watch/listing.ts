@@ -2,6 +2,7 @@
  * Lists: streaming if the server supports it, otherwise in pages (rule 2), and the transitions that follow. A started list stays due, with
  * its reason, until it is complete.
  */
+import { catchUpEnds } from "./catching-up.ts"
 import type { ListReason, StreamId } from "./protocol/protocol.ts"
 import { failure, type Transition } from "./protocol/transition.ts"
 import { openWatch, watchOn } from "./watching.ts"
@@ -138,6 +139,7 @@ export const initialEventsEnd = (step: Transition, stream: StreamId, version: st
 
 const complete = (step: Transition, version: string): void => {
   step.commands.push({ type: "list-completed", version })
+  catchUpEnds(step)
   step.remember({ listPending: false, malformedAt: undefined, overloaded: false, backOffBaseMs: 0 })
 }
 

@@ -30,6 +30,15 @@ export class ObservedObject {
   stretch: LateStretch | undefined
   /** When a late or undecided change happened according to the object itself, µs by the receiver's clock; 0: it does not say. */
   happenedMicros = 0
+  /** A late or undecided change cannot have happened before, µs by the receiver's clock; 0: nothing is known. */
+  sinceMicros = 0
+  /** The times that the object has, if a session reads them (liveness/written-time.ts); s since the Unix epoch by the server's clock, 0: none. */
+  created = 0
+  written = 0
+  writes = 0
+  fields = 0
+  /** Whether its deletion was requested and had to wait, for a grace period or for finalizers; if times are read. */
+  isTerminating = false
   /** Its positions refer to `bytes`; some are outside [start, end). */
   readonly scanned: ScannedObject
 

@@ -3,6 +3,7 @@
  * or list. Every wait leads back here.
  */
 import type { ApiStatus } from "../status.ts"
+import { fallBehind } from "./catching-up.ts"
 import { list, openList, restored } from "./listing.ts"
 import { classify } from "./protocol/refusal.ts"
 import type { Transition } from "./protocol/transition.ts"
@@ -47,6 +48,8 @@ const resume = (step: Transition, isDoubtful: boolean): void => {
 
 const probe = (step: Transition): void => {
   step.phase = { tag: "probing" }
+  if (step.memory.tellsCatchUp && step.memory.reported === "watching")
+    step.report("catching-up", "the stream was interrupted; asking the server for its version")
   step.commands.push({ type: "probe" })
 }
 
@@ -60,6 +63,7 @@ export const probed = (step: Transition, version: string, clusterUid: string | u
     return restored(step, `${change}: this is a different cluster, or it was rebuilt`)
   }
   if (step.isBehind(version)) return restored(step, step.behind(version))
+  fallBehind(step, version)
   resume(step, false)
 }
 
@@ -73,7 +77,10 @@ export const probeFailed = (step: Transition, status: ApiStatus): void => {
 export const absent = (step: Transition): void => {
   step.phase = { tag: "absent" }
   step.report("waiting", "the kind is not installed; checking for it regularly")
-  step.commands.push({ type: "retry-after", ms: step.policy.absentPollMs * (1 + 0.2 * step.moment.random()) })
+  const { hurriedLooks } = step.memory
+  if (hurriedLooks > 0) step.remember({ hurriedLooks: hurriedLooks - 1 })
+  const ms = hurriedLooks > 0 ? step.policy.expectedPollMs : step.policy.absentPollMs
+  step.commands.push({ type: "retry-after", ms: ms * (1 + 0.2 * step.moment.random()) })
 }
 
 /** Closes every stream; no later input has any effect. */

@@ -4,6 +4,7 @@ import type { GroupVersionKind } from "../gvk.ts"
 import type { ReadTransport } from "../http/transport.ts"
 import type { LineBudget } from "../scanner/line-budget.ts"
 import type { DetectRules } from "../scanner/object/detect-rules.ts"
+import type { VersionClock } from "./liveness/version-clock.ts"
 import type { WatchPolicy } from "./protocol/policy.ts"
 import type { Input } from "./protocol/protocol.ts"
 import type { SessionListener, WatchSink } from "./sink.ts"
@@ -47,6 +48,10 @@ export interface SessionOptions {
   readonly resumeVersion: string | undefined
   /** µs since the Unix epoch at which it was known to be complete up to there. Default: unknown, so nothing counts as late for having been missed. */
   readonly liveUntil?: number | undefined
+  /** The kind is about to be installed, or just was: if it is not found, it is looked for more often for a while. Default false. */
+  readonly isExpected?: boolean
+  /** What the watches of other kinds know about the time of versions. Default: nothing. */
+  readonly versions?: VersionClock | undefined
   /** UID of namespace kube-system when it was last read. */
   readonly clusterUid: string | undefined
 }

@@ -7,7 +7,7 @@
  * Nothing that a server sends makes it throw.
  */
 import { getGunzipped } from "../http/gunzipped.ts"
-import { Liveness } from "./liveness/liveness.ts"
+import { Liveness, type WritesBefore } from "./liveness/liveness.ts"
 import { initialState, step } from "./protocol/machine.ts"
 import { permissionHint } from "./protocol/permission-hint.ts"
 import type { Command, Input, StreamId, WatchState } from "./protocol/protocol.ts"
@@ -36,6 +36,9 @@ export class WatchSession {
   #deferred: Array<Command> = []
   #retryTimer: { cancel(): void } | undefined
   #successorTimer: { cancel(): void } | undefined
+  #lookTimer: { cancel(): void } | undefined
+  /** Objects up to the last look at a stream that catches up. */
+  #objectsSeen = 0
   #acceptsGzip: boolean
   readonly #events: StreamEvents
 
@@ -43,7 +46,12 @@ export class WatchSession {
     this.#options = options
     this.#selection = { path: "", labelSelector: options.labelSelector, fieldSelector: options.fieldSelector }
     this.#versions.reset(options.resumeVersion)
-    this.#liveness = new Liveness(options.clock, options.resumeVersion === undefined ? 0 : (options.liveUntil ?? 0))
+    this.#liveness = new Liveness({
+      clock: options.clock,
+      liveUntil: options.resumeVersion === undefined ? 0 : (options.liveUntil ?? 0),
+      versions: options.versions,
+      writesBefore: writesBefore(options),
+    })
     this.#acceptsGzip = options.lists?.gzip === true
     this.#streams = new OpenStreams(
       options.clock,
@@ -68,7 +76,8 @@ export class WatchSession {
         if (typeof version === "string") {
           if (!fromList && !this.#versions.takeUnseen(version)) return void this.statistics.repeated++
         } else if (!fromList && !this.#versions.takeNewer(version)) return void this.statistics.repeated++
-        if (!fromList) this.#liveness.judge(object)
+        if (fromList) this.#liveness.listedObject(object)
+        else this.#liveness.judge(object)
         this.statistics.objects++
         this.#progressed = true
         options.sink.observed(object)
@@ -78,6 +87,7 @@ export class WatchSession {
         this.#versions.reach(version)
         this.#liveness.reached(version)
         this.#input({ type: "bookmark", stream })
+        this.#haveCaughtUp()
         // Never backwards: a successor's bookmark may be below what the old watch has delivered.
         options.sink.progressed(this.#versions.text ?? version)
       },
@@ -99,6 +109,7 @@ export class WatchSession {
       },
       readDone: (bytes) => {
         this.statistics.bytes += bytes
+        this.#haveCaughtUp()
         this.#liveness.readDone()
         options.sink.readDone()
         if (!this.#blocked && !options.sink.isWritable) this.#block()
@@ -125,9 +136,28 @@ export class WatchSession {
     return this.#versions.text
   }
 
+  /** Whether something is still to come that happened before the stream was resumed. */
+  get isBehind(): boolean {
+    return this.#state.memory.catchUp !== undefined
+  }
+
   start(): void {
-    const { resumeVersion, clusterUid } = this.#options
-    this.#input({ type: "start", resumeVersion, clusterUid, listsInPages: this.#options.lists?.inPages === true })
+    const { resumeVersion, clusterUid, sink } = this.#options
+    const { lists, isExpected = false } = this.#options
+    const manner = { listsInPages: lists?.inPages === true, tellsCatchUp: sink.behind !== undefined, isExpected }
+    this.#input({ type: "start", resumeVersion, clusterUid, ...manner })
+  }
+
+  #haveCaughtUp(): void {
+    const through = this.#state.memory.catchUp?.numeric
+    if (through !== undefined && this.#versions.hasReached(through)) this.#input({ type: "caught-up" })
+  }
+
+  #look(): void {
+    const { objects } = this.statistics
+    const hasMoved = this.#blocked || objects !== this.#objectsSeen
+    this.#objectsSeen = objects
+    this.#input({ type: "look", hasMoved })
   }
 
   /** The sink is writable again. */
@@ -138,9 +168,10 @@ export class WatchSession {
     for (const command of this.#deferred.splice(0)) this.#carryOut(command)
   }
 
-  /** Retries at once instead of waiting for the back-off; for fresh credentials. */
+  /** Retries at once instead of waiting for the back-off, or for the next look for a kind that is not installed. */
   retryNow(): void {
-    if (this.#state.phase.tag !== "backing-off") return
+    const { tag } = this.#state.phase
+    if (tag !== "backing-off" && tag !== "absent") return
     this.#retryTimer?.cancel()
     this.#input({ type: "retry" })
   }
@@ -157,6 +188,7 @@ export class WatchSession {
     this.#input({ type: "stop" })
     this.#retryTimer?.cancel()
     this.#successorTimer?.cancel()
+    this.#lookTimer?.cancel()
     for (const stream of this.#streams.all) this.#close(stream)
   }
 
@@ -218,6 +250,13 @@ export class WatchSession {
         this.#successorTimer?.cancel()
         this.#successorTimer = clock.after(command.ms, () => this.#input({ type: "successor-due" }))
         return
+      case "look-after":
+        this.#lookTimer?.cancel()
+        this.#lookTimer = clock.after(command.ms, () => this.#look())
+        return
+      case "behind":
+        sink.behind?.(command.isBehind)
+        return
       case "list-started":
         if (command.reason !== "first") this.statistics.relists++
         sink.listStarted(command.reason, command.detail)
@@ -244,6 +283,7 @@ export class WatchSession {
         listener.alarm(command.detail)
         return
       case "state":
+        if (command.state === "waiting") sink.absent?.()
         listener.stateChanged(command.state, this.#detailOf(command))
         return
     }
@@ -296,5 +336,15 @@ export class WatchSession {
   #close(stream: StreamId): void {
     // A stream closed in the middle of a network read does not report the end of that read.
     if (this.#streams.close(stream)) this.#options.sink.readDone()
+  }
+}
+
+/** An object may enter a selection long after it was created, by a change that leaves no time, such as a binding to a node. */
+const writesBefore = ({ sink, labelSelector, fieldSelector }: SessionOptions): WritesBefore | undefined => {
+  if (sink.writesBefore === undefined) return undefined
+  const isSelective = labelSelector !== undefined || fieldSelector !== undefined
+  return (object) => {
+    const before = sink.writesBefore?.(object) ?? "unknown"
+    return before === "new" && isSelective ? "unknown" : before
   }
 }

@@ -1,4 +1,5 @@
 /** The events that a watch session sends to the recorder: few, and complete for the protocol. */
+import type { Writes } from "./liveness/written-time.ts"
 import type { ObservedObject } from "./observed-object.ts"
 import type { KindState, ListReason } from "./protocol/protocol.ts"
 
@@ -8,6 +9,11 @@ export interface WatchSink {
    * An exception of the recorder ends the session's thread.
    */
   observed(object: Readonly<ObservedObject>): void
+  /**
+   * What the version before said about its writes. `new`: there was none on this watch; `unknown`: the sink keeps nothing of such objects. Absent: the sink
+   * does not ask when changes happened, and no times are read.
+   */
+  writesBefore?(object: Readonly<ObservedObject>): Writes | "new" | "unknown"
   /** All bytes of one network read have been processed. */
   readDone(): void
   /**
@@ -19,6 +25,10 @@ export interface WatchSink {
   listCompleted(version: string): void
   /** The kind is complete up to `version`, which no event of its own shows (a bookmark). */
   progressed(version: string): void
+  /** Until it is false again, what arrives happened before now, and more of it is to come. Absent: it does not matter. */
+  behind?(isBehind: boolean): void
+  /** The kind is not installed now. Absent: it does not matter. */
+  absent?(): void
   /** A new history starts; versions of the old and the new history cannot be compared. */
   epochStarted(detail: string): void
   /** False: stop reading. The sink calls the session's `resume` when it becomes true again. */

@@ -41,7 +41,29 @@ const setTimers = (step: Transition, stream: StreamId, timeoutSeconds: number): 
 }
 
 const sayWatching = (step: Transition, from: string | undefined): void => {
-  step.report("watching", `from version ${from}`)
+  if (step.memory.catchUp === undefined) step.report("watching", `from version ${from}`)
+  else watchBehind(step)
+}
+
+/** The watch has not brought everything yet that happened before it was resumed (catching-up.ts). */
+export const watchBehind = (step: Transition): void => {
+  sayBehind(step)
+  step.commands.push({ type: "look-after", ms: step.policy.catchUp.lookMs })
+}
+
+const sayBehind = (step: Transition): void => {
+  const { catchUp } = step.memory
+  if (catchUp === undefined) return
+  const { delivered = "" } = step.moment
+  const { from, through, said } = catchUp
+  const [first, now, last] = [from, delivered, through].map(Number) as [number, number, number]
+  const share = Math.floor((100 * (now - first)) / (last - first))
+  // Versions count the changes of the whole cluster, so their share is nearly one of time.
+  const detail = Number.isFinite(share) ? `at version ${delivered} of ${through} (${share} %)` : `to version ${through}`
+  const news = Number.isFinite(share) ? String(share) : through
+  if (said === news && step.memory.reported === "catching-up") return
+  step.remember({ catchUp: { ...catchUp, said: news } })
+  step.report("catching-up", detail)
 }
 
 /** The server returned 200. Only now is the kind watched: a request under way may still be refused. */
@@ -52,16 +74,18 @@ export const watchAnswered = (step: Transition, stream: StreamId): void => {
   sayWatching(step, phase.from)
 }
 
-/** The watch is near the end of its life: opens the next one. At most one. */
-export const openSuccessor = (step: Transition): void => {
+/** The watch is near the end of its life: opens the next one. At most one. `briefly`: for so many s only, to be told how far the server is. */
+export const openSuccessor = (step: Transition, briefly?: number): void => {
   const phase = step.phase
   const version = step.moment.delivered
   if (phase.tag !== "watching" || phase.successor !== undefined || version === undefined) return
   const successor = step.newStream()
-  const timeoutSeconds = step.watchLife()
+  const timeoutSeconds = briefly ?? step.watchLife()
   step.phase = { ...phase, successor }
   step.commands.push({ type: "open-watch", stream: successor, version, timeoutSeconds })
-  setTimers(step, successor, timeoutSeconds)
+  if (briefly === undefined) return setTimers(step, successor, timeoutSeconds)
+  step.remember({ brief: successor })
+  step.limitSilence(successor, step.silenceLimit(timeoutSeconds * 1000))
 }
 
 /** The first bytes of a stream: if it is the successor, the old stream is no longer needed. */
@@ -70,6 +94,8 @@ export const firstBytes = (step: Transition, stream: StreamId): void => {
   if (phase.tag !== "watching" || phase.successor !== stream) return
   step.commands.push({ type: "close", stream: phase.stream })
   countOn(step, stream, step.moment.delivered, { heard: true, answered: phase.answered })
+  // It lasts some seconds only: its successor, which is to last, is due.
+  if (step.memory.brief === stream) step.commands.push({ type: "successor-after", ms: step.policy.catchUp.lookMs })
 }
 
 /** The old stream has ended; the successor has everything after what was delivered. */

@@ -45,6 +45,10 @@ const sameObjects: ReadonlyMap<string, string> = new Map([["events.k8s.io/Event"
 /** Stands for all kinds while their settings are read. */
 const everyGvk: GroupVersionKind = { group: "", version: everyKindKey, kind: everyKindKey }
 
+/** The text of a configuration that records every kind but the default exceptions and those of `except`. */
+export const everyKindConfiguration = (except: ReadonlyArray<string>): string =>
+  JSON.stringify({ trackedObjects: { [everyKindKey]: { except: [...defaultExceptions, ...except] } } })
+
 /** Reads the value of the key `"*"`. */
 export const readEveryKind = (
   reader: SettingReader,

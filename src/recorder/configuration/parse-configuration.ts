@@ -165,8 +165,6 @@ const readKinds = (reader: SettingReader, root: Entry, options: ParseOptions, re
     if (firstLine !== undefined) reader.warning({ _tag: "RepeatedKind", ...keyPosition, gvk: kind.gvkText, firstLine })
     firstLines.set(kind.gvkText, firstLine ?? keyPosition.line)
     kinds.set(kind.gvkText, kind)
-    if (kind.detect === "all" && (configured.ignore ?? []).length > 0)
-      reader.warning({ _tag: "IgnoreWithoutEffect", ...keyPosition, gvk: kind.gvkText })
     const suggestion = suggestFamiliarKind(gvk)
     if (suggestion !== undefined)
       reader.warning({ _tag: "UnfamiliarKind", ...keyPosition, gvk: kind.gvkText, suggestion })

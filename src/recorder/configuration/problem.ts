@@ -66,7 +66,6 @@ export const ConfigurationWarning = Schema.TaggedUnion({
   IgnoredDeprecatedPath: { ...position, gvk: Schema.String },
   UnusualPath: { ...position, gvk: Schema.String, path: Schema.String, reason: Schema.String },
   UnfamiliarKind: { ...position, gvk: Schema.String, suggestion: Schema.String },
-  IgnoreWithoutEffect: { ...position, gvk: Schema.String },
   LiteralStar: { ...position, where: Schema.String, pointer: Schema.String },
   NothingTracked: { ...position },
 })
@@ -125,8 +124,6 @@ const describeWarning = (warning: ConfigurationWarning): string => {
       return `podSpecTemplatePaths of ${warning.gvk} names ${quoted(warning.path)}, which ${warning.reason}; no pod template will be found there`
     case "UnfamiliarKind":
       return `${warning.gvk} is not a built-in kind that kubereel knows; did you mean ${quoted(warning.suggestion)}? It will be recorded once the cluster has it`
-    case "IgnoreWithoutEffect":
-      return `ignore of ${warning.gvk} has no effect with detect: all, which counts every new resourceVersion; set detect to content or spec`
     case "LiteralStar":
       return `${warning.where} is ${quoted(warning.pointer)}; * is not a wildcard here, but the name of a member`
     case "NothingTracked":

@@ -7,9 +7,9 @@ import type { GroupVersionKind } from "../../kube/gvk.ts"
 import type { RedactionRules } from "../../kube/redaction/redaction-rules.ts"
 
 /**
- * When a change counts as an event. `all`: every new resourceVersion. `content`: anything but `status` and
- * `metadata.{resourceVersion,generation,managedFields}`. `spec`: SimKube's rule, `spec` alone (without a Pod's
- * `nodeName`).
+ * When a change counts as an event. `all`: every new resourceVersion; with ignored fields, anything but those and
+ * `metadata.{resourceVersion,generation,managedFields}`. `content`: the same without `status`. `spec`: SimKube's rule, `spec` alone (without a
+ * Pod's `nodeName`).
  */
 export const Detect = Schema.Literals(["all", "content", "spec"])
 export type Detect = typeof Detect.Type
@@ -115,7 +115,7 @@ export interface RecorderConfiguration extends Schema.Schema.Type<typeof Recorde
 /** The defaults that depend on the kind. They belong to the code that detects changes, so they are passed in. */
 export interface DetectionDefaults {
   readonly defaultDetect: (gvk: GroupVersionKind) => Detect
-  readonly defaultIgnore: (gvk: GroupVersionKind) => readonly string[]
+  readonly defaultIgnore: (gvk: GroupVersionKind, detect: Detect) => readonly string[]
 }
 
 /**
@@ -126,12 +126,11 @@ export const resolveKind = (
   kind: ConfiguredKind,
   defaults: DetectionDefaults,
   redaction: RedactionRules | undefined,
-): TrackedKind => ({
-  ...kind,
-  detect: kind.detect ?? defaults.defaultDetect(kind.gvk),
-  ignore: kind.ignore ?? defaults.defaultIgnore(kind.gvk),
-  ...(redaction !== undefined && { redaction }),
-})
+): TrackedKind => {
+  const detect = kind.detect ?? defaults.defaultDetect(kind.gvk)
+  const ignore = kind.ignore ?? defaults.defaultIgnore(kind.gvk, detect)
+  return { ...kind, detect, ignore, ...(redaction !== undefined && { redaction }) }
+}
 
 /**
  * Restricts the recording to namespaces, for a recorder with a Role and no ClusterRole. A kind that names its own namespaces keeps them,

@@ -9,8 +9,13 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
+import type { ChangeType } from "../../archive/queries/changes.ts"
+import { type LiveChange, LiveChanges } from "../../archive/queries/live-changes.ts"
+import { QueriedRecording } from "../../archive/queries/queried-recording.ts"
 import { systemClock } from "../../clock.ts"
 import type { ApiEndpoint, EndpointSource } from "../../kube/endpoint.ts"
+import type { GapEvent } from "../../trace/event.ts"
+import { quoted } from "../configuration/quoted.ts"
 import type { KindStatus } from "../kind-status.ts"
 import type { RecorderLog } from "../notices/notice-log.ts"
 import { aborted } from "../races.ts"
@@ -26,8 +31,8 @@ export interface RecorderOptions {
   readonly kinds?: RecordedKinds
   /** A file with SimKube's or kubereel's configuration in place of `kinds`; its changes are followed. */
   readonly configurationFile?: string
-  /** The API server, or a source of its address and credentials. Default: a kubeconfig. */
-  readonly server?: ApiEndpoint | EndpointSource
+  /** The API server: its address, such as `http://127.0.0.1:8001`, with its credentials, or a source of both. Default: a kubeconfig. */
+  readonly server?: string | ApiEndpoint | EndpointSource
   /** Default: the files of KUBECONFIG, else ~/.kube/config, else the pod's service account. */
   readonly kubeconfig?: string
   /** Default: the kubeconfig's current one. */
@@ -60,6 +65,26 @@ export interface RecorderOptions {
   readonly log?: RecorderLog
 }
 
+/** A change of an object, or a stretch in which changes of a kind may be missing. */
+export type RecordedItem =
+  | {
+      readonly type: ChangeType
+      /** Increases by commit. */
+      readonly sequence: number
+      /** µs since the Unix epoch. */
+      readonly time: number
+      /** `apps/v1.Deployment`. */
+      readonly gvk: string
+      /** Empty for an object that has none. */
+      readonly namespace: string
+      readonly name: string
+      readonly uid: string
+      readonly resourceVersion: string
+      /** JSON: after the change, or as it was deleted; empty if it vanished from a list. */
+      readonly object: string
+    }
+  | GapEvent
+
 /** A recorder that runs in this process. */
 export interface Recorder {
   /** For `ArchiveReader.open` of `kubereel/archive`, at any time. */
@@ -75,6 +100,15 @@ export interface Recorder {
   ready(signal?: AbortSignal): Promise<void>
   /** Writes a trace. Rejects with an `ExportError`, or an error that names the file; there is then no file. */
   export(file: string, options?: ExportOptions): Promise<ExportedTrace>
+  /**
+   * Changes and gaps as they are committed, in the order of their sequence numbers, until the signal aborts or the recorder is closed. Each is given
+   * once. `after`: the sequence number to go on after, such as that of the last one another process has taken; default: what is recorded from now on.
+   * A slow reader delays nothing but itself. Throws a QuestionRefused if what follows `after` was removed by retention.
+   */
+  changes(options?: {
+    readonly after?: number
+    readonly signal?: AbortSignal
+  }): AsyncGenerator<RecordedItem, void, void>
   /** Commits what was received; resolves with the sequence number up to which a reader of the directory sees everything. */
   commit(): Promise<number>
   /** Rejects if the recording cannot go on, with a RecorderError; resolves when it was closed. */
@@ -97,12 +131,13 @@ export const startRecorder = async (options: RecorderOptions = {}): Promise<Reco
     throw new RecorderError({
       message: "retainFor and retainBytes belong into the configuration file, if there is one",
     })
+  const server = typeof options.server === "string" ? endpointAt(options.server) : options.server
   const scope = Effect.runSync(Scope.make())
   const settings = {
     config: configurationFile ?? { text: configurationText(options.kinds, options) },
     kubeconfig: options.kubeconfig,
     context: options.context,
-    ...(options.server !== undefined && { server: options.server }),
+    ...(server !== undefined && { server }),
     port: options.port,
     bind: "127.0.0.1",
     dataDir: options.directory,
@@ -120,6 +155,13 @@ export const startRecorder = async (options: RecorderOptions = {}): Promise<Reco
   if (Exit.isSuccess(exit)) return new EmbeddedRecorder(exit.value, scope, log)
   await Effect.runPromise(Scope.close(scope, Exit.void))
   throw Cause.squash(exit.cause)
+}
+
+/** @throws RecorderError if it is no address */
+const endpointAt = (address: string): ApiEndpoint => {
+  if (!/^https?:$/.test(URL.parse(address)?.protocol ?? ""))
+    throw new RecorderError({ message: `server ${quoted(address)}: must be a URL such as http://127.0.0.1:8001` })
+  return { server: address.replace(/\/+$/, ""), headers: [] }
 }
 
 class EmbeddedRecorder implements Recorder {
@@ -166,6 +208,34 @@ class EmbeddedRecorder implements Recorder {
     return exportToFile(this.#running.exportContext(), file, options, systemClock)
   }
 
+  async *changes({
+    after,
+    signal,
+  }: {
+    after?: number
+    signal?: AbortSignal
+  } = {}): AsyncGenerator<RecordedItem, void, void> {
+    const start = after ?? (await this.commit())
+    const recording = QueriedRecording.open(this.directory)
+    try {
+      const live = new LiveChanges(recording, { after: start, withBefore: false })
+      for (;;) {
+        for (const item of live.toCut()) {
+          if (signal?.aborted === true || this.#closed !== undefined) return
+          if (item !== undefined) yield "event" in item ? recordedItem(item) : item
+        }
+        while (!recording.hasGrown) {
+          if (signal?.aborted === true || this.#closed !== undefined) return
+          if (this.#failure !== undefined) throw this.#failure
+          await new Promise<void>((resolve) => systemClock.after(lookMs, resolve))
+        }
+        recording.refresh()
+      }
+    } finally {
+      recording.close()
+    }
+  }
+
   commit(): Promise<number> {
     return Effect.runPromise(this.#running.actors.cut())
   }
@@ -185,6 +255,11 @@ class EmbeddedRecorder implements Recorder {
     return this.#running.actors.closed() ?? { events: undefined, unwritten: [] }
   }
 }
+
+const recordedItem = ({ event, type }: LiveChange): RecordedItem => ({
+  ...{ type, sequence: event.sequence, time: event.time, gvk: event.gvk, namespace: event.namespace, name: event.name },
+  ...{ uid: event.uid, resourceVersion: event.resourceVersion, object: Buffer.from(event.object).toString() },
+})
 
 const written =
   (level: string) =>

@@ -10,7 +10,7 @@ export interface KindOptions {
   readonly trackLifecycle?: boolean
   /** What happens to objects with an owner: recorded (`false`), left out of exports (`"export"`), not recorded (`"ingest"`). Default false. */
   readonly skipOwned?: SkipOwned
-  /** Which changes count. Default: `content`, except for kinds whose status is what matters. */
+  /** Which changes count. Default: `all`; `content` for kinds without a status. */
   readonly detect?: Detect
   /** JSON pointers to fields whose changes never count. */
   readonly ignore?: ReadonlyArray<string>

@@ -9,7 +9,6 @@
  * Of a recording that is read without its recorder, the time after its end is unknown, and therefore missing.
  */
 import * as Effect from "effect/Effect"
-import { sameStartMicros } from "../../trace/same-start.ts"
 import type { KindStatus } from "../kind-status.ts"
 import type { Reach, Recording } from "../recording/recording.ts"
 import type { ExportRefusal } from "./request.ts"
@@ -87,6 +86,8 @@ interface Beginnings {
   readonly since: number
   readonly recordingSince: number
   readonly hasAppeared: boolean
+  /** Whether it was added later than the recorder had its first lists. */
+  readonly isLater?: boolean
 }
 
 /**
@@ -95,10 +96,10 @@ interface Beginnings {
  */
 export const missedAtBeginning = (
   window: RequestedWindow,
-  { since, recordingSince, hasAppeared }: Beginnings,
+  { since, recordingSince, hasAppeared, isLater = false }: Beginnings,
   nowMicros: number,
 ): Omit<IncompleteKind, keyof RecordedPart> | undefined => {
-  if (!hasAppeared && since <= recordingSince + sameStartMicros) return undefined
+  if (!hasAppeared && !isLater) return undefined
   const lacking = lackingBefore({ ...window, fromTime: recordingSince }, since, nowMicros, 0)
   if (lacking === undefined) return undefined
   const noticed = hasAppeared ? ", when its definition was noticed" : ""
@@ -188,11 +189,10 @@ export const incompleteKinds = (
       const row = rows.find((each) => each.gvk === gvk && each.namespace === namespace)
       const fault = lackingAtEnd(window, row, { state, detail }, knownUntil)
       if (fault !== undefined) return [{ gvk, namespace, ...fault }]
-      const since = row?.since
       const lacking =
-        isFromBeginning && beginning !== undefined && since !== undefined
-          ? missedAtBeginning(window, { since, recordingSince, hasAppeared: beginning.hasAppeared(gvk) }, nowMicros)
-          : partlyRecorded(window, since, nowMicros, row?.removedThrough)
+        isFromBeginning && beginning !== undefined && row !== undefined
+          ? missedAtBeginning(window, { ...row, recordingSince, hasAppeared: beginning.hasAppeared(gvk) }, nowMicros)
+          : partlyRecorded(window, row?.since, nowMicros, row?.removedThrough)
       return lacking === undefined ? [] : [{ gvk, namespace, ...lacking }]
     })
   })
@@ -216,7 +216,10 @@ const lackingAtEnd = (
   const isRecordedThrough = row !== undefined && row.completeTime >= untilTime
   if (isRecordedThrough || (state === "watching" && knownUntil === undefined)) return undefined
   if (knownUntil === undefined || (row === undefined && state !== "watching"))
-    return { state, fault: `is ${state}${detail === "" ? "" : ` (${detail})`}` }
+    return {
+      state,
+      fault: `is ${state === "catching-up" ? "catching up" : state}${detail === "" ? "" : ` (${detail})`}`,
+    }
   if (row === undefined) return { state: "unrecorded", fault: "is not recorded" }
   const until = state === "watching" ? knownUntil : row.completeTime + 1
   if (untilTime <= Math.max(fromTime, until)) return undefined
@@ -237,6 +240,7 @@ const needsRows = (statuses: ReadonlyArray<KindStatus>, { fromTime }: RequestedW
 interface RecordedRow extends RecordedPart {
   readonly since: number
   readonly removedThrough?: number
+  readonly isLater?: boolean
   readonly completeTime: number
 }
 

@@ -11,9 +11,9 @@ export class ListenError extends Schema.TaggedError<ListenError>()("ListenError"
     const where = `${bracketed(this.host)}:${this.port}`
     switch (this.code) {
       case "EADDRINUSE":
-        return `port ${this.port} on ${this.host} is in use; choose another with --port (0 picks any free port)`
+        return `port ${this.port} on ${this.host} is in use; choose another with --listen (port 0 is any free one)`
       case "EACCES":
-        return `listening on ${where} is not permitted; choose a port above 1023 with --port`
+        return `listening on ${where} is not permitted; choose a port above 1023 with --listen`
       case "EADDRNOTAVAIL":
       case "EINVAL":
         return `${this.host} is not an address of this machine; choose one with --bind`

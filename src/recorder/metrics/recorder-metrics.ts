@@ -11,7 +11,9 @@ import type { RecorderActors } from "../recorder-actors.ts"
 import type { Metric, Sample } from "./metrics-text.ts"
 
 /** Every state that a kind can be in; each is a series of its own, so that an alert can name it. */
-const kindStates: ReadonlyArray<KindState> = ["listing", "watching", "waiting", "forbidden", "failing", "stopped"]
+const kindStates: ReadonlyArray<KindState> = [
+  ...["listing", "catching-up", "watching", "waiting", "forbidden", "failing", "stopped"],
+] as const
 
 /** For a recording that has never looked up an owner. */
 const noOwners = { pending: 0, requests: 0, failures: 0 }
@@ -73,9 +75,11 @@ const metricsOf = (
   const perPodStream: typeof perKind = (pick) => perKind(pick).filter(({ labels }) => labels?.kind === actors.podStream)
 
   return [
-    gauge("kubereel_ready", "1 when every kind has finished its first list.", [
-      { value: actors.statuses.isReady ? 1 : 0 },
-    ]),
+    gauge(
+      "kubereel_ready",
+      "1 when every kind has finished its first list, and has caught up with what happened before the start.",
+      [{ value: actors.statuses.isReady ? 1 : 0 }],
+    ),
     gauge(
       "kubereel_kind_state",
       "1 for the kind's current state, 0 for the others.",

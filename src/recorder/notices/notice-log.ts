@@ -130,7 +130,7 @@ export class NoticeLog {
       case "redaction-key":
         if ("made" in notice)
           return log.warn(
-            `values are redacted with a new key in ${notice.made}: whoever has this directory can test guesses of them. ` +
+            `values are redacted with a new key in ${notice.made}: anyone with this directory can test guesses. ` +
               "A key outside of it is given with --redact-key-file",
           )
         if (notice.trouble === undefined) return this.#relief("redaction-key", "there is a key for redacted values")
@@ -184,6 +184,8 @@ export class NoticeLog {
     this.#settling.delete(gvk)
     if (state !== "forbidden") this.#forbidden.delete(gvk)
     const logged = this.#logged.get(gvk)
+    // After a restart it may take minutes; otherwise it is over in a moment.
+    if (state === "catching-up" && logged !== undefined) return this.#log.debug(`${gvk} ${state}: ${detail}`)
     // Durations and sizes differ each time.
     const shared = isTrouble(state) ? serverTrouble(detail) : undefined
     const reason = isTrouble(state) ? (shared?.cause ?? detail.replace(/\d+/g, "#")) : ""

@@ -1,5 +1,7 @@
 /** What the actors of a recorder are started with. */
+
 import type { RetentionSettings } from "../../actors/store/definition.ts"
+import type { KindDefinition } from "../../actors/watcher/definitions.ts"
 import type { Clock } from "../../clock.ts"
 import type { EndpointSource } from "../../kube/endpoint.ts"
 import type { WatchPolicy } from "../../kube/watch/protocol/policy.ts"
@@ -33,6 +35,10 @@ export interface RecorderActorsOptions {
   readonly listCompression?: ListCompression
   /** Which watchers share a worker. Default `defaultSharing`. */
   readonly sharing?: SharingPolicy
+  /** Called with each definition of a kind that is seen to change. Default: nothing is done. */
+  readonly onDefinition?: (definition: KindDefinition) => void
+  /** µs since the Unix epoch at which a kind was last known not to be installed. Default: its first list begins its recording. */
+  readonly unseenSince?: (gvk: string) => number | undefined
   /** How often actors may crash. Default: 5 times in 10 min. */
   readonly restart?: RestartPolicy
   readonly clock?: Clock

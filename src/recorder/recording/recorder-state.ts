@@ -7,12 +7,14 @@
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import { type StatusRecorded, statusAlways, statusNever } from "../../archive/queries/recorded-kinds.ts"
+import { recordsStatus } from "../../kube/statuses.ts"
 import { TrackedKind } from "../configuration/tracked-kind.ts"
 
 /** Key of the recording's metadata. */
 export const recorderStateKey = "recorder"
 
-const State = Schema.Literals(["listing", "watching", "waiting", "forbidden", "failing", "stopped"])
+const State = Schema.Literals(["listing", "catching-up", "watching", "waiting", "forbidden", "failing", "stopped"])
 
 /** A KindStatus. */
 const Status = Schema.Struct({
@@ -29,6 +31,10 @@ const RecorderState = Schema.fromJsonString(
     kinds: Schema.Array(TrackedKind),
     /** Kinds that were recorded until the server had them no longer, for exports of the time before. Absent: none. */
     former: Schema.optionalKey(Schema.Array(TrackedKind)),
+    /** When changes of status were recorded, of every kind that ever was. Absent: an earlier version wrote the text. */
+    statusRecorded: Schema.optionalKey(
+      Schema.Record(Schema.String, Schema.Struct({ from: Schema.Number, to: Schema.Number })),
+    ),
     /** Includes pods that are watched for their lifecycles only. */
     statuses: Schema.Array(Status),
     /** Those that were installed later than a recorder of this directory looked for them first. */
@@ -36,6 +42,32 @@ const RecorderState = Schema.fromJsonString(
   }),
 )
 export type RecorderState = typeof RecorderState.Type
+
+/**
+ * When changes of status were recorded, now that these kinds are: the state before says until now. A kind that is recorded for the first time has its
+ * status from its beginning; one whose settings have changed, from now on, or until now.
+ */
+export const statusRecordedNow = (
+  kinds: ReadonlyArray<TrackedKind>,
+  before: Readonly<Record<string, StatusRecorded>>,
+  nowMicros: number,
+): Readonly<Record<string, StatusRecorded>> => {
+  const now: Record<string, StatusRecorded> = { ...before }
+  for (const kind of kinds) {
+    const { gvkText } = kind
+    const known = Object.hasOwn(before, gvkText) ? before[gvkText] : undefined
+    const isOpen = known?.to === statusAlways.to
+    if (recordsStatus(kind.gvk, kind)) {
+      if (!isOpen) now[gvkText] = known === undefined ? statusAlways : { from: nowMicros, to: statusAlways.to }
+    } else if (known === undefined) now[gvkText] = statusNever
+    else if (isOpen) now[gvkText] = { from: known.from, to: nowMicros }
+  }
+  return now
+}
+
+/** Of the state that an earlier version wrote: as it is set. */
+export const statusRecordedBefore = (state: RecorderState): Readonly<Record<string, StatusRecorded>> =>
+  state.statusRecorded ?? statusRecordedNow([...(state.former ?? []), ...state.kinds], {}, 0)
 
 export const encodeRecorderState: (state: RecorderState) => string = Schema.encodeSync(RecorderState)
 

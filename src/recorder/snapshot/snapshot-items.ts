@@ -1,5 +1,6 @@
 /** Selects the items of a snapshot's trace from the listed objects: which objects are part of it, and the pods that run below them. */
 
+import type { DiscoveredKind } from "../../kube/discovered-kinds.ts"
 import { encodeTrackedObjects } from "../../trace/formats/simkube/simkube-config.ts"
 import { namespacedName } from "../../trace/formats/simkube/simkube-trace.ts"
 import type { OwnerReference } from "../../trace/ownership/owner-references.ts"
@@ -13,6 +14,8 @@ import type { SnapshotOwners } from "./snapshot-owners.ts"
 /** What to include in a snapshot. */
 export interface SnapshotOrder {
   readonly kinds: ReadonlyArray<TrackedKind>
+  /** The kinds instead of `kinds`, if they depend on those of the server. */
+  readonly every?: (discovered: ReadonlyArray<DiscoveredKind>) => ReadonlyArray<TrackedKind>
   readonly filters: CompiledFilters
   /** Whether objects that another object of the trace owns are left out. */
   readonly excludeOwned: boolean

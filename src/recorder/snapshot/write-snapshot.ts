@@ -4,6 +4,7 @@
  */
 import { tmpdir } from "node:os"
 import { loadCredentials } from "../../kube/credentials/credentials.ts"
+import { discoverKinds } from "../../kube/discovered-kinds.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import { HttpClient } from "../../kube/http/http-client.ts"
 import { OutputExists, OutputFailed } from "../../trace/files/output-errors.ts"
@@ -63,7 +64,7 @@ export type SnapshotOutcome =
 
 /** Rejects only for defects. */
 export const writeSnapshot = async (job: SnapshotJob): Promise<SnapshotOutcome> => {
-  const { order, redactionKey, signal, sleep, now, onProgress } = job
+  const { redactionKey, signal, sleep, now, onProgress } = job
   const spools: Spool[] = []
   const openSpool = (): Spool => {
     const spool = fileSpool(tmpdir())
@@ -76,6 +77,8 @@ export const writeSnapshot = async (job: SnapshotJob): Promise<SnapshotOutcome> 
     const endpoint = await connect(job.cluster)
     if (endpoint instanceof Error) return { tag: "failed", error: endpoint }
     client = new HttpClient(endpoint, { userAgent: job.cluster.userAgent })
+    const order = await withKindsOf(job.order, client)
+    if (order instanceof Error) return { tag: "failed", error: order }
     sink = await job.openSink()
     const snapshot = await takeSnapshot(order, {
       client,
@@ -103,6 +106,13 @@ export const writeSnapshot = async (job: SnapshotJob): Promise<SnapshotOutcome> 
     client?.close()
     for (const spool of spools) spool[Symbol.dispose]()
   }
+}
+
+const withKindsOf = async (order: SnapshotOrder, client: HttpClient): Promise<SnapshotOrder | Error> => {
+  if (order.every === undefined) return order
+  const found = await discoverKinds(client)
+  if (found.tag === "failed") return new Error(`the kinds of the server cannot be discovered: ${found.detail}`)
+  return { ...order, kinds: order.every(found.kinds) }
 }
 
 const connect = async ({ kubeconfig, context }: SnapshotCluster): Promise<ApiEndpoint | Error> => {

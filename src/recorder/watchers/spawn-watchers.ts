@@ -17,10 +17,11 @@ import {
   type WatcherReport,
   watcherDefinition,
 } from "../../actors/watcher/definition.ts"
-import { VersionClock } from "../../actors/watcher/late/version-clock.ts"
+import type { KindDefinition } from "../../actors/watcher/definitions.ts"
 import type { Clock } from "../../clock.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import { LineBudget } from "../../kube/scanner/line-budget.ts"
+import { VersionClock } from "../../kube/watch/liveness/version-clock.ts"
 import type { WatchPolicy } from "../../kube/watch/protocol/policy.ts"
 import type { ListManner } from "../../kube/watch/session-options.ts"
 import type { ActorSystem } from "../../runtime/actor-system.ts"
@@ -93,6 +94,9 @@ interface WatchersOptions {
   readonly onCluster: (uid: string) => void
   /** What the server's discovery says of a kind, when it is first known and when it changes. */
   readonly onResource: (kind: DiscoveredKind) => void
+  readonly onDefinition: (definition: KindDefinition) => void
+  /** As in the watcher's configuration, by kind. */
+  readonly unseenSince: (gvk: string) => number | undefined
   readonly onUnauthorized: () => void
   readonly onGaveUp: (gvk: string, error: ActorGaveUp) => void
 }
@@ -194,6 +198,12 @@ export class Watchers {
     return { ...outcome, removed: await Promise.all(removed.map((kind) => this.#located(kind))), isComplete: true }
   }
 
+  /** Has the watcher of a kind look at once whether it is installed. */
+  retry(gvk: string): void {
+    const watcher = this.#watchers.get(gvk)?.watcher
+    if (watcher !== undefined) void this.#options.run(Effect.ignore(watcher.call("retry", undefined)))
+  }
+
   #makePlacement({ sharing, clock, start, openShared, statuses, canStore, run, notify }: WatchersOptions): Placement {
     return new Placement({
       policy: sharing,
@@ -272,6 +282,7 @@ export class Watchers {
           lists,
           lines,
           redaction,
+          unseenSince: options.unseenSince(gvk),
         }
       },
       incarnation: () => options.nextIncarnation(name, ended.signal),
@@ -294,6 +305,7 @@ export class Watchers {
         if (report.type === "state") statuses.set(gvk, report.state, report.detail, report.atMicros, report.namespaces)
         if (report.type === "cluster") options.onCluster(report.uid)
         if (report.type === "resource") options.onResource(report.resource)
+        if (report.type === "definition") return options.onDefinition(report.definition)
         if (report.type === "unauthorized") {
           statuses.setUnauthorized(gvk)
           options.onUnauthorized()

@@ -2,7 +2,7 @@
 
 import type { Cluster } from "../../host/cluster.ts"
 import { NotFoundError } from "../../kube/client/api-errors.ts"
-import type { ApiObject, SelectorObject } from "../../kube/client/objects.ts"
+import type { ApiObject, ObjectBase, SelectorObject } from "../../kube/client/objects.ts"
 import { adoptionPatch, claimOf, releasePatch } from "../../kube/client/owner-references.ts"
 import type { Kind } from "../../kube/kind.ts"
 import { selectorMatches } from "../../kube/label-selector.ts"
@@ -12,10 +12,10 @@ import { selectorMatches } from "../../kube/label-selector.ts"
  * adopted (a ReplicaSet adopts no finished Pods). Before the first adoption the owner is read from the server: one that
  * is being deleted adopts nothing, and the cache may be behind.
  */
-export const claimObjects = async <T extends ApiObject>(
+export const claimObjects = async <T extends ObjectBase = ApiObject>(
   cluster: Cluster,
   kind: Kind,
-  owner: ApiObject,
+  owner: ObjectBase,
   ownerKind: Kind,
   selector: SelectorObject | undefined,
   mayAdopt: (object: T) => boolean = () => true,
@@ -39,7 +39,7 @@ export const claimObjects = async <T extends ApiObject>(
   return claimed
 }
 
-const stillLives = async (cluster: Cluster, owner: ApiObject, ownerKind: Kind): Promise<boolean> => {
+const stillLives = async (cluster: Cluster, owner: ObjectBase, ownerKind: Kind): Promise<boolean> => {
   const fresh = await ignoringGone(() => cluster.api.get(ownerKind, owner.metadata))
   return fresh?.metadata.uid === owner.metadata.uid && fresh?.metadata.deletionTimestamp === undefined
 }

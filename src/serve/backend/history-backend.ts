@@ -10,16 +10,19 @@ import {
   expiredWatch,
   type Failure,
   fail,
+  objectNotFound,
   tooLargeVersion,
 } from "../../apiserver/answers/failure.ts"
+import type { Reply } from "../../apiserver/answers/reply.ts"
 import type { Backend, WatchFeed } from "../../apiserver/backend.ts"
+import { scaleOf } from "../../apiserver/forms/scale-form.ts"
 import type { Resource, ResourceRegistry } from "../../apiserver/kinds/resources.ts"
 import { encodeContinue } from "../../apiserver/list/continue-token.ts"
 import type { ListRequest, WatchRequest } from "../../apiserver/list/list-options.ts"
 import type { ListAnswer } from "../../apiserver/list/list-response.ts"
 import { pageOf, type Snapshot } from "../../apiserver/list/snapshot.ts"
 import type { OpenApiDocuments } from "../../apiserver/openapi/openapi-document.ts"
-import type { Change } from "../../apiserver/watch/change.ts"
+import { type Change, parseObject } from "../../apiserver/watch/change.ts"
 import type { Clock } from "../../clock.ts"
 import type { ServedKinds } from "../kinds/served-kinds.ts"
 import type { Past } from "../past/past.ts"
@@ -132,7 +135,18 @@ export class HistoryBackend implements Backend {
     return (stream) => feedPast(stream, loaded, { begin, version, past }, this.#settings)
   }
 
-  readSubresource(_resource: Resource, _namespace: string, name: string, subresource: string): Failure {
+  async readSubresource(
+    resource: Resource,
+    namespace: string,
+    name: string,
+    subresource: string,
+  ): Promise<Reply | Failure> {
+    if (subresource === "scale") {
+      const found = await this.get(resource, namespace, name)
+      if (found === undefined) return objectNotFound(resource, name)
+      const json = JSON.stringify(scaleOf(resource, parseObject(found)))
+      return { type: "written", status: 200, json, warnings: [] }
+    }
     return fail(405, `${subresource} of ${name} cannot be served: only objects were recorded`, {
       reason: "MethodNotAllowed",
       details: {},

@@ -7,6 +7,7 @@ import { PlayClock } from "../play/play-clock.ts"
 import { PlayedKind } from "../play/played-kind.ts"
 import { KindState } from "../state/kind-state.ts"
 import type { RecordedResource } from "../state/recorded-resource.ts"
+import type { RecordedState } from "../state/recorded-state.ts"
 import type { StateCache } from "../state/state-cache.ts"
 import type { LoadedKind, MomentKinds } from "./history-backend.ts"
 
@@ -24,7 +25,7 @@ export const fixedMoment = async (past: Past, time: number, cache: FixedKinds, c
   load: (source) =>
     cache.get(`${source.kind.gvk}@${time}`, async () => {
       const state = await KindState.load(past, source, time)
-      const warnings = await warningsAt(past, source, time, clock)
+      const warnings = await warningsAt(past, state, time, clock)
       return { source, time, state, warnings, bytes: state.bytes }
     }),
 })
@@ -75,7 +76,7 @@ export class RunningMoment implements MomentKinds {
     }
     const played = await starting
     await played.catchUp()
-    const warnings = await this.#warningsNow(source)
+    const warnings = await this.#warningsNow(played.state)
     return { source, time: played.entered, state: played.state, played, warnings }
   }
 
@@ -88,21 +89,40 @@ export class RunningMoment implements MomentKinds {
       )
   }
 
-  async #warningsNow(source: RecordedResource): Promise<ReadonlyArray<string>> {
-    const { gvk } = source.kind
+  async #warningsNow(state: KindState): Promise<ReadonlyArray<string>> {
+    const { gvk } = state.recorded.kind
     const known = this.#warnings.get(gvk)
     const nowMs = this.#clock.monotonicMs()
     if (known !== undefined && nowMs - known.atMs < warningsMs) return known.texts
-    const texts = await warningsAt(this.#past, source, this.play.now(), this.#clock)
+    const texts = await warningsAt(this.#past, state, this.play.now(), this.#clock)
     this.#warnings.set(gvk, { atMs: nowMs, texts })
     return texts
   }
 }
 
-const warningsAt = async (
-  past: Past,
-  { kind }: RecordedResource,
-  time: number,
-  clock: Clock,
-): Promise<ReadonlyArray<string>> =>
-  shortcomingTexts(kind, time, await past.shortcomings(kind.gvk, time), clock.wallMicros())
+const warningsAt = async (past: Past, state: KindState, time: number, clock: Clock): Promise<ReadonlyArray<string>> => {
+  const { kind } = state.recorded
+  const lacks = await past.shortcomings(kind.gvk, time)
+  return shortcomingTexts(kind, time, { ...lacks, state: remarksOnState(state) }, clock.wallMicros())
+}
+
+const remarksOnState = (state: KindState): ReadonlyArray<string> => {
+  const { gvk, statusRemark } = state.recorded.kind
+  return [
+    ...(state.hasUnknownStatus && statusRemark !== undefined ? [statusRemark] : []),
+    ...(gvk === "v1.Secret" && state.some(isRedactedRelease) ? [releasesRemark] : []),
+  ]
+}
+
+/**
+ * Helm reads its releases from the values of Secrets, passes over those that it cannot decode, and lists nothing. Their names, revisions and statuses are
+ * in the Secrets' names and labels, which are recorded as they are.
+ */
+const isRedactedRelease = ({ name, object }: RecordedState): boolean =>
+  name.startsWith("sh.helm.release.v1.") && object.includes(encodedMark)
+
+/** How every hash in the data of a Secret begins. */
+const encodedMark = Buffer.from("redacted:").toString("base64")
+
+const releasesRemark =
+  "values were replaced by hashes, so helm list is empty; names, revisions and statuses of releases: kubectl get secrets -l owner=helm --show-labels"

@@ -1,14 +1,16 @@
 /**
- * SelfSubjectAccessReview: k9s, Headlamp and `kubectl auth can-i` ask whether they may before they do. Everything that is served may be read, and nothing
- * can be written. All other writes get a 405 with the reason.
+ * What clients ask about themselves: whether they may (k9s, Headlamp and `kubectl auth can-i` ask before they do), what they may (`can-i --list`), and who
+ * they are (`kubectl auth whoami`). Everything that is served may be read, by whoever reaches the server, and nothing can be written. All other writes
+ * get a 405 with the reason.
  */
 import protobuf from "protobufjs/minimal.js"
 import { badRequest, type Failure, fail, readOnly } from "../../apiserver/answers/failure.ts"
 import type { WriteHandler } from "../../apiserver/api-server-options.ts"
 import type { Exchange } from "../../apiserver/http/exchange.ts"
-import type { Resource } from "../../apiserver/kinds/resources.ts"
 import { isRecord } from "../../is-record.ts"
+import { apiVersionOf } from "../../kube/gvk.ts"
 import { messageOf } from "../../message-of.ts"
+import { historyUser } from "./history-kubeconfig.ts"
 
 /** Bytes. A review has some 200. */
 const longestReview = 64 * 1024
@@ -19,19 +21,33 @@ const reads: ReadonlySet<string> = new Set(["get", "list", "watch"])
 export const refuseWrites =
   (reason: string): WriteHandler =>
   (exchange, _route, resource): Failure | undefined => {
-    if (!isReview(resource) || exchange.request.method !== "POST") return readOnly(reason)
+    const { group, kind } = resource.gvk
+    const isReview = /^auth(?:entication|orization)\.k8s\.io$/.test(group) && kind.startsWith("SelfSubject")
+    if (!isReview || exchange.request.method !== "POST") return readOnly(reason)
     exchange.whenReady(bodyOf(exchange), (body) => {
-      const review = body === undefined ? tooLarge : reviewIn(body)
-      if ("code" in review) exchange.fail(review)
-      else exchange.written({ type: "written", status: 201, json: answered(review, reason), warnings: [] })
+      const answer = (facts: object): void => {
+        const json = JSON.stringify({ kind, apiVersion: apiVersionOf(resource.gvk), metadata: {}, ...facts })
+        exchange.written({ type: "written", status: 201, json, warnings: [] })
+      }
+      if (body === undefined) return exchange.fail(tooLarge)
+      if (kind === "SelfSubjectReview") return answer({ status: { userInfo: reader } })
+      if (kind === "SelfSubjectRulesReview") return answer({ spec: {}, status: rules })
+      const review = reviewIn(body)
+      return "code" in review ? exchange.fail(review) : answer(accessOf(review, reason))
     })
     return undefined
   }
 
 const tooLarge = fail(413, "the review is too large", { reason: "RequestEntityTooLarge" })
 
-const isReview = ({ gvk }: Resource): boolean =>
-  gvk.group === "authorization.k8s.io" && gvk.kind === "SelfSubjectAccessReview"
+/** Nobody is told apart here: the server of the past has one reader. */
+const reader = { username: historyUser, groups: ["system:authenticated"] }
+
+const rules = {
+  resourceRules: [{ verbs: [...reads], apiGroups: ["*"], resources: ["*"] }],
+  nonResourceRules: [{ verbs: ["get"], nonResourceURLs: ["*"] }],
+  incomplete: false,
+}
 
 /** `undefined` if it is too large. */
 const bodyOf = async ({ request }: Exchange): Promise<Buffer | undefined> => {
@@ -95,11 +111,7 @@ const fieldIn = (message: Uint8Array | undefined, wanted: number): Uint8Array | 
   return undefined
 }
 
-const answered = ({ verb, spec }: Review, reason: string): string => {
+const accessOf = ({ verb, spec }: Review, reason: string): object => {
   const allowed = reads.has(verb)
-  const status = allowed ? { allowed } : { allowed, reason }
-  return JSON.stringify({
-    ...{ kind: "SelfSubjectAccessReview", apiVersion: "authorization.k8s.io/v1", metadata: {} },
-    ...{ spec, status },
-  })
+  return { spec, status: allowed ? { allowed } : { allowed, reason } }
 }

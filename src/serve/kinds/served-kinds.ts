@@ -20,8 +20,8 @@ export interface ServedKinds {
 
 const definitionKind = "apiextensions.k8s.io/v1.CustomResourceDefinition"
 
-/** Clients ask these before they show anything; they are answered, not read (access-review.ts). */
-const reviews = builtinResources.filter(({ plural }) => plural === "selfsubjectaccessreviews")
+/** Clients ask who they are and what they may do before they show anything; these are answered, not read (access-review.ts). */
+const reviews = builtinResources.filter(({ plural }) => plural.startsWith("selfsubject"))
 
 /** `times`: the moments whose definitions count, the most important one first. Rejects with what reading the past throws. */
 export const servedKindsAt = async (

@@ -6,11 +6,11 @@ import type { PastKind, Shortcomings } from "../past/past.ts"
 /** Gaps of one kind named one by one; a recorder that was stopped each night leaves more than a header has room for. */
 const shown = 3
 
-/** `moment`: µs since the Unix epoch, of the state. `now`: µs since the Unix epoch by this machine's clock; dates that are today's are left out. */
+/** `state`: what is to be said of the objects of that moment. `moment`: µs since the Unix epoch, of the state. `now`: µs since the Unix epoch by this machine's clock; dates that are today's are left out. */
 export const shortcomingTexts = (
   { gvk, since, remarks }: PastKind,
   moment: number,
-  { gaps, late }: Shortcomings,
+  { gaps, late, state }: Shortcomings & { readonly state: ReadonlyArray<string> },
   now: number,
 ): ReadonlyArray<string> => {
   const time = (micros: number): string => formatLocalTime(micros / 1000, now / 1000)
@@ -18,6 +18,7 @@ export const shortcomingTexts = (
     ...(moment < since
       ? [`not all of it is known at ${time(moment)}: its first list was complete at ${time(since)}`]
       : []),
+    ...state,
     ...remarks,
     ...gaps.map((gap) => gapText(gap, time)),
     ...late.map((changes) => lateText(changes, time)),

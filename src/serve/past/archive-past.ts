@@ -7,6 +7,7 @@
 import { RecordingDisturbedError, RetentionOutranError } from "../../archive/archive-errors.ts"
 import { ArchiveReader } from "../../archive/archive-reader.ts"
 import { takeLease } from "../../archive/leases/lease.ts"
+import { isStatusKnown, keptSettings, type StatusRecorded } from "../../archive/queries/recorded-kinds.ts"
 import { readRecordingFacts } from "../../archive/reading/recording-facts.ts"
 import { decodeDiscovery, discoveryKey } from "../../archive/rows/discovery.ts"
 import { readGaps } from "../../archive/rows/gap-rows.ts"
@@ -15,9 +16,8 @@ import { openForReading } from "../../archive/schema.ts"
 import { parseResourceVersion } from "../../kube/resource-version.ts"
 import type { GapEvent, ObjectEvent } from "../../trace/event.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
-import { sameStartMicros } from "../../trace/same-start.ts"
 import { NothingToServe } from "./nothing-to-serve.ts"
-import { batchBytes, type Past, type PastChange, type PastKind, type Shortcomings } from "./past.ts"
+import { batchBytes, type Past, type PastChange, type PastKind, type Shortcomings, statusRemark } from "./past.ts"
 
 /** ms of reading between two turns of the event loop. */
 const turnMs = 8
@@ -33,6 +33,7 @@ interface Extent {
   readonly begin: number
   readonly end: number
   readonly kinds: ReadonlyArray<PastKind>
+  readonly statusOf: (gvk: string) => StatusRecorded
 }
 
 export class ArchivePast implements Past {
@@ -79,13 +80,17 @@ export class ArchivePast implements Past {
 
   async *stateAt(gvk: string, time: number): AsyncGenerator<ReadonlyArray<PastChange>, void> {
     const { cut } = this.#extent
-    yield* this.#inTurns(gvk, time, (reader) => reader.snapshotAt({ cut, time: time + 1, kinds: [gvk] }))
+    const status = this.#extent.statusOf(gvk)
+    const isKnown = (event: ObjectEvent): boolean => isStatusKnown(status, event.time, time)
+    yield* this.#inTurns(gvk, time, isKnown, (reader) => reader.snapshotAt({ cut, time: time + 1, kinds: [gvk] }))
   }
 
   async *changes(gvk: string, after: number, through: number): AsyncGenerator<ReadonlyArray<PastChange>, void> {
     const { cut } = this.#extent
     const window = { cut, fromTime: after + 1, untilTime: through + 1, kinds: [gvk] }
-    yield* this.#inTurns(gvk, after, (reader) => reader.events(window))
+    const status = this.#extent.statusOf(gvk)
+    const isKnown = (event: ObjectEvent): boolean => isStatusKnown(status, event.time, event.time)
+    yield* this.#inTurns(gvk, after, isKnown, (reader) => reader.events(window))
   }
 
   async shortcomings(gvk: string, time: number): Promise<Shortcomings> {
@@ -106,6 +111,7 @@ export class ArchivePast implements Past {
   async *#inTurns(
     gvk: string,
     from: number,
+    isKnown: (event: ObjectEvent) => boolean,
     read: (reader: ArchiveReader) => Generator<ObjectEvent | GapEvent, void, void>,
   ): AsyncGenerator<ReadonlyArray<PastChange>, void> {
     // Retention may be about to remove what is read.
@@ -122,7 +128,7 @@ export class ArchivePast implements Past {
         if (next.done === true) break
         if (next.value.type === "gap") continue
         bytes += next.value.object.length
-        batch.push(changeOf(next.value))
+        batch.push(changeOf(next.value, !isKnown(next.value)))
       }
       if (isOver) {
         reader.requireUndisturbed()
@@ -156,12 +162,15 @@ export class ArchivePast implements Past {
 /** At both of its ends everything is known. */
 export const isOpenAt = ({ fromTime, toTime }: GapEvent, time: number): boolean => fromTime < time && time < toTime
 
-const changeOf = (event: ObjectEvent): PastChange => {
+const changeOf = (event: ObjectEvent, isStatusUnknown: boolean): PastChange => {
   const { time, action, uid, namespace, name, resourceVersion, sequence } = event
   const version = parseResourceVersion(resourceVersion)
   const isNumbered = version === undefined
   const object = Buffer.from(event.object)
-  return { time, action, uid, namespace, name, version: BigInt(version ?? sequence), isNumbered, object }
+  return {
+    ...{ time, action, uid, namespace, name, object },
+    ...{ version: BigInt(version ?? sequence), isNumbered, isStatusUnknown },
+  }
 }
 
 const extentOf = (directory: string, reader: ArchiveReader, { remarksOn }: ArchivePastOptions): Extent => {
@@ -176,13 +185,13 @@ const extentOf = (directory: string, reader: ArchiveReader, { remarksOn }: Archi
       since: sinceOf(kind),
       restarts: restarts.get(kind.gvk) ?? [],
       remarks: [...selectionRemark(kind), ...(remarksOn?.(kind.gvk, metadata) ?? [])],
+      statusRemark,
       names: names.get(kind.gvk),
     }))
   if (kinds.length === 0) throw new NothingToServe({ source: directory, reason: "no kind is recorded in it yet" })
-  const first = Math.min(...kinds.map(({ since }) => since))
-  // When all first lists of its first recorder were complete; kinds that were added later appear later.
-  const begin = Math.max(...kinds.map(({ since }) => since).filter((since) => since <= first + sameStartMicros))
-  return { cut, begin, end: Math.max(begin, lastTime), kinds }
+  // Kinds that were added later appear later.
+  const begin = reader.firstLists()?.whole ?? Math.min(...kinds.map(({ since }) => since))
+  return { cut, begin, end: Math.max(begin, lastTime), kinds, statusOf: keptSettings(metadata).statusOf }
 }
 
 /** Redaction is in the watcher's selection (src/actors/watcher/selection.ts) as well, but leaves no object out, and what it replaced is seen as that. */

@@ -117,6 +117,7 @@ const together = (one: PastKind, other: PastKind): PastKind => ({
   since: Math.min(one.since, other.since),
   restarts: [...one.restarts, ...other.restarts].sort((first, second) => first.from - second.from),
   remarks: [...new Set([...one.remarks, ...other.remarks])],
+  statusRemark: one.statusRemark ?? other.statusRemark,
   names: other.names ?? one.names,
 })
 

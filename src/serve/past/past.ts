@@ -19,6 +19,8 @@ export interface PastChange {
   readonly version: bigint
   /** Whether the object itself has no resourceVersion, or none that is a number. */
   readonly isNumbered: boolean
+  /** Whether its status may be older than the moment of the state, because changes of status were not recorded. */
+  readonly isStatusUnknown: boolean
   /** The object's JSON. Empty for `vanished`, and for deletions of which only the name was written down. Belongs to the receiver. */
   readonly object: Buffer
 }
@@ -36,6 +38,8 @@ export interface PastKind {
   readonly restarts: ReadonlyArray<{ readonly from: number; readonly to: number }>
   /** What a reader should know of the kind whenever it reads it, one sentence each without a full stop. */
   readonly remarks: ReadonlyArray<string>
+  /** The same, said only of moments at which the status of an object is unknown; absent if a remark says it of all. */
+  readonly statusRemark?: string | undefined
   /** What the API server's discovery said of it; absent if that was not recorded. */
   readonly names?: DiscoveredNames | undefined
 }
@@ -76,6 +80,9 @@ export interface Past {
   shortcomings(gvk: string, time: number): Promise<Shortcomings>
   close(): void
 }
+
+/** Of a kind whose changes of status were not recorded at all times. */
+export const statusRemark = "status changes were not recorded, so the status of objects at this moment may be unknown"
 
 /** Bytes of objects in one batch, unless a single object is larger. */
 export const batchBytes = 1024 * 1024

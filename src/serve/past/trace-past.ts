@@ -2,16 +2,18 @@
  * The past in a trace. The trace is read once, from its beginning to its end; its objects are kept in a spool (a temporary file), and some 200 bytes for
  * each change in memory.
  */
+import { parseGvk } from "../../kube/gvk.ts"
 import { parseResourceVersion } from "../../kube/resource-version.ts"
+import { hasStatus } from "../../kube/statuses.ts"
 import type { Action, GapEvent, LateChanges, ObjectEvent } from "../../trace/event.ts"
 import type { Spool } from "../../trace/spool.ts"
 import { REMOVED_FOR_REPLAY, REMOVED_FOR_SIMKUBE, type TraceHeader, type TraceItem } from "../../trace/trace-item.ts"
 import { isOpenAt } from "./archive-past.ts"
 import { NothingToServe } from "./nothing-to-serve.ts"
-import { batchBytes, type Past, type PastChange, type PastKind, type Shortcomings } from "./past.ts"
+import { batchBytes, type Past, type PastChange, type PastKind, type Shortcomings, statusRemark } from "./past.ts"
 
 /** A change whose object is in the spool. */
-interface Row extends Omit<PastChange, "object"> {
+interface Row extends Omit<PastChange, "object" | "isStatusUnknown"> {
   readonly start: number
   readonly length: number
 }
@@ -27,6 +29,8 @@ export class TracePast implements Past {
   readonly #rows: ReadonlyMap<string, ReadonlyArray<Row>>
   readonly #gaps: ReadonlyArray<GapEvent>
   readonly #late: ReadonlyArray<LateChanges>
+  /** Kinds whose statuses are not those of the moment. */
+  readonly #withoutStatus: ReadonlySet<string>
   readonly #spool: Spool
 
   /**
@@ -50,6 +54,8 @@ export class TracePast implements Past {
     for (const ofKind of rows.values()) ofKind.sort((one, other) => one.time - other.time)
     const gvks = [...new Set([...(header?.kinds ?? []), ...rows.keys()])]
     if (gvks.length === 0) throw new NothingToServe({ source: name, reason: "the trace has no objects" })
+    const { sanitised = "none", withoutStatus = [] } = header ?? {}
+    this.#withoutStatus = new Set(sanitised === "none" ? withoutStatus : gvks.filter(canHaveStatus))
     this.name = name
     this.begin = header?.window?.start ?? first
     // The window ends before its end.
@@ -61,6 +67,8 @@ export class TracePast implements Past {
         .filter((gap) => gap.gvk === gvk && gap.reason === "cluster-restored")
         .map(({ fromTime, toTime }) => ({ from: fromTime, to: toTime })),
       remarks: remarksOn(gvk, header),
+      // Of a trace for replays a remark says it.
+      ...(sanitised === "none" && { statusRemark }),
     }))
     this.#rows = rows
     this.#gaps = gaps
@@ -81,12 +89,12 @@ export class TracePast implements Past {
       // The deletion of an object may be told after its successor's creation.
       else if (alive.get(key)?.uid === row.uid) alive.delete(key)
     }
-    yield* this.#inTurns(alive.values())
+    yield* this.#inTurns(gvk, alive.values())
   }
 
   async *changes(gvk: string, after: number, through: number): AsyncGenerator<ReadonlyArray<PastChange>, void> {
     const rows = this.#rows.get(gvk) ?? []
-    yield* this.#inTurns(rows.slice(firstAfter(rows, after), firstAfter(rows, through)))
+    yield* this.#inTurns(gvk, rows.slice(firstAfter(rows, after), firstAfter(rows, through)))
   }
 
   async shortcomings(gvk: string, time: number): Promise<Shortcomings> {
@@ -100,11 +108,16 @@ export class TracePast implements Past {
     this.#spool[Symbol.dispose]()
   }
 
-  async *#inTurns(rows: Iterable<Row>): AsyncGenerator<ReadonlyArray<PastChange>, void> {
+  async *#inTurns(gvk: string, rows: Iterable<Row>): AsyncGenerator<ReadonlyArray<PastChange>, void> {
+    const isStatusUnknown = this.#withoutStatus.has(gvk)
     let batch: PastChange[] = []
     let bytes = 0
     for (const { start, length, ...row } of rows) {
-      batch.push({ ...row, object: length === 0 ? Buffer.alloc(0) : this.#spool.copyOf(start, length) })
+      batch.push({
+        ...row,
+        isStatusUnknown,
+        object: length === 0 ? Buffer.alloc(0) : this.#spool.copyOf(start, length),
+      })
       bytes += length
       if (bytes < batchBytes && batch.length < turnRows) continue
       yield batch
@@ -187,6 +200,11 @@ const firstAfter = (rows: ReadonlyArray<Row>, time: number): number => {
     else low = middle + 1
   }
   return low
+}
+
+const canHaveStatus = (gvk: string): boolean => {
+  const kind = parseGvk(gvk)
+  return kind === undefined || hasStatus(kind)
 }
 
 const remarksOn = (gvk: string, header: TraceHeader | undefined): ReadonlyArray<string> => {

@@ -23,6 +23,7 @@ export class KindState {
   readonly #states = new Map<string, RecordedState>()
   #version = 1n
   #bytes = 0
+  #unknownStatuses = 0
   #sorted: Snapshot | undefined
 
   constructor(recorded: RecordedResource) {
@@ -56,6 +57,16 @@ export class KindState {
   /** Bytes of memory, about. */
   get bytes(): number {
     return this.#bytes
+  }
+
+  /** Whether the status of any object is older than the moment. */
+  get hasUnknownStatus(): boolean {
+    return this.#unknownStatuses > 0
+  }
+
+  /** Whether that is true of any object. */
+  some(isTrue: (state: RecordedState) => boolean): boolean {
+    return Array.from(this.#states.values()).some(isTrue)
   }
 
   get(namespace: string, name: string): RecordedState | undefined {
@@ -103,6 +114,7 @@ export class KindState {
 
   #replace(key: string, previous: RecordedState | undefined, next: RecordedState | undefined): void {
     if (previous !== undefined) this.#bytes -= previous.chunk.length + entryBytes
+    this.#unknownStatuses += Number(next?.isStatusUnknown ?? false) - Number(previous?.isStatusUnknown ?? false)
     if (next === undefined) this.#states.delete(key)
     else {
       this.#bytes += next.chunk.length + entryBytes

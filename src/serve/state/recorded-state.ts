@@ -10,13 +10,14 @@ import { metadataOf } from "../../trace/sanitising/managed-fields.ts"
 import type { PastChange } from "../past/past.ts"
 import type { RecordedResource } from "./recorded-resource.ts"
 
-type Identity = Pick<PastChange, "uid" | "namespace" | "name">
+type Identity = Pick<PastChange, "uid" | "namespace" | "name" | "isStatusUnknown">
 
 export class RecordedState implements Change {
   readonly type: ChangeType
   readonly uid: string
   readonly namespace: string
   readonly name: string
+  readonly isStatusUnknown: boolean
   readonly revision: bigint
   readonly line: Buffer
   readonly chunk: Buffer
@@ -24,8 +25,14 @@ export class RecordedState implements Change {
   readonly objectEnd: number
   #labels: Readonly<Record<string, string>> | undefined | null = null
 
-  constructor(type: ChangeType, { uid, namespace, name }: Identity, revision: bigint, object: Uint8Array) {
+  constructor(
+    type: ChangeType,
+    { uid, namespace, name, isStatusUnknown }: Identity,
+    revision: bigint,
+    object: Uint8Array,
+  ) {
     this.type = type
+    this.isStatusUnknown = isStatusUnknown
     this.uid = uid
     this.namespace = namespace
     this.name = name

@@ -25,8 +25,32 @@ export interface RowGroup {
 /** Reasons for refusals that get a row. */
 const mostReasons = 10
 
+/** The time in which runs are compared. */
+export interface ComparedTime {
+  /** The trace's; otherwise real time, because all runs have the same speed. */
+  readonly isOfTrace: boolean
+  /** By what a real duration of a run is multiplied; `null`: it has no time of the trace, because its speed was `max` or was changed. */
+  readonly factorOf: (run: ComparedReport) => number | null
+}
+
+/** Runs at different speeds are compared in the time of the trace: at speed 10, a pod that ran for 6 s did what one did in 60 s at speed 1. */
+export const comparedTime = (runs: ReadonlyArray<ComparedReport>): ComparedTime => {
+  const isOfTrace = new Set(runs.map(({ report }) => report.speed)).size > 1
+  const factorOf = ({ report: { speed, run, stopped } }: ComparedReport): number | null => {
+    if (!isOfTrace) return 1
+    return speed === "max" || (run.expectedMs === null && stopped === null) ? null : speed
+  }
+  return { isOfTrace, factorOf }
+}
+
 /** Rows that no run has are left out. */
 export const compareReports = (runs: ReadonlyArray<ComparedReport>): ReadonlyArray<RowGroup> => {
+  const { isOfTrace, factorOf } = comparedTime(runs)
+  const inTime = (run: ComparedReport, ms: number | undefined): number | null => {
+    const factor = factorOf(run)
+    return ms === undefined || factor === null ? null : ms * factor
+  }
+  const ofTrace = isOfTrace ? ", in the trace's time" : ""
   const row = (
     label: string,
     unit: Row["unit"],
@@ -41,6 +65,15 @@ export const compareReports = (runs: ReadonlyArray<ComparedReport>): ReadonlyArr
     (["p50", "p95", "p99", "max"] as const).map((each) =>
       row(`${label}, ${each === "max" ? "at most" : each}`, "ms", better, (run) => of(run)?.[each]),
     )
+  /** Of pods, whose times are those of what they do. */
+  const lasting = (
+    label: string,
+    of: (run: ComparedReport) => Spread | null | undefined,
+    better: Row["better"],
+  ): ReadonlyArray<Row> =>
+    (["p50", "p95", "p99", "max"] as const).map((each) =>
+      row(`${label}, ${each === "max" ? "at most" : each}`, "ms", better, (run) => inTime(run, of(run)?.[each])),
+    )
   const score = (label: string, key: keyof ComparedFidelity["score"]): Row =>
     row(label, "share", "higher", ({ fidelity }) => fidelity?.score[key])
   const phase = (name: string): Row =>
@@ -54,7 +87,7 @@ export const compareReports = (runs: ReadonlyArray<ComparedReport>): ReadonlyArr
       title: "Run",
       rows: [
         row("speed", "text", undefined, ({ report }) => (report.speed === "max" ? "max" : `${report.speed}×`)),
-        row("duration", "ms", undefined, ({ report }) => report.run.durationMs),
+        row(`duration${ofTrace}`, "ms", undefined, (run) => inTime(run, run.report.run.durationMs)),
         row("schedule delayed by", "ms", "lower", ({ report }) => report.run.delayedMs),
         row("ended early", "text", undefined, ({ report }) => report.stopped),
       ],
@@ -64,23 +97,25 @@ export const compareReports = (runs: ReadonlyArray<ComparedReport>): ReadonlyArr
       rows: [
         score("objects equal", "objectsEqual"),
         score("states in order", "statesInOrder"),
+        score("on time", "onTime"),
         score("gaps kept", "gapsWithin"),
+        score("pods as in the trace", "pods"),
       ],
     },
     {
-      title: "Pods",
+      title: `Pods${ofTrace}`,
       rows: [
         row("created", "count", undefined, ({ fidelity }) => fidelity?.pods?.created.replayed),
         row("created in the trace", "count", undefined, ({ fidelity }) => fidelity?.pods?.created.recorded),
         row("never started to run", "count", "lower", ({ fidelity }) => fidelity?.pods?.neverStarted.replayed),
-        ...spread("pending", ({ fidelity }) => fidelity?.pods?.pendingMs.replayed, "lower"),
-        ...spread("running", ({ fidelity }) => fidelity?.pods?.runningMs.replayed, undefined).slice(0, 3),
+        ...lasting("pending", ({ fidelity }) => fidelity?.pods?.pendingMs.replayed, "lower"),
+        ...lasting("running", ({ fidelity }) => fidelity?.pods?.runningMs.replayed, undefined).slice(0, 3),
         phase("Pending"),
         phase("Running"),
       ],
     },
     {
-      title: "Punctuality, after due",
+      title: isOfTrace ? "Punctuality, after due, in real time" : "Punctuality, after due",
       rows: [
         ...spread("sent", ({ report }) => report.dispatchErrorMs, "lower").filter(isTail),
         ...spread("answered", ({ report }) => report.lagMs, "lower").filter(isTail),

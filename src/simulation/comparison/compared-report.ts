@@ -15,6 +15,9 @@ const Fidelity = Schema.Struct({
     objectsEqual: Schema.NullOr(Schema.Number),
     statesInOrder: Schema.NullOr(Schema.Number),
     gapsWithin: Schema.NullOr(Schema.Number),
+    /** Absent from reports of earlier releases, as `pods`. */
+    onTime: Schema.optional(Schema.NullOr(Schema.Number)),
+    pods: Schema.optional(Schema.NullOr(Schema.Number)),
   }),
   observedMs: Schema.NullOr(Spread),
   pods: Schema.NullOr(

@@ -86,7 +86,7 @@ export const drivenReplay = async (
     judged: async (replay) => {
       await using judge = new Fidelity({ ...setting, ...options, directory: undefined })
       const report = await replay(judge)
-      const fidelity = judge.compare()
+      const fidelity = judge.compare(report.lives !== undefined)
       return fidelity === undefined ? report : { ...report, fidelity }
     },
     onRepetition: () => undefined,

@@ -80,6 +80,7 @@ export class DriverWebhook {
   readonly reviewing: StartWebhook = async ({ review }) => {
     this.#review = review
     return {
+      isCalled: (signal) => this.#isCalled(signal),
       close: async () => {
         this.#review = undefined
       },
@@ -91,11 +92,8 @@ export class DriverWebhook {
    * `signal` is aborted.
    */
   async reached(namespace: string, signal: AbortSignal): Promise<void> {
-    const gate = { namespace, isAsked: false }
-    this.#gate = gate
-    const { client, clock, port } = this.#options
-    const isAsked = (): boolean => gate.isAsked
-    const { isReached, refusal } = await webhookReached({ client, clock, namespace, isAsked, limitMs: reachMs, signal })
+    const { port } = this.#options
+    const { isReached, refusal } = await this.#called(namespace, reachMs, signal)
     if (isReached) return
     if (signal.aborted)
       throw new DriverFailure({ problem: "the driver was ended before the API server called its webhook" })
@@ -103,6 +101,20 @@ export class DriverWebhook {
     throw new DriverFailure({
       problem: `the API server has not called the driver's webhook on port ${port} within ${reachMs / 1000} s${reason}: check that the MutatingWebhookConfiguration sk-NAME-mutatepods exists, that its Service selects this pod, and that no NetworkPolicy keeps the API server out`,
     })
+  }
+
+  /** In the namespace in which it was reached. */
+  async #isCalled(signal: AbortSignal): Promise<boolean | undefined> {
+    if (this.#gate === undefined) return undefined
+    const { isReached, refusal } = await this.#called(this.#gate.namespace, 0, signal)
+    return isReached || (refusal === "" && !signal.aborted ? false : undefined)
+  }
+
+  #called(namespace: string, limitMs: number, signal: AbortSignal): ReturnType<typeof webhookReached> {
+    const gate = { namespace, isAsked: false }
+    this.#gate = gate
+    const { client, clock } = this.#options
+    return webhookReached({ client, clock, namespace, isAsked: () => gate.isAsked, limitMs, signal })
   }
 
   /** Resolves when all connections are closed. */

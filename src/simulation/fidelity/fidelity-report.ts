@@ -12,14 +12,18 @@ export interface FidelityUnknown {
 
 /** How close a replay came, by the recording of its target. Durations are ms of real time. Lists are cut, numbers count everything. */
 export interface FidelityReport {
-  /** Shares between 0 and 1; `null`: there was nothing to measure. */
+  /** Shares between 0 and 1, of what the trace has: what was refused, never written or never observed counts. `null`: there was nothing to measure. */
   readonly score: {
-    /** Of the objects: every state was observed as applied, in order, and nothing else changed it. */
+    /** Of the objects, those that the trace lacks included: every state was observed as applied, in order, and nothing else changed it. */
     readonly objectsEqual: number | null
     /** Of the states: observed as applied, and in order. */
     readonly statesInOrder: number | null
+    /** Of the events: observed within `tolerance.ms` of the moment at which they were due, neither earlier nor later. */
+    readonly onTime: number | null
     /** Of the gaps between successive events: as planned, within `tolerance`. */
     readonly gapsWithin: number | null
+    /** Of the pods of the trace and those that only the target had: both had it, and the webhook had told it its life if it was to. */
+    readonly pods: number | null
   }
   /** A gap is as planned if it differs by at most the larger of `ms` and `share` of itself; pauses in it are no part of that share. */
   readonly tolerance: { readonly ms: number; readonly share: number }
@@ -28,12 +32,23 @@ export interface FidelityReport {
     readonly settlingMs: number
     /** Whether nothing changed any more when the recording ended. */
     readonly isSettled: boolean
-    /** Kinds of which the recording lacks something; their objects are in no number here. */
+    /** Kinds of which the recording lacks something: their objects are not equal, whatever was seen of them. */
     readonly unmeasured: ReadonlyArray<UnmeasuredKind>
+    /** Kinds of which extra objects could not be looked for. */
+    readonly unlisted: ReadonlyArray<UnmeasuredKind>
   }
-  readonly objects: { readonly total: number; readonly equal: number }
-  /** States and deletions that were to be written, by what became of them. */
-  readonly states: Readonly<Record<Exclude<WriteResult, "unmeasured" | "skipped">, number>> & {
+  readonly objects: {
+    readonly total: number
+    readonly equal: number
+    /** Of the total: the recording lacks something of their kind. */
+    readonly unmeasured: number
+    /** Not of the total: the trace does not have them. */
+    readonly extra: number
+  }
+  /** The first of those; at most {@link mostExtraObjects}. */
+  readonly extraObjects: ReadonlyArray<ExtraObject>
+  /** States and deletions of the trace, by what became of them. */
+  readonly states: Readonly<Record<Exclude<WriteResult, "skipped">, number>> & {
     readonly total: number
     /** Of the equal ones: observed after a later state of the same object. */
     readonly outOfOrder: number
@@ -42,8 +57,18 @@ export interface FidelityReport {
   }
   /** ms from due to the arrival of the state at the recorder; of events, not of the state at the start. `null`: none was observed. */
   readonly observedMs: Spread | null
-  /** Between successive events of the trace. `errorMs`: by how many ms it is longer or shorter than planned. `null` at speed `max`. */
-  readonly gaps: { readonly total: number; readonly within: number; readonly errorMs: Spread } | null
+  /** Events by the schedule; those of the total that are in none of the other numbers were not observed. `null` at speed `max`. */
+  readonly onTime: {
+    readonly total: number
+    readonly within: number
+    readonly early: number
+    readonly late: number
+  } | null
+  /**
+   * Between successive events of the trace. `errorMs`: by how many ms it is longer or shorter than planned; `null`: no two successive ones were
+   * observed. `null` at speed `max`.
+   */
+  readonly gaps: { readonly total: number; readonly within: number; readonly errorMs: Spread | null } | null
   /** `null` if neither trace nor target has pods, or those of the target could not be recorded. */
   readonly pods: PodFidelity | null
   readonly timeline: Timeline
@@ -53,7 +78,15 @@ export interface FidelityReport {
   readonly details: ReadonlyArray<ObjectDetail>
 }
 
-/** Pods that were created during the run. Durations in real ms; those of the trace are divided by the speed. */
+/** An object that the trace does not have. */
+export interface ExtraObject {
+  readonly gvk: string
+  /** In the target. */
+  readonly namespace: string
+  readonly name: string
+}
+
+/** Pods that were created during the run, except where it says all. Durations in real ms; those of the trace are divided by the speed. */
 export interface PodFidelity {
   /**
    * What the trace has of its pods: their objects, or only when they started and ended, in whole seconds: then its pods are those that started
@@ -65,6 +98,14 @@ export interface PodFidelity {
   readonly neverStarted: PodCount
   /** Pods of the trace that have a counterpart: the n-th pod of the same owner; for lives, with the same stable spec. */
   readonly paired: number
+  /** See {@link FidelityReport.score}. */
+  readonly asRecorded: number | null
+  /** Of all pods of the target, those at the start too: beyond what the trace has of the same owner. `null`: the trace has no pods. */
+  readonly extra: number | null
+  /** Of all pods of the trace: without a counterpart. */
+  readonly missing: number | null
+  /** Pods whose creation the API server did not tell the webhook, so that they do not lead recorded lives; 0 if there was no webhook. */
+  readonly unasked: number
   /** From creation to the first phase after Pending; `null`: none was measured. */
   readonly pendingMs: Both<Spread | null>
   /** From there to the end or the deletion. */
@@ -165,5 +206,7 @@ export interface StateDetail {
 export const mostDetails = 60
 /** States of one object in detail: first those that went wrong. */
 export const mostStates = 30
+/** Extra objects that are named. */
+export const mostExtraObjects = 20
 /** Wide enough for a server that is busy for a moment, and far below the seconds that pods take to start. */
 export const gapTolerance = { ms: 250, share: 0.05 } as const

@@ -10,10 +10,12 @@ import type { EndpointSource } from "../../kube/endpoint.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ObjectEvent } from "../../trace/event.ts"
 import type { OwnedLifecycles } from "../../trace/formats/simkube/simkube-trace.ts"
-import { kindWithoutVersion, notReplayedKinds } from "../objects/not-replayed.ts"
+import { kindWithoutVersion } from "../../trace/sanitising/built-in-kinds.ts"
+import { notReplayedKinds } from "../objects/not-replayed.ts"
 import type { Placement } from "../objects/pod-templates.ts"
 import type { ReplayWitness, SettledWrite, SubmittedWrite, TraceSchedule } from "../replay/replay-witness.ts"
 import type { TraceChange } from "../replay/trace-changes.ts"
+import { extraObjects, type FoundObjects } from "./extra-objects.ts"
 import type { FidelityReport, FidelityUnknown } from "./fidelity-report.ts"
 import { judgeReplay } from "./judge-replay.ts"
 import { type EndedRecording, TargetRecording, type UnmeasuredKind, wholeKinds } from "./target-recording.ts"
@@ -42,6 +44,7 @@ export class Fidelity implements ReplayWitness, AsyncDisposable {
   #recording: TargetRecording | undefined
   #ended: EndedRecording | undefined
   #failure: string | undefined
+  #found: FoundObjects = { extra: [], unlisted: [] }
   /** µs since the Unix epoch, and ms after that. */
   #startMicros = 0
   #endMs = 0
@@ -104,18 +107,21 @@ export class Fidelity implements ReplayWitness, AsyncDisposable {
     const { clock, settleMs } = this.#options
     this.#journal?.ended(until)
     await this.#guarded(async () => {
-      this.#ended = await this.#recording?.end(settleMs, signal)
+      this.#ended = await this.#recording?.end(settleMs, signal, this.#journal?.written ?? new Map())
       this.#endMs = (clock.wallMicros() - this.#startMicros) / 1000
+      const { endpoints, userAgent, replay } = this.#options
+      const places = [...(this.#journal?.objects.values() ?? [])].map(({ place }) => place)
+      if (!signal.aborted) this.#found = await extraObjects({ endpoints, userAgent, replay, places, signal })
     })
   }
 
-  /** Call it after the replay. `undefined` if the replay did not come to its end. Throws nothing. */
-  compare(): FidelityReport | FidelityUnknown | undefined {
+  /** Call it after the replay. `followsLives`: a webhook was to tell pods their recorded lives. `undefined` if the replay did not come to its end. Throws nothing. */
+  compare(followsLives = false): FidelityReport | FidelityUnknown | undefined {
     if (this.#failure !== undefined) return { unknown: this.#failure }
     const [journal, ended] = [this.#journal, this.#ended]
     if (journal === undefined || ended === undefined) return undefined
     try {
-      return this.#compare(journal, ended)
+      return this.#compare(journal, ended, followsLives)
     } catch (error) {
       return { unknown: messageOf(error) }
     }
@@ -130,7 +136,11 @@ export class Fidelity implements ReplayWitness, AsyncDisposable {
     }
   }
 
-  #compare(journal: WriteJournal, { directory, cut, unmeasured, since, ...settling }: EndedRecording): FidelityReport {
+  #compare(
+    journal: WriteJournal,
+    { directory, cut, unmeasured, since, ...settling }: EndedRecording,
+    followsLives: boolean,
+  ): FidelityReport {
     const reader = ArchiveReader.open(directory)
     try {
       const gaps = reader.gaps({ cut }).map(({ gvk, detail }): UnmeasuredKind => ({ gvk, reason: `a gap: ${detail}` }))
@@ -138,6 +148,8 @@ export class Fidelity implements ReplayWitness, AsyncDisposable {
         events: objectsOf(reader, cut),
         unmeasured: [...unmeasured, ...gaps],
         since,
+        followsLives,
+        found: this.#found,
         settling,
         startMicros: this.#startMicros,
         endMs: this.#endMs,

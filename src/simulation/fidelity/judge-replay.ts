@@ -5,14 +5,15 @@
 import type { ObjectEvent } from "../../trace/event.ts"
 import { podKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { IdentityOptions } from "../pods/pod-identity.ts"
-import { type FidelityReport, gapTolerance } from "./fidelity-report.ts"
+import type { FoundObjects } from "./extra-objects.ts"
+import { type FidelityReport, gapTolerance, mostExtraObjects } from "./fidelity-report.ts"
 import { timelineOf } from "./fidelity-timeline.ts"
 import { ObjectDetails } from "./object-details.ts"
 import { comparePods } from "./pods/pod-fidelity.ts"
 import { TracePodLives } from "./pods/trace-pod-lives.ts"
 import { TracePodObjects, type TracePods } from "./pods/trace-pods.ts"
-import { spreadOf } from "./spread.ts"
-import type { ComparedWrite } from "./state-comparison.ts"
+import { shareOf, spreadOf } from "./spread.ts"
+import type { ComparedWrite, WriteResult } from "./state-comparison.ts"
 import { replayedNamespaces, TargetReading } from "./target-reading.ts"
 import type { EndedRecording, UnmeasuredKind } from "./target-recording.ts"
 import type { WriteJournal } from "./write-journal.ts"
@@ -25,6 +26,10 @@ export interface RecordedEvents {
   readonly unmeasured: ReadonlyArray<UnmeasuredKind>
   /** µs since the Unix epoch from which on each kind is recorded. */
   readonly since: EndedRecording["since"]
+  /** Objects in the namespaces of the replay that are of its kinds, and that neither the replay nor a controller has made. */
+  readonly found: FoundObjects
+  /** Whether a webhook was to tell pods their recorded lives. */
+  readonly followsLives: boolean
   readonly settling: Pick<EndedRecording, "settlingMs" | "isSettled">
   /** µs since the Unix epoch at which the first moment of the trace was due. */
   readonly startMicros: number
@@ -44,47 +49,83 @@ export const judgeReplay = (
   for (const event of recording.events) target.read(event)
   const unmeasured = new Set(recording.unmeasured.map(({ gvk }) => gvk))
   const details = new ObjectDetails()
-  const observed: ComparedWrite[] = []
-  const objects = { total: 0, equal: 0 }
-  const states = { total: 0, equal: 0, different: 0, missing: 0, refused: 0, outOfOrder: 0, extra: 0 }
+  const counted: ComparedWrite[] = []
+  const objects = { total: 0, equal: 0, unmeasured: 0, extra: recording.found.extra.length }
   const measuredFrom = (gvk: string): number => {
     const since = unmeasured.has(gvk) ? undefined : recording.since.get(gvk)
     return since === undefined ? Number.POSITIVE_INFINITY : (since - recording.startMicros) / 1000
   }
+  let extra = 0
   for (const object of target.states.results(measuredFrom)) {
     details.add(object)
-    if (!object.isMeasured) continue
+    const own = object.writes.filter(({ result }) => isCounted(result, object.isMeasured))
+    if (own.length === 0) continue
     objects.total++
     if (object.isEqual) objects.equal++
-    states.extra += object.extraStates
-    for (const compared of object.writes) {
-      const { result, isInOrder } = compared
-      if (result === "unmeasured" || result === "skipped") continue
-      states.total++
-      states[result]++
-      if (!isInOrder && result === "equal") states.outOfOrder++
-      if (isTimed(compared)) observed.push(compared)
-    }
+    if (!object.isMeasured) objects.unmeasured++
+    extra += object.extraStates
+    const from = measuredFrom(object.object.place.gvk)
+    for (const compared of own) counted.push(sinceResponse(compared, from))
   }
-  observed.sort((left, right) => left.write.number - right.write.number)
-  const gaps = gapsOf(observed)
+  counted.sort((left, right) => left.write.number - right.write.number)
+  const states = statesOf(counted, extra)
+  const pods = unmeasured.has(podKind)
+    ? null
+    : comparePods(tracePods, target.pods.lives, recording.followsLives ? target.unasked : 0)
+  const observed = counted.filter(isTimed)
+  const gaps = gapsOf(counted)
+  const onTime = onTimeOf(counted)
   return {
     score: {
-      objectsEqual: shareOf(objects.equal, objects.total),
+      objectsEqual: shareOf(objects.equal, objects.total + objects.extra),
       statesInOrder: shareOf(states.equal - states.outOfOrder, states.total),
+      onTime: onTime === null ? null : shareOf(onTime.within, onTime.total),
       gapsWithin: gaps === null ? null : shareOf(gaps.within, gaps.total),
+      pods: pods?.asRecorded ?? null,
     },
     tolerance: gapTolerance,
-    recording: { ...recording.settling, unmeasured: recording.unmeasured },
+    recording: { ...recording.settling, unmeasured: recording.unmeasured, unlisted: recording.found.unlisted },
     objects,
+    extraObjects: recording.found.extra.slice(0, mostExtraObjects),
     states,
     observedMs: spreadOf(observed.map(latenessOf)) ?? null,
+    onTime,
     gaps,
-    pods: unmeasured.has(podKind) ? null : comparePods(tracePods, target.pods.lives),
+    pods,
     timeline: timelineOf(journal, target, tracePods, observed, recording.endMs, unmeasured),
     worst: details.worst,
     details: details.kept,
   }
+}
+
+/** What the trace has and the target should have: what was never written counts. Of what precedes the first list of a kind only the end is known. */
+const isCounted = (result: WriteResult, isMeasured: boolean): boolean =>
+  result !== "skipped" && (result !== "unmeasured" || !isMeasured)
+
+/** A state that was there before its kind was recorded was there when the target responded: its first list says only that it still is. */
+const sinceResponse = (compared: ComparedWrite, measuredFrom: number): ComparedWrite => {
+  const { write, observed } = compared
+  const settled = write.settled ?? Number.POSITIVE_INFINITY
+  return observed === undefined || settled >= measuredFrom ? compared : { ...compared, observed: settled }
+}
+
+const statesOf = (counted: ReadonlyArray<ComparedWrite>, extra: number): FidelityReport["states"] => {
+  const counts = {
+    equal: 0,
+    different: 0,
+    early: 0,
+    missing: 0,
+    refused: 0,
+    unwritten: 0,
+    unmeasured: 0,
+    outOfOrder: 0,
+  }
+  for (const { result, isInOrder } of counted) {
+    if (result === "skipped") continue
+    counts[result]++
+    if (!isInOrder && result === "equal") counts.outOfOrder++
+  }
+  return { total: counted.length, ...counts, extra }
 }
 
 /** `undefined` if the trace has no pods. Lives are used if no object says that a pod ran. */
@@ -101,29 +142,43 @@ const podsOfTrace = (
   return journal.pods.length === 0 ? undefined : objects
 }
 
-/** Whether it has a schedule and was observed. What the garbage collector deleted before the replay could is not an event of the replay. */
-const isTimed = ({ write, observed }: ComparedWrite): boolean =>
-  observed !== undefined && write.due !== undefined && write.outcome === "accepted"
-
-const shareOf = (part: number, whole: number): number | null =>
-  whole === 0 ? null : Math.floor((part / whole) * 10_000) / 10_000
+/** Whether it has a schedule and was observed. */
+const isTimed = ({ write, observed }: ComparedWrite): boolean => observed !== undefined && write.due !== undefined
 
 const latenessOf = ({ write, observed }: ComparedWrite): number => (observed ?? Number.NaN) - (write.due ?? Number.NaN)
 
-/** Between successive events of the trace that were observed. A pause makes a gap longer, but what may be wrong with it no larger. */
-const gapsOf = (observed: ReadonlyArray<ComparedWrite>): FidelityReport["gaps"] => {
-  const scheduled = observed.filter(({ write }) => !Number.isNaN(write.planned))
+const hasPlan = ({ write }: ComparedWrite): boolean => write.due !== undefined && !Number.isNaN(write.planned)
+
+/** By the schedule without delays: what a target that cannot keep up delays is late. What was never observed is not on time either. */
+const onTimeOf = (counted: ReadonlyArray<ComparedWrite>): FidelityReport["onTime"] => {
+  const scheduled = counted.filter(hasPlan)
+  if (scheduled.length === 0) return null
+  const deviations = scheduled.flatMap(({ write, observed }) =>
+    observed === undefined ? [] : [observed - write.planned],
+  )
+  const [early, late] = [
+    deviations.filter((ms) => ms < -gapTolerance.ms).length,
+    deviations.filter((ms) => ms > gapTolerance.ms).length,
+  ]
+  return { total: scheduled.length, within: deviations.length - early - late, early, late }
+}
+
+/**
+ * Between successive events of the trace. A pause makes a gap longer, but what may be wrong with it no larger. A gap at which one of the two was
+ * not observed is not kept, and has no error.
+ */
+const gapsOf = (counted: ReadonlyArray<ComparedWrite>): FidelityReport["gaps"] => {
+  const scheduled = counted.filter(hasPlan)
   const errors: number[] = []
   let within = 0
-  for (const [index, { write, observed: at = 0 }] of scheduled.entries()) {
+  for (const [index, { write, observed: at }] of scheduled.entries()) {
     const before = scheduled[index - 1]
-    if (before === undefined) continue
+    if (before?.observed === undefined || at === undefined) continue
     const planned = write.planned - before.write.planned
-    const error = Math.abs(at - (before.observed ?? 0) - planned)
+    const error = Math.abs(at - before.observed - planned)
     const paused = write.paused - before.write.paused
     errors.push(error)
     if (error <= Math.max(gapTolerance.ms, gapTolerance.share * (planned - paused))) within++
   }
-  const errorMs = spreadOf(errors)
-  return errorMs === undefined ? null : { total: errors.length, within, errorMs }
+  return scheduled.length < 2 ? null : { total: scheduled.length - 1, within, errorMs: spreadOf(errors) ?? null }
 }

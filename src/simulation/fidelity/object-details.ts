@@ -8,7 +8,16 @@ import type { ComparedObject, ComparedWrite } from "./state-comparison.ts"
 const worstKept = 10
 
 /** Anything that went wrong is worse than any lateness; this is the order among those. */
-const weights = { missing: 5, different: 4, refused: 3, equal: 0, skipped: 0, unmeasured: 0 } as const
+const weights = {
+  missing: 5,
+  early: 4,
+  different: 4,
+  refused: 3,
+  unwritten: 3,
+  equal: 0,
+  skipped: 0,
+  unmeasured: 0,
+} as const
 
 interface Ranked<T> {
   readonly value: T
@@ -76,8 +85,12 @@ const worstOf = ({ object }: ComparedObject, compared: ComparedWrite): WorstWrit
 
 const reasonOf = (compared: ComparedWrite): string => {
   const { write, result, isInOrder, observed, differences } = compared
+  if (result === "early") return `the object was gone ${secondsBefore(compared)} before its deletion was due`
   if (write.outcome !== "accepted") return write.outcome.reason
-  if (result === "missing") return "it was accepted, but the recording of the cluster never had it"
+  if (result === "missing")
+    return write.verb === "delete"
+      ? "its deletion was accepted, but it was still there when the recording ended"
+      : "it was accepted, but the recording of the cluster never had it"
   if (result === "different") return differences.map(describeDifference).join("; ")
   if (!isInOrder) return "it was observed after a later state of the same object"
   if (observed === undefined || write.due === undefined) return ""
@@ -86,11 +99,16 @@ const reasonOf = (compared: ComparedWrite): string => {
   const parts = [
     [sent - due, "before it was sent"],
     [answered - sent, "for the response of the cluster"],
-    [observed - answered, "from the response until a watch delivered it"],
+    [
+      observed - answered,
+      `from the response until ${write.verb === "delete" ? "it was gone" : "a watch delivered it"}`,
+    ],
   ] as const
   const [ms, where] = parts.reduce((longest, part) => (part[0] > longest[0] ? part : longest))
   return `${ms.toFixed(ms < 10 ? 1 : 0)} ms passed ${where}`
 }
+
+const secondsBefore = (compared: ComparedWrite): string => `${(-(lateOf(compared) ?? 0) / 1000).toFixed(2)} s`
 
 /** For people: one difference. */
 export const describeDifference = ({ path, applied, observed }: FieldDifference): string => {

@@ -1,4 +1,4 @@
-/** Percentiles of measurements that are all at hand. */
+/** Percentiles of measurements that are all at hand, and shares. */
 import type { Spread } from "../replay/replay-report.ts"
 
 /** Nearest-rank percentiles; `undefined` if there are no values. Sorts the values. */
@@ -12,3 +12,7 @@ export const spreadOf = (values: Float64Array | ReadonlyArray<number>): Spread |
 
 /** To µs: more digits are not measured. */
 export const rounded = (ms: number): number => Math.round(ms * 1000) / 1000
+
+/** Between 0 and 1, and 1 only if it is all; `null`: of nothing. */
+export const shareOf = (part: number, whole: number): number | null =>
+  whole === 0 ? null : Math.floor((part / whole) * 10_000) / 10_000

@@ -6,20 +6,30 @@
  * that changed nothing has the version of an earlier event. If the recording of a kind began late, the state in its first list is compared
  * with the last write before that list.
  *
- * A deletion is matched with the next one of the replay. Memory: one number per object and write; states are read from disk.
+ * A deletion is matched with the next one of the replay. One that comes before the replay sent it is the replay's own doing only if the garbage
+ * collector acted for it: the replay had deleted the namespace or an owner. Otherwise something else deleted the object early. Memory: one number per object and write; states are read from disk.
  */
 import type { ObjectEvent } from "../../trace/event.ts"
-import { exactJsonIn, type JsonValue } from "../../trace/json/exact-json.ts"
+import { exactJsonIn, isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
 import { keyOf } from "../replay/changes-to-writes.ts"
+import { absentReason, existsReason } from "../target/target-cluster.ts"
 import { appliedDifferences, type FieldDifference } from "./applied-fields.ts"
 import type { JournalObject, JournalWrite } from "./write-journal.ts"
 
 /**
- * What became of one write: `equal`: the target had that state; `different`: fields that were applied are not as applied; `missing`: the
- * target never had the state; `refused`: it did not accept it; `skipped`: it was not written on purpose; `unmeasured`: its kind could not be
- * recorded.
+ * What became of one write: `equal`: the target had that state; `different`: fields that were applied are not as applied; `early`: something else
+ * had deleted the object before the replay could; `missing`: the target never had the state; `refused`: it did not accept it; `unwritten`: the
+ * replay ended before, or left a field to its owner in the target; `skipped`: there was nothing to write; `unmeasured`: the recording does not tell.
  */
-export type WriteResult = "equal" | "different" | "missing" | "refused" | "skipped" | "unmeasured"
+export type WriteResult =
+  | "equal"
+  | "different"
+  | "early"
+  | "missing"
+  | "refused"
+  | "unwritten"
+  | "skipped"
+  | "unmeasured"
 
 /** A write, and the state of the recording that belongs to it. */
 export interface ComparedWrite {
@@ -49,7 +59,7 @@ export interface ComparedObject {
   readonly extraStates: number
   /** Every state was observed as applied, in order, and nothing else changed what was applied. */
   readonly isEqual: boolean
-  /** Whether anything about it could be measured. */
+  /** False: the recording lacks something of its kind, so that it cannot be called equal. */
   readonly isMeasured: boolean
 }
 
@@ -60,9 +70,6 @@ export interface AppliedStates {
 }
 
 const mostExtra = 5
-/** The reason of a deletion that had nothing to delete. */
-const wasAbsent = "did not exist in the target"
-
 interface Track {
   readonly object: JournalObject
   /** Accepted applies by the version that the response named. */
@@ -74,6 +81,8 @@ interface Track {
   last: number
   /** In what the object differs from what was applied last, since something else changed it; the empty string: in nothing. */
   changed: string
+  /** It is being deleted: has a `deletionTimestamp`. */
+  isEnding: boolean
 }
 
 /** Compares in one pass: first all events of the recording with `observe`, then `results`, once. */
@@ -93,6 +102,7 @@ export class StateComparison {
     const exact = track.versions.get(event.resourceVersion)
     const indexes = exact ?? supersededBy(event.resourceVersion, track)
     const observed = exactJsonIn(event.object)
+    this.#ending(track, observed, at)
     if (indexes.length === 0) return this.#changed(track, observed, at)
     for (const index of indexes) this.#matched(track, index, observed, at, exact !== undefined)
   }
@@ -109,7 +119,8 @@ export class StateComparison {
         return { write, result: unobserved(write, from), observed: undefined, isInOrder: true, differences: [] }
       })
       const extraStates = track?.extraStates ?? 0
-      const isEqual = extraStates === 0 && writes.every(({ result, isInOrder }) => isInOrder && asIntended.has(result))
+      const isEqual =
+        isMeasured && extraStates === 0 && writes.every(({ result, isInOrder }) => isInOrder && asIntended.has(result))
       yield { object, writes, extra: track?.extra ?? [], extraStates, isEqual, isMeasured }
     }
   }
@@ -126,7 +137,16 @@ export class StateComparison {
       if (same === undefined) versions.set(write.version, [index])
       else same.push(index)
     }
-    const track: Track = { object, versions, found: [], extra: [], extraStates: 0, last: -1, changed: "" }
+    const track: Track = {
+      object,
+      versions,
+      found: [],
+      extra: [],
+      extraStates: 0,
+      last: -1,
+      changed: "",
+      isEnding: false,
+    }
     this.#tracks.set(key, track)
     return track
   }
@@ -151,10 +171,10 @@ export class StateComparison {
     track.changed = ""
   }
 
-  /** A state that is not the replay's: of interest only if what was applied last is no longer as applied. */
+  /** A state that is not the replay's: of interest if the replay had not written the object yet, or if it is no longer as applied. */
   #changed(track: Track, observed: JsonValue | undefined, at: number): void {
     const { object, last } = track
-    if (last === -1 || object.writes[last]?.verb !== "apply") return
+    if (object.writes[last]?.verb !== "apply") return this.#created(track, at)
     // It was different from the beginning.
     if (track.found[last]?.result === "different") return
     const differences = this.#differences(object, last, observed)
@@ -165,19 +185,66 @@ export class StateComparison {
     if (isNew) addExtra(track, { at, reason: "something else in the cluster changed it", differences })
   }
 
-  #deleted(track: Track, at: number): void {
-    const { writes } = track.object
-    for (let index = track.last + 1; index < writes.length; index++) {
-      const write = writes[index] as JournalWrite
-      if (write.verb !== "delete") continue
-      const isOurs = write.outcome === "accepted" && write.sent !== undefined && write.sent <= at + clockErrorMs
-      // The garbage collector, or the deletion of the namespace, was faster.
-      if (!isOurs && !isAbsent(write)) break
-      track.found[index] = { result: "equal", observed: at, isInOrder: true, differences: [] }
-      track.last = index
+  /** It exists although the replay has not created it, or has deleted it. */
+  #created(track: Track, at: number): void {
+    const next = track.object.writes
+      .slice(track.last + 1)
+      .find(({ verb, sent }) => verb === "apply" && sent !== undefined)
+    // The response to a first attempt was lost, and a controller wrote before the second.
+    if ((next?.sent ?? Number.POSITIVE_INFINITY) <= at + clockErrorMs || track.changed === creation || track.isEnding)
       return
+    track.changed = creation
+    addExtra(track, { at, reason: `something else in the cluster created it${beforeDue(next, at)}`, differences: [] })
+  }
+
+  /** A deletion that others have begun: the object may stay for its grace period, or for a finalizer. */
+  #ending(track: Track, observed: JsonValue | undefined, at: number): void {
+    const metadata = isJsonObject(observed) ? observed.metadata : undefined
+    const isEnding = isJsonObject(metadata) && metadata.deletionTimestamp !== undefined
+    const hasBegun = isEnding && !track.isEnding
+    track.isEnding = isEnding
+    if (!hasBegun || this.#isOurDeletion(track.object, at)) return
+    const next = nextDeletion(track, at)
+    const reason = `something else in the cluster began to delete it${beforeDue(next?.write, at)}`
+    addExtra(track, { at, reason, differences: [] })
+  }
+
+  #deleted(track: Track, at: number): void {
+    const { isEnding } = track
+    track.isEnding = false
+    track.changed = ""
+    const next = nextDeletion(track, at)
+    const isOurs = this.#isOurDeletion(track.object, at)
+    if (next !== undefined && (isOurs || isAbsent(next.write))) {
+      track.found[next.index] = { result: isOurs ? "equal" : "early", observed: at, isInOrder: true, differences: [] }
+      track.last = next.index
     }
-    addExtra(track, { at, reason: "something else in the cluster deleted it", differences: [] })
+    // One that was begun by others has been counted then.
+    if (isOurs || isEnding) return
+    const reason = `something else in the cluster deleted it${beforeDue(next?.write, at)}`
+    addExtra(track, { at, reason, differences: [] })
+  }
+
+  /** Whether the replay had sent a deletion of the object by then, of its namespace, or of one of its owners. */
+  #isOurDeletion({ place, writes }: JournalObject, at: number, depth = 0): boolean {
+    const before = writes.filter(({ sent = Number.POSITIVE_INFINITY }) => sent <= at + clockErrorMs)
+    // What was applied at that very moment may have been applied after it.
+    const latest = before.findLast(({ verb, sent = 0 }) => verb === "delete" || sent < at - clockErrorMs)
+    if (latest?.verb === "delete" && (latest.outcome === "accepted" || isAbsent(latest))) return true
+    if (depth > deepestChain) return false
+    const { namespace } = place
+    const owners = ownersOf(this.#bodyOf(before.findLast(({ body }) => body !== undefined))).flatMap(
+      ({ apiVersion, kind, name }) =>
+        [namespace, ""].map((at) => ({
+          gvk: `${String(apiVersion)}.${String(kind)}`,
+          namespace: at,
+          name: String(name),
+        })),
+    )
+    return [{ gvk: "v1.Namespace", namespace: "", name: namespace }, ...owners].some((above) => {
+      const object = this.#states.objects.get(keyOf(above))
+      return object !== undefined && object.place !== place && this.#isOurDeletion(object, at, depth + 1)
+    })
   }
 
   #differences(object: JournalObject, index: number, observed: JsonValue | undefined): ReadonlyArray<FieldDifference> {
@@ -203,6 +270,36 @@ export class StateComparison {
 /** ms by which the wall clock of a watcher's thread and the monotonic clock of the replay may disagree. */
 const clockErrorMs = 5
 
+/** Owners above an object; a longer chain is a circle. */
+const deepestChain = 8
+/** What has changed in an object that something else created. */
+const creation = "created"
+
+const ownersOf = (body: JsonValue | undefined): ReadonlyArray<JsonObject> => {
+  const metadata = isJsonObject(body) ? body.metadata : undefined
+  const references = isJsonObject(metadata) ? metadata.ownerReferences : undefined
+  return Array.isArray(references) ? (references as ReadonlyArray<JsonValue>).filter(isJsonObject) : []
+}
+
+/** The deletion that one at this moment can be: nothing that was applied since lies between. */
+const nextDeletion = (
+  { object: { writes }, last }: Track,
+  at: number,
+): { readonly index: number; readonly write: JournalWrite } | undefined => {
+  for (let index = last + 1; index < writes.length; index++) {
+    const write = writes[index] as JournalWrite
+    if (write.verb === "delete") return { index, write }
+    if (write.outcome === "accepted" && (write.sent ?? 0) > at + clockErrorMs) return undefined
+  }
+  return undefined
+}
+
+/** `, 25.0 s before it was due`, if it was. */
+const beforeDue = (write: JournalWrite | undefined, at: number): string => {
+  const ms = (write?.due ?? Number.NaN) - at
+  return ms > 0 ? `, ${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s before it was due` : ""
+}
+
 /** The write that a state in the first list is compared with: the last one that is older and was not observed. At most one. */
 const supersededBy = (version: string, { object, found, last }: Track): ReadonlyArray<number> => {
   for (let index = object.writes.length - 1; index > last; index--) {
@@ -217,13 +314,16 @@ const supersededBy = (version: string, { object, found, last }: Track): Readonly
 const isNewer = (left: string, right: string): boolean =>
   /^\d+$/.test(left) && /^\d+$/.test(right) && BigInt(left) > BigInt(right)
 
-const isAbsent = ({ outcome }: JournalWrite): boolean => outcome !== "accepted" && outcome.reason === wasAbsent
+const isAbsent = ({ outcome }: JournalWrite): boolean => outcome !== "accepted" && outcome.reason === absentReason
 
 /** The result of a write that was not observed. */
 const unobserved = (write: JournalWrite, measuredFrom: number): WriteResult => {
-  if (write.outcome !== "accepted") return isAbsent(write) ? "skipped" : write.outcome.tag
-  // Of what was before the first list, only the last state is known.
-  return (write.settled ?? 0) >= measuredFrom ? "missing" : "unmeasured"
+  const { outcome, settled = 0 } = write
+  if (outcome === "accepted")
+    // Of what was before the first list, only the last state is known.
+    return settled >= measuredFrom ? "missing" : "unmeasured"
+  if (outcome.tag === "refused") return "refused"
+  return isAbsent(write) || outcome.reason === existsReason ? "skipped" : "unwritten"
 }
 
 /** What says nothing against an object. */

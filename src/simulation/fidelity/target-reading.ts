@@ -1,7 +1,9 @@
 /** What a comparison needs of the recording of the target. */
+import type { Pod } from "../../kube/client/objects.ts"
 import type { ObjectEvent } from "../../trace/event.ts"
 import { exactJsonIn } from "../../trace/json/exact-json.ts"
 import { podKind } from "../../trace/pods/pod-lives-kind.ts"
+import { rememberedIdentity } from "../pods/pod-identity.ts"
 import { keyOf } from "../replay/changes-to-writes.ts"
 import { PodTimes, podPhase } from "./pods/pod-times.ts"
 import { ownerIn, type TracePods } from "./pods/trace-pods.ts"
@@ -27,6 +29,8 @@ export const replayedNamespaces = (journal: WriteJournal): ReadonlySet<string> =
 export class TargetReading {
   readonly states: StateComparison
   readonly pods = new PodTimes()
+  /** Pods that no webhook has marked. */
+  unasked = 0
   readonly nodes: Step[] = []
   /** By kind: when an object of the replay appeared or went. */
   readonly objects = new Map<string, Step[]>()
@@ -61,7 +65,10 @@ export class TargetReading {
       const phase = action === "applied" ? podPhase(pod) : undefined
       const owner = ownerIn(this.#journal, namespace, name, pod)
       const life = this.pods.observe(`${namespace}/${name}`, Math.max(0, at), at < 0, owner, phase)
-      if (life !== undefined) this.#tracePods.met(life, namespace, pod)
+      if (life !== undefined) {
+        this.#tracePods.met(life, namespace, pod)
+        if (rememberedIdentity((pod ?? {}) as unknown as Pod) === undefined) this.unasked++
+      }
     }
     if (!isOurs && gvk !== nodeKind) return
     const exists = action === "applied"

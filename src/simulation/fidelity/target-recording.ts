@@ -54,6 +54,9 @@ export interface EndedRecording {
   readonly unmeasured: ReadonlyArray<UnmeasuredKind>
 }
 
+/** By kind: the resourceVersion of the last state that was written of it, as far as versions can be compared. */
+export type WrittenVersions = ReadonlyMap<string, bigint>
+
 const nodeKind = "v1.Node"
 /** Recorded whatever the trace has, and all of them. */
 export const wholeKinds: ReadonlyArray<string> = ["v1.Pod", nodeKind]
@@ -142,17 +145,19 @@ export class TargetRecording {
   }
 
   /**
-   * Waits until nothing has changed for a second, `mostMs` at most, commits, and ends the recording. Does not wait once `signal` is
-   * aborted. Rejects with an error for people if the recorder has failed.
+   * Waits until all that was written has been received and nothing has changed for a second, `mostMs` at most, commits, and ends the recording. A
+   * kind of which it has not received `written` by then is not measured: its watch was lost. Does not wait once `signal` is aborted. Rejects with
+   * an error for people if the recorder has failed.
    */
-  async end(mostMs: number, signal: AbortSignal): Promise<EndedRecording> {
+  async end(mostMs: number, signal: AbortSignal, written: WrittenVersions): Promise<EndedRecording> {
     const { clock } = this.#options
     const startMs = clock.monotonicMs()
-    const isSettled = await this.#settled(startMs + mostMs, signal)
+    const isSettled = await this.#settled(startMs + mostMs, signal, written)
     const settlingMs = clock.monotonicMs() - startMs
     if (this.#failure !== undefined) throw new Error(this.#failure)
     const statuses = this.#actors.statuses.incomplete()
     const cut = await Effect.runPromise(this.#actors.cut())
+    const silent = await this.#silent(written)
     const since = new Map<string, number>()
     for (const gvk of this.#kinds) {
       const { recordedSince } = await Effect.runPromise(this.#actors.store.call("kindState", gvk))
@@ -160,7 +165,7 @@ export class TargetRecording {
     }
     await this.close()
     const { directory } = this
-    return { directory, cut, settlingMs, isSettled, since, unmeasured: statuses.map(unmeasuredKind) }
+    return { directory, cut, settlingMs, isSettled, since, unmeasured: [...statuses.map(unmeasuredKind), ...silent] }
   }
 
   /** Ends the recorder; the directory stays. */
@@ -176,7 +181,7 @@ export class TargetRecording {
     if (this.#options.directory === undefined) await rm(this.directory, { recursive: true, force: true })
   }
 
-  async #settled(deadline: number, signal: AbortSignal): Promise<boolean> {
+  async #settled(deadline: number, signal: AbortSignal, written: WrittenVersions): Promise<boolean> {
     const { clock } = this.#options
     let last: number | undefined
     let changedMs = clock.monotonicMs()
@@ -189,10 +194,26 @@ export class TargetRecording {
       )
       if (sequence !== last) changedMs = clock.monotonicMs()
       last = sequence
-      if (clock.monotonicMs() - changedMs >= quietMs) return true
+      const isQuiet = clock.monotonicMs() - changedMs >= quietMs && this.#actors.statuses.isListed
+      if (isQuiet && (await this.#silent(written)).length === 0) return true
       await this.#pause()
     }
     return false
+  }
+
+  /** Kinds whose watch has not delivered what was written. */
+  async #silent(written: WrittenVersions): Promise<ReadonlyArray<UnmeasuredKind>> {
+    const silent: UnmeasuredKind[] = []
+    for (const [gvk, version] of written) {
+      const { resumeVersion, recordedSince } = await Effect.runPromise(this.#actors.store.call("kindState", gvk))
+      const isNumber = /^\d+$/.test(resumeVersion)
+      if (recordedSince === 0 || !isNumber || BigInt(resumeVersion) >= version) continue
+      silent.push({
+        gvk,
+        reason: `its watch was lost: nothing was received after version ${resumeVersion}, of ${version}`,
+      })
+    }
+    return silent
   }
 
   #pause(): Promise<void> {

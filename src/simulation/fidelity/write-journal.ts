@@ -6,7 +6,7 @@
  * of the trace was due, by the monotonic clock; the state at the start has times before 0.
  */
 import type { OwnedLifecycles } from "../../trace/formats/simkube/simkube-trace.ts"
-import { kindWithoutVersion } from "../objects/not-replayed.ts"
+import { kindWithoutVersion } from "../../trace/sanitising/built-in-kinds.ts"
 import type { TargetPlace } from "../objects/target-object.ts"
 import { ownerKey } from "../pods/recorded-lives.ts"
 import { keyOf } from "../replay/changes-to-writes.ts"
@@ -14,6 +14,7 @@ import type { SettledWrite, SubmittedWrite, TraceSchedule } from "../replay/repl
 import type { TraceChange } from "../replay/trace-changes.ts"
 import type { WriteOutcome } from "../target/target-cluster.ts"
 import { BodyFile, type BodyRange } from "./body-file.ts"
+import type { WrittenVersions } from "./target-recording.ts"
 
 /** One write of the replay. */
 export interface JournalWrite {
@@ -139,6 +140,18 @@ export class WriteJournal implements Disposable {
   /** By their keys in the target. */
   get objects(): ReadonlyMap<string, JournalObject> {
     return this.#objects
+  }
+
+  /** What the target's watches have to deliver. */
+  get written(): WrittenVersions {
+    const versions = new Map<string, bigint>()
+    for (const { object, version } of this.writes) {
+      if (!/^\d+$/.test(version)) continue
+      const { gvk } = object.place
+      const [latest, own] = [versions.get(gvk) ?? 0n, BigInt(version)]
+      if (own > latest) versions.set(gvk, own)
+    }
+    return versions
   }
 
   passed({ gvk, namespace, name, object }: TraceChange, dueMs: number | undefined): void {

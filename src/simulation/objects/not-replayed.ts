@@ -3,13 +3,20 @@
  * the controllers of the target create on their own. `--include` overrides the first two, by kind.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
+import { kindWithoutVersion } from "../../trace/sanitising/built-in-kinds.ts"
 
 /** Kinds that are never replayed unless requested, without their version, and why. */
 export const notReplayedKinds: ReadonlyMap<string, string> = new Map([
   ...["Node", "PersistentVolume"].map((kind) => [kind, "belongs to the machines of the recorded cluster"] as const),
-  ...["storage.k8s.io/CSINode", "storage.k8s.io/VolumeAttachment", "coordination.k8s.io/Lease"].map(
-    (kind) => [kind, "belongs to the machines of the recorded cluster"] as const,
-  ),
+  ...[
+    "storage.k8s.io/CSINode",
+    "storage.k8s.io/CSIStorageCapacity",
+    "storage.k8s.io/VolumeAttachment",
+    "coordination.k8s.io/Lease",
+    "coordination.k8s.io/LeaseCandidate",
+    "resource.k8s.io/ResourceSlice",
+    "resource.k8s.io/DeviceTaintRule",
+  ].map((kind) => [kind, "belongs to the machines of the recorded cluster"] as const),
   ...[
     "apiregistration.k8s.io/APIService",
     "admissionregistration.k8s.io/MutatingWebhookConfiguration",
@@ -20,14 +27,19 @@ export const notReplayedKinds: ReadonlyMap<string, string> = new Map([
     "admissionregistration.k8s.io/MutatingAdmissionPolicyBinding",
     "flowcontrol.apiserver.k8s.io/FlowSchema",
     "flowcontrol.apiserver.k8s.io/PriorityLevelConfiguration",
+    "networking.k8s.io/ServiceCIDR",
+    "storagemigration.k8s.io/StorageVersionMigration",
   ].map((kind) => [kind, "controls the whole API server of the target"] as const),
-  ...["Event", "events.k8s.io/Event", "Endpoints", "discovery.k8s.io/EndpointSlice", "apps/ControllerRevision"].map(
-    (kind) => [kind, "the target's controllers write their own"] as const,
-  ),
+  ...[
+    "Event",
+    "events.k8s.io/Event",
+    "Endpoints",
+    "discovery.k8s.io/EndpointSlice",
+    "networking.k8s.io/IPAddress",
+    "apps/ControllerRevision",
+    "internal.apiserver.k8s.io/StorageVersion",
+  ].map((kind) => [kind, "the target's controllers write their own"] as const),
 ])
-
-/** `apps/Deployment`, or `Pod` for the core group. */
-export const kindWithoutVersion = (gvk: string): string => gvk.replace(/[^/.]+\.([^/.]+)$/, "$1")
 
 /** Facts about the trace that decide what the target's controllers create. */
 export interface RecordedKinds {

@@ -39,6 +39,15 @@ const persistentVolume = "v1.PersistentVolume"
 const clusterRole = "rbac.authorization.k8s.io/v1.ClusterRole"
 const ingressClass = "networking.k8s.io/v1.IngressClass"
 
+const deviceClass = "resource.k8s.io/v1.DeviceClass"
+/** In a request itself until v1beta1, below `exactly` since v1beta2. */
+const deviceReferences = (path: ReadonlyArray<string>): ReadonlyArray<Reference> =>
+  [[], ["exactly"], ["firstAvailable", "*"]].map((below) => ({
+    path: [...path, "devices", "requests", "*", ...below],
+    property: "deviceClassName",
+    kind: deviceClass,
+  }))
+
 const references: ReadonlyMap<string, ReadonlyArray<Reference>> = new Map([
   ["v1.PersistentVolumeClaim", claimReferences(["spec"])],
   ["apps/v1.StatefulSet", claimReferences(["spec", "volumeClaimTemplates", "*", "spec"])],
@@ -46,12 +55,10 @@ const references: ReadonlyMap<string, ReadonlyArray<Reference>> = new Map([
   [persistentVolume, claimReferences(["spec"])],
   [
     "storage.k8s.io/v1.VolumeAttachment",
-    [
-      { path: ["spec", "source"], property: "persistentVolumeName", kind: persistentVolume },
-      { path: ["spec"], property: "nodeName", kind: "v1.Node" },
-    ],
+    [{ path: ["spec", "source"], property: "persistentVolumeName", kind: persistentVolume }],
   ],
-  ["discovery.k8s.io/v1.EndpointSlice", [{ path: ["endpoints", "*"], property: "nodeName", kind: "v1.Node" }]],
+  ["resource.k8s.io/v1.ResourceClaim", deviceReferences(["spec"])],
+  ["resource.k8s.io/v1.ResourceClaimTemplate", deviceReferences(["spec", "spec"])],
 ])
 
 /** Whether references to objects of this cluster-scoped kind are rewritten one by one, so that it matters which of them were replayed. */

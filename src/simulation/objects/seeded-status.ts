@@ -3,8 +3,7 @@
  * target's controllers would overwrite the status of all others, or be misled by it.
  */
 import { isJsonObject, type JsonObject } from "../../trace/json/exact-json.ts"
-import { isBuiltInKind } from "../../trace/sanitising/built-in-kinds.ts"
-import { kindWithoutVersion } from "./not-replayed.ts"
+import { isBuiltInKind, kindWithoutVersion } from "../../trace/sanitising/built-in-kinds.ts"
 import type { TargetPlace } from "./target-object.ts"
 
 /** Kinds without version, such as `Node`; `custom` means every kind that Kubernetes does not define. */

@@ -8,6 +8,7 @@
 import { DEFAULT_TEMPLATE_PATHS } from "../../trace/formats/simkube/simkube-config.ts"
 import { isJsonObject, type JsonObject, type JsonValue, withProperty } from "../../trace/json/exact-json.ts"
 import { withMember } from "../../trace/json/members.ts"
+import { hasPrescribedName } from "../../trace/sanitising/built-in-kinds.ts"
 import { type IsInTrace, replayObject } from "../../trace/sanitising/replay-object.ts"
 import { simulationLabel } from "../api/derived-names.ts"
 import { contained } from "./contained.ts"
@@ -19,6 +20,9 @@ import { type NewNames, withNewNames, withNewNamesInPod, withVolume } from "./re
 export const replayLabel = "kubereel.dev/replay"
 /** SimKube's label on what it replays; its own tools select by it. */
 const virtualLabel = "simkube.io/virtual"
+
+/** Of the replay of that name: by default the root of all that it creates; nothing else is written into it. */
+export const rootNamespace = (replay: string): string => `kubereel-replay-${replay}`
 
 /** The owner of everything that a replay creates: when it is deleted, the garbage collector deletes the rest. */
 export interface ReplayRoot {
@@ -80,9 +84,6 @@ export const targetNamespace = (namespace: string, { namespacePrefix }: Rewritin
   return prefixed.length > longestNamespace ? undefined : prefixed
 }
 
-/** Kinds whose names mean something to the server, so that a copy under another name would be another thing. */
-const fixedNames = new Set(["apiextensions.k8s.io/v1.CustomResourceDefinition"])
-
 /** Where an object of the trace is in the target; `undefined`: its namespace would have too long a name. */
 export const targetPlace = (
   gvk: string,
@@ -94,7 +95,7 @@ export const targetPlace = (
     const target = targetNamespace(namespace, rewriting)
     return target === undefined ? undefined : { gvk, namespace: target, name }
   }
-  if (fixedNames.has(gvk)) return { gvk, namespace, name }
+  if (hasPrescribedName(gvk)) return { gvk, namespace, name }
   const target = targetNamespace(name, rewriting)
   if (gvk === "v1.Namespace") return target === undefined ? undefined : { gvk, namespace, name: target }
   const { namespacePrefix } = rewriting

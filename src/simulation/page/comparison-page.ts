@@ -4,7 +4,7 @@
  */
 
 import { type Html, html } from "../../page/html.ts"
-import type { Row, RowGroup, Value } from "../comparison/compare-reports.ts"
+import { type ComparedTime, comparedTime, type Row, type RowGroup, type Value } from "../comparison/compare-reports.ts"
 import { bestOf, type Column, cellsOf, firstRuns, headOf } from "../comparison/compared-columns.ts"
 import type { ComparedFidelity, ComparedReport } from "../comparison/compared-report.ts"
 import { type Chart, lineChart, type Series } from "./line-chart.ts"
@@ -22,7 +22,8 @@ export const comparisonPage = (
 ): string => {
   const runs = firstRuns(columns, all)
   const first = runs[0]?.report
-  const drawn = charts(runs)
+  const { isOfTrace } = comparedTime(all)
+  const drawn = charts(runs, comparedTime(all))
   const isRepeated = columns.some(({ indexes }) => indexes.length > 1)
   const body = html`<main><header><h1>Comparison of ${runs.map(({ name }) => name).join(" and ")}</h1>
 ${
@@ -31,7 +32,7 @@ ${
 }</header>
 ${
   drawn.length > 0 &&
-  html`<h2>Over time</h2><p class="note">Real time since the first moment of the trace. The dashed line is the trace of the first run, where it was due.${isRepeated && " Of several runs of a report the first is drawn."}</p><div class="charts">${drawn.map(lineChart)}</div>`
+  html`<h2>Over time</h2><p class="note">${isOfTrace ? "Time of the trace since its first moment, because the speeds are different; what is after due is in real time." : "Real time since the first moment of the trace."} The dashed line is the trace of the first run, where it was due.${isRepeated && " Of several runs of a report the first is drawn."}</p><div class="charts">${drawn.map(lineChart)}</div>`
 }
 <h2>Side by side</h2>
 <p class="note">The better of two different numbers is bold, where one is better.${
@@ -63,17 +64,21 @@ const formatValue = (value: Value, unit: Row["unit"]): string => {
   return unit === "ms" ? formatMs(value) : unit === "share" ? formatShare(value) : formatCount(value)
 }
 
-const charts = (runs: ReadonlyArray<ComparedReport>): ReadonlyArray<Chart> => {
-  const measured = runs.flatMap(({ name, fidelity }, index) =>
-    fidelity === undefined ? [] : [{ name, timeline: fidelity.timeline, colour: `run-${index}` }],
-  )
+const charts = (runs: ReadonlyArray<ComparedReport>, { factorOf }: ComparedTime): ReadonlyArray<Chart> => {
+  const measured = runs.flatMap((run, index) => {
+    const { name, report, fidelity } = run
+    const factor = factorOf(run)
+    if (fidelity === undefined || factor === null) return []
+    const timeline = { ...fidelity.timeline, stepMs: fidelity.timeline.stepMs * factor }
+    const { expectedMs } = report.run
+    return [{ name, timeline, colour: `run-${index}`, traceMs: expectedMs === null ? null : expectedMs * factor }]
+  })
   const [first] = measured
   if (first === undefined) return []
   const trace = first.timeline
   // Runs of different lengths have different steps: all are drawn with the longest.
   const stepMs = Math.max(...measured.map(({ timeline }) => timeline.stepMs))
-  const traceMs = runs.find(({ fidelity }) => fidelity?.timeline === trace)?.report.run.expectedMs
-  const traceSteps = traceMs === null || traceMs === undefined ? trace.points : Math.ceil(traceMs / trace.stepMs)
+  const traceSteps = first.traceMs === null ? trace.points : Math.ceil(first.traceMs / trace.stepMs)
   const chart = (
     title: string,
     unit: string,

@@ -30,8 +30,10 @@ ${all.map(
 const colours = {
   equal: "good",
   different: "bad",
+  early: "bad",
   missing: "bad",
   refused: "bad",
+  unwritten: "bad",
   skipped: "quiet",
   unmeasured: "warn",
 } as const

@@ -9,7 +9,7 @@ import type { Cause, ReplayReport, Spread } from "../replay/replay-report.ts"
 import { lateness, overTime } from "./report-charts.ts"
 import { objects, worst } from "./report-objects.ts"
 import { simulationPage } from "./simulation-page.ts"
-import { formatCount, formatInstant, formatMs, formatShare, formatSpeed } from "./words.ts"
+import { formatCount, formatInstant, formatMs, formatPlace, formatShare, formatSpeed } from "./words.ts"
 
 /** One file, some hundred kB at most: lists are cut, as in the report. */
 export const reportPage = (report: ReplayReport): string => {
@@ -60,6 +60,8 @@ ${
       fidelity.score.gapsWithin,
       `within ${fidelity.tolerance.ms} ms or ${fidelity.tolerance.share * 100} %`,
     ),
+    shareTile("On time", fidelity.score.onTime, `within ${fidelity.tolerance.ms} ms of due, neither early nor late`),
+    shareTile("Pods", fidelity.score.pods, "of those of the trace and of the cluster are in both"),
     tile("Observed", formatMs(fidelity.observedMs?.p99), "after due, 99th percentile", ""),
   ]
 }
@@ -76,15 +78,19 @@ const tile = (label: string, value: string, note: string, colour: string): Html 
 const shareTile = (label: string, share: number | null, note: string): Html =>
   tile(label, formatShare(share), note, share === null ? "" : share === 1 ? "good" : share >= 0.95 ? "warn" : "bad")
 
-const notes = ({ recording, states }: FidelityReport): Html => {
+const notes = ({ recording, states, extraObjects, objects: { extra } }: FidelityReport): Html => {
   const wrong = [
     [states.different, "different from what was applied"],
+    [states.early, "deleted before it was due"],
     [states.missing, "never observed"],
+    [states.unwritten, "not written"],
+    [states.unmeasured, "not recorded"],
     [states.outOfOrder, "out of order"],
     [states.extra, "changed by something else in the cluster"],
   ] as const
   const shown = wrong.flatMap(([count, what]) => (count === 0 ? [] : [`${formatCount(count)} ${what}`]))
   return html`${shown.length > 0 && html`<p>States: ${shown.join(", ")}.</p>`}
+${extra > 0 && html`<p class="warn">${formatCount(extra)} objects that the trace does not have: ${extraObjects.map(({ gvk, namespace, name }) => `${gvk} ${formatPlace(namespace, name)}`).join(", ")}${extra > extraObjects.length && ", …"}.</p>`}
 ${recording.unmeasured.map(({ gvk, reason }) => html`<p class="warn">Not measured: ${gvk}: ${reason}</p>`)}
 ${!recording.isSettled && html`<p class="warn">The cluster still changed when the recording ended, ${formatMs(recording.settlingMs)} after the last response.</p>`}`
 }
@@ -109,7 +115,15 @@ ${
 }
 </tbody></table></div>`
 
-const pods = ({ recordedFrom, created, neverStarted, paired, worst, ...times }: PodFidelity): Html => html`<h2>Pods</h2>
+const pods = ({
+  recordedFrom,
+  created,
+  neverStarted,
+  paired,
+  worst,
+  unasked,
+  ...times
+}: PodFidelity): Html => html`<h2>Pods</h2>
 <p class="note">${formatCount(created.replayed)} were created during the run${
   created.recorded === null
     ? "; the trace has no pods."
@@ -118,6 +132,7 @@ const pods = ({ recordedFrom, created, neverStarted, paired, worst, ...times }: 
   recordedFrom === "lives" &&
   " The trace has no Pods, only when they started and ended, in whole seconds: how long they were pending is not known."
 }</p>
+${unasked > 0 && html`<p class="warn">The API server did not tell the webhook of ${formatCount(unasked)} pods: they did not get recorded lives.</p>`}
 ${neverStarted.replayed > 0 && html`<p class="warn">${formatCount(neverStarted.replayed)} of them never started to run${neverStarted.recorded !== null && `, ${formatCount(neverStarted.recorded)} in the trace`}; these are in no time below.</p>`}
 <div class="table"><table>${spreadHead}<tbody>
 ${spreadRow("pending, in the trace", times.pendingMs.recorded)}

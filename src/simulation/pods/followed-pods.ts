@@ -1,7 +1,7 @@
 /**
  * Pods of a replay that lead the lives of the recorded ones: knowledge of the trace, webhook and rescheduling, for one run of a replay.
  */
-import type { Clock } from "../../clock.ts"
+import type { Clock, Timer } from "../../clock.ts"
 import type { ApiClient } from "../../kube/client/api-client.ts"
 import { messageOf } from "../../message-of.ts"
 import type { Placement } from "../objects/pod-templates.ts"
@@ -36,8 +36,11 @@ export interface PodsContext extends TraceFacts {
 
 /** What a replay tells while it runs. */
 export interface FollowedPods {
-  /** `undefined` if pods live as the target decides. */
-  readonly count: LivesCount | undefined
+  /**
+   * Call it when the trace has been played, up to `until` (µs since the Unix epoch): looks whether the webhook is asked. `undefined`: the trace has no
+   * lives, or the target can never ask. Never rejects.
+   */
+  count(until: number): Promise<LivesCount | undefined>
   /** The trace deletes this object. */
   deleting(place: TargetPlace): void
   /**
@@ -115,34 +118,107 @@ export const followRecordedLives =
     })
     const review = lives.review.bind(lives)
     let webhook: StartedWebhook | undefined
-    let isTelling = false
     let bare: BarePods | undefined
+    let looks: WebhookLooks | undefined
+    let failure: string | undefined
     try {
       webhook = await start({ clock, own, review, onProblem, signal, cleanUpSignal })
       if (recreatesBarePods) bare = new BarePods({ client, clock, random, own, onProblem })
-      isTelling = true
+      looks = new WebhookLooks(webhook, clock, AbortSignal.any([signal, ending.signal]), onProblem)
     } catch (error) {
       lives.close()
-      source.close()
+      failure = `the webhook could not be set up: ${messageOf(error)}`
       if (!signal.aborted)
         onProblem(`pods live as the cluster decides, because the webhook cannot be set up: ${messageOf(error)}`)
     }
     return {
-      get count() {
-        return isTelling ? lives.count : undefined
+      count: async (until) => {
+        if (!signal.aborted) await source.waitFor(patienceMs)
+        await looks?.look()
+        return { ...lives.count, recorded: source.pods(until), unasked: failure ?? looks?.unasked ?? null }
       },
       deleting: (place) => bare?.deleting(place),
       close: async (signal) => {
         bare?.close()
         lives.close()
-        await webhook?.close({ signal })
         ending.abort()
+        await webhook?.close({ signal })
         source.close()
       },
     }
   }
 
+/**
+ * Looks from time to time whether the API server still calls a webhook: a registration that is deleted, or a server that cannot be reached any more,
+ * fails no request, and pods are created without their lives.
+ */
+class WebhookLooks {
+  readonly #webhook: StartedWebhook
+  readonly #clock: Pick<Clock, "after" | "monotonicMs">
+  readonly #signal: AbortSignal
+  readonly #onProblem: (problem: string) => void
+  readonly #startMs: number
+  /** ms after the start: the last look at which it was called, the first at which it was not. */
+  #calledMs = 0
+  #lostMs: number | undefined
+  #looking: Promise<void> | undefined
+  #timer: Timer | undefined
+
+  constructor(
+    webhook: StartedWebhook,
+    clock: Pick<Clock, "after" | "monotonicMs">,
+    signal: AbortSignal,
+    onProblem: (problem: string) => void,
+  ) {
+    this.#webhook = webhook
+    this.#clock = clock
+    this.#signal = signal
+    this.#onProblem = onProblem
+    this.#startMs = clock.monotonicMs()
+    signal.addEventListener("abort", () => this.#timer?.cancel(), { once: true })
+    this.#lookLater()
+  }
+
+  /** For people; `undefined`: it was called at every look. */
+  get unasked(): string | undefined {
+    if (this.#lostMs === undefined) return undefined
+    const [from, to] = [this.#calledMs, this.#lostMs].map((ms) => (ms / 1000).toFixed(1))
+    return `the API server stopped asking the webhook between ${from} and ${to} s after the start: its registration is gone, or it cannot be reached`
+  }
+
+  /** Resolves after a look that began now or later. */
+  async look(): Promise<void> {
+    await this.#looking
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined
+    })
+    await this.#looking
+  }
+
+  async #look(): Promise<void> {
+    if (this.#signal.aborted || this.#lostMs !== undefined) return
+    const isCalled = await this.#webhook.isCalled?.(this.#signal)
+    const ms = this.#clock.monotonicMs() - this.#startMs
+    if (isCalled === true) this.#calledMs = ms
+    if (isCalled !== false) return
+    this.#lostMs = ms
+    this.#onProblem(`pods live as the cluster decides: ${this.unasked}`)
+  }
+
+  #lookLater(): void {
+    if (this.#signal.aborted || this.#lostMs !== undefined) return
+    this.#timer = this.#clock.after(lookMs, () => void this.look().then(() => this.#lookLater()))
+  }
+}
+
+/** ms between two looks: one request in that time, which stores nothing. */
+const lookMs = 2000
+
 /** Different ones that are told; more would only hide the first. */
 const mostProblems = 20
 
-const idle: FollowedPods = { count: undefined, deleting: () => undefined, close: () => Promise.resolve() }
+const idle: FollowedPods = {
+  count: () => Promise.resolve(undefined),
+  deleting: () => undefined,
+  close: () => Promise.resolve(),
+}

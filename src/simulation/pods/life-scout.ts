@@ -37,6 +37,10 @@ export class LifeScout implements LifeSource {
     return this.#isFinished
   }
 
+  pods(until: number): number {
+    return this.#learner.pods(until)
+  }
+
   begin(startMicros: number, environment: SourceEnvironment): void {
     this.#environment = environment
     this.#learner.startMicros = startMicros

@@ -10,6 +10,11 @@ export interface LifeSource {
   readonly lives: RecordedLives
   /** Whether nothing more will be learnt. */
   readonly isFinished: boolean
+  /**
+   * Pods that the trace has from the first moment that is replayed until another one (µs since the Unix epoch), as far as it was read: those that the
+   * replay or the target's controllers create.
+   */
+  pods(until: number): number
   /** Starts learning. `startMicros`: the first moment that is replayed, µs since the Unix epoch. Call it once. */
   begin(startMicros: number, environment: SourceEnvironment): void
   /** Resolves when everything is known, or after `ms`, or at once if waiting is of no use. */
@@ -30,10 +35,17 @@ export class LifeLearner {
   readonly lives = new RecordedLives()
   readonly #observed = new ObservedLives(this.lives)
   #startMicros = 0
+  /** µs: starts of lives that the trace tells without their pods. */
+  readonly #lived: number[] = []
 
   set startMicros(micros: number) {
     this.#startMicros = micros
     this.#observed.startMs = micros / 1000
+  }
+
+  /** See {@link LifeSource.pods}. Lives without their pods are those that had not ended at the first moment. */
+  pods(until: number): number {
+    return this.#lived.length > 0 ? this.#lived.filter((start) => start < until).length : this.#observed.count(until)
   }
 
   learn(item: TraceItem): void {
@@ -44,7 +56,11 @@ export class LifeLearner {
     if (item.type !== "lifecycles") return
     const owner = `${item.gvk} ${item.owner}`
     for (const [hash, pods] of item.pods)
-      for (const [index, pod] of pods.entries()) this.lives.add(owner, hash, lifeOf(pod, this.#startMicros), index)
+      for (const [index, pod] of pods.entries()) {
+        this.lives.add(owner, hash, lifeOf(pod, this.#startMicros), index)
+        const hasEnded = pod.state === "finished" && pod.end * 1_000_000 < this.#startMicros
+        if (pod.state !== "empty" && !hasEnded) this.#lived.push(pod.start * 1_000_000)
+      }
   }
 }
 
@@ -62,6 +78,10 @@ export class PassingLives implements LifeSource {
 
   get isFinished(): boolean {
     return this.#isFinished
+  }
+
+  pods(until: number): number {
+    return this.#learner.pods(until)
   }
 
   /** The same items. */

@@ -25,6 +25,8 @@ interface ObservedPod {
   started: Moment | undefined
   ready: Moment | undefined
   isOver: boolean
+  /** Whether a replay has it, or its owner creates it there. */
+  readonly isCounted: boolean
 }
 
 /**
@@ -36,11 +38,18 @@ export class ObservedLives {
   /** ms since the Unix epoch: the first moment that is replayed. */
   startMs = 0
   readonly #pods = new Map<string, ObservedPod>()
+  /** Pods that exist at the start, and µs at which further ones were created; not those that no replay creates. */
+  readonly #created = { before: 0, since: [] as number[] }
   /** Controlling owners of what may own pods. */
   readonly #parents = new Map<string, string>()
 
   constructor(lives: RecordedLives) {
     this.#lives = lives
+  }
+
+  /** How many pods the trace has read so far from the start until a moment (µs since the Unix epoch), without those of DaemonSets and nodes. */
+  count(until: number): number {
+    return this.#created.before + this.#created.since.filter((time) => time < until).length
   }
 
   /** One event of the trace, in its order. `isSnapshot`: what it shows may have happened before. */
@@ -66,6 +75,7 @@ export class ObservedLives {
     if (action !== "applied") {
       if (known === undefined) return
       this.#pods.delete(key)
+      if (known.isCounted && time / 1000 < this.startMs) this.#created.before--
       if (action === "deleted") this.#read(known, object, time, true)
       if (known.isKnown && time / 1000 < this.startMs) this.#lives.remove(known.owner, known.hash, known.life)
       return
@@ -75,6 +85,8 @@ export class ObservedLives {
     const pod = this.#meet(namespace, name, object)
     if (pod === undefined) return
     this.#pods.set(key, pod)
+    if (pod.isCounted && (isSnapshot || time / 1000 < this.startMs)) this.#created.before++
+    else if (pod.isCounted) this.#created.since.push(time)
     this.#read(pod, object, isSnapshot ? undefined : time, false)
   }
 
@@ -94,6 +106,7 @@ export class ObservedLives {
       started: undefined,
       ready: undefined,
       isOver: false,
+      isCounted: !tiedToNodes.has(controllerOf(object)?.kind ?? ""),
     }
   }
 
@@ -157,6 +170,9 @@ export class ObservedLives {
 
 /** A chain that is longer is a circle. */
 const deepestChain = 8
+
+/** Kinds of owners whose pods belong to a node of the recorded cluster. */
+const tiedToNodes: ReadonlySet<string> = new Set(["DaemonSet", "Node"])
 
 const ownerMember = '"ownerReferences"'
 

@@ -41,8 +41,8 @@ export const recordedHash = (spec: JsonObject, { placement, namespacePrefix }: I
 /** The hash and the number that the pod got when it was created. */
 export const rememberedIdentity = ({
   metadata,
-}: Pick<Pod, "metadata">): { readonly hash: bigint; readonly number: number } | undefined => {
-  const { [stableHashAnnotation]: hash = "", [sequenceAnnotation]: number = "" } = metadata.annotations ?? {}
+}: Partial<Pick<Pod, "metadata">>): { readonly hash: bigint; readonly number: number } | undefined => {
+  const { [stableHashAnnotation]: hash = "", [sequenceAnnotation]: number = "" } = metadata?.annotations ?? {}
   return /^\d{1,20}$/.test(hash) && /^\d{1,9}$/.test(number)
     ? { hash: BigInt(hash), number: Number(number) }
     : undefined

@@ -54,11 +54,16 @@ const mostUndecided = 10_000
 /** ms between two looks at the undecided. */
 const lookMs = 500
 
-/** Of the pods that the target was about to create. */
+/** What became of the lives that a trace has. */
 export interface LivesCount {
+  /** Pods of the trace that the replay or the target's controllers were to create. */
+  readonly recorded: number
+  /** Pods that the API server asked the webhook about when it was about to create them. */
   readonly created: number
-  /** Those for which the trace had a life when they were created. */
+  /** Of those, the ones for which the trace had a life. */
   readonly told: number
+  /** Why the webhook was not asked at some time, or at all, as a sentence for people; `null`: it was, whenever this was looked at. */
+  readonly unasked: string | null
 }
 
 /**
@@ -83,7 +88,7 @@ export class PodLives {
     return review.operation === "CREATE" ? this.#creating(review) : this.#changed(review)
   }
 
-  get count(): LivesCount {
+  get count(): Pick<LivesCount, "created" | "told"> {
     return { created: this.#created, told: this.#told }
   }
 

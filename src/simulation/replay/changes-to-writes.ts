@@ -5,7 +5,8 @@
 import { hash } from "node:crypto"
 import { readTrackedObjects } from "../../trace/formats/simkube/simkube-config.ts"
 import { exactJsonIn, formatExactJson, isJsonObject } from "../../trace/json/exact-json.ts"
-import { kindWithoutVersion, type RecordedKinds, reasonByKind, reasonNotToReplay } from "../objects/not-replayed.ts"
+import { isBuiltInKind, kindWithoutVersion } from "../../trace/sanitising/built-in-kinds.ts"
+import { type RecordedKinds, reasonByKind, reasonNotToReplay } from "../objects/not-replayed.ts"
 import { isReferredTo } from "../objects/renamed-references.ts"
 import { type SeededKinds, statusBody } from "../objects/seeded-status.ts"
 import {
@@ -17,13 +18,14 @@ import {
   withOwners,
 } from "../objects/target-object.ts"
 import { UnknownTemplates } from "../objects/unknown-templates.ts"
+import type { ReplayOptions } from "./replay-options.ts"
 import type { TraceChange } from "./trace-changes.ts"
 
 /** What to do about one change. */
 export type PlannedWrite =
   | { readonly tag: "skip"; readonly reason: string }
-  /** It cannot be written. */
-  | { readonly tag: "refuse"; readonly reason: string; readonly message: string }
+  /** It cannot be written. `place`: where it would be; no cluster may be able to have it. */
+  | { readonly tag: "refuse"; readonly place: TargetPlace; readonly reason: string; readonly message: string }
   | {
       readonly tag: "apply"
       readonly place: TargetPlace
@@ -59,6 +61,7 @@ export class ChangesToWrites {
   readonly #rewriting: Rewriting
   readonly #included: ReadonlySet<string>
   readonly #seeded: SeededKinds
+  readonly #onUndefinedKind: ReplayOptions["onUndefinedKind"]
   readonly #kinds = new Set<string>()
   readonly #templatePaths = new Map<string, ReadonlyArray<string>>()
   /** Objects that exist in the trace at this moment and are replayed, by their key in the target: a hash of their last body. */
@@ -73,16 +76,21 @@ export class ChangesToWrites {
   readonly #everReplayed = new Set<string>()
   /** Definitions of custom kinds in the trace, by `group/kind`. */
   readonly #definitions = new Map<string, string>()
+  /** Custom kinds with objects to be written: whether these are in namespaces. */
+  readonly #custom = new Map<string, boolean>()
 
   /**
    * @param included kinds without version that are replayed although they usually are not
    * @param seeded kinds whose objects get their status at the start
+   * @param onUndefinedKind as {@link ReplayOptions.onUndefinedKind}
    */
   constructor(
     rewriting: Omit<Rewriting, "templatePaths" | "isReplayed">,
     included: ReadonlySet<string>,
     seeded: SeededKinds = new Set(),
+    onUndefinedKind?: ReplayOptions["onUndefinedKind"],
   ) {
+    this.#onUndefinedKind = onUndefinedKind
     this.#included = included
     this.#seeded = seeded
     this.#rewriting = {
@@ -90,6 +98,11 @@ export class ChangesToWrites {
       templatePaths: (gvk) => this.#templatePaths.get(gvk),
       isReplayed: (gvk, name) => this.#isReplayed(gvk, name),
     }
+  }
+
+  /** Custom kinds that were planned to be written, and that the trace so far does not define: whether their objects are in namespaces. */
+  get undefinedKinds(): ReadonlyMap<string, boolean> {
+    return new Map([...this.#custom].filter(([gvk]) => !this.defines(gvk)))
   }
 
   /** For people: what will be different from what they may expect. */
@@ -137,7 +150,8 @@ export class ChangesToWrites {
     const place = targetPlace(gvk, namespace, name, this.#rewriting)
     if (place === undefined) {
       const message = `${namespace === "" ? name : namespace} would have more than 63 characters with the prefix; choose a shorter --namespace-prefix`
-      return { tag: "refuse", reason: "NameTooLong", message }
+      const impossible = { gvk, namespace: namespace && `${this.#rewriting.namespacePrefix}-${namespace}`, name }
+      return { tag: "refuse", place: impossible, reason: "NameTooLong", message }
     }
     return change.object === undefined
       ? this.#planDeletion(change, place)
@@ -182,7 +196,7 @@ export class ChangesToWrites {
   ): PlannedWrite {
     const key = keyOf(place)
     const object = exactJsonIn(bytes)
-    if (!isJsonObject(object)) return { tag: "refuse", reason: "Unreadable", message: "its JSON cannot be read" }
+    if (!isJsonObject(object)) return { tag: "refuse", place, reason: "Unreadable", message: "its JSON cannot be read" }
     const reason = reasonNotToReplay(gvk, object, name, this.#recordedKinds)
     if (reason !== undefined) {
       // One that was replayed before, such as a bare pod that is adopted, is deleted when the trace deletes it.
@@ -200,6 +214,11 @@ export class ChangesToWrites {
     if (this.#present.get(key) === state) return { tag: "skip", reason: "changes nothing that is replayed" }
     this.#present.set(key, state)
     this.#noteReplayed(place)
+    if (!isBuiltInKind(gvk) && !this.#custom.has(gvk)) {
+      const isNamespaced = namespace !== ""
+      this.#custom.set(gvk, isNamespaced)
+      if (!this.defines(gvk)) this.#onUndefinedKind?.(gvk, isNamespaced)
+    }
     if (!this.#templatePaths.has(gvk)) this.#unknownTemplates.search(gvk, object)
     const status = isSeed ? statusBody(object, place, this.#seeded) : undefined
     return {

@@ -29,13 +29,17 @@ export interface ReplayForecast {
 /** The options of the replay, as far as they decide what it would do. */
 export type ForecastOptions = SurveyOptions &
   LackingOptions &
-  Pick<ReplayOptions, "client" | "speed" | "intoRecordedCluster">
+  Pick<ReplayOptions, "client" | "speed" | "intoRecordedCluster"> & {
+    /** Makes the target serve custom kinds that the trace does not define, if it can. Default: it lacks them. */
+    readonly serveKinds?: (kinds: ReadonlyMap<string, boolean>) => void
+  }
 
 /** Rejects with the error of the source, or with the ApiError of a request. */
 export const forecastReplay = async (options: ForecastOptions): Promise<ReplayForecast> => {
   const { client, speed } = options
   const survey = await surveyReplay(options)
   const { header, start, end, gaps, tally, planner } = survey
+  options.serveKinds?.(planner.undefinedKinds)
   const { refused, forbidden, unusable } = await lackingIn(client, survey, options)
   return {
     version: 1,

@@ -51,6 +51,11 @@ export interface ReplayOptions {
   readonly seededStatus?: SeededKinds
   /** Gives pods their recorded lives. Default: they live as the target decides. */
   readonly followPods?: FollowPods | undefined
+  /**
+   * Called for each custom kind that the trace has not defined so far, before its first object is written: a target that can, serves it from
+   * then on. Default: objects of kinds that the target lacks are refused.
+   */
+  readonly onUndefinedKind?: ((gvk: string, isNamespaced: boolean) => void) | undefined
   /** Ends the replay; what was created is removed all the same. */
   readonly signal: AbortSignal
   /** Ends the removal. */

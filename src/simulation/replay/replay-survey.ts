@@ -1,5 +1,6 @@
 /** What a replay of a trace would write, counted without a cluster. */
 import type { TraceItem } from "../../trace/trace-item.ts"
+import { rootNamespace } from "../objects/target-object.ts"
 import { mayHaveLives } from "../pods/may-have-lives.ts"
 import { ChangesToWrites } from "./changes-to-writes.ts"
 import type { ReplayOptions } from "./replay.ts"
@@ -43,7 +44,7 @@ export const surveyReplay = async (
   isEnough: () => boolean = () => false,
 ): Promise<ReplaySurvey> => {
   const { name, window, namespacePrefix, placement, included, signal } = options
-  const root = { apiVersion: "v1", kind: "Namespace", name: `kubereel-replay-${name}`, uid: "" }
+  const root = { apiVersion: "v1", kind: "Namespace", name: rootNamespace(name), uid: "" }
   const planner = new ChangesToWrites({ replay: name, namespacePrefix, placement, root }, included)
   const tally = new Tally()
   const upcoming = new UpcomingChanges(traceChanges(until(options.items, isEnough), window))

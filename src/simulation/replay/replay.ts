@@ -152,7 +152,8 @@ export class Replay {
     } = this.#options
     const { signal } = this.#stopping
     const own = { replay: name, root, simulation }
-    const planner = new ChangesToWrites({ ...own, namespacePrefix, placement }, included, seededStatus)
+    const rewriting = { ...own, namespacePrefix, placement }
+    const planner = new ChangesToWrites(rewriting, included, seededStatus, this.#options.onUndefinedKind)
     const { time, header, objects } = beginning
     for (const config of upcoming.configurations) planner.configure(config)
     planner.expectKinds(header?.kinds ?? [])
@@ -206,13 +207,13 @@ export class Replay {
       const warnings = [...planner.warnings]
       const facts = { start: time, seedMs, startedAt, warnings, incomplete: header?.incomplete ?? [] }
       const report = this.#report(dispatcher, upcoming, facts)
+      const lives = await pods?.count(report.trace.end)
       if (witness !== undefined) {
         this.#phase = "settling"
         this.#tell()
         const [unread] = await Promise.all([upcoming.readLives(signal), witness.end(report.trace.end, signal)])
         if (unread !== undefined) warnings.push(unread)
       }
-      const lives = pods?.count
       return { ...report, ...(lives !== undefined && { lives }), stopped: this.#stopped, warnings }
     } finally {
       // After an error of the source, what was sent settles before it is removed.

@@ -39,6 +39,7 @@ const fewPending: Backlog = { writes: mostPending.writes / 2, length: mostPendin
 
 const kindOfNamespaces = "v1.Namespace"
 
+type Unsent = Extract<PlannedWrite, { tag: "skip" | "refuse" }>
 type Write = Extract<PlannedWrite, { tag: "apply" | "delete" }>
 
 /**
@@ -93,7 +94,7 @@ export class WriteDispatcher {
       gvk = change.gvk
       const planned = planner.plan(change, true)
       witness?.passed(change, undefined)
-      if (planned.tag === "skip" || planned.tag === "refuse") this.#count(change.gvk, this.seed, outcomeOf(planned))
+      if (planned.tag === "skip" || planned.tag === "refuse") this.#unsent(change, planned, this.seed, undefined)
       else {
         const { time } = change
         this.#submit(
@@ -117,13 +118,24 @@ export class WriteDispatcher {
     const { gvk, time, namespace, name } = change
     const { dueMs } = due
     this.#options.witness?.passed(change, dueMs)
-    if (planned.tag === "skip" || planned.tag === "refuse") return this.#count(gvk, this.events, outcomeOf(planned))
+    if (planned.tag === "skip" || planned.tag === "refuse") return this.#unsent(change, planned, this.events, due)
     this.#submit(planned, { time, due }, (outcome, sentMs) => {
       this.#count(gvk, this.events, outcome)
       if (sentMs === undefined || outcome.tag === "skipped") return
       this.#lagMs = this.#options.clock.monotonicMs() - dueMs
       this.punctuality.add({ time, gvk, namespace, name, dispatchErrorMs: sentMs - dueMs, lagMs: this.#lagMs })
     })
+  }
+
+  /** What cannot be written is part of the trace all the same; what is skipped is left out on purpose. */
+  #unsent({ gvk, time, object }: TraceChange, planned: Unsent, counts: OutcomeCounts, due: WriteDue | undefined): void {
+    const { witness, clock } = this.#options
+    const outcome = outcomeOf(planned)
+    this.#count(gvk, counts, outcome)
+    if (planned.tag === "skip" || witness === undefined) return
+    const verb = object === undefined ? "delete" : "apply"
+    const number = witness.submitted({ place: planned.place, verb, time, due })
+    witness.settled(number, { sentMs: undefined, settledMs: clock.monotonicMs(), outcome, body: undefined })
   }
 
   #count(gvk: string, counts: OutcomeCounts, outcome: WriteOutcome): void {
@@ -212,7 +224,7 @@ export class WriteDispatcher {
   }
 }
 
-const outcomeOf = (planned: Extract<PlannedWrite, { tag: "skip" | "refuse" }>): WriteOutcome =>
+const outcomeOf = (planned: Unsent): WriteOutcome =>
   planned.tag === "skip"
     ? { tag: "skipped", reason: planned.reason }
     : { tag: "refused", code: 0, reason: planned.reason, message: planned.message, isSent: false }

@@ -12,7 +12,7 @@ import { kinds } from "../../kube/client/kinds.ts"
 import type { ApiObject } from "../../kube/client/objects.ts"
 import { messageOf } from "../../message-of.ts"
 import { isRefusedCertificate } from "../../recorder/notices/trouble-advice.ts"
-import { type ReplayRoot, replayLabel } from "../objects/target-object.ts"
+import { type ReplayRoot, replayLabel, rootNamespace } from "../objects/target-object.ts"
 import { RecordedCluster, ReplayExists, TargetUnusable } from "../replay/errors.ts"
 import { type CleanUpOptions, cleanUp, RemovalUnchecked } from "./clean-up.ts"
 
@@ -50,7 +50,7 @@ const runAnnotation = "kubereel.dev/run"
 const createRoot = async (client: ApiClient, replay: string): Promise<ReplayRoot> => {
   const run = randomUUID()
   const metadata = {
-    name: `kubereel-replay-${replay}`,
+    name: rootNamespace(replay),
     labels: { [replayLabel]: replay },
     annotations: { [runAnnotation]: run },
   }

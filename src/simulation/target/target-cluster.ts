@@ -20,6 +20,7 @@ import type { ApiObject } from "../../kube/client/objects.ts"
 import { ResourceFinder } from "../../kube/client/resource-finder.ts"
 import { parseGvk } from "../../kube/gvk.ts"
 import type { Kind } from "../../kube/kind.ts"
+import { hasPrescribedName } from "../../trace/sanitising/built-in-kinds.ts"
 import { type Ownership, ownMetadata, replayLabel, type TargetPlace } from "../objects/target-object.ts"
 
 /** What happened to one write. */
@@ -88,7 +89,7 @@ export class TargetCluster {
       const kind = await this.#find(place)
       // Objects in our own namespaces are ours; a name without a namespace may be someone else's.
       if (place.namespace === "" && !(await this.#isOurs(kind, place)))
-        return isDefinition(kind) ? { tag: "skipped", reason: "exists in the target" } : notOurs(place)
+        return hasPrescribedName(place.gvk) ? { tag: "skipped", reason: existsReason } : notOurs(place)
       sending()
       const { client, onConflict, signal } = this.#options
       for (;;) {
@@ -127,7 +128,7 @@ export class TargetCluster {
     return this.#outcome(async () => {
       const kind = await this.#find(place)
       if (place.namespace === "" && !(await this.#isOurs(kind, place)))
-        return isDefinition(kind) ? { tag: "skipped", reason: "exists in the target" } : notOurs(place)
+        return hasPrescribedName(place.gvk) ? { tag: "skipped", reason: existsReason } : notOurs(place)
       sending()
       const { client, signal } = this.#options
       // A deletion is recorded when the object is gone; a pod's grace period was over by then.
@@ -135,7 +136,7 @@ export class TargetCluster {
       try {
         await client.delete(kind, place, { propagationPolicy: "Background", ...grace, signal })
       } catch (error) {
-        if (error instanceof NotFoundError) return { tag: "skipped", reason: "did not exist in the target" }
+        if (error instanceof NotFoundError) return { tag: "skipped", reason: absentReason }
         throw error
       }
       return accepted()
@@ -279,7 +280,11 @@ interface DefinitionSpec {
   readonly versions?: ReadonlyArray<{ readonly name?: string; readonly served?: boolean }>
 }
 
-/** Their names mean something, so one that exists serves as well. */
+/** Nothing is written: a name that is prescribed says what the object is, so one that exists serves as well. */
+export const existsReason = "exists in the target"
+/** A deletion had nothing to delete. */
+export const absentReason = "did not exist in the target"
+
 const isDefinition = ({ gvk }: Kind): boolean => gvk.kind === "CustomResourceDefinition"
 
 /** Another field manager owns a field; any other conflict is about the moment, and can be repeated. */

@@ -35,6 +35,11 @@ export type WebhookContext = Pick<
 
 /** A webhook of one run. */
 export interface StartedWebhook {
+  /**
+   * Whether the API server calls it now; `undefined`: unknown, because the server does not respond, or refuses the pod that is created on trial and
+   * not stored. Default: it is not looked at.
+   */
+  isCalled?(signal: AbortSignal): Promise<boolean | undefined>
   /** No pod is reviewed any more afterwards. Never rejects. */
   close(options?: CallOptions): Promise<void>
 }
@@ -101,7 +106,8 @@ export class PodWebhook {
   #registration: WebhookRegistration | undefined
   #certificate: ServerCertificate
   #timer: Timer | undefined
-  #isAsked = false
+  /** Reviews so far. */
+  #asked = 0
   #isClosed = false
 
   private constructor(options: PodWebhookOptions) {
@@ -120,6 +126,21 @@ export class PodWebhook {
       await webhook.close(cleanUpSignal === undefined ? {} : { signal: cleanUpSignal })
       throw error
     }
+  }
+
+  async isCalled(signal: AbortSignal): Promise<boolean | undefined> {
+    const { client, clock, own } = this.#options
+    const before = this.#asked
+    const isAsked = (): boolean => this.#asked > before
+    const { isReached, refusal } = await webhookReached({
+      client,
+      clock,
+      namespace: own.root.name,
+      isAsked,
+      limitMs: 0,
+      signal,
+    })
+    return isReached || (refusal === "" && !signal.aborted ? false : undefined)
   }
 
   /** Never rejects: the removal of the replay removes the registration as well. `signal` ends waiting for a server that does not answer. */
@@ -142,7 +163,7 @@ export class PodWebhook {
       certificate: this.#certificate,
       onProblem,
       review: (review) => {
-        this.#isAsked = true
+        this.#asked++
         return this.#options.review(review)
       },
     })
@@ -160,7 +181,7 @@ export class PodWebhook {
       client,
       clock,
       namespace: own.root.name,
-      isAsked: () => this.#isAsked,
+      isAsked: () => this.#asked > 0,
       limitMs: reachMs,
       signal,
     })

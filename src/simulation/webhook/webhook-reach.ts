@@ -13,7 +13,7 @@ export interface ReachOptions {
   readonly namespace: string
   /** Whether a review has arrived. */
   readonly isAsked: () => boolean
-  /** ms after which the webhook counts as not reached. */
+  /** ms after which the webhook counts as not reached; 0: after one pod. */
   readonly limitMs: number
   readonly signal: AbortSignal
 }
@@ -37,12 +37,13 @@ export const webhookReached = async (
     spec: { containers: [container], automountServiceAccountToken: false },
   }
   let refusal = ""
-  for (const deadline = clock.monotonicMs() + limitMs; !isAsked(); ) {
-    if (clock.monotonicMs() >= deadline || signal.aborted) return { isReached: false, refusal }
+  for (const deadline = clock.monotonicMs() + limitMs; !isAsked() && !signal.aborted; ) {
     // Refused as long as the namespace has no service account, with the same error as without the permission.
     const writing = { dryRun: true, isRepeatable: true, signal }
     refusal = await client.create(kinds.pods, probe, writing).then(() => "", messageOf)
-    if (!isAsked()) await new Promise<void>((resolve) => clock.after(lookMs, resolve))
+    if (isAsked()) break
+    if (clock.monotonicMs() >= deadline) return { isReached: false, refusal }
+    await new Promise<void>((resolve) => clock.after(lookMs, resolve))
   }
-  return { isReached: true, refusal }
+  return { isReached: isAsked(), refusal }
 }

@@ -1,11 +1,9 @@
+import { hasPrescribedName } from "../../trace/sanitising/built-in-kinds.ts"
 import type { Rule } from "../rule.ts"
 
 /** Most characters of the name of a namespace, an RFC 1123 label, and of other objects, an RFC 1123 subdomain. */
 const longestLabel = 63
 const longestName = 253
-
-/** Kinds whose objects keep their names in a replay. */
-const fixedNames: ReadonlySet<string> = new Set(["apiextensions.k8s.io/v1.CustomResourceDefinition"])
 
 /** Names that are too long with the prefix of the replay's namespaces: nothing in them can be created. */
 export const nameTooLong: Rule = {
@@ -19,7 +17,7 @@ export const nameTooLong: Rule = {
     "Choose a shorter prefix for the replay: reel replay --namespace-prefix.",
   ],
   *needs({ gvk, namespace, name, namespacePrefix }) {
-    if (namespacePrefix === "" || fixedNames.has(gvk)) return
+    if (namespacePrefix === "" || hasPrescribedName(gvk)) return
     const isNamespace = namespace !== "" || gvk === "v1.Namespace"
     const own = namespace === "" ? name : namespace
     const prefixed = `${namespacePrefix}-${own}`

@@ -119,7 +119,9 @@ test("an object's first event is in the frame that names it, late or not, howeve
     for (let number = 1; number <= 700; number++) {
       const isLate = number % 50 === 0
       const version = 1000 + number
-      const observed = isLate ? { timing: "late" as const, stretch, happenedMicros: 0, version } : undefined
+      const observed = isLate
+        ? { timing: "late" as const, stretch, sinceMicros: 0, happenedMicros: 0, version }
+        : undefined
       writer.object(
         { number, uid: `uid-${number}`, namespace: "shop", name: `settings-${number}` },
         objectBytes,

@@ -61,6 +61,16 @@ describe("detect", () => {
     expect(bench.brief()).toEqual(["applied a@1", "applied a@3"])
   })
 
+  test("with all, ignored fields and what the server writes do not count, the status does", () => {
+    const bench = new SinkBench({ detect: "all", ignore: ["/metadata/annotations/leader"] })
+    bench.applied(
+      object("a", 1, { metadata: { annotations: { leader: "x" } } }),
+      object("a", 2, { metadata: { annotations: { leader: "y" }, managedFields: [{}] } }),
+      object("a", 3, { metadata: { annotations: { leader: "y" } }, ...status }),
+    )
+    expect(bench.brief()).toEqual(["applied a@1", "applied a@3"])
+  })
+
   test("fingerprints from the store reveal a change after a restart", () => {
     const before = new SinkBench({ detect: "content" })
     before.applied(object("a", 1, { data: 1 }), object("b", 2, { data: 1 }))

@@ -150,8 +150,8 @@ export class SinkBench {
     if (read instanceof Error) throw read
     const version = read.bytes.toString("utf8", scanner.resourceVersionStart, scanner.resourceVersionEnd)
     const value = parseResourceVersion(version) ?? version
-    const { timing, stretch, happenedMicros } = this.late
-    this.sink.observed({ action, fromList, version: value, timing, stretch, happenedMicros, ...read, scanned: scanner })
+    const times = { sinceMicros: 0, created: 0, written: 0, writes: 0, fields: 0, isTerminating: false, ...this.late }
+    this.sink.observed({ action, fromList, version: value, ...times, ...read, scanned: scanner })
     // The bytes belong to the connection: they are overwritten by the next read.
     bytes.fill(0x21)
   }

@@ -96,6 +96,16 @@ describe.each(tables)("$name", ({ table }) => {
     expect(table.rows.length).toBeGreaterThan(0)
   })
 
+  test("knows which of its columns show the status", () => {
+    for (const { object } of table.rows) {
+      const { status: _, ...without } = object as KubernetesObject & { readonly status?: unknown }
+      const [one, other] = [object, without].map((each) => printer.cells(each, now))
+      const differing = printer.columns.flatMap(({ name }, index) => (one?.[index] === other?.[index] ? [] : [name]))
+      const shown = printer.columns.flatMap(({ name }, index) => (printer.showsStatus(index) ? [name] : []))
+      expect(shown).toEqual(expect.arrayContaining(differing))
+    }
+  })
+
   test("has the real cells for the empty object of a bookmark", () => {
     const form = tableForm(resource, { version: "v1", include: "Metadata", now: () => now })
     const bookmark = JSON.parse(form.bookmark(1n, true)) as { rows: ReadonlyArray<{ cells: unknown }> }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest"
-import { auditEvent, configMap, type EventFacts, stored, success } from "../audit-events.ts"
+import { auditEvent, begin, configMap, type EventFacts, stored, success } from "../audit-events.ts"
 import { livesOf } from "./lives-of.ts"
 
 const pod = (version: number, metadata = {}, spec = { nodeName: "n1" }) =>
@@ -207,5 +207,68 @@ describe("a deletion of a collection", () => {
     const lived = livesOf([create(waiting("a")), collection({ level: "Metadata", query: "?labelSelector=a" })])
     expect(lived.state.size).toBe(1)
     expect(lived.gaps).toHaveLength(1)
+  })
+})
+
+describe("the end of a CustomResourceDefinition", () => {
+  const definitions = { resource: "apiextensions.k8s.io/v1 customresourcedefinitions", namespace: "" }
+  const name = "widgets.example.com"
+  const definition = (version: number, metadata = {}) =>
+    stored("apiextensions.k8s.io/v1", "CustomResourceDefinition", version, {
+      metadata: { name, namespace: undefined, uid: "crd", ...metadata },
+    })
+  const widget = (uid: string, metadata = {}) =>
+    stored("example.com/v1", "Widget", 3, { metadata: { name: uid, uid, ...metadata } })
+  const createWidget = (uid: string, metadata = {}) =>
+    create(widget(uid, metadata), { resource: "example.com/v1 widgets", name: uid })
+  const createDefinition = create(definition(1), { ...definitions, name })
+  const held = { deletionTimestamp: "2026-03-01T12:00:01Z", deletionGracePeriodSeconds: 0 }
+  const mark = remove({
+    ...{ ...definitions, name },
+    response: definition(5, { ...held, finalizers: ["customresourcecleanup.apiextensions.k8s.io"] }),
+  })
+  const finish = (facts: EventFacts = {}) =>
+    auditEvent({ ...{ ...definitions, name, at: 4, subresource: "status", response: definition(6, held) }, ...facts })
+  const other = create(stored("example.com/v1", "Gadget", 3, { metadata: { uid: "g" } }), {
+    resource: "example.com/v1 gadgets",
+  })
+
+  test("is the end of its objects in all namespaces, which the API server removes without entries in the log", () => {
+    const elsewhere = createWidget("b", { namespace: "other" })
+    const { changes, state } = livesOf([createDefinition, createWidget("a"), elsewhere, other, mark, finish()])
+    const ended = changes.filter(({ action }) => action === "deleted")
+    expect(ended.map((change) => [change.gvk, change.name, change.time])).toEqual([
+      ["example.com/v1.Widget", "a", begin + 4_000_000],
+      ["example.com/v1.Widget", "b", begin + 4_000_000],
+      ["apiextensions.k8s.io/v1.CustomResourceDefinition", name, begin + 4_000_000],
+    ])
+    expect(ended[0]?.object).toEqual(widget("a"))
+    expect([...state.keys()]).toEqual(["example.com/v1.Gadget shop/web"])
+  })
+
+  test("not its mark: until then the objects exist", () => {
+    expect(livesOf([createDefinition, createWidget("a"), mark]).state.size).toBe(2)
+  })
+
+  test("ends them also if the log had not shown it before, or has it without objects", () => {
+    expect(livesOf([createWidget("a"), finish()]).state.size).toBe(0)
+    const status = { response: success("crd"), verb: "delete" }
+    expect(
+      livesOf([createDefinition, createWidget("a"), auditEvent({ ...definitions, name, at: 4, ...status })]).state.size,
+    ).toBe(0)
+    const again = create(definition(9, { uid: "later" }), { ...definitions, name, at: 5 })
+    expect([...livesOf([createDefinition, createWidget("a"), again]).state.values()]).toEqual([
+      definition(9, { uid: "later" }),
+    ])
+  })
+
+  test("is the end of their gaps", () => {
+    const lost = auditEvent({ at: 2, verb: "patch", level: "Metadata", resource: "example.com/v1 widgets", name: "a" })
+    const { gaps } = livesOf([createDefinition, createWidget("a"), lost, mark, finish(), auditEvent({ at: 9 })], {
+      end: begin + 9e6,
+    })
+    expect(gaps.find(({ gvk }) => gvk === "example.com/v1.Widget")).toMatchObject({
+      ...{ fromTime: begin + 2_000_000, toTime: begin + 4_000_000 },
+    })
   })
 })

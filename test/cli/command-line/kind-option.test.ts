@@ -40,7 +40,7 @@ describe("a name", () => {
     ["cactus", "; write it as GROUP/VERSION.KIND, such as apps/v1.Deployment"],
     ["", "; write it as GROUP/VERSION.KIND, such as apps/v1.Deployment"],
   ])("%s means nothing", (name, advice) => {
-    expect(meant(name)).toBe(`"${name}" is no kind that is known here${advice}`)
+    expect(meant(name)).toBe(`unknown kind "${name}"${advice}`)
   })
 
   test("is exact if it has a version, as a group has none", () => {

@@ -14,16 +14,18 @@ const read = (given: string, moment: string) => {
   return { taken: new Date(taken / 1000).toISOString(), said }
 }
 
-test("a time of day is the last one, and is said back with its date and its zone", () => {
+test("a time of day is the last one, and which one is said", () => {
   const { taken, said } = read("03:12", "2026-03-02T01:00:00Z")
   expect(taken).toBe("2026-03-01T02:12:00.000Z")
-  expect(said).toEqual([expect.stringContaining("2026-03-01 03:12:00 CET (2026-03-01T02:12:00Z)")])
+  expect(said).toEqual(["--at 03:12 means 2026-03-01T02:12:00Z"])
 })
 
 test("of a time that there was twice, because the clocks were set back, the first is taken, and that is said", () => {
   const { taken, said } = read("02:30", "2026-10-25T12:00:00Z")
   expect(taken).toBe("2026-10-25T00:30:00.000Z")
-  expect(said).toEqual([expect.stringMatching(/there were two such moments.*the first.*02:30:00 CEST/)])
+  expect(said).toEqual([
+    "--at 02:30 means 2026-10-25T00:30:00Z, the first of two such moments: the clocks were set back",
+  ])
 })
 
 test("a time that there was not, because the clocks were set forward, is refused", () => {

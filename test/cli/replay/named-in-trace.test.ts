@@ -65,9 +65,7 @@ describe("a name of a kind of the trace", { timeout: patient(20_000) }, () => {
       const version = sandbox.resourceVersion
       const { code, error } = await replay(sandbox, "--seed-status", "trainngs", ...more)
       expect(code).toBe(exitCodes.usage)
-      expect(error).toBe(
-        'reel replay: "trainngs" is no kind that is known here; did you mean ml.example.com/v1.Training?\n',
-      )
+      expect(error).toBe('reel replay: unknown kind "trainngs"; did you mean ml.example.com/v1.Training?\n')
       expect(sandbox.resourceVersion).toBe(version)
     }
   })

@@ -172,7 +172,7 @@ export class Installation {
     const [container] = only(this.objects, "Deployment").spec.template.spec.containers
     const texts = Object.entries(only(this.objects, "ConfigMap").data as Readonly<Record<string, string>>)
     return image.start({
-      arguments: [...container.args, "--bind=127.0.0.1", "--port=0"],
+      arguments: [...container.args, "--listen=127.0.0.1:0"],
       environment: {
         KUBERNETES_SERVICE_HOST: host,
         KUBERNETES_SERVICE_PORT: port,

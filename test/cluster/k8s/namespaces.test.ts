@@ -26,7 +26,7 @@ const account = "recorder"
 const user = `system:serviceaccount:${shop}:${account}`
 
 const kinds: ReadonlyArray<readonly [gvk: string, group: string, plural: string, settings: string, rule: Rule]> = [
-  ["apps/v1.Deployment", "apis/apps/v1", "deployments", "{trackLifecycle: true}", { detect: "content" }],
+  ["apps/v1.Deployment", "apis/apps/v1", "deployments", "{trackLifecycle: true}", { detect: "all" }],
   ["apps/v1.ReplicaSet", "apis/apps/v1", "replicasets", "{detect: spec}", { detect: "spec" }],
   ["v1.Pod", "api/v1", "pods", "{}", { detect: "all" }],
   ["v1.ConfigMap", "api/v1", "configmaps", "{detect: all}", { detect: "all" }],

@@ -58,15 +58,18 @@ export class OwnControlPlane implements AsyncDisposable {
     this.#pids.set(port, pid)
   }
 
-  /** @param nodes fake nodes, on which pods run. @param flags more arguments of the API server, separated by spaces. */
-  static async start({ nodes = 0, flags = "" } = {}): Promise<OwnControlPlane> {
+  /**
+   * @param nodes fake nodes, on which pods run. @param flags more arguments of the API server, separated by spaces.
+   * @param audit file of the policy of its audit log; default: metadata of everything.
+   */
+  static async start({ nodes = 0, flags = "", audit = "1" } = {}): Promise<OwnControlPlane> {
     const directory = await mkdtemp(join(tmpdir(), "kubereel-own-"))
     const port = await freePorts(4)
     const environment = {
       ...process.env,
       STATE: directory,
       PORT: String(port),
-      AUDIT: "1",
+      AUDIT: audit,
       NODES: String(nodes),
       APISERVER_FLAGS: flags,
     }
@@ -81,6 +84,11 @@ export class OwnControlPlane implements AsyncDisposable {
       await remove(directory, environment)
       throw cause
     }
+  }
+
+  /** Path of the first API server's audit log. */
+  get auditLog(): string {
+    return join(this.#directory, "audit.log")
   }
 
   /** Starts another API server on the same etcd, as highly available control planes have it. */

@@ -23,11 +23,11 @@ const work = `${base}-work`
 
 /** The kinds of the default configuration, where they are, and how changes of them are detected by default. */
 const recorded: ReadonlyArray<readonly [gvk: string, path: string, detect: DetectRule["detect"]]> = [
-  ["apps/v1.DaemonSet", "/apis/apps/v1/daemonsets", "content"],
-  ["apps/v1.Deployment", "/apis/apps/v1/deployments", "content"],
-  ["apps/v1.ReplicaSet", "/apis/apps/v1/replicasets", "content"],
-  ["apps/v1.StatefulSet", "/apis/apps/v1/statefulsets", "content"],
-  ["batch/v1.CronJob", "/apis/batch/v1/cronjobs", "content"],
+  ["apps/v1.DaemonSet", "/apis/apps/v1/daemonsets", "all"],
+  ["apps/v1.Deployment", "/apis/apps/v1/deployments", "all"],
+  ["apps/v1.ReplicaSet", "/apis/apps/v1/replicasets", "all"],
+  ["apps/v1.StatefulSet", "/apis/apps/v1/statefulsets", "all"],
+  ["batch/v1.CronJob", "/apis/batch/v1/cronjobs", "all"],
   ["batch/v1.Job", "/apis/batch/v1/jobs", "all"],
   ["v1.Pod", "/api/v1/pods", "all"],
 ]

@@ -67,7 +67,7 @@ describe("TLS", () => {
     const url = `https://localhost:${server.port}`
     const outcome = {
       tag: "connection",
-      code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+      code: "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
       message: expect.stringContaining("localhost"),
     }
     expect(await fetchFrom({ server: url })).toMatchObject({ outcome })

@@ -115,20 +115,35 @@ const { value: anyJson = fc.constant<JsonText>("null") } = fc.letrec<{ value: Js
   members: fc.array(fc.tuple(keys, tie("value")), { maxLength: 5 }).map((members): JsonText => ({ members })),
 }))
 
+/** Of fieldsV1. */
+const managedKeys = fc.constantFrom(
+  ...[
+    '"f:env"',
+    '"f:finalizers"',
+    '"v:\\"a\\""',
+    '"k:{\\"name\\":\\"PASS\\"}"',
+    '"k:{\\"value\\":\\"a\\"}"',
+    '"f:\\u0061"',
+  ],
+)
+
 /** Environment variables and annotations where they usually are. */
 const likely = fc
   .record({
     env: fc.array(fc.tuple(texts, scalars), { maxLength: 4 }),
     annotations: fc.array(fc.tuple(keys, fc.oneof(texts, manifest)), { maxLength: 3 }),
     more: anyJson,
-    managed: fc.boolean(),
+    managed: fc.option(fc.array(fc.tuple(managedKeys, fc.array(managedKeys, { maxLength: 2 })), { maxLength: 3 })),
   })
   .map(({ env, annotations, more, managed }): JsonText => {
-    const managedFields: JsonText = ["1"]
+    const leaves = (names: ReadonlyArray<string>): JsonText =>
+      object(...[...new Set(names)].map((name) => [name, object()] as const))
+    const fields = object(...(managed ?? []).map(([name, inside]) => [name, leaves(inside)] as const))
+    const managedFields: JsonText = [object(['"manager"', '"kubectl"'], ['"fieldsV1"', fields])]
     const metadata = object(
       ['"name"', '"a"'],
       ['"annotations"', object(...annotations)],
-      ...(managed ? [['"managedFields"', managedFields] as const] : []),
+      ...(managed !== null ? [['"managedFields"', managedFields] as const] : []),
     )
     const variables = env.map(([name, value]): JsonText => object(['"name"', name], ['"value"', value]))
     return object(['"metadata"', metadata], ['"data"', more], ['"spec"', object(['"env"', variables], ['"x"', more])])
@@ -249,7 +264,7 @@ test("replaces the values of a Secret by hashes that are still base64, and keeps
   const hash = result.stringData.token
   expect(hash).toMatch(/^redacted:[0-9a-f]{16}$/)
   expect(result).toEqual({
-    metadata: { name: "a", annotations: { b: "c" } },
+    metadata: { name: "a", managedFields: [{ manager: "kubectl" }], annotations: { b: "c" } },
     data: {
       user: encoded(hash),
       password: encoded(hash),
@@ -275,7 +290,25 @@ test("finds environment variables by their names in every kind of container and 
   expect(text).not.toContain("hunter2")
 })
 
-test("drops the applied manifest and managedFields from an object that no longer has the value, and from no other", () => {
+test("keeps managedFields, which say who wrote what, unless a name in them may hold a value", () => {
+  const kept = (fieldsV1: object, rules = pod) => {
+    const managedFields = [{ manager: "kubectl", fieldsV1 }]
+    const result = parsed({ metadata: { managedFields }, spec: { env: [{ name: "PASS", value: "x" }] } }, rules)
+    return (result as { metadata: object }).metadata
+  }
+  const variable = { "f:spec": { "f:env": { 'k:{"name":"PASS"}': { "f:value": {} } } } }
+  const finalizers = { "f:metadata": { "f:finalizers": { ".": {}, 'v:"example.com/a"': {}, 'v:"example.com/b"': {} } } }
+  for (const fields of [variable, finalizers, { ...finalizers, ...variable }])
+    expect(kept(fields)).toEqual({ managedFields: [{ manager: "kubectl", fieldsV1: fields }] })
+  const pointers = { ...pod, pointers: ["/spec/tokens/*"] }
+  expect(kept({ "f:spec": { "f:tokens": { 'v:"x"': {} } } })).toEqual({})
+  expect(kept({ ...finalizers, "f:spec": { 'k:{"name":"PASS","value":"x"}': {} } })).toEqual({})
+  expect(kept({ ...finalizers, "f:spec": { 'v:"x"': {} } })).toEqual({})
+  expect([kept(variable, pointers), kept(finalizers, pointers)]).toEqual([{}, {}])
+  expect(kept({ "f:spec": { "f:a": {} } }, pointers)).not.toEqual({})
+})
+
+test("drops the applied manifest from an object that no longer has the value, and from no other", () => {
   const applying = (value: string) => ({
     metadata: {
       annotations: { [applied]: JSON.stringify({ spec: { env: [{ name: value, value: "hunter2" }] } }), other: "x" },
@@ -283,7 +316,11 @@ test("drops the applied manifest and managedFields from an object that no longer
     },
     spec: { env: [] },
   })
-  expect(parsed(applying("DB_PASSWORD"), pod)).toEqual({ metadata: { annotations: { other: "x" } }, spec: { env: [] } })
+  const managedFields = [{ manager: "kubectl" }]
+  expect(parsed(applying("DB_PASSWORD"), pod)).toEqual({
+    metadata: { annotations: { other: "x" }, managedFields },
+    spec: { env: [] },
+  })
   expect(parsed(applying("COLOUR"), pod)).toEqual(applying("COLOUR"))
 })
 
@@ -310,7 +347,7 @@ test("of annotations that were the manifest alone nothing is left, so an annotat
   }
   const first = recorded({})
   const second = recorded({ revision: "1" })
-  expect(first.metadata).toEqual({ name: "a", uid: "u", resourceVersion: "1" })
+  expect(first.metadata).toEqual({ name: "a", uid: "u", resourceVersion: "1", managedFields: [{ manager: "kubectl" }] })
   expect(second.metadata).toEqual({ ...first.metadata, annotations: { revision: "1" } })
   expect(second.fingerprint).toEqual(first.fingerprint)
 })

@@ -130,14 +130,20 @@ export const redactText = (
     return { members: value.members.map(([name, member]) => [name, named(memberOf(textOf(name), member))]) }
   }
   /** Removes members called `unwanted` from the objects that are the value of a member called `parent`. */
-  const without = (value: JsonText, parent: string, unwanted: string, isDeep: boolean): JsonText => {
+  const without = (
+    value: JsonText,
+    parent: string,
+    unwanted: string,
+    isDeep: boolean,
+    isDropped: (member: JsonText) => boolean = () => true,
+  ): JsonText => {
     if (typeof value === "string") return value
     if (Array.isArray(value)) return isDeep ? value.map((element) => without(element, parent, unwanted, isDeep)) : value
     return {
       members: value.members.map(([name, member]) => {
         const inner = isDeep ? without(member, parent, unwanted, isDeep) : member
         if (textOf(name) !== parent || !isObject(inner)) return [name, inner]
-        return [name, { members: inner.members.filter(([own]) => textOf(own) !== unwanted) }]
+        return [name, { members: inner.members.filter(([own, each]) => textOf(own) !== unwanted || !isDropped(each)) }]
       }),
     }
   }
@@ -194,7 +200,21 @@ export const redactText = (
     })
   if (!isFound) return { text: root, isFound }
   const withoutManifests = without(withoutEmptied(text), "annotations", appliedName, true)
-  return { text: without(withoutManifests, "metadata", "managedFields", false), isFound }
+  const isDropped = (entries: JsonText): boolean => mayHoldValues(entries, rules)
+  return { text: without(withoutManifests, "metadata", "managedFields", false, isDropped), isFound }
+}
+
+/** Whether names of fields may hold values that the rules replace. */
+const mayHoldValues = (entries: JsonText, rules: RedactionRules, isFinalizers = false): boolean => {
+  if (typeof entries === "string") return false
+  if (Array.isArray(entries)) return entries.some((entry) => mayHoldValues(entry, rules, isFinalizers))
+  return entries.members.some(([name, inner]) => {
+    const key = textOf(name)
+    if (JSON.stringify(key).includes("\\u") || key.includes('"value"')) return true
+    if (key.startsWith("v:") && !isFinalizers) return true
+    if (key.startsWith("k:") && rules.pointers.length > 0) return true
+    return mayHoldValues(inner, rules, isFinalizers || (key === "f:finalizers" && rules.pointers.length === 0))
+  })
 }
 
 /** The tree of a JSON object; `undefined` for any other text. */

@@ -25,7 +25,7 @@ const bodyOf = (file: string): Buffer => {
 }
 
 const gvk = { group: "apps", version: "v1", kind: "Deployment" }
-const rules = compileDetectRules({ detect: "content", ignore: defaultIgnore(gvk), gvk })
+const rules = compileDetectRules({ detect: "content", ignore: defaultIgnore(gvk, "content"), gvk })
 
 interface WatchLine {
   readonly type: string

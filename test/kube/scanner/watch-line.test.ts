@@ -10,7 +10,7 @@ import { kubernetesObject } from "./kubernetes-object.ts"
 import { mutated } from "./mutation.ts"
 
 const gvk = { group: "", version: "v1", kind: "ConfigMap" }
-const rules = compileDetectRules({ detect: "content", ignore: defaultIgnore(gvk), gvk })
+const rules = compileDetectRules({ detect: "content", ignore: defaultIgnore(gvk, "content"), gvk })
 const scanner = new WatchLineScanner(rules)
 const slowScanner = new WatchLineScanner(rules)
 

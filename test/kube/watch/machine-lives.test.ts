@@ -17,6 +17,7 @@ const names = [
   ["discovered", "not-installed", "discovery-failed", "probed", "probe-failed", "retry", "retry", "successor-due"],
   ["opened", "refused", "first-bytes", "page-complete", "initial-events-end", "initial-events-end", "bookmark"],
   ["error-event", "malformed-line", "ended", "silent", "stalled", "delivered", "start", "restored-elsewhere"],
+  ["look", "look", "look", "caught-up"],
 ].flat()
 
 const happening: fc.Arbitrary<Happening> = fc.record({
@@ -44,7 +45,11 @@ const inputOf = (world: World, { name, pick, code, flag }: Happening): Input | u
       }
       return undefined
     case "start":
-      return { type: "start", resumeVersion: version, clusterUid: uid }
+      return { type: "start", resumeVersion: version, clusterUid: uid, tellsCatchUp: flag }
+    case "look":
+      return { type: "look", hasMoved: pick === 0 }
+    case "caught-up":
+      return { type: "caught-up" }
     case "discovered":
       return { type: "discovered", clusterUid: uid }
     case "not-installed":
@@ -82,7 +87,7 @@ const live = (
 ): World => {
   const world = new World()
   world.delivered = resumeVersion
-  world.feed({ type: "start", resumeVersion, clusterUid: undefined })
+  world.feed({ type: "start", resumeVersion, clusterUid: undefined, tellsCatchUp: true })
   look(world)
   for (const happening of happenings) {
     world.nowMs += happening.passedMs

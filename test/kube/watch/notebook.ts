@@ -1,4 +1,5 @@
 import type { LateStretch, Timing } from "../../../src/kube/watch/liveness/timing.ts"
+import type { Writes } from "../../../src/kube/watch/liveness/written-time.ts"
 import type { ObservedObject } from "../../../src/kube/watch/observed-object.ts"
 import type { KindState, ListReason } from "../../../src/kube/watch/protocol/protocol.ts"
 import type { SessionListener, WatchSink } from "../../../src/kube/watch/sink.ts"
@@ -13,6 +14,7 @@ export interface Observed {
   readonly json: string
   readonly timing: Timing
   readonly stretch: LateStretch | undefined
+  readonly writes: Writes
 }
 
 /** A report of a session that is not about an object, as `what detail`. */
@@ -42,7 +44,7 @@ export class Notebook implements WatchSink, SessionListener {
   onObserved: (() => void) | undefined
 
   observed(object: Readonly<ObservedObject>): void {
-    const { action, fromList, version, bytes, start, end, scanned, timing, stretch } = object
+    const { action, fromList, version, bytes, start, end, scanned, timing, stretch, written, writes, fields } = object
     const text = (from: number, until: number): string => bytes.toString("utf8", from, until)
     const observed: Observed = {
       action: action === 2 ? "deleted" : "applied",
@@ -53,11 +55,17 @@ export class Notebook implements WatchSink, SessionListener {
       json: text(start, end),
       timing,
       stretch,
+      writes: { written, writes, fields },
     }
     this.objects.push(observed)
     this.story.push(`${observed.action} ${observed.name}@${observed.version}`)
     this.unfinished++
     this.onObserved?.()
+  }
+
+  writesBefore({ bytes, scanned: { uidStart, uidEnd } }: Readonly<ObservedObject>): Writes | "new" {
+    const uid = bytes.toString("utf8", uidStart, uidEnd)
+    return this.objects.findLast((object) => object.uid === uid)?.writes ?? "new"
   }
 
   readDone(): void {

@@ -5,13 +5,19 @@ import { holding, type Watched, watchedSandboxes } from "./watched-sandbox.ts"
 
 const { start, watching } = watchedSandboxes()
 
+const managedBy = (time: string) => [
+  { manager: "test", operation: "Update", apiVersion: "v1", time, fieldsType: "FieldsV1", fieldsV1: {} },
+]
+
 /** Changes an object as a server does that notes when. */
 const write = ({ sandbox, clock }: Watched, name: string): void => {
   const time = secondsText(clock.wallMicros() / 1000)
-  const managedFields = [
-    { manager: "test", operation: "Update", apiVersion: "v1", time, fieldsType: "FieldsV1", fieldsV1: {} },
-  ]
-  sandbox.put("v1.ConfigMap", { metadata: { name, managedFields }, data: { time } })
+  sandbox.put("v1.ConfigMap", { metadata: { name, managedFields: managedBy(time) }, data: { time } })
+}
+
+/** Removes a label that was set then, which leaves the time as it is. */
+const unlabel = ({ sandbox }: Watched, name: string, labelled: number): void => {
+  sandbox.put("v1.ConfigMap", { metadata: { name, managedFields: managedBy(secondsText(labelled)) } })
 }
 
 /** Of the events of the watch: name and timing. */
@@ -113,6 +119,24 @@ describe("rule 14", () => {
       if (stretch !== undefined) expect(stretch.notBefore).toBeLessThanOrEqual(written.get(name) ?? 0)
     }
     expect(watched.session.statistics.watches).toBe(0)
+  })
+
+  test("rule 14: a field that is removed after a silence is live, also if it was set just before", async () => {
+    const watched = await watching({ before: holding("a") })
+    watched.clock.advance(600)
+    write(watched, "b")
+    await watched.caughtUp()
+    watched.clock.advance(600)
+    const labelled = watched.clock.wallMicros() / 1000
+    write(watched, "b")
+    await watched.caughtUp()
+    watched.clock.advance(40_000)
+    unlabel(watched, "b", labelled)
+    await watched.caughtUp()
+    watched.clock.advance(300)
+    write(watched, "b")
+    await watched.caughtUp()
+    expect(timings(watched)).toEqual(["b live", "b live", "b undecided", "b live"])
   })
 
   test("rule 14: 410 on resuming is a gap, and nothing of the list is late", async () => {

@@ -65,10 +65,10 @@ describe("every kind", () => {
     ])
     expect(wanted.kinds.find(({ gvkText }) => gvkText === "apps/v1.Deployment")).toMatchObject({
       podSpecTemplatePaths: ["/spec/template"],
-      detect: "content",
+      detect: "all",
       trackLifecycle: false,
     })
-    expect(wanted.kinds.find(({ gvkText }) => gvkText === "v1.Pod")?.detect).toBe("all")
+    expect(wanted.kinds.find(({ gvkText }) => gvkText === "v1.ConfigMap")?.detect).toBe("content")
   })
 
   test("is redacted by the rules of the file, whenever it is discovered", () => {

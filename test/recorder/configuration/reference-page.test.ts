@@ -45,9 +45,9 @@ test("it states the actual defaults", () => {
     expect(page).toContain(`\`${kind}\``)
     for (const path of paths) expect(page).toContain(path)
   }
-  const { kinds } = parse("trackedObjects: {v1.Pod: {}, v1.Node: {}, batch/v1.Job: {}, v1.Service: {}}").configuration
+  const { kinds } = parse("trackedObjects: {v1.Pod: {}, v1.Node: {}, batch/v1.Job: {}, v1.ConfigMap: {}}").configuration
   expect(kinds.map(({ detect }) => detect)).toEqual(["all", "all", "all", "content"])
-  const leases = defaultIgnore({ group: "coordination.k8s.io", version: "v1", kind: "LeaseCandidate" })
+  const leases = defaultIgnore({ group: "coordination.k8s.io", version: "v1", kind: "LeaseCandidate" }, "content")
   const named = leases.filter((pointer) => !pointer.endsWith("~1conditions"))
   expect(named).toHaveLength(leases.length - 1)
   for (const pointer of named) expect(page).toContain(`\`${pointer}\``)

@@ -57,6 +57,50 @@ test("what is kept is part of the configuration, also of the default one, and of
 })
 
 describe("An embedded recorder", () => {
+  test("gives each change once, as it is committed, and goes on after a sequence number; the server may be a URL", async () => {
+    await using recorder = await startRecorder({
+      ...{
+        kinds: ["v1.ConfigMap"],
+        server: sandbox.url,
+        directory: join(temporaryDirectory(), "recording"),
+        log: quiet,
+      },
+    })
+    await recorder.ready()
+    const stop = new AbortController()
+    const changes = recorder.changes({ after: 0, signal: stop.signal })
+    const taken: Array<readonly [string, string]> = []
+    let last = 0
+    for await (const change of changes) {
+      if (!("name" in change)) continue
+      expect(change.sequence).toBeGreaterThan(last)
+      last = change.sequence
+      if (change.name === "before") put("live", "1")
+      if (!change.name.startsWith("live")) continue
+      taken.push([change.type, (JSON.parse(change.object) as { data: { text: string } }).data.text])
+      if (taken.length === 1) put("live", "2")
+      else stop.abort()
+    }
+    expect(taken).toEqual([
+      ["appeared", "1"],
+      ["changed", "2"],
+    ])
+    put("live-later", "3")
+    for await (const change of recorder.changes({ after: last })) {
+      expect(change).toMatchObject({ type: "appeared", name: "live-later" })
+      break
+    }
+    const waiting = recorder.changes().next()
+    await recorder.close()
+    expect(await waiting).toEqual({ done: true, value: undefined })
+  })
+
+  test("refuses a server that is no URL in words", async () => {
+    await expect(startRecorder({ server: "127.0.0.1:8001", log: quiet })).rejects.toThrow(
+      'server "127.0.0.1:8001": must be a URL such as http://127.0.0.1:8001',
+    )
+  })
+
   test("records, exports a file, and is read while it runs", async () => {
     const folder = temporaryDirectory()
     const directory = join(folder, "recording")

@@ -44,25 +44,27 @@ describe("a window", () => {
   })
 
   test("from 0 may lack the beginning of a kind that was noticed later", () => {
-    const begins = (offset: number, hasAppeared = false) =>
+    const begins = (offset: number, { hasAppeared = false, isLater = true } = {}) =>
       missedAtBeginning(
         { fromTime: 0, untilTime: now },
         {
           since: at("2026-11-21T10:00:00Z") + offset * second,
           recordingSince: at("2026-11-21T10:00:00Z"),
-          hasAppeared,
+          ...{ hasAppeared, isLater },
         },
         now,
       )
     // The first lists of one start take different times.
-    expect(begins(0)).toBeUndefined()
-    expect(begins(60)).toBeUndefined()
+    expect(begins(0, { isLater: false })).toBeUndefined()
+    expect(begins(600, { isLater: false })).toBeUndefined()
     expect(begins(61)).toEqual({
       state: "recorded-2026-11-21T10:01:01.000Z/2026-11-21T10:30:00.000Z",
       fault:
         "is recorded only from 2026-11-21T10:01:01.000Z on: the recording begins at 2026-11-21T10:00:00.000Z, and what happened to its objects in between is missing",
     })
-    expect(begins(5, true)?.fault).toContain("on, when its definition was noticed: the recording begins at")
+    expect(begins(5, { hasAppeared: true, isLater: false })?.fault).toContain(
+      "on, when its definition was noticed: the recording begins at",
+    )
   })
 
   test("that has not begun is rejected, and one that has not ended says so", () => {

@@ -168,7 +168,7 @@ describe.concurrent("a recorder does not start", { timeout: patient(30_000) }, (
       const start = (...more: string[]) => linesOfFailedStart(place.record({ cluster: { server: sandbox.url }, more }))
       expect(await start("--port", String(port))).toEqual([
         expect.stringContaining(
-          `port ${port} on 127.0.0.1 is in use; choose another with --port (0 picks any free port)`,
+          `port ${port} on 127.0.0.1 is in use; choose another with --listen (port 0 is any free one)`,
         ),
       ])
       // A port in use must not leave a lock and an empty recording in a directory that the user named.

@@ -53,12 +53,25 @@ test("every kind is recorded in little memory, new ones as soon as they are inst
   sandbox.put("example.com/v1.Widget", { metadata: { namespace: "shop", name: "late" } })
   await recorder.says(new RegExp(`all ${count + 1} kinds are watched`), 20_000)
 
+  // One that is gone before it could be listed.
+  sandbox.faults.respond("flashs", 503, { times: 1 })
+  sandbox.put(definitions, definition("flash"))
+  await recorder.inState("example.com/v1.Flash", /failing/)
+  sandbox.delete(definitions, "", "flashs.example.com")
+
   sandbox.delete("example.com/v1.Gear7", "shop", "first")
   sandbox.delete(definitions, "", "gear7s.example.com")
   await recorder.says(/the server's kinds have changed: example\.com\/v1\.Gear7 removed/, 40_000)
   const lines = await recorder.exported()
   const of = (gvk: string) => lines.filter((line) => line.gvk === gvk).map(({ action, name }) => `${action} ${name}`)
-  expect(of("example.com/v1.Widget")).toEqual(["applied late"])
+  // Nobody knows what happened to its objects between its installation and its first list.
+  expect(of("example.com/v1.Widget").toSorted()).toEqual(["applied late", "gap undefined"])
+  expect(of("example.com/v1.Flash")).toEqual(["gap undefined"])
+  const coverage = place.reel("coverage", "--server", await recorder.listening())
+  expect([(await coverage.ended).code, coverage.output]).toEqual([
+    3,
+    expect.stringMatching(/Flash .*\n +gap from .*: stopped \(the kind was installed and removed again before/),
+  ])
   expect(of("example.com/v1.Gear7")).toEqual(["applied first", "deleted first"])
   expect(of("coordination.k8s.io/v1.Lease")).toEqual([])
   expect(of("v1.Secret")).toEqual(["applied password"])
@@ -93,7 +106,7 @@ test("--all and --except are refused where they have no meaning", async () => {
   for (const [words, message] of [
     [["--all", "--config", config], '--all cannot be combined with --config: write "*": {}'],
     [["--except", "events"], "--except is for --all"],
-    [["--all", "--except", "no such"], "is no kind that is known here"],
+    [["--all", "--except", "no such"], "unknown kind"],
   ] as const) {
     const process = place.reel("record", ...words)
     const { code } = await process.ended

@@ -123,28 +123,34 @@ const judged = async (
 }
 
 describe("a replay that is recorded", { timeout: patient(30_000) }, () => {
-  test("at speed 10 is found equal: the same objects, in the same order, with the same gaps, and the pods that controllers made", async () => {
-    const { fidelity } = await judged()
-    expect(fidelity.score).toEqual({ objectsEqual: 1, statesInOrder: 1, gapsWithin: 1 })
-    expect(fidelity.objects).toEqual({ total: 3, equal: 3 })
-    expect(fidelity.states).toMatchObject({ total: 6, equal: 6, missing: 0, different: 0, refused: 0, extra: 0 })
-    expect(fidelity.gaps).toMatchObject({ total: 4, within: 4 })
-    expect(fidelity.recording.unmeasured).toEqual([])
-    expect(fidelity.observedMs?.p50).toBeGreaterThan(0)
-    expect(fidelity.pods).toMatchObject({
-      created: { recorded: 2, replayed: 2 },
-      neverStarted: { recorded: 0 },
-      paired: 2,
-    })
-    expect(fidelity.pods?.pendingMs.recorded?.max).toBeCloseTo(19, 1)
-    expect(fidelity.pods?.runningMs.recorded?.max).toBeCloseTo(124, 1)
-    expect(fidelity.pods?.pendingMs.replayed?.p50).toBeGreaterThan(0)
-    const { timeline } = fidelity
-    expect(timeline.pods.recorded?.Running?.at(-1)).toBe(1)
-    expect(timeline.objects.recorded["v1.ConfigMap"]?.at(-1)).toBe(1)
-    expect(timeline.objects.replayed["v1.ConfigMap"]?.at(-1)).toBe(1)
-    expect(timeline.nodes).toMatchObject({ recorded: null, replayed: expect.arrayContaining([2]) })
-  })
+  // On a machine that others use it may be late, and says so.
+  const late = { retry: 3 }
+  test(
+    "at speed 10 is found equal: the same objects, in the same order, with the same gaps, and the pods that controllers made",
+    late,
+    async () => {
+      const { fidelity } = await judged()
+      expect(fidelity.score).toMatchObject({ objectsEqual: 1, statesInOrder: 1, gapsWithin: 1, pods: 1 })
+      expect(fidelity.objects).toEqual({ total: 3, equal: 3, unmeasured: 0, extra: 0 })
+      expect(fidelity.states).toMatchObject({ total: 6, equal: 6, missing: 0, different: 0, refused: 0, extra: 0 })
+      expect(fidelity.gaps).toMatchObject({ total: 4, within: 4 })
+      expect(fidelity.recording.unmeasured).toEqual([])
+      expect(fidelity.observedMs?.p50).toBeGreaterThan(0)
+      expect(fidelity.pods).toMatchObject({
+        created: { recorded: 2, replayed: 2 },
+        neverStarted: { recorded: 0 },
+        paired: 2,
+      })
+      expect(fidelity.pods?.pendingMs.recorded?.max).toBeCloseTo(19, 1)
+      expect(fidelity.pods?.runningMs.recorded?.max).toBeCloseTo(124, 1)
+      expect(fidelity.pods?.pendingMs.replayed?.p50).toBeGreaterThan(0)
+      const { timeline } = fidelity
+      expect(timeline.pods.recorded?.Running?.at(-1)).toBe(1)
+      expect(timeline.objects.recorded["v1.ConfigMap"]?.at(-1)).toBe(1)
+      expect(timeline.objects.replayed["v1.ConfigMap"]?.at(-1)).toBe(1)
+      expect(timeline.nodes).toMatchObject({ recorded: null, replayed: expect.arrayContaining([2]) })
+    },
+  )
 
   test("keeps its recording if a directory is named, which has nothing of others", async () => {
     cluster.sandbox.put("v1.ConfigMap", { metadata: { namespace: "default", name: "theirs" }, data: {} })
@@ -188,7 +194,8 @@ describe("a replay that is recorded", { timeout: patient(30_000) }, () => {
   })
 
   test("of a trace that does not name its kinds is found equal too", async () => {
-    const { fidelity } = await judged({ items: chunks(story.slice(1)) })
+    // Their watchers start during the replay, which takes 200 ms.
+    const { fidelity } = await judged({ items: chunks(story.slice(1)) }, undefined, patient(5000))
     expect(fidelity.recording.unmeasured).toEqual([])
     expect(fidelity.states).toMatchObject({ missing: 0, different: 0, refused: 0, extra: 0 })
   })

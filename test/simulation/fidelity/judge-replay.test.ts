@@ -20,6 +20,8 @@ const judge = (
       events,
       unmeasured: unmeasured.map((gvk) => ({ gvk, reason: "forbidden" })),
       since: new Map([["v1.ConfigMap", start + sinceMs * 1000]]),
+      found: { extra: [], unlisted: [] },
+      followsLives: false,
       settling: { settlingMs: 0, isSettled: true },
       startMicros: start,
       endMs,
@@ -66,7 +68,7 @@ describe("a recording that has", () => {
         })
         expect(objects.equal).toBe(new Set(plan.map(({ name }) => name)).size)
         expect(observedMs).toEqual({ p50: 3, p95: 3, p99: 3, max: 3 })
-        expect(gaps?.errorMs.max ?? 0).toBe(0)
+        expect(gaps?.errorMs?.max ?? 0).toBe(0)
         expect(worst.every(({ result }) => result === "equal")).toBe(true)
       }),
       { numRuns: rounds(100) },
@@ -180,19 +182,72 @@ describe("a recording that has", () => {
     expect(details[0]?.extra.map(({ at }) => at)).toEqual([10, 12, 14])
   })
 
-  test("a deletion that came before that of the replay is as intended, and not early", () => {
-    const replay = replayOf([
+  describe("a deletion before that of the replay, which then had nothing to delete,", () => {
+    const early = (plan: ReadonlyArray<Planned>, at: number, isMarked = false): FidelityReport => {
+      const replay = replayOf(plan)
+      const deletion = replay.journal.writes.find(({ verb, object }) => verb === "delete" && object.place.name === "a")
+      if (deletion === undefined) throw new Error("a is not deleted")
+      deletion.outcome = { tag: "skipped", reason: "did not exist in the target" }
+      const [first, ...others] = replay.events.filter(({ name, action }) => name !== "a" || action === "applied")
+      if (first === undefined) throw new Error("nothing is created")
+      const deleted = eventOf({ name: "a", value: undefined, due: 0 }, 5, at)
+      const metadata = { namespace: "virtual-shop", name: "a", deletionTimestamp: "2026-01-01T00:00:00Z" }
+      const object = Buffer.from(JSON.stringify({ metadata, data: { value: "1" } }))
+      const marked = { ...first, time: start + (at - 10) * 1000, resourceVersion: "3", object }
+      const events = [first, ...others, ...(isMarked ? [marked] : []), deleted]
+      return judge(
+        replay,
+        events.toSorted((left, right) => left.time - right.time),
+      )
+    }
+    const plan = [
       { name: "a", value: "1", due: 0 },
-      { name: "a", value: undefined, due: 900 },
-    ])
-    const deletion = replay.journal.writes[1] as (typeof replay.journal.writes)[number]
-    deletion.outcome = { tag: "skipped", reason: "did not exist in the target" }
-    const report = judge(replay, [
-      replay.events[0] as ObjectEvent,
-      eventOf({ name: "a", value: undefined, due: 0 }, 5, 100),
-    ])
-    expect(report).toMatchObject({ objects: { equal: 1 }, states: { equal: 2, extra: 0 }, observedMs: { max: 3 } })
-    expect(report.gaps).toBeNull()
+      { name: "a", value: undefined, due: 30_000 },
+    ]
+
+    test("is extra, and early", () => {
+      for (const isMarked of [false, true]) {
+        const report = early(plan, 5000, isMarked)
+        expect(report).toMatchObject({
+          score: { objectsEqual: 0, statesInOrder: 0.5, onTime: 0.5, gapsWithin: 0 },
+          objects: { total: 1, equal: 0 },
+          states: { equal: 1, early: 1, extra: 1 },
+          onTime: { total: 2, within: 1, early: 1, late: 0 },
+        })
+        expect(report.worst[0]).toMatchObject({
+          result: "early",
+          reason: "the object was gone 25.00 s before its deletion was due",
+        })
+        const begun = isMarked ? "began to delete it" : "deleted it"
+        expect(report.details[0]?.extra).toMatchObject([
+          { reason: `something else in the cluster ${begun}, 25.0 s before it was due` },
+        ])
+      }
+    })
+
+    test("by the garbage collector, because the replay deleted the namespace, is as intended; that it was early is told", () => {
+      const replay = replayOf(plan)
+      const { journal } = replay
+      for (const verb of ["apply", "delete"] as const) {
+        const due = verb === "apply" ? 0 : 4000
+        const place = { gvk: "v1.Namespace", namespace: "", name: "virtual-shop" }
+        const schedule = { dueMs: due, plannedMs: due, pausedMs: 0 }
+        const number = journal.submitted({ place, verb, time: start + due * 1000, due: schedule })
+        const outcome = { tag: "accepted", uid: "", version: verb === "apply" ? "50" : "" } as const
+        journal.settled(number, {
+          sentMs: due + 1,
+          settledMs: due + 2,
+          outcome,
+          body: verb === "apply" ? "{}" : undefined,
+        })
+      }
+      const deletion = journal.writes[1] as (typeof journal.writes)[number]
+      deletion.outcome = { tag: "skipped", reason: "did not exist in the target" }
+      const events = [replay.events[0] as ObjectEvent, eventOf({ name: "a", value: undefined, due: 0 }, 5, 5000)]
+      const { states, onTime } = judge(replay, events)
+      expect(states).toMatchObject({ equal: 2, early: 0, extra: 0 })
+      expect(onTime).toMatchObject({ within: 1, early: 1 })
+    })
   })
 
   test("a deletion that the replay did not make has it as extra", () => {
@@ -203,11 +258,12 @@ describe("a recording that has", () => {
     ])
   })
 
-  test("a kind only in part does not count it", () => {
+  test("a kind only in part counts it as not recorded, and calls none of its objects equal", () => {
     const replay = replayOf([{ name: "a", value: "1", due: 0 }])
     const report = judge(replay, [], ["v1.ConfigMap"])
-    expect(report.states.total).toBe(0)
-    expect(report.score).toEqual({ objectsEqual: null, statesInOrder: null, gapsWithin: null })
+    expect(report.states).toMatchObject({ total: 1, unmeasured: 1, missing: 0 })
+    expect(report.objects).toMatchObject({ total: 1, equal: 0, unmeasured: 1 })
+    expect(report.score).toMatchObject({ objectsEqual: 0, statesInOrder: 0, onTime: 0, gapsWithin: null })
   })
 })
 

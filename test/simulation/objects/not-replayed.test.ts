@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest"
 import {
   isSystemNamed,
-  kindWithoutVersion,
   notReplayedKinds,
   type RecordedKinds,
   reasonNotToReplay,
 } from "../../../src/simulation/objects/not-replayed.ts"
 import type { JsonObject } from "../../../src/trace/index.ts"
+import { kindWithoutVersion } from "../../../src/trace/sanitising/built-in-kinds.ts"
 
 const recorded = (kinds: ReadonlyArray<string>, included: ReadonlyArray<string> = []): RecordedKinds => ({
   has: (gvk) => kinds.includes(gvk),
@@ -32,6 +32,9 @@ describe("By its kind", () => {
     ["flowcontrol.apiserver.k8s.io/v1beta3.FlowSchema", "controls the whole API server of the target"],
     ["discovery.k8s.io/v1.EndpointSlice", "the target's controllers write their own"],
     ["events.k8s.io/v1.Event", "the target's controllers write their own"],
+    ["networking.k8s.io/v1.IPAddress", "the target's controllers write their own"],
+    ["networking.k8s.io/v1.ServiceCIDR", "controls the whole API server of the target"],
+    ["resource.k8s.io/v1.ResourceSlice", "belongs to the machines of the recorded cluster"],
   ])("a %s %s, in any version, unless it is included", (gvk, reason) => {
     expect(reasonNotToReplay(gvk, {}, "a", nothing)).toBe(reason)
     expect(reasonNotToReplay(gvk, undefined, "a", nothing)).toBe(reason)

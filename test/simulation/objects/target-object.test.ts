@@ -48,9 +48,23 @@ describe("The place of an object", () => {
     expect(nameOf("storage.k8s.io/v1.StorageClass")).toMatchObject({ namespace: "", name: "virtual-fast" })
   })
 
-  test("of a CustomResourceDefinition keeps its name, which must be that of its kind", () => {
-    const gvk = "apiextensions.k8s.io/v1.CustomResourceDefinition"
-    expect(targetPlace(gvk, "", "webs.example.com", rewriting)?.name).toBe("webs.example.com")
+  test.each([
+    ["apiextensions.k8s.io/v1.CustomResourceDefinition", "webs.example.com"],
+    ["apiextensions.crossplane.io/v2.CompositeResourceDefinition", "xwebs.example.com"],
+    ["apiregistration.k8s.io/v1.APIService", "v1beta1.metrics.k8s.io"],
+    ["networking.k8s.io/v1.IPAddress", "10.0.0.1"],
+    ["networking.k8s.io/v1beta1.IPAddress", "2001:db8::1"],
+    ["storage.k8s.io/v1.CSIDriver", "ebs.csi.aws.com"],
+    ["storage.k8s.io/v1.CSINode", "node-1"],
+    ["v1.Node", "node-1"],
+    ["certificates.k8s.io/v1beta1.ClusterTrustBundle", "example.com:signer:roots"],
+    ["internal.apiserver.k8s.io/v1alpha1.StorageVersion", "apps.deployments"],
+  ])("of a %s keeps its name, whose form is prescribed", (gvk, name) => {
+    expect(targetPlace(gvk, "", name, rewriting)?.name).toBe(name)
+  })
+
+  test("of a custom kind that is only called like one of those has the prefix", () => {
+    expect(targetPlace("example.com/v1.IPAddress", "", "10.0.0.1", rewriting)?.name).toBe("virtual-10.0.0.1")
   })
 
   test("is the same without a prefix", () => {
@@ -152,6 +166,18 @@ describe("A reference to a cluster-scoped object", () => {
     })
     expect(bodyOf("networking.k8s.io/v1.Ingress", { spec: { ingressClassName: "public" } }).spec).toEqual({
       ingressClassName: "virtual-public",
+    })
+    const devices = (gpu: string): JsonObject => ({
+      devices: {
+        requests: [
+          { name: "a", exactly: { deviceClassName: gpu } },
+          { name: "b", firstAvailable: [{ deviceClassName: gpu }] },
+        ],
+      },
+    })
+    expect(bodyOf("resource.k8s.io/v1.ResourceClaim", { spec: devices("gpu") }).spec).toEqual(devices("virtual-gpu"))
+    expect(bodyOf("resource.k8s.io/v1.ResourceClaimTemplate", { spec: { spec: devices("gpu") } }).spec).toEqual({
+      spec: devices("virtual-gpu"),
     })
   })
 
@@ -273,7 +299,7 @@ describe("A reference to an object in a namespace", () => {
     expect(slice.endpoints).toEqual([
       {
         addresses: ["10.0.0.1"],
-        nodeName: "virtual-n1",
+        nodeName: "n1",
         targetRef: { kind: "PersistentVolumeClaim", namespace: "virtual-shop", name: "data" },
       },
       {},

@@ -106,7 +106,8 @@ describe.concurrent("a pod of a replay", { timeout: patient(30_000) }, () => {
     expect(followed.problems).toEqual([])
     expectRun(followed.pods.get("bare") as LivedPod, 37_000)
     expect(phases.at(-1)).toBe("Running")
-    expect([followed.report.lives, plain.report.lives]).toEqual([{ created: 1, told: 1 }, undefined])
+    const lives = { recorded: 1, created: 1, told: 1, unasked: null }
+    expect([followed.report.lives, plain.report.lives]).toEqual([lives, undefined])
   })
 
   test("starts, is ready and ends as it was recorded, with its exit code and restarts", async () => {
@@ -143,7 +144,7 @@ describe.concurrent("a pod of a replay", { timeout: patient(30_000) }, () => {
     const haveEnded = (seen: ReadonlyMap<string, LivedPod>): boolean =>
       seen.size === 2 && [...seen.keys()].every((name) => isIn(seen, name, "Succeeded"))
     const { pods, report } = await replay("owned", items, {}, (seen) => until(() => haveEnded(seen)))
-    expect(report.lives).toEqual({ created: 2, told: 2 })
+    expect(report.lives).toEqual({ recorded: 2, created: 2, told: 2, unasked: null })
     const lived = [...pods.values()].toSorted((left, right) => toldEnd(left) - toldEnd(right))
     expect(lived.map(({ pod: { metadata } }) => metadata.annotations?.["kubereel.dev/run-time"])).toEqual([
       "20000ms",

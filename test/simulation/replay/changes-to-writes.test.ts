@@ -191,7 +191,7 @@ describe("a deletion", () => {
     const node = "v1.Node"
     expect(planner().plan(state("n", {}, node, ""))).toMatchObject({ tag: "skip" })
     const planning = planner("Node")
-    expect(planning.plan(state("n", {}, node, ""))).toMatchObject({ tag: "apply", place: { name: "virtual-n" } })
+    expect(planning.plan(state("n", {}, node, ""))).toMatchObject({ tag: "apply", place: { name: "n" } })
     expect(planning.plan(deletion("n", node, ""))).toMatchObject({ tag: "delete" })
   })
 })

@@ -73,8 +73,10 @@ test("the cluster lacks kinds that it does not serve, and classes that neither i
 test("credentials lack each right that the webhook of pods needs", async () => {
   const create = cluster.client.create.bind(cluster.client)
   const denied = new Set<string>()
-  vi.spyOn(cluster.client, "create").mockImplementation(async (kind, object: ApiObject, given) => {
-    const { resourceAttributes: asked } = object.spec as { resourceAttributes: { resource: string; verb: string } }
+  vi.spyOn(cluster.client, "create").mockImplementation(async (kind, object, given) => {
+    const { resourceAttributes: asked } = (object as ApiObject).spec as {
+      resourceAttributes: { resource: string; verb: string }
+    }
     const isDenied = asked.resource === "mutatingwebhookconfigurations" && denied.has(asked.verb)
     return isDenied
       ? ({ ...object, status: { allowed: false } } as never)

@@ -5,10 +5,11 @@
  * an entry is removed when its object is deleted, and a UID is deleted once.
  */
 import type { ResourceVersion } from "../../../kube/resource-version.ts"
+import type { Writes } from "../../../kube/watch/liveness/written-time.ts"
 import { unknownOwners } from "./owner-fingerprint.ts"
 import { UidTable } from "./uid-table.ts"
 
-export interface LiveObject {
+export interface LiveObject extends Writes {
   /** Number of this UID within its kind, assigned once. */
   readonly number: number
   readonly uid: string
@@ -22,6 +23,10 @@ export interface LiveObject {
   owners: number
   /** The latest list that had begun when the object was seen. */
   list: number
+  /** Of the version that was seen last. */
+  written: number
+  writes: number
+  fields: number
 }
 
 export class LiveIndex {
@@ -111,6 +116,9 @@ export class LiveIndex {
       fingerprintHigh: 0,
       owners: unknownOwners,
       list: this.#list,
+      written: 0,
+      writes: 0,
+      fields: 0,
     }
     this.#byUid.set(uid, object)
     this.#byName.set(`${namespace}/${name}`, object)

@@ -1,5 +1,6 @@
 /**
- * The times of late changes: for each an estimate of when it happened, within its bounds and never before its predecessor.
+ * The times of late changes: for each an estimate of when it happened, within its bounds, never before its predecessor, its object's creation
+ * or any write that the object names.
  *
  * - A change whose object says when it was written gets that time.
  * - Others wait in the open frame for the next one that does, and are dated between their neighbours, in proportion to their
@@ -10,12 +11,12 @@
  */
 import type { ResourceVersion } from "../../../kube/resource-version.ts"
 import { type LateStretch, liveWithinMicros } from "../../../kube/watch/liveness/timing.ts"
+import type { VersionClock } from "../../../kube/watch/liveness/version-clock.ts"
 import type { ObservedObject } from "../../../kube/watch/observed-object.ts"
 import type { LateRange } from "../../../wire/observations.ts"
-import type { VersionClock, VersionSample } from "./version-clock.ts"
 
 /** An observed change, as far as its time is concerned. */
-export type Observed = Pick<ObservedObject, "timing" | "stretch" | "happenedMicros" | "version">
+export type Observed = Pick<ObservedObject, "timing" | "stretch" | "happenedMicros" | "sinceMicros" | "version">
 
 /** Changes the times of events in the open frame. */
 interface Retiming {
@@ -28,9 +29,18 @@ interface Waiting {
   readonly stretch: LateStretch
   readonly namespace: string
   readonly received: number
+  /** µs before which it did not happen. */
+  readonly since: number
   readonly version: ResourceVersion | string
 }
 
+interface Settled {
+  readonly version: ResourceVersion | string
+  readonly micros: number
+}
+
+/** The version of what follows a frame: other kinds may know of versions between, of its own nothing is known. */
+const beyondAll = Number.MAX_SAFE_INTEGER
 /** µs between two samples of live changes: neighbours of late ones of other kinds. */
 const noteEveryMicros = 50_000
 
@@ -104,21 +114,22 @@ export class LateTimes {
 
   /** A late or undecided change has been added to the frame, at `index`, with its {@link LateTimes.estimate}. */
   added(observed: Observed, index: number, received: number, namespace: string, frame: Retiming): void {
-    const { timing, stretch, happenedMicros, version } = observed
+    const { timing, stretch, happenedMicros, sinceMicros: since, version } = observed
     if (stretch === undefined) return
     this.#received = received
     if (timing === "undecided") {
       if (!this.#waitsUndecided) this.#settle({ version, micros: received }, frame)
       this.#waitsUndecided = true
-      this.#waiting.push({ index, version, received, stretch, namespace })
+      this.#waiting.push({ index, version, received, since, stretch, namespace })
       return
     }
     this.#stretch = stretch
     this.#count(stretch, received, namespace)
-    if (happenedMicros === 0) return void this.#waiting.push({ index, version, received, stretch, namespace })
+    if (happenedMicros === 0) return void this.#waiting.push({ index, version, received, since, stretch, namespace })
     const micros = frame.time(index)
     this.#settle({ version, micros }, frame)
     this.#last = { version, micros }
+    // The first and the last of a second tell most, and which is the last is not known.
     this.#versions?.note(version, micros)
   }
 
@@ -128,15 +139,16 @@ export class LateTimes {
   }
 
   /**
-   * The frame is to be sent; returns its late changes. `isFull`: more changes follow, so those that wait are dated by what came before them
-   * rather than by the end of the stretch.
+   * The frame is to be sent; returns its late changes. `isFull`: more changes follow, so those that wait are dated by what came before them, and by the
+   * writes that they name, rather than by the end of the stretch.
    */
   close(frame: Retiming, isFull: boolean): LateRange | undefined {
     if (this.#waiting.length > 0) {
       const end = Math.min(this.#stretch?.notAfter ?? this.#received, this.#received)
-      const micros = isFull ? this.#last.micros : end
-      const version = this.#waiting.at(-1)?.version ?? 0
-      this.#settle({ version: typeof version === "number" ? version + 1 : version, micros }, frame)
+      const soFar = this.#waiting.reduce((latest, { since }) => Math.max(latest, since), this.#last.micros)
+      const micros = isFull ? Math.min(soFar, Math.max(end, this.#last.micros)) : end
+      const isNumber = typeof this.#last.version === "number"
+      this.#settle({ version: isNumber ? beyondAll : "", micros }, frame)
     }
     const range = this.#range
     this.#range = undefined
@@ -163,7 +175,7 @@ export class LateTimes {
   }
 
   /** Dates what waits between the last settled event and `next`. */
-  #settle(next: { readonly version: ResourceVersion | string; readonly micros: number }, frame: Retiming): void {
+  #settle(next: Settled, frame: Retiming): void {
     const waiting = this.#waiting
     if (waiting.length === 0) return
     this.#waiting = []
@@ -172,25 +184,37 @@ export class LateTimes {
       this.#decideByOthers(waiting, frame)
       return
     }
-    for (const [position, { index, version, received }] of waiting.entries()) {
+    let right: Settled = this.#last
+    for (const [position, { index, version, received, since }] of waiting.entries()) {
       const { micros: before } = this.#last
       const share = 1 / (waiting.length - position + 1)
-      const between = this.#between(version, next) ?? before + (next.micros - before) * share
-      const micros = Math.floor(Math.max(before, Math.min(next.micros, received, between)))
+      right = this.#rightOf(version, right, next)
+      const between = this.#between(version, right) ?? before + (next.micros - before) * share
+      const micros = Math.floor(Math.max(before, Math.min(next.micros, received, Math.max(since, between))))
       frame.retime(index, micros)
       this.#last = { version, micros }
     }
+  }
+
+  /** The nearest sample above the version, up to `next`; `known`: that of a lower version, so that no slot is looked at twice. */
+  #rightOf(version: ResourceVersion | string, known: Settled, next: Settled): Settled {
+    if (typeof version !== "number" || typeof next.version !== "number" || known === next) return next
+    if (typeof known.version === "number" && known.version > version) return known
+    const sample = this.#versions?.after(version, next.version)
+    if (sample === undefined || sample.micros < this.#last.micros) return next
+    return { version: sample.version, micros: Math.min(sample.micros, next.micros) }
   }
 
   /** Undecided changes were live, unless the server had a later version, of another kind, long before they were received. */
   #decideByOthers(waiting: ReadonlyArray<Waiting>, frame: Retiming): void {
     const lastLate = waiting.findLastIndex((each) => this.#overtakenAt(each) !== undefined)
     for (const [position, each] of waiting.entries()) {
-      const { index, version, received, stretch, namespace } = each
+      const { index, version, received, since, stretch, namespace } = each
       let micros = received
       if (position <= lastLate) {
-        const end = { version: Number.MAX_SAFE_INTEGER, micros: this.#overtakenAt(each) ?? this.#last.micros }
-        micros = this.#within(stretch, received, this.#between(version, end) ?? end.micros)
+        const end = { version: beyondAll, micros: this.#overtakenAt(each) ?? this.#last.micros }
+        const right = this.#rightOf(version, this.#last, end)
+        micros = this.#within(stretch, received, Math.max(since, this.#between(version, right) ?? end.micros))
         frame.retime(index, micros)
         this.#count(stretch, received, namespace)
       }
@@ -207,20 +231,15 @@ export class LateTimes {
   }
 
   /** In proportion to the versions, between the nearest samples. `undefined`: the versions are no numbers. */
-  #between(
-    version: ResourceVersion | string,
-    next: { readonly version: ResourceVersion | string; readonly micros: number },
-  ): number | undefined {
+  #between(version: ResourceVersion | string, right: Settled): number | undefined {
     const { version: before, micros } = this.#last
-    if (typeof version !== "number" || typeof before !== "number" || typeof next.version !== "number") return undefined
-    if (!(before < version && version < next.version)) return undefined
-    const isBetween = (sample: VersionSample): boolean => sample.micros >= micros && sample.micros <= next.micros
+    if (typeof version !== "number" || typeof before !== "number" || typeof right.version !== "number") return undefined
+    if (!(before < version && version < right.version) || right.version === beyondAll) return undefined
     const earlier = this.#versions?.before(version, before)
-    const later = this.#versions?.after(version, next.version)
-    const left = earlier !== undefined && isBetween(earlier) ? earlier : { version: before, micros }
-    const right = later !== undefined && isBetween(later) ? later : { version: next.version, micros: next.micros }
-    if (right.version <= left.version) return left.micros
-    return left.micros + ((right.micros - left.micros) * (version - left.version)) / (right.version - left.version)
+    const left =
+      earlier !== undefined && earlier.micros >= micros && earlier.micros <= right.micros ? earlier : undefined
+    const [from, since] = [left?.version ?? before, left?.micros ?? micros]
+    return since + ((right.micros - since) * (version - from)) / (right.version - from)
   }
 
   #within({ notBefore, notAfter }: LateStretch, received: number, micros: number): number {

@@ -9,6 +9,7 @@
  * up at export.
  */
 import type { ScannedObject } from "../../../kube/scanner/object/scanned-object.ts"
+import { type Writes, writesOfEarlierLife } from "../../../kube/watch/liveness/written-time.ts"
 import type { ObservedObject } from "../../../kube/watch/observed-object.ts"
 import {
   endedLifetime,
@@ -32,7 +33,7 @@ export interface PodStatistics {
   undecodable: number
 }
 
-interface TrackedPod {
+interface TrackedPod extends Writes {
   readonly number: number
   readonly uid: string
   life: PodLifetime
@@ -42,6 +43,9 @@ interface TrackedPod {
   readonly namespace: string
   /** The latest list that had begun when the pod was seen. */
   list: number
+  written: number
+  writes: number
+  fields: number
 }
 
 /** The state from earlier lives of the watcher. */
@@ -68,7 +72,16 @@ export class PodTracker {
     this.#nextNumber = known.nextPodNumber
     for (const { number, uid, namespace, start, end, owned } of known.pods) {
       const owners = owned ? unknownOwners : noOwners
-      this.#pods.set(uid, { number, uid, namespace, life: { start, end }, owners, containers: undefined, list: 0 })
+      this.#pods.set(uid, {
+        number,
+        uid,
+        namespace,
+        life: { start, end },
+        owners,
+        containers: undefined,
+        list: 0,
+        ...writesOfEarlierLife,
+      })
     }
   }
 
@@ -87,7 +100,12 @@ export class PodTracker {
     this.#streamNamespace = streamNamespace
     const isDeleted = action === 2
     const known = this.#pods.get(bytes, scanned.uidStart, scanned.uidEnd)
-    if (known !== undefined) known.list = this.#list
+    if (known !== undefined) {
+      known.list = this.#list
+      known.written = observation.written
+      known.writes = observation.writes
+      known.fields = observation.fields
+    }
     const object = new PodObject(bytes, start, end)
     const observed = object.lifetime(known?.containers)
     if (typeof observed === "string") this.#cannotTell(observed, bytes, scanned)
@@ -105,6 +123,11 @@ export class PodTracker {
     if (isAdopted) known.owners = owners
     if (isDeleted) this.#pods.delete(known.uid)
     this.#record(known.number, life, isDeleted, object.byteLength, identity, identity && ownersOf(bytes, scanned))
+  }
+
+  /** The pod with the UID at `bytes[start, end)`, if it has run. */
+  get(bytes: Uint8Array, start: number, end: number): Writes | undefined {
+    return this.#pods.get(bytes, start, end)
   }
 
   /** Call when a list begins: pods that are not in it will have ended. Returns its number; see the index of live objects. */
@@ -153,7 +176,9 @@ export class PodTracker {
     if (!isDeleted) {
       const { uid, namespace } = identity
       const containers = object.mainContainers()
-      this.#pods.set(uid, { number, uid, namespace, life, owners, containers, list: this.#list })
+      const { written = 0, writes = 0, fields = 0 } = this.#observation ?? {}
+      const known = { uid, namespace, life, owners, containers, list: this.#list }
+      this.#pods.set(uid, { number, ...known, written, writes, fields })
     }
     const ownerReferences = owners === noOwners ? undefined : ownersOf(bytes, scanned)
     this.#record(number, life, isDeleted, object.byteLength + (ownerReferences?.length ?? 0), identity, ownerReferences)

@@ -27,6 +27,8 @@ export interface Standing extends Completeness {
   readonly completeTime: number
   /** Everything up to `version` has been added or does not count. */
   reach(version: ResourceVersion | string): void
+  /** Until it is false again, what is added happened before now, and more of it is to come. */
+  behind(isBehind: boolean): void
   /** From now on nothing is complete, and the store learns that before anything of the list. */
   listBegins(reason: "first" | GapReason): void
   listEnds(version: string): void

@@ -3,7 +3,7 @@
  *
  * A 200 to a resumed watch does not prove that. An expired version is rejected by the first line after it, and a kind that was declared
  * complete in between would be so for a time of which nothing is recorded. So the server must have sent something since, or have been
- * silent for a while; a watch that begins right after a list needs neither.
+ * silent for a while; a watch that begins right after a list needs neither. And what happened before it was resumed must have arrived.
  */
 import type { Clock } from "../../../clock.ts"
 import type { WatchSession } from "../../../kube/watch/session.ts"
@@ -15,12 +15,12 @@ import type { WatchSession } from "../../../kube/watch/session.ts"
 const settleMs = 500
 
 export class LiveWatch {
-  readonly #session: Pick<WatchSession, "phase" | "delivered">
+  readonly #session: Pick<WatchSession, "phase" | "delivered" | "isBehind">
   readonly #clock: Pick<Clock, "monotonicMs">
   #settledMs = Number.POSITIVE_INFINITY
   #wasLive = false
 
-  constructor(session: Pick<WatchSession, "phase" | "delivered">, clock: Pick<Clock, "monotonicMs">) {
+  constructor(session: Pick<WatchSession, "phase" | "delivered" | "isBehind">, clock: Pick<Clock, "monotonicMs">) {
     this.#session = session
     this.#clock = clock
   }
@@ -32,11 +32,12 @@ export class LiveWatch {
 
   /** The last result remains valid when the session is stopped: nothing was missed before that. */
   get isLive(): boolean {
-    const { phase, delivered } = this.#session
+    const { phase, delivered, isBehind } = this.#session
     if (phase.tag === "stopped") return this.#wasLive
     this.#wasLive =
       phase.tag === "watching" &&
       phase.answered &&
+      !isBehind &&
       (phase.heard || delivered !== phase.from || this.#clock.monotonicMs() >= this.#settledMs)
     return this.#wasLive
   }

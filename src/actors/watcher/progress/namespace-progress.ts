@@ -38,6 +38,7 @@ export class NamespaceStanding implements Standing {
   #time: number
   #owes: NamespaceListReason
   #reached: ResourceVersion | string | undefined
+  #isBehind = false
   readonly #parts: Parts
 
   constructor({ namespace, completeThrough, completeTime, listReason }: NamespaceProgress, parts: Parts) {
@@ -66,6 +67,13 @@ export class NamespaceStanding implements Standing {
   /** Called for each event: the hot path. */
   reach(version: ResourceVersion | string): void {
     this.#reached = version
+  }
+
+  behind(isBehind: boolean): void {
+    this.state(this.#parts.wallMicros())
+    this.#isBehind = isBehind
+    if (!isBehind) this.#time = Math.max(this.#parts.wallMicros(), this.#time)
+    this.#parts.changed()
   }
 
   listBegins(reason: "first" | GapReason): void {
@@ -103,7 +111,7 @@ export class NamespaceStanding implements Standing {
     const reached = this.#reached === undefined ? this.#version : String(this.#reached)
     if (reached !== this.#version) {
       this.#version = reached
-      this.#time = Math.max(nowMicros, this.#time)
+      if (!this.#isBehind) this.#time = Math.max(nowMicros, this.#time)
     }
     return {
       namespace: this.namespace,

@@ -5,7 +5,15 @@
 import type { KindState } from "../../../kube/watch/protocol/protocol.ts"
 
 /** Worst first. `listing` precedes everything else: while one namespace is being listed, the recorder is not ready. */
-const byBadness: ReadonlyArray<KindState> = ["listing", "stopped", "forbidden", "failing", "waiting", "watching"]
+const byBadness: ReadonlyArray<KindState> = [
+  "listing",
+  "stopped",
+  "forbidden",
+  "failing",
+  "waiting",
+  "catching-up",
+  "watching",
+]
 
 /** Maximum number of namespaces named individually, because a message should not list hundreds. */
 const mostNamed = 5

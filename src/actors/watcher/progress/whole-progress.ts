@@ -21,6 +21,10 @@ export class WholeProgress implements FrameProgress {
   /** The version and time in the last frame that stated them. */
   #completeVersion: string
   #completeTime: number
+  /** What was reached happened before now, and more of it is to come. */
+  #isBehind = false
+  /** Whether the store has the version, but not yet the time up to which it is complete. */
+  #owesTime = false
 
   constructor({ resumeVersion, completeTime }: Pick<KindResumePoint, "resumeVersion" | "completeTime">) {
     this.#completeVersion = resumeVersion
@@ -43,23 +47,37 @@ export class WholeProgress implements FrameProgress {
     this.#reached = version
   }
 
+  /** While it is behind, versions advance and the time up to which the kind is complete does not. */
+  behind(isBehind: boolean): void {
+    if (this.#isBehind && !isBehind && this.#completeVersion !== "") {
+      // Also if nothing has arrived.
+      this.#owesTime = true
+      this.#reached ??= this.#completeVersion
+    }
+    this.#isBehind = isBehind
+  }
+
   listBegins(nowMicros: number): void {
     this.#reached = undefined
+    this.#owesTime = false
     if (this.#completeTime === 0) this.#completeTime = nowMicros
   }
 
   newsBytes(): number {
-    const version = this.#reached === undefined ? this.#completeVersion : String(this.#reached)
-    return version === this.#completeVersion ? 0 : version.length * bytesPerCharacter
+    if (this.#reached === undefined) return 0
+    const version = String(this.#reached)
+    const hasNews = version !== this.#completeVersion || (this.#owesTime && !this.#isBehind)
+    return hasNews ? version.length * bytesPerCharacter : 0
   }
 
   /** While nothing is complete there is nothing to state. */
   write(builder: Pick<ObservationsBuilder, "completeThrough">, nowMicros: number): boolean {
     if (this.#reached === undefined) return true
     const version = String(this.#reached)
-    if (!builder.completeThrough(version)) return false
+    if (!builder.completeThrough(version, this.#isBehind)) return false
     this.#completeVersion = version
-    this.#completeTime = nowMicros
+    this.#owesTime = this.#isBehind
+    if (!this.#isBehind) this.#completeTime = nowMicros
     return true
   }
 }

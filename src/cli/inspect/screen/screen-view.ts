@@ -1,6 +1,7 @@
 /** The screen as lines (docs/decisions/0057-the-view-of-a-trace-is-a-state-machine.md): as many as the terminal has rows, none wider than it has columns. */
+
+import { formatLocalTime } from "../../../local-time.ts"
 import { visible } from "../../../recorder/configuration/quoted.ts"
-import { timeOf } from "../../past/describe-change.ts"
 import { displayWidth } from "../../terminal/display-width.ts"
 import { formatCount, formatDuration, formatInteger } from "../../terminal/quantities.ts"
 import { localMoment } from "../moment-text.ts"
@@ -183,7 +184,10 @@ const momentOf = (state: ScreenState, event: number, columns: number): string =>
   const isDate = Number.isSafeInteger(time) && time >= 0
   if (!isDate) return `${time} µs `
   // The zone is in the time line.
-  const local = timeOf(time, nowMs).replace(/ [^ ]+$/, "")
+  const local = formatLocalTime(time / 1000, nowMs).replace(
+    /(?:\.(\d+))? [^ ]+$/,
+    (_, digits = "") => `.${digits.padEnd(6, "0")}`,
+  )
   return `${columns < wholeTimes ? local.replace(/^.* |\.\d+$/g, "") : local} `
 }
 

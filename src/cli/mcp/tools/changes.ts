@@ -1,8 +1,8 @@
 /** The tools object_history, events and why: what changed in a stretch of time, of one object, of all, or what explains one. */
-import { formatInstant } from "../../command-line/instant.ts"
+import { formatInstant } from "../../../local-time.ts"
 import { changesOf } from "../../past/changes-of.ts"
 import { readMoment } from "../../past/moments.ts"
-import { exactKinds } from "../../past/object-name.ts"
+import { chosenKinds, exactKinds } from "../../past/object-name.ts"
 import type { PastParameters } from "../../past/past-client.ts"
 import { WhyLines } from "../../past/why-lines.ts"
 import { pastTool, type ToolAnswering } from "../past-tool.ts"
@@ -47,7 +47,7 @@ export const objectHistory = pastTool({
   name: "object_history",
   title: "Changes of an object",
   description:
-    "Every recorded change of one object, oldest first: when, by whom (from managedFields), and each field before and after. An object that was deleted and made again under its name has another uid.",
+    "Every recorded change of one object, oldest first: when, by which programs (by: the object, statusBy and scaleBy: these subresources; from managedFields), and each field before and after. Without any of these nobody knows who it was: deletions, evictions, bindings and removed fields leave no trace in the object; the API server's audit log has who. An object that was deleted and made again under its name has another uid.",
   parameters: {
     ...object,
     since: since("0"),
@@ -72,11 +72,12 @@ export const events = pastTool({
   name: "events",
   title: "What changed in a stretch of time",
   description:
-    "What changed in a stretch of time, of all recorded kinds or some, oldest first. These are changes of objects; Kubernetes Events are among them as objects of kind v1.Event, if they are recorded.",
+    "What changed in a stretch of time, of all recorded kinds or some, oldest first. These are changes of objects; Kubernetes Events are among them as objects of kind v1.Event, if they are recorded, with their reason and message (event).",
   parameters: {
     since: since("10m"),
     until,
     kind: optionalText("only these kinds, with commas: pods,deploy; default: all"),
+    except: optionalText("leave out these kinds, with commas: events,leases"),
     namespace,
     name: optionalText("only objects of this name"),
     labels,
@@ -84,8 +85,7 @@ export const events = pastTool({
     field: changedField,
   },
   answer: async (given, answering) => {
-    const named = kindsIn(given.kind ?? "")
-    const kind = named.length === 0 ? undefined : await exactKinds(answering, named)
+    const kind = await chosenKinds(answering, kindsIn(given.kind ?? ""), kindsIn(given.except ?? ""))
     const { namespace: within, name, labels: selector, fields: fieldSelector, field } = given
     await offerChanges(answering, {
       ...{ kind, namespace: within, name, labels: selector, fields: fieldSelector, field },

@@ -1,8 +1,8 @@
 /** The tool get_objects: objects as they were at a moment, as `reel get` shows them. */
 
+import { formatInstant } from "../../../local-time.ts"
 import type { JsonObject, JsonValue } from "../../../trace/json/exact-json.ts"
 import { isFieldPath, parseFieldPath, valuesAt } from "../../../trace/json/field-path.ts"
-import { formatInstant } from "../../command-line/instant.ts"
 import { Misasked } from "../../past/asking.ts"
 import { objectOf } from "../../past/changes-of.ts"
 import { readMoment } from "../../past/moments.ts"
@@ -101,6 +101,6 @@ const itemsOf = async (
   return (found) => ({
     ...(isKindNamed && { kind }),
     ...namesOf(found),
-    ...namedCells(resource, objectOf(found), view),
+    ...namedCells(resource, objectOf(found), { ...view, isStatusUnknown: found.isStatusUnknown === true }),
   })
 }

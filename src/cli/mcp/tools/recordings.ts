@@ -28,12 +28,12 @@ export const coverage = pastTool({
   answer: async (given, answering) => {
     const { places, signal, page, moment, noteIncomplete } = answering
     const last = readMoment("end", given.end, answering)
-    const start = readMoment("start", given.start, { ...answering, moment: last })
+    const start = readMoment("start", given.start, answering, last)
     if (start > last) throw new Misasked("the window ends before its start")
     for (const [index, place] of places.entries()) {
       const { name, offline } = place.recorder
       // The end is exclusive, and the last event of a directory belongs to it.
-      const end = given.end === "now" ? (offline?.knownUntil ?? moment) : last
+      const end = given.end === "now" || given.end === "end" ? (offline?.knownUntil ?? moment) : last
       const answer = await requestCoverage(place, { start, end }, signal)
       const found = readCoverageAnswer(answer)
       if (found === undefined)

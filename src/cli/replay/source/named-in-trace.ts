@@ -1,7 +1,7 @@
 /** The kinds of `--include` and `--seed-status`: most are known at once, the names of others are those of the trace. */
 
 import { quoted } from "../../../recorder/configuration/quoted.ts"
-import { kindWithoutVersion } from "../../../simulation/objects/not-replayed.ts"
+import { kindWithoutVersion } from "../../../trace/sanitising/built-in-kinds.ts"
 import type { ReplayOrder } from "../replay-order.ts"
 import type { ReplaySource } from "./replay-source.ts"
 import { kindsNamed, UnknownKind } from "./trace-kinds.ts"
@@ -27,7 +27,7 @@ export const explainedByTrace = async (order: ReplayOrder, source: ReplaySource)
   if (first === undefined) return order
   // It would be used up by then.
   if (source.isReadOnce) {
-    const message = `${quoted(first)} is no kind that is known here, and a pipe cannot be read twice to find it in the trace; write it as GROUP/KIND, such as coordination.k8s.io/Lease`
+    const message = `unknown kind ${quoted(first)}, and a pipe cannot be read twice to find it in the trace; write it as GROUP/KIND, such as coordination.k8s.io/Lease`
     throw new UnknownKind({ message })
   }
   const meanings = await kindsNamed(names, () => source.open())

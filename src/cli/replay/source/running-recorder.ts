@@ -56,7 +56,6 @@ export const exportedWindow = async (
       userAgent: userAgent(),
       startTime,
       endTime,
-      isStartDefault: false,
       format: "ndjson",
       compression: "zstd",
       filters: everything,

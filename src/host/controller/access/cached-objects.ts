@@ -5,7 +5,7 @@
  * arrived, which may be a moment ago. Objects are read-only: writing to one throws. To change one, copy it (`structuredClone`, or `{ ...object }`).
  */
 
-import type { ApiObject } from "../../../kube/client/objects.ts"
+import type { ApiObject, ObjectBase } from "../../../kube/client/objects.ts"
 import {
   type LabelSelectorObject,
   matchesLabels,
@@ -28,7 +28,7 @@ export interface CachedListOptions {
   readonly labelSelector?: string | LabelSelectorObject | undefined
 }
 
-export class CachedObjects<T extends ApiObject> {
+export class CachedObjects<T extends ObjectBase = ApiObject> {
   readonly #caches: ReadonlyArray<ObjectCache<T>>
   readonly #indexes: ReadonlyMap<string, IndexName>
 
@@ -63,7 +63,7 @@ export class CachedObjects<T extends ApiObject> {
   }
 
   /** Those whose controlling owner reference names this object, by its UID. */
-  ownedBy(owner: ApiObject): ReadonlyArray<T> {
+  ownedBy(owner: ObjectBase): ReadonlyArray<T> {
     return this.#collect((cache) => cache.controlledBy(owner.metadata.uid))
   }
 

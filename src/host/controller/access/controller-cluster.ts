@@ -13,7 +13,7 @@
 import { isDeepStrictEqual } from "node:util"
 import type { ApiClient, ListOptions } from "../../../kube/client/api-client.ts"
 import { NotFoundError } from "../../../kube/client/api-errors.ts"
-import type { ApiObject } from "../../../kube/client/objects.ts"
+import type { ApiObject, ObjectBase } from "../../../kube/client/objects.ts"
 import type { DeleteOptions, PatchType } from "../../../kube/client/write-options.ts"
 import type { GroupVersionKind } from "../../../kube/gvk.ts"
 import type { Kind } from "../../../kube/kind.ts"
@@ -98,35 +98,35 @@ export class ControllerCluster {
   }
 
   /** The watched objects of a kind such as `v1.Pod`. Throws {@link NotWatchedError} for one that the definition does not name. */
-  cached<T extends ApiObject = ApiObject>(kind: string): CachedObjects<T> {
+  cached<T extends ObjectBase = ApiObject>(kind: string): CachedObjects<T> {
     // The caller that names a kind knows its shape.
     return this.#cachedOf(kind) as unknown as CachedObjects<T>
   }
 
   /** Reads from the server, past the cache; for kinds that are not watched, or when the latest state matters. */
-  async getLive<T extends ApiObject = ApiObject>(kind: string, name: ObjectName): Promise<T> {
+  async getLive<T extends ObjectBase = ApiObject>(kind: string, name: ObjectName): Promise<T> {
     return this.api.get<T>(await this.kind(kind), name, { signal: this.signal })
   }
 
   /** Lists from the server, past the cache, all pages. */
-  async listLive<T extends ApiObject = ApiObject>(kind: string, options: ListOptions = {}): Promise<ReadonlyArray<T>> {
+  async listLive<T extends ObjectBase = ApiObject>(kind: string, options: ListOptions = {}): Promise<ReadonlyArray<T>> {
     const { items } = await this.api.list<T>(await this.kind(kind), { ...options, signal: this.signal })
     return items
   }
 
   /** Rejects with {@link AlreadyExistsError} if the name is taken. Without a name the server generates one from `generateName`. */
-  async create<T extends ApiObject = ApiObject>(object: NewObject): Promise<T> {
+  async create<T extends ObjectBase = ApiObject>(object: NewObject): Promise<T> {
     const named = { ...object, metadata: { name: "", ...object.metadata } }
     return this.#enter(await this.api.create(await this.#kindOf(object), named, this.#write())) as unknown as T
   }
 
   /** Replaces the object. Rejects with {@link ConflictError} if it has changed since it was read. */
-  async update<T extends ApiObject>(object: T): Promise<T> {
+  async update<T extends ObjectBase = ApiObject>(object: T): Promise<T> {
     return this.#enter(await this.api.update(await this.#kindOf(object), object, this.#write()))
   }
 
   /** Replaces the status; the rest of the object does not count. Rejects with {@link ConflictError} if it has changed since it was read. */
-  async updateStatus<T extends ApiObject>(object: T): Promise<T> {
+  async updateStatus<T extends ObjectBase = ApiObject>(object: T): Promise<T> {
     return this.#enter(await this.api.updateStatus(await this.#kindOf(object), object, this.#write()))
   }
 
@@ -134,8 +134,11 @@ export class ControllerCluster {
    * Sets members of the status and leaves the others; sends nothing if all of them are so already. No other writer can conflict: the last one wins for
    * each member. `undefined` and `null` remove a member. Returns the object as it is then.
    */
-  async patchStatus<T extends ApiObject>(object: T, status: Readonly<Record<string, unknown>>): Promise<T> {
-    const present = (object.status ?? {}) as Readonly<Record<string, unknown>>
+  async patchStatus<T extends ObjectBase = ApiObject>(
+    object: T,
+    status: Readonly<Record<string, unknown>>,
+  ): Promise<T> {
+    const present = ((object as { readonly status?: unknown }).status ?? {}) as Readonly<Record<string, unknown>>
     const changed = Object.entries(status).filter(
       ([member, value]) => !isDeepStrictEqual(present[member] ?? null, value ?? null),
     )
@@ -145,7 +148,12 @@ export class ControllerCluster {
   }
 
   /** `subresource`: for example `status` or `scale`. */
-  async patch<T extends ApiObject>(object: T, type: PatchType, body: unknown, subresource?: string): Promise<T> {
+  async patch<T extends ObjectBase = ApiObject>(
+    object: T,
+    type: PatchType,
+    body: unknown,
+    subresource?: string,
+  ): Promise<T> {
     const options = subresource === undefined ? this.#write() : { ...this.#write(), subresource }
     const kind = await this.#kindOf(object)
     const patched = await this.api.patch<T>(kind, object.metadata, type, body, options)
@@ -159,7 +167,7 @@ export class ControllerCluster {
    * Server-side apply: creates the object, or sets exactly these fields and removes those that this controller applied before and no longer gives. Give
    * only what the controller decides, not an object that was read.
    */
-  async apply<T extends ApiObject = ApiObject>(object: NewObject, options: ControllerApplyOptions = {}): Promise<T> {
+  async apply<T extends ObjectBase = ApiObject>(object: NewObject, options: ControllerApplyOptions = {}): Promise<T> {
     const { force = true, subresource } = options
     const { name = "", namespace } = object.metadata
     const place = { name, namespace }
@@ -168,7 +176,7 @@ export class ControllerCluster {
   }
 
   /** One that is gone already counts as deleted. The UID guards against deleting a new object of the same name. */
-  async delete(object: ApiObject, options: Omit<DeleteOptions, "signal"> = {}): Promise<void> {
+  async delete(object: ObjectBase, options: Omit<DeleteOptions, "signal"> = {}): Promise<void> {
     const { uid } = object.metadata
     const guarded = { ...(uid !== undefined && { uid }), ...options, signal: this.signal }
     try {
@@ -182,13 +190,13 @@ export class ControllerCluster {
   }
 
   /** Adds a finalizer unless the object has it. Rejects with {@link ConflictError} if the object has changed since it was read. */
-  async addFinalizer<T extends ApiObject>(object: T, finalizer: string): Promise<T> {
+  async addFinalizer<T extends ObjectBase = ApiObject>(object: T, finalizer: string): Promise<T> {
     const present = object.metadata.finalizers ?? []
     return present.includes(finalizer) ? object : this.#setFinalizers(object, [...present, finalizer])
   }
 
   /** Removes a finalizer; with the last one, an object that is being deleted is gone. One that is gone already is fine. */
-  async removeFinalizer(object: ApiObject, finalizer: string): Promise<void> {
+  async removeFinalizer(object: ObjectBase, finalizer: string): Promise<void> {
     const present = object.metadata.finalizers ?? []
     if (!present.includes(finalizer)) return
     try {
@@ -204,20 +212,20 @@ export class ControllerCluster {
   }
 
   /** Records an Event about the object. Never waits and never fails; equal ones are counted in one Event. */
-  event(object: ApiObject, type: EventType, reason: string, message: string, details: EventDetails = {}): void {
+  event(object: ObjectBase, type: EventType, reason: string, message: string, details: EventDetails = {}): void {
     if (this.signal.aborted) return
     const { component = this.#controller, action } = details
     const event = { object, type, reason, message, ...(action !== undefined && { action }) }
     this.#access.events.record({ component }, event)
   }
 
-  #setFinalizers<T extends ApiObject>(object: T, finalizers: ReadonlyArray<string>): Promise<T> {
+  #setFinalizers<T extends ObjectBase = ApiObject>(object: T, finalizers: ReadonlyArray<string>): Promise<T> {
     const { uid, resourceVersion } = object.metadata
     // The version guards the list: another controller may have added its own finalizer meanwhile.
     return this.patch(object, "merge", { metadata: { uid, resourceVersion, finalizers } })
   }
 
-  #kindOf({ apiVersion, kind }: NewObject | ApiObject): Promise<Kind> {
+  #kindOf({ apiVersion, kind }: NewObject | ObjectBase): Promise<Kind> {
     return this.#access.kinds.find(asGvk(`${apiVersion}.${kind}`))
   }
 
@@ -225,7 +233,7 @@ export class ControllerCluster {
     return { fieldManager: this.#controller, signal: this.signal }
   }
 
-  #enter<T extends ApiObject>(object: T): T {
+  #enter<T extends ObjectBase = ApiObject>(object: T): T {
     this.#access.caches.wrote(object)
     return frozen(object)
   }

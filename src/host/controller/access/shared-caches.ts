@@ -6,7 +6,7 @@
  * write's promise resolves, except new objects in caches with a field selector, which only the server can evaluate.
  */
 
-import type { ApiObject } from "../../../kube/client/objects.ts"
+import type { ApiObject, ObjectBase } from "../../../kube/client/objects.ts"
 import { formatGvk } from "../../../kube/gvk.ts"
 import { type LabelSelector, matchesLabels, parseLabelSelector } from "../../../kube/label-selector.ts"
 import { keyOf } from "../../cache/object-cache.ts"
@@ -67,20 +67,20 @@ export class SharedCaches {
   }
 
   /** What the server returned for a write. */
-  wrote(object: ApiObject): void {
+  wrote(object: ObjectBase): void {
     const { namespace, labels } = object.metadata
     for (const { selection, labels: selected, opened } of this.#of(object)) {
       const isNamespace = selection.namespace === undefined || selection.namespace === namespace
       // An object that no longer matches is left to the watch, which reports it as deleted.
       if (!isNamespace || !matchesLabels(selected, labels)) continue
       if (selection.fieldSelector === undefined || opened.cache?.byKey(keyOf(object)) !== undefined)
-        opened.cache?.wrote(object)
+        opened.cache?.wrote(object as ApiObject)
     }
   }
 
   /** A write of ours has removed the object. */
-  removed(object: ApiObject): void {
-    for (const { opened } of this.#of(object)) opened.cache?.removed(object)
+  removed(object: ObjectBase): void {
+    for (const { opened } of this.#of(object)) opened.cache?.removed(object as ApiObject)
   }
 
   /** Closes all caches; they keep their state. */
@@ -88,7 +88,7 @@ export class SharedCaches {
     for (const ofKind of this.#byKind.values()) for (const { opened } of ofKind.values()) opened.close()
   }
 
-  #of({ apiVersion, kind }: ApiObject): Iterable<Shared> {
+  #of({ apiVersion, kind }: ObjectBase): Iterable<Shared> {
     return this.#byKind.get(`${apiVersion}.${kind}`)?.values() ?? []
   }
 

@@ -3,7 +3,7 @@
  * object after its owner, and changes of the object wake the controller of the owner (`owns`).
  */
 
-import type { ApiObject, OwnerReference } from "../../../kube/client/objects.ts"
+import type { ObjectBase, OwnerReference } from "../../../kube/client/objects.ts"
 import { controllerReference } from "../../../kube/client/owner-references.ts"
 import { parseGvk } from "../../../kube/gvk.ts"
 import type { NewObject } from "../access/controller-cluster.ts"
@@ -13,7 +13,7 @@ import { OwnershipError } from "../errors.ts"
  * The object with `owner` as its controller. Throws {@link OwnershipError} if another object controls it, if the owner is in another namespace, or if the
  * owner has no UID yet, that is, was not read from the server.
  */
-export const setControllerReference = <T extends NewObject>(owner: ApiObject, object: T): T => {
+export const setControllerReference = <T extends NewObject>(owner: ObjectBase, object: T): T => {
   const reference = controllerReference(owner)
   const present = (object.metadata.ownerReferences ?? []).find(({ controller }) => controller === true)
   if (present !== undefined && !isSameOwner(present, reference))
@@ -22,12 +22,12 @@ export const setControllerReference = <T extends NewObject>(owner: ApiObject, ob
 }
 
 /** The object with `owner` among its owners, without control over it. Throws as {@link setControllerReference}. */
-export const setOwnerReference = <T extends NewObject>(owner: ApiObject, object: T): T => {
+export const setOwnerReference = <T extends NewObject>(owner: ObjectBase, object: T): T => {
   const { apiVersion, kind, metadata } = owner
   return withReference(owner, object, { apiVersion, kind, name: metadata.name, uid: metadata.uid ?? "" })
 }
 
-const withReference = <T extends NewObject>(owner: ApiObject, object: T, reference: OwnerReference): T => {
+const withReference = <T extends NewObject>(owner: ObjectBase, object: T, reference: OwnerReference): T => {
   const { namespace } = owner.metadata
   if (reference.uid === "") throw wrong(owner, object, "it has no UID: it was not read from the server")
   // An owner without a namespace may own anything; the other way round the garbage collector deletes the object at once.
@@ -44,8 +44,8 @@ const isSameOwner = (left: OwnerReference, right: OwnerReference): boolean =>
 /** The group of an `apiVersion`: empty for the core group. */
 export const groupOf = (apiVersion: string): string => parseGvk(`${apiVersion}.Kind`)?.group ?? ""
 
-const wrong = (owner: ApiObject, object: NewObject, problem: string): OwnershipError =>
+const wrong = (owner: ObjectBase, object: NewObject, problem: string): OwnershipError =>
   new OwnershipError({ owner: described(owner), object: described(object), problem })
 
-const described = ({ apiVersion, kind, metadata }: NewObject | ApiObject): string =>
+const described = ({ apiVersion, kind, metadata }: NewObject | ObjectBase): string =>
   `${apiVersion}.${kind} ${[metadata.namespace, metadata.name ?? metadata.generateName].filter(Boolean).join("/")}`

@@ -12,7 +12,7 @@
 
 import type { Clock, Timer } from "../../../clock.ts"
 import { ConflictError, isTerminatingNamespace } from "../../../kube/client/api-errors.ts"
-import type { ApiObject } from "../../../kube/client/objects.ts"
+import type { ApiObject, ObjectBase } from "../../../kube/client/objects.ts"
 import { messageOf } from "../../../message-of.ts"
 import type { ObjectChange } from "../../cache/change-feed.ts"
 import { keyOf, type ObjectCache } from "../../cache/object-cache.ts"
@@ -105,7 +105,7 @@ export class ControllerRun {
     const [subject] = kinds
     if (subject === undefined) return
     this.#sources = sourcesOf(this.controller, subject, {
-      cached: <T extends ApiObject>(kind: string) => this.#cachedOf(kind) as unknown as CachedObjects<T>,
+      cached: <T extends ObjectBase>(kind: string) => this.#cachedOf(kind) as unknown as CachedObjects<T>,
     })
     const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()))
     const complete = Promise.all(this.#acquired.map(({ held }) => held.synced)).then(() => true)

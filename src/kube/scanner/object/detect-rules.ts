@@ -8,10 +8,11 @@
 import * as Schema from "effect/Schema"
 import { formatGvk, type GroupVersionKind } from "../../gvk.ts"
 import { parseJsonPointer } from "../../json-pointer.ts"
+import { hasStatus } from "../../statuses.ts"
 
 /**
- * When an object counts as changed: `all`: at every new resourceVersion; `content`: when anything but its status and the server's own
- * bookkeeping differs; `spec`: when its `spec` differs (SimKube's rule).
+ * When an object counts as changed: `all`: at every new resourceVersion, or, where fields are ignored, when anything but those and the server's own
+ * bookkeeping differs; `content`: as `all` with ignored fields, without its status; `spec`: when its `spec` differs (SimKube's rule).
  */
 export type Detect = "all" | "content" | "spec"
 
@@ -36,6 +37,8 @@ export interface DetectRules {
   /** The only kind whose objects belong in the stream. */
   readonly gvk: GroupVersionKind
   readonly detect: Detect
+  /** Every new resourceVersion is a change: there is nothing to compare. */
+  readonly countsAll: boolean
   /** The object itself. */
   readonly root: DetectNode
 }
@@ -65,13 +68,12 @@ const ignorePlace = (root: GrowingNode, tokens: ReadonlyArray<string>): void => 
 }
 
 /**
- * Places that `content` leaves out for every kind. They include `apiVersion` and `kind`, because items are scanned as lists have them, with
+ * The server's own bookkeeping, which is not compared for any kind. It includes `apiVersion` and `kind`, because items are scanned as lists have them, with
  * neither, and an object must look the same in a list and in a watch, also next to older recordings.
  */
-const notContent: ReadonlyArray<ReadonlyArray<string>> = [
+const bookkeeping: ReadonlyArray<ReadonlyArray<string>> = [
   ["apiVersion"],
   ["kind"],
-  ["status"],
   ["metadata", "resourceVersion"],
   ["metadata", "generation"],
   ["metadata", "managedFields"],
@@ -81,7 +83,7 @@ const notContent: ReadonlyArray<ReadonlyArray<string>> = [
 const notSpec: ReadonlyMap<string, ReadonlyArray<string>> = new Map([["v1.Pod", ["spec", "nodeName"]]])
 
 /**
- * @param options.ignore JSON pointers that never count, in addition to what `detect` leaves out; with `all` they have no effect
+ * @param options.ignore JSON pointers that never count, in addition to what `detect` leaves out
  * @throws InvalidPointerError naming the first entry of `ignore` that is not a valid pointer
  */
 export const compileDetectRules = (options: {
@@ -89,8 +91,10 @@ export const compileDetectRules = (options: {
   readonly ignore: ReadonlyArray<string>
   readonly gvk: GroupVersionKind
 }): DetectRules => {
-  const root = node(options.detect === "content")
-  if (options.detect === "content") for (const tokens of notContent) ignorePlace(root, tokens)
+  const countsAll = options.detect === "all" && options.ignore.length === 0
+  const root = node(!countsAll && options.detect !== "spec")
+  for (const tokens of bookkeeping) ignorePlace(root, tokens)
+  if (options.detect === "content") ignorePlace(root, ["status"])
   if (options.detect === "spec") {
     root.children.set("spec", node(true))
     const place = notSpec.get(formatGvk(options.gvk))
@@ -101,13 +105,11 @@ export const compileDetectRules = (options: {
     if (tokens === undefined) throw new InvalidPointerError({ pointer })
     ignorePlace(root, tokens)
   }
-  return { gvk: options.gvk, detect: options.detect, root }
+  return { gvk: options.gvk, detect: options.detect, countsAll, root }
 }
 
-const detectAll = new Set(["v1.Pod", "v1.Node", "batch/v1.Job"])
-
-/** `all` for kinds whose status matters most (Pods, Nodes, Jobs), `content` for the others. */
-export const defaultDetect = (gvk: GroupVersionKind): Detect => (detectAll.has(formatGvk(gvk)) ? "all" : "content")
+/** `all` for kinds that can have a status: readiness in the past would be wrong without it. `content` for the others. */
+export const defaultDetect = (gvk: GroupVersionKind): Detect => (hasStatus(gvk) ? "all" : "content")
 
 /** Members of any kind that only signal liveness or repeat the status, and are rewritten every few seconds. */
 const noise: ReadonlyArray<string> = [
@@ -121,7 +123,7 @@ const noise: ReadonlyArray<string> = [
   "/metadata/annotations/cluster-autoscaler.kubernetes.io~1last-updated",
   // autoscaling/v1 has no fields for these parts of a HorizontalPodAutoscaler's status, so the API server writes them as annotations on
   // output (MetricStatusesAnnotation and HorizontalPodAutoscalerConditionsAnnotation in kubernetes/pkg/apis/autoscaling/annotations.go). In
-  // autoscaling/v2 they are status, which `content` leaves out.
+  // autoscaling/v2 they are status, which `content` leaves out as well.
   "/metadata/annotations/autoscaling.alpha.kubernetes.io~1current-metrics",
   "/metadata/annotations/autoscaling.alpha.kubernetes.io~1conditions",
 ]
@@ -136,7 +138,7 @@ const signsOfLife: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
 
 /**
  * JSON pointers that never count unless configured otherwise: leader election and autoscaler noise, which would make a quiet cluster look
- * busy for ever.
+ * busy for ever. None with `all`, which means every version.
  */
-export const defaultIgnore = (gvk: GroupVersionKind): ReadonlyArray<string> =>
-  gvk.group === "coordination.k8s.io" ? [...noise, ...(signsOfLife.get(gvk.kind) ?? [])] : noise
+export const defaultIgnore = (gvk: GroupVersionKind, detect: Detect): ReadonlyArray<string> =>
+  detect === "all" ? [] : gvk.group === "coordination.k8s.io" ? [...noise, ...(signsOfLife.get(gvk.kind) ?? [])] : noise

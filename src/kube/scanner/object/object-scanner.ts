@@ -39,7 +39,7 @@ export class ObjectScanner extends ObjectReport {
     super()
     this.rules = rules
     this.root = compileMemberTrie(rules)
-    this.simdRules = encodeRules(rules.detect, this.root)
+    this.simdRules = encodeRules(rules, this.root)
   }
 
   /** Scans the object that fills [start, end), white space around it allowed. Fields are undefined after a false. */
@@ -96,7 +96,7 @@ export class ObjectScanner extends ObjectReport {
     const end = this.walkObject(this.root, position + 1)
     if (end < 0 || !this.hasMetadata) return -1
     if (this.managedFieldsEnd !== 0) this.placeManagedFields(this.managedFieldsStart, this.managedFieldsEnd)
-    if (this.rules.detect !== "all") {
+    if (!this.rules.countsAll) {
       if (this.rules.detect === "spec") this.kept.addAbsentSpec()
       const fingerprint = this.kept.finish()
       this.fingerprintLow = fingerprint.low

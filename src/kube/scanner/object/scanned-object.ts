@@ -26,7 +26,7 @@ export interface ScannedObject {
   readonly managedFieldsEnd: number
   /** Whether the annotation that ends the initial events of a streaming list is present and "true". */
   readonly initialEventsEnd: boolean
-  /** Two signed 32-bit halves; both 0 for `detect: all`, which needs no fingerprint. */
+  /** Two signed 32-bit halves; both 0 where every version counts, which needs no fingerprint. */
   readonly fingerprintLow: number
   readonly fingerprintHigh: number
 }

@@ -1,5 +1,5 @@
 /** Encodes change rules for the WebAssembly pass: the tree of member-trie.ts, laid out in bytes. */
-import type { Detect } from "../object/detect-rules.ts"
+import type { DetectRules } from "../object/detect-rules.ts"
 import type { MemberNode } from "../object/member-trie.ts"
 
 /** The position of the rules in the module's memory, and their largest size in bytes. */
@@ -60,10 +60,13 @@ class RulesWriter {
 }
 
 /** The bytes to put at {@link rulesStart}; `undefined` for rules that do not fit into the module. */
-export const encodeRules = (detect: Detect, root: MemberNode): Uint8Array | undefined => {
+export const encodeRules = (
+  { detect, countsAll }: Pick<DetectRules, "detect" | "countsAll">,
+  root: MemberNode,
+): Uint8Array | undefined => {
   const writer = new RulesWriter()
   const { bytes } = writer
-  bytes.writeUInt32LE(detect === "all" ? 0 : 1, 0)
+  bytes.writeUInt32LE(countsAll ? 0 : 1, 0)
   if (detect === "spec") {
     bytes.writeUInt32LE(absentSpec.length, 4)
     absentSpec.copy(bytes, 8)

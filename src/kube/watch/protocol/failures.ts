@@ -3,6 +3,7 @@
  * response are treated alike (rule 3).
  */
 import type { ApiStatus } from "../../status.ts"
+import { briefEnded } from "../catching-up.ts"
 import { expired, list, listAtOnce, listInPages } from "../listing.ts"
 import { absent, begin } from "../resuming.ts"
 import { dropSuccessor, succeed } from "../watching.ts"
@@ -81,9 +82,11 @@ export const ended = (step: Transition, input: Ended): void => {
 }
 
 const watchEnded = (step: Transition, phase: Extract<Phase, { tag: "watching" }>, input: Ended): void => {
+  const isBrief = input.stream === step.memory.brief
+  if (isBrief && input.outcome.tag === "complete") briefEnded(step)
   if (dropSuccessor(step, input.stream)) return
   const { delivered, progressed, nowMs } = step.moment
-  const isShort = nowMs - phase.openedAtMs < step.policy.veryShortWatchMs
+  const isShort = !isBrief && nowMs - phase.openedAtMs < step.policy.veryShortWatchMs
   if (progressed && !input.whileBlocked) step.remember({ overloaded: false })
   // If the server has no bookmarks and is behind our version, every watch looks like this (rule 12).
   if (!isShort && !phase.heard && delivered === phase.from) step.remember({ suspicious: true })
@@ -104,6 +107,11 @@ const watchEnded = (step: Transition, phase: Extract<Phase, { tag: "watching" }>
 export const silent = (step: Transition, stream: StreamId): void => {
   const phase = step.phase
   if (!step.streams().includes(stream)) return
+  if (stream === step.memory.brief && dropSuccessor(step, stream)) {
+    // A server that does not end it says nothing about the stream beside it.
+    step.commands.push({ type: "close", stream })
+    return
+  }
   step.closeAll()
   // Synthetic events arrived but not the end bookmark: the server does not know the parameter (rule 2).
   if (phase.tag === "streaming-list" && phase.opened) return listInPages(step)

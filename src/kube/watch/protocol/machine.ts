@@ -8,6 +8,7 @@
  * has closed are ignored here.
  */
 
+import { caughtUp, look } from "../catching-up.ts"
 import { initialEventsEnd, listAnswered, pageComplete, restoredElsewhere } from "../listing.ts"
 import { absent, discover, discovered, probed, probeFailed, retry, stop } from "../resuming.ts"
 import { bookmark, firstBytes, openSuccessor, watchAnswered } from "../watching.ts"
@@ -37,6 +38,8 @@ const take = (step: Transition, input: Input): void => {
     case "start":
       if (tag !== "idle") return
       step.remember({ clusterUid: input.clusterUid, suspicious: input.resumeVersion !== undefined })
+      step.remember({ tellsCatchUp: input.tellsCatchUp === true })
+      if (input.isExpected === true) step.remember({ hurriedLooks: step.policy.expectedLooks })
       if (input.listsInPages === true) step.remember({ pagesUntilMs: Number.POSITIVE_INFINITY })
       return discover(step)
     case "stop":
@@ -85,5 +88,9 @@ const take = (step: Transition, input: Input): void => {
       return retry(step)
     case "successor-due":
       return openSuccessor(step)
+    case "look":
+      return look(step, input.hasMoved)
+    case "caught-up":
+      return caughtUp(step)
   }
 }

@@ -61,8 +61,24 @@ export interface WatchPolicy {
   readonly relistLimit: number
   readonly relistWindowMs: number
   readonly relistPauseMs: number
+  /**
+   * While a resumed stream catches up: ms between two looks at it; how many of them without a change make a brief watch worth its request, and after how many
+   * more another one; how many there must have been when a brief watch ends (two thirds of its life), and how many are enough, a minute, if the server
+   * does not even end watches. s that a brief watch lasts: its bookmark comes 2 s before its end.
+   */
+  readonly catchUp: {
+    readonly lookMs: number
+    readonly quietLooks: number
+    readonly briefEveryLooks: number
+    readonly provenLooks: number
+    readonly enoughLooks: number
+    readonly briefSeconds: number
+  }
   /** ms between checks for a kind that is not installed: as soon as `kubectl` users expect a new CRD to be noticed. */
   readonly absentPollMs: number
+  /** ms between the first looks for a kind that has just been defined, and how many they are: discovery may have it later than the server serves it. */
+  readonly expectedPollMs: number
+  readonly expectedLooks: number
 }
 
 export const defaultWatchPolicy: WatchPolicy = {
@@ -81,5 +97,8 @@ export const defaultWatchPolicy: WatchPolicy = {
   relistLimit: 3,
   relistWindowMs: 60_000,
   relistPauseMs: 30_000,
+  catchUp: { lookMs: 250, quietLooks: 2, briefEveryLooks: 16, provenLooks: 8, enoughLooks: 240, briefSeconds: 3 },
   absentPollMs: 10_000,
+  expectedPollMs: 200,
+  expectedLooks: 50,
 }

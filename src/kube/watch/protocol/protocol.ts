@@ -13,10 +13,14 @@
  *   any of them ── failed ─▶ backing-off ─▶ (where it was going)
  * ```
  */
+import type { ResourceVersion } from "../../resource-version.ts"
 import type { ApiStatus } from "../../status.ts"
 
-/** The state of a kind, for readiness, metrics and people (docs/reference/architecture.md#actors). */
-export type KindState = "listing" | "watching" | "waiting" | "forbidden" | "failing" | "stopped"
+/**
+ * The state of a kind, for readiness, metrics and people (docs/reference/architecture.md#actors). `catching-up`: it is watched, and what happened before
+ * the stream was resumed has not arrived completely.
+ */
+export type KindState = "listing" | "catching-up" | "watching" | "waiting" | "forbidden" | "failing" | "stopped"
 
 /** Why a list is made. A `first` list leaves no gap; all others do, once the list is complete. */
 export type ListReason = "first" | "expired" | "overload" | "cluster-restored"
@@ -73,6 +77,10 @@ export type Input =
       readonly clusterUid: string | undefined
       /** Never ask for a streaming list. Default false. */
       readonly listsInPages?: boolean
+      /** Whether it matters that a resumed stream has to catch up. Default false. */
+      readonly tellsCatchUp?: boolean
+      /** The kind may be installed in a moment. Default false. */
+      readonly isExpected?: boolean
     }
   | { readonly type: "stop" }
   /** The kind is installed; the UID of kube-system if it may be read. */
@@ -111,6 +119,10 @@ export type Input =
   | { readonly type: "restored-elsewhere"; readonly detail: string; readonly clusterUid: string | undefined }
   | { readonly type: "retry" }
   | { readonly type: "successor-due" }
+  /** The time of `look-after` is over. `hasMoved`: a change has arrived since the last one, or the reader is blocked. */
+  | { readonly type: "look"; readonly hasMoved: boolean }
+  /** The version that is to be caught up with is delivered. */
+  | { readonly type: "caught-up" }
 
 /** Facts outside the machine when an input arrives. */
 export interface Moment {
@@ -156,6 +168,9 @@ export type Command =
   | { readonly type: "limit-stall"; readonly stream: StreamId; readonly ms: number }
   | { readonly type: "retry-after"; readonly ms: number }
   | { readonly type: "successor-after"; readonly ms: number }
+  | { readonly type: "look-after"; readonly ms: number }
+  /** Whether the kind is behind: what is delivered is not the state of now. */
+  | { readonly type: "behind"; readonly isBehind: boolean }
   /** `detail`: the cause, if the reason alone would mislead. */
   | { readonly type: "list-started"; readonly reason: ListReason; readonly detail: string | undefined }
   | { readonly type: "list-completed"; readonly version: string }
@@ -167,6 +182,19 @@ export type Command =
   | { readonly type: "alarm"; readonly detail: string }
   /** `nextAttemptMs`: in how many ms the server is asked again, if the detail is to say so. */
   | { readonly type: "state"; readonly state: KindState; readonly detail: string; readonly nextAttemptMs?: number }
+
+/** What a resumed stream has to bring (catching-up.ts). */
+export interface CatchUp {
+  /** Versions: delivered before the interruption, and current before the stream was resumed. */
+  readonly from: string
+  readonly through: string
+  /** The latter as a number; `undefined`: its server's versions cannot be compared. */
+  readonly numeric: ResourceVersion | undefined
+  /** Looks one after another without a change. */
+  readonly quietLooks: number
+  /** The progress last reported. */
+  readonly said: string
+}
 
 /** The machine's memory across phases. */
 export interface Memory {
@@ -196,6 +224,13 @@ export interface Memory {
   readonly suspicious: boolean
   /** The state last reported. */
   readonly reported: KindState
+  readonly tellsCatchUp: boolean
+  /** How often the kind is still to be looked for in a hurry. */
+  readonly hurriedLooks: number
+  /** `undefined`: everything has arrived that was current when the stream was resumed. */
+  readonly catchUp: CatchUp | undefined
+  /** The last stream that was opened for some seconds only. */
+  readonly brief: StreamId | undefined
 }
 
 export interface WatchState {
@@ -223,5 +258,9 @@ export const initialState: WatchState = {
     overloaded: false,
     suspicious: false,
     reported: "listing",
+    tellsCatchUp: false,
+    hurriedLooks: 0,
+    catchUp: undefined,
+    brief: undefined,
   },
 }

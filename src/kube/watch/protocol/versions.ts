@@ -43,6 +43,11 @@ export class DeliveredVersions {
     } else if (this.#highest === undefined || version > this.#highest) this.#highest = version
   }
 
+  /** Whether everything up to `version` is delivered, as far as versions can be compared. */
+  hasReached(version: ResourceVersion): boolean {
+    return !this.#isOpaque && this.#highest !== undefined && this.#highest >= version
+  }
+
   /** True exactly once for a version above all previous ones: the event is new. The hot path; no allocation. */
   takeNewer(version: ResourceVersion): boolean {
     if (this.#isOpaque) return this.takeUnseen(String(version))

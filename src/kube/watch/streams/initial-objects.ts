@@ -5,7 +5,7 @@
  * these, a change or deletion is no initial object, nor is what was added before in this list, nor what was created after the response had
  * begun. So the number of initial objects is finite, however busy the kind is.
  */
-import { hasCreationAfter } from "../liveness/written-time.ts"
+import { createdSeconds } from "../liveness/written-time.ts"
 import type { ObservedObject } from "../observed-object.ts"
 
 export class InitialObjects {
@@ -13,11 +13,11 @@ export class InitialObjects {
   count = 0
   /** Hashes of their UIDs. Two objects with the same hash count once, which matters to no one: 1 in 10,000 objects at 100,000. */
   readonly #seen = new Set<number>()
-  /** `2026-11-25T22:42:02Z`: the server's clock when it began to respond; `undefined` if it sends none. */
-  readonly #begun: string | undefined
+  /** The server's clock when it began to respond, s since the Unix epoch; `undefined` if it sends none. */
+  readonly #begun: number | undefined
 
   constructor(begunMs: number | undefined) {
-    this.#begun = begunMs === undefined ? undefined : `${new Date(begunMs).toISOString().slice(0, 19)}Z`
+    this.#begun = begunMs === undefined ? undefined : Math.floor(begunMs / 1000)
   }
 
   /** An `ADDED` event. */
@@ -25,7 +25,7 @@ export class InitialObjects {
     const uid = hashOf(object)
     if (this.#seen.has(uid)) return
     this.#seen.add(uid)
-    if (this.#begun === undefined || !hasCreationAfter(object, this.#begun)) this.count++
+    if (this.#begun === undefined || createdSeconds(object) <= this.#begun) this.count++
   }
 }
 

@@ -1,11 +1,13 @@
 /**
- * Follows the kinds of the server for a recorder of every kind: new ones are recorded within seconds, and one whose definition was removed ends.
+ * Follows the kinds of the server for a recorder of every kind: new ones are recorded as soon as their definition is accepted, as far as the recorder sees
+ * definitions, otherwise within seconds, and one whose definition was removed ends.
  *
  * Discovery is asked every 5 s, which is a "not modified" of some 200 bytes unless something changed: that needs no permission, and notices
  * definitions and aggregated APIs alike (docs/decisions/0040-quiet-kinds-share-workers.md). A kind is removed once its watcher has been told that it
  * is not installed any more, so everything that happened to its objects has been received; a group whose server does not respond keeps its kinds.
  */
 import { isDeepStrictEqual } from "node:util"
+import type { KindDefinition } from "../../../actors/watcher/definitions.ts"
 import type { Clock, Timer } from "../../../clock.ts"
 import { type DiscoveredKind, type DiscoveryCache, discoverKinds } from "../../../kube/discovered-kinds.ts"
 import { formatGvk } from "../../../kube/gvk.ts"
@@ -29,7 +31,7 @@ interface ServerKindsOptions {
   readonly log: RecorderLog
 }
 
-type FollowedActors = Pick<RecorderActors, "reconfigure" | "kinds"> & {
+type FollowedActors = Pick<RecorderActors, "reconfigure" | "kinds" | "retry" | "noteGone"> & {
   readonly statuses: Pick<RecorderActors["statuses"], "stateOf" | "setUndiscovered">
 }
 
@@ -41,6 +43,11 @@ export class ServerKinds {
   /** By kind that the server has no longer: how often that was seen. */
   readonly #vanished = new Map<string, number>()
   #isKnown = false
+  /** µs of the last look that succeeded, and of the last one that did not find a kind that was found later. */
+  #lookedMicros = 0
+  readonly #unseenSince = new Map<string, number>()
+  /** Kinds whose definition was accepted while the recorder ran, and exists; with the time in µs. */
+  readonly #defined = new Map<string, number>()
   #trouble: string | undefined
   #isSlow = false
   #timer: Timer | undefined
@@ -70,6 +77,43 @@ export class ServerKinds {
     this.#timer?.cancel()
   }
 
+  /** As in the configuration of a watcher: for a kind that was not installed before, while this looked. */
+  unseenSince(gvk: string): number | undefined {
+    return this.#unseenSince.get(gvk)
+  }
+
+  /** A definition has changed. Its kind is recorded from the moment at which it is accepted. Never rejects. */
+  async defined({ isServed, isGone, atMicros, ...kind }: KindDefinition): Promise<void> {
+    const { wanted } = this.#options
+    const { group, version, kind: name, plural, singular, shortNames, isNamespaced } = kind
+    const gvk = { group, version, kind: name }
+    const text = formatGvk(gvk)
+    if (isGone) {
+      const fromMicros = this.#defined.get(text)
+      this.#defined.delete(text)
+      const isWanted = wanted.kinds.some(({ gvkText }) => gvkText === text)
+      if (fromMicros !== undefined && isWanted) this.#actors?.noteGone({ gvk: text, fromMicros, toMicros: atMicros })
+      return
+    }
+    if (!isServed) {
+      if (!this.#defined.has(text) && !this.#isFound(text)) this.#unseenSince.set(text, atMicros)
+      return
+    }
+    if (!this.#defined.has(text)) this.#defined.set(text, this.#unseenSince.get(text) ?? atMicros)
+    if (this.#isFound(text)) {
+      if (this.#actors?.statuses.stateOf(text) === "waiting") this.#actors.retry(text)
+      return
+    }
+    if (!wanted.isEvery || !this.#isKnown) return this.#actors?.retry(text)
+    if (!this.#unseenSince.has(text)) this.#unseenSince.set(text, atMicros)
+    const verbs = ["list", "watch"]
+    await this.#found([...this.#kinds, { gvk, plural, singular, shortNames, isNamespaced, verbs }])
+  }
+
+  #isFound(text: string): boolean {
+    return this.#kinds.some(({ gvk }) => formatGvk(gvk) === text)
+  }
+
   /** Asks now, and applies what has changed. Does nothing if the configuration names its kinds. Never rejects. */
   async look(): Promise<void> {
     const { client, wanted, log } = this.#options
@@ -90,7 +134,24 @@ export class ServerKinds {
     this.#isKnown = true
     this.#isSlow = !found.isAggregated
     this.#actors?.statuses.setUndiscovered(undefined)
-    const next = [...found.kinds, ...this.#staying(found.kinds, found.silentGroups)]
+    this.#noteNew(found.kinds)
+    await this.#found([...found.kinds, ...this.#staying(found.kinds, found.silentGroups)])
+  }
+
+  /** When the kinds that a look has found for the first time were last known to be absent. */
+  #noteNew(found: ReadonlyArray<DiscoveredKind>): void {
+    const before = new Set(this.#kinds.map(({ gvk }) => formatGvk(gvk)))
+    const since = this.#lookedMicros
+    this.#lookedMicros = this.#options.clock.wallMicros()
+    if (since === 0) return
+    for (const { gvk } of found) {
+      const text = formatGvk(gvk)
+      if (!before.has(text) && !this.#unseenSince.has(text)) this.#unseenSince.set(text, since)
+    }
+  }
+
+  async #found(next: ReadonlyArray<DiscoveredKind>): Promise<void> {
+    const { wanted } = this.#options
     if (isDeepStrictEqual(next, this.#kinds)) return
     this.#kinds = next
     const before = wanted.kinds
@@ -114,7 +175,8 @@ export class ServerKinds {
     return this.#kinds.filter(({ gvk }) => {
       const name = formatGvk(gvk)
       if (names.has(name)) return false
-      if (silentGroups.has(gvk.group)) return true
+      // Discovery may have a kind later than the server serves it.
+      if (silentGroups.has(gvk.group) || this.#defined.has(name)) return true
       const looks = (this.#vanished.get(name) ?? 0) + 1
       this.#vanished.set(name, looks)
       const state = this.#actors?.statuses.stateOf(name)

@@ -1,10 +1,11 @@
 /** `/scale`: an autoscaling/v1 Scale made from an object's replicas, and written back to them. */
 
 import { badRequest, objectNotFound } from "../../../apiserver/answers/failure.ts"
-import type { Resource, ScalePaths } from "../../../apiserver/kinds/resources.ts"
+import { scaleOf, scalePath, scaleResource } from "../../../apiserver/forms/scale-form.ts"
+import { member } from "../../../apiserver/json-member.ts"
+import type { Resource } from "../../../apiserver/kinds/resources.ts"
 import { type Change, keyOf } from "../../../apiserver/watch/change.ts"
-import { apiVersionOf, formatGvk } from "../../../kube/gvk.ts"
-import { type LabelSelectorObject, selectorText } from "../../../kube/label-selector.ts"
+import { apiVersionOf } from "../../../kube/gvk.ts"
 import { applyConflict } from "../../patch/apply/apply-conflict.ts"
 import type { JsonObject } from "../../patch/json/json-value.ts"
 import { scaleOwners, trackScale } from "../../patch/managed-fields/track-scale.ts"
@@ -24,9 +25,7 @@ import { admitAction } from "../webhooks/admission-points.ts"
 import { applyPatch, type WriteOptions } from "../write-options.ts"
 import type { WriteRequest, Written } from "../write-request.ts"
 
-const gvk = { group: "autoscaling", version: "v1", kind: "Scale" }
-/** The kind of the document, which is never stored. */
-const scaleResource: Resource = { gvk, plural: "scales", namespaced: true }
+const { gvk } = scaleResource
 
 /** GET. Throws Refusal. */
 export const readScale = (around: WriteSurroundings, resource: Resource, namespace: string, name: string): Written => {
@@ -51,7 +50,7 @@ export const writeScale = (around: WriteSurroundings, request: WriteRequest, opt
   // What webhooks change belongs to no one.
   const sent = child(shown, "spec")?.replicas ?? 0
   admitAction(around, request, gvk, shown, options, current)
-  if (after !== undefined) setAt(after, pathOf(resource, "specReplicas"), child(shown, "spec")?.replicas ?? 0)
+  if (after !== undefined) setAt(after, scalePath(resource, "specReplicas"), child(shown, "spec")?.replicas ?? 0)
   const next = after ?? scaled(resource, before, shown)
   refuseNegative(resource, next, name)
   replaceObject(around, kind, {
@@ -98,9 +97,9 @@ const applied = (
     kind: resource.gvk.kind,
     metadata: { name: live.metadata.name },
   }
-  setAt(wanted, pathOf(resource, "specReplicas"), replicas)
-  const replicasPath = pathOf(resource, "specReplicas")
-  const isChanged = valueAt(live, replicasPath) !== replicas
+  setAt(wanted, scalePath(resource, "specReplicas"), replicas)
+  const replicasPath = scalePath(resource, "specReplicas")
+  const isChanged = member(live, ...replicasPath) !== replicas
   if (isChanged && !options.force) refuseTaking(resource, live, options.manager)
   const after = appliedTo(around, kind, {
     applied: wanted,
@@ -123,7 +122,7 @@ const applied = (
 const refuseTaking = (resource: Resource, live: MutableObject, manager: string): void => {
   const apiVersion = apiVersionOf(gvk)
   const unowned = { operation: "Update", apiVersion, fieldsType: "FieldsV1", fieldsV1: scaleReplicas } as const
-  const known = scaleOwners(live as unknown as JsonObject, pathOf(resource, "specReplicas"))
+  const known = scaleOwners(live as unknown as JsonObject, scalePath(resource, "specReplicas"))
   const owners = known.length > 0 ? known : [{ ...unowned, manager: "before-first-apply", subresource: "scale" }]
   const others = owners.filter(
     (owner) => owner.operation !== "Apply" || owner.manager !== manager || owner.subresource !== "scale",
@@ -135,8 +134,8 @@ const refuseTaking = (resource: Resource, live: MutableObject, manager: string):
 const scaleReplicas = { "f:spec": { "f:replicas": {} } }
 
 const owners = (kind: WritableKind, before: MutableObject, wanted: unknown, { manager }: WriteOptions): unknown => {
-  const path = pathOf(kind.resource, "specReplicas")
-  const change = (valueAt(before, path) ?? 0) === wanted ? "unchanged" : wanted === 0 ? "removed" : "changed"
+  const path = scalePath(kind.resource, "specReplicas")
+  const change = (member(before, ...path) ?? 0) === wanted ? "unchanged" : wanted === 0 ? "removed" : "changed"
   const apiVersion = apiVersionOf(kind.resource.gvk)
   return trackScale({ before: before as unknown as JsonObject, manager, apiVersion, replicasPath: path, change })
 }
@@ -147,31 +146,15 @@ const scaled = (resource: Resource, object: MutableObject, scale: MutableObject)
   const { resourceVersion } = scale.metadata
   after.metadata.resourceVersion = (resourceVersion ?? "") === "" ? object.metadata.resourceVersion : resourceVersion
   after.spec = { ...child(object, "spec") }
-  setAt(after, pathOf(resource, "specReplicas"), child(scale, "spec")?.replicas ?? 0)
+  setAt(after, scalePath(resource, "specReplicas"), child(scale, "spec")?.replicas ?? 0)
   return after
 }
 
 const refuseNegative = (resource: Resource, object: MutableObject, name: string): void => {
-  const value = valueAt(object, pathOf(resource, "specReplicas"))
+  const value = member(object, ...scalePath(resource, "specReplicas"))
   if (typeof value !== "number" || value >= 0) return
   const detail = "must be greater than or equal to 0"
   refuse(invalidObject(scaleResource, name, [{ type: "Invalid", field: "spec.replicas", value, detail }]))
-}
-
-const scaleOf = (resource: Resource, object: MutableObject): MutableObject => {
-  const { name, namespace, uid, creationTimestamp, resourceVersion } = object.metadata
-  const replicas = valueAt(object, pathOf(resource, "specReplicas"))
-  const selector = selectorOf(resource, object)
-  return {
-    apiVersion: apiVersionOf(gvk),
-    kind: gvk.kind,
-    metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
-    spec: typeof replicas === "number" && replicas !== 0 ? { replicas } : {},
-    status: {
-      replicas: valueAt(object, pathOf(resource, "statusReplicas")) ?? 0,
-      ...(selector === "" ? {} : { selector }),
-    },
-  }
 }
 
 const answerOf = (scale: MutableObject, change: Change): Written => ({
@@ -180,20 +163,6 @@ const answerOf = (scale: MutableObject, change: Change): Written => ({
   json: withVersion(encodeObject(scaleResource, scale), change.revision),
   warnings: [],
 })
-
-const builtinPaths: ScalePaths = { specReplicas: ".spec.replicas", statusReplicas: ".status.replicas" }
-
-const pathOf = ({ scalePaths = builtinPaths }: Resource, which: "specReplicas" | "statusReplicas"): string[] =>
-  scalePaths[which].split(".").slice(1)
-
-const valueAt = (object: Fields, path: ReadonlyArray<string>): unknown => {
-  let value: unknown = object
-  for (const name of path) {
-    const fields = fieldsOf(value)
-    value = fields !== undefined && Object.hasOwn(fields, name) ? fields[name] : undefined
-  }
-  return value
-}
 
 /** Copies what it changes below the first level. */
 const setAt = (object: Fields, path: ReadonlyArray<string>, value: unknown): void => {
@@ -205,17 +174,4 @@ const setAt = (object: Fields, path: ReadonlyArray<string>, value: unknown): voi
   const below = { ...fieldsOf(object[first]) }
   setAt(below, rest, value)
   object[first] = below
-}
-
-/** The selector of the pods that are counted, as text. */
-const selectorOf = (resource: Resource, object: MutableObject): string => {
-  const path = resource.scalePaths?.labelSelector
-  if (resource.custom === true) {
-    const value = path === undefined ? undefined : valueAt(object, path.split(".").slice(1))
-    return typeof value === "string" ? value : ""
-  }
-  const selector = child(child(object, "spec"), "selector")
-  // A ReplicationController's is a plain map.
-  const isMap = formatGvk(resource.gvk) === "v1.ReplicationController"
-  return selectorText((isMap ? { matchLabels: selector } : selector) as LabelSelectorObject | undefined) ?? ""
 }

@@ -1,14 +1,14 @@
 /** Creating an object that may be there already: from an earlier attempt, whose controller died or never got the response. */
 import type { ControllerCluster, NewObject } from "../../../host/controller/access/controller-cluster.ts"
 import { AlreadyExistsError } from "../../../kube/client/api-errors.ts"
-import type { ApiObject } from "../../../kube/client/objects.ts"
+import type { ApiObject, ObjectBase } from "../../../kube/client/objects.ts"
 import { isOwnedBy } from "../objects/belonging.ts"
 import { Obstacle } from "./problems.ts"
 
 /** What is there already must belong to the same owner: rejects with {@link Obstacle} otherwise. */
-export const createOwn = async <T extends ApiObject>(
+export const createOwn = async <T extends ObjectBase = ApiObject>(
   cluster: ControllerCluster,
-  owner: ApiObject,
+  owner: ObjectBase,
   object: NewObject,
 ): Promise<T> => {
   const { name = "", namespace } = object.metadata
@@ -33,7 +33,7 @@ export const createShared = async (cluster: ControllerCluster, object: NewObject
 }
 
 /** Whether the name is taken, found out without the right to read the object. */
-export const isNameTaken = async (cluster: ControllerCluster, object: ApiObject): Promise<boolean> => {
+export const isNameTaken = async (cluster: ControllerCluster, object: ObjectBase): Promise<boolean> => {
   const kind = await cluster.kind(`${object.apiVersion}.${object.kind}`)
   try {
     await cluster.api.create(kind, object, { dryRun: true, isRepeatable: true, signal: cluster.signal })

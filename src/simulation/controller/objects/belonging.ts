@@ -1,5 +1,5 @@
 /** What marks an object as belonging to a Simulation: SimKube's labels and ours, and an owner whose deletion removes it. */
-import type { ApiObject, Metadata, OwnerReference } from "../../../kube/client/objects.ts"
+import type { ApiObject, Metadata, ObjectBase, OwnerReference } from "../../../kube/client/objects.ts"
 import { simulationLabel } from "../../api/derived-names.ts"
 
 /** On everything that the controller creates. */
@@ -28,7 +28,7 @@ export const ownedBy = ({ apiVersion, kind, metadata: { name, uid = "" } }: ApiO
 })
 
 /** By UID: a new owner of the same name does not own it. */
-export const isOwnedBy = (object: ApiObject, owner: ApiObject): boolean =>
+export const isOwnedBy = (object: ObjectBase, owner: ObjectBase): boolean =>
   object.metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid) === true
 
 /** The metadata of an object that belongs to the simulation and is deleted with `owner`. */

@@ -1,14 +1,21 @@
 /** How long pods were pending and ran, in the trace and in the target. */
 import type { PodFidelity } from "../fidelity-report.ts"
-import { rounded, spreadOf } from "../spread.ts"
+import { rounded, shareOf, spreadOf } from "../spread.ts"
 import { isCreatedDuringRun, type PodLife, type PodPair, pendingMs, runningMs } from "./pod-times.ts"
-import type { TracePods } from "./trace-pods.ts"
+import type { PodBalance, TracePods } from "./trace-pods.ts"
 
 /** Pairs that are shown. */
 const worstPods = 10
 
-/** `recorded`: `undefined` if the trace has no pods, otherwise after it has met all of `replayed`. */
-export const comparePods = (recorded: TracePods | undefined, replayed: ReadonlyArray<PodLife>): PodFidelity | null => {
+/**
+ * `recorded`: `undefined` if the trace has no pods, otherwise after it has met all of `replayed`. `unasked`: pods of the target that were not told
+ * their lives, because the webhook was not asked.
+ */
+export const comparePods = (
+  recorded: TracePods | undefined,
+  replayed: ReadonlyArray<PodLife>,
+  unasked: number,
+): PodFidelity | null => {
   if (recorded === undefined && replayed.length === 0) return null
   const pairs = recorded?.pairs() ?? []
   const compared = replayed.filter((life) => recorded?.isCompared(life) ?? isCreatedDuringRun(life))
@@ -26,7 +33,9 @@ export const comparePods = (recorded: TracePods | undefined, replayed: ReadonlyA
     recorded: finite(of(pair.recorded)),
     replayed: finite(of(pair.replayed)),
   })
+  const balance = recorded?.balance()
   return {
+    ...sharesOf(balance, unasked),
     recordedFrom: recorded?.from ?? null,
     created: both(({ length }) => length),
     neverStarted: recorded?.from === "lives" ? { ...neverStarted, recorded: null } : neverStarted,
@@ -48,3 +57,13 @@ export const comparePods = (recorded: TracePods | undefined, replayed: ReadonlyA
 }
 
 const finite = (ms: number): number | null => (Number.isFinite(ms) ? rounded(ms) : null)
+
+const sharesOf = (
+  balance: PodBalance | undefined,
+  unasked: number,
+): Pick<PodFidelity, "asRecorded" | "extra" | "missing" | "unasked"> => {
+  if (balance === undefined) return { asRecorded: null, extra: null, missing: null, unasked }
+  const { recorded, missing, extra } = balance
+  const asRecorded = shareOf(Math.max(0, recorded - missing - unasked), recorded + extra)
+  return { asRecorded, extra, missing, unasked }
+}

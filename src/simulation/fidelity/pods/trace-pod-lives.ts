@@ -16,7 +16,7 @@ import { LifeMatching, type LivesByOwner } from "../../pods/life-matching.ts"
 import { type IdentityOptions, ownersInTrace, recordedHash, rememberedIdentity } from "../../pods/pod-identity.ts"
 import type { ReplayedTrace, TraceLife, WriteJournal } from "../write-journal.ts"
 import { isCreatedDuringRun, type PhaseStep, type PodLife, type PodPair, podControllers } from "./pod-times.ts"
-import type { TracePods } from "./trace-pods.ts"
+import type { PodBalance, TracePods } from "./trace-pods.ts"
 
 /** What the trace knows of the pods of one run. */
 export class TracePodLives implements TracePods {
@@ -28,6 +28,9 @@ export class TracePodLives implements TracePods {
   readonly #matching = new LifeMatching(this.#known)
   /** By the life in the trace. */
   readonly #counterparts = new Map<PodLife, PodLife>()
+  /** Those that ran at some time of the replay. */
+  readonly #alive = new Set<PodLife>()
+  readonly #met: PodLife[] = []
 
   /** `namespaceOf`: the namespace of the target for one of the trace; `replayed`: only pods in these can have a counterpart. */
   constructor(
@@ -47,6 +50,7 @@ export class TracePodLives implements TracePods {
       this.#known.add(owner, hash, life)
       if (isDuringRun) this.lives.push(life)
       if (Number.isNaN(from)) continue
+      this.#alive.add(life)
       this.steps.push({ at: from, phase: "Running", change: 1 })
       if (!Number.isNaN(to)) this.steps.push({ at: to, phase: "Running", change: -1 })
     }
@@ -58,6 +62,7 @@ export class TracePodLives implements TracePods {
   }
 
   met(life: PodLife, namespace: string, pod: JsonValue | undefined): void {
+    this.#met.push(life)
     if (!isJsonObject(pod) || !isJsonObject(pod.metadata)) return
     const typed = pod as unknown as Pod
     const owners = ownersInTrace(namespace, typed, podControllers(pod), this.#identity)
@@ -78,6 +83,17 @@ export class TracePodLives implements TracePods {
       const replayed = this.#counterparts.get(recorded)
       return replayed === undefined || !this.isCompared(replayed) ? [] : [{ recorded, replayed }]
     })
+  }
+
+  /** Pods that never ran are in no trace. */
+  balance(): PodBalance {
+    const taken = new Set(this.#counterparts.values())
+    const hasRun = (life: PodLife): boolean => !isCreatedDuringRun(life) || !Number.isNaN(life.started)
+    return {
+      recorded: this.#alive.size,
+      missing: [...this.#alive].filter((life) => !this.#counterparts.has(life)).length,
+      extra: this.#met.filter((life) => !taken.has(life) && hasRun(life)).length,
+    }
   }
 
   /** `undefined` if it nests too deeply. */

@@ -27,6 +27,21 @@ export interface TracePods {
   met(life: PodLife, namespace: string, pod: JsonValue | undefined): void
   /** After the last pod was met: those of `lives` that have a counterpart that is compared. */
   pairs(): ReadonlyArray<PodPair>
+  /**
+   * After the last pod was met: all pods of the trace and of the target, those at the start too, because a pod of the start may be created after
+   * the first moment.
+   */
+  balance(): PodBalance
+}
+
+/** How many pods the trace and the target have, owner by owner. */
+export interface PodBalance {
+  /** Of the trace. */
+  readonly recorded: number
+  /** Of those: without a counterpart. */
+  readonly missing: number
+  /** Of the target: not the counterpart of any. */
+  readonly extra: number
 }
 
 /** Pods that the trace has as objects. The counterpart of a pod is the one that the same owner created with the same number. */
@@ -37,6 +52,7 @@ export class TracePodObjects implements TracePods {
   /** Whether any of them is seen to run: formats for replay have Pods without status, or, as SimKube's tracer, only with their first one. */
   readonly areFollowed: boolean
   readonly #met: PodLife[] = []
+  readonly #all: ReadonlyArray<PodLife>
 
   /** `namespaceOf`: the namespace of the target for one of the trace; `replayed`: only pods in these can have a counterpart. */
   constructor(journal: WriteJournal, namespaceOf: (namespace: string) => string, replayed: ReadonlySet<string>) {
@@ -49,6 +65,7 @@ export class TracePodObjects implements TracePods {
       const phase = body === undefined ? undefined : podPhase(pod)
       times.observe(key, at, isAtStart, ownerIn(journal, namespace, name, pod), phase)
     }
+    this.#all = times.lives
     this.lives = times.lives.filter(isCreatedDuringRun)
     this.steps = times.steps
     this.areFollowed = times.steps.some(({ phase }) => phase !== "Unknown" && phase !== "Pending")
@@ -58,6 +75,19 @@ export class TracePodObjects implements TracePods {
 
   met(life: PodLife): void {
     this.#met.push(life)
+  }
+
+  balance(): PodBalance {
+    const left = new Map<string, number>()
+    for (const { owner } of this.#all) left.set(owner, (left.get(owner) ?? 0) + 1)
+    for (const { owner } of this.#met) left.set(owner, (left.get(owner) ?? 0) - 1)
+    const differences = [...left.values()]
+    const sum = (numbers: ReadonlyArray<number>): number => numbers.reduce((total, each) => total + each, 0)
+    return {
+      recorded: this.#all.length,
+      missing: sum(differences.filter((each) => each > 0)),
+      extra: -sum(differences.filter((each) => each < 0)),
+    }
   }
 
   pairs(): ReadonlyArray<PodPair> {

@@ -44,6 +44,9 @@ export const headerOf = (fields: JsonObject, fail: Fail): NdjsonHeader => {
   if (!isArrayOf(incomplete, isJsonObject)) throw fail("shape", "incomplete is not an array of objects")
   const late = own(fields, "late")
   if (late !== undefined && !isArrayOf(late, isJsonObject)) throw fail("shape", "late is not an array of objects")
+  const withoutStatus = own(fields, "withoutStatus")
+  if (withoutStatus !== undefined && !isArrayOf(withoutStatus, isString))
+    throw fail("shape", "withoutStatus is not an array of strings")
   return {
     ...(window !== null && {
       window: { start: integer(window, "start", fail), end: integer(window, "end", fail) },
@@ -58,6 +61,7 @@ export const headerOf = (fields: JsonObject, fail: Fail): NdjsonHeader => {
     ...(late !== undefined && { late: late.map((range) => lateOf(range, fail)) }),
     ...(own(fields, "times") !== undefined && { times: oneOf(fields, "times", TIMES, fail) }),
     ...(sanitised !== undefined && { sanitised: oneOf(sanitised, "for", SANITISED, fail) }),
+    ...(withoutStatus !== undefined && { withoutStatus }),
     ...(own(fields, "clusterUid") !== undefined && { clusterUid: string(fields, "clusterUid", fail) }),
   }
 }

@@ -19,6 +19,21 @@ export interface ToldCondition {
   readonly isWrong: boolean
 }
 
+/**
+ * µs from the transition of a condition to the change that brings it within which they are one: transitions are in whole seconds, rounded down, and the
+ * change knows better.
+ */
+const sameMicros = 2_000_000
+
+/**
+ * When a condition became what it is, µs: at its `lastTransitionTime`, not when a state with it was `seen`, which may be much later: by the first list, or
+ * in a recording that does not have every status. `seen` if it says nothing, or a later time.
+ */
+export const conditionMicros = (lastTransitionTime: string | undefined, seen: number): number => {
+  const since = Date.parse(lastTransitionTime ?? "") * 1000
+  return since + sameMicros <= seen ? since : seen
+}
+
 /** By kind and condition: with which status it is wrong. Those of API conventions and of the controllers of Kubernetes itself. */
 const wrongWith: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<string>>>>> = {
   Node: {
@@ -38,6 +53,8 @@ export class Conditions {
   readonly #wrongWith: Readonly<Record<string, ReadonlyArray<string>>>
   /** The names of those that are wrong, by type. */
   readonly #wrong = new Map<string, string>()
+  /** When the state before was seen, µs. */
+  #seen: number | undefined
 
   /** `undefined`: none of the conditions of that kind is told. */
   static of(gvk: string, sketch: Pick<LifeSketch<never>, "condition">): Conditions | undefined {
@@ -54,8 +71,13 @@ export class Conditions {
     this.#wrongWith = wrong
   }
 
-  /** Tells the sketch which conditions of a state, seen at `time`, became wrong, and which are so no longer. */
+  /**
+   * Tells the sketch which conditions of a state, seen at `time`, became wrong, and which are so no longer: since their own transition, if that is
+   * between the state before and this one, because not every recording has each state.
+   */
   observe(object: JsonObject, time: number): void {
+    const before = this.#seen ?? time
+    this.#seen = time
     const conditions = objectsIn(memberIn(object, "status"), "conditions")
     for (const [type, wrong] of Object.entries(this.#wrongWith)) {
       const condition = conditions.find((each) => textIn(each, "type") === type)
@@ -67,7 +89,8 @@ export class Conditions {
       if (this.#wrong.get(type) === (isWrong ? name : undefined)) continue
       if (isWrong) this.#wrong.set(type, name)
       else this.#wrong.delete(type)
-      this.#sketch.condition(time, { type, name, message: textIn(condition, "message"), isWrong })
+      const since = Math.max(before, conditionMicros(textIn(condition, "lastTransitionTime"), time))
+      this.#sketch.condition(since, { type, name, message: textIn(condition, "message"), isWrong })
     }
   }
 }

@@ -2,8 +2,8 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { FrameWriter } from "../../../../src/actors/watcher/frame-writer.ts"
-import { VersionClock } from "../../../../src/actors/watcher/late/version-clock.ts"
 import type { LateStretch, Timing } from "../../../../src/kube/watch/liveness/timing.ts"
+import { VersionClock } from "../../../../src/kube/watch/liveness/version-clock.ts"
 import { decodeObservations, type LateRange } from "../../../../src/wire/observations.ts"
 import { ManualClock } from "../../../runtime/manual-clock.ts"
 import { frameEvent } from "../../../wire/frame-events.ts"
@@ -45,13 +45,22 @@ class Frames {
     this.writer.event(frameEvent({ objectNumber: 1, version, bytes: Buffer.from("{}") }))
   }
 
-  /** `happened`: seconds after the clock's start; `undefined`: the object does not say. */
-  late(version: number | string, of: LateStretch, happened?: number, timing: Timing = "late", bytes = 2): void {
+  /** `happened`, `since`: seconds after the clock's start; `undefined`: the object does not say. */
+  late(
+    version: number | string,
+    of: LateStretch,
+    happened?: number,
+    timing: Timing = "late",
+    bytes = 2,
+    since?: number,
+  ): void {
     const happenedMicros = happened === undefined ? 0 : begin + happened * second
+    const sinceMicros = since === undefined ? 0 : begin + since * second
     this.writer.event(frameEvent({ objectNumber: 1, version, bytes: Buffer.alloc(bytes, 120) }), {
       timing,
       stretch: of,
       happenedMicros,
+      sinceMicros,
       version,
     })
   }
@@ -147,7 +156,19 @@ describe("the time of a late change", () => {
     expect(frames.end().happened).toEqual([0, 10, 17.25, 18])
   })
 
-  test("goes by the version that the server named at the end, if nothing follows", () => {
+  test("goes by later versions of other kinds, and the one that the server named at the end, if nothing of its own follows", () => {
+    const versions = new VersionClock(VersionClock.memory())
+    const frames = new Frames(versions)
+    frames.clock.advance(30_000)
+    versions.note(130, begin + 12 * second)
+    versions.note(150, begin + 31 * second)
+    frames.late(120, stretch(0, 30), 10)
+    frames.late(125, stretch(0, 30))
+    frames.late(140, stretch(0, 30))
+    expect(frames.end().happened).toEqual([0, 10, 11, 21])
+  })
+
+  test("is between its predecessor and the end if nothing is known of what follows", () => {
     const frames = new Frames()
     frames.clock.advance(30_000)
     frames.late(120, stretch(0, 30), 10)
@@ -164,6 +185,18 @@ describe("the time of a late change", () => {
     frames.late(125, stretch(0, 30), undefined, "late", 40_000)
     frames.late(130, stretch(0, 30), 12, "late", 60_000)
     expect(frames.end().happened).toEqual([0, 10, 10, 12])
+  })
+
+  test("is never before the creation and the writes that its object names", () => {
+    const frames = new Frames()
+    frames.clock.advance(30_000)
+    frames.late(110, stretch(0, 30), undefined, "late", 2, 7)
+    frames.late(120, stretch(0, 30), undefined, "late", 2, 5)
+    frames.late(130, stretch(0, 30), 9)
+    frames.late(131, stretch(0, 30), undefined, "late", 40_000, 12)
+    frames.late(132, stretch(0, 30), undefined, "late", 60_000, 40)
+    const { happened } = frames.end()
+    expect(happened).toEqual([0, 7, 8, 9, 12, 30])
   })
 
   test("shares the space evenly if versions are no numbers", () => {
@@ -195,6 +228,14 @@ describe("an undecided change", () => {
     expect(happened).toEqual([0, 5, 10])
     expect(received).toEqual([0, 30, 30])
     expect(ranges.map(({ events }) => events)).toEqual([2])
+  })
+
+  test("that was late is not before the writes that its object names", () => {
+    const frames = new Frames()
+    frames.clock.advance(30_000)
+    frames.late(110, stretch(0), undefined, "undecided", 2, 8)
+    frames.late(120, stretch(0), 10)
+    expect(frames.end().happened).toEqual([0, 8, 10])
   })
 
   test("was late if a later version of another kind is older than its receipt", () => {
@@ -242,7 +283,8 @@ test("each namespace has late ranges of its own", () => {
     [111, "stock"],
   ] as const) {
     const event = frameEvent({ objectNumber: 1, version, bytes: Buffer.from("{}") })
-    frames.writer.event(event, { timing: "late", stretch: of, happenedMicros: begin + 9 * second, version }, namespace)
+    const happened = { happenedMicros: begin + 9 * second, sinceMicros: 0 }
+    frames.writer.event(event, { timing: "late", stretch: of, ...happened, version }, namespace)
   }
   expect(frames.end().ranges.map(({ namespace }) => namespace)).toEqual(["shop", "stock"])
 })
@@ -252,6 +294,7 @@ test("for any mixture of changes, times never decrease, are within their bounds,
     waitMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 400 })),
     timing: fc.constantFrom<Timing>("live", "late", "late", "undecided"),
     happened: fc.option(fc.double({ min: -10, max: 60, noNaN: true }), { nil: undefined }),
+    since: fc.option(fc.double({ min: -10, max: 60, noNaN: true }), { nil: undefined }),
     bytes: fc.constantFrom(2, 2, 2, 30_000),
   })
   fc.assert(
@@ -259,11 +302,11 @@ test("for any mixture of changes, times never decrease, are within their bounds,
       const frames = new Frames(new VersionClock(VersionClock.memory()))
       frames.clock.advance(30_000)
       const of = stretch(0, isResumed ? 30 : undefined)
-      for (const [index, { waitMs, timing, happened, bytes }] of changes.entries()) {
+      for (const [index, { waitMs, timing, happened, since, bytes }] of changes.entries()) {
         frames.clock.advance(waitMs)
         if (waitMs > 0) frames.writer.readDone()
         if (timing === "live") frames.live(200 + index)
-        else frames.late(200 + index, of, timing === "late" ? happened : undefined, timing, bytes)
+        else frames.late(200 + index, of, timing === "late" ? happened : undefined, timing, bytes, since)
       }
       const { happened, received, ranges } = frames.end()
       expect(happened).toHaveLength(changes.length + 1)

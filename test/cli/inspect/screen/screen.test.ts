@@ -33,7 +33,7 @@ const selectedIn = (state: ScreenState): string =>
 describe("the list of events", () => {
   test("has a row for each event, with its time, its sort and what validation finds in its state", async () => {
     const rows = listIn(await screenOf())
-    expect(rows.map((row) => row.replace(/^\S*(?: \S+)?\.\d{3} /, ""))).toEqual([
+    expect(rows.map((row) => row.replace(/^\S*(?: \S+)?\.\d{6} /, ""))).toEqual([
       "· Node node-1",
       "· Namespace shop",
       expect.stringMatching(/^\+ Deployment shop\/web +1E$/),
@@ -423,7 +423,7 @@ describe("a long recording", () => {
 })
 
 test.each([
-  [100, /^2026-03-02 03:00:01\.000 \+ Deployment shop\/web/],
+  [100, /^2026-03-02 03:00:01\.000000 \+ Deployment shop\/web/],
   [40, /^03:00:01 \+ Deployment shop\/web/],
   [20, /^\+ Deployment sho… 1E$/],
 ])("in %i columns there is room for the object's name", async (columns, row) => {

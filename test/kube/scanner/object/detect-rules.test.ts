@@ -4,11 +4,13 @@ import { parseGvk } from "../../../../src/kube/gvk.ts"
 import { parseJsonPointer } from "../../../../src/kube/json-pointer.ts"
 import {
   compileDetectRules,
+  type Detect,
   defaultDetect,
   defaultIgnore,
   InvalidPointerError,
 } from "../../../../src/kube/scanner/object/detect-rules.ts"
 import { ObjectScanner } from "../../../../src/kube/scanner/object/object-scanner.ts"
+import { recordsStatus } from "../../../../src/kube/statuses.ts"
 
 const gvkOf = (text: string) => {
   const gvk = parseGvk(text)
@@ -19,7 +21,9 @@ const gvkOf = (text: string) => {
 /** Whether two objects of a kind count as different under the defaults of the kind. */
 const differs = (kind: string, left: string, right: string): boolean => {
   const gvk = gvkOf(kind)
-  const scanner = new ObjectScanner(compileDetectRules({ detect: "content", ignore: defaultIgnore(gvk), gvk }))
+  const scanner = new ObjectScanner(
+    compileDetectRules({ detect: "content", ignore: defaultIgnore(gvk, "content"), gvk }),
+  )
   const prints = [left, right].map((text) => {
     const bytes = Buffer.from(text)
     expect(scanner.scan(bytes, 0, bytes.length)).toBe(true)
@@ -36,11 +40,32 @@ describe("defaults", () => {
     ["v1.Pod", "all"],
     ["v1.Node", "all"],
     ["batch/v1.Job", "all"],
-    ["apps/v1.Deployment", "content"],
-    ["batch/v1.CronJob", "content"],
-    ["example.com/v1.Pod", "content"],
+    ["apps/v1.Deployment", "all"],
+    ["batch/v1.CronJob", "all"],
+    ["example.com/v1.Pod", "all"],
+    ["example.com/v1.ConfigMap", "all"],
+    ["v1.ConfigMap", "content"],
+    ["v1.Secret", "content"],
+    ["coordination.k8s.io/v1.Lease", "content"],
+    ["rbac.authorization.k8s.io/v1beta1.Role", "content"],
   ])("of %s is detect: %s", (kind, detect) => {
     expect(defaultDetect(gvkOf(kind))).toBe(detect)
+  })
+
+  test("with all, no field is ignored, so that every version counts", () => {
+    expect(defaultIgnore(gvkOf("coordination.k8s.io/v1.Lease"), "all")).toEqual([])
+    expect(defaultIgnore(gvkOf("coordination.k8s.io/v1.Lease"), "spec")).not.toEqual([])
+  })
+
+  test("record the status of every kind that can have one", () => {
+    const recorded = (kind: string, detect: Detect, ignore: ReadonlyArray<string> = []): boolean =>
+      recordsStatus(gvkOf(kind), { detect, ignore })
+    expect(recorded("apps/v1.Deployment", "all")).toBe(true)
+    expect(recorded("apps/v1.Deployment", "all", ["/status/observedGeneration"])).toBe(true)
+    expect(recorded("apps/v1.Deployment", "all", ["/status"])).toBe(false)
+    expect(recorded("apps/v1.Deployment", "content")).toBe(false)
+    expect(recorded("apps/v1.Deployment", "spec")).toBe(false)
+    expect(recorded("v1.Secret", "content")).toBe(true)
   })
 
   test("leave out leader election and autoscaler noise", () => {

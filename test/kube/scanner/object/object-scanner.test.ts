@@ -10,7 +10,8 @@ import { kubernetesObject, withEscapedKeys } from "../kubernetes-object.ts"
 import { mutated } from "../mutation.ts"
 
 const gvk = { group: "apps", version: "v1", kind: "Deployment" }
-const rulesOf = (detect: "all" | "content" | "spec") => compileDetectRules({ detect, ignore: defaultIgnore(gvk), gvk })
+const rulesOf = (detect: "all" | "content" | "spec") =>
+  compileDetectRules({ detect, ignore: defaultIgnore(gvk, detect), gvk })
 const scanner = new ObjectScanner(rulesOf("content"))
 const slowScanner = new ObjectScanner(rulesOf("content"))
 

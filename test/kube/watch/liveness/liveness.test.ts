@@ -2,20 +2,34 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { Liveness } from "../../../../src/kube/watch/liveness/liveness.ts"
+import { VersionClock } from "../../../../src/kube/watch/liveness/version-clock.ts"
+import { type Writes, writesOfEarlierLife } from "../../../../src/kube/watch/liveness/written-time.ts"
 import type { ObservedObject } from "../../../../src/kube/watch/observed-object.ts"
 import { ManualClock } from "../../../runtime/manual-clock.ts"
-import { observed, type Written } from "./observed.ts"
+import { observed, secondsText, type Written } from "./observed.ts"
+
+/** The version before was written long ago: for objects whose every change leaves a time. */
+const long: Writes = { written: 1, writes: 0, fields: 0 }
 
 /** A watch on a clock that the test moves. The server's clock is `serverAheadMs` ahead. */
 class Stream {
   readonly clock = new ManualClock()
   readonly liveness: Liveness
   readonly serverAheadMs: number
+  /** Of objects with a UID of their own, what a sink keeps. */
+  readonly known = new Map<string, Writes | "unknown">()
+  /** What the watches of other kinds have noted. */
+  readonly versions = new VersionClock(VersionClock.memory())
 
   constructor({ liveUntilMs = 0, serverAheadMs = 0 } = {}) {
     this.serverAheadMs = serverAheadMs
     this.clock.advance(3_600_000)
-    this.liveness = new Liveness(this.clock, liveUntilMs * 1000)
+    this.liveness = new Liveness({
+      clock: this.clock,
+      liveUntil: liveUntilMs * 1000,
+      versions: this.versions,
+      writesBefore: (object) => (uidOf(object) === "u" ? long : (this.known.get(uidOf(object)) ?? "new")),
+    })
   }
 
   get nowMs(): number {
@@ -39,12 +53,16 @@ class Stream {
       const writtenMs = writtenAgoMs === undefined ? undefined : this.nowMs + this.serverAheadMs - writtenAgoMs
       const object = observed({ ...written, writtenMs })
       this.liveness.judge(object)
+      if (this.known.get(uidOf(object)) !== "unknown") this.known.set(uidOf(object), { ...object })
       return object
     })
     this.liveness.readDone()
     return seen
   }
 }
+
+const uidOf = ({ bytes, scanned }: Readonly<ObservedObject>): string =>
+  bytes.toString("utf8", scanned.uidStart, scanned.uidEnd)
 
 const timings = (objects: ReadonlyArray<ObservedObject>) => objects.map(({ timing }) => timing)
 const second = 1_000_000
@@ -107,6 +125,50 @@ describe("a resumed watch", () => {
     expect(stream.liveness.isStale).toBe(false)
   })
 
+  test("has no estimate of a change that left no time, and knows that it was after the object's last write", () => {
+    const stream = new Stream({ liveUntilMs: at(3_600_000 - 30_000) / 1000 })
+    stream.known.set("restored", writesOfEarlierLife)
+    resumed(stream, "120")
+    const objects = stream.read(
+      { uid: "restored", version: 101, writtenAgoMs: 35_000 },
+      { uid: "restored", version: 102, writtenAgoMs: 20_000 },
+      { uid: "restored", version: 103, writtenAgoMs: 20_000, fields: {} },
+      { uid: "new", version: 104, writtenAgoMs: 10_000 },
+    )
+    expect(new Set(timings(objects))).toEqual(new Set(["late"]))
+    const ago = (micros: number): number => Math.round((stream.nowMs * 1000 - micros) / 1000)
+    expect(objects.map(({ happenedMicros }) => (happenedMicros === 0 ? 0 : ago(happenedMicros)))).toEqual([
+      0, 19_500, 0, 9500,
+    ])
+    expect(objects.map(({ sinceMicros }) => ago(sinceMicros))).toEqual([35_000, 20_000, 20_000, 10_000])
+  })
+
+  test("was written again in the second of the last write, if nothing was written later and no field was removed", () => {
+    const stream = new Stream({ liveUntilMs: at(3_600_000 - 30_000) / 1000 })
+    resumed(stream, "120")
+    const terminating = { creationTimestamp: secondsText(0), deletionTimestamp: secondsText(stream.nowMs - 10_000) }
+    const objects = stream.read(
+      { uid: "a", version: 101, writtenAgoMs: 20_000 },
+      { uid: "a", version: 102, writtenAgoMs: 20_000 },
+      { uid: "b", version: 103, writtenAgoMs: 12_000 },
+      { uid: "a", version: 104, writtenAgoMs: 20_000 },
+      { uid: "a", version: 105, writtenAgoMs: 20_000, metadata: terminating },
+      { uid: "a", version: 106, writtenAgoMs: 20_000, metadata: terminating, action: 2 },
+      { uid: "b", version: 107, writtenAgoMs: 9000 },
+      { uid: "b", version: 108, writtenAgoMs: 9000, action: 2 },
+    )
+    const told = objects.map(({ happenedMicros }) =>
+      happenedMicros === 0 ? 0 : Math.round((stream.nowMs * 1000 - happenedMicros) / 1000),
+    )
+    expect(told).toEqual([19_500, 19_500, 11_500, 0, 9500, 9500, 8500, 0])
+  })
+
+  test("tells the watches of other kinds which version the server had", () => {
+    const stream = new Stream({ liveUntilMs: at(3_600_000 - 30_000) / 1000 })
+    resumed(stream, "120")
+    expect(stream.versions.after(100, 200)).toEqual({ version: 120, micros: at(3_600_000) })
+  })
+
   test("says by itself what is late if the server's versions are no numbers", () => {
     const stream = new Stream({ liveUntilMs: at(3_600_000 - 30_000) / 1000 })
     resumed(stream, "abc")
@@ -155,7 +217,8 @@ describe("an open watch", () => {
     stream.clock.advance(3_600_000)
     expect(timings(stream.read({ writtenAgoMs: 300 }))).toEqual(["live"])
     stream.clock.advance(3_600_000)
-    expect(timings(stream.read({ action: 2, writtenAgoMs: 3_600_000 }))).toEqual(["undecided"])
+    stream.known.set("a", { ...long, written: Math.floor(stream.nowMs / 1000) - 3600 })
+    expect(timings(stream.read({ uid: "a", action: 2, writtenAgoMs: 3_600_000 }))).toEqual(["undecided"])
     stream.clock.advance(60_000)
     expect(timings(stream.read({ writtenAgoMs: 0 }))).toEqual(["live"])
   })
@@ -170,6 +233,69 @@ describe("an open watch", () => {
     }
     stream.clock.advance(10_000)
     expect(timings(stream.read({ writtenAgoMs: 86_400_000 }, { writtenAgoMs: 86_300_000 }))).not.toContain("late")
+  })
+
+  test("is not late when a field is removed after a silence, which leaves the time of the last write", () => {
+    const stream = new Stream().listed()
+    stream.clock.advance(600)
+    expect(timings(stream.read({ uid: "a", writtenAgoMs: 0 }))).toEqual(["live"])
+    stream.clock.advance(600)
+    expect(timings(stream.read({ uid: "a", version: 2, writtenAgoMs: 0 }))).toEqual(["live"])
+    for (let version = 3; version < 6; version++) {
+      stream.clock.advance(40_000)
+      const ago = 40_000 * (version - 2)
+      expect(timings(stream.read({ uid: "a", version, writtenAgoMs: ago }))).toEqual(["undecided"])
+    }
+    // So did one that was behind: the evidence is another object.
+    stream.clock.advance(20_000)
+    const burst = stream.read({ uid: "a", version: 6, writtenAgoMs: 180_000 }, { version: 7, writtenAgoMs: 9000 })
+    expect(timings(burst)).toEqual(["undecided", "late"])
+    expect(burst[0]?.happenedMicros).toBe(0)
+  })
+
+  test("is not late when fields are removed once a second", () => {
+    const stream = new Stream().listed()
+    stream.read({ uid: "a", writtenAgoMs: 0 })
+    for (let version = 2; version < 30; version++) {
+      stream.clock.advance(1000)
+      expect(timings(stream.read({ uid: "a", version, writtenAgoMs: (version - 1) * 1000 }))).toEqual(["live"])
+    }
+  })
+
+  test("is not late when fields are removed after a burst of late changes", () => {
+    const stream = new Stream().listed()
+    stream.clock.advance(20_000)
+    const burst = stream.read({ uid: "a", writtenAgoMs: 9000 }, { uid: "a", version: 2, writtenAgoMs: 9000 })
+    expect(timings(burst)).toEqual(["late", "late"])
+    stream.clock.advance(1000)
+    expect(timings(stream.read({ uid: "a", version: 3, writtenAgoMs: 10_000 }))).toEqual(["undecided"])
+  })
+
+  test("is not late when an object enters a selection, or was left out so far, long after its last write", () => {
+    const stream = new Stream().listed()
+    stream.known.set("b", "unknown")
+    stream.clock.advance(20_000)
+    expect(timings(stream.read({ uid: "b", writtenAgoMs: 9000 }))).toEqual(["undecided"])
+  })
+
+  test("is late when a new object, or a new write of a known one, was written within the silence", () => {
+    for (const uid of ["new", "u"]) {
+      const stream = new Stream().listed()
+      stream.clock.advance(20_000)
+      expect(timings(stream.read({ uid, writtenAgoMs: 9000 }))).toEqual(["late"])
+    }
+  })
+
+  test("is not late when a webhook kept a write for long, if the server's versions say so", () => {
+    const stream = new Stream().listed()
+    for (let version = 10; version < 100; version += 10) {
+      stream.clock.advance(6000)
+      stream.versions.note(version - 1, stream.clock.wallMicros() - 200_000)
+      expect(timings(stream.read({ version, writtenAgoMs: 5500 }))).toEqual(["live"])
+    }
+    stream.clock.advance(20_000)
+    stream.versions.note(101, stream.clock.wallMicros() - 10_000_000)
+    expect(timings(stream.read({ version: 105, writtenAgoMs: 9000 }))).toEqual(["late"])
   })
 
   test("is not confused by an object with times in the future", () => {

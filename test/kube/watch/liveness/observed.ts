@@ -10,13 +10,24 @@ export const secondsText = (ms: number): string =>
 
 export interface Written {
   readonly version?: number
+  /** Default "u". */
+  readonly uid?: string
   readonly action?: 1 | 2
   /** ms since the Unix epoch of the last write; absent: the object has no times. */
   readonly writtenMs?: number | undefined
+  /** What the manager of the last write has; default one field. */
+  readonly fields?: object
   readonly metadata?: object
 }
 
-export const observed = ({ version = 1, action = 1, writtenMs, metadata = {} }: Written): ObservedObject => {
+export const observed = ({
+  version = 1,
+  uid = "u",
+  action = 1,
+  writtenMs,
+  fields,
+  metadata = {},
+}: Written): ObservedObject => {
   const managedFields =
     writtenMs === undefined
       ? undefined
@@ -27,9 +38,14 @@ export const observed = ({ version = 1, action = 1, writtenMs, metadata = {} }: 
             time: secondsText(writtenMs - 86_400_000),
             fieldsV1: { "f:time": {} },
           },
-          { manager: "kubectl", operation: "Apply", time: secondsText(writtenMs), fieldsV1: { "f:data": {} } },
+          {
+            manager: "kubectl",
+            operation: "Apply",
+            time: secondsText(writtenMs),
+            fieldsV1: fields ?? { "f:data": {} },
+          },
         ]
-  const object = { metadata: { name: "a", uid: "u", resourceVersion: String(version), managedFields, ...metadata } }
+  const object = { metadata: { name: "a", uid, resourceVersion: String(version), managedFields, ...metadata } }
   const bytes = Buffer.from(JSON.stringify(object))
   const scanner = new ObjectScanner(rules)
   if (!scanner.scan(bytes, 0, bytes.length)) throw new Error("the object cannot be scanned")

@@ -1,72 +1,123 @@
 import fc from "fast-check"
-import { expect, test } from "vitest"
-import { lastWrittenMs, mayBeUntimed, wasTerminating } from "../../../../src/kube/watch/liveness/written-time.ts"
+import { describe, expect, test } from "vitest"
+import {
+  createdSeconds,
+  hasMoved,
+  type Writes,
+  WrittenTimes,
+} from "../../../../src/kube/watch/liveness/written-time.ts"
+import type { ObservedObject } from "../../../../src/kube/watch/observed-object.ts"
 import { observed, secondsText } from "./observed.ts"
 
 const now = Date.UTC(2026, 10, 25, 18, 10, 7)
+const seconds = now / 1000
+
+const read = (object: ObservedObject): ObservedObject => {
+  new WrittenTimes().read(object)
+  return object
+}
 
 test("the last write is the latest time in managedFields", () => {
-  expect(lastWrittenMs(observed({ writtenMs: now + 350 }))).toBe(now)
+  expect(read(observed({ writtenMs: now + 350 })).written).toBe(seconds)
 })
 
-test("a requested deletion counts from its request, not from the end of its grace period", () => {
-  const terminating = observed({
-    writtenMs: now - 60_000,
-    metadata: { deletionTimestamp: secondsText(now + 30_000), deletionGracePeriodSeconds: 30 },
+describe("a requested deletion counts from its request, not from the end of its grace period", () => {
+  const creationTimestamp = secondsText(now - 90_000)
+  const deletionTimestamp = secondsText(now + 30_000)
+  const deletionGracePeriodSeconds = 30
+  test.each([
+    ["of a built-in kind", { creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds }, seconds],
+    ["of a custom resource", { creationTimestamp, deletionGracePeriodSeconds, deletionTimestamp }, seconds],
+    ["without a grace period", { creationTimestamp, deletionTimestamp }, seconds + 30],
+  ])("%s", (_kind, metadata, requested) => {
+    expect(read(observed({ writtenMs: now - 60_000, metadata })).written).toBe(requested)
   })
-  expect(lastWrittenMs(terminating)).toBe(now)
-  expect(wasTerminating(terminating)).toBe(true)
 })
 
 test("an object without times says nothing", () => {
-  expect(lastWrittenMs(observed({}))).toBeUndefined()
-  expect(wasTerminating(observed({}))).toBe(false)
+  const { created, written, writes } = read(observed({}))
+  expect({ created, written, writes }).toEqual({ created: 0, written: 0, writes: 0 })
 })
 
-test("scaling leaves an entry without a time, which counts until a controller has observed it", () => {
-  const managedFields = [
-    { manager: "kubectl", subresource: "scale" },
-    { manager: "kubectl", time: secondsText(now) },
-  ]
-  expect(mayBeUntimed(observed({ metadata: { generation: 3, managedFields } }))).toBe(true)
-  const seen = { generation: 3, managedFields, annotations: { odd: '"observedGeneration"' }, observedGeneration: 3 }
-  expect(mayBeUntimed(observed({ metadata: seen }))).toBe(false)
-  expect(mayBeUntimed(observed({ writtenMs: now, metadata: { generation: 3 } }))).toBe(false)
+test("creation is read wherever it is", () => {
+  const times = new WrittenTimes()
+  for (const metadata of [{ generation: 1 }, { generation: 12 }, {}, { labels: { creationTimestamp: "soon" } }]) {
+    const object = observed({ metadata: { ...metadata, creationTimestamp: secondsText(now) } })
+    times.read(object)
+    expect(object.created).toBe("labels" in metadata ? 0 : seconds)
+    expect(createdSeconds(object)).toBe(object.created)
+  }
+})
+
+describe("the times of an object move", () => {
+  const writes = (...managers: ReadonlyArray<readonly [name: string, afterMs: number]>): Writes =>
+    read(
+      observed({
+        metadata: {
+          managedFields: managers.map(([manager, afterMs]) => ({ manager, time: secondsText(now + afterMs) })),
+        },
+      }),
+    )
+  const before = writes(["a", 0], ["b", 5000])
+
+  test("when a manager writes, old or new", () => {
+    expect(hasMoved(writes(["a", 9000], ["b", 5000]), before)).toBe(true)
+    expect(hasMoved(writes(["a", 0], ["b", 5000], ["c", 9000]), before)).toBe(true)
+  })
+
+  test("when one writes in the second of the last write", () => {
+    expect(hasMoved(writes(["a", 5000], ["b", 5000]), before)).toBe(true)
+    expect(hasMoved(writes(["a", 0], ["b", 5000], ["c", 5000]), before)).toBe(true)
+  })
+
+  test("not when fields are only removed, or a manager with its last field", () => {
+    expect(hasMoved(writes(["a", 0], ["b", 5000]), before)).toBe(false)
+    expect(hasMoved(writes(["b", 5000]), before)).toBe(false)
+    expect(hasMoved(writes(["a", 0]), before)).toBe(false)
+  })
 })
 
 test("texts that only look like times are none", () => {
   const odd = observed({
     metadata: {
       annotations: { deletionTimestamp: "soon", note: '"time":"2030-01-01T00:00:00Z"' },
-      managedFields: [{ time: "yesterday, or the day before" }, { time: secondsText(now) }],
+      managedFields: [
+        { time: "yesterday, or the day before" },
+        { time: secondsText(now) },
+        { time: "2030-01-01T00:00:0xZ", fieldsV1: { 'f:"2030-01-01T00:00:00Z"': {}, "f:a": "2030-01-01T00:00:00Z" } },
+      ],
     },
   })
-  expect(lastWrittenMs(odd)).toBe(now)
+  expect(read(odd).written).toBe(seconds)
 })
 
 test("any times, in any order and with any white space, are read", () => {
-  const times = fc.array(fc.integer({ min: 0, max: 4e9 }), { minLength: 1, maxLength: 6 })
+  const times = fc.array(fc.integer({ min: 1, max: 4e9 }), { minLength: 1, maxLength: 6 })
   fc.assert(
-    fc.property(times, fc.constantFrom("", " ", "\n  "), (seconds, space) => {
-      const fields = seconds.map((second) => ({ manager: "m", time: secondsText(second * 1000) }))
+    fc.property(times, fc.string({ maxLength: 12 }), fc.constantFrom("", " ", "\n  "), (all, manager, space) => {
+      const fields = all.map((second) => ({ manager, time: secondsText(second * 1000), fieldsType: "FieldsV1" }))
       const object = observed({})
       const json = JSON.stringify(fields, undefined, space)
       const bytes = Buffer.from(json)
       const scanned = { ...object.scanned, managedFieldsStart: 0, managedFieldsEnd: bytes.length }
-      const last = lastWrittenMs({ ...object, bytes, start: 0, end: bytes.length, scanned })
-      expect(last).toBe(Math.max(...seconds) * 1000)
+      const result = read({ ...object, bytes, start: 0, end: bytes.length, scanned })
+      expect(result.written).toBe(Math.max(...all))
+      expect(result.writes).toBe(all.reduce((sum, second) => (sum + second - Date.UTC(2020) / 1000) | 0, 0))
     }),
   )
 })
 
 test("no bytes make it throw", () => {
   fc.assert(
-    fc.property(fc.string({ maxLength: 200 }), (text) => {
-      const bytes = Buffer.from(`{"deletionTimestamp":"${text}","deletionGracePeriodSeconds":${text}}`)
+    fc.property(fc.string({ maxLength: 200 }), fc.nat(400), (text, cut) => {
+      const bytes = Buffer.from(
+        `{"creationTimestamp":"${text}","deletionTimestamp":"${text}","deletionGracePeriodSeconds":${text}`,
+      )
+      const end = Math.min(cut, bytes.length)
       const { scanned } = observed({})
-      const object = { ...observed({}), bytes, start: 0, end: bytes.length, scanned }
-      const last = lastWrittenMs(object)
-      expect(last === undefined || Number.isFinite(last)).toBe(true)
+      const spans = { ...scanned, managedFieldsStart: 0, managedFieldsEnd: end }
+      const { created, written } = read({ ...observed({}), bytes, start: 0, end, scanned: spans })
+      expect(created >= 0 && written >= 0).toBe(true)
     }),
   )
 })

@@ -94,6 +94,8 @@ const judged = (journal: WriteJournal, events: ReadonlyArray<ObjectEvent>): Fide
       events: [...events].sort((left, right) => left.time - right.time),
       unmeasured: [],
       since: new Map([["v1.ConfigMap", start - 1000]]),
+      found: { extra: [], unlisted: [] },
+      followsLives: false,
       settling: { settlingMs: 0, isSettled: true },
       startMicros: start,
       endMs: 11_000,

@@ -1,6 +1,8 @@
 /** What views are told of the lives in a trace: each once, in order, within the trace, and with a place. */
 import fc from "fast-check"
 import { expect, test } from "vitest"
+import { type JsonObject, parseExactJson } from "../../../../src/trace/json/exact-json.ts"
+import { Conditions } from "../../../../src/trace/views/lives/conditions.ts"
 import type { LifePlace, LifeSketch, LifeSubject } from "../../../../src/trace/views/lives/life-sketch.ts"
 import { Lives } from "../../../../src/trace/views/lives/lives.ts"
 import { anyEvents } from "../any-events.ts"
@@ -114,4 +116,20 @@ test("an object that existed when the trace began says so, and begins with the t
     ["n", true, 0],
     ["m", false, 1],
   ])
+})
+
+test("a condition is wrong since its own transition, but not before the state that was seen without it", () => {
+  const times: number[] = []
+  const conditions = Conditions.of("v1.Node", { condition: (time) => times.push(time) })
+  const observe = (status: string, seen: number, since: number): void => {
+    const lastTransitionTime = `${new Date(since / 1000).toISOString().slice(0, 19)}Z`
+    const condition = { type: "Ready", status, lastTransitionTime }
+    conditions?.observe(parseExactJson(JSON.stringify({ status: { conditions: [condition] } })) as JsonObject, seen)
+  }
+  const second = 1_000_000
+  observe("False", epoch, epoch - 600 * second)
+  observe("True", epoch + 60 * second, epoch + 20 * second)
+  observe("False", epoch + 90 * second, epoch + 30 * second)
+  observe("True", epoch + 95.5 * second, epoch + 95 * second)
+  expect(times.map((time) => (time - epoch) / second)).toEqual([0, 20, 60, 95.5])
 })

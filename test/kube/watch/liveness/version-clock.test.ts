@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { VersionClock } from "../../../../src/actors/watcher/late/version-clock.ts"
+import { VersionClock } from "../../../../src/kube/watch/liveness/version-clock.ts"
 
 const start = 1_763_000_000_000_000
 

@@ -5,8 +5,11 @@
  *
  * Memory that all watchers write to without waiting for each other: a slot is one 64-bit integer, so a sample is there or not. A
  * sample of another cluster, or one that is overwritten while it is sought, is one among others, and the caller keeps to its own bounds.
+ *
+ * Most of the slots that a search passes are empty or hold other versions. Their lower halves tell, as ordinary numbers: with 64-bit integers, which
+ * are objects to JavaScript, the searches took a third of the time of catching up.
  */
-import type { ResourceVersion } from "../../../kube/resource-version.ts"
+import type { ResourceVersion } from "../../resource-version.ts"
 
 /** A version and the time at which the server assigned it, µs by the receiver's clock. */
 export interface VersionSample {
@@ -16,17 +19,20 @@ export interface VersionSample {
 
 /** Versions apart that are still neighbours: a busy cluster's of a few seconds. */
 const slots = 4096
-const slotBits = 12n
 /** The bits of a slot that tell which version is in it; with those of its place, 34 bits of the version. */
-const checkBits = 22n
-const checkMask = (1n << checkBits) - 1n
+const checkBits = 22
+const checkMask = 2 ** checkBits - 1
+/** Of the two halves of a slot, that with the lower bits. */
+const lowerHalf = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1 ? 0 : 1
 
 export class VersionClock {
   readonly #slots: BigUint64Array
+  readonly #halves: Int32Array
 
   /** `memory`: from {@link VersionClock.memory}, the same for all watchers. */
   constructor(memory: SharedArrayBuffer) {
     this.#slots = new BigUint64Array(memory)
+    this.#halves = new Int32Array(memory)
   }
 
   static memory(): SharedArrayBuffer {
@@ -37,7 +43,7 @@ export class VersionClock {
   note(version: ResourceVersion | string, micros: number): void {
     if (typeof version !== "number") return
     const milliseconds = BigInt(Math.floor(micros / 1000))
-    Atomics.store(this.#slots, version % slots, (milliseconds << checkBits) | checkOf(version))
+    Atomics.store(this.#slots, version % slots, (milliseconds << BigInt(checkBits)) | BigInt(checkOf(version)))
   }
 
   /** The nearest sample at or below the version, not below `lowest`. */
@@ -59,10 +65,14 @@ export class VersionClock {
   }
 
   #at(version: number): VersionSample | undefined {
-    const slot = Atomics.load(this.#slots, version % slots)
-    if (slot === 0n || (slot & checkMask) !== checkOf(version)) return undefined
-    return { version, micros: Number(slot >> checkBits) * 1000 }
+    const place = version % slots
+    const check = checkOf(version)
+    if ((Atomics.load(this.#halves, place * 2 + lowerHalf) & checkMask) !== check) return undefined
+    const slot = Atomics.load(this.#slots, place)
+    if (slot === 0n || Number(slot & BigInt(checkMask)) !== check) return undefined
+    return { version, micros: Number(slot >> BigInt(checkBits)) * 1000 }
   }
 }
 
-const checkOf = (version: number): bigint => (BigInt(version) >> slotBits) & checkMask
+/** Of the first versions 1, because 0 is what empty slots have. */
+const checkOf = (version: number): number => (Math.floor(version / slots) + 1) & checkMask

@@ -1,0 +1,37 @@
+/** Which kinds of objects have a status, and whether a recording with given settings has it. */
+import type { GroupVersionKind } from "./gvk.ts"
+
+/** Kubernetes' own kinds that have no status, in any version; by group, `"*"`: all of the group. */
+const withoutStatus: ReadonlyMap<string, ReadonlySet<string>> = new Map(
+  Object.entries({
+    "": ["ConfigMap", "Endpoints", "Event", "LimitRange", "PodTemplate", "Secret", "ServiceAccount"],
+    "admissionregistration.k8s.io": [
+      ...["MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration"],
+      ...["ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration"],
+    ],
+    apps: ["ControllerRevision"],
+    "certificates.k8s.io": ["ClusterTrustBundle"],
+    "coordination.k8s.io": ["*"],
+    "discovery.k8s.io": ["*"],
+    "events.k8s.io": ["*"],
+    "metrics.k8s.io": ["*"],
+    "networking.k8s.io": ["IPAddress", "IngressClass", "NetworkPolicy"],
+    "node.k8s.io": ["*"],
+    "rbac.authorization.k8s.io": ["*"],
+    "resource.k8s.io": ["DeviceClass", "ResourceClaimTemplate", "ResourceSlice"],
+    "scheduling.k8s.io": ["PriorityClass"],
+    "storage.k8s.io": ["CSIDriver", "CSINode", "CSIStorageCapacity", "StorageClass", "VolumeAttributesClass"],
+  }).map(([group, kinds]) => [group, new Set(kinds)]),
+)
+
+/** Whether objects of a kind can have a status. Every custom kind can. */
+export const hasStatus = ({ group, kind }: GroupVersionKind): boolean => {
+  const without = withoutStatus.get(group)
+  return without === undefined || !(without.has("*") || without.has(kind))
+}
+
+/** Whether changes of the status of a kind's objects are recorded with these settings; of one without a status they need not be. */
+export const recordsStatus = (
+  gvk: GroupVersionKind,
+  { detect, ignore }: { readonly detect: string; readonly ignore: ReadonlyArray<string> },
+): boolean => !hasStatus(gvk) || (detect === "all" && !ignore.includes("/status"))

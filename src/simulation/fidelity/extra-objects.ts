@@ -1,0 +1,109 @@
+/**
+ * Finds objects in the namespaces of a replay that neither the replay nor a controller has made: something else in the target created them.
+ *
+ * The recording has only objects with the replay's label, because nothing of others is to be read. Here only the metadata of objects is requested, and
+ * only of the kinds that the replay has written, once, at the end. Pods are not among them: all of them are recorded.
+ */
+import { ApiConnection, bodyOf } from "../../kube/client/api-connection.ts"
+import { NotFoundError } from "../../kube/client/api-errors.ts"
+import type { Metadata } from "../../kube/client/objects.ts"
+import { ResourceFinder } from "../../kube/client/resource-finder.ts"
+import type { EndpointSource } from "../../kube/endpoint.ts"
+import { parseGvk } from "../../kube/gvk.ts"
+import { collectionPath, type Kind } from "../../kube/kind.ts"
+import { messageOf } from "../../message-of.ts"
+import { podKind } from "../../trace/pods/pod-lives-kind.ts"
+import { rootNamespace, type TargetPlace } from "../objects/target-object.ts"
+import { keyOf } from "../replay/changes-to-writes.ts"
+import type { ExtraObject } from "./fidelity-report.ts"
+import type { UnmeasuredKind } from "./target-recording.ts"
+
+/** Where to look, and what is known there. */
+export interface ExtraObjectsOptions {
+  readonly endpoints: EndpointSource
+  readonly userAgent: string
+  /** Name of the replay. */
+  readonly replay: string
+  /** Of all objects that the replay has written, or should have. */
+  readonly places: ReadonlyArray<TargetPlace>
+  readonly signal: AbortSignal
+}
+
+/** What was found, and where could not be looked. */
+export interface FoundObjects {
+  readonly extra: ReadonlyArray<ExtraObject>
+  readonly unlisted: ReadonlyArray<UnmeasuredKind>
+}
+
+/** With more namespaces, one list of all is less work for the target than one of each. */
+const mostNamespaces = 20
+const pageSize = 500
+
+/** Never rejects. */
+export const extraObjects = async (options: ExtraObjectsOptions): Promise<FoundObjects> => {
+  const { endpoints, userAgent, replay, places, signal } = options
+  const known = new Set(places.map(keyOf))
+  const namespaces = new Set(places.flatMap(({ namespace }) => (namespace === "" ? [] : [namespace])))
+  const kinds = new Set(places.flatMap(({ gvk, namespace }) => (namespace === "" || gvk === podKind ? [] : [gvk])))
+  const connection = new ApiConnection({ server: endpoints, userAgent })
+  try {
+    const finder = new ResourceFinder(connection, { signal })
+    const extra: ExtraObject[] = []
+    const unlisted: UnmeasuredKind[] = []
+    for (const gvk of kinds) {
+      const parsed = parseGvk(gvk)
+      if (parsed === undefined) continue
+      try {
+        const kind = await finder.find(parsed)
+        const list = (namespace?: string): Promise<ReadonlyArray<Metadata>> =>
+          listed(connection, kind, namespace, signal)
+        // What is there too, every namespace gets from the target.
+        const root = rootNamespace(replay)
+        const usual = new Set((await list(root)).map(({ name }) => name))
+        const found =
+          namespaces.size > mostNamespaces
+            ? await list()
+            : (await Promise.all([...namespaces].map((namespace) => list(namespace)))).flat()
+        for (const { namespace = "", name, ownerReferences = [], deletionTimestamp } of found) {
+          const isOwned = ownerReferences.some(({ controller }) => controller === true)
+          const isOurs = !namespaces.has(namespace) || known.has(keyOf({ gvk, namespace, name }))
+          if (isOurs || isOwned || usual.has(name) || deletionTimestamp !== undefined) continue
+          extra.push({ gvk, namespace, name })
+        }
+      } catch (error) {
+        // A kind that the target does not have has no objects either.
+        if (!(error instanceof NotFoundError)) unlisted.push({ gvk, reason: messageOf(error) })
+      }
+    }
+    return { extra, unlisted }
+  } finally {
+    connection.close()
+  }
+}
+
+interface MetadataList {
+  /** `null` for an empty list of some kinds. */
+  readonly items?: ReadonlyArray<{ readonly metadata: Metadata }> | null
+  readonly metadata?: { readonly continue?: string }
+}
+
+const listed = async (
+  connection: ApiConnection,
+  kind: Kind,
+  namespace: string | undefined,
+  signal: AbortSignal,
+): Promise<ReadonlyArray<Metadata>> => {
+  const found: Metadata[] = []
+  for (let token: string | undefined = ""; token !== undefined; ) {
+    const path: string = `${collectionPath(kind, namespace)}?limit=${pageSize}${token === "" ? "" : `&continue=${encodeURIComponent(token)}`}`
+    const question = { verb: "list", kind: kind.plural, namespace: namespace ?? "", name: "" }
+    // No other form is acceptable: a server without it must not send the values of Secrets.
+    const accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+    const call = { question, method: "GET", path, accept } as const
+    const page: MetadataList = bodyOf<MetadataList>(call, await connection.call(call, { signal }))
+    const { items, metadata } = page
+    for (const item of items ?? []) found.push(item.metadata)
+    token = metadata?.continue || undefined
+  }
+  return found
+}

@@ -1,0 +1,330 @@
+/**
+ * Ten kinds of sabotage of a replay, in a cluster in this process over real HTTP: each is named in the report, in the printed summary too, and none is
+ * scored full. The same replay without sabotage is.
+ */
+import { setTimeout as sleep } from "node:timers/promises"
+import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { describeReplay } from "../../../src/cli/replay/replay-summary.ts"
+import { systemClock } from "../../../src/clock.ts"
+import { ApiClient } from "../../../src/kube/client/api-client.ts"
+import { kinds } from "../../../src/kube/client/kinds.ts"
+import type { ApiObject, Pod } from "../../../src/kube/client/objects.ts"
+import { LocalCluster } from "../../../src/sandbox/local-cluster.ts"
+import { Fidelity } from "../../../src/simulation/fidelity/fidelity.ts"
+import type { FidelityReport } from "../../../src/simulation/fidelity/fidelity-report.ts"
+import { followRecordedLives } from "../../../src/simulation/pods/followed-pods.ts"
+import { LifeScout } from "../../../src/simulation/pods/life-scout.ts"
+import { Replay } from "../../../src/simulation/replay/replay.ts"
+import type { ReplayReport } from "../../../src/simulation/replay/replay-report.ts"
+import { registeredWebhook } from "../../../src/simulation/webhook/pod-webhook.ts"
+import { webhookConfigurations } from "../../../src/simulation/webhook/webhook-registration.ts"
+import type { TraceItem } from "../../../src/trace/trace-item.ts"
+import { patient } from "../../harness/patience.ts"
+import { plainReplay } from "../replay/plain-replay.ts"
+
+let cluster: LocalCluster
+let clients: readonly [ApiClient, ApiClient, ApiClient]
+/** Whoever meddles with the replay. */
+let client: ApiClient
+beforeEach(async () => {
+  cluster = await LocalCluster.start({ nodes: 2 })
+  const open = () => new ApiClient({ server: cluster.sandbox.endpoint, userAgent: "kubereel-test" })
+  clients = [open(), open(), open()]
+  client = clients[2]
+})
+afterEach(async () => {
+  for (const each of clients) each.close()
+  await cluster.close()
+})
+
+const start = 1_763_700_000_000_000
+
+/** `seconds` of the trace; below 0: it exists at the start. */
+const event = (seconds: number, gvk: string, name: string, object: object | undefined): TraceItem => {
+  const { metadata = {}, ...rest } = (object ?? {}) as { readonly metadata?: object }
+  const text =
+    object === undefined ? "" : JSON.stringify({ ...rest, metadata: { namespace: "shop", name, ...metadata } })
+  const facts = { sequence: 1, time: start + seconds * 1_000_000, gvk, uid: "", namespace: "shop", name } as const
+  const action = object === undefined ? "deleted" : "applied"
+  const bytes = { resourceVersion: "", object: Buffer.from(text) }
+  return { type: "event", isSnapshot: seconds < 0, event: { type: "object", action, ...facts, ...bytes } }
+}
+
+const container = { name: "web", image: "web:1" }
+const labels = { app: "web" }
+const deployment = (replicas: number): object => ({
+  spec: {
+    replicas,
+    selector: { matchLabels: labels },
+    template: { metadata: { labels }, spec: { containers: [container] } },
+  },
+})
+const settings = (value: string): object => ({ data: { value } })
+const bare: object = { spec: { containers: [container] } }
+
+/** A pod that a ReplicaSet of the Deployment web created. */
+const created = (phase: string): object => ({
+  metadata: {
+    labels: { ...labels, "pod-template-hash": "abc" },
+    ownerReferences: [{ apiVersion: "apps/v1", kind: "ReplicaSet", name: "web-abc", uid: "1", controller: true }],
+  },
+  spec: { containers: [container] },
+  status: { phase, ...(phase === "Running" && { conditions: [{ type: "PodScheduled", status: "True" }] }) },
+})
+
+const speed = 10
+
+/** 25 s, which are 2.5 s here: what is sabotaged exists after one second of the trace, and is changed from the tenth on. */
+const story: ReadonlyArray<TraceItem> = [
+  {
+    type: "header",
+    window: { start, end: start + 25_000_000 },
+    cut: 1,
+    kinds: ["v1.Pod", "v1.ConfigMap", "apps/v1.Deployment"],
+    incomplete: [],
+  },
+  event(-1, "v1.ConfigMap", "kept", settings("1")),
+  event(0.5, "apps/v1.Deployment", "web", deployment(2)),
+  event(0.6, "v1.Pod", "web-abc-1", created("Pending")),
+  event(0.6, "v1.Pod", "web-abc-2", created("Pending")),
+  event(0.7, "v1.Pod", "web-abc-1", created("Running")),
+  event(0.7, "v1.Pod", "web-abc-2", created("Running")),
+  event(0.9, "v1.Pod", "alone", bare),
+  event(1, "v1.ConfigMap", "a", settings("1")),
+  event(12, "v1.ConfigMap", "b", settings("1")),
+  event(14, "v1.ConfigMap", "a", settings("2")),
+  event(16, "v1.Pod", "alone", undefined),
+  event(18, "v1.ConfigMap", "a", undefined),
+  event(20, "apps/v1.Deployment", "web", deployment(3)),
+  event(20.1, "v1.Pod", "web-abc-3", created("Pending")),
+  event(20.2, "v1.Pod", "web-abc-3", created("Running")),
+]
+
+async function* chunks(items: ReadonlyArray<TraceItem>): AsyncGenerator<ReadonlyArray<TraceItem>, void> {
+  for (const item of items) yield [item]
+}
+
+interface Judged {
+  readonly report: ReplayReport
+  readonly fidelity: FidelityReport
+  /** The printed summary. */
+  readonly text: string
+}
+
+interface Sabotage {
+  /** While the replay is paused after the first second of the trace, with all that it and the controllers have created by then. */
+  readonly meanwhile?: () => Promise<unknown>
+  /** From when the replay goes on. */
+  readonly afterwards?: () => Promise<unknown>
+  readonly followsLives?: boolean
+}
+
+const place = (name: string) => ({ namespace: "virtual-shop", name })
+
+const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
+  const longestMs = patient(20_000)
+  for (const deadline = Date.now() + longestMs; !(await condition()); await sleep(20))
+    if (Date.now() > deadline) throw new Error(`waited ${longestMs / 1000} s in vain`)
+}
+
+const pods = async (): Promise<ReadonlyArray<Pod>> =>
+  (await client.list<Pod>(kinds.pods, { namespace: "virtual-shop" })).items
+
+const sabotaged = async ({ meanwhile, afterwards, followsLives = false }: Sabotage = {}): Promise<Judged> => {
+  const { endpoint } = cluster.sandbox
+  await using judge = new Fidelity({
+    endpoints: { endpoint: async () => endpoint, onUnauthorized: async () => undefined },
+    userAgent: "kubereel-test",
+    clock: systemClock,
+    settleMs: 1500,
+    directory: undefined,
+    namespacePrefix: "virtual",
+    placement: { nodeSelector: { type: "virtual" }, taintKey: "kwok-provider" },
+    replay: "test",
+  })
+  const followPods = followRecordedLives({
+    client: clients[1],
+    source: () => new LifeScout(async () => chunks(story)),
+    webhook: registeredWebhook(clients[1], { host: "127.0.0.1", listen: { address: "127.0.0.1", port: 0 } }),
+    random: () => 0,
+    onProblem: () => undefined,
+    recreatesBarePods: false,
+  })
+  const now = start + 100_000_000
+  const options = { ...plainReplay(clients[0], "test", chunks(story), now), speed, witness: judge }
+  const replay = new Replay({ ...options, ...(followsLives && { followPods }) })
+  const running = replay.run()
+  const meddling = (async () => {
+    await until(async () => (await client.get(kinds.configMaps, place("a")).catch(() => undefined)) !== undefined)
+    replay.pause()
+    await until(async () => (await pods()).filter(({ status }) => status?.phase === "Running").length === 3)
+    await meanwhile?.()
+    replay.resume()
+    await afterwards?.()
+  })()
+  const [report] = await Promise.all([running, meddling])
+  const fidelity = judge.compare(report.lives !== undefined) as FidelityReport
+  return { report, fidelity, text: describeReplay({ ...report, fidelity }).join("\n") }
+}
+
+/** What meddles does so once, whatever the load of this machine. */
+describe("a replay is scored full", { timeout: patient(40_000) }, () => {
+  // Others may keep this machine's processors for longer than the tolerance: then it is late, and says so.
+  test("if nothing and no one meddles with it", { retry: 3 }, async () => {
+    const { fidelity, text } = await sabotaged()
+    expect(text).not.toMatch(/extra|early|missing/)
+    expect(fidelity.score).toEqual({ objectsEqual: 1, statesInOrder: 1, onTime: 1, gapsWithin: 1, pods: 1 })
+    expect(fidelity).toMatchObject({ objects: { total: 5, equal: 5, extra: 0 }, states: { total: 9, equal: 9 } })
+  })
+})
+
+describe("a replay is not scored full, and its report says why,", { timeout: patient(40_000) }, () => {
+  test("if a pod is deleted by hand before the trace deletes it", async () => {
+    const { fidelity, text } = await sabotaged({
+      meanwhile: () => client.delete(kinds.pods, place("alone"), { gracePeriodSeconds: 0 }),
+    })
+    expect(fidelity.states).toMatchObject({ early: 1, extra: 1 })
+    expect(fidelity.onTime).toMatchObject({ early: 1 })
+    expect(fidelity.score.objectsEqual).toBeLessThan(1)
+    expect(fidelity.score.statesInOrder).toBeLessThan(1)
+    expect(text).toMatch(
+      /early: v1\.Pod virtual-shop\/alone: the object was gone \d+\.\d+ s before its deletion was due/,
+    )
+    expect(text).toMatch(
+      /extra +v1\.Pod virtual-shop\/alone: something else in the cluster (?:deleted|began to delete) it, \d.* before it was due/,
+    )
+  })
+
+  test("if a pod of a Deployment is deleted by hand, and its controller replaces it", async () => {
+    const { fidelity, text } = await sabotaged({
+      meanwhile: async () => {
+        const owned = (await pods()).find(({ metadata }) => metadata.name !== "alone") as Pod
+        await client.delete(kinds.pods, owned.metadata, { gracePeriodSeconds: 0 })
+        const names = async () => (await pods()).map(({ metadata }) => metadata.name)
+        await until(async () => (await names()).length === 3 && !(await names()).includes(owned.metadata.name))
+      },
+    })
+    expect(fidelity.pods).toMatchObject({ extra: 1, missing: 0 })
+    expect(fidelity.score.pods).toBe(0.8)
+    expect(text).toContain("as in the trace 80.0 %: 1 that the trace does not have")
+  })
+
+  test("if an object is deleted later than in the trace, because something else holds it", async () => {
+    const held = { metadata: { finalizers: ["example.com/held"] } }
+    const { fidelity, text } = await sabotaged({
+      meanwhile: () => client.patch(kinds.configMaps, place("a"), "merge", held),
+      afterwards: async () => {
+        const isEnding = async (): Promise<boolean> =>
+          (await client.get<ApiObject>(kinds.configMaps, place("a"))).metadata.deletionTimestamp !== undefined
+        await until(isEnding)
+        await sleep(400)
+        await client.patch(kinds.configMaps, place("a"), "merge", { metadata: { finalizers: null } })
+      },
+    })
+    expect(fidelity.onTime?.late).toBeGreaterThanOrEqual(1)
+    expect(fidelity.score.onTime).toBeLessThan(1)
+    expect(fidelity.worst.find(({ name, verb }) => name === "a" && verb === "delete")?.reason).toMatch(
+      /ms passed from the response until it was gone/,
+    )
+    expect(text).toMatch(/on time .*\d late/)
+  })
+
+  test("if an object is missing that the trace has to its end", async () => {
+    const { fidelity, text } = await sabotaged({ meanwhile: () => client.delete(kinds.configMaps, place("kept")) })
+    expect(fidelity).toMatchObject({ objects: { total: 5, equal: 4 }, states: { extra: 1 } })
+    expect(text).toContain("extra      v1.ConfigMap virtual-shop/kept: something else in the cluster deleted it")
+  })
+
+  test("if there is an object that the trace does not have", async () => {
+    const theirs: ApiObject = { apiVersion: "v1", kind: "ConfigMap", metadata: place("theirs") }
+    const { fidelity, text } = await sabotaged({ meanwhile: () => client.create(kinds.configMaps, theirs) })
+    expect(fidelity.extraObjects).toEqual([{ gvk: "v1.ConfigMap", namespace: "virtual-shop", name: "theirs" }])
+    expect(fidelity).toMatchObject({ objects: { total: 5, equal: 5, extra: 1 }, score: { objectsEqual: 0.8333 } })
+    expect(text).toContain("extra      v1.ConfigMap virtual-shop/theirs: the trace does not have it")
+  })
+
+  test("if the cluster refuses a write", async () => {
+    const { fidelity, report, text } = await sabotaged({
+      meanwhile: async () => cluster.sandbox.faults.respond("configmaps", 403, { verb: "patch", times: 1 }),
+    })
+    expect(report.events.refused).toBe(1)
+    expect(fidelity.states).toMatchObject({ total: 9, refused: 1 })
+    expect(fidelity.onTime?.total).toBe(8)
+    for (const share of ["objectsEqual", "statesInOrder", "onTime", "gapsWithin"] as const)
+      expect(fidelity.score[share]).toBeLessThan(1)
+    expect(text).toMatch(/worst +refused: v1\.ConfigMap virtual-shop\/b: .*forbidden/)
+  })
+
+  test.each([
+    ["deleted", (name: string) => client.delete(webhookConfigurations, { name })],
+    [
+      "dead",
+      (name: string) =>
+        client.patch(webhookConfigurations, { name }, "json", [
+          { op: "replace", path: "/webhooks/0/clientConfig/url", value: "https://127.0.0.1:1/" },
+        ]),
+    ],
+  ] as const)("if its webhook is %s", async (_, kill) => {
+    const { fidelity, report, text } = await sabotaged({
+      followsLives: true,
+      meanwhile: () => kill("kubereel-replay-test"),
+    })
+    // Two pods of the Deployment and one alone before, one of the Deployment afterwards; that one has no status in the trace.
+    expect(report.lives).toMatchObject({ recorded: 4, created: 3, unasked: expect.stringContaining("stopped asking") })
+    expect(fidelity.pods?.unasked).toBe(1)
+    expect(fidelity.score.pods).toBeLessThan(1)
+    expect(text).toMatch(/lives +\d pods? got that of a recorded pod; 4 in the trace/)
+    expect(text).toMatch(/lives +the API server stopped asking the webhook between/)
+  })
+
+  test("if fields are changed by hand", async () => {
+    const { fidelity, text } = await sabotaged({
+      meanwhile: () => client.patch(kinds.configMaps, place("kept"), "merge", { data: { value: "theirs" } }),
+    })
+    expect(fidelity).toMatchObject({ objects: { equal: 4 }, states: { extra: 1 } })
+    expect(text).toContain(
+      'extra      v1.ConfigMap virtual-shop/kept: something else in the cluster changed it: data.value is "theirs" instead of "1"',
+    )
+  })
+
+  test("if a Deployment is scaled by hand", async () => {
+    const { fidelity, text } = await sabotaged({
+      meanwhile: async () => {
+        const scale = { spec: { replicas: 4 } }
+        await client.patch(kinds.deployments, place("web"), "merge", scale, { subresource: "scale" })
+        await until(async () => (await pods()).length === 5)
+      },
+    })
+    expect(fidelity.states.extra).toBe(1)
+    expect(fidelity.pods?.extra).toBe(1)
+    expect(fidelity.score.objectsEqual).toBeLessThan(1)
+    expect(fidelity.score.pods).toBeLessThan(1)
+    expect(text).toContain("spec.replicas is 4 instead of 2")
+  })
+
+  test("if the server is slow", async () => {
+    const { faults } = cluster.sandbox
+    const { fidelity, text } = await sabotaged({
+      afterwards: async () => {
+        faults.blackHole("configmaps")
+        await sleep(2000)
+        faults.resume()
+      },
+    })
+    expect(fidelity.onTime?.late).toBeGreaterThanOrEqual(1)
+    expect(fidelity.score.onTime).toBeLessThan(1)
+    expect(text).toMatch(/on time .*\d late/)
+    expect(text).toMatch(/answered .* at most [\d.]+ ms after due/)
+  })
+
+  test("if the watch of its recording is lost", async () => {
+    const { fidelity, text } = await sabotaged({ meanwhile: async () => cluster.sandbox.faults.stall("configmaps") })
+    expect(fidelity.recording.unmeasured).toMatchObject([
+      { gvk: "v1.ConfigMap", reason: expect.stringContaining("its watch was lost") },
+    ])
+    expect(fidelity.states).toMatchObject({ missing: 0, unmeasured: 3 })
+    expect(fidelity.score.objectsEqual).toBeLessThan(1)
+    expect(fidelity.score.statesInOrder).toBeLessThan(1)
+    expect(text).toMatch(/unmeasured v1\.ConfigMap: its watch was lost/)
+  })
+})
