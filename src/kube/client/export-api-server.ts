@@ -8,7 +8,7 @@ import type { Socket } from "node:net"
 import { connect as connectTls } from "node:tls"
 import type { ApiEndpoint } from "../endpoint.ts"
 import { openSocksTunnel } from "../http/socks.ts"
-import { type Proxy, parseTarget, type Target } from "../http/target.ts"
+import { type ApiProxy, parseTarget, type Target } from "../http/target.ts"
 
 /** The URL, certificate or key cannot be used. */
 export class UnusableEndpoint extends Error {
@@ -60,11 +60,11 @@ const grouped = (headers: ApiEndpoint["headers"]): OutgoingHttpHeaders => {
   return Object.fromEntries([...byName].map(([name, values]) => [name, values.length === 1 ? values[0] : values]))
 }
 
-const authorizationOf = ({ authorization }: Proxy): OutgoingHttpHeaders =>
+const authorizationOf = ({ authorization }: ApiProxy): OutgoingHttpHeaders =>
   authorization === undefined ? {} : { "proxy-authorization": authorization }
 
 /** Without TLS, the request to a proxy has the whole URL (RFC 9112 §3.2.2). */
-const forwarded = (url: URL, proxy: Proxy): RequestOptions => ({
+const forwarded = (url: URL, proxy: ApiProxy): RequestOptions => ({
   agent: false,
   hostname: proxy.host,
   port: proxy.port,
@@ -72,7 +72,7 @@ const forwarded = (url: URL, proxy: Proxy): RequestOptions => ({
   headers: { host: url.host, ...authorizationOf(proxy) },
 })
 
-const socksTunnel = (proxy: Proxy, target: Target, signal: AbortSignal, timeoutMs: number): Promise<Socket> =>
+const socksTunnel = (proxy: ApiProxy, target: Target, signal: AbortSignal, timeoutMs: number): Promise<Socket> =>
   new Promise((resolve, reject) => {
     const failed = (why: string): ProxyInTheWay => new ProxyInTheWay(why)
     const socket = openSocksTunnel(proxy, target, (result) => {
@@ -90,7 +90,7 @@ const socksTunnel = (proxy: Proxy, target: Target, signal: AbortSignal, timeoutM
     signal.addEventListener("abort", () => socket.destroy(signal.reason as Error), { once: true })
   })
 
-const openTunnel = (proxy: Proxy, target: Target, signal: AbortSignal, timeoutMs: number): Promise<Socket> =>
+const openTunnel = (proxy: ApiProxy, target: Target, signal: AbortSignal, timeoutMs: number): Promise<Socket> =>
   new Promise((resolve, reject) => {
     const failed = (why: string): ProxyInTheWay =>
       new ProxyInTheWay(`the proxy ${proxy.description} did not open a tunnel to ${target.tunnelAuthority}: ${why}`)

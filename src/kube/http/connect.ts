@@ -13,7 +13,7 @@ import { connectionCodes, type StreamEnd } from "./response-handler.ts"
 import { parseResponseHead } from "./response-head.ts"
 import { maximumHeadBytes } from "./response-parser.ts"
 import { openSocksTunnel } from "./socks.ts"
-import type { Proxy, Target } from "./target.ts"
+import type { ApiProxy, Target } from "./target.ts"
 
 /** What a request needs of an open connection. */
 export type RequestSocket = Pick<net.Socket, "write" | "resume" | "ref" | "unref">
@@ -126,14 +126,14 @@ export const openSocket: OpenSocket = (target, connectTimeoutMs, timers, events)
     socket =
       proxy?.kind === "socks5"
         ? openSocksTunnel(proxy, target, opened)
-        : openTunnel(proxy as Proxy, target.tunnelAuthority, opened)
+        : openTunnel(proxy as ApiProxy, target.tunnelAuthority, opened)
   }
   return { destroy: close }
 }
 
 /** Asks a proxy for a tunnel; `done` gets the bare socket once it is open. */
 const openTunnel = (
-  proxy: Proxy,
+  proxy: ApiProxy,
   authority: string,
   done: (result: net.Socket | StreamEnd | Error) => void,
 ): net.Socket => {

@@ -7,7 +7,7 @@
  */
 import * as net from "node:net"
 import { connectionCodes, type StreamEnd } from "./response-handler.ts"
-import type { Proxy, Target } from "./target.ts"
+import type { ApiProxy, Target } from "./target.ts"
 
 const version = 5
 const noAuthentication = 0
@@ -33,7 +33,7 @@ type Phase = "method" | "authentication" | "connection"
 
 /** `done` gets the bare socket once the tunnel is open, or why it is not; it may be called again after an error, which the caller ignores. */
 export const openSocksTunnel = (
-  proxy: Proxy,
+  proxy: ApiProxy,
   target: Pick<Target, "host" | "port" | "tunnelAuthority">,
   done: (result: net.Socket | StreamEnd | Error) => void,
 ): net.Socket => {

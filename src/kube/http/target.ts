@@ -10,7 +10,7 @@ import { messageOf } from "../../message-of.ts"
 import type { ApiEndpoint } from "../endpoint.ts"
 
 /** A proxy: `http` forwards plain requests and tunnels TLS; through `socks5` everything goes as it is, and the proxy looks up names. */
-export interface Proxy {
+export interface ApiProxy {
   readonly kind: "http" | "socks5"
   /** Without brackets for IPv6. */
   readonly host: string
@@ -35,7 +35,7 @@ export interface Target {
   readonly pathPrefix: string
   /** TLS options; absent for http. */
   readonly tls: tls.ConnectionOptions | undefined
-  readonly proxy: Proxy | undefined
+  readonly proxy: ApiProxy | undefined
 }
 
 export interface InvalidTarget {
@@ -75,7 +75,7 @@ export const sharesConnections = (one: ApiEndpoint, other: ApiEndpoint): boolean
   one.clientKey === other.clientKey &&
   one.proxy === other.proxy
 
-const parseProxy = (text: string): Proxy | InvalidTarget => {
+const parseProxy = (text: string): ApiProxy | InvalidTarget => {
   const url = URL.parse(text)
   const isSocks = url !== null && /^socks5h?:$/.test(url.protocol)
   if (url === null || (url.protocol !== "http:" && !isSocks) || url.hostname === "") {
