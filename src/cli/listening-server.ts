@@ -1,7 +1,9 @@
 /** Small HTTP servers of commands: where they listen, and how they end. */
-import type { Server } from "node:http"
+import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { isIP } from "node:net"
 import * as Schema from "effect/Schema"
+import { isOwnHost } from "../recorder/access/browser-guard.ts"
+import { text } from "../recorder/http/http-answer.ts"
 import { bracketed } from "../recorder/http/listen-error.ts"
 import { integerBetween, optional, type Reading, refused, value } from "./command-line/arguments.ts"
 
@@ -71,6 +73,20 @@ export class AddressUnavailable extends Schema.TaggedError<AddressUnavailable>()
     const why = this.code === "EADDRINUSE" ? "it is in use" : this.code
     return `cannot listen on ${this.address}: ${why}; choose another ${this.option} ADDRESS:PORT (port 0 is any free one)`
   }
+}
+
+/**
+ * Whether a request comes by an address of the server, `localhost` or the name that it listens on; if not it is answered with 421: a web page whose
+ * name was changed to resolve to this machine (DNS rebinding) must not read metrics. Call it before anything else is answered.
+ */
+export const isByOwnName = (request: IncomingMessage, response: ServerResponse, { host }: ListenAddress): boolean => {
+  if (isOwnHost(request.headers.host, new Set(["localhost", host.toLowerCase()]))) return true
+  text(
+    response,
+    421,
+    "the host name is not allowed: use localhost, an IP address, or the name that this server listens on\n",
+  )
+  return false
 }
 
 /** A server that listens; disposing closes it and its connections. */

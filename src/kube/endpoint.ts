@@ -21,7 +21,7 @@ export interface ApiEndpoint {
    * than gzip. Default false.
    */
   readonly prefersPlain?: boolean
-  /** `http://[user:password@]host:port` of an HTTP proxy, from `proxy-url` or the environment. */
+  /** `http://[user:password@]host:port`, or the same with `socks5` or `socks5h`, from `proxy-url` or the environment. */
   readonly proxy?: string
   /** Request headers: `Authorization`, impersonation. One entry per header line, so that repeated names survive. */
   readonly headers: ReadonlyArray<readonly [name: string, value: string]>

@@ -3,12 +3,13 @@ import { createServer } from "node:http"
 import { text } from "../../recorder/http/http-answer.ts"
 import { formatMetrics, metricsContentType } from "../../recorder/metrics/metrics-text.ts"
 import type { Repetitions } from "../../simulation/replay/repetitions.ts"
-import { type ListenAddress, type ListeningServer, listenOn } from "../listening-server.ts"
+import { isByOwnName, type ListenAddress, type ListeningServer, listenOn } from "../listening-server.ts"
 import { metricsOf } from "../replay/control/control-state.ts"
 
 /** Rejects with AddressUnavailable. */
 export const serveMetrics = (address: ListenAddress, run: Repetitions): Promise<ListeningServer> => {
   const server = createServer((request, response) => {
+    if (!isByOwnName(request, response, address)) return
     const path = request.url?.split("?", 1)[0]
     if (path !== "/metrics") return text(response, 404, "not found; available is /metrics\n")
     if (request.method !== "GET" && request.method !== "HEAD")

@@ -8,7 +8,7 @@ import { createServer } from "node:http"
 import { messageOf } from "../../message-of.ts"
 import { text } from "../../recorder/http/http-answer.ts"
 import { formatMetrics, type Metric, metricsContentType } from "../../recorder/metrics/metrics-text.ts"
-import { type ListenAddress, type ListeningServer, listenOn } from "../listening-server.ts"
+import { isByOwnName, type ListenAddress, type ListeningServer, listenOn } from "../listening-server.ts"
 
 /** One condition of being ready. */
 export interface Condition {
@@ -34,12 +34,12 @@ export const serveHost = (address: ListenAddress, { conditions, metrics }: Serve
       const isReady = all.every(({ isMet }) => isMet)
       const isVerbose = !isReady || new URLSearchParams(query).has("verbose")
       text(response, isReady ? 200 : 503, isVerbose ? all.map(lineOf).join("") : "ok\n")
-    } else if (path === "/metrics")
+    } else if (path === "/metrics" && isByOwnName(request, response, address))
       metrics().then(
         (found) => text(response, 200, formatMetrics(found), metricsContentType),
         (cause: unknown) => text(response, 500, `${messageOf(cause)}\n`),
       )
-    else text(response, 404, "/healthz, /readyz and /metrics are served\n")
+    else if (path !== "/metrics") text(response, 404, "/healthz, /readyz and /metrics are served\n")
   })
   return listenOn(server, address, "--listen")
 }

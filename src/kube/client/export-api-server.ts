@@ -7,7 +7,8 @@ import { type OutgoingHttpHeaders, type RequestOptions, request } from "node:htt
 import type { Socket } from "node:net"
 import { connect as connectTls } from "node:tls"
 import type { ApiEndpoint } from "../endpoint.ts"
-import { type HttpProxy, parseTarget, type Target } from "../http/target.ts"
+import { openSocksTunnel } from "../http/socks.ts"
+import { type ApiProxy, parseTarget, type Target } from "../http/target.ts"
 
 /** The URL, certificate or key cannot be used. */
 export class UnusableEndpoint extends Error {
@@ -38,6 +39,10 @@ export const routeTo = (endpoint: ApiEndpoint): ApiServerRoute => {
     connect: async (url, signal, timeoutMs) => {
       const { tls, proxy } = target
       if (proxy === undefined) return { ...tls, agent: false }
+      if (proxy.kind === "socks5") {
+        const socket = await socksTunnel(proxy, target, signal, timeoutMs)
+        return { createConnection: () => (tls ? connectTls({ ...tls, socket, host: target.host }) : socket) }
+      }
       if (tls === undefined) return forwarded(url, proxy)
       const socket = await openTunnel(proxy, target, signal, timeoutMs)
       return { createConnection: () => connectTls({ ...tls, socket, host: target.host }) }
@@ -55,11 +60,11 @@ const grouped = (headers: ApiEndpoint["headers"]): OutgoingHttpHeaders => {
   return Object.fromEntries([...byName].map(([name, values]) => [name, values.length === 1 ? values[0] : values]))
 }
 
-const authorizationOf = ({ authorization }: HttpProxy): OutgoingHttpHeaders =>
+const authorizationOf = ({ authorization }: ApiProxy): OutgoingHttpHeaders =>
   authorization === undefined ? {} : { "proxy-authorization": authorization }
 
 /** Without TLS, the request to a proxy has the whole URL (RFC 9112 §3.2.2). */
-const forwarded = (url: URL, proxy: HttpProxy): RequestOptions => ({
+const forwarded = (url: URL, proxy: ApiProxy): RequestOptions => ({
   agent: false,
   hostname: proxy.host,
   port: proxy.port,
@@ -67,7 +72,25 @@ const forwarded = (url: URL, proxy: HttpProxy): RequestOptions => ({
   headers: { host: url.host, ...authorizationOf(proxy) },
 })
 
-const openTunnel = (proxy: HttpProxy, target: Target, signal: AbortSignal, timeoutMs: number): Promise<Socket> =>
+const socksTunnel = (proxy: ApiProxy, target: Target, signal: AbortSignal, timeoutMs: number): Promise<Socket> =>
+  new Promise((resolve, reject) => {
+    const failed = (why: string): ProxyInTheWay => new ProxyInTheWay(why)
+    const socket = openSocksTunnel(proxy, target, (result) => {
+      socket.setTimeout(0)
+      if (!(result instanceof Error) && "tag" in result) {
+        socket.destroy()
+        reject(failed("message" in result ? result.message : `the proxy ${proxy.description} did not open a tunnel`))
+      } else if (result instanceof Error) reject(failed(`the proxy ${proxy.description}: ${result.message}`))
+      else resolve(result)
+    })
+    socket.setTimeout(timeoutMs, () => {
+      socket.destroy()
+      reject(failed(`the proxy ${proxy.description} did not respond for ${timeoutMs / 1000} s`))
+    })
+    signal.addEventListener("abort", () => socket.destroy(signal.reason as Error), { once: true })
+  })
+
+const openTunnel = (proxy: ApiProxy, target: Target, signal: AbortSignal, timeoutMs: number): Promise<Socket> =>
   new Promise((resolve, reject) => {
     const failed = (why: string): ProxyInTheWay =>
       new ProxyInTheWay(`the proxy ${proxy.description} did not open a tunnel to ${target.tunnelAuthority}: ${why}`)

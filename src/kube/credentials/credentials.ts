@@ -127,10 +127,10 @@ const proxyFor = ({ cluster }: ContextSettings, server: URL, environment: Enviro
   if (text === undefined) return undefined
   const url = URL.parse(text)
   if (url === null) throw new UnsupportedSetting({ setting, reason: "is not a URL" })
-  if (url.protocol === "http:") return text
+  if (url.protocol === "http:" || url.protocol === "socks5:" || url.protocol === "socks5h:") return text
   const scheme = url.protocol.replace(":", "")
   throw new UnsupportedSetting({
     setting,
-    reason: `names a ${scheme} proxy; only http proxies are supported`,
+    reason: `names a ${scheme} proxy; only http and socks5 proxies are supported`,
   })
 }

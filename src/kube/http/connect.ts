@@ -12,7 +12,8 @@ import { codeOfError, describeConnectionError } from "./connection-causes.ts"
 import { connectionCodes, type StreamEnd } from "./response-handler.ts"
 import { parseResponseHead } from "./response-head.ts"
 import { maximumHeadBytes } from "./response-parser.ts"
-import type { HttpProxy, Target } from "./target.ts"
+import { openSocksTunnel } from "./socks.ts"
+import type { ApiProxy, Target } from "./target.ts"
 
 /** What a request needs of an open connection. */
 export type RequestSocket = Pick<net.Socket, "write" | "resume" | "ref" | "unref">
@@ -79,8 +80,8 @@ export const openSocket: OpenSocket = (target, connectTimeoutMs, timers, events)
     callback: (length, buffer) => receive(buffer as Buffer, length),
   }
 
-  /** Listens to the socket that will carry requests; it is ready when its last layer is connected. */
-  const follow = (next: net.Socket, readyEvent: "connect" | "secureConnect"): void => {
+  /** Listens to the socket that will carry requests; it is ready when its last layer is connected, or at once. */
+  const follow = (next: net.Socket, readyEvent?: "connect" | "secureConnect"): void => {
     socket = next
     next.setNoDelay(true)
     next.setKeepAlive(true, keepAliveMs)
@@ -89,42 +90,50 @@ export const openSocket: OpenSocket = (target, connectTimeoutMs, timers, events)
       if (!isClosed) events.inputEnded()
     })
     next.on("close", () => fail(describeError(new Error("the connection was closed"), target.tunnelAuthority)))
-    next.once(readyEvent, () => {
+    const isReady = (): void => {
       timer.cancel()
       if (!isClosed) events.ready(next)
-    })
+    }
+    if (readyEvent === undefined) isReady()
+    else next.once(readyEvent, isReady)
   }
 
-  const followTunnelled = (next: tls.TLSSocket): void => {
-    follow(next, "secureConnect")
+  const followTunnelled = (next: net.Socket, readyEvent?: "secureConnect"): void => {
     next.on("data", (chunk: Buffer) => {
       if (!receive(chunk, chunk.length)) next.pause()
     })
+    follow(next, readyEvent)
   }
 
   const address = { host: destination.host, port: destination.port }
-  if (target.tls === undefined) {
+  const { proxy } = target
+  if (target.tls === undefined && proxy?.kind !== "socks5") {
     follow(net.connect({ ...address, onread }), "connect")
-  } else if (target.proxy === undefined) {
+  } else if (target.tls !== undefined && proxy === undefined) {
     // Documented for `tls.connect` since Node 12, but missing in its types.
     const options: tls.ConnectionOptions & { onread: net.OnReadOpts } = { ...target.tls, ...address, onread }
     follow(tls.connect(options), "secureConnect")
   } else {
     const secure = target.tls
-    socket = openTunnel(target.proxy, target.tunnelAuthority, (result) => {
+    const opened = (result: net.Socket | StreamEnd | Error): void => {
       if (isClosed) return
       if (result instanceof Error) failWith(result)
-      else if (result instanceof net.Socket)
-        followTunnelled(tls.connect({ ...secure, host: target.host, socket: result }))
-      else fail(result)
-    })
+      else if (!(result instanceof net.Socket)) fail(result)
+      else if (secure !== undefined)
+        followTunnelled(tls.connect({ ...secure, host: target.host, socket: result }), "secureConnect")
+      else followTunnelled(result)
+    }
+    socket =
+      proxy?.kind === "socks5"
+        ? openSocksTunnel(proxy, target, opened)
+        : openTunnel(proxy as ApiProxy, target.tunnelAuthority, opened)
   }
   return { destroy: close }
 }
 
 /** Asks a proxy for a tunnel; `done` gets the bare socket once it is open. */
 const openTunnel = (
-  proxy: HttpProxy,
+  proxy: ApiProxy,
   authority: string,
   done: (result: net.Socket | StreamEnd | Error) => void,
 ): net.Socket => {

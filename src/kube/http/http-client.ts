@@ -79,7 +79,7 @@ export class HttpClient implements ExchangeOwner<Connection>, Transport {
     const text = requestText(target, this.#endpoint.headers, this.#userAgent, request)
     if (typeof text === "object" && "problem" in text)
       return refuse(handler, connectionCodes.invalidRequest, text.problem)
-    const forwardedBy = target.tls === undefined ? target.proxy?.description : undefined
+    const forwardedBy = target.tls === undefined && target.proxy?.kind === "http" ? target.proxy.description : undefined
     const isRepeatable = request.isRepeatable ?? request.method === "GET"
     const connect = (): Connection => this.#connect(target)
     const explain = target.tls === undefined && target.proxy === undefined ? this.#explain(target) : undefined

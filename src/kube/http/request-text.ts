@@ -40,7 +40,7 @@ export const requestText = (
 ): string | Buffer | InvalidTarget => {
   if (!pathAndQuery.test(path))
     return { problem: "the path does not begin with / or contains characters that must be encoded" }
-  const isForwarded = target.proxy !== undefined && target.tls === undefined
+  const isForwarded = target.proxy?.kind === "http" && target.tls === undefined
   const lines = [
     `${method} ${isForwarded ? `http://${target.authority}` : ""}${target.pathPrefix}${path} HTTP/1.1`,
     `Host: ${target.authority}`,

@@ -9,13 +9,16 @@ import * as tls from "node:tls"
 import { messageOf } from "../../message-of.ts"
 import type { ApiEndpoint } from "../endpoint.ts"
 
-/** An HTTP proxy. */
-export interface HttpProxy {
+/** A proxy: `http` forwards plain requests and tunnels TLS; through `socks5` everything goes as it is, and the proxy looks up names. */
+export interface ApiProxy {
+  readonly kind: "http" | "socks5"
   /** Without brackets for IPv6. */
   readonly host: string
   readonly port: number
-  /** Value of `Proxy-Authorization`, from the user part of the URL. */
+  /** Value of `Proxy-Authorization`, from the user part of the URL; of an HTTP proxy. */
   readonly authorization: string | undefined
+  /** The same for SOCKS: at most 255 bytes each. */
+  readonly credentials: { readonly user: Buffer; readonly password: Buffer } | undefined
   /** `http://host:port`, without secrets: for messages. */
   readonly description: string
 }
@@ -32,7 +35,7 @@ export interface Target {
   readonly pathPrefix: string
   /** TLS options; absent for http. */
   readonly tls: tls.ConnectionOptions | undefined
-  readonly proxy: HttpProxy | undefined
+  readonly proxy: ApiProxy | undefined
 }
 
 export interface InvalidTarget {
@@ -72,19 +75,26 @@ export const sharesConnections = (one: ApiEndpoint, other: ApiEndpoint): boolean
   one.clientKey === other.clientKey &&
   one.proxy === other.proxy
 
-const parseProxy = (text: string): HttpProxy | InvalidTarget => {
+const parseProxy = (text: string): ApiProxy | InvalidTarget => {
   const url = URL.parse(text)
-  if (url === null || url.protocol !== "http:" || url.hostname === "") {
-    return { problem: `proxy "${withoutUser(text)}" is not an http URL` }
+  const isSocks = url !== null && /^socks5h?:$/.test(url.protocol)
+  if (url === null || (url.protocol !== "http:" && !isSocks) || url.hostname === "") {
+    return { problem: `proxy "${withoutUser(text)}" is not an http or socks5 URL` }
   }
   const user = decode(url.username)
   const password = decode(url.password)
   const isNamed = user !== "" || password !== ""
+  const credentials = { user: Buffer.from(user), password: Buffer.from(password) }
+  if (isSocks && Math.max(credentials.user.length, credentials.password.length) > 255)
+    return { problem: `proxy "${withoutUser(text)}" has a user name or password longer than 255 bytes` }
   return {
+    kind: isSocks ? "socks5" : "http",
     host: bareHost(url),
-    port: portOf(url),
-    authorization: isNamed ? `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}` : undefined,
-    description: url.origin,
+    port: isSocks && url.port === "" ? 1080 : portOf(url),
+    authorization: isNamed && !isSocks ? `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}` : undefined,
+    credentials: isNamed && isSocks ? credentials : undefined,
+    // Of a scheme that URLs do not know there is no origin.
+    description: `${url.protocol}//${url.host}`,
   }
 }
 
@@ -144,6 +154,8 @@ const secureContext = (
     return tls.createSecureContext({
       // An empty list, unlike an absent one, keeps Node from loading its own.
       ca: [...ca],
+      // As in Go: any certificate of the bundle is trusted, also one that another authority signed.
+      allowPartialTrustChain: true,
       ...(certificate === undefined ? {} : { cert: certificate }),
       ...(key === undefined ? {} : { key }),
     })

@@ -24,6 +24,12 @@ const slowBytesPerSecond = 64 * 1024
 /** ms of waiting for the client over which its pace is measured. */
 const paceMs = 30_000
 
+/**
+ * ms of one wait from which on a client's pace is measured: until then sockets' buffers take everything, some MB at once, which would make a
+ * client of 32 KiB/s look fast for minutes.
+ */
+const firstWaitMs = 250
+
 /** One place, from its taking to its return. */
 export interface ExportPlace {
   /** Returns it; may be called more than once. */
@@ -75,6 +81,10 @@ class HeldPlace implements ExportPlace {
   /** Of the running and of the previous stretch of {@link paceMs} of waiting. */
   #now: Stretch = noStretch
   #before: Stretch = noStretch
+  /** Whether the client has been waited for since the buffers between are full. */
+  #isMeasured = false
+  /** ms of the longest wait that has ended: buffers are emptied in strokes, and a wait that is not longer says nothing yet. */
+  #longestWaitMs = 0
   /** When the client got the bytes that it has not taken yet. */
   #waitingSince: number | undefined
 
@@ -98,24 +108,27 @@ class HeldPlace implements ExportPlace {
   }
 
   #taken(bytes: number): void {
-    const now = this.#waited()
+    const waitedMs = this.#waitingMs()
     this.#waitingSince = undefined
-    this.#now = { ...now, bytes: now.bytes + bytes }
+    if (!this.#isMeasured && waitedMs < firstWaitMs) return
+    this.#isMeasured = true
+    this.#longestWaitMs = Math.max(this.#longestWaitMs, waitedMs)
+    this.#now = { bytes: this.#now.bytes + bytes, waitedMs: this.#now.waitedMs + waitedMs }
     if (this.#now.waitedMs < paceMs) return
     this.#before = this.#now
     this.#now = noStretch
   }
 
-  #waited(): Stretch {
-    const waitingMs = this.#waitingSince === undefined ? 0 : this.#clock.monotonicMs() - this.#waitingSince
-    return { ...this.#now, waitedMs: this.#now.waitedMs + waitingMs }
+  #waitingMs(): number {
+    return this.#waitingSince === undefined ? 0 : this.#clock.monotonicMs() - this.#waitingSince
   }
 
   /** bytes/s while there was something for the client to take; `undefined` before it was waited for long enough to tell. */
   pace(): number | undefined {
-    const now = this.#waited()
-    const waitedMs = now.waitedMs + this.#before.waitedMs
-    return waitedMs < paceMs ? undefined : (1000 * (now.bytes + this.#before.bytes)) / waitedMs
+    const waitingMs = this.#waitingMs()
+    const unusualMs = waitingMs > this.#longestWaitMs ? waitingMs : 0
+    const waitedMs = this.#now.waitedMs + unusualMs + this.#before.waitedMs
+    return waitedMs < paceMs ? undefined : (1000 * (this.#now.bytes + this.#before.bytes)) / waitedMs
   }
 
   cede(): void {

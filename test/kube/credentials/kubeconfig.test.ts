@@ -273,9 +273,9 @@ describe("an error about a kubeconfig", () => {
     ],
     ["with groups but no user to act as", kubeconfig({ "as-groups": ["secret"] }), 'as of user "alice" is missing'],
     [
-      "with a socks proxy",
-      kubeconfig({}, { "proxy-url": "socks5://secret@h" }),
-      'proxy-url of cluster "prod" names a socks5 proxy',
+      "with a proxy of another kind",
+      kubeconfig({}, { "proxy-url": "socks4://secret@h" }),
+      'proxy-url of cluster "prod" names a socks4 proxy',
     ],
     [
       "with a proxy that is no URL",

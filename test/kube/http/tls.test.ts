@@ -67,7 +67,7 @@ describe("TLS", () => {
     const url = `https://localhost:${server.port}`
     const outcome = {
       tag: "connection",
-      code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+      code: "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
       message: expect.stringContaining("localhost"),
     }
     expect(await fetchFrom({ server: url })).toMatchObject({ outcome })
@@ -184,3 +184,11 @@ const startStrictServer = async (): Promise<{ readonly port: number } & AsyncDis
     },
   }
 }
+
+test("any certificate of a bundle is trusted, as Go does it: also the server's own, which another authority signed", async () => {
+  await using server = await startServer()
+  const endpoint = { server: `https://localhost:${server.port}`, certificateAuthority: certificates.server.certificate }
+  expect((await fetchFrom(endpoint)).outcome).toEqual({ tag: "complete" })
+  const others = makeCertificates().server.certificate
+  expect((await fetchFrom({ ...endpoint, certificateAuthority: others })).outcome).toMatchObject({ tag: "connection" })
+})
