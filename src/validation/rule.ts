@@ -20,7 +20,7 @@ export interface TracedObject extends Subject {
   readonly namespacePrefix: string
 }
 
-/** Something that the trace must have, at the time of the state that needs it. */
+/** Something that the trace must have, at the time of the state that needs it or later. */
 export interface Target {
   /** Kind without version, `Secret` or `apps/Deployment`: a name means the same object in every version. */
   readonly kind: string
@@ -28,6 +28,8 @@ export interface Target {
   readonly name: string
   /** Whether an object of that name in no namespace will do. Default: false. */
   readonly orClusterScoped?: boolean
+  /** Whether an object that appears in a later event counts only if it was created before the state. Default: false. */
+  readonly isOlder?: boolean
 }
 
 /** Where a reference is, as field paths in which `[*]` is every element of a list. */
@@ -47,8 +49,6 @@ export interface Need extends Place {
   readonly name: string
   /** Default: the object. */
   readonly about?: Subject
-  /** Until when the target may appear: within the same event, or anywhere in the trace. Default: `event`. */
-  readonly until?: "event" | "end"
 }
 
 /** A part of a `remove` command of the transform language: conditions besides those on the identity, and the path to remove. */

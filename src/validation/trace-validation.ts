@@ -1,11 +1,12 @@
 /**
  * Checks a trace against the rules in one pass. Memory: the names of the objects that exist, the findings, and the unmet needs.
  *
- * What an object refers to must exist when the state with the reference was recorded, or appear in the same event: objects are created
- * together, in any order. What appears later counts too if it was created before: kinds are recorded in streams of their own, and some only from later
- * on. An event is what the trace calls one; where it has none, the objects at the start, and then the changes of one second,
- * which is the resolution of SimKube's format. An object that was deleted does not exist any more. Only applied objects are judged, not deletions, nor
-objects that are being deleted: when a namespace or an owner goes, what is left refers to what went first.
+ * What an object refers to must exist when the state with the reference was recorded, or appear later: `kubectl apply` creates a Deployment
+ * before its ConfigMap if they are in that order in a file, and its pods wait until the ConfigMap is there. Owners are different, because a later object of
+ * that name is another one: it counts if it appears in the same event, or if it was created before, since kinds are recorded in streams of their
+ * own, and some only from later on. An event is what the trace calls one; where it has none, the objects at the start, and then the changes of
+ * one second, which is the resolution of SimKube's format. An object that was deleted does not exist any more. Only applied objects are
+ * judged, not deletions, nor objects that are being deleted: when a namespace or an owner goes, what is left refers to what went first.
  */
 import type { ObjectEvent } from "../trace/event.ts"
 import { readTrackedObjects, type TrackedObjects } from "../trace/formats/simkube/simkube-config.ts"
@@ -43,10 +44,9 @@ export interface ValidationReport {
 export class TraceValidation {
   readonly #present = new PresentObjects()
   readonly #reader: StateReader
-  /** What the event that is being read may still meet, what the whole trace may, and what only objects may that are older than the state. */
+  /** What the event that is being read may still meet, and what the rest of the trace may. */
   readonly #ofEvent: Waiting = new Map()
-  readonly #ofTrace: Waiting = new Map()
-  readonly #ofOlder = new OlderObjects()
+  readonly #ofTrace = new LaterObjects()
   /** A recorder's trace with everything that the server sent, of which a replay leaves out what is not to be written. */
   #isWhole = false
   #event: string | undefined
@@ -85,7 +85,7 @@ export class TraceValidation {
     const traced = this.#reader.read(event)
     if (traced === undefined) this.#unreadable++
     else {
-      this.#ofOlder.meet(target, traced)
+      this.#ofTrace.meet(target, traced)
       if (!isTerminating(traced)) this.#check(traced, event.time)
     }
   }
@@ -93,8 +93,7 @@ export class TraceValidation {
   /** The report of what was added. */
   finish(): ValidationReport {
     this.#endEvent()
-    this.#settle(this.#ofTrace)
-    for (const { need, count } of this.#ofOlder.unmet()) this.findings.add(need, count)
+    for (const { need, count } of this.#ofTrace.unmet()) this.findings.add(need, count)
     const found = this.findings.of(rules)
     const missing = new Set(found.flatMap(({ findings }) => findings.map(({ kind }) => kind)))
     return {
@@ -111,45 +110,32 @@ export class TraceValidation {
       if (this.#isWhole && rule.isOfSanitised === true) continue
       for (const target of rule.provides?.(traced) ?? []) {
         this.#present.add(target)
-        this.#ofOlder.meet(target, traced)
+        this.#ofTrace.meet(target, traced)
       }
       // One that is met by now stays met until the end of the event.
       const isUnmet = ({ target }: Need): boolean => target === undefined || !this.#present.has(target)
       for (const need of needsOf(rule, traced, time, isUnmet)) {
-        const { target, until = "event" } = need.need
-        if (target === undefined) this.findings.add(need)
-        else wait(until === "event" ? this.#ofEvent : this.#ofTrace, need)
+        if (need.need.target === undefined) this.findings.add(need)
+        else wait(this.#ofEvent, need)
       }
     }
   }
 
   #endEvent(): void {
-    for (const { need, count } of this.#unmet(this.#ofEvent))
-      if (!this.#ofOlder.await(need, count)) this.findings.add(need, count)
-  }
-
-  #settle(waiting: Waiting): void {
-    for (const { need, count } of this.#unmet(waiting)) this.findings.add(need, count)
-  }
-
-  #unmet(waiting: Waiting): ReadonlyArray<Unmet> {
-    if (waiting.size === 0) return []
-    const unmet = [...waiting.values()].filter(
-      ({ need: { need } }) => need.target !== undefined && !this.#present.has(need.target),
-    )
-    waiting.clear()
-    return unmet
+    for (const { need, count } of this.#ofEvent.values()) {
+      const { target } = need.need
+      if (target === undefined || this.#present.has(target)) continue
+      if (!this.#ofTrace.await(need, count)) this.findings.add(need, count)
+    }
+    this.#ofEvent.clear()
   }
 }
 
 /** Some 50 MB. A trace with so many is one of Pods without their ReplicaSets, and the like. */
 const mostUnmet = 50_000
 
-/**
- * Needs that were not met when their state was recorded, in the order of the trace, until the trace has an object of that name that is older than the
- * state. Memory: one entry for each finding that there may be.
- */
-class OlderObjects {
+/** Needs that were not met when their state was recorded, in the order of the trace, until the trace has what they name. Memory: one entry for each finding that there may be. */
+class LaterObjects {
   readonly #unmet: Waiting = new Map()
   /** By kind and name of the target, keys of what waits for it. */
   readonly #targets = new Map<string, Set<string>>()
@@ -174,7 +160,8 @@ class OlderObjects {
     for (const key of keys) {
       const { need } = this.#unmet.get(key) ?? {}
       const wanted = need?.need.target
-      if (need === undefined || wanted === undefined || !(created <= need.time)) continue
+      if (need === undefined || wanted === undefined) continue
+      if (wanted.isOlder === true && !(created <= need.time)) continue
       if (wanted.namespace !== target.namespace && !(wanted.orClusterScoped && target.namespace === "")) continue
       this.#unmet.delete(key)
       keys.delete(key)

@@ -27,8 +27,18 @@ describe("what is present", () => {
     expect(foundBy("E0001", [{ applied: [robot] }, {}, { applied: [web] }])).toEqual([])
   })
 
-  test("is not what comes in a later event", () => {
-    expect(foundBy("E0001", [{ applied: [web] }, { applied: [robot] }])).toEqual(once)
+  test("is what comes in a later event, for which controllers and kubelets wait", () => {
+    expect(foundBy("E0001", [{ applied: [web] }, {}, { applied: [robot] }])).toEqual([])
+    expect(foundBy("E0001", [{ applied: [web] }, { applied: [robot] }, { deleted: [robot] }])).toEqual([])
+  })
+
+  test("is no owner that comes in a later event, and is not older: it is another object of that name", () => {
+    const parent = { apiVersion: "v1", kind: "ServiceAccount", name: "robot", uid: "1" }
+    const child = object("v1.ConfigMap", "child", { metadata: { name: "child", ownerReferences: [parent] } })
+    const created = (time: string) =>
+      object("v1.ServiceAccount", "robot", { metadata: { name: "robot", creationTimestamp: time } })
+    expect(foundBy("E0010", [{ applied: [child] }, { applied: [created("2099-01-01T00:00:00Z")] }])).toHaveLength(1)
+    expect(foundBy("E0010", [{ applied: [child] }, { applied: [created("1999-01-01T00:00:00Z")] }])).toEqual([])
   })
 
   test("is not what was deleted, until it is applied again", () => {
@@ -52,10 +62,11 @@ describe("what is present", () => {
 
   test("is said of the time of each state: only the states without count", () => {
     const events = [
-      { applied: [web] },
       { applied: [web, robot] },
       { applied: [web] },
       { deleted: [robot] },
+      { applied: [web] },
+      {},
       { applied: [web] },
     ]
     expect(foundBy("E0001", events)).toEqual(["apps/v1.Deployment shop/web: ServiceAccount robot ×2"])
@@ -63,14 +74,16 @@ describe("what is present", () => {
 })
 
 describe("events of traces that have none", () => {
+  const parent = { apiVersion: "v1", kind: "ServiceAccount", name: "robot", uid: "1" }
+  const child = object("v1.ConfigMap", "child", { metadata: { name: "child", ownerReferences: [parent] } })
   const unbatched = (times: ReadonlyArray<number>, isSnapshot: boolean): ReadonlyArray<TraceItem> =>
-    itemsOf([{ applied: [web, robot] }])
+    itemsOf([{ applied: [child, robot] }])
       .filter(({ type }) => type === "event")
       .map((item, index) =>
         item.type === "event" ? { ...item, isSnapshot, event: { ...item.event, time: times[index] ?? 0 } } : item,
       )
   const found = (times: ReadonlyArray<number>, isSnapshot = false): boolean =>
-    check(unbatched(times, isSnapshot)).rules.some(({ rule }) => rule.code === "E0001")
+    check(unbatched(times, isSnapshot)).rules.some(({ rule }) => rule.code === "E0010")
 
   test("are whole seconds", () => {
     expect(found([5_000_000, 5_999_999])).toBe(false)

@@ -15,7 +15,7 @@ export const kindUndefined: Rule = {
   summary: "Objects are of a custom kind whose CustomResourceDefinition the trace does not have.",
   explanation: [
     "An API server refuses objects of kinds that it does not know.",
-    "The finding is about the kind and counts the states of its objects. Kinds of Kubernetes itself are exempt. A definition counts from the event on in which it appears; the trace need not show that the server accepted it.",
+    "The finding is about the kind and counts the states of its objects. Kinds of Kubernetes itself are exempt. A definition counts wherever the trace has it, also after the objects; the trace need not show that the server accepted it.",
     "Install the definition in the replay cluster (kubectl get crd NAME -o yaml in the recorded one), or record CustomResourceDefinitions too.",
   ],
   *needs({ gvk }) {

@@ -26,7 +26,7 @@ export const ownerMissing: Rule = {
       const { kind, name } = ownerOf(reference)
       if (name === "") continue
       yield {
-        target: { kind, namespace, name, orClusterScoped: true },
+        target: { kind, namespace, name, orClusterScoped: true, isOlder: true },
         kind,
         name,
         element: "metadata.ownerReferences[*]",

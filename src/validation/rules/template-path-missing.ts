@@ -25,7 +25,6 @@ export const templatePathMissing: Rule = {
         name,
         element: "",
         by: "podSpecTemplatePaths",
-        until: "end",
       }
   },
   *provides(traced) {
