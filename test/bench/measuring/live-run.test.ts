@@ -34,6 +34,6 @@ test.concurrent("what a recorder receives late that did not run for some seconds
   const report = await liveStopped()
   expect(report.late.map(({ gvk, delays }) => [gvk, delays.length])).toEqual([["v1.ConfigMap", 1]])
   expect(report.late[0]?.delays[0]).toBeGreaterThan(5)
-  expect(report.exported.code).toBe(exitCodes.failed)
+  expect(report.exported.code).toBe(exitCodes.incomplete)
   expect(report.exported.messages).toContain("1 change of v1.ConfigMap between")
 })
