@@ -86,7 +86,7 @@ const print = async (
       standardOutput.write(text)
       return exitCodes.ok
     }
-    const sink = await openOutputFile(output, { force, token: randomBytes(8).toString("hex") })
+    const sink = await openOutputFile(output, { force, token: randomBytes(8).toString("hex"), mode: 0o666 })
     try {
       await sink.write(Buffer.from(text))
       await sink.commit()

@@ -200,7 +200,7 @@ class JournalFile implements Disposable {
 
   /** Throws the system's error, also if the file exists. */
   constructor(path: string) {
-    this.#file = openSync(path, "wx")
+    this.#file = openSync(path, "wx", 0o600)
   }
 
   add(step: JournalStep): void {

@@ -93,6 +93,8 @@ export const WatcherStatistics = Schema.Struct({
   gaps: Schema.Number,
   relists: Schema.Number,
   watches: Schema.Number,
+  /** Watches that ended other than in order. */
+  cuts: Schema.Number,
   bookmarks: Schema.Number,
   malformedLines: Schema.Number,
   slowLines: Schema.Number,

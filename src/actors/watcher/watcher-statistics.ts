@@ -21,6 +21,7 @@ export const watcherStatistics = (watch: Pick<KindWatch, "sessions" | "recorder"
     gaps: recorded?.gaps ?? 0,
     relists: sum(({ relists }) => relists),
     watches: sum(({ watches }) => watches),
+    cuts: sum(({ cuts }) => cuts),
     bookmarks: sum(({ bookmarks }) => bookmarks),
     malformedLines: sum(({ malformedLines }) => malformedLines),
     slowLines: sum(({ slowLines }) => slowLines),

@@ -55,7 +55,10 @@ export class WatchSession {
     this.#acceptsGzip = options.lists?.gzip === true
     this.#streams = new OpenStreams(
       options.clock,
-      (stream) => this.#input({ type: "silent", stream }),
+      (stream) => {
+        if (this.#isWatch(stream)) this.statistics.cuts++
+        this.#input({ type: "silent", stream })
+      },
       (stream) => this.#input({ type: "stalled", stream }),
     )
     this.#events = {
@@ -118,6 +121,7 @@ export class WatchSession {
         // What a blocked stream had received is delivered after the block, and its end last.
         const whileBlocked = this.#streams.wasBlocked(stream) && outcome.tag !== "complete"
         this.#streams.forget(stream)
+        if (outcome.tag !== "complete" && this.#isWatch(stream)) this.statistics.cuts++
         this.#liveness.ended(outcome.tag === "complete")
         // Something between here and the server may compress wrongly; a list that is larger on the way is still a list.
         if (outcome.tag === "malformed") this.#acceptsGzip = false
@@ -146,6 +150,11 @@ export class WatchSession {
     const { lists, isExpected = false } = this.#options
     const manner = { listsInPages: lists?.inPages === true, tellsCatchUp: sink.behind !== undefined, isExpected }
     this.#input({ type: "start", resumeVersion, clusterUid, ...manner })
+  }
+
+  #isWatch(stream: StreamId): boolean {
+    const { phase } = this.#state
+    return phase.tag === "watching" && phase.answered && (phase.stream === stream || phase.successor === stream)
   }
 
   #haveCaughtUp(): void {

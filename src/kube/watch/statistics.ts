@@ -11,6 +11,8 @@ export interface WatchStatistics {
   relists: number
   /** Watches opened, successors included. */
   watches: number
+  /** Watches that ended other than the server ends them: cut, or silent for too long. */
+  cuts: number
   bookmarks: number
   /** Body bytes read. */
   bytes: number
@@ -25,6 +27,7 @@ export const noStatistics = (): WatchStatistics => ({
   malformedLines: 0,
   relists: 0,
   watches: 0,
+  cuts: 0,
   bookmarks: 0,
   bytes: 0,
   clockSkewMs: 0,

@@ -154,6 +154,11 @@ const metricsOf = (
       perKind((each) => each.watches),
     ),
     counter(
+      "kubereel_kind_reconnects_total",
+      "Watches that ended other than in order: cut, or silent for too long.",
+      perKind((each) => each.cuts),
+    ),
+    counter(
       "kubereel_kind_bookmarks_total",
       "Bookmarks received.",
       perKind((each) => each.bookmarks),

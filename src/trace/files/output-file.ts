@@ -5,6 +5,8 @@
  * requested name. A failure before that leaves the name untouched; `discard` removes the new file. Only a SIGKILL or a power
  * failure leaves `.reel-….partial` behind, which nothing ever reads. If the name already exists and is not a regular file
  * (`/dev/null`, a pipe), bytes are written to it directly: renaming over a device would replace the device.
+ *
+ * A trace contains what the recorded objects contain, so only its owner may read a new file (mode 0600). A file that is replaced keeps the mode that someone gave it.
  */
 import * as fileSystemOfNode from "node:fs/promises"
 import { dirname, join } from "node:path"
@@ -29,13 +31,14 @@ interface OutputHandle {
   readonly write: (bytes: Uint8Array) => Promise<{ readonly bytesWritten: number }>
   readonly sync: () => Promise<void>
   readonly close: () => Promise<void>
+  readonly chmod: (mode: number) => Promise<void>
 }
 
 /** The part of `node:fs/promises` that is used. */
 export interface OutputFileSystem {
-  readonly stat: (path: string) => Promise<{ isFile(): boolean; isDirectory(): boolean }>
+  readonly stat: (path: string) => Promise<{ isFile(): boolean; isDirectory(): boolean; readonly mode: number }>
   readonly realpath: (path: string) => Promise<string>
-  readonly open: (path: string, flags: string) => Promise<OutputHandle>
+  readonly open: (path: string, flags: string, mode?: number) => Promise<OutputHandle>
   readonly link: (existing: string, path: string) => Promise<void>
   readonly rename: (from: string, to: string) => Promise<void>
   readonly unlink: (path: string) => Promise<void>
@@ -46,6 +49,8 @@ interface OutputFileOptions {
   readonly force: boolean
   /** Makes the name of the partial file unique: random, valid in a file name. */
   readonly token: string
+  /** Of a new file, before the umask. Default 0600. */
+  readonly mode?: number
   /** Default: Node's. */
   readonly fileSystem?: OutputFileSystem
 }
@@ -54,14 +59,17 @@ interface OutputFileOptions {
 export const openOutputFile = async (path: string, options: OutputFileOptions): Promise<OutputSink> => {
   const fileSystem = options.fileSystem ?? fileSystemOfNode
   try {
-    const kind = await kindOf(path, fileSystem)
+    const { kind, mode } = await statusOf(path, fileSystem)
     if (kind === "directory") throw new OutputFailed({ path, code: "EISDIR" })
     if (kind === "special") return specialFile(path, await fileSystem.open(path, "w"))
     if (kind === "file" && !options.force) throw new OutputExists({ path })
     // A symbolic link is resolved now, so that the file it points to is replaced and not the link.
     const target = kind === "file" ? await fileSystem.realpath(path) : path
     const partial = join(dirname(target), `.reel-${options.token}.partial`)
-    return regularFile({ path, target, partial, options, fileSystem }, await fileSystem.open(partial, "wx"))
+    const handle = await fileSystem.open(partial, "wx", options.mode ?? ownerOnly)
+    // File systems without modes refuse; the file then has what such a file system gives to all.
+    if (mode !== undefined) await Promise.allSettled([handle.chmod(mode)])
+    return regularFile({ path, target, partial, options, fileSystem }, handle)
   } catch (cause) {
     throw asOutputError(path, cause)
   }
@@ -89,15 +97,21 @@ export const openOutputForEnd = async (path: string, options: OutputFileOptions)
   }
 }
 
-const kindOf = async (
-  path: string,
-  fileSystem: OutputFileSystem,
-): Promise<"absent" | "file" | "directory" | "special"> => {
+const ownerOnly = 0o600
+
+interface PathStatus {
+  readonly kind: "absent" | "file" | "directory" | "special"
+  /** The permissions of an existing file. */
+  readonly mode?: number
+}
+
+const statusOf = async (path: string, fileSystem: OutputFileSystem): Promise<PathStatus> => {
   try {
     const status = await fileSystem.stat(path)
-    return status.isFile() ? "file" : status.isDirectory() ? "directory" : "special"
+    if (status.isFile()) return { kind: "file", mode: status.mode & 0o777 }
+    return { kind: status.isDirectory() ? "directory" : "special" }
   } catch (cause) {
-    if (codeOf(cause) === "ENOENT") return "absent"
+    if (codeOf(cause) === "ENOENT") return { kind: "absent" }
     throw cause
   }
 }

@@ -32,6 +32,7 @@ describe("rule 7", () => {
     expect(seconds).toBeGreaterThanOrEqual(150)
     expect(seconds).toBeLessThanOrEqual(150 * 1.25)
     expect(watched.notebook.state).toBe("failing")
+    expect(watched.session.statistics.cuts).toBe(1)
     watched.sandbox.faults.resume()
     await watched.passes()
     await watched.isWatching()
@@ -55,7 +56,7 @@ describe("rule 7", () => {
       for (let second = 0; second < seconds; second++) watched.clock.advance(1000)
       await watched.bookmark()
     }
-    expect(watched.session.statistics.watches).toBe(0)
+    expect([watched.session.statistics.watches, watched.session.statistics.cuts]).toEqual([0, 0])
     expect(watched.notebook.of("state").filter((state) => !/^(listing|watching)/.test(state))).toEqual([])
   })
 

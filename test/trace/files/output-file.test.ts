@@ -1,5 +1,5 @@
 import * as fileSystem from "node:fs/promises"
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises"
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Writable } from "node:stream"
@@ -46,11 +46,12 @@ const failing = (
     link: guard("link", fileSystem.link),
     rename: guard("rename", fileSystem.rename),
     unlink: guard("unlink", fileSystem.unlink),
-    open: guard("open", async (path: string, flags: string) => {
-      const handle = await fileSystem.open(path, flags)
+    open: guard("open", async (path: string, flags: string, mode?: number) => {
+      const handle = await fileSystem.open(path, flags, mode)
       return {
         write: guard("write", (bytes: Uint8Array) => handle.write(bytes)),
         sync: guard("sync", () => handle.sync()),
+        chmod: (mode: number) => handle.chmod(mode),
         // A failing close frees the descriptor all the same.
         close: async () => {
           await handle.close()
@@ -122,6 +123,25 @@ describe("an output file", () => {
     expect(await readFile(path, "utf8")).toBe("old")
     await sink.commit()
     expect(await readFile(path, "utf8")).toBe("trace")
+  })
+
+  test("is for its owner alone, unless it replaces one whose mode was widened", async () => {
+    const path = join(folder, "a")
+    const umask = process.umask(0)
+    try {
+      const modes: number[] = []
+      for (const before of [undefined, 0o640, 0o664]) {
+        if (before !== undefined) await chmod(path, before)
+        process.umask(before === undefined ? 0 : 0o077)
+        const sink = await openOutputFile(path, { ...options, force: true })
+        await sink.write(bytes)
+        await sink.commit()
+        modes.push((await stat(path)).mode & 0o777)
+      }
+      expect(modes).toEqual([0o600, 0o640, 0o664])
+    } finally {
+      process.umask(umask)
+    }
   })
 
   test("that appears while the export runs is not overwritten", async () => {
