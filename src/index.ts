@@ -34,6 +34,8 @@ export {
 export type { KindOptions, RecordedKinds } from "./recorder/embedded/kind-options.ts"
 /** The recorder cannot listen on the port. */
 export { ListenError } from "./recorder/http/listen-error.ts"
+/** A file of the certificate for its interface cannot be used. */
+export { CertificateFileError, type CertificateFiles } from "./recorder/http/serving-certificate.ts"
 export type { KindStatus } from "./recorder/kind-status.ts"
 export type { RecorderLog } from "./recorder/notices/notice-log.ts"
 export type { RecorderClose } from "./recorder/recorder-actors.ts"

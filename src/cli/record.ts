@@ -155,6 +155,7 @@ const syntax: CommandSyntax<typeof options> = {
     "reel record -c tracer.yml --data-dir /var/lib/kubereel --log-format json",
     "reel record -c tracer.yml --namespace shop,stock --context staging",
     "reel record -c tracer.yml --data-dir /var/lib/kubereel --lease kubereel/recorder",
+    "reel record --listen 0.0.0.0:7777 --auth token --token-file tokens --tls-cert tls.crt --tls-key tls.key",
     "reel record -c tracer.yml --listen 0.0.0.0:7777 --auth kubernetes --allow-target s3://traces/shop",
   ],
   seeAlso: [
@@ -184,6 +185,8 @@ export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): 
       allowHost,
       allowTarget,
       allowSecrets: _,
+      tlsCert: _certificate,
+      tlsKey: _key,
       listen,
       port,
       bind,

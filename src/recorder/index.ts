@@ -43,6 +43,8 @@ export { defaultExportLimits, type ExportLimits } from "./export/limits.ts"
 export type { ExportReader, ExportService, RunningExport } from "./export/service.ts"
 /** The recorder cannot listen on the address. */
 export { ListenError } from "./http/listen-error.ts"
+/** TLS of its interface ({@link RecorderSettings.tls}), and why such files are rejected. */
+export { CertificateFileError, type CertificateFiles } from "./http/serving-certificate.ts"
 /** The state of each kind, and readiness. */
 export type { KindStatus, KindStatuses } from "./kind-status.ts"
 /** Looks up owners; queried before an export. */

@@ -36,6 +36,7 @@ import { askCoverage } from "./http/coverage.ts"
 import { bindHttpApi, type HttpApiSources, serveHttpApi, serveStandby } from "./http/http-api.ts"
 import { shownTo, startQuery } from "./http/past.ts"
 import { pastPaths } from "./http/past-request.ts"
+import type { CertificateFiles } from "./http/serving-certificate.ts"
 import { Subscriptions } from "./http/subscriptions.ts"
 import type { KindStatus } from "./kind-status.ts"
 import { leaseName, openLeadership, type RecorderLease } from "./leadership/leadership.ts"
@@ -66,6 +67,8 @@ export interface RecorderSettings {
   /** 0 picks a free port; `undefined`: no HTTP interface. */
   readonly port: number | undefined
   readonly bind: string
+  /** PEM files, for TLS on that interface; followed when they are replaced. Default: plain HTTP. */
+  readonly tls?: CertificateFiles | undefined
   /** Default: a new temporary directory, kept once the recorder has started. */
   readonly dataDir: string | undefined
   /** Record only while this Lease is held; stand by until then. Default: record. */
@@ -128,7 +131,7 @@ export interface RecorderSummary {
 /**
  * Starts a recorder in the surrounding scope; closing that scope stops it in order.
  *
- * Fails with ConfigurationInvalidError, ConfigurationUnreadableError, AnonymousRefused, TokenFileError and RedactionKeyError (usage),
+ * Fails with ConfigurationInvalidError, ConfigurationUnreadableError, AnonymousRefused, TokenFileError, CertificateFileError and RedactionKeyError (usage),
  * CredentialsError, ListenError and RecorderError (the machine).
  */
 export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
@@ -177,7 +180,9 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       },
     }
     // The first step that has side effects: a port in use is the commonest mistake, and should not leave a data directory behind.
-    const bound = settings.port === undefined ? undefined : yield* bindHttpApi(settings.bind, settings.port)
+    const tls = settings.tls && { files: settings.tls, log }
+    const bound =
+      settings.port === undefined ? undefined : yield* bindHttpApi(settings.bind, settings.port, systemClock, tls)
     const serve = (sources: HttpApiSources) => (bound === undefined ? Effect.void : serveHttpApi(bound, sources))
     const { path: dataDirectory, keep } =
       settings.dataDir === undefined ? yield* temporaryDirectory() : { path: settings.dataDir, keep: () => undefined }

@@ -79,6 +79,14 @@ describe("reel", () => {
       'reel record: --token-file is for --auth token, not for --auth none\nTry "reel record --help".\n',
     ],
     [
+      ["record", "-c", "a.yml", "--tls-cert", "tls.crt"],
+      'reel record: --tls-cert requires --tls-key FILE\nTry "reel record --help".\n',
+    ],
+    [
+      ["record", "-c", "a.yml", "--tls-key", "tls.key"],
+      'reel record: --tls-key requires --tls-cert FILE\nTry "reel record --help".\n',
+    ],
+    [
       ["record", "-c", "a.yml", "--auth", "kubernetes", "--allow-anonymous"],
       'reel record: --allow-anonymous cannot be combined with --auth kubernetes\nTry "reel record --help".\n',
     ],
@@ -166,7 +174,7 @@ describe("reel record", () => {
   test("passes all options to the recorder", async () => {
     const dayMicros = 24 * 3600 * 1e6
     const argv =
-      "-c a.yml --kubeconfig k --context x -p 0 --bind [::1] -d /d -n shop,pay -n shop --log-format json -vv --secrets-in-plain-text --redact-key-file k.key --fsync always --list-compression always --auth token --token-file t --allow-target s3://traces/shop --allow-target gs:// --maximum-export-time 10m --maximum-export-size 10Gi --retain-for 30d,v1.Event=1d --retain-bytes 20Gi --retain-bytes v1.Event=1Gi"
+      "-c a.yml --kubeconfig k --context x -p 0 --bind [::1] -d /d -n shop,pay -n shop --log-format json -vv --secrets-in-plain-text --redact-key-file k.key --fsync always --list-compression always --auth token --token-file t --tls-cert t.crt --tls-key t.key --allow-target s3://traces/shop --allow-target gs:// --maximum-export-time 10m --maximum-export-size 10Gi --retain-for 30d,v1.Event=1d --retain-bytes 20Gi --retain-bytes v1.Event=1Gi"
     expect(await record(argv.split(" "))).toEqual({
       config: "a.yml",
       kubeconfig: "k",
@@ -182,6 +190,7 @@ describe("reel record", () => {
       fsync: "always",
       listCompression: "always",
       access: { auth: "token", tokenFile: "t" },
+      tls: { certificate: "t.crt", key: "t.key" },
       allowedTargets: [
         { provider: "s3", host: undefined, bucket: "traces", key: "shop" },
         { provider: "gs", host: undefined, bucket: undefined, key: "" },

@@ -5,7 +5,7 @@ import { longestFirst } from "../harness/long-tests.ts"
 const pathOf = (name: string): string => `test/cluster/${name}.test.ts`
 
 /** Files that compare moments to within fractions of a second. They run after all others, one at a time. */
-const punctual = ["late/live-changes", "simulation/pod-round-trip", "simulation/round-trip"].map(pathOf)
+const punctual = ["etcd-ledger/etcd-ledger", "simulation/pod-round-trip", "simulation/round-trip"].map(pathOf)
 
 /** The others that take a minute or more. */
 const long = [

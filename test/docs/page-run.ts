@@ -84,10 +84,11 @@ const judge = (text: string, { failed, output }: BlockRun): void => {
   }
 }
 
-/** Figures and their units vary from run to run; words and their order do not. */
+/** Figures, their units and so whether there are one or several vary from run to run; words and their order do not. */
 const shapeOf = (line: string): string =>
   line
     .replaceAll(/\d[\d.,]*( (ms|s|m)\b)?/g, "0")
+    .replaceAll(/\b(pod|event|object)s\b/g, "$1")
     .replaceAll(/ +/g, " ")
     .trim()
 

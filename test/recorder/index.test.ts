@@ -33,6 +33,7 @@ import * as kubereel from "../../src/recorder/index.ts"
 test("the module exports the intended names, and nothing by accident", () => {
   expect(Object.keys(kubereel).sort()).toEqual([
     "AnonymousRefused",
+    "CertificateFileError",
     "ConfigurationInvalidError",
     "ConfigurationUnreadableError",
     "ListenError",

@@ -18,7 +18,7 @@ export class UnusableDefinition extends Schema.TaggedError<UnusableDefinition>()
 type Json = Readonly<Record<string, unknown>>
 
 /** The imported type that all kinds extend, which complete objects inside others have too. */
-const objectType = "ApiObject"
+const objectType = "ObjectBase"
 
 /** The text of the module. Other objects in the file are passed over. Throws {@link UnusableDefinition}. */
 export const definitionTypes = (text: string): string => {

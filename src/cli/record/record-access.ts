@@ -3,6 +3,7 @@
 import { type AllowedPlace, readAllowList } from "../../blob/allow-list.ts"
 import type { AccessSettings } from "../../recorder/access/open-access.ts"
 import type { ExportLimits } from "../../recorder/export/limits.ts"
+import type { CertificateFiles } from "../../recorder/http/serving-certificate.ts"
 import {
   flag,
   list,
@@ -53,6 +54,12 @@ export const accessOptions = {
     help: "for --auth token: file with one token per line, each of at least 16 characters; read again for each request",
     parse: text,
   }),
+  tlsCert: optional({
+    placeholder: "FILE",
+    help: "serve over HTTPS with the certificate in FILE, in PEM, followed by those of intermediate authorities; a replaced file is used within seconds",
+    parse: text,
+  }),
+  tlsKey: optional({ placeholder: "FILE", help: "for --tls-cert: file with its private key, in PEM", parse: text }),
   allowAnonymous: flag({ help: "allow --auth none on an address that other machines can reach" }),
   allowHost: list({
     placeholder: "NAME",
@@ -83,6 +90,8 @@ export interface RecordAccess {
   readonly access: AccessSettings
   readonly allowedTargets: ReadonlyArray<AllowedPlace>
   readonly exportLimits: ExportLimits
+  /** Absent: plain HTTP. */
+  readonly tls?: CertificateFiles
 }
 
 type Given = OptionValues<typeof accessOptions>
@@ -91,8 +100,12 @@ type Given = OptionValues<typeof accessOptions>
 export const readAccess = (given: Given): RecordAccess | string => {
   const access = accessOf(given)
   if (typeof access === "string") return access
+  const { tlsCert, tlsKey } = given
+  if ((tlsCert === undefined) !== (tlsKey === undefined))
+    return tlsKey === undefined ? "--tls-cert requires --tls-key FILE" : "--tls-key requires --tls-cert FILE"
   const exportLimits = { milliseconds: given.maximumExportTime, bytes: given.maximumExportSize }
-  return { access, allowedTargets: given.allowTarget, exportLimits }
+  const tls = tlsCert !== undefined && tlsKey !== undefined && { tls: { certificate: tlsCert, key: tlsKey } }
+  return { access, allowedTargets: given.allowTarget, exportLimits, ...tls }
 }
 
 const accessOf = ({ auth, tokenFile, allowAnonymous, allowHost }: Given): AccessSettings | string => {

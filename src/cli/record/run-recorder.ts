@@ -130,6 +130,7 @@ const usageErrors: ReadonlySet<string> = new Set([
   "ConfigurationUnreadableError",
   "AnonymousRefused",
   "TokenFileError",
+  "CertificateFileError",
   "RedactionKeyError",
 ])
 

@@ -39,7 +39,8 @@ export const readTokenFile = async (path: string): Promise<ReadonlyArray<string>
   return tokens
 }
 
-const whyUnreadable = (cause: unknown): string => {
+/** Why a small file cannot be read, without its path. */
+export const whyUnreadable = (cause: unknown): string => {
   if (cause instanceof UnusualFileError) return `it ${cause.reason}`
   const code = cause instanceof Error && "code" in cause ? cause.code : undefined
   if (code === "ENOENT") return "file not found"

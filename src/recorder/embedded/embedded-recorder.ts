@@ -16,6 +16,7 @@ import { systemClock } from "../../clock.ts"
 import type { ApiEndpoint, EndpointSource } from "../../kube/endpoint.ts"
 import type { GapEvent } from "../../trace/event.ts"
 import { quoted } from "../configuration/quoted.ts"
+import type { CertificateFiles } from "../http/serving-certificate.ts"
 import type { KindStatus } from "../kind-status.ts"
 import type { RecorderLog } from "../notices/notice-log.ts"
 import { aborted } from "../races.ts"
@@ -61,6 +62,8 @@ export interface RecorderOptions {
   readonly listCompression?: "auto" | "always" | "never"
   /** Port on 127.0.0.1 of the interface that `reel export` uses, for all users of this machine; 0 picks a free one. Default: none. */
   readonly port?: number
+  /** PEM files, for TLS on that port; followed when they are replaced. Default: plain HTTP. */
+  readonly tls?: CertificateFiles
   /** Default: errors and warnings on standard error. */
   readonly log?: RecorderLog
 }
@@ -122,8 +125,8 @@ export interface Recorder {
 const lookMs = 25
 
 /**
- * Starts a recorder. Rejects with ConfigurationInvalidError, ConfigurationUnreadableError, a CredentialsError, ListenError or RecorderError; all have a
- * `_tag` and a message for people.
+ * Starts a recorder. Rejects with ConfigurationInvalidError, ConfigurationUnreadableError, a CredentialsError, CertificateFileError, ListenError or RecorderError;
+ * all have a `_tag` and a message for people.
  */
 export const startRecorder = async (options: RecorderOptions = {}): Promise<Recorder> => {
   const { configurationFile, retainFor, retainBytes } = options
@@ -140,6 +143,7 @@ export const startRecorder = async (options: RecorderOptions = {}): Promise<Reco
     ...(server !== undefined && { server }),
     port: options.port,
     bind: "127.0.0.1",
+    tls: options.tls,
     dataDir: options.directory,
     namespaces: options.namespaces ?? [],
     secretsInPlainText: options.secretsInPlainText ?? false,

@@ -13,6 +13,7 @@ import {
   type Server,
   type ServerResponse,
 } from "node:http"
+import { createServer as createSecureServer, type Server as SecureServer } from "node:https"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import type * as Scope from "effect/Scope"
@@ -22,6 +23,7 @@ import type { Action, Refusal } from "../access/access.ts"
 import { type ExportSources, handleExportRequest } from "../export/handle.ts"
 import type { ExportRefusal } from "../export/request.ts"
 import { metricsContentType } from "../metrics/metrics-text.ts"
+import type { RecorderLog } from "../notices/notice-log.ts"
 import { elapsed } from "../races.ts"
 import { RequestBodies } from "./body/request-bodies.ts"
 import type { Coverage, TimeRange } from "./coverage.ts"
@@ -30,6 +32,13 @@ import { refuse, respondJson, text } from "./http-answer.ts"
 import { bracketed, ListenError } from "./listen-error.ts"
 import { answerPast, type PastSources } from "./past.ts"
 import { isPastPath, pastPaths, subscriptionPath } from "./past-request.ts"
+import {
+  type CertificateFileError,
+  type CertificateFiles,
+  followServingCertificate,
+  readServingCertificate,
+  type ServingCertificate,
+} from "./serving-certificate.ts"
 import { answerStandby, type StandbySources } from "./standby-answer.ts"
 import { answerSubscription, type SubscriptionSources } from "./subscription.ts"
 
@@ -66,7 +75,7 @@ interface BoundAddress extends ApiServer {
 
 /** A server without connections. Until {@link serveHttpApi}, requests are told that the recorder is starting. */
 interface ApiServer {
-  readonly server: Server
+  readonly server: Server | SecureServer
   readonly answering: Answering
 }
 
@@ -84,8 +93,11 @@ interface Answering {
 /** ms that a stopping recorder waits for uploads to be removed from their stores. */
 const uploadsRemovedMs = 10_000
 
-/** A server that gets its connections by the event `connection`. Released with the scope. */
-export const makeApiServer = (clock: Clock): Effect.Effect<ApiServer, never, Scope.Scope> =>
+/** A server that gets its connections by the event `connection`; with a certificate, they must speak TLS. Released with the scope. */
+export const makeApiServer = (
+  clock: Clock,
+  certificate?: ServingCertificate,
+): Effect.Effect<ApiServer, never, Scope.Scope> =>
   Effect.gen(function* () {
     const requests = yield* FiberSet.make<void>()
     const run = yield* FiberSet.runtime(requests)()
@@ -108,20 +120,29 @@ export const makeApiServer = (clock: Clock): Effect.Effect<ApiServer, never, Sco
         ),
       )
     }
-    // Without the second, Node would ask every client for its body, before it is known whether it may send one.
-    const server = createServer(receive).on("checkContinue", receive)
+    const server = certificate === undefined ? createServer(receive) : createSecureServer(certificate, receive)
+    // Without this, Node would ask every client for its body, before it is known whether it may send one.
+    server.on("checkContinue", receive)
     return { server, answering }
   })
+
+/** TLS in place of plain HTTP, and where the fate of replaced files is logged. */
+export interface ServingTls {
+  readonly files: CertificateFiles
+  readonly log: Pick<RecorderLog, "info" | "warn">
+}
 
 /** Binds the address, before anything is recorded that would have to be undone if binding failed. Released with the scope. */
 export const bindHttpApi = (
   host: string,
   port: number,
   clock: Clock = systemClock,
-): Effect.Effect<BoundAddress, ListenError, Scope.Scope> =>
+  tls?: ServingTls,
+): Effect.Effect<BoundAddress, ListenError | CertificateFileError, Scope.Scope> =>
   Effect.gen(function* () {
-    const { server, answering } = yield* makeApiServer(clock)
-    const listening = Effect.callback<Server, ListenError>((resume) => {
+    const certificate = tls && (yield* readServingCertificate(tls.files))
+    const { server, answering } = yield* makeApiServer(clock, certificate)
+    const listening = Effect.callback<ApiServer["server"], ListenError>((resume) => {
       server.once("error", (error: NodeJS.ErrnoException) =>
         resume(Effect.fail(new ListenError({ host, port, code: error.code ?? error.message }))),
       )
@@ -130,7 +151,10 @@ export const bindHttpApi = (
     yield* Effect.acquireRelease(listening, close)
     const address = server.address()
     const actual = typeof address === "object" && address !== null ? address.port : port
-    return { port: actual, url: `http://${bracketed(host)}:${actual}`, server, answering }
+    if (tls !== undefined && certificate !== undefined && "setSecureContext" in server)
+      yield* Effect.forkScoped(followServingCertificate(server, tls.files, certificate, { log: tls.log, clock }))
+    const scheme = tls === undefined ? "http" : "https"
+    return { port: actual, url: `${scheme}://${bracketed(host)}:${actual}`, server, answering }
   })
 
 /**
@@ -165,7 +189,7 @@ export const serveStandby = ({ answering }: ApiServer, standby: StandbySources):
 const uploadsEnded = ({ requests, clock }: Answering): Effect.Effect<void> =>
   Effect.raceFirst(FiberSet.awaitEmpty(requests), elapsed(clock, uploadsRemovedMs))
 
-const close = (server: Server): Effect.Effect<void> =>
+const close = (server: ApiServer["server"]): Effect.Effect<void> =>
   Effect.callback((resume) => {
     server.close(() => resume(Effect.void))
     server.closeAllConnections()

@@ -1,6 +1,8 @@
 /** The recorder that a program embeds, without Effect, against the sandbox. */
-import { existsSync } from "node:fs"
+import { existsSync, writeFileSync } from "node:fs"
 import { readdir, readFile } from "node:fs/promises"
+import type { IncomingMessage } from "node:http"
+import { get } from "node:https"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from "vitest"
 import { parse } from "yaml"
@@ -10,6 +12,7 @@ import { ExportError, type KindOptions, type RecorderLog, startRecorder } from "
 import { kindKeys } from "../../../src/recorder/configuration/kind-settings.ts"
 import { configurationText } from "../../../src/recorder/embedded/kind-options.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
+import { makeServerCertificate } from "../../../src/simulation/webhook/certificate.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 
 let sandbox: Sandbox
@@ -27,6 +30,7 @@ const quiet: RecorderLog = { error: nothing, warn: nothing, info: nothing, debug
 
 test("the module exports the intended names, and nothing by accident", () => {
   expect(Object.keys(kubereel).sort()).toEqual([
+    "CertificateFileError",
     "ConfigurationInvalidError",
     "ConfigurationUnreadableError",
     "ExportError",
@@ -57,6 +61,28 @@ test("what is kept is part of the configuration, also of the default one, and of
 })
 
 describe("An embedded recorder", () => {
+  test("its interface speaks TLS with the certificate in the files that are named, and does not start with others", async () => {
+    const nowMs = Date.now()
+    const made = makeServerCertificate({
+      host: "127.0.0.1",
+      notBeforeMs: nowMs - 60_000,
+      notAfterMs: nowMs + 3_600_000,
+    })
+    const folder = temporaryDirectory()
+    const tls = { certificate: join(folder, "tls.crt"), key: join(folder, "tls.key") }
+    const options = { kinds: ["v1.ConfigMap"], server: sandbox.url, port: 0, tls, log: quiet }
+    await expect(startRecorder(options)).rejects.toMatchObject({ _tag: "CertificateFileError", path: tls.certificate })
+    writeFileSync(tls.certificate, made.certificate)
+    writeFileSync(tls.key, made.key)
+    await using recorder = await startRecorder({ ...options, directory: join(folder, "recording") })
+    const url = `https://127.0.0.1:${recorder.port}/v1/coverage`
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      get(url, { ca: made.authority, agent: false }, resolve).on("error", reject)
+    })
+    expect(response.statusCode).toBe(200)
+    response.resume()
+  })
+
   test("gives each change once, as it is committed, and goes on after a sequence number; the server may be a URL", async () => {
     await using recorder = await startRecorder({
       ...{
