@@ -4,6 +4,8 @@
  *
  * Only traces with events have a history: SimKube's and kwok's lack UIDs, and most of the objects' content.
  */
+
+import { statusNever } from "../kube/statuses.ts"
 import type { GapEvent, ObjectEvent } from "../trace/event.ts"
 import { formatExactJson, MalformedJsonError } from "../trace/json/exact-json.ts"
 import { metadataOf } from "../trace/sanitising/managed-fields.ts"
@@ -12,7 +14,6 @@ import { FrameEvent } from "../wire/frame-event.ts"
 import { MalformedFrameError } from "../wire/observation-fields.ts"
 import { APPLIED, DELETED, ObservationsBuilder, VANISHED } from "../wire/observations.ts"
 import { ArchiveWriter } from "./archive-writer.ts"
-import { statusNever } from "./queries/recorded-kinds.ts"
 
 /** bytes of a frame, unless one object needs more. */
 const frameBytes = 256 * 1024

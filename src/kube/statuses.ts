@@ -1,4 +1,4 @@
-/** Which kinds of objects have a status, and whether a recording with given settings has it. */
+/** Which kinds of objects have a status, whether a recording with given settings has it, and since when. */
 import type { GroupVersionKind } from "./gvk.ts"
 
 /** Kubernetes' own kinds that have no status, in any version; by group, `"*"`: all of the group. */
@@ -35,3 +35,19 @@ export const recordsStatus = (
   gvk: GroupVersionKind,
   { detect, ignore }: { readonly detect: string; readonly ignore: ReadonlyArray<string> },
 ): boolean => !hasStatus(gvk) || (detect === "all" && !ignore.includes("/status"))
+
+/**
+ * When changes of a kind's status are recorded, µs since the Unix epoch, inclusive. An object's status is that of a moment if both the moment and the last
+ * recorded change before it are in this time: what changed before a recorder began to record status is unknown until the object changes again.
+ */
+export interface StatusRecorded {
+  readonly from: number
+  readonly to: number
+}
+
+export const statusAlways: StatusRecorded = { from: 0, to: Number.MAX_SAFE_INTEGER }
+export const statusNever: StatusRecorded = { from: Number.MAX_SAFE_INTEGER, to: 0 }
+
+/** Whether the status of an object at a moment is known. `changed`: when its last change before the moment was recorded. */
+export const isStatusKnown = ({ from, to }: StatusRecorded, changed: number, moment: number): boolean =>
+  changed >= from && moment <= to

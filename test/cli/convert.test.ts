@@ -368,7 +368,7 @@ describe("reel convert", () => {
 
   test("reports what a format cannot represent, and exits with 3 if the trace is incomplete because of that", async () => {
     const lines = [
-      '{"format":"kubereel","version":1,"window":{"start":0,"end":9000000},"cut":2,"kinds":["v1.Pod","v1.ConfigMap"],"incomplete":[{"gvk":"v1.Pod","state":"forbidden"}]}',
+      '{"format":"kubereel","version":1,"window":{"start":1,"end":9000000},"cut":2,"kinds":["v1.Pod","v1.ConfigMap"],"incomplete":[{"gvk":"v1.Pod","state":"forbidden"}]}',
       '{"sequence":1,"time":1000000,"action":"applied","gvk":"v1.ConfigMap","uid":"u","namespace":"a","name":"c","resourceVersion":"1","object":{"metadata":{"name":"c","namespace":"a"}}}',
       '{"sequence":2,"time":2000000,"action":"gap","gvk":"v1.Pod","namespace":"","fromVersion":"","toVersion":"","fromTime":1,"toTime":2,"reason":"expired","detail":""}',
       '{"end":{"snapshot":0,"events":1,"gaps":1}}',

@@ -168,7 +168,7 @@ describe("in a terminal", () => {
     const terminal = keyboardTerminal(40)
     const ended = inspectCommand({ now: () => storyStart, mostEvents: 5 }).run([directory], terminal)
     await shows(terminal, /[1-9]\d* events, part of 12/)
-    const ofFirstPart = /03:00:01\.000 [^+·]{0,20}\+ /
+    const ofFirstPart = /03:00:01\.000000 [^+·]{0,20}\+ /
     expect(terminal.standardOutput.text()).not.toMatch(ofFirstPart)
     const until = async (key: string, message: string): Promise<void> => {
       while (!terminal.standardOutput.text().includes(message)) {

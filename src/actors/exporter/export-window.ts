@@ -43,8 +43,8 @@ export interface OwnerRules {
 
 /** A job whose window begins where the recording has something of it. */
 export interface OpenedJob extends ExportJob, Pick<OpenedWindow, "listed"> {
-  /** µs since the Unix epoch: the start of the window as it was requested. */
-  readonly gapsFrom: number
+  /** µs since the Unix epoch: the start of the window as it was requested. Gaps, and lives of pods, may lie before the recording began. */
+  readonly requestedFrom: number
 }
 
 export const readWindow = (
@@ -79,7 +79,7 @@ export const readWindow = (
       }
     },
     *events() {
-      const { cut, fromTime, untilTime, listed, gapsFrom } = job
+      const { cut, fromTime, untilTime, listed, requestedFrom: gapsFrom } = job
       for (const event of reader.events({ cut, fromTime, untilTime, kinds, listed, gapsFrom, ...timesOf(job) })) {
         if (event.type === "object") yield shown(event)
         else if (!filters.excludesGap(event)) yield event

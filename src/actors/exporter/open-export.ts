@@ -6,8 +6,9 @@
  */
 import { tmpdir } from "node:os"
 import { ArchiveReader } from "../../archive/archive-reader.ts"
-import { isStatusKnown, keptSettings } from "../../archive/queries/recorded-kinds.ts"
+import { keptSettings } from "../../archive/queries/recorded-kinds.ts"
 import { openedWindow } from "../../archive/reading/first-lists.ts"
+import { isStatusKnown } from "../../kube/statuses.ts"
 import type { LateChanges } from "../../trace/event.ts"
 import { kwokEncoder } from "../../trace/formats/kwok/kwok-encoder.ts"
 import {
@@ -99,7 +100,7 @@ export const openExport = (
       .gaps({ cut, fromTime, untilTime, kinds: streams })
       .filter((gap) => !filters.excludesGap(gap)).length
     const { start, listed } = openedWindow(reader.firstLists(), fromTime, untilTime)
-    const job: OpenedJob = { ...requested, fromTime: start, listed, gapsFrom: fromTime }
+    const job: OpenedJob = { ...requested, fromTime: start, listed, requestedFrom: fromTime }
     const late = lateInWindow(reader, job, streams, filters)
     // A kind that the format cannot represent is not in the trace, so a replay creates nothing from it.
     const written = kinds.filter((gvk) => !leftOut.includes(gvk))
@@ -206,7 +207,7 @@ async function* spooledSimkube(
   reader: ArchiveReader,
   window: ExportWindow,
   { ownership, keptOwners }: OwnersInExport,
-  job: ExportJob,
+  job: OpenedJob,
   trackedObjects: TrackedObjects,
   spoolDirectory: string,
   {
@@ -232,15 +233,16 @@ async function* spooledSimkube(
 /** Of the pods in the window, when the trace's index is complete. */
 const lifecyclesOf = (
   reader: ArchiveReader,
-  job: ExportJob,
+  job: OpenedJob,
   {
     tracked,
     ...trace
   }: { readonly tracked: TrackedObjects } & Pick<Parameters<typeof windowLifecycles>[1], "ownership" | "isIndexed">,
 ): Iterable<OwnedLifecycles> => {
-  const { cut, fromTime, untilTime } = job
+  const { cut, requestedFrom, untilTime } = job
   return windowLifecycles(() => reader.podLives({ cut, untilTime, ...timesOf(job) }), {
-    ...{ ...trace, fromTime, untilTime },
+    // Pods of the first lists may have ended before the recording began.
+    ...{ ...trace, fromTime: requestedFrom, untilTime },
     tracked: new Set([...tracked].flatMap(([gvk, { trackLifecycle }]) => (trackLifecycle ? [gvk] : []))),
   })
 }

@@ -1,27 +1,11 @@
 /** The kinds of a recording, with what is known about each without reading an object. */
 import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
-import { hasStatus, recordsStatus } from "../../kube/statuses.ts"
+import { hasStatus, recordsStatus, type StatusRecorded, statusAlways, statusNever } from "../../kube/statuses.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { DiscoveredKind } from "../../wire/discovered-kind.ts"
 import { firstListsOf } from "../reading/first-lists.ts"
 import { decodeDiscovery, discoveryKey } from "../rows/discovery.ts"
 import type { QueriedRecording } from "./queried-recording.ts"
-
-/**
- * When changes of a kind's status are recorded, µs since the Unix epoch, inclusive. An object's status is that of a moment if both the moment and the last
- * recorded change before it are in this time: what changed before a recorder began to record status is unknown until the object changes again.
- */
-export interface StatusRecorded {
-  readonly from: number
-  readonly to: number
-}
-
-export const statusAlways: StatusRecorded = { from: 0, to: Number.MAX_SAFE_INTEGER }
-export const statusNever: StatusRecorded = { from: Number.MAX_SAFE_INTEGER, to: 0 }
-
-/** Whether the status of an object at a moment is known. `changed`: when its last change before the moment was recorded. */
-export const isStatusKnown = ({ from, to }: StatusRecorded, changed: number, moment: number): boolean =>
-  changed >= from && moment <= to
 
 /** Times are µs since the Unix epoch. */
 export interface RecordedKindFacts {

@@ -17,6 +17,8 @@ test(`a reader killed ${kills} times returns correct results or 503 (KUBEREEL_TE
   const recorded = await RecordedSandbox.start({ kinds: [tracked("v1.ConfigMap")] })
   try {
     const objects = 50
+    // What the first list has is the state at the beginning: after it, each object is a change.
+    await recorded.inState("v1.ConfigMap", "watching")
     for (let number = 0; number < objects; number++)
       recorded.sandbox.put("v1.ConfigMap", { metadata: { namespace: "shop", name: `object-${number}` } })
     await recorded.caughtUp()

@@ -263,12 +263,13 @@ describe("a session", () => {
     expect([requests.length, session.phase.tag]).toEqual([0, "stopped"])
   })
 
-  test("retries early only what is waiting after a failure", async () => {
+  test("retries early only what is waiting, after a failure or for its kind", async () => {
     const { requests, session } = await playWatching()
     session.retryNow()
     expect(requests).toHaveLength(1)
     const absent = await play({ type: "not-installed" })
-    absent.session.retryNow()
     expect(absent.session.phase.tag).toBe("absent")
+    absent.session.retryNow()
+    expect(absent.session.phase.tag).toBe("discovering")
   })
 })
