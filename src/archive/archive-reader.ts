@@ -26,7 +26,7 @@ import { presentObjects, type WindowLimits } from "./reading/present-objects.ts"
 import { isBeingWritten } from "./reading-access.ts"
 import { readGaps } from "./rows/gap-rows.ts"
 import { type KeptKind, readKeptKinds } from "./rows/kind-table.ts"
-import { KnownOwners, type OwnerEdge } from "./rows/known-owners.ts"
+import { KnownOwners, type OwnerChange, type OwnerEdge } from "./rows/known-owners.ts"
 import { type LateSelection, readLateRanges } from "./rows/late-rows.ts"
 import { readMetadata } from "./rows/metadata.ts"
 import { ObjectNames } from "./rows/object-rows.ts"
@@ -306,6 +306,11 @@ export class ArchiveReader {
     return this.#owners.of(owner, time, times)
   }
 
+  /** The recorded objects but pods whose owners others replaced in a window, in order of time. */
+  ownerChanges(fromTime: number, untilTime: number, times: EventTimes = "happened"): ReadonlyArray<OwnerChange> {
+    return this.#owners.changesIn(fromTime, untilTime, times)
+  }
+
   /** The objects of a kind in a window: by UID, the sequence number of the last event that carries its bytes. */
   presentObjects(gvk: string, limits: WindowLimits): ReadonlyMap<string, number> {
     const kind = this.#kindOf(gvk)
@@ -314,12 +319,18 @@ export class ArchiveReader {
       : this.#source.passingOverDamage(() => presentObjects(this.#source, this.#history, this.#names, kind, limits))
   }
 
-  /** `metadata` of the object that an event of that kind carries; `undefined` if it has none, or its block is damaged. */
-  metadataAt(gvk: string, sequence: number): JsonObject | undefined {
+  /** The event of that kind with that number; `undefined` if its block is damaged. */
+  eventAt(gvk: string, sequence: number): ObjectEvent | undefined {
     const kind = this.#kindOf(gvk)
     return kind === undefined || !this.#damage.isReadable(kind, sequence)
       ? undefined
-      : metadataOf(readEvent(this.#source, this.#names, kind, sequence).object)
+      : readEvent(this.#source, this.#names, kind, sequence)
+  }
+
+  /** `metadata` of the object that such an event carries; `undefined` if it has none. */
+  metadataAt(gvk: string, sequence: number): JsonObject | undefined {
+    const event = this.eventAt(gvk, sequence)
+    return event && metadataOf(event.object)
   }
 
   /**

@@ -34,11 +34,15 @@ export interface ExportWindow {
 /** Whether an object of a kind with these owners is left out; called only for objects with owners. */
 export type OwnerRule = (gvk: string, references: ReadonlyArray<OwnerReference>, uid: string) => boolean
 
-/** The objects left out because of their owners. */
+/** The objects left out because of their owners, for one reading of a window in order. */
 export interface OwnerRules {
   /** Whether any rule could leave anything out. */
   readonly areAsked: boolean
   readonly isLeftOut: OwnerRule
+  /** Whether the owners of objects that own others change in the window, so that these must be judged again. */
+  readonly change: boolean
+  /** Moves on to the next change at or before a time, which it returns, or `undefined`: there is none. Both µs since the Unix epoch. */
+  nextChange(until: number): number | undefined
 }
 
 /** A job whose window begins where the recording has something of it. */
@@ -60,8 +64,15 @@ export const readWindow = (
     return references.length > 0 && owners.isLeftOut(event.gvk, references, event.uid)
   }
   const view = filters.needsLabels || owners.areAsked ? new FilteredView(excludes) : undefined
+  /** The last events of the live objects with owners, by UID, if they may have to be judged again. */
+  const owned = new Map<string, Pick<ObjectEvent, "gvk" | "sequence">>()
   const shown = (event: ObjectEvent): ObjectEvent | LeftOut => {
     if (filters.excludesName(event.namespace, event.name)) return undefined
+    if (owners.change) {
+      const { gvk, sequence } = event
+      if (event.action === "applied" && namesOwners(event.object)) owned.set(event.uid, { gvk, sequence })
+      else owned.delete(event.uid)
+    }
     let parsed: JsonObject | undefined
     const object = (): JsonObject => {
       parsed ??= { metadata: metadataOf(event.object) ?? null }
@@ -70,6 +81,18 @@ export const readWindow = (
     const showing = view?.of(event, object) ?? "shown"
     if (showing === "hidden") return undefined
     return showing === "gone" ? { ...event, action: "vanished", object: noBytes } : event
+  }
+  /** What appears and ends because the owners of its owners change, up to a time: the objects themselves do not. */
+  function* judgedAgain(until: number): Generator<ObjectEvent | LeftOut> {
+    for (let time = owners.nextChange(until); time !== undefined; time = owners.nextChange(until)) {
+      for (const [uid, { gvk, sequence }] of owned) {
+        const wasShown = view?.isShown(uid)
+        const last = reader.eventAt(gvk, sequence)
+        const now = last && shown({ ...last, time })
+        // An object that stays is the same as before.
+        yield wasShown === true && now?.action === "applied" ? undefined : now
+      }
+    }
   }
   return {
     *snapshot() {
@@ -81,9 +104,11 @@ export const readWindow = (
     *events() {
       const { cut, fromTime, untilTime, listed, requestedFrom: gapsFrom } = job
       for (const event of reader.events({ cut, fromTime, untilTime, kinds, listed, gapsFrom, ...timesOf(job) })) {
+        if (owners.change) yield* judgedAgain(event.time)
         if (event.type === "object") yield shown(event)
         else if (!filters.excludesGap(event)) yield event
       }
+      if (owners.change) yield* judgedAgain(untilTime)
     },
   }
 }

@@ -6,19 +6,14 @@
  * the order in which it and its objects were recorded (W-09).
  */
 import type { WindowLimits } from "../../archive/reading/present-objects.ts"
-import type { EventTimes } from "../../trace/event.ts"
 import type { JsonObject } from "../../trace/json/exact-json.ts"
 import type { OwnerReference } from "../../trace/ownership/owner-references.ts"
 import { ownerKey } from "../../trace/ownership/ownership.ts"
 import { type CompiledFilters, labelsOf } from "../../trace/selection/filters.ts"
 
-/** The recording's facts; an ArchiveReader. */
-interface OwnerSource {
-  ownersOf(
-    owner: OwnerReference,
-    time: number,
-    times: EventTimes | undefined,
-  ):
+/** The recording's facts: an ArchiveReader, with the owners of one moment. */
+export interface OwnerSource {
+  ownersOf(owner: OwnerReference):
     | {
         /** Sequence number of the recorded object; `undefined` if there is none. */
         readonly gvk: string | undefined
@@ -32,7 +27,7 @@ interface OwnerSource {
   metadataAt(gvk: string, sequence: number): JsonObject | undefined
 }
 
-interface ExportedOwnersOptions {
+export interface ExportedOwnersOptions {
   readonly limits: WindowLimits
   readonly kinds: ReadonlySet<string>
   readonly filters: CompiledFilters
@@ -63,8 +58,7 @@ export class ExportedOwners {
 
   #judge(reference: OwnerReference): boolean {
     const { kinds, filters, isLeftOut } = this.#options
-    const { untilTime, times } = this.#options.limits
-    const owner = this.#source.ownersOf(reference, untilTime, times)
+    const owner = this.#source.ownersOf(reference)
     if (owner?.gvk === undefined || !kinds.has(owner.gvk)) return false
     const { gvk, namespace, name, ownerReferences } = owner
     if (filters.excludesName(namespace, name) || isLeftOut(gvk, ownerReferences)) return false

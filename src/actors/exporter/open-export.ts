@@ -18,10 +18,7 @@ import {
 } from "../../trace/formats/simkube/simkube-config.ts"
 import type { OwnedLifecycles } from "../../trace/formats/simkube/simkube-trace.ts"
 import { SimkubeTraceWriter } from "../../trace/formats/simkube/simkube-trace-writer.ts"
-import { type OwnerReference, readOwnerReferences } from "../../trace/ownership/owner-references.ts"
-import { Ownership, ownerKey } from "../../trace/ownership/ownership.ts"
-import type { IsInTrace } from "../../trace/sanitising/replay-object.ts"
-import { type CompiledFilters, compileFilters } from "../../trace/selection/filters.ts"
+import { compileFilters } from "../../trace/selection/filters.ts"
 import { fileSpool, type Spool, spoolWithReserve } from "../../trace/spool.ts"
 import type { Program } from "../../trace/transform/language/program.ts"
 import { compressPieces } from "./compress-pieces.ts"
@@ -29,22 +26,14 @@ import type { ExporterConfig, ExportJob } from "./definition.ts"
 import { driverWarnings } from "./driver-warnings.ts"
 import { encodeItems } from "./encode-items.ts"
 import { encodeNdjson } from "./encode-ndjson.ts"
-import { type BatchLimits, defaultLimits, encodeSimkube, type KeptOwners } from "./encode-simkube.ts"
+import { type BatchLimits, defaultLimits, encodeSimkube } from "./encode-simkube.ts"
 import { type Encoding, ownThreadOnly } from "./encoding-pool.ts"
-import {
-  type ExportWindow,
-  type OpenedJob,
-  type OwnerRule,
-  type OwnerRules,
-  ownerReferencesOf,
-  readWindow,
-  timesOf,
-} from "./export-window.ts"
-import { ExportedOwners } from "./exported-owners.ts"
+import { type ExportWindow, type OpenedJob, readWindow, timesOf } from "./export-window.ts"
 import { lateInWindow } from "./late-in-window.ts"
 import { replayedWindow } from "./replayed-window.ts"
 import { transformedExport } from "./transformed-export.ts"
 import { windowLifecycles } from "./window-lifecycles.ts"
+import { type OwnersInExport, ownersInExport } from "./window-owners.ts"
 
 export interface OpenExport {
   /** Number of gaps of the recording that overlap the window, in the requested namespaces. */
@@ -105,11 +94,11 @@ export const openExport = (
     // A kind that the format cannot represent is not in the trace, so a replay creates nothing from it.
     const written = kinds.filter((gvk) => !leftOut.includes(gvk))
     const owners = ownersInExport(reader, job, written, filters)
-    const window = readWindow(reader, job, kinds, filters, owners.rules)
+    const window = readWindow(reader, job, kinds, filters, owners.rules())
     const header = headerOf(job, kinds, late, reader.metadata())
     const warnings =
       job.format === "simkube"
-        ? driverWarnings(tracked, written, (gvk) => readWindow(reader, job, [gvk], filters, owners.rules))
+        ? driverWarnings(tracked, written, (gvk) => readWindow(reader, job, [gvk], filters, owners.rules()))
         : []
     let unchanged = (): number => 0
     const encode = {
@@ -140,7 +129,7 @@ export const openExport = (
             job.format === "simkube"
               ? { ...header, window: { start: job.fromTime, end: knownUntil(reader, job) } }
               : header,
-          window: () => readWindow(reader, job, kinds, filters, owners.rules),
+          window: () => readWindow(reader, job, kinds, filters, owners.rules()),
           ...(job.format === "simkube" && { trackedObjects: job.trackedObjects }),
           lifecycles: (isIndexed) => lifecyclesOf(reader, job, { tracked, ownership: owners.ownership, isIndexed }),
         },
@@ -263,56 +252,4 @@ const knownUntil = (reader: ArchiveReader, { fromTime, untilTime, knownUntil: kn
     .kinds()
     .map(({ completeThroughTime, lastEventTime }) => Math.max(completeThroughTime, lastEventTime))
   return Math.min(untilTime, Math.max(fromTime, known, ...times))
-}
-
-/** The ownership rules of one export. Objects and lifecycles share one walk of the graph. */
-interface OwnersInExport {
-  readonly ownership: Ownership
-  readonly rules: OwnerRules
-  /** By UID: the referenced owner is in the trace, at any time. */
-  readonly isInTrace: IsInTrace
-  readonly keptOwners: KeptOwners
-}
-
-const ownersInExport = (
-  reader: ArchiveReader,
-  job: ExportJob,
-  kinds: ReadonlyArray<string>,
-  filters: CompiledFilters,
-): OwnersInExport => {
-  const skipOwned = new Set(job.skipOwned)
-  const isLeftOutAnyway = (gvk: string, references: ReadonlyArray<OwnerReference>): boolean =>
-    (skipOwned.has(gvk) && references.length > 0) ||
-    (job.excludeDaemonSetOwned && references.some(({ kind }) => kind === "DaemonSet"))
-  const ownership = new Ownership({
-    ownersOf: remembering((owner) => reader.ownersOf(owner, job.untilTime, job.times)),
-    recordedKinds: new Set(job.recordedKinds),
-  })
-  const exported = new ExportedOwners(reader, {
-    limits: { cut: job.cut, fromTime: job.fromTime, untilTime: job.untilTime, ...timesOf(job) },
-    kinds: new Set(kinds),
-    filters,
-    isLeftOut: isLeftOutAnyway,
-  })
-  const isLeftOut: OwnerRule = (gvk, references, uid) =>
-    isLeftOutAnyway(gvk, references) ||
-    (job.excludeOwned && ownership.isBelow(references, (owner) => exported.has(owner), { gvk, uid }))
-  const areAsked = skipOwned.size > 0 || job.excludeDaemonSetOwned || job.excludeOwned
-  const keptOwners: KeptOwners = job.excludeOwned
-    ? // What has an owner in the trace is left out, but in a circle of owners, whom references would not bring back.
-      () => []
-    : ({ object }) => ownerReferencesOf(object).flatMap((owner) => (exported.has(owner) ? [owner.uid] : []))
-  const isInTrace: IsInTrace = (_gvk, _namespace, _name, reference) =>
-    readOwnerReferences([reference]).some((owner) => exported.has(owner))
-  return { ownership, rules: { areAsked, isLeftOut }, isInTrace, keptOwners }
-}
-
-/** A few owners own many objects, and every object looks its owners up. Memory: one entry per owner. */
-const remembering = <Value>(look: (owner: OwnerReference) => Value): ((owner: OwnerReference) => Value) => {
-  const known = new Map<string, Value>()
-  return (owner) => {
-    const key = ownerKey(owner)
-    if (!known.has(key)) known.set(key, look(owner))
-    return known.get(key) as Value
-  }
 }

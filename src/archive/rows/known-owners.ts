@@ -29,6 +29,14 @@ export interface OwnerEdge {
   readonly source: "recorded" | "learnt" | "gone"
 }
 
+/** An object that had other owners from a moment on. */
+export interface OwnerChange {
+  /** µs since the Unix epoch. */
+  readonly time: number
+  readonly gvk: string
+  readonly uid: string
+}
+
 /** What the look-ups below read. */
 const OWNER_TABLES = ["object", "owner", "owner_set", "former_owner_set", "pod", "pod_life"]
 
@@ -43,6 +51,7 @@ export class KnownOwners {
   readonly #podBefore: Readonly<Record<EventTimes, StatementSync>>
   readonly #pod: StatementSync
   readonly #owner: StatementSync
+  readonly #changes: Readonly<Record<EventTimes, StatementSync>>
   readonly #kinds = new Map<string, ReadonlyArray<RecordedObjects>>()
 
   constructor(database: DatabaseSync, directory: string) {
@@ -67,6 +76,29 @@ export class KnownOwners {
     this.#pod = pod("ORDER BY sequence")
     this.#owner = database.prepare(`
       SELECT namespace, name, owner_references, state FROM owner WHERE uid = ? AND gvk = ? AND state IN ('learnt', 'gone')`)
+    const changes = (time: "until_time" | "until_received"): StatementSync =>
+      database.prepare(`
+        SELECT ${time} AS time, gvk, uid FROM former_owner_set AS former
+        JOIN object ON object.kind = former.kind AND object.number = former.number JOIN kind ON kind.id = former.kind
+        WHERE ${time} >= ? AND ${time} < ? AND gvk <> '${podKind}' ORDER BY ${time}`)
+    this.#changes = { happened: changes("until_time"), received: changes("until_received") }
+  }
+
+  /**
+   * The recorded objects whose owners others replaced in a window, in order of time; without pods, which own nothing and are the most. The
+   * start is inclusive, the end exclusive, µs since the Unix epoch.
+   *
+   * @throws ArchiveIoError, CorruptArchiveError
+   */
+  changesIn(fromTime: number, untilTime: number, times: EventTimes): ReadonlyArray<OwnerChange> {
+    try {
+      this.#check()
+      return this.#changes[times]
+        .all(fromTime, untilTime)
+        .map(({ time, gvk, uid }) => ({ time: Number(time), gvk: String(gvk), uid: String(uid) }))
+    } catch (error) {
+      throw toArchiveError(this.#directory, "read", error)
+    }
   }
 
   /**
@@ -80,13 +112,17 @@ export class KnownOwners {
     times: EventTimes,
   ): OwnerEdge | undefined {
     try {
-      // An owner whose row is not found is unknown, and a row that damage hides is not found.
-      if (!this.#isChecked) requireSoundTables(this.#database, this.#directory, OWNER_TABLES)
-      this.#isChecked = true
+      this.#check()
       return this.#of(gvkOfReference(owner), owner.uid, time, times)
     } catch (error) {
       throw toArchiveError(this.#directory, "read", error)
     }
+  }
+
+  /** An owner whose row is not found is unknown, and a row that damage hides is not found. */
+  #check(): void {
+    if (!this.#isChecked) requireSoundTables(this.#database, this.#directory, OWNER_TABLES)
+    this.#isChecked = true
   }
 
   #of(gvk: string, uid: string, time: number, times: EventTimes): OwnerEdge | undefined {

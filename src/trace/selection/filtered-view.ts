@@ -22,6 +22,11 @@ export class FilteredView {
     this.#excludes = excludes
   }
 
+  /** Whether the object with that UID exists and is shown. */
+  isShown(uid: string): boolean {
+    return this.#live.get(uid) === true
+  }
+
   /** `object` returns the parsed object and is called only if the filter needs it. */
   of(event: ObjectEvent, object: () => JsonObject): Showing {
     const { action, uid } = event

@@ -3,6 +3,7 @@ import type { ExportJob } from "../../../src/actors/exporter/definition.ts"
 import { type OpenExport, openExport } from "../../../src/actors/exporter/open-export.ts"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import type { JsonObject } from "../../../src/trace/json/exact-json.ts"
+import { APPLIED, DELETED } from "../../../src/wire/observation-wire.ts"
 import { ObservationsBuilder } from "../../../src/wire/observations.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { frameEvent } from "../../wire/frame-events.ts"
@@ -14,6 +15,8 @@ export interface OwnedObject {
   /** In the namespace `shop`, with the UID `uid-NAME`. */
   readonly name: string
   readonly owners: ReadonlyArray<JsonObject>
+  /** Whether this is its end. Default: false. */
+  readonly isDeleted?: boolean
   /** Beside name, namespace, uid and owner references. */
   readonly metadata?: JsonObject
   /** Beside metadata. */
@@ -34,7 +37,7 @@ export const recordingOf = (objects: ReadonlyArray<OwnedObject>): string => {
   const writer = ArchiveWriter.open(directory)
   const memory = Buffer.alloc(64 * 1024)
   const names = [...new Set(objects.map(({ name }) => name))]
-  for (const [index, { gvk, name, owners, metadata, rest }] of objects.entries()) {
+  for (const [index, { gvk, name, owners, isDeleted, metadata, rest }] of objects.entries()) {
     const builder = new ObservationsBuilder(gvk)
     const uid = `uid-${name}`
     const all = { ...metadata, name, namespace: "shop", uid, ...(owners.length > 0 && { ownerReferences: owners }) }
@@ -43,7 +46,14 @@ export const recordingOf = (objects: ReadonlyArray<OwnedObject>): string => {
     const ownerReferences = Buffer.from(JSON.stringify(owners))
     const number = 1 + names.indexOf(name)
     builder.addObject({ number, uid, namespace: "shop", name, ownerReferences })
-    const event = { objectNumber: number, timeMicros: minute + index, version: index + 1, fingerprintLow: index }
+    const action = isDeleted === true ? DELETED : APPLIED
+    const event = {
+      action,
+      objectNumber: number,
+      timeMicros: minute + index,
+      version: index + 1,
+      fingerprintLow: index,
+    }
     if (!builder.append(frameEvent({ ...event, bytes: object }))) throw new Error("the frame is too small")
     writer.append(`watcher/${gvk}`, 1, index + 1, memory.subarray(0, builder.finish()))
   }

@@ -1,0 +1,111 @@
+/**
+ * The rules of one export about owners: what is left out because of them, and which references stay.
+ *
+ * An object is judged by the owners of that moment, its own and those above it: a Pod whose ReplicaSet is orphaned or adopted appears or ends
+ * then, although the Pod does not change. Whether an owner is in the trace is a fact of the whole window (exported-owners.ts).
+ */
+import type { ArchiveReader } from "../../archive/archive-reader.ts"
+import { type OwnerReference, readOwnerReferences } from "../../trace/ownership/owner-references.ts"
+import { Ownership, objectKey, ownerKey } from "../../trace/ownership/ownership.ts"
+import type { IsInTrace } from "../../trace/sanitising/replay-object.ts"
+import type { CompiledFilters } from "../../trace/selection/filters.ts"
+import type { ExportJob } from "./definition.ts"
+import type { KeptOwners } from "./encode-simkube.ts"
+import { type OwnerRule, type OwnerRules, ownerReferencesOf, timesOf } from "./export-window.ts"
+import { ExportedOwners, type OwnerSource } from "./exported-owners.ts"
+
+/** Objects and lifecycles share one walk of the graph, as it is at the end of the window. */
+export interface OwnersInExport {
+  readonly ownership: Ownership
+  /** For one reading of the window. */
+  readonly rules: () => OwnerRules
+  /** By UID: the referenced owner is in the trace. */
+  readonly isInTrace: IsInTrace
+  readonly keptOwners: KeptOwners
+}
+
+export const ownersInExport = (
+  reader: ArchiveReader,
+  job: ExportJob,
+  kinds: ReadonlyArray<string>,
+  filters: CompiledFilters,
+): OwnersInExport => {
+  const skipOwned = new Set(job.skipOwned)
+  const isLeftOutAnyway = (gvk: string, references: ReadonlyArray<OwnerReference>): boolean =>
+    (skipOwned.has(gvk) && references.length > 0) ||
+    (job.excludeDaemonSetOwned && references.some(({ kind }) => kind === "DaemonSet"))
+  const graphOf = (ownersOf: OwnerSource["ownersOf"] & Look) => {
+    const ownership = new Ownership({ ownersOf, recordedKinds: new Set(job.recordedKinds) })
+    const source: OwnerSource = {
+      ownersOf,
+      presentObjects: (gvk, limits) => present(gvk, () => reader.presentObjects(gvk, limits)),
+      metadataAt: (gvk, sequence) => reader.metadataAt(gvk, sequence),
+    }
+    const exported = new ExportedOwners(source, {
+      limits: { cut: job.cut, fromTime: job.fromTime, untilTime: job.untilTime, ...timesOf(job) },
+      kinds: new Set(kinds),
+      filters,
+      isLeftOut: isLeftOutAnyway,
+    })
+    const isLeftOut: OwnerRule = (gvk, references, uid) =>
+      isLeftOutAnyway(gvk, references) ||
+      (job.excludeOwned && ownership.isBelow(references, (owner) => exported.has(owner), { gvk, uid }))
+    return { ownership, exported, isLeftOut }
+  }
+  const present = remembering<ReadonlyMap<string, number>>()
+  const known = remembering<ReturnType<Look>>()
+  const { ownership, exported, isLeftOut } = graphOf((owner) =>
+    known(ownerKey(owner), () => reader.ownersOf(owner, job.untilTime, job.times)),
+  )
+  const areAsked = skipOwned.size > 0 || job.excludeDaemonSetOwned || job.excludeOwned
+  const changes = job.excludeOwned ? reader.ownerChanges(job.fromTime, job.untilTime, job.times) : []
+  const rules = (): OwnerRules => {
+    if (changes.length === 0) return { areAsked, isLeftOut, change: false, nextChange: () => undefined }
+    /** The owners of every owner that was asked about, at the moment. */
+    const edges = new Map<string, ReturnType<Look>>()
+    let moment = job.fromTime
+    let index = 0
+    const newGraph = () =>
+      graphOf((owner) => {
+        const key = ownerKey(owner)
+        if (!edges.has(key)) edges.set(key, reader.ownersOf(owner, moment, job.times))
+        return edges.get(key)
+      })
+    let graph = newGraph()
+    return {
+      areAsked,
+      isLeftOut: (gvk, references, uid) => graph.isLeftOut(gvk, references, uid),
+      change: true,
+      nextChange: (until) => {
+        for (let change = changes[index]; change !== undefined && change.time <= until; change = changes[++index]) {
+          // What is known just before a moment includes this change from the next µs on.
+          moment = change.time + 1
+          // Most objects that get other owners own nothing.
+          if (!edges.delete(objectKey(change.gvk, change.uid))) continue
+          graph = newGraph()
+          index++
+          return change.time
+        }
+        return undefined
+      },
+    }
+  }
+  const keptOwners: KeptOwners = job.excludeOwned
+    ? // What has an owner in the trace is left out, but in a circle of owners, whom references would not bring back.
+      () => []
+    : ({ object }) => ownerReferencesOf(object).flatMap((owner) => (exported.has(owner) ? [owner.uid] : []))
+  const isInTrace: IsInTrace = (_gvk, _namespace, _name, reference) =>
+    readOwnerReferences([reference]).some((owner) => exported.has(owner))
+  return { ownership, rules, isInTrace, keptOwners }
+}
+
+type Look = (owner: OwnerReference) => ReturnType<ArchiveReader["ownersOf"]>
+
+/** A few owners own many objects, and every object looks its owners up. Memory: one entry per key. */
+const remembering = <Value>(): ((key: string, look: () => Value) => Value) => {
+  const known = new Map<string, Value>()
+  return (key, look) => {
+    if (!known.has(key)) known.set(key, look())
+    return known.get(key) as Value
+  }
+}
