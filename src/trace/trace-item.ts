@@ -59,6 +59,11 @@ export interface IncompletePart {
 export interface TraceHeader {
   /** µs since the Unix epoch: `start` inclusive, `end` exclusive. Absent in formats without it (SimKube's). */
   readonly window?: { readonly start: number; readonly end: number }
+  /**
+   * µs since the Unix epoch: the window as it was requested, of a trace that starts later because the recording does. Pods that its first state has may have
+   * ended since then, and their lives are of the trace. Absent: the start of the window.
+   */
+  readonly livesFrom?: number
   /** Sequence number up to which the recording was exported; 0 if there was no recording. */
   readonly cut: number
   /** Every requested kind, as GVK; empty in formats without it. */

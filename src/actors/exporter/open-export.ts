@@ -172,7 +172,7 @@ async function* closing(
 }
 
 const headerOf = (
-  job: ExportJob,
+  job: OpenedJob,
   kinds: ReadonlyArray<string>,
   late: ReadonlyArray<LateChanges>,
   metadata: ReadonlyMap<string, string>,
@@ -188,6 +188,7 @@ const headerOf = (
     ...(late.length > 0 && { late }),
     ...(job.times === "received" && { times: job.times }),
     ...(withoutStatus.length > 0 && { withoutStatus }),
+    ...(job.requestedFrom < job.fromTime && { livesFrom: job.requestedFrom }),
     ...(clusterUid !== undefined && { clusterUid }),
   }
 }

@@ -195,12 +195,19 @@ export class ObjectRedactor {
     if (this.#rules.addresses === true && fields.includes("://")) return true
     if (this.#rules.pointers.length > 0) return fields.includes(itemOfList) || fields.includes(itemOfSet)
     for (let at = fields.indexOf(itemOfSet); at >= 0; at = fields.indexOf(itemOfSet, at)) {
-      const set = fields.lastIndexOf(finalizersKey, at)
-      if (set < 0) return true
-      const value = json.skipColon(start + set + finalizersKey.length)
-      const setEnd = value < 0 ? 0 : json.skipValue(value) - start
-      if (setEnd <= at) return true
-      at = setEnd
+      const item = at
+      // The nearest may be an empty one beside the item, in the set that has both.
+      for (
+        let set = fields.lastIndexOf(finalizersKey, item);
+        at === item;
+        set = fields.lastIndexOf(finalizersKey, set - 1)
+      ) {
+        if (set < 0) return true
+        const value = json.skipColon(start + set + finalizersKey.length)
+        const setEnd = value < 0 ? 0 : json.skipValue(value) - start
+        if (setEnd > item) at = setEnd
+        else if (set === 0) return true
+      }
     }
     return false
   }

@@ -84,7 +84,9 @@ export const drivenReplay = async (
     },
     onRemovalFailed: (error) => left.push(error),
     judged: async (replay) => {
-      await using judge = new Fidelity({ ...setting, ...options, directory: undefined })
+      // The root of a simulation is no namespace.
+      const ordinaryNamespace = "default"
+      await using judge = new Fidelity({ ...setting, ...options, ordinaryNamespace, directory: undefined })
       const report = await replay(judge)
       const fidelity = judge.compare(report.lives !== undefined)
       return fidelity === undefined ? report : { ...report, fidelity }

@@ -13,7 +13,7 @@ import { parseGvk } from "../../kube/gvk.ts"
 import { collectionPath, type Kind } from "../../kube/kind.ts"
 import { messageOf } from "../../message-of.ts"
 import { podKind } from "../../trace/pods/pod-lives-kind.ts"
-import { rootNamespace, type TargetPlace } from "../objects/target-object.ts"
+import type { TargetPlace } from "../objects/target-object.ts"
 import { keyOf } from "../replay/changes-to-writes.ts"
 import type { ExtraObject } from "./fidelity-report.ts"
 import type { UnmeasuredKind } from "./target-recording.ts"
@@ -22,8 +22,8 @@ import type { UnmeasuredKind } from "./target-recording.ts"
 export interface ExtraObjectsOptions {
   readonly endpoints: EndpointSource
   readonly userAgent: string
-  /** Name of the replay. */
-  readonly replay: string
+  /** A namespace into which the replay writes nothing. What it has too, every namespace gets from the target. */
+  readonly ordinaryNamespace: string
   /** Of all objects that the replay has written, or should have. */
   readonly places: ReadonlyArray<TargetPlace>
   readonly signal: AbortSignal
@@ -41,7 +41,7 @@ const pageSize = 500
 
 /** Never rejects. */
 export const extraObjects = async (options: ExtraObjectsOptions): Promise<FoundObjects> => {
-  const { endpoints, userAgent, replay, places, signal } = options
+  const { endpoints, userAgent, ordinaryNamespace, places, signal } = options
   const known = new Set(places.map(keyOf))
   const namespaces = new Set(places.flatMap(({ namespace }) => (namespace === "" ? [] : [namespace])))
   const kinds = new Set(places.flatMap(({ gvk, namespace }) => (namespace === "" || gvk === podKind ? [] : [gvk])))
@@ -57,9 +57,7 @@ export const extraObjects = async (options: ExtraObjectsOptions): Promise<FoundO
         const kind = await finder.find(parsed)
         const list = (namespace?: string): Promise<ReadonlyArray<Metadata>> =>
           listed(connection, kind, namespace, signal)
-        // What is there too, every namespace gets from the target.
-        const root = rootNamespace(replay)
-        const usual = new Set((await list(root)).map(({ name }) => name))
+        const usual = new Set((await list(ordinaryNamespace)).map(({ name }) => name))
         const found =
           namespaces.size > mostNamespaces
             ? await list()

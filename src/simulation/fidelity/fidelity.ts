@@ -13,6 +13,7 @@ import type { OwnedLifecycles } from "../../trace/formats/simkube/simkube-trace.
 import { kindWithoutVersion } from "../../trace/sanitising/built-in-kinds.ts"
 import { notReplayedKinds } from "../objects/not-replayed.ts"
 import type { Placement } from "../objects/pod-templates.ts"
+import { rootNamespace } from "../objects/target-object.ts"
 import type { ReplayWitness, SettledWrite, SubmittedWrite, TraceSchedule } from "../replay/replay-witness.ts"
 import type { TraceChange } from "../replay/trace-changes.ts"
 import { extraObjects, type FoundObjects } from "./extra-objects.ts"
@@ -34,6 +35,8 @@ export interface FidelityOptions {
   readonly placement: Placement
   /** Name of the replay. */
   readonly replay: string
+  /** A namespace into which the replay writes nothing, to tell what the target puts into each. Default: that of the replay's root. */
+  readonly ordinaryNamespace?: string
 }
 
 /** The witness of one run. Dispose of it also if the replay fails: that ends the recorder and removes a temporary recording. */
@@ -109,9 +112,9 @@ export class Fidelity implements ReplayWitness, AsyncDisposable {
     await this.#guarded(async () => {
       this.#ended = await this.#recording?.end(settleMs, signal, this.#journal?.written ?? new Map())
       this.#endMs = (clock.wallMicros() - this.#startMicros) / 1000
-      const { endpoints, userAgent, replay } = this.#options
+      const { endpoints, userAgent, replay, ordinaryNamespace = rootNamespace(replay) } = this.#options
       const places = [...(this.#journal?.objects.values() ?? [])].map(({ place }) => place)
-      if (!signal.aborted) this.#found = await extraObjects({ endpoints, userAgent, replay, places, signal })
+      if (!signal.aborted) this.#found = await extraObjects({ endpoints, userAgent, ordinaryNamespace, places, signal })
     })
   }
 

@@ -70,7 +70,7 @@ class FoundBeginning {
     if (header?.window === undefined) return
     const { end } = header.window
     const start = this.#first ?? Math.min(end, Math.max(...this.#state.map(({ event }) => event.time)) + 1)
-    yield { ...header, window: { start: Number.isFinite(start) ? start : end, end } }
+    yield { ...header, window: { start: Number.isFinite(start) ? start : end, end }, livesFrom: 0 }
     const byKind = Map.groupBy(this.#state, ({ event }) => event.gvk)
     for (const gvk of inDependencyOrder(byKind.keys()))
       for (const { event } of byKind.get(gvk) ?? [])

@@ -29,7 +29,8 @@ export class TraceSurvey implements TraceFacts, OwnedObjects {
 
   add(item: TraceItem): void {
     if (item.type === "header") {
-      this.#window = item.window
+      const { window, livesFrom = window?.start } = item
+      this.#window = window && { ...window, start: livesFrom ?? window.start }
       this.#isReplayed = item.sanitised === "replay"
     } else if (item.type === "event" && item.event.type === "object") this.#event(item.event)
   }

@@ -92,7 +92,7 @@ describe("a request", () => {
   test.each([
     ["server", { server: "not a url" }],
     ["server", { server: "ftp://host" }],
-    ["proxy", { proxy: "socks5://me:secret@proxy:1080" }],
+    ["proxy", { proxy: "ftp://me:secret@proxy:1080" }],
     ["certificate", { server: "https://host", clientCertificate: "nonsense", clientKey: "secret" }],
     [
       "certificate",

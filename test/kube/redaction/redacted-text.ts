@@ -204,13 +204,17 @@ export const redactText = (
   return { text: without(withoutManifests, "metadata", "managedFields", false, isDropped), isFound }
 }
 
+/** Whether a name or a text in managedFields could be, or hide, a value that the rules replace. */
+const isSuspect = (token: string, rules: RedactionRules): boolean =>
+  token.includes("\\u") || token.includes('\\"value\\"') || (rules.addresses === true && token.includes("://"))
+
 /** Whether names of fields may hold values that the rules replace. */
 const mayHoldValues = (entries: JsonText, rules: RedactionRules, isFinalizers = false): boolean => {
-  if (typeof entries === "string") return false
+  if (typeof entries === "string") return isText(entries) && isSuspect(JSON.stringify(textOf(entries)), rules)
   if (Array.isArray(entries)) return entries.some((entry) => mayHoldValues(entry, rules, isFinalizers))
   return entries.members.some(([name, inner]) => {
     const key = textOf(name)
-    if (JSON.stringify(key).includes("\\u") || key.includes('"value"')) return true
+    if (isSuspect(JSON.stringify(key), rules)) return true
     if (key.startsWith("v:") && !isFinalizers) return true
     if (key.startsWith("k:") && rules.pointers.length > 0) return true
     return mayHoldValues(inner, rules, isFinalizers || (key === "f:finalizers" && rules.pointers.length === 0))

@@ -118,7 +118,13 @@ describe("the schema of NDJSON lines", () => {
       incomplete: [{ gvk: "v1.Pod", state: "listing" }],
     }
     for (const sanitised of ["none", "simkube", "replay"] as const) {
-      const writer = new NdjsonWriter({ ...header, sanitised, withoutStatus: ["v1.Service"], clusterUid: "c5" })
+      const writer = new NdjsonWriter({
+        ...header,
+        sanitised,
+        withoutStatus: ["v1.Service"],
+        livesFrom: 0,
+        clusterUid: "c5",
+      })
       for (const item of every) writer.addItem(item)
       const lines = linesOf(writer.end())
       expect(lines).toHaveLength(every.length + 2)

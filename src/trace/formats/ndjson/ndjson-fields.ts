@@ -62,6 +62,7 @@ export const headerOf = (fields: JsonObject, fail: Fail): NdjsonHeader => {
     ...(own(fields, "times") !== undefined && { times: oneOf(fields, "times", TIMES, fail) }),
     ...(sanitised !== undefined && { sanitised: oneOf(sanitised, "for", SANITISED, fail) }),
     ...(withoutStatus !== undefined && { withoutStatus }),
+    ...(own(fields, "livesFrom") !== undefined && { livesFrom: integer(fields, "livesFrom", fail) }),
     ...(own(fields, "clusterUid") !== undefined && { clusterUid: string(fields, "clusterUid", fail) }),
   }
 }

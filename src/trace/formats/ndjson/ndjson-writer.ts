@@ -27,8 +27,8 @@ export class NdjsonWriter {
     const { window = null, cut, kinds, incomplete, clusterUid } = header
     const sanitised = header.sanitised ?? "none"
     const marks = sanitised === "none" ? {} : { sanitised: { for: sanitised, removed: removedFor[sanitised] } }
-    const { late, times, withoutStatus } = header
-    const facts = { window, cut, kinds, incomplete, late, times, withoutStatus, ...marks, clusterUid }
+    const { late, times, withoutStatus, livesFrom } = header
+    const facts = { window, cut, kinds, incomplete, late, times, withoutStatus, livesFrom, ...marks, clusterUid }
     this.#line(JSON.stringify({ format: NDJSON_FORMAT, version: NDJSON_VERSION, ...facts }))
   }
 

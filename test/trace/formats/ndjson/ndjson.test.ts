@@ -25,6 +25,7 @@ const header: NdjsonHeader = {
     { gvk: "v1.Pod", namespace: "stock", state: "failing" },
   ],
   withoutStatus: ["v1.Service"],
+  livesFrom: 1_763_600_000_000_000,
   clusterUid: "6a1f",
 }
 
@@ -137,7 +138,7 @@ describe("NDJSON traces", () => {
     expect(written(events, [objectEvent()]).toString().trimEnd().split("\n")).toEqual([
       '{"format":"kubereel","version":1,"window":{"start":1763700000000000,"end":1763700060000000},"cut":12,' +
         '"kinds":["v1.Pod","apps/v1.Deployment"],"incomplete":[{"gvk":"v1.Secret","state":"forbidden"},' +
-        '{"gvk":"v1.Pod","namespace":"stock","state":"failing"}],"withoutStatus":["v1.Service"],"clusterUid":"6a1f"}',
+        '{"gvk":"v1.Pod","namespace":"stock","state":"failing"}],"withoutStatus":["v1.Service"],"livesFrom":1763600000000000,"clusterUid":"6a1f"}',
       '{"sequence":1,"time":1763700000000001,"action":"applied","gvk":"v1.Pod","uid":"u","namespace":"a","name":"web",' +
         '"resourceVersion":"7","snapshot":true,"object":{"spec": {"a" : 1.0}}}',
       '{"sequence":2,"time":1763700000000001,"action":"vanished","gvk":"v1.Pod","uid":"u","namespace":"a","name":"web",' +
