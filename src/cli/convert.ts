@@ -1,4 +1,5 @@
 /** `reel convert`: arguments and printing. The work is in src/trace/files. */
+import { basename } from "node:path"
 import { backgroundClock, type Clock, systemClock } from "../clock.ts"
 import { quoted, visible } from "../recorder/configuration/quoted.ts"
 import { type ConvertProgress, type ConvertSummary, convertInto } from "../trace/files/convert-file.ts"
@@ -128,7 +129,7 @@ const readOrder = (given: Options, input: string, output: string, terminal: Term
   // The names of some views end with that of a format: .otlp.jsonl.
   const to = endpoint !== undefined ? "otlp" : (given.to ?? viewOfFileName(output) ?? formatOfFileName(output))
   if (to === undefined) {
-    const what = output === "-" ? "standard output" : quoted(output)
+    const what = output === "-" ? "standard output" : quoted(basename(output))
     return wrong(`--to FORMAT is required (${outputNames.join(", ")}): ${what} does not imply a format`)
   }
   const isText = isView(to) ? isTextView(to) : factsOf(to).isText

@@ -1,4 +1,5 @@
 /** `reel export`: its arguments and flow. The work is in export-trace.ts, the printing in export-report.ts. */
+import { basename } from "node:path"
 import { backgroundClock } from "../clock.ts"
 import { formatInstant, formatLocalTime, withLocalTimes } from "../local-time.ts"
 import { quoted } from "../recorder/configuration/quoted.ts"
@@ -116,7 +117,9 @@ const readOrder = (given: Options, terminal: Terminal, { moment, isEnd }: Presen
   const name = output?.kind === "store" ? output.url : (output?.path ?? "")
   const format = given.format ?? formatOfFileName(name) ?? (dryRun || isWithoutExtension(name) ? "ndjson" : undefined)
   if (format === undefined)
-    return wrong(`--format FORMAT is required (ndjson, simkube, kwok): ${quoted(name)} does not imply a format`)
+    return wrong(
+      `--format FORMAT is required (ndjson, simkube, kwok): ${quoted(basename(name))} does not imply a format`,
+    )
   const { compression } = withoutCompressionExtension(name)
   const fault = dryRun ? undefined : terminalFault(name, { format, isText: factsOf(format).isText }, terminal)
   if (fault !== undefined) return wrong(fault)

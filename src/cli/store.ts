@@ -64,7 +64,7 @@ const syntax: CommandSyntax<typeof options> = {
     "info shows what is recorded from when on, what it takes on disk by kind, how fast it grows, and who reads it.",
     "verify reads all of the recording, also while it is being written, and changes nothing. Damaged blocks of events are gaps in " +
       "exports, which contain everything else; other damage makes exports fail.",
-    "compact removes from a recording that no recorder writes what nothing refers to any more, and gives free space back. A running recorder does that itself, if it is told how much to keep.",
+    "compact removes from a recording that no recorder writes what nothing refers to any more, and gives free space back. A running recorder does this itself if its retention is limited.",
     "backup copies a recording, also while it is being written, and verifies the copy, in which a recorder can go on.",
     "salvage writes a copy without what is damaged, where a recorder can go on and exports work. It says what it recovered and what is lost.",
   ],

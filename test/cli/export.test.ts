@@ -742,6 +742,19 @@ describe("an export that cannot start", () => {
     expect(await readFile(path)).toEqual(small)
   })
 
+  test("because the file's ending implies no format writes nothing and does not burden the recorder", async () => {
+    const { url, requests } = await recorder((response) => response.end(small))
+    const path = join(folder, "foo.bar")
+    const { code, output, error } = await run(["-s", url, "-o", path])
+    expect([code, output]).toEqual([exitCodes.usage, ""])
+    expect(error).toMatch(
+      /^reel export: --format FORMAT is required \(ndjson, simkube, kwok\): "foo\.bar" does not imply a format\n/,
+    )
+    expect([requests, await readdir(folder)]).toEqual([[], []])
+    expect((await run(["-s", url, "-o", path, "--format", "ndjson"])).code).toBe(exitCodes.ok)
+    expect(await readFile(path)).toEqual(small)
+  })
+
   test("because the disk is full says so", async () => {
     const { url } = await recorder((response) => response.end(small))
     expect(await run(["-s", url, "-o", "/dev/full"])).toEqual({

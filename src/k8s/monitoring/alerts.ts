@@ -145,7 +145,7 @@ export const alerts: ReadonlyArray<Alert> = [
     severity: "warning",
     summary: "Retention waits for an export or a query.",
     description:
-      "What is being read is not removed, so the recording grows beyond its limit. The log names exports; whoever reads should read faster, or ask for less. A lease of a reader that has ended expires by itself.",
+      "What is being read is not removed, so the recording grows beyond its limit. The log names the exports: let their clients read faster, or request less. A lease of a reader that has ended expires by itself.",
   },
   {
     name: "KubereelActorRestarting",

@@ -47,7 +47,7 @@ export const objectHistory = pastTool({
   name: "object_history",
   title: "Changes of an object",
   description:
-    "Every recorded change of one object, oldest first: when, by which programs (by: the object, statusBy and scaleBy: these subresources; from managedFields), and each field before and after. Without any of these nobody knows who it was: deletions, evictions, bindings and removed fields leave no trace in the object; the API server's audit log has who. An object that was deleted and made again under its name has another uid.",
+    "Every recorded change of one object, oldest first: when, by which programs (by: the object, statusBy and scaleBy: these subresources; from managedFields), and each field before and after. If none of these is present, the author is unknown: deletions, evictions, bindings and removed fields leave no trace in the object, only in the API server's audit log. An object that was deleted and created again under its name has another uid.",
   parameters: {
     ...object,
     since: since("0"),
