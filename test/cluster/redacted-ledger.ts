@@ -13,10 +13,10 @@ const secretName = new RegExp(
   [
     ...["PASSWORD", "PASSWD", "PASSPHRASE", "PASSCODE", "^PASS$", "_PASS$", "_PWD$"],
     ...["TOKEN", "_JWT$", "_PAT$", "BEARER"],
-    ...["SECRET", "CREDENTIAL", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "_KEY$", "_SALT$"],
+    ...["SECRET", "CREDENTIAL", "API_KEY", "APIKEY", "ACCESS_KEY", "PRIVATE_KEY", "_KEYS?$", "_SALT$"],
     ...["DSN$", "DATABASE_URL", "DB_URL$", "CONNECTION_STRING", "CONNECTIONSTRING", "CONN_STR"],
     "(MONGO|REDIS|AMQP|POSTGRES|MYSQL).*_UR[IL]$",
-    ...["DOCKER.*CONFIG", "DOCKER_AUTH", "REGISTRY_AUTH"],
+    ...["DOCKER.*CONFIG", "AUTH(?!OR(S|ITY|_NAME|_EMAIL|_DATE)?$)"],
   ].join("|"),
   "i",
 )
@@ -56,11 +56,22 @@ const hashed = (object: Json, key: string): { readonly value: Json; readonly isF
   return { value: replaced(object, false), isFound }
 }
 
+/** Names of fields are no secret, but items of sets are named by what they are, and of some lists by their values. */
+const mayHoldValues = (entries: Json | undefined): boolean => {
+  if (Array.isArray(entries)) return entries.some((entry: Json) => mayHoldValues(entry))
+  if (!isObject(entries)) return false
+  return Object.entries(entries).some(
+    ([name, each]) =>
+      name.startsWith("v:") || name.includes('"value"') || (name !== "f:finalizers" && mayHoldValues(each)),
+  )
+}
+
 /** Without the places that have the values too. Annotations of which nothing is left are absent. */
 const withoutCopies = (object: JsonObject): JsonObject => {
   const { metadata } = object
   if (!isObject(metadata)) return object
-  const { managedFields: _managedFields, ...rest } = metadata
+  const { managedFields, ...others } = metadata
+  const rest = managedFields === undefined || mayHoldValues(managedFields) ? others : metadata
   if (!isObject(rest.annotations)) return { ...object, metadata: rest }
   const { [manifest]: _manifest, ...annotations } = rest.annotations
   const isEmptied = manifest in rest.annotations && Object.keys(annotations).length === 0

@@ -29,11 +29,20 @@ test.each(["COLOUR", "PASSAGE", "KEYBOARD", "MONGO_URIS"])("the value of %s stay
   expect(redacted(object)).toEqual(object)
 })
 
-test("an object of which only the last applied manifest has a secret loses that and the managed fields", () => {
-  const applied = JSON.stringify(pod([{ name: "OLD_TOKEN", value: "hunter2" }]))
-  const object = {
-    metadata: { name: "p", managedFields: [], annotations: { [manifest]: applied, a: "b" } },
-    ...pod([]),
-  }
-  expect(redacted(object)).toEqual({ metadata: { name: "p", annotations: { a: "b" } }, ...pod([]) })
-})
+test.each([
+  [
+    "keeps managed fields that name fields",
+    { "f:spec": { 'k:{"name":"OLD_TOKEN"}': {} }, "f:finalizers": { 'v:"a"': {} } },
+    true,
+  ],
+  ["loses managed fields that may hold values", { "f:spec": { 'v:"hunter2"': {} } }, false],
+] as const)(
+  "an object of which only the last applied manifest has a secret loses that, and %s",
+  (_what, fieldsV1, isKept) => {
+    const applied = JSON.stringify(pod([{ name: "OLD_TOKEN", value: "hunter2" }]))
+    const managedFields = [{ manager: "kubectl", fieldsV1 }]
+    const object = { metadata: { name: "p", managedFields, annotations: { [manifest]: applied, a: "b" } }, ...pod([]) }
+    const metadata = { name: "p", ...(isKept && { managedFields }), annotations: { a: "b" } }
+    expect(redacted(object)).toEqual({ metadata, ...pod([]) })
+  },
+)
