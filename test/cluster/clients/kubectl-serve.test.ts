@@ -117,7 +117,8 @@ describe("kubectl", () => {
       [
         ...["configmaps", "customresourcedefinitions.apiextensions.k8s.io", "deployments.apps", "events"],
         ...["events.events.k8s.io", "gadgets.example.com", "jobs.batch", "nodes", "pods", "replicasets.apps"],
-        ...["selfsubjectaccessreviews.authorization.k8s.io", "services"],
+        ...["selfsubjectaccessreviews.authorization.k8s.io", "selfsubjectrulesreviews.authorization.k8s.io"],
+        ...["selfsubjectreviews.authentication.k8s.io", "services"],
       ].sort(),
     )
   })
@@ -155,7 +156,7 @@ describe("kubectl", () => {
 
   test("prints the warning of a kind that was recorded without its status, and says what lies outside", async () => {
     expect((await run(["get", "jobs", ...contextOf(4)])).err).toContain(
-      "Warning: batch/v1.Job: it was recorded without",
+      "Warning: batch/v1.Job: status changes were not recorded",
     )
     const url = (await server.says(/API server +(\S+),/))[1]
     const before = await run(["get", "pods", "--server", `${url}/at/1000`])
