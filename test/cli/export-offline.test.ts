@@ -198,7 +198,7 @@ describe("a recording by a recorder of a sandbox", () => {
     expect([strict.code, strict.error]).toEqual([
       exitCodes.incomplete,
       expect.stringMatching(
-        /cannot export from the recording in .*: not everything requested is recorded: v1\.ConfigMap is recorded only until/,
+        /cannot export from the recording in .*: not everything requested is recorded: v1\.ConfigMap is recorded only from \S+ until/,
       ),
     ])
     const whole = ["--start", "0", "--kind", "ConfigMap", "--require", "all", "--data-dir", copies.killed]

@@ -202,7 +202,7 @@ describe("reel host --replay", () => {
     expect(await wrong("--speed", "3")).toMatch(/--speed needs --replay/)
     expect(await wrong("--replay", outage, "--makes", "Pod")).toMatch(/must be OWNER=KIND/)
     expect(await wrong("--replay", outage, "--makes", "pod=servces")).toMatch(
-      /"servces" is no kind .*did you mean v1\.Service\?/,
+      /unknown kind "servces"; did you mean v1\.Service\?/,
     )
     expect(await wrong("--replay", outage, "--latency", "soon")).toMatch(/must be a duration/)
     expect(await wrong("--replay", outage, "--journal", join(modules, "labels.js"))).toMatch(

@@ -248,7 +248,7 @@ describe("a replay into a cluster", { timeout: patient(30_000) }, () => {
       code: exitCodes.ok,
       error: "",
       output: [
-        "from 2025-11-21T04:40:00.000Z to 2025-11-21T04:40:00.300Z: 30 ms",
+        "from 2025-11-21T04:40:00Z to 2025-11-21T04:40:00.3Z: 30 ms",
         "namespaces: virtual-shop",
         "kind          at the start  applied  deleted",
         "v1.ConfigMap  1             2        0",

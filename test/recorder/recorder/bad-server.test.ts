@@ -37,8 +37,8 @@ describe.concurrent("a server that", { timeout: patient(40_000) }, () => {
     })
     sandbox.put(training, configMap("first"))
     await recorder.inState(training, /watching/, 20_000)
-    const names = (await recorder.exported()).map(({ gvk, name }) => `${gvk} ${name}`)
-    expect(names.sort()).toEqual([`${training} first`, "v1.ConfigMap settings"])
+    const names = (await recorder.exported()).map(({ gvk, name, action }) => `${gvk} ${name ?? action}`)
+    expect(names.sort()).toEqual([`${training} first`, `${training} gap`, "v1.ConfigMap settings"])
     // Nothing shows what happened to it between the installation and the moment at which that was noticed.
     const untilNow = { end_time: Date.now() * 1000, require: "all", export_path: "x", start_ts: 0, end_ts: 1 }
     const ofTraining = await recorder.post({ ...untilNow, filters: { ...noFilters, kinds: [training] } })
