@@ -64,7 +64,8 @@ export const extraObjects = async (options: ExtraObjectsOptions): Promise<FoundO
             : (await Promise.all([...namespaces].map((namespace) => list(namespace)))).flat()
         for (const { namespace = "", name, ownerReferences = [], deletionTimestamp } of found) {
           const isOwned = ownerReferences.some(({ controller }) => controller === true)
-          const isOurs = !namespaces.has(namespace) || known.has(keyOf({ gvk, namespace, name }))
+          const place = { gvk, namespace, name }
+          const isOurs = !namespaces.has(namespace) || known.has(keyOf(place)) || isClaimOfSet(place, known)
           if (isOurs || isOwned || usual.has(name) || deletionTimestamp !== undefined) continue
           extra.push({ gvk, namespace, name })
         }
@@ -77,6 +78,17 @@ export const extraObjects = async (options: ExtraObjectsOptions): Promise<FoundO
   } finally {
     connection.close()
   }
+}
+
+/** The claims that a StatefulSet makes of its templates, `<template>-<set>-<ordinal>`, have no owner unless its retention policy says so. */
+const isClaimOfSet = ({ gvk, namespace, name }: TargetPlace, known: ReadonlySet<string>): boolean => {
+  if (gvk !== "v1.PersistentVolumeClaim") return false
+  const parts = name.split("-")
+  if (!/^\d+$/.test(parts.pop() ?? "")) return false
+  return parts.some((_, from) => {
+    const set = parts.slice(from).join("-")
+    return from > 0 && known.has(keyOf({ gvk: "apps/v1.StatefulSet", namespace, name: set }))
+  })
 }
 
 interface MetadataList {

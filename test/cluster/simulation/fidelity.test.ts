@@ -109,6 +109,7 @@ test("every state of every built-in kind is found equal, at speed 10, with the s
     .map(({ gvk, name, reason }) => `${gvk} ${name}: ${reason}`)
   expect(problems).toEqual([])
   expect(judged.details.filter(({ extra }) => extra.length > 0)).toEqual([])
+  expect(judged.extraObjects).toEqual([])
   expect(judged.recording.unmeasured).toEqual([])
   expect(judged.score).toMatchObject({ objectsEqual: 1, statesInOrder: 1, gapsWithin: 1 })
   expect(judged.gaps?.total).toBe(events.length - 1)
