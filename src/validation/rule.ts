@@ -76,6 +76,11 @@ export interface Rule {
   readonly severity: Severity
   /** It is about what was left in objects that were sanitised for a replay, and finds nothing in traces of a recorder that have everything. Default: false. */
   readonly isOfSanitised?: boolean
+  /**
+   * A recorder's trace with everything that the server sent needs no objects of kinds that it does not record: a replay of it leaves out what those own.
+   * Default: false.
+   */
+  readonly isOfRecordedKinds?: boolean
   /** One sentence: what it finds. */
   readonly summary: string
   /** Paragraphs: why it matters, what is exempt, and what to do. */

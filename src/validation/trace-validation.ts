@@ -36,6 +36,8 @@ export interface ValidationReport {
   readonly deletions: number
   /** Kinds without version that are referred to and missing, and of which the trace never has any object. */
   readonly unrecordedKinds: ReadonlyArray<string>
+  /** Kinds without version of owners that a recorder's trace does not record; their objects were not looked for. */
+  readonly unrecordedOwners: ReadonlyArray<string>
   /** Objects that are not JSON objects; they were not checked. */
   readonly unreadable: number
 }
@@ -50,6 +52,7 @@ export class TraceValidation {
   /** A recorder's trace with everything that the server sent, of which a replay leaves out what is not to be written. */
   #isWhole = false
   #event: string | undefined
+  readonly #unrecordedOwners = new Set<string>()
   #hasBatches = false
   #states = 0
   #deletions = 0
@@ -93,7 +96,7 @@ export class TraceValidation {
   /** The report of what was added. */
   finish(): ValidationReport {
     this.#endEvent()
-    for (const { need, count } of this.#ofTrace.unmet()) this.findings.add(need, count)
+    for (const { need, count } of this.#ofTrace.unmet()) this.#found(need, count)
     const found = this.findings.of(rules)
     const missing = new Set(found.flatMap(({ findings }) => findings.map(({ kind }) => kind)))
     return {
@@ -101,8 +104,16 @@ export class TraceValidation {
       states: this.#states,
       deletions: this.#deletions,
       unrecordedKinds: [...missing].filter((kind) => isKind(kind) && !this.#present.hasKind(kind)).toSorted(),
+      unrecordedOwners: [...this.#unrecordedOwners].toSorted(),
       unreadable: this.#unreadable,
     }
+  }
+
+  #found(need: StateNeed, count: number): void {
+    const kind = need.need.target?.kind
+    const isUnrecorded = this.#isWhole && need.rule.isOfRecordedKinds === true && kind !== undefined
+    if (isUnrecorded && !this.#present.hasKind(kind)) this.#unrecordedOwners.add(kind)
+    else this.findings.add(need, count)
   }
 
   #check(traced: TracedObject, time: number): void {
@@ -125,7 +136,7 @@ export class TraceValidation {
     for (const { need, count } of this.#ofEvent.values()) {
       const { target } = need.need
       if (target === undefined || this.#present.has(target)) continue
-      if (!this.#ofTrace.await(need, count)) this.findings.add(need, count)
+      if (!this.#ofTrace.await(need, count)) this.#found(need, count)
     }
     this.#ofEvent.clear()
   }

@@ -191,14 +191,14 @@ describe("a recording by a recorder of a sandbox", () => {
     expect([short.code, short.error]).toEqual([
       exitCodes.incomplete,
       expect.stringMatching(
-        /v1\.ConfigMap is recorded only from .* until .*The window reaches beyond the end of the recording at/,
+        /v1\.ConfigMap is recorded only .*until .*The window reaches beyond the end of the recording at/,
       ),
     ])
     const strict = await exportedTo("a.ndjson", ...beyond, "--require", "complete")
     expect([strict.code, strict.error]).toEqual([
       exitCodes.incomplete,
       expect.stringMatching(
-        /cannot export from the recording in .*: not everything requested is recorded: v1\.ConfigMap is recorded only from \S+ until/,
+        /cannot export from the recording in .*: not everything requested is recorded: v1\.ConfigMap is recorded only (from \S+ )?until/,
       ),
     ])
     const whole = ["--start", "0", "--kind", "ConfigMap", "--require", "all", "--data-dir", copies.killed]

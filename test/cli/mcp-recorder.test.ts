@@ -60,7 +60,7 @@ test("what she may read is in the answer, which says that it is restricted", asy
     items: [{ kind: "v1.ConfigMap", namespace: "shop", name: "prices", values: ["shop"] }],
   })
   const [history] = await call("object_history", { kind: "cm", name: "prices", namespace: "shop" })
-  expect(JSON.parse(history)).toMatchObject({ items: [{ type: "appeared", namespace: "shop" }] })
+  expect(JSON.parse(history)).toMatchObject({ items: [{ type: "created", namespace: "shop" }] })
 })
 
 test.each([

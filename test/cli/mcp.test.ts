@@ -104,7 +104,7 @@ test("get_objects has kubectl's columns, whole objects, names, and values at a p
 test("object_history has every change, with owned objects if they are wanted", async () => {
   const history = await call("object_history", { kind: "deploy", name: "web", field: "spec.replicas" })
   expect(history.items).toMatchObject([
-    { type: "appeared", time: "2026-03-02T03:00:01Z", by: ["kubectl"] },
+    { type: "created", time: "2026-03-02T03:00:01Z", by: ["kubectl"] },
     { type: "changed", by: ["kubectl-edit"], differences: [{ path: "spec.replicas", before: 1, after: 3 }] },
   ])
   const owned = await call("object_history", { kind: "deploy", name: "web", namespace: "shop", with_owned: true })

@@ -38,7 +38,7 @@ test("what just changed is in the answer, complete, of the recorder and of its d
     const { output } = await run(historyCommand(), ["cm/prices", "-n", "shop", "--server", server])
     return output.includes('data.tea: "1" → "2"') ? output : changed()
   }
-  expect(await changed()).toMatch(/appeared {2}v1\.ConfigMap shop\/prices/)
+  expect(await changed()).toMatch(/created {5}v1\.ConfigMap shop\/prices/)
   const online = await run(getCommand(), ["configmaps", "-o", "yaml", "--server", server])
   expect([online.code, online.error]).toEqual([exitCodes.ok, ""])
   expect(online.output).toContain('tea: "2"')

@@ -102,18 +102,18 @@ test("history shows each change with its fields and who made it; a time of day i
   const { code, output, error } = await run(historyCommand(), "deploy/web --since 03:05")
   expect(code).toBe(exitCodes.ok)
   expect(output).toMatch(
-    /03:10:00 UTC {2}changed {3}apps\/v1\.Deployment shop\/web {2}by kubectl-edit\n {4}spec\.replicas: 1 → 3\n$/,
+    /03:10:00 UTC {2}changed {5}apps\/v1\.Deployment shop\/web {2}by kubectl-edit\n {4}spec\.replicas: 1 → 3\n$/,
   )
   expect(error).toMatch(/--since 03:05 means 2026-03-02T03:05:00Z$/m)
 })
 
 test("an object that was deleted and made again is one history with a mark", async () => {
   const { output } = await run(historyCommand(), "deploy/api -n shop")
-  expect(output.match(/appeared|deleted|--- .* was made again/g)).toEqual([
-    "appeared",
+  expect(output.match(/first seen|deleted|--- .* was made again/g)).toEqual([
+    "first seen",
     "deleted",
     "--- apps/v1.Deployment shop/api was made again",
-    "appeared",
+    "first seen",
   ])
 })
 
@@ -143,11 +143,11 @@ test("history with what was owned contains ReplicaSets, Pods, and the Events abo
 test("events are filtered by kind, label and field", async () => {
   const { output } = await run(eventsCommand(), "--since 0 -k deploy -l app=web --field spec.replicas")
   expect(output.match(/^\d.*Deployment.*$/gm)?.map((line) => line.replace(/^.*UTC +/, ""))).toEqual([
-    "appeared  apps/v1.Deployment shop/web  by kubectl",
-    "changed   apps/v1.Deployment shop/web  by kubectl-edit",
-    "appeared  apps/v1.Deployment shop/api  by kubectl",
-    "deleted   apps/v1.Deployment shop/api  by ?",
-    "appeared  apps/v1.Deployment shop/api  by kubectl",
+    "created     apps/v1.Deployment shop/web  by kubectl",
+    "changed     apps/v1.Deployment shop/web  by kubectl-edit",
+    "first seen  apps/v1.Deployment shop/api  by kubectl",
+    "deleted     apps/v1.Deployment shop/api  by ?",
+    "first seen  apps/v1.Deployment shop/api  by kubectl",
   ])
   expect((await run(eventsCommand(), "--since 30s")).output).toMatch(/deleted +v1\.Pod shop\/web-1-a/)
 })
@@ -188,9 +188,9 @@ test("why tells the chain: the owners, scheduling, the crash, the Event, deletio
   const { code, output } = await run(whyCommand(), "pod/web-1-a -n shop")
   expect(code).toBe(exitCodes.ok)
   const parts = [
-    /Deployment shop\/web {2}is first recorded {2}by kubectl/,
-    /ReplicaSet shop\/web-1 {2}is first recorded/,
-    /Pod shop\/web-1-a {2}is first recorded/,
+    /Deployment shop\/web {2}is created {2}by kubectl/,
+    /ReplicaSet shop\/web-1 {2}is created/,
+    /Pod shop\/web-1-a {2}is created/,
     /is scheduled to node node-1/,
     /container web ended with exit code 137: OOMKilled/,
     /container web waits: CrashLoopBackOff/,

@@ -102,6 +102,18 @@ describe("a report", () => {
     expect(reportOf(events).unrecordedKinds).toEqual(["Secret"])
   })
 
+  test("names the kinds of owners that a recorder's own trace does not record, whose objects are not missing", () => {
+    const owner = (kind: string) => ({ apiVersion: "apps/v1", kind, name: "web", uid: "u" })
+    const pod = (name: string, kind: string) => object("v1.Pod", name, { metadata: { ownerReferences: [owner(kind)] } })
+    const applied = [pod("a", "ReplicaSet"), pod("b", "StatefulSet"), object("apps/v1.ReplicaSet", "other")]
+    const [header, ...items] = itemsOf([{ applied }])
+    const whole = { ...header, sanitised: "none", window: { start: 0, end: 1 } } as TraceItem
+    const { rules, unrecordedOwners } = check([whole, ...items])
+    const found = rules.filter(({ rule }) => rule.code === "E0010").flatMap(({ findings }) => findings)
+    expect([found.map(({ kind }) => kind), unrecordedOwners]).toEqual([["apps/ReplicaSet"], ["apps/StatefulSet"]])
+    expect(reportOf([{ applied }]).unrecordedOwners).toEqual([])
+  })
+
   test("counts what was checked, and what was no object", () => {
     const [event] = itemsOf([{ applied: [web] }]).filter(({ type }) => type === "event")
     if (event?.type !== "event" || event.event.type !== "object") throw new Error("no event")

@@ -2,9 +2,9 @@
  * The values of answers as JSON. Objects are passed on byte by byte as they were recorded; only what has to be compared is parsed.
  */
 import type { RecordedChange } from "../../archive/queries/changes.ts"
-import { eventKinds } from "../../archive/queries/owner-tree.ts"
 import type { StateDifference } from "../../archive/queries/state-differences.ts"
 import type { ObjectEvent } from "../../trace/event.ts"
+import { eventStatement } from "../../trace/event-statement.ts"
 import { compactJson } from "../../trace/json/compact-json.ts"
 import { differencesBetween } from "../../trace/json/difference.ts"
 import {
@@ -90,19 +90,9 @@ export const differenceItem = (
   return [...item, "}"]
 }
 
-/** What a Kubernetes Event says; its name and what differs in it say nothing. */
 const eventSaid = (gvk: string, object: JsonObject | undefined): object => {
-  if (object === undefined || !eventKinds.includes(gvk)) return {}
-  const about = object.involvedObject ?? object.regarding
-  const { kind = "", name = "" } = isJsonObject(about) ? about : {}
-  const source = isJsonObject(object.source) ? object.source.component : undefined
-  const text = (value: JsonValue | undefined): string => (typeof value === "string" ? value : "")
-  return {
-    event: {
-      ...{ type: text(object.type), reason: text(object.reason), message: text(object.message) || text(object.note) },
-      ...{ about: `${text(kind)} ${text(name)}`.trim(), source: text(source) || text(object.reportingComponent) },
-    },
-  }
+  const event = eventStatement(gvk, object)
+  return event === undefined ? {} : { event }
 }
 
 const objectIn = (bytes: Uint8Array | undefined): JsonObject | undefined => {

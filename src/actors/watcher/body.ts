@@ -69,6 +69,7 @@ export const watcherBody: ActorBody<WatcherConfig, WatcherControl, WatcherReport
         listener: {
           stateChanged: reportState,
           alarm: (detail) => context.report({ type: "alarm", detail }),
+          cut: (detail) => context.report({ type: "cut", detail }),
           unauthorized: () => context.report({ type: "unauthorized" }),
           clusterIdentified: (uid) => context.report({ type: "cluster", uid }),
         },

@@ -63,6 +63,8 @@ export type WatcherReport =
       readonly atMicros: number
     }
   | { readonly type: "alarm"; readonly detail: string }
+  /** A watch was cut and is resumed; `watching` follows when it is. */
+  | { readonly type: "cut"; readonly detail: string }
   | { readonly type: "unauthorized" }
   | { readonly type: "cluster"; readonly uid: string }
   /** A definition was seen, changed or has gone; only of the watcher of definitions. */

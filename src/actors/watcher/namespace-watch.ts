@@ -115,6 +115,7 @@ class NamespaceWatch implements KindWatch {
         this.#stateChanged(standing, state, detail)
       },
       alarm: (detail) => listener.alarm(this.#isNamespaced ? `in namespace ${namespace}: ${detail}` : detail),
+      cut: (detail) => listener.cut?.(detail),
       unauthorized: () => listener.unauthorized(),
       clusterIdentified: (uid) => {
         this.#clusterUid = uid

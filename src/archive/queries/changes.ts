@@ -4,6 +4,7 @@
  * Names are compared by number in tables of contents, before a block is decompressed. Where a filter depends on content, the state before a change counts
  * as well: an object that stops matching is in the answer with that change. Memory: one table of contents per kind, and {@link FormerStates}.
  */
+import { isCreation } from "../../trace/creation.ts"
 import type { ObjectEvent } from "../../trace/event.ts"
 import { exactJsonIn } from "../../trace/json/exact-json.ts"
 import { type FieldPath, fieldTextOf } from "../../trace/json/field-path.ts"
@@ -33,10 +34,17 @@ export interface ChangesQuestion extends ObjectSelection {
 }
 
 /**
- * What became of the object. `appeared`: the recording has no earlier state of it; it was created, or existed already when recording began. `vanished`: a list
- * no longer contained it.
+ * What became of the object. `appeared`: the recording has no earlier state of it, and it existed already when it was first seen, or does not say when it was
+ * created. `vanished`: a list no longer contained it.
  */
-export type ChangeType = "appeared" | "changed" | "deleted" | "vanished"
+export type ChangeType = "created" | "appeared" | "changed" | "deleted" | "vanished"
+
+/** `isFirst`: the recording has no earlier state of the object. */
+export const changeTypeOf = ({ action, object, time }: ObjectEvent, isFirst: boolean): ChangeType => {
+  if (action !== "applied") return action
+  if (!isFirst) return "changed"
+  return isCreation(object, time) ? "created" : "appeared"
+}
 
 /** One change of one object. */
 export interface RecordedChange {
@@ -91,7 +99,7 @@ export function* changeSteps(
       former.pass(kind, number, sequence)
       if (needsBefore) former.keep(kind, number, event.object)
     }
-    const type = event.action === "applied" ? (isFirst ? "appeared" : "changed") : event.action
+    const type = changeTypeOf(event, isFirst)
     if (!matches(event.object) && (before === undefined || !matches(before))) continue
     if (field !== undefined) {
       const texts = [before, type === "deleted" ? undefined : event.object].map((each) => fieldIn(each, field))

@@ -18,7 +18,7 @@
  */
 export { type ChangesEnd, type ChangesQuestion, type ChangeType, changes, type RecordedChange } from "./changes.ts"
 export type { ObjectSelection } from "./objects/object-selection.ts"
-export { eventKinds, eventsAbout, ownersAbove, ownerTree, type TreeObject } from "./owner-tree.ts"
+export { eventsAbout, ownersAbove, ownerTree, type TreeObject } from "./owner-tree.ts"
 export { QueriedRecording, type QueriedRecordingOptions } from "./queried-recording.ts"
 export { QuestionRefused } from "./query-errors.ts"
 export { type RecordedKindFacts, type RecordedRange, recordedKinds, recordedRange } from "./recorded-kinds.ts"

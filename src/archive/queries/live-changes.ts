@@ -9,7 +9,7 @@ import type { GapEvent } from "../../trace/event.ts"
 import type { BlockFrame } from "../blocks/block-frame.ts"
 import { readGapsAfter } from "../rows/gap-rows.ts"
 import type { KeptKind } from "../rows/kind-table.ts"
-import type { RecordedChange } from "./changes.ts"
+import { changeTypeOf, type RecordedChange } from "./changes.ts"
 import { DamageFound } from "./damage-found.ts"
 import { FormerStates } from "./former-states.ts"
 import { contentMatcher, hasNames, type ObjectSelection } from "./objects/object-selection.ts"
@@ -163,7 +163,7 @@ export class LiveChanges {
     const event = damage.event(kind, sequence)
     if (event === undefined) return undefined
     if (this.#question.withBefore && event.action !== "vanished") this.#pass(place, event.object)
-    const type = event.action === "applied" ? (isIntroduced ? "appeared" : "changed") : event.action
+    const type = changeTypeOf(event, isIntroduced)
     const key = `${kind.id} ${number}`
     // Whoever vanished has no content: its last state decided.
     const isSelected = event.action === "vanished" ? !this.#outside.has(key) : this.#matches(event.object)

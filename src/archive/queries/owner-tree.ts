@@ -2,6 +2,7 @@
  * The objects that an object owned, directly or not, at any time up to the cut: a Deployment's ReplicaSets and their Pods; and the Kubernetes Events about
  * all of them. By the owners that are noted beside names, so no object is read except Events.
  */
+import { eventKinds } from "../../trace/event-statement.ts"
 import { type OwnerReference, parseOwnerReferences } from "../../trace/ownership/owner-references.ts"
 import { requireSoundTables } from "../soundness/sound-rows.ts"
 import { objectRowsOf } from "./objects/object-rows-of.ts"
@@ -21,9 +22,6 @@ export interface TreeObject {
   /** UID of the owner through which it is in the tree; empty at depth 0. */
   readonly owner: string
 }
-
-/** Kinds of Kubernetes Events. Their names begin with the name of the object that they are about. */
-export const eventKinds = ["v1.Event", "events.k8s.io/v1.Event"]
 
 /** Deeper chains are circles. */
 const deepest = 16

@@ -37,7 +37,8 @@ export async function* changesOf(
       const isMoving = await advance(position)
       if (!isMoving) positions.splice(positions.indexOf(position), 1)
       if (places.length > 1) {
-        const key = [change.uid, change.resourceVersion, change.type === "appeared" ? "changed" : change.type].join(" ")
+        const isFirst = change.type === "created" || change.type === "appeared"
+        const key = [change.uid, change.resourceVersion, isFirst ? "changed" : change.type].join(" ")
         if (recent.has(key)) continue
         recent.add(key)
       }

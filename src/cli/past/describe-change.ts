@@ -1,6 +1,7 @@
 /** One change of one object in lines that people read: when, what, to which object, who, and each field before and after. */
 import { formatLocalTime } from "../../local-time.ts"
 import { visible } from "../../recorder/configuration/quoted.ts"
+import { type EventStatement, statementText } from "../../trace/event-statement.ts"
 import { formatExactJson, isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
 
 /** characters of a value that are shown. */
@@ -85,11 +86,8 @@ const shown = (difference: JsonObject, name: "before" | "after"): string | undef
 }
 
 /** What a Kubernetes Event says: `Warning BackOff of Pod web-0: Back-off restarting failed container (kubelet)`; empty for every other object. */
-export const eventText = ({ event }: JsonObject): string => {
-  if (!isJsonObject(event)) return ""
-  const { type, reason, about, message, source } = event
-  return `${`${type} ${reason}`.trim()} of ${about}: ${message}${source === "" ? "" : ` (${source})`}`
-}
+export const eventText = ({ event }: JsonObject): string =>
+  isJsonObject(event) ? statementText(event as unknown as EventStatement) : ""
 
 /** The lines below the head of a change: what an Event says, and the fields that differ. */
 export const detailLines = (change: JsonObject): ReadonlyArray<string> => {
@@ -97,10 +95,13 @@ export const detailLines = (change: JsonObject): ReadonlyArray<string> => {
   return [...(said === "" ? [] : [`    ${said}`]), ...differenceLines(change)]
 }
 
+/** What became of an object, for people. */
+const changeWord = (type: string): string => (type === "appeared" ? "first seen" : type)
+
 /** The lines of a change, without line breaks. */
 export const changeLines = (change: JsonObject, nowMs: number): ReadonlyArray<string> => {
   const { type, time, received } = change
   const about = received === undefined ? "" : "about "
-  const head = `${about}${formatLocalTime(Number(time) / 1000, nowMs)}  ${String(type).padEnd(8)}  ${objectName(change)}${writersText(change)}`
+  const head = `${about}${formatLocalTime(Number(time) / 1000, nowMs)}  ${changeWord(String(type)).padEnd(10)}  ${objectName(change)}${writersText(change)}`
   return [head, ...detailLines(change)].map(visible)
 }

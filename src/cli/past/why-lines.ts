@@ -87,8 +87,9 @@ export class WhyLines {
     const { type } = change
     if (type === "vanished") return [goneFact(change)]
     const facts: string[] = []
+    if (type === "created") facts.push(`is created${writersText(change)}`)
     if (type === "appeared")
-      facts.push(`is first recorded; created ${textAt(object, "metadata", "creationTimestamp")}${writersText(change)}`)
+      facts.push(`is first seen; created ${textAt(object, "metadata", "creationTimestamp")}${writersText(change)}`)
     const node = textAt(object, "spec", "nodeName")
     if (node !== "" && this.#isNews(change, "node", node)) facts.push(`is scheduled to node ${node}`)
     const phase = textAt(object, "status", "phase")
@@ -149,7 +150,8 @@ const isKubernetesEvent = ({ gvk }: JsonObject): boolean => gvk === "v1.Event" |
 
 /** What users and controllers want is in the spec, and in what is deleted; status follows from it. */
 const ownerFacts = (change: JsonObject): ReadonlyArray<string> => {
-  if (change.type === "appeared") return [`is first recorded${writersText(change)}`]
+  if (change.type === "created") return [`is created${writersText(change)}`]
+  if (change.type === "appeared") return [`is first seen${writersText(change)}`]
   return change.type === "deleted" || change.type === "vanished" ? [goneFact(change)] : specFacts(change)
 }
 

@@ -291,6 +291,9 @@ export class WatchSession {
       case "alarm":
         listener.alarm(command.detail)
         return
+      case "cut":
+        listener.cut?.(command.detail)
+        return
       case "state":
         if (command.state === "waiting") sink.absent?.()
         listener.stateChanged(command.state, this.#detailOf(command))

@@ -3,11 +3,12 @@
  *
  * A server that is down for a night makes each kind fail and retry hundreds of times for the same reason. Only the first
  * failure is logged, until the reason changes or the kind has been well for a second; a trouble of the server itself once for
- * all kinds, and kinds that are forbidden within a second in one line. The repetitions are logged at debug level.
+ * all kinds, kinds that are forbidden within a second in one line, and likewise watches that are cut (cut-watches.ts). The repetitions are logged at debug level.
  */
 import type { Clock, Timer } from "../../clock.ts"
 import type { KindState } from "../../kube/watch/protocol/protocol.ts"
 import type { KindStatuses } from "../kind-status.ts"
+import { CutWatches } from "./cut-watches.ts"
 import { describeForbidden } from "./forbidden-kinds.ts"
 import type { RecorderNotice } from "./recorder-notice.ts"
 import { type ServerTrouble, serverTrouble } from "./server-trouble.ts"
@@ -58,6 +59,7 @@ export class NoticeLog {
   /** Kinds that have been forbidden since the last line about that, with their reasons. */
   readonly #forbidden = new Map<string, string>()
   #gathering: Timer | undefined
+  readonly #cuts: CutWatches
   /** The kinds that suffer from each trouble of the server, which is logged with the first of them. */
   readonly #suffering = new Map<string, Set<string>>()
   /** UID of the namespace kube-system, once known. */
@@ -76,6 +78,7 @@ export class NoticeLog {
     this.#log = log
     this.#clock = clock
     this.#expired = expired
+    this.#cuts = new CutWatches(log, clock)
   }
 
   hear(notice: RecorderNotice): void {
@@ -148,6 +151,7 @@ export class NoticeLog {
   /** Logs refusals that are waiting for others, and drops recoveries. */
   close(): void {
     this.#tellForbidden()
+    this.#cuts.close()
     for (const timer of this.#settling.values()) timer.cancel()
     this.#settling.clear()
   }
@@ -156,7 +160,10 @@ export class NoticeLog {
     const log = this.#log
     switch (report.type) {
       case "state":
+        this.#cuts.state(gvk, report.state)
         return this.#state(gvk, report.state, report.detail)
+      case "cut":
+        return this.#cuts.cut(gvk, report.detail)
       case "alarm":
         return log.warn(`${gvk}: ${report.detail}`)
       case "resource":

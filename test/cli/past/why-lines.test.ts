@@ -24,7 +24,7 @@ test("a condition is dated by its own transition, not by the list or the change 
   expect(why.of(change("appeared", 0.5, [ready, pressed]))).toEqual([
     "04:00:02.000  v1.Node node-1  condition DiskPressure is False",
     "04:00:09.000  v1.Node node-1  condition Ready is True",
-    "05:00:00.500  v1.Node node-1  is first recorded; created 2026-11-28T04:00:00Z",
+    "05:00:00.500  v1.Node node-1  is first seen; created 2026-11-28T04:00:00Z",
   ])
   const lost = { ...ready, status: "Unknown", reason: "NodeStatusUnknown", lastTransitionTime: "2026-11-28T05:00:40Z" }
   expect(why.of(change("changed", 55, [lost, pressed]))).toEqual([
@@ -65,8 +65,8 @@ test("the end of the object is the last line, whatever its owner did later", () 
       owner(6, "deleted"),
     ]),
   ).toEqual([
-    "1  apps/v1.StatefulSet shop/db  is first recorded",
-    "2  v1.Pod shop/db-0  is first recorded; created 2026-03-02T03:00:00Z",
+    "1  apps/v1.StatefulSet shop/db  is first seen",
+    "2  v1.Pod shop/db-0  is first seen; created 2026-03-02T03:00:00Z",
     "3  apps/v1.StatefulSet shop/db  is changed",
     "4  v1.Pod shop/db-0  is deleted  by ?",
   ])
@@ -82,10 +82,10 @@ test("what the owner did between two objects of the name is told with the second
       owner(5, "changed"),
     ]),
   ).toEqual([
-    "1  v1.Pod shop/db-0  is first recorded; created 2026-03-02T03:00:00Z",
+    "1  v1.Pod shop/db-0  is first seen; created 2026-03-02T03:00:00Z",
     "2  v1.Pod shop/db-0  was gone when the kind was listed again  by ?",
     "3  apps/v1.StatefulSet shop/db  is changed",
-    "4  v1.Pod shop/db-0  is first recorded; created 2026-03-02T03:00:00Z",
+    "4  v1.Pod shop/db-0  is first seen; created 2026-03-02T03:00:00Z",
     "5  apps/v1.StatefulSet shop/db  is changed",
   ])
 })

@@ -206,3 +206,20 @@ describe("a cluster that another session found restored", () => {
     expect(world.phase).toBe("watching")
   })
 })
+
+describe("a watch that is cut", () => {
+  const ended = (outcome: typeof complete | typeof truncated, aliveMs: number): ReadonlyArray<string> => {
+    const world = worldIn.watching()
+    world.nowMs += aliveMs
+    return world.feed({ type: "ended", stream: world.stream, outcome, whileBlocked: false }).map(({ type }) => type)
+  }
+
+  test("and resumed at once is told", () => {
+    expect(ended(truncated, 60_000)).toEqual(["cut", "probe"])
+  })
+
+  test("is not told if the server has ended it, or if it is a failure after which the kind waits", () => {
+    expect(ended(complete, 60_000)).not.toContain("cut")
+    expect(ended(truncated, 1)).toEqual(["state", "retry-after"])
+  })
+})

@@ -108,12 +108,12 @@ describe("An embedded recorder", () => {
       else stop.abort()
     }
     expect(taken).toEqual([
-      ["appeared", "1"],
+      ["created", "1"],
       ["changed", "2"],
     ])
     put("live-later", "3")
     for await (const change of recorder.changes({ after: last })) {
-      expect(change).toMatchObject({ type: "appeared", name: "live-later" })
+      expect(change).toMatchObject({ type: "created", name: "live-later" })
       break
     }
     const waiting = recorder.changes().next()

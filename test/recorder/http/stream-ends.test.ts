@@ -122,7 +122,7 @@ test("reel events --follow of a directory goes on with what is recorded in it me
   const terminal = capturedTerminal()
   const words = ["-f", "--since", "0", "--data-dir", recording.directory]
   const following = eventsCommand(() => START + 60_000_000).run(words, terminal)
-  await until(() => terminal.standardOutput.text().includes("appeared"))
+  await until(() => terminal.standardOutput.text().includes("first seen"))
   recording.change(10)
   await until(() => terminal.standardOutput.text().includes("changed"))
   terminal.interrupt()

@@ -122,7 +122,7 @@ test("what changes is told as it is committed, from now on or from the beginning
   for (const follower of [live, past]) {
     await follower.until(({ type }) => type === "deleted")
     const told = follower.changes.filter(({ name }) => name === "second")
-    expect(told.map(({ type }) => type)).toEqual(["appeared", "changed", "deleted"])
+    expect(told.map(({ type }) => type)).toEqual(["created", "changed", "deleted"])
     expect(told[0]?.object?.data?.text).toBe('line\nbreak \u2028 "quotes" \u{1F600}')
     follower.leave()
   }
@@ -140,10 +140,10 @@ test("filters: names, labels with the change by which an object no longer matche
   put("last", { a: "1" }, { app: "web" })
   await follower.until(({ name }) => name === "last")
   expect(follower.changes.map(({ name, type, isSelected }) => [name, type, isSelected])).toEqual([
-    ["matching", "appeared", undefined],
+    ["matching", "created", undefined],
     ["matching", "changed", undefined],
     ["matching", "changed", false],
-    ["last", "appeared", undefined],
+    ["last", "created", undefined],
   ])
   expect(follower.changes[1]?.differences).toEqual([{ path: "data.a", before: "1", after: "2" }])
   expect(follower.changes.every(({ object }) => object === undefined)).toBe(true)
@@ -199,7 +199,7 @@ test("a recorder that is stopped says so in the last item; reel events --follow 
   const following = eventsCommand().run(words, terminal)
   const follower = await Follower.start(await events(), { Accept: "text/event-stream" })
   put("kept", { count: "1" })
-  await isPrinted("appeared")
+  await isPrinted("created")
   // What changes after the first answer was printed is told by the stream.
   put("kept", { count: "2" })
   await isPrinted('data.count: "1" → "2"')

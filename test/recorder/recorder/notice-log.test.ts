@@ -256,3 +256,59 @@ test("nothing is logged after the end", () => {
   clock.advance(5000)
   expect(said).toHaveLength(1)
 })
+
+describe("watches that are cut", () => {
+  const cutting = () => {
+    const listened = listening()
+    const cut = (gvk: string): void =>
+      listened.hear({ type: "kind", gvk, report: { type: "cut", detail: "ECONNRESET: read ECONNRESET" } })
+    return { ...listened, cut }
+  }
+
+  test("within a second are one line, with the time that it took to resume them", () => {
+    const { clock, said, kind, cut } = cutting()
+    for (const gvk of ["v1.Pod", "v1.Node"]) kind("watching", "from version 7", gvk)
+    said.length = 0
+    for (const gvk of ["v1.Pod", "v1.Node"]) cut(gvk)
+    clock.advance(200)
+    for (const gvk of ["v1.Pod", "v1.Node"]) {
+      kind("catching-up", "asking the server for its version", gvk)
+      kind("watching", "from version 8", gvk)
+    }
+    clock.advance(800)
+    expect(said).toEqual([
+      "warn the watches of 2 kinds were cut (v1.Node, v1.Pod): ECONNRESET: read ECONNRESET; resumed within 0.2 s",
+    ])
+  })
+
+  test("that are not back after a second are said to be so, and then when they are", () => {
+    const { clock, said, kind, cut } = cutting()
+    kind("watching", "from version 7")
+    said.length = 0
+    cut("v1.Pod")
+    clock.advance(1500)
+    kind("watching", "from version 8")
+    expect(said).toEqual([
+      "warn the watch of v1.Pod was cut: ECONNRESET: read ECONNRESET; 1 is not resumed yet",
+      "info the watches that were cut are resumed, the last of them after 1.5 s",
+    ])
+  })
+
+  test("again and again are one line a minute, and the first after a quiet minute is told within a second", () => {
+    const { clock, said, kind, cut } = cutting()
+    kind("watching", "from version 7")
+    said.length = 0
+    for (let turn = 0; turn < 13; turn++) {
+      cut("v1.Pod")
+      kind("watching", "from version 8")
+      clock.advance(5000)
+    }
+    clock.advance(120_000)
+    cut("v1.Pod")
+    kind("watching", "from version 9")
+    clock.advance(1000)
+    const line = "warn the watch of v1.Pod was cut"
+    const rest = ": ECONNRESET: read ECONNRESET; resumed within 0.0 s"
+    expect(said).toEqual([`${line}${rest}`, `${line}, 12 times${rest}`, `${line}${rest}`])
+  })
+})

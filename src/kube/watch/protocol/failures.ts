@@ -95,7 +95,10 @@ const watchEnded = (step: Transition, phase: Extract<Phase, { tag: "watching" }>
     step.commands.push({ type: "close", stream: phase.successor })
   }
   const isClean = input.outcome.tag === "complete" || input.outcome.tag === "truncated"
-  if (progressed || (isClean && !isShort)) return begin(step)
+  if (progressed || (isClean && !isShort)) {
+    if (input.outcome.tag !== "complete") step.commands.push({ type: "cut", detail: input.outcome.description })
+    return begin(step)
+  }
   const status = failure(
     "WatchEnded",
     `the watch ended after ${Math.round(nowMs - phase.openedAtMs)} ms without an event: ${input.outcome.description}`,

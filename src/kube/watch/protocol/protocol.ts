@@ -180,6 +180,8 @@ export type Command =
   | { readonly type: "cluster-identified"; readonly uid: string }
   | { readonly type: "unauthorized" }
   | { readonly type: "alarm"; readonly detail: string }
+  /** The current watch ended other than the server ends it, and is resumed without a wait. */
+  | { readonly type: "cut"; readonly detail: string }
   /** `nextAttemptMs`: in how many ms the server is asked again, if the detail is to say so. */
   | { readonly type: "state"; readonly state: KindState; readonly detail: string; readonly nextAttemptMs?: number }
 

@@ -6,6 +6,8 @@
  */
 
 import { shortened } from "../../../page/shown-text.ts"
+import { isCreatedBy } from "../../creation.ts"
+import { statementText } from "../../event-statement.ts"
 import type { FieldDifference } from "../../json/difference.ts"
 import type { ToldCondition } from "../lives/conditions.ts"
 import type { ContainerState, ObservedContainer } from "../lives/container-states.ts"
@@ -91,7 +93,11 @@ export class LifeStory implements LifeSketch<undefined> {
 
   begin(time: number): void {
     this.begun = time
-    if (!this.subject.existed) this.#list(time, "first seen")
+    const { existed, created, said } = this.subject
+    if (existed) return
+    const isNew = created !== undefined && isCreatedBy(Date.parse(created) * 1000, time)
+    const isBad = said?.type === "Warning"
+    this.#list(time, said === undefined ? (isNew ? "created" : "first seen") : statementText(said), { isBad })
   }
 
   changed(time: number, differences: ReadonlyArray<FieldDifference>, isCut: boolean): void {

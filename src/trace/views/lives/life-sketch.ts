@@ -5,6 +5,7 @@
  * All times are µs since the Unix epoch. None is before the start of the trace, but the states of containers have the clock of the pod's node, so two
  * of them may be out of order.
  */
+import type { EventStatement } from "../../event-statement.ts"
 import type { FieldDifference } from "../../json/difference.ts"
 import type { ToldCondition } from "./conditions.ts"
 import type { ContainerState, ObservedContainer } from "./container-states.ts"
@@ -27,6 +28,8 @@ export interface LifeSubject {
   readonly owner: OwnerName | undefined
   /** When the object says that it was created, as Kubernetes writes it. */
   readonly created: string | undefined
+  /** Of a Kubernetes Event: what it says. */
+  readonly said: EventStatement | undefined
   /** Whether the object existed when the trace began. */
   readonly existed: boolean
 }

@@ -5,6 +5,7 @@
  * Memory: what is wanted of the object, as JSON.
  */
 import type { ObjectEvent } from "../../event.ts"
+import { eventStatement } from "../../event-statement.ts"
 import { differencesBetween } from "../../json/difference.ts"
 import {
   formatExactJson,
@@ -42,6 +43,7 @@ export const subjectOf = (
   label: labelOf(event),
   owner: object === undefined ? undefined : controllingOwner(object, event.uid),
   created: textIn(memberIn(object, "metadata"), "creationTimestamp"),
+  said: eventStatement(event.gvk, object),
 })
 
 /** An object that is alive, or that waits for its place. */

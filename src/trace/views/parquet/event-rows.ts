@@ -3,6 +3,7 @@
  *
  * Memory: the last state of each object that is alive, as JSON.
  */
+import { isCreatedBy } from "../../creation.ts"
 import type { ObjectEvent } from "../../event.ts"
 import { changedPointers } from "../../json/changed-pointers.ts"
 import { type JsonObject, parseExactJson } from "../../json/exact-json.ts"
@@ -38,9 +39,6 @@ export const VIEW = "parquet"
 
 /** What every change of an object changes. */
 const bookkeeping: ReadonlySet<string> = new Set(["/metadata/resourceVersion", "/metadata/managedFields"])
-
-/** µs. A watch delivers a new object within seconds; clocks of servers differ by less, or everything is wrong. */
-const LONGEST_DELIVERY = 60_000_000
 
 interface LastState {
   readonly uid: string
@@ -89,7 +87,7 @@ const operationOf = (
   if (isKnown) return "updated"
   if (isSnapshot) return "listed"
   const created = microsIn(memberIn(object, "metadata"), "creationTimestamp")
-  return created !== undefined && time - created > LONGEST_DELIVERY ? "listed" : "created"
+  return created === undefined || isCreatedBy(created, time) ? "created" : "listed"
 }
 
 const changedIn = (

@@ -72,6 +72,31 @@ describe("a page", () => {
     `)
   })
 
+  test("tells what is new from what existed, and shows what Kubernetes Events say", () => {
+    const said = (name: string, more: object): Described =>
+      ({
+        ...{ apiVersion: "v1", kind: "Event", metadata: { name, namespace: "shop", uid: name } },
+        ...{ involvedObject: { kind: "Pod", name: "web-x" }, source: { component: "kubelet" }, ...more },
+      }) as Described
+    const config = (name: string, creationTimestamp: string): Described =>
+      ({
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        metadata: { name, namespace: "shop", uid: name, creationTimestamp },
+      }) as Described
+    const page = pageOf(
+      header(0, 600),
+      event("applied", 100, config("new", timeText(99))),
+      event("applied", 101, config("old", timeText(2))),
+      event("applied", 102, said("web-x.1", { type: "Warning", reason: "BackOff", message: "Back-off restarting" })),
+    )
+    expect(partOf(page, "Changes").slice(1)).toEqual([
+      expect.stringMatching(/ConfigMap\/new created$/),
+      expect.stringMatching(/ConfigMap\/old first seen$/),
+      expect.stringMatching(/Event\/web-x\.1 Warning BackOff of Pod web-x: Back-off restarting \(kubelet\)$/),
+    ])
+  })
+
   test("begins with what went wrong: each fault once for each owner, and whether it lasts", () => {
     const crashing = (name: string, uid: string, restarts: number): Described => {
       const at = timeText(10 + restarts)
