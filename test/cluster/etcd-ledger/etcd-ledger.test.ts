@@ -168,6 +168,7 @@ describe("what the recorder says of a real cluster's life", () => {
   test("a program is named if and only if it wrote", () => {
     let named = 0
     let unknown = 0
+    const changesOf = Map.groupBy(truth, ({ uid }) => uid)
     const wrong = recorded.items.flatMap(({ uid, resourceVersion, managers, gvk, name, type }) => {
       const writer = writers.get(`${uid} ${resourceVersion}`)
       if (writer === undefined || managers === undefined || type === "deleted" || type === "vanished") return []
@@ -177,13 +178,15 @@ describe("what the recorder says of a real cluster's life", () => {
       }
       named++
       const said = managers.map(nameOfWriter)
-      const changes = truth.filter((change) => change.uid === uid && BigInt(change.version) <= BigInt(resourceVersion))
+      const isFirst = type === "created" || type === "appeared"
+      const all = isFirst ? (changesOf.get(uid) ?? []) : []
+      const changes = all.filter(({ version }) => BigInt(version) <= BigInt(resourceVersion))
       // What was found in a list has been written by all who wrote it so far; any other change was made by one.
       const wrote =
-        type === "appeared" && changes.length > 1
+        changes.length > 1
           ? changes.flatMap((change) => writers.get(versionOf(change)) ?? []).map(nameOfWriter)
           : [nameOfWriter(writer)]
-      return said.every((each) => wrote.includes(each)) && (type === "appeared" || said.length === 1)
+      return said.every((each) => wrote.includes(each)) && (isFirst || said.length === 1)
         ? []
         : [`${gvk} ${name} ${resourceVersion}: ${said.join(", ")} named, ${wrote.join(", ")} wrote`]
     })
@@ -194,6 +197,7 @@ describe("what the recorder says of a real cluster's life", () => {
 
   test("at thirty random moments every object has the state that it had, or the answer says what it lacks", async () => {
     const kinds = [...new Set(happened().map(({ gvk }) => gvk))]
+    const changesOf = Map.groupBy(truth, ({ gvk }) => gvk)
     const wrong: string[] = []
     for (let count = 0; count < 30; count++) {
       const moment = Math.round(lived.from + Math.random() * (lived.until - lived.from))
@@ -208,7 +212,7 @@ describe("what the recorder says of a real cluster's life", () => {
           expect(answer.gaps.length + answer.unrecorded.length).toBeGreaterThan(0)
           continue
         }
-        const possible = statesAround(gvk, moment)
+        const possible = statesAround(changesOf.get(gvk) ?? [], moment)
         const found = new Map(answer.items.map(({ object }) => [object.metadata.uid, object]))
         for (const [uid, states] of possible) {
           const object = found.get(uid)
@@ -227,11 +231,14 @@ describe("what the recorder says of a real cluster's life", () => {
   }, 120_000)
 })
 
-/** By UID what each object was within 200 ms of a moment; `undefined`: it did not exist. */
-const statesAround = (gvk: string, moment: number): Map<string, Array<StoredChange | undefined>> => {
+/** By UID what each object of a kind was within 200 ms of a moment; `undefined`: it did not exist. */
+const statesAround = (
+  changes: ReadonlyArray<StoredChange>,
+  moment: number,
+): Map<string, Array<StoredChange | undefined>> => {
   const states = new Map<string, Array<StoredChange | undefined>>()
-  for (const change of truth) {
-    if (change.gvk !== gvk || change.micros > moment + closeMicros) continue
+  for (const change of changes) {
+    if (change.micros > moment + closeMicros) continue
     const after = change.type === "DELETED" ? undefined : change
     const before = states.get(change.uid)
     if (change.micros < moment - closeMicros) states.set(change.uid, [after])
