@@ -74,8 +74,8 @@ const openWithGaps = (
     const [first] = others
     if (first === undefined) return { writer, setAside: undefined }
     for (const { name, kind } of lastKnown(directory, others)) {
-      const why = join(directory, name) === setAside?.path ? `was damaged (${setAside.reason})` : "was damaged"
-      const detail = `the previous recording ${why} and was set aside in ${name}`
+      // What exactly is damaged is in the log: here it would be repeated for each kind.
+      const detail = `the previous recording was damaged and was set aside in ${name}`
       writer.recordGap(kind.gvk, gapAfter(kind, nowMicros, detail))
     }
     writer.commit()

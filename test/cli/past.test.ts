@@ -45,6 +45,9 @@ test("get prints kubectl's table of the moment, with ages of then", async () => 
     "NAMESPACE   NAME   READY   UP-TO-DATE   AVAILABLE   AGE\nshop        web    0/1     0            0           5m\n",
   )
   expect(early.code).toBe(exitCodes.ok)
+  const last = await run(getCommand(), "deploy -A --at end")
+  expect([last.code, last.output]).toEqual([exitCodes.ok, (await run(getCommand(), "deploy -A")).output])
+  expect(last.output).not.toBe(early.output)
   const pods = await run(getCommand(), "pods -n shop --at 2026-03-02T03:00:05Z -o wide")
   expect(pods.output).toMatch(/^NAME +READY +STATUS +RESTARTS +AGE +IP +NODE/)
   expect(pods.output).toMatch(/^web-1-a +0\/0 +CrashLoopBackOff +1 .*node-1/m)

@@ -5,6 +5,7 @@ import * as Schema from "effect/Schema"
 import { formatWindow } from "../../local-time.ts"
 import { visible } from "../../recorder/configuration/quoted.ts"
 import { formatCount } from "../terminal/quantities.ts"
+import { listed } from "./incompleteness.ts"
 import { describeLateFacts } from "./late-report.ts"
 
 const Range = Schema.Struct({ start: Schema.Number, end: Schema.Number })
@@ -84,7 +85,7 @@ export const renderForecast = (forecast: Forecast, nowMs: number): ReadonlyArray
       lines.push(`    gap ${span(gap)}${gap.namespace === "" ? "" : ` in namespace ${gap.namespace}`}: ${gap.reason}`)
     for (const range of late) lines.push(`    ${describeLate(gvk, range, nowMs)}`)
   }
-  if (leftOut.length > 0) lines.push(`this format cannot represent ${leftOut.join(", ")}`)
+  if (leftOut.length > 0) lines.push(`this format cannot represent ${listed(leftOut)}`)
   if (unknownOwners.count > 0)
     lines.push(`${formatCount(unknownOwners.count, "unknown owner")}: ${unknownOwners.first.join(", ")}`)
   for (const refusal of refusals) lines.push(`it would be rejected: ${refusal}`)

@@ -8,7 +8,7 @@ import { describeUnchanged } from "../trace/left-out.ts"
 import type { ExportQuery, ExportShortcomings } from "./export-client.ts"
 import { ExportCut } from "./export-errors.ts"
 import { readForecast, renderForecast, verdictOf } from "./export-forecast.ts"
-import { describeIncompleteness } from "./incompleteness.ts"
+import { describeIncompleteness, listed } from "./incompleteness.ts"
 import { describeLateHeader } from "./late-report.ts"
 import type { TraceContents } from "./trace-check.ts"
 
@@ -58,7 +58,7 @@ export const report = (
     )
   // Not a reason for exit code 3: every export of this recording in this format lacks them.
   if (leftOut !== undefined)
-    say(`${name}: SimKube's format cannot represent ${leftOut}; --format ndjson includes everything`)
+    say(`${name}: SimKube's format cannot represent ${listed(leftOut.split(", "))}; --format ndjson includes everything`)
   if (redacted !== undefined) say(`${name}: values replaced in the recording: ${visible(redacted)}`)
   for (const warning of warnings?.split("; ") ?? []) say(`${name}: ${warning}`)
   const isComplete = incomplete === undefined && gaps === 0 && unknownOwners === undefined && !lacksLog(query)

@@ -33,7 +33,8 @@ export const describeIncompleteness = (
 /** A header that is too long ends with `12 more`. */
 const named = (name: string): string => name.replace(/^(\d+) more$/, "$1 more kinds")
 
-const listed = (names: ReadonlyArray<string>): string => {
+/** `v1.Pod, v1.Node and 40 more` */
+export const listed = (names: ReadonlyArray<string>): string => {
   const shown = names.length > mostNamed ? [...names.slice(0, mostNamed), `${names.length - mostNamed} more`] : names
   return shown.length < 2 ? shown.join() : `${shown.slice(0, -1).join(", ")} and ${shown.at(-1)}`
 }

@@ -3,7 +3,7 @@
  * the controllers of the target create on their own. `--include` overrides the first two, by kind.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
-import { kindWithoutVersion } from "../../trace/sanitising/built-in-kinds.ts"
+import { isBuiltInKind, kindWithoutVersion } from "../../trace/sanitising/built-in-kinds.ts"
 
 /** Kinds that are never replayed unless requested, without their version, and why. */
 export const notReplayedKinds: ReadonlyMap<string, string> = new Map([
@@ -72,7 +72,10 @@ export const reasonNotToReplay = (
   if (gvk === "v1.Pod" && isMirrorPod(object)) return "created by the kubelet of a node"
   if (isSystemNamed(gvk, name)) return "every cluster has its own"
   const creator = creatorOf(object, recorded)
-  if (creator !== undefined) return `created by its ${creator}`
+  if (creator !== undefined) {
+    const kind = creator.slice(creator.lastIndexOf(".") + 1)
+    return isBuiltInKind(creator) ? `created by its ${kind}` : `left to the controller of its ${kind}, if the target has one`
+  }
   // Its node affinity names that node: elsewhere it would stay pending for ever.
   const isOfDaemon = gvk === "v1.Pod" && controllersOf(object).some(({ kind }) => kind === "DaemonSet")
   return isOfDaemon && !recorded.included.has("Node") ? "is tied to a node of the recorded cluster" : undefined
@@ -96,7 +99,7 @@ const isMirrorPod = (object: JsonObject | undefined): boolean => {
 }
 
 /**
- * The kind of the owner whose controller creates this object in the target too. Only the controlling reference counts: others make the
+ * The GVK of the owner whose controller creates this object in the target too. Only the controlling reference counts: others make the
  * garbage collector delete the object with its owner, but nothing recreates it.
  *
  * A trace may have Pods and Deployments without the ReplicaSets between them. A ReplicaSet without a Deployment, or a Job without a CronJob,
@@ -106,7 +109,7 @@ const creatorOf = (object: JsonObject | undefined, { has }: RecordedKinds): stri
   for (const { apiVersion, kind } of controllersOf(object)) {
     const gvk = `${String(apiVersion)}.${String(kind)}`
     const above = creators.get(gvk)
-    if (has(gvk) || (above !== undefined && has(above))) return String(kind)
+    if (has(gvk) || (above !== undefined && has(above))) return gvk
   }
   return undefined
 }

@@ -86,7 +86,9 @@ describe("An owned object", () => {
 
   test("is created by its controlling owner, if that kind is in the trace", () => {
     expect(reasonOf(ownedBy("apps/v1", "StatefulSet"), "apps/v1.StatefulSet")).toBe("created by its StatefulSet")
-    expect(reasonOf(ownedBy("example.com/v1", "Web"), "example.com/v1.Web")).toBe("created by its Web")
+    expect(reasonOf(ownedBy("example.com/v1", "Web"), "example.com/v1.Web")).toBe(
+      "left to the controller of its Web, if the target has one",
+    )
   })
 
   test("is replayed if the kind of its owner is not in the trace, or only in another version", () => {
