@@ -63,11 +63,11 @@ test("a test that fails has a page attached that shows what happened in its clus
   const text = checkPage(readFileSync(join(attachments, pages[0] ?? ""), "utf8"))
   expect(text).toContain("fails <on purpose>")
   expect(text).toMatch(/default Deployment\/shop changed.*spec\.replicas: 2 → 1/)
-  expect(text.match(/default Pod\/shop-[^ ]* first seen/g)).toHaveLength(2)
+  expect(text.match(/default Pod\/shop-[^ ]* created/g)).toHaveLength(2)
   expect(text.match(/default Pod\/shop-[^ ]* deletion requested/g)).toHaveLength(1)
   expect(text).not.toContain("ConfigMap/passes")
   const late = /What happened in the cluster of "hangs": (.*\.html)/.exec(output)?.[1] ?? ""
-  expect(checkPage(readFileSync(late, "utf8"))).toContain("default ConfigMap/hangs first seen")
+  expect(checkPage(readFileSync(late, "utf8"))).toContain("default ConfigMap/hangs created")
   // Nothing is left but what vitest keeps.
   expect(readdirSync(folder).filter((name) => name.startsWith("cluster-of-a-test-"))).toEqual([])
 })
