@@ -242,7 +242,7 @@ describe("a reader with rights to one namespace", () => {
     expect(objects.items.map(({ name }) => name)).toEqual(expect.arrayContaining(["hours", "prices"]))
     expect(objects.end).toMatchObject({ isComplete: true, isRestricted: true })
     const changes = await ask("shopper", `/v1/changes?kind=configmaps&namespace=${shop}&name=prices`)
-    expect(changes.items.map(({ type }) => type)).toEqual(["appeared", "changed"])
+    expect(changes.items.map(({ type }) => type)).toEqual(["created", "changed"])
     const tree = await ask("shopper", `/v1/changes?kind=deployments&namespace=${shop}&name=web&owned=true`)
     expect(new Set(tree.items.map(({ gvk }) => gvk))).toEqual(
       new Set(["apps/v1.Deployment", "apps/v1.ReplicaSet", "v1.Pod", "v1.Event"]),
