@@ -42,6 +42,8 @@ interface ExportedEvent {
   readonly resourceVersion: string
   readonly namespace: string
   readonly name: string
+  /** A line of the state at the start. */
+  readonly isSnapshot: boolean
   readonly object: Json
 }
 
@@ -119,11 +121,15 @@ const readEvent = (value: Json, position: number, report: Report): ExportedEvent
     resourceVersion: textAt(value, "resourceVersion"),
     namespace: textAt(value, "namespace"),
     name: textAt(value, "name"),
+    isSnapshot: at(value, "snapshot") === true,
     object: at(value, "object") ?? null,
   }
 }
 
-/** Lines are sorted by (time, sequence), no sequence occurs twice, the events of one object are sorted by sequence. */
+/**
+ * Lines are sorted by (time, sequence), but for those of the state at the start, which come in an order that a cluster accepts; no sequence occurs twice, the events of
+ * one object are sorted by sequence.
+ */
 const compareOrderOfLines = (events: readonly ExportedEvent[], report: Report): void => {
   const sequences = new Set<number>()
   const lastOfObject = new Map<string, number>()
@@ -131,8 +137,11 @@ const compareOrderOfLines = (events: readonly ExportedEvent[], report: Report): 
     const before = events[index - 1]
     const isLater =
       before === undefined ||
-      event.time > before.time ||
-      (event.time === before.time && event.sequence > before.sequence)
+      (event.isSnapshot
+        ? before.isSnapshot
+        : before.isSnapshot ||
+          event.time > before.time ||
+          (event.time === before.time && event.sequence > before.sequence))
     if (!isLater) report("out of order", `line ${event.position}: ${nameOf(event)} is older than the line before`)
     if (sequences.has(event.sequence)) report("duplicate", `line ${event.position}: sequence ${event.sequence} again`)
     sequences.add(event.sequence)

@@ -21,6 +21,15 @@ const secretName = new RegExp(
   "i",
 )
 
+/** Names of options in command lines, spelled as variables: as above but for AUTH, of which most options say how, and without those that only refer to a value. */
+const secretOption = (option: string): boolean => {
+  const name = option.replaceAll("-", "_").toUpperCase()
+  const refers =
+    /(FILES?|PATHS?|DIR|DIRECTORY|_NAMES?|NAMESPACE|_MODE|_TTL|_TYPE|_EXPIRATION|_DURATION|_ISSUER|_AUDIENCE|_STDIN|_REF)$/
+  if (refers.test(name)) return false
+  return name.includes("AUTH") ? /(^|_)AUTH$|AUTHORIZATION$|AUTH_HEADER/.test(name) : secretName.test(name)
+}
+
 /**
  * The ledger with hashes in place of secret environment variables, as far as the default rules name them: those of the scripted workload, and of whatever
  * other tests have left in the cluster. Kinds with other secrets (Secrets, annotations) are not for this comparison.
@@ -43,17 +52,26 @@ const isInManifest = (object: JsonObject, key: string): boolean => {
 
 const hashed = (object: Json, key: string): { readonly value: Json; readonly isFound: boolean } => {
   let isFound = false
-  const replaced = (value: Json | undefined, isVariable: boolean): Json => {
-    if (Array.isArray(value)) return value.map((each: Json) => replaced(each, isVariable))
+  const hash = (plain: string): string => {
+    isFound = true
+    return `redacted:${createHmac("sha256", key).update(plain).digest("hex").slice(0, 16)}`
+  }
+  /** Options of which name and value are one word, as in the manifests of recorders. */
+  const word = (value: string): string => {
+    const [, option = "", plain = ""] = /^--([\w-]+)=(.+)$/s.exec(value) ?? []
+    const isPlain = plain === "" || plain === "true" || plain === "false" || plain.startsWith("$")
+    return isPlain || !secretOption(option) ? value : `--${option}=${hash(plain)}`
+  }
+  const replaced = (value: Json | undefined, within: string): Json => {
+    if (Array.isArray(value)) return value.map((each: Json) => replaced(each, within))
+    if (typeof value === "string" && (within === "args" || within === "command")) return word(value)
     if (!isObject(value)) return value ?? null
     const plain = textAt(value, "value")
-    if (isVariable && plain !== "" && secretName.test(textAt(value, "name"))) {
-      isFound = true
-      return { ...value, value: `redacted:${createHmac("sha256", key).update(plain).digest("hex").slice(0, 16)}` }
-    }
-    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, replaced(each, name === "env")]))
+    if (within === "env" && plain !== "" && secretName.test(textAt(value, "name")))
+      return { ...value, value: hash(plain) }
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, replaced(each, name)]))
   }
-  return { value: replaced(object, false), isFound }
+  return { value: replaced(object, ""), isFound }
 }
 
 /** Names of fields are no secret, but items of sets are named by what they are, and of some lists by their values. */
