@@ -41,7 +41,8 @@ export const managersBetween = (
     const former = known.get(nameOf(entry))
     if (before === undefined || former === undefined || text(former.time) < text(entry.time)) return true
     const fields = fieldsOf(entry)
-    return hasGained(fieldsOf(former), fields) || (mayHideWrite(entry, time) && hasOtherValue(fields, before, after))
+    if (hasGained(fieldsOf(former), fields)) return true
+    return mayHideWrite(entry, time) && hasOtherValue(fields, before, after, later.map(fieldsOf))
   })
   const moment = ({ time: each }: FieldManager): string => each || "~"
   return wrote
@@ -94,15 +95,28 @@ const mayHideWrite = (entry: JsonObject, time: number | undefined): boolean => {
   return delay >= 0 && delay < longestDelay
 }
 
-/** Whether any of the fields has different values in both states. One that is new or gone would change an entry. */
-const hasOtherValue = (fields: JsonObject, before: JsonValue, after: JsonValue): boolean =>
+/**
+ * Whether any of the fields has different values in both states. One that is new or gone would change an entry. `all`: the fields of all entries, at the
+ * same place.
+ */
+const hasOtherValue = (
+  fields: JsonObject,
+  before: JsonValue,
+  after: JsonValue,
+  all: ReadonlyArray<JsonObject>,
+): boolean =>
   Object.entries(fields).some(([key, inner]) => {
     const [one, other] = [valueAt(before, key), valueAt(after, key)]
     if (one === undefined || other === undefined || !isJsonObject(inner)) return false
-    if (Object.keys(inner).some((each) => each !== ".")) return hasOtherValue(inner, one, other)
-    // Of a map that was empty when it was set, others may own what is in it now.
-    return !isEmpty(one) && !isEmpty(other) && formatExactJson(one) !== formatExactJson(other)
+    const below = all.flatMap((each) => (Object.hasOwn(each, key) ? [each[key] as JsonValue] : [])).filter(isJsonObject)
+    if (hasMembers(inner)) return hasOtherValue(inner, one, other, below)
+    // Only that the map is there is its own: what is in it belongs to others, or did when it was set.
+    return (
+      !below.some(hasMembers) && !isEmpty(one) && !isEmpty(other) && formatExactJson(one) !== formatExactJson(other)
+    )
   })
+
+const hasMembers = (fields: JsonObject): boolean => Object.keys(fields).some((each) => each !== ".")
 
 const isEmpty = (value: JsonValue): boolean =>
   value !== null && typeof value === "object" && Object.keys(value).length === 0

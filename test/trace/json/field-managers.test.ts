@@ -43,6 +43,14 @@ test("one that only lost fields did not write: another took them, or a field is 
   expect(names(object([memberAlone]), object([mapAlone]))).toEqual(["kubectl"])
 })
 
+test("one that owns a map and nothing in it did not write what others own there, also within the same second", () => {
+  const whole = entry("apply", "00", { "f:spec": { ".": {}, ...fields("size") } })
+  const [mapAlone, patch] = [entry("apply", "00", fields("spec")), entry("patch", "00", { "f:spec": fields("size") })]
+  const [one, two, three] = [1, 2, 3].map((size) => ({ spec: { size } }))
+  expect(names(object([whole], one), object([mapAlone, patch], two), at(0.5))).toEqual(["patch"])
+  expect(names(object([mapAlone, patch], two), object([mapAlone, patch], three), at(0.9))).toEqual(["patch"])
+})
+
 test("a second write within the same second is known by the fields that it added", () => {
   expect(names(object([kubectl]), object([entry("kubectl", "00", fields("a", "b", "d"))]))).toEqual(["kubectl"])
   expect(names(object([kubectl]), object([kubectl]))).toEqual([])
