@@ -36,8 +36,8 @@ export interface ValidationReport {
   readonly deletions: number
   /** Kinds without version that are referred to and missing, and of which the trace never has any object. */
   readonly unrecordedKinds: ReadonlyArray<string>
-  /** Kinds without version of owners that a recorder's trace does not record; their objects were not looked for. */
-  readonly unrecordedOwners: ReadonlyArray<string>
+  /** Kinds without version that are referred to and that a recorder's trace does not record: their objects were not looked for. */
+  readonly notLookedFor: ReadonlyArray<string>
   /** Objects that are not JSON objects; they were not checked. */
   readonly unreadable: number
 }
@@ -52,7 +52,7 @@ export class TraceValidation {
   /** A recorder's trace with everything that the server sent, of which a replay leaves out what is not to be written. */
   #isWhole = false
   #event: string | undefined
-  readonly #unrecordedOwners = new Set<string>()
+  readonly #notLookedFor = new Set<string>()
   #hasBatches = false
   #states = 0
   #deletions = 0
@@ -104,7 +104,7 @@ export class TraceValidation {
       states: this.#states,
       deletions: this.#deletions,
       unrecordedKinds: [...missing].filter((kind) => isKind(kind) && !this.#present.hasKind(kind)).toSorted(),
-      unrecordedOwners: [...this.#unrecordedOwners].toSorted(),
+      notLookedFor: [...this.#notLookedFor].toSorted(),
       unreadable: this.#unreadable,
     }
   }
@@ -112,7 +112,7 @@ export class TraceValidation {
   #found(need: StateNeed, count: number): void {
     const kind = need.need.target?.kind
     const isUnrecorded = this.#isWhole && need.rule.isOfRecordedKinds === true && kind !== undefined
-    if (isUnrecorded && !this.#present.hasKind(kind)) this.#unrecordedOwners.add(kind)
+    if (isUnrecorded && !this.#present.hasKind(kind)) this.#notLookedFor.add(kind)
     else this.findings.add(need, count)
   }
 

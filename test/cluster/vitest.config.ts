@@ -11,6 +11,7 @@ const punctual = ["etcd-ledger/etcd-ledger", "simulation/pod-round-trip", "simul
 const long = [
   "late/late-changes",
   "docs/pages",
+  "docs/readme-flow",
   "k8s/rights",
   "simulation-controller/life",
   "k8s/interruptions",

@@ -108,10 +108,10 @@ describe("a report", () => {
     const applied = [pod("a", "ReplicaSet"), pod("b", "StatefulSet"), object("apps/v1.ReplicaSet", "other")]
     const [header, ...items] = itemsOf([{ applied }])
     const whole = { ...header, sanitised: "none", window: { start: 0, end: 1 } } as TraceItem
-    const { rules, unrecordedOwners } = check([whole, ...items])
+    const { rules, notLookedFor } = check([whole, ...items])
     const found = rules.filter(({ rule }) => rule.code === "E0010").flatMap(({ findings }) => findings)
-    expect([found.map(({ kind }) => kind), unrecordedOwners]).toEqual([["apps/ReplicaSet"], ["apps/StatefulSet"]])
-    expect(reportOf([{ applied }]).unrecordedOwners).toEqual([])
+    expect([found.map(({ kind }) => kind), notLookedFor]).toEqual([["apps/ReplicaSet"], ["apps/StatefulSet"]])
+    expect(reportOf([{ applied }]).notLookedFor).toEqual([])
   })
 
   test("counts what was checked, and what was no object", () => {

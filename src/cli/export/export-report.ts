@@ -58,7 +58,9 @@ export const report = (
     )
   // Not a reason for exit code 3: every export of this recording in this format lacks them.
   if (leftOut !== undefined)
-    say(`${name}: SimKube's format cannot represent ${listed(leftOut.split(", "))}; --format ndjson includes everything`)
+    say(
+      `${name}: SimKube's format cannot represent ${listed(leftOut.split(", "))}; --format ndjson includes everything`,
+    )
   if (redacted !== undefined) say(`${name}: values replaced in the recording: ${visible(redacted)}`)
   for (const warning of warnings?.split("; ") ?? []) say(`${name}: ${warning}`)
   const isComplete = incomplete === undefined && gaps === 0 && unknownOwners === undefined && !lacksLog(query)

@@ -15,7 +15,7 @@ export const reportJson = (trace: string, report: ValidationReport, cut: string 
   errors: countFindings(report, "error"),
   warnings: countFindings(report, "warning"),
   unrecordedKinds: report.unrecordedKinds,
-  unrecordedOwners: report.unrecordedOwners,
+  notLookedFor: report.notLookedFor,
   rules: report.rules.map(({ rule: { code, name, severity, fix }, findings, unlisted }) => ({
     code,
     name,

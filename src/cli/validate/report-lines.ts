@@ -24,17 +24,13 @@ export const summaryLine = (name: string, report: ValidationReport): string => {
 }
 
 /** Remarks about the whole trace. */
-export const remarkLines = ({
-  unrecordedKinds,
-  unrecordedOwners,
-  unreadable,
-}: ValidationReport): ReadonlyArray<string> => [
+export const remarkLines = ({ unrecordedKinds, notLookedFor, unreadable }: ValidationReport): ReadonlyArray<string> => [
   ...(unrecordedKinds.length === 0
     ? []
     : [`The trace has no objects at all of ${unrecordedKinds.join(", ")}: whatever refers to one is found above.`]),
-  ...(unrecordedOwners.length === 0
+  ...(notLookedFor.length === 0
     ? []
-    : [`Owners of kinds that were not recorded were not looked for: ${unrecordedOwners.join(", ")}.`]),
+    : [`These kinds were not recorded, and their objects were not looked for: ${notLookedFor.join(", ")}.`]),
   ...(unreadable === 0 ? [] : [`${formatCount(unreadable, "state")} could not be checked: not a JSON object.`]),
 ]
 

@@ -146,7 +146,10 @@ export class Fidelity implements ReplayWitness, AsyncDisposable {
   ): FidelityReport {
     const reader = ArchiveReader.open(directory)
     try {
-      const gaps = reader.gaps({ cut }).map(({ gvk, detail }): UnmeasuredKind => ({ gvk, reason: `a gap: ${detail}` }))
+      // A gap before the first list of a kind that the trace installs is no more than the time before that list.
+      const gaps = [...reader.gaps({ cut })]
+        .filter(({ gvk, toTime }) => toTime > (since.get(gvk) ?? 0))
+        .map(({ gvk, detail }): UnmeasuredKind => ({ gvk, reason: `a gap: ${detail}` }))
       const recorded = {
         events: objectsOf(reader, cut),
         unmeasured: [...unmeasured, ...gaps],

@@ -165,7 +165,9 @@ export class TargetRecording {
     }
     await this.close()
     const { directory } = this
-    return { directory, cut, settlingMs, isSettled, since, unmeasured: [...statuses.map(unmeasuredKind), ...silent] }
+    // A kind that the trace uninstalls was watched to its end.
+    const unmeasured = statuses.filter(({ gvk, state }) => state !== "waiting" || !since.has(gvk)).map(unmeasuredKind)
+    return { directory, cut, settlingMs, isSettled, since, unmeasured: [...unmeasured, ...silent] }
   }
 
   /** Ends the recorder; the directory stays. */

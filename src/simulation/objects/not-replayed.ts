@@ -74,7 +74,9 @@ export const reasonNotToReplay = (
   const creator = creatorOf(object, recorded)
   if (creator !== undefined) {
     const kind = creator.slice(creator.lastIndexOf(".") + 1)
-    return isBuiltInKind(creator) ? `created by its ${kind}` : `left to the controller of its ${kind}, if the target has one`
+    return isBuiltInKind(creator)
+      ? `created by its ${kind}`
+      : `left to the controller of its ${kind}, if the target has one`
   }
   // Its node affinity names that node: elsewhere it would stay pending for ever.
   const isOfDaemon = gvk === "v1.Pod" && controllersOf(object).some(({ kind }) => kind === "DaemonSet")
