@@ -313,7 +313,8 @@ export class Liveness {
 
   /** A client may have given an object times in the future; they must not make all later changes look old. */
   #sawWrite(written: number): void {
-    this.#newestWrite = Math.max(this.#newestWrite, Math.min(written, this.#server.nowMs()))
+    this.#readClocks()
+    this.#newestWrite = Math.max(this.#newestWrite, Math.min(written, this.#serverMs))
   }
 
   /** Only a silence makes it doubtful. */
