@@ -52,6 +52,8 @@ export class TraceValidation {
   /** A recorder's trace with everything that the server sent, of which a replay leaves out what is not to be written. */
   #isWhole = false
   #event: string | undefined
+  /** Kinds without version that a recorder recorded. */
+  #recordedKinds: ReadonlySet<string> = new Set()
   readonly #notLookedFor = new Set<string>()
   #hasBatches = false
   #states = 0
@@ -66,7 +68,10 @@ export class TraceValidation {
 
   add(item: TraceItem): void {
     this.#reader.configure(item)
-    if (item.type === "header") this.#isWhole = item.window !== undefined && (item.sanitised ?? "none") === "none"
+    if (item.type === "header") {
+      this.#isWhole = item.window !== undefined && (item.sanitised ?? "none") === "none"
+      this.#recordedKinds = new Set(item.kinds.map(kindWithoutVersion))
+    }
     if (item.type === "batch") {
       this.#hasBatches = true
       this.#endEvent()
@@ -104,15 +109,15 @@ export class TraceValidation {
       states: this.#states,
       deletions: this.#deletions,
       unrecordedKinds: [...missing].filter((kind) => isKind(kind) && !this.#present.hasKind(kind)).toSorted(),
-      notLookedFor: [...this.#notLookedFor].toSorted(),
+      notLookedFor: [...this.#notLookedFor].filter((kind) => !this.#present.hasKind(kind)).toSorted(),
       unreadable: this.#unreadable,
     }
   }
 
   #found(need: StateNeed, count: number): void {
     const kind = need.need.target?.kind
-    const isUnrecorded = this.#isWhole && need.rule.isOfRecordedKinds === true && kind !== undefined
-    if (isUnrecorded && !this.#present.hasKind(kind)) this.#notLookedFor.add(kind)
+    const mayLack = this.#isWhole && need.rule.isOfRecordedKinds === true && kind !== undefined
+    if (mayLack && !this.#recordedKinds.has(kind) && !this.#present.hasKind(kind)) this.#notLookedFor.add(kind)
     else this.findings.add(need, count)
   }
 
@@ -142,20 +147,26 @@ export class TraceValidation {
   }
 }
 
-/** Some 50 MB. A trace with so many is one of Pods without their ReplicaSets, and the like. */
+/** Of one rule; some 50 MB. A trace with so many is one of Pods without their ReplicaSets, and the like. */
 const mostUnmet = 50_000
 
 /** Needs that were not met when their state was recorded, in the order of the trace, until the trace has what they name. Memory: one entry for each finding that there may be. */
 class LaterObjects {
   readonly #unmet: Waiting = new Map()
+  /** How many there are, by rule. */
+  readonly #counts = new Map<string, number>()
   /** By kind and name of the target, keys of what waits for it. */
   readonly #targets = new Map<string, Set<string>>()
 
   /** Returns false if there are too many. */
   await(need: StateNeed, count: number): boolean {
     const { target } = need.need
-    if (target === undefined || this.#unmet.size >= mostUnmet) return false
+    const { code } = need.rule
+    const most = this.#counts.get(code) ?? 0
+    if (target === undefined || (most >= mostUnmet && !this.#unmet.has(keyOf(need)))) return false
+    const before = this.#unmet.size
     const key = wait(this.#unmet, need, count)
+    this.#counts.set(code, most + this.#unmet.size - before)
     const name = nameOf(target)
     const keys = this.#targets.get(name) ?? new Set()
     this.#targets.set(name, keys.add(key))
@@ -175,6 +186,7 @@ class LaterObjects {
       if (wanted.isOlder === true && !(created <= need.time)) continue
       if (wanted.namespace !== target.namespace && !(wanted.orClusterScoped && target.namespace === "")) continue
       this.#unmet.delete(key)
+      this.#counts.set(need.rule.code, (this.#counts.get(need.rule.code) ?? 1) - 1)
       keys.delete(key)
     }
   }
@@ -198,9 +210,11 @@ interface Unmet {
   count: number
 }
 
+const keyOf = ({ rule, key }: StateNeed): string => `${rule.code}\n${key}`
+
 /** Returns the key under which it waits. */
 const wait = (waiting: Waiting, need: StateNeed, count = 1): string => {
-  const key = `${need.rule.code}\n${need.key}`
+  const key = keyOf(need)
   const known = waiting.get(key)
   if (known === undefined) waiting.set(key, { need, count })
   else {

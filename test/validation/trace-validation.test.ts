@@ -105,12 +105,21 @@ describe("a report", () => {
   test("names the kinds of owners that a recorder's own trace does not record, whose objects are not missing", () => {
     const owner = (kind: string) => ({ apiVersion: "apps/v1", kind, name: "web", uid: "u" })
     const pod = (name: string, kind: string) => object("v1.Pod", name, { metadata: { ownerReferences: [owner(kind)] } })
-    const applied = [pod("a", "ReplicaSet"), pod("b", "StatefulSet"), object("apps/v1.ReplicaSet", "other")]
+    const applied = [
+      pod("a", "ReplicaSet"),
+      pod("b", "StatefulSet"),
+      pod("c", "DaemonSet"),
+      object("apps/v1.ReplicaSet", "other"),
+    ]
     const [header, ...items] = itemsOf([{ applied }])
-    const whole = { ...header, sanitised: "none", window: { start: 0, end: 1 } } as TraceItem
+    const kinds = ["v1.Pod", "apps/v1.ReplicaSet", "apps/v1.DaemonSet"]
+    const whole = { ...header, kinds, sanitised: "none", window: { start: 0, end: 1 } } as TraceItem
     const { rules, notLookedFor } = check([whole, ...items])
     const found = rules.filter(({ rule }) => rule.code === "E0010").flatMap(({ findings }) => findings)
-    expect([found.map(({ kind }) => kind), notLookedFor]).toEqual([["apps/ReplicaSet"], ["apps/StatefulSet"]])
+    expect([found.map(({ kind }) => kind), notLookedFor]).toEqual([
+      ["apps/ReplicaSet", "apps/DaemonSet"],
+      ["apps/StatefulSet"],
+    ])
     expect(reportOf([{ applied }]).notLookedFor).toEqual([])
   })
 

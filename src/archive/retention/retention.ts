@@ -236,7 +236,8 @@ export class Retention {
   *#round(): Generator<void, void, void> {
     // A commit that found no room cannot begin the log anew before it is written into the file, and SQLite writes it only after a commit: with a whole reserve,
     // and nothing left to be removed, a commit of 6 MB was repeated for ever beside a log of 9 MB.
-    if (this.#isLogLeft || this.#isPressed) this.#parts.database.checkpoint("PASSIVE")
+    if (this.#isLogLeft || (this.#isPressed && removesAnything(this.#policy)))
+      this.#parts.database.checkpoint("PASSIVE")
     this.#isLogLeft = false
     yield* this.#remove()
     this.#limit.noteRemoved()

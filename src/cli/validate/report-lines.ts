@@ -30,7 +30,7 @@ export const remarkLines = ({ unrecordedKinds, notLookedFor, unreadable }: Valid
     : [`The trace has no objects at all of ${unrecordedKinds.join(", ")}: whatever refers to one is found above.`]),
   ...(notLookedFor.length === 0
     ? []
-    : [`These kinds were not recorded, and their objects were not looked for: ${notLookedFor.join(", ")}.`]),
+    : [`Owners of kinds that the trace does not have were not looked for: ${notLookedFor.join(", ")}.`]),
   ...(unreadable === 0 ? [] : [`${formatCount(unreadable, "state")} could not be checked: not a JSON object.`]),
 ]
 

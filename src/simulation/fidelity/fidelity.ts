@@ -148,7 +148,7 @@ export class Fidelity implements ReplayWitness, AsyncDisposable {
     try {
       // A gap before the first list of a kind that the trace installs is no more than the time before that list.
       const gaps = [...reader.gaps({ cut })]
-        .filter(({ gvk, toTime }) => toTime > (since.get(gvk) ?? 0))
+        .filter(({ gvk, reason, fromTime }) => reason !== "stopped" || fromTime >= (since.get(gvk) ?? 0))
         .map(({ gvk, detail }): UnmeasuredKind => ({ gvk, reason: `a gap: ${detail}` }))
       const recorded = {
         events: objectsOf(reader, cut),

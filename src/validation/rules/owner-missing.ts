@@ -19,7 +19,7 @@ export const ownerMissing: Rule = {
   summary: "An object names an owner that the trace does not have.",
   explanation: [
     "The garbage collector deletes objects whose owners do not exist, seconds after SimKube has created them; reel replay leaves such references out, so that nothing manages the object.",
-    "An owner may be in the object's namespace or in none. A trace for SimKube of Deployments and Pods without the ReplicaSets between them has such findings: record ReplicaSets too, or leave out owned objects (reel export --owned exclude). In a recorder's own trace (NDJSON) they are none, because reel replay leaves to controllers what it knows them to have made.",
+    "An owner may be in the object's namespace or in none. A trace for SimKube of Deployments and Pods without the ReplicaSets between them has such findings: record ReplicaSets too, or leave out owned objects (reel export --owned exclude). In a recorder's own trace (NDJSON) owners of kinds that it does not record are not looked for: if a kind above them is in the trace, such as Deployments, reel replay leaves their objects to the controllers, and else writes them without the reference.",
     "The fix removes the reference. Pods then count as pods without a controller.",
   ],
   *needs({ namespace, object }) {

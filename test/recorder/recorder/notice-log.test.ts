@@ -289,9 +289,39 @@ describe("watches that are cut", () => {
     clock.advance(1500)
     kind("watching", "from version 8")
     expect(said).toEqual([
-      "warn the watch of v1.Pod was cut: ECONNRESET: read ECONNRESET; 1 is not resumed yet",
+      "warn the watch of v1.Pod was cut: ECONNRESET: read ECONNRESET; not resumed yet",
       "info the watches that were cut are resumed, the last of them after 1.5 s",
     ])
+  })
+
+  test("and then fail are not called resumed, before the line and after it", () => {
+    const { clock, said, kind, cut } = cutting()
+    for (const gvk of ["v1.Pod", "v1.Node", "v1.Secret"]) kind("watching", "from version 7", gvk)
+    said.length = 0
+    for (const gvk of ["v1.Pod", "v1.Node", "v1.Secret"]) cut(gvk)
+    kind("failing", "probe: HTTP 500", "v1.Pod")
+    kind("watching", "from version 8", "v1.Secret")
+    clock.advance(1000)
+    kind("failing", "probe: HTTP 500", "v1.Node")
+    clock.advance(1000)
+    expect(said.filter((line) => line.includes("cut"))).toEqual([
+      "warn the watches of 3 kinds were cut (v1.Node, v1.Pod, v1.Secret): ECONNRESET: read ECONNRESET; 1 not resumed yet, 1 not resumed, because they fail",
+    ])
+  })
+
+  test("of which one took long are not remembered by the next line", () => {
+    const { clock, said, kind, cut } = cutting()
+    kind("watching", "from version 7")
+    cut("v1.Pod")
+    clock.advance(30_000)
+    kind("watching", "from version 8")
+    clock.advance(100_000)
+    said.length = 0
+    cut("v1.Pod")
+    clock.advance(100)
+    kind("watching", "from version 9")
+    clock.advance(60_000)
+    expect(said).toEqual(["warn the watch of v1.Pod was cut: ECONNRESET: read ECONNRESET; resumed within 0.1 s"])
   })
 
   test("again and again are one line a minute, and the first after a quiet minute is told within a second", () => {
