@@ -119,6 +119,18 @@ test("as HTML it is one page that loads nothing, in which names are text", async
   expect(text).toContain("apps/v1.Deployment shop/web spec.replicas: 2 → 3")
 })
 
+test("Kubernetes Events are named with what they say, in lines, in JSON and on the page", async () => {
+  const content = {
+    ...{ type: "Warning", reason: "BackOff", message: "Back-off restarting" },
+    ...{ involvedObject: { kind: "Pod", name: "web-0" }, source: { component: "kubelet" } },
+  }
+  const paths = [write("a.ndjson", [{ seconds: 1, name: "web-0.17", gvk: "v1.Event", content }]), write("b.ndjson", [])]
+  const says = "Warning BackOff of Pod web-0: Back-off restarting (kubelet)"
+  expect((await run(...paths)).output).toContain(`  - v1.Event shop/web-0.17 (${says})\n`)
+  expect(JSON.parse((await run(...paths, "-o", "json")).output)).toMatchObject({ onlyInA: [{ says }] })
+  expect(checkPage((await run(...paths, "-o", "html")).output)).toContain(says)
+})
+
 test("equal traces are said to be, whatever their format", async () => {
   const golden = join(folder, "golden.sktrace")
   writeFileSync(golden, goldenTrace("recording"))

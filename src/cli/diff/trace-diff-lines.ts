@@ -52,8 +52,9 @@ const part = <Each>(
 export const traceText = ({ objects, changes, start }: ComparedTraceFacts): string =>
   `${formatCount(objects, "object")}, ${formatCount(changes, "change")}${start === undefined ? "" : `, from ${formatInstant(start)}`}`
 
-/** `apps/v1.Deployment shop/web`. */
-export const nameOf = (object: ComparedName): string => objectName({ ...object })
+/** `apps/v1.Deployment shop/web`; an Event with what it says. */
+export const nameOf = ({ says, ...object }: ComparedName): string =>
+  says === undefined ? objectName(object) : `${objectName(object)} (${says})`
 
 /** What became of the object, in words; empty for one that is changed field by field. */
 export const endText = ({ type, differences }: ChangedObject): string => {

@@ -4,6 +4,8 @@
  * An event after which an object is what it was before is no change: it changed only what is not compared.
  */
 import type { ObjectEvent } from "../event.ts"
+import { eventKinds, eventStatement, statementText } from "../event-statement.ts"
+import { exactJsonIn, isJsonObject } from "../json/exact-json.ts"
 import { type ComparedFields, comparedObject, gone, hashOf } from "./compared-object.ts"
 import { GrowingColumn } from "./growing-column.ts"
 
@@ -13,6 +15,8 @@ export interface ComparedName {
   /** Empty: cluster-scoped. */
   readonly namespace: string
   readonly name: string
+  /** Of a Kubernetes Event: what it said last. */
+  readonly says?: string
 }
 
 /** Numbers for the objects of both traces: from 0, in the order in which they are first seen. */
@@ -31,6 +35,11 @@ export class ObjectNumbers {
     if (known !== undefined) return known
     this.#numbers.set(key, this.#names.length)
     return this.#names.push({ gvk, namespace, name }) - 1
+  }
+
+  /** Notes what a Kubernetes Event says. */
+  says(number: number, says: string): void {
+    this.#names[number] = { ...this.nameOf(number), says }
   }
 
   /** @throws RangeError for a number that was not given */
@@ -72,12 +81,21 @@ export class ChangeLog {
     const hash = action === "applied" ? hashOf(comparedObject(gvk, object, this.#fields)) : gone
     const before = this.#lastHashes.at(number)
     if (hash === before) return
+    if (action === "applied") this.#noteStatement(number, event)
     if (before === never) this.#present++
     this.#lastHashes.set(number, hash)
     this.#lastEvents.set(number, place)
     this.#objects.push(number)
     this.#times.push(time)
     this.#hashes.push(hash)
+  }
+
+  /** The name of an Event says nothing. */
+  #noteStatement(number: number, { gvk, object }: ObjectEvent): void {
+    if (!eventKinds.includes(gvk)) return
+    const parsed = exactJsonIn(object)
+    const statement = eventStatement(gvk, isJsonObject(parsed) ? parsed : undefined)
+    if (statement !== undefined) this.#numbers.says(number, statementText(statement))
   }
 
   /** Events that were taken. */
