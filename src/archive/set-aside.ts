@@ -4,7 +4,7 @@
  *
  * The directory with the old files is a data directory itself, for `reel store salvage` and for people.
  */
-import { existsSync, readdirSync, renameSync, statSync } from "node:fs"
+import { closeSync, existsSync, openSync, readdirSync, readSync, renameSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { CorruptArchiveError, isDamage, NotARecordingError, toArchiveError } from "./archive-errors.ts"
 import { ArchiveWriter } from "./archive-writer.ts"
@@ -42,7 +42,8 @@ export const openOrBegin = (directory: string, options: ArchiveWriterOptions = {
     return { ...openWithGaps(directory, options), lost }
   } catch (error) {
     const known = toArchiveError(directory, "open", error)
-    if (!(known instanceof CorruptArchiveError)) throw known
+    const isLost = known instanceof NotARecordingError && isBlank(join(directory, DATABASE_FILE))
+    if (!(known instanceof CorruptArchiveError) && !isLost) throw known
     const setAside = { path: moveAside(directory, timeOf(options), options), reason: known.reason }
     return { ...openWithGaps(directory, options, setAside), lost: undefined }
   }
@@ -87,6 +88,23 @@ const openWithGaps = (
     throw cause
   }
 }
+
+/**
+ * Whether the beginning of a file never reached the disk: what a power failure or a failed sync leaves of a young recording. A file of another program begins
+ * with something.
+ */
+const isBlank = (path: string): boolean => {
+  const beginning = Buffer.alloc(sqliteHeaderBytes, 1)
+  const file = openSync(path, "r")
+  try {
+    const length = readSync(file, beginning, 0, sqliteHeaderBytes, 0)
+    return length === sqliteHeaderBytes && beginning.every((byte) => byte === 0)
+  } finally {
+    closeSync(file)
+  }
+}
+
+const sqliteHeaderBytes = 100
 
 const timeOf = ({ now = () => Date.now() * 1000 }: ArchiveWriterOptions): number => now()
 

@@ -1,8 +1,9 @@
 /** A recording that cannot be trusted is moved aside, and a new one begins with a gap. */
-import { readdirSync, rmSync, statSync, truncateSync } from "node:fs"
+import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs"
 import { basename, join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { describe, expect, test } from "vitest"
+import { NotARecordingError } from "../../src/archive/archive-errors.ts"
 import { ArchiveReader } from "../../src/archive/archive-reader.ts"
 import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
 import { readCoverage } from "../../src/archive/reading/recorded-coverage.ts"
@@ -30,6 +31,23 @@ const damage = (directory: string, statement: string): void => {
 }
 
 describe("a damaged recording", () => {
+  test("of which the beginning never reached the disk is moved aside; a file that begins with something is not", () => {
+    const directory = sample()
+    const path = join(directory, "recording.db")
+    const bytes = readFileSync(path)
+    writeFileSync(path, Buffer.from(bytes).fill(0x55, 0, 100))
+    expect(() => openOrBegin(directory, { now: () => later })).toThrow(NotARecordingError)
+    writeFileSync(path, Buffer.from(bytes).fill(0, 0, 4096))
+    const { writer, setAside } = openOrBegin(directory, { now: () => later })
+    writer.close()
+    expect(setAside?.reason).toContain("its beginning was overwritten")
+    expect(
+      readFileSync(join(setAside?.path ?? "", "recording.db"))
+        .subarray(4096)
+        .equals(bytes.subarray(4096)),
+    ).toBe(true)
+  })
+
   test("is moved aside as a data directory of its own; the new one has a gap of each of its kinds", () => {
     const directory = sample()
     damage(directory, "UPDATE gap SET detail = 'another'")

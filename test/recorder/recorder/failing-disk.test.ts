@@ -47,8 +47,10 @@ describe.skipIf(skipped !== undefined)(
       put(sandbox, 10, 5)
       await recorder.says(/ERROR the disk has lost what was written to it/)
       await recorder.says(/INFO {2}the recording can be written again/)
-      await recorder.until(async () => (await recorder.exported()).length === 15, "fifteen events")
-      const names = (await recorder.exported()).map(({ name }) => name)
+      // If not even the beginning of the database was on the disk, a new recording begins with a gap.
+      const events = async () => (await recorder.exported()).filter(({ action }) => action !== "gap")
+      await recorder.until(async () => (await events()).length === 15, "fifteen events")
+      const names = (await events()).map(({ name }) => name)
       expect(new Set(names).size).toBe(15)
       expect(await recorder.stop()).toMatchObject({ code: 0 })
       execFileSync(process.execPath, [reel, "store", "verify", "--data-dir", workplace.path("data")])
