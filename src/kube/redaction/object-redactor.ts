@@ -19,19 +19,13 @@ import { decodeString } from "../scanner/json/canonical-json.ts"
 import { JsonBytes } from "../scanner/json/json-bytes.ts"
 import { Candidates, type Places } from "./candidates.ts"
 import { deleted, Edits, kept } from "./edits.ts"
+import { mayHoldValues } from "./managed-fields.ts"
 import { isKey, MemberWalk } from "./member-walk.ts"
 import { NamePatterns, textOf } from "./name-patterns.ts"
 import { eachPlace, type RedactedPlace, redactedPlaces } from "./redacted-places.ts"
 import { type ValueKind, valueKinds } from "./redacted-values.ts"
 import type { RedactionRules } from "./redaction-rules.ts"
-import {
-  type CommandNames,
-  type RedactedTextOf,
-  valueOption,
-  withoutPasswords,
-  withoutValues,
-  withoutWord,
-} from "./secret-text.ts"
+import { longestText, mostTexts, type TextEdit, TextEdits } from "./text-edits.ts"
 import { TokenMemory } from "./token-memory.ts"
 import { type ValueForm, ValueHash } from "./value-hash.ts"
 
@@ -53,18 +47,9 @@ const valueKey = Buffer.from('"value"')
 const metadataKey = Buffer.from('"metadata"')
 const annotationsKey = Buffer.from('"annotations"')
 const managedFieldsKey = Buffer.from('"managedFields"')
-const finalizersKey = Buffer.from('"f:finalizers"')
-const itemOfSet = Buffer.from('"v:')
-const itemOfList = Buffer.from('"k:')
-/** A list whose items are told apart by their values too. */
-const valueInName = Buffer.from('\\"value\\"')
 /** The command line that changed a Deployment, as kubectl notes it. */
 const causeKey = Buffer.from('"kubernetes.io/change-cause"')
 const appliedKey = Buffer.from('"kubectl.kubernetes.io/last-applied-configuration"')
-
-/** Bytes of the longest text, and of all texts together, of which is remembered what becomes of them: scripts and manifests come with every event. */
-const longestText = 64 * 1024
-const mostTexts = 1024 * 1024
 
 /** What is done with a list of variables, of headers or of words, or with annotations. */
 const Action = { variables: 0, headers: 1, words: 2, annotations: 3, removeManifest: 4, judgeManifest: 5 } as const
@@ -81,12 +66,6 @@ const kinds = {
   pointer: kindOf("pointer"),
 } as const
 
-/** A string as it is recorded. */
-interface TextEdit {
-  readonly token: Buffer
-  readonly values: number
-}
-
 /** [start, end) in the bytes of an object. */
 interface Span {
   readonly start: number
@@ -100,10 +79,7 @@ export class ObjectRedactor {
   readonly #env: NamePatterns
   readonly #annotations: NamePatterns
   readonly #headers: NamePatterns
-  readonly #commands: CommandNames
-  readonly #options = new TokenMemory<"value" | "user" | undefined>()
-  readonly #words = new TokenMemory<TextEdit | undefined>(longestText, mostTexts)
-  readonly #addresses = new TokenMemory<TextEdit | undefined>(longestText, mostTexts)
+  readonly #texts: TextEdits
   readonly #judgements = new TokenMemory<boolean>(longestText, mostTexts)
   readonly #places: ReadonlyArray<RedactedPlace>
   readonly #candidates = new Candidates()
@@ -134,7 +110,8 @@ export class ObjectRedactor {
     this.#env = new NamePatterns(rules.env)
     this.#annotations = new NamePatterns([...rules.toolAnnotations, ...rules.annotations])
     this.#headers = new NamePatterns(rules.headers ?? [])
-    this.#commands = { values: new NamePatterns(rules.arguments ?? []), headers: this.#headers }
+    const commands = { values: new NamePatterns(rules.arguments ?? []), headers: this.#headers }
+    this.#texts = new TextEdits(commands, this.#hash, rules.addresses === true)
     this.#places = redactedPlaces(rules)
   }
 
@@ -149,7 +126,7 @@ export class ObjectRedactor {
     this.#eachOf(this.#candidates.annotations, Action.removeManifest)
     if (managedFields !== undefined && !this.#hasOnlyManifest && this.#bytes === bytes) {
       const { start: from, end: to } = managedFields
-      if (to > from && this.#mayHoldValues(from, to)) this.#edits.add(from, to, deleted)
+      if (to > from && mayHoldValues(this.#json, from, to, this.#rules)) this.#edits.add(from, to, deleted)
     } else this.#removeFromMetadata(this.#bytes, this.#start)
     if (this.#edits.isEmpty) return false
     this.#edits.apply(this.#bytes, this.#start, this.#end)
@@ -175,41 +152,13 @@ export class ObjectRedactor {
           value,
           (own, ownEnd, inner, innerEnd) =>
             isKey(bytes, own, ownEnd, managedFieldsKey)
-              ? this.#mayHoldValues(inner, innerEnd)
+              ? mayHoldValues(this.#json, inner, innerEnd, this.#rules)
               : bytes[inner] === OPEN_BRACE &&
                 isKey(bytes, own, ownEnd, annotationsKey) &&
                 walk.hasOnly(inner, appliedKey),
           this.#edits,
         )
     })
-  }
-
-  /**
-   * Whether names of fields in managedFields, in `[start, end)`, may hold values that a rule replaces. Metadata is never replaced, so its finalizers, a set,
-   * may stay, and variables are known by their names. Of names with escapes, which no API server writes, nothing is assumed.
-   */
-  #mayHoldValues(start: number, end: number): boolean {
-    const json = this.#json
-    const fields = json.bytes.subarray(start, end)
-    if (fields.includes("\\u") || fields.includes(valueInName)) return true
-    if (this.#rules.addresses === true && fields.includes("://")) return true
-    if (this.#rules.pointers.length > 0) return fields.includes(itemOfList) || fields.includes(itemOfSet)
-    for (let at = fields.indexOf(itemOfSet); at >= 0; at = fields.indexOf(itemOfSet, at)) {
-      const item = at
-      // The nearest may be an empty one beside the item, in the set that has both.
-      for (
-        let set = fields.lastIndexOf(finalizersKey, item);
-        at === item;
-        set = fields.lastIndexOf(finalizersKey, set - 1)
-      ) {
-        if (set < 0) return true
-        const value = json.skipColon(start + set + finalizersKey.length)
-        const setEnd = value < 0 ? 0 : json.skipValue(value) - start
-        if (setEnd > item) at = setEnd
-        else if (set === 0) return true
-      }
-    }
-    return false
   }
 
   /** Collects replacements; returns whether the object contains a value that a rule finds, or a manifest that does. */
@@ -230,7 +179,7 @@ export class ObjectRedactor {
     if (!this.#headers.isEmpty) this.#eachOf(candidates.headers, Action.headers)
     this.#eachOf(candidates.annotations, Action.annotations)
     // After those that replace whole values.
-    if (!this.#commands.values.isEmpty) this.#eachOf(candidates.arguments, Action.words)
+    if (!this.#texts.isWithoutNames) this.#eachOf(candidates.arguments, Action.words)
     if (this.#rules.addresses === true) this.#eachAddress(candidates.addresses)
     return this.#hasFound || this.#isInManifest()
   }
@@ -365,15 +314,15 @@ export class ObjectRedactor {
   #commandLine(position: number): number {
     const json = this.#json
     const { bytes, view } = json
-    let option: "value" | "user" | undefined
+    let option: ReturnType<TextEdits["option"]>
     let at = json.skipSpace(position + 1)
     while (view.getUint8(at) !== CLOSE_BRACKET) {
       let end = 0
       if (view.getUint8(at) === QUOTE) {
         end = json.skipString(at + 1)
         if (option === undefined) this.#word(at, end, kinds.argument)
-        else this.#edit(at, end, kinds.argument, editOf(withoutWord(textOf(bytes, at, end), option, this.#hash)))
-        option = view.getUint8(at + 1) === MINUS ? this.#option(at, end) : undefined
+        else this.#edit(at, end, kinds.argument, this.#texts.valueOf(option, bytes, at, end))
+        option = view.getUint8(at + 1) === MINUS ? this.#texts.option(bytes, at, end) : undefined
       } else {
         end = json.skipValue(at)
         option = undefined
@@ -384,26 +333,9 @@ export class ObjectRedactor {
     return at + 1
   }
 
-  #option(start: number, end: number): "value" | "user" | undefined {
-    const { bytes } = this.#json
-    const known = this.#options.recall(bytes, start, end)
-    if (known !== undefined) return known.value
-    return this.#options.remember(bytes, start, end, valueOption(textOf(bytes, start, end), this.#commands))
-  }
-
   /** A word, or a whole command line: the string [start, end). */
   #word(start: number, end: number, kind: number): void {
-    const { bytes } = this.#json
-    const known = this.#words.recall(bytes, start, end)
-    if (known !== undefined) return this.#edit(start, end, kind, known.value)
-    const text = textOf(bytes, start, end)
-    const found = withoutValues(text, this.#commands, this.#hash)
-    // One edit of the string has to do for both.
-    const more = this.#rules.addresses === true ? withoutPasswords(found?.text ?? text, this.#hash) : undefined
-    const both = more === undefined ? found : { text: more.text, values: more.values + (found?.values ?? 0) }
-    // Not counted as an argument if it is nothing but an address.
-    const edit = this.#words.remember(bytes, start, end, found === undefined ? undefined : editOf(both))
-    this.#edit(start, end, kind, edit)
+    this.#edit(start, end, kind, this.#texts.word(this.#json.bytes, start, end))
   }
 
   #edit(start: number, end: number, kind: number, edit: TextEdit | undefined): void {
@@ -423,17 +355,7 @@ export class ObjectRedactor {
       const start = stringStart(bytes, at)
       readTo = json.skipString(start + 1)
       if (bytes[json.skipSpace(readTo)] === COLON) continue
-      const known = this.#addresses.recall(bytes, start, readTo)
-      const edit =
-        known === undefined
-          ? this.#addresses.remember(
-              bytes,
-              start,
-              readTo,
-              editOf(withoutPasswords(textOf(bytes, start, readTo), this.#hash)),
-            )
-          : known.value
-      this.#edit(start, readTo, kinds.address, edit)
+      this.#edit(start, readTo, kinds.address, this.#texts.address(bytes, start, readTo))
     }
   }
 
@@ -529,9 +451,6 @@ const usuallySpelled = (json: JsonBytes, start: number, end: number): Buffer => 
   parts.push(bytes.subarray(from, end))
   return Buffer.concat(parts)
 }
-
-const editOf = (redacted: RedactedTextOf | undefined): TextEdit | undefined =>
-  redacted && { token: Buffer.from(JSON.stringify(redacted.text)), values: redacted.values }
 
 /** Position of the quote that begins the string around `position`: the nearest one before it that is not escaped. */
 const stringStart = (bytes: Buffer, position: number): number => {
