@@ -101,7 +101,7 @@ export class TraceValidation {
   /** The report of what was added. */
   finish(): ValidationReport {
     this.#endEvent()
-    for (const { need, count } of this.#ofTrace.unmet()) this.#found(need, count)
+    for (const { need, count } of this.#ofTrace.unmet()) this.findings.add(need, count)
     const found = this.findings.of(rules)
     const missing = new Set(found.flatMap(({ findings }) => findings.map(({ kind }) => kind)))
     return {
@@ -109,16 +109,15 @@ export class TraceValidation {
       states: this.#states,
       deletions: this.#deletions,
       unrecordedKinds: [...missing].filter((kind) => isKind(kind) && !this.#present.hasKind(kind)).toSorted(),
-      notLookedFor: [...this.#notLookedFor].filter((kind) => !this.#present.hasKind(kind)).toSorted(),
+      notLookedFor: [...this.#notLookedFor].toSorted(),
       unreadable: this.#unreadable,
     }
   }
 
-  #found(need: StateNeed, count: number): void {
-    const kind = need.need.target?.kind
-    const mayLack = this.#isWhole && need.rule.isOfRecordedKinds === true && kind !== undefined
-    if (mayLack && !this.#recordedKinds.has(kind) && !this.#present.hasKind(kind)) this.#notLookedFor.add(kind)
-    else this.findings.add(need, count)
+  /** Whether the rule does not look for objects of a kind that the recorder did not record. A header without kinds says nothing. */
+  #isNotLookedFor(rule: Rule, kind: string): boolean {
+    const mayLack = this.#isWhole && rule.isOfRecordedKinds === true && this.#recordedKinds.size > 0
+    return mayLack && !this.#recordedKinds.has(kind)
   }
 
   #check(traced: TracedObject, time: number): void {
@@ -131,7 +130,9 @@ export class TraceValidation {
       // One that is met by now stays met until the end of the event.
       const isUnmet = ({ target }: Need): boolean => target === undefined || !this.#present.has(target)
       for (const need of needsOf(rule, traced, time, isUnmet)) {
-        if (need.need.target === undefined) this.findings.add(need)
+        const { target } = need.need
+        if (target === undefined) this.findings.add(need)
+        else if (this.#isNotLookedFor(rule, target.kind)) this.#notLookedFor.add(target.kind)
         else wait(this.#ofEvent, need)
       }
     }
@@ -141,32 +142,26 @@ export class TraceValidation {
     for (const { need, count } of this.#ofEvent.values()) {
       const { target } = need.need
       if (target === undefined || this.#present.has(target)) continue
-      if (!this.#ofTrace.await(need, count)) this.#found(need, count)
+      if (!this.#ofTrace.await(need, count)) this.findings.add(need, count)
     }
     this.#ofEvent.clear()
   }
 }
 
-/** Of one rule; some 50 MB. A trace with so many is one of Pods without their ReplicaSets, and the like. */
+/** Some 50 MB. A trace with so many is one of Pods without their ReplicaSets, and the like. */
 const mostUnmet = 50_000
 
 /** Needs that were not met when their state was recorded, in the order of the trace, until the trace has what they name. Memory: one entry for each finding that there may be. */
 class LaterObjects {
   readonly #unmet: Waiting = new Map()
-  /** How many there are, by rule. */
-  readonly #counts = new Map<string, number>()
   /** By kind and name of the target, keys of what waits for it. */
   readonly #targets = new Map<string, Set<string>>()
 
   /** Returns false if there are too many. */
   await(need: StateNeed, count: number): boolean {
     const { target } = need.need
-    const { code } = need.rule
-    const most = this.#counts.get(code) ?? 0
-    if (target === undefined || (most >= mostUnmet && !this.#unmet.has(keyOf(need)))) return false
-    const before = this.#unmet.size
+    if (target === undefined || (this.#unmet.size >= mostUnmet && !this.#unmet.has(keyOf(need)))) return false
     const key = wait(this.#unmet, need, count)
-    this.#counts.set(code, most + this.#unmet.size - before)
     const name = nameOf(target)
     const keys = this.#targets.get(name) ?? new Set()
     this.#targets.set(name, keys.add(key))
@@ -186,7 +181,6 @@ class LaterObjects {
       if (wanted.isOlder === true && !(created <= need.time)) continue
       if (wanted.namespace !== target.namespace && !(wanted.orClusterScoped && target.namespace === "")) continue
       this.#unmet.delete(key)
-      this.#counts.set(need.rule.code, (this.#counts.get(need.rule.code) ?? 1) - 1)
       keys.delete(key)
     }
   }
