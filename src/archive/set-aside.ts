@@ -44,7 +44,8 @@ export const openOrBegin = (directory: string, options: ArchiveWriterOptions = {
     const known = toArchiveError(directory, "open", error)
     const isLost = known instanceof NotARecordingError && isBlank(join(directory, DATABASE_FILE))
     if (!(known instanceof CorruptArchiveError) && !isLost) throw known
-    const setAside = { path: moveAside(directory, timeOf(options), options), reason: known.reason }
+    const reason = isLost ? "its beginning never reached the disk" : known.reason
+    const setAside = { path: moveAside(directory, timeOf(options), options), reason }
     return { ...openWithGaps(directory, options, setAside), lost: undefined }
   }
 }
@@ -89,6 +90,9 @@ const openWithGaps = (
   }
 }
 
+/** https://www.sqlite.org/fileformat2.html#the_database_header */
+const sqliteHeaderBytes = 100
+
 /**
  * Whether the beginning of a file never reached the disk: what a power failure or a failed sync leaves of a young recording. A file of another program begins
  * with something.
@@ -103,8 +107,6 @@ const isBlank = (path: string): boolean => {
     closeSync(file)
   }
 }
-
-const sqliteHeaderBytes = 100
 
 const timeOf = ({ now = () => Date.now() * 1000 }: ArchiveWriterOptions): number => now()
 

@@ -19,8 +19,8 @@ export const isCreation = (object: Uint8Array, time: number): boolean => {
   const at = bytes.indexOf(created)
   if (at < 0) return false
   const from = at + created.length
-  return isCreatedBy(Date.parse(bytes.toString("latin1", from, from + timeLength)) * 1000, time)
+  return wasJustCreated(Date.parse(bytes.toString("latin1", from, from + timeLength)) * 1000, time)
 }
 
 /** The same for a creation that was read; both in µs since the Unix epoch. */
-export const isCreatedBy = (creation: number, time: number): boolean => time - creation <= longestDelivery
+export const wasJustCreated = (creation: number, time: number): boolean => time - creation <= longestDelivery

@@ -40,7 +40,7 @@ describe("a damaged recording", () => {
     writeFileSync(path, Buffer.from(bytes).fill(0, 0, 4096))
     const { writer, setAside } = openOrBegin(directory, { now: () => later })
     writer.close()
-    expect(setAside?.reason).toContain("its beginning was overwritten")
+    expect(setAside?.reason).toBe("its beginning never reached the disk")
     expect(
       readFileSync(join(setAside?.path ?? "", "recording.db"))
         .subarray(4096)

@@ -86,8 +86,14 @@ const shown = (difference: JsonObject, name: "before" | "after"): string | undef
 }
 
 /** What a Kubernetes Event says: `Warning BackOff of Pod web-0: Back-off restarting failed container (kubelet)`; empty for every other object. */
-export const eventText = ({ event }: JsonObject): string =>
-  isJsonObject(event) ? statementText(event as unknown as EventStatement) : ""
+export const eventText = ({ event }: JsonObject): string => {
+  if (!isJsonObject(event)) return ""
+  const text = (name: keyof EventStatement): string => String(event[name])
+  return statementText({
+    ...{ type: text("type"), reason: text("reason"), message: text("message") },
+    ...{ about: text("about"), source: text("source") },
+  })
+}
 
 /** The lines below the head of a change: what an Event says, and the fields that differ. */
 export const detailLines = (change: JsonObject): ReadonlyArray<string> => {

@@ -3,6 +3,7 @@
  * scheduling, conditions, containers that ended or wait, deletion, and the Kubernetes Events about it.
  */
 import { visible } from "../../recorder/configuration/quoted.ts"
+import { eventKinds } from "../../trace/event-statement.ts"
 import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
 import { conditionMicros } from "../../trace/views/lives/conditions.ts"
 import { objectOf } from "./changes-of.ts"
@@ -67,7 +68,7 @@ export class WhyLines {
 
   #linesOf(change: JsonObject, isOwn: boolean): ReadonlyArray<string> {
     const object = objectOf(change)
-    const facts = isKubernetesEvent(change)
+    const facts = eventKinds.includes(String(change.gvk))
       ? [eventText(change)].filter((each) => each !== "")
       : isOwn
         ? this.#ownFacts(change, object)
@@ -145,8 +146,6 @@ export class WhyLines {
     return true
   }
 }
-
-const isKubernetesEvent = ({ gvk }: JsonObject): boolean => gvk === "v1.Event" || gvk === "events.k8s.io/v1.Event"
 
 /** What users and controllers want is in the spec, and in what is deleted; status follows from it. */
 const ownerFacts = (change: JsonObject): ReadonlyArray<string> => {

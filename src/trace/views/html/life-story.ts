@@ -6,7 +6,7 @@
  */
 
 import { shortened } from "../../../page/shown-text.ts"
-import { isCreatedBy } from "../../creation.ts"
+import { wasJustCreated } from "../../creation.ts"
 import { statementText } from "../../event-statement.ts"
 import type { FieldDifference } from "../../json/difference.ts"
 import type { ToldCondition } from "../lives/conditions.ts"
@@ -95,7 +95,7 @@ export class LifeStory implements LifeSketch<undefined> {
     this.begun = time
     const { existed, created, said } = this.subject
     if (existed) return
-    const isNew = created !== undefined && isCreatedBy(Date.parse(created) * 1000, time)
+    const isNew = created !== undefined && wasJustCreated(Date.parse(created) * 1000, time)
     const isBad = said?.type === "Warning"
     this.#list(time, said === undefined ? (isNew ? "created" : "first seen") : statementText(said), { isBad })
   }

@@ -3,7 +3,7 @@
  *
  * Memory: the last state of each object that is alive, as JSON.
  */
-import { isCreatedBy } from "../../creation.ts"
+import { wasJustCreated } from "../../creation.ts"
 import type { ObjectEvent } from "../../event.ts"
 import { changedPointers } from "../../json/changed-pointers.ts"
 import { type JsonObject, parseExactJson } from "../../json/exact-json.ts"
@@ -87,7 +87,7 @@ const operationOf = (
   if (isKnown) return "updated"
   if (isSnapshot) return "listed"
   const created = microsIn(memberIn(object, "metadata"), "creationTimestamp")
-  return created === undefined || isCreatedBy(created, time) ? "created" : "listed"
+  return created === undefined || wasJustCreated(created, time) ? "created" : "listed"
 }
 
 const changedIn = (
