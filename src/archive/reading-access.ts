@@ -6,8 +6,8 @@
  * needs recording.db-shm: it creates the file, or recovers what is in it, which a reader of someone else's directory must not do and on a
  * full or read-only file system cannot. So it is used only while a recorder holds the directory, whose files exist then; a recorder that waits
  * for room on its disk holds none. Otherwise nothing writes, and either the log
- * is absent and the database is opened as immutable, or it is read with an index in memory. Ignoring a log (`immutable` beside one) would
- * show the older state of the last checkpoint as if it were all.
+ * has no transaction and the database is opened as immutable, or it is read with an index in memory. Ignoring a log (`immutable` beside one) that has
+ * one would show the older state of the last checkpoint as if it were all.
  *
  * A recorder that starts while such a reader is open rewrites pages that the reader believes constant; {@link isBeingWritten} shows it.
  */
@@ -24,7 +24,7 @@ import {
   systemReasonOf,
 } from "./archive-errors.ts"
 import { LOCK_FILE } from "./directory/directory-lock.ts"
-import { faultOfLog } from "./soundness/sound-log.ts"
+import { contentOfLog } from "./soundness/sound-log.ts"
 
 /** File name of the database inside a data directory; SQLite puts `-wal` and `-shm` files beside it. */
 export const DATABASE_FILE = "recording.db"
@@ -76,7 +76,6 @@ const open = (directory: string, onFault: (reason: string) => void): DatabaseSyn
   requireRecording(directory)
   const path = join(directory, DATABASE_FILE)
   if (isBeingWritten(directory)) return new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MILLISECONDS })
-  const location = pathToFileURL(path)
   if (!hasLog(directory)) {
     const cut = cutOff(directory)
     if (cut !== undefined)
@@ -84,11 +83,13 @@ const open = (directory: string, onFault: (reason: string) => void): DatabaseSyn
         directory,
         reason: `${DATABASE_FILE} is cut off: ${cut.bytes} of ${cut.expectedBytes} bytes are left`,
       })
-    location.search = "mode=ro&immutable=1"
-    return new DatabaseSync(location, { readOnly: true })
+    return openImmutable(path)
   }
-  const fault = faultOfLog(logOf(directory))
+  const { fault, hasTransactions } = contentOfLog(logOf(directory))
   if (fault !== undefined) onFault(fault)
+  // The database is all there is. SQLite must not see such a log: closing the connection would remove it, also from under a recorder that has started meanwhile.
+  else if (!hasTransactions) return openImmutable(path)
+  const location = pathToFileURL(path)
   // Without locks there is no shared index either: SQLite then keeps it in memory (https://www.sqlite.org/wal.html#noshm).
   location.search = "mode=ro&vfs=unix-none"
   const database = new DatabaseSync(location, { readOnly: true })
@@ -101,6 +102,12 @@ const open = (directory: string, onFault: (reason: string) => void): DatabaseSyn
     database.close()
     throw error
   }
+}
+
+const openImmutable = (path: string): DatabaseSync => {
+  const location = pathToFileURL(path)
+  location.search = "mode=ro&immutable=1"
+  return new DatabaseSync(location, { readOnly: true })
 }
 
 /** @throws NotARecordingError, ArchiveIoError, or CorruptArchiveError if the database has no header */

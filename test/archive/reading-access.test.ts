@@ -1,6 +1,6 @@
 /** How a recording is opened without changing its directory: with a writer, without one, with a log, without one, and without what should be there. */
 import { execFileSync } from "node:child_process"
-import { readdirSync, readFileSync, rmSync } from "node:fs"
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, test } from "vitest"
 import { ArchiveReader } from "../../src/archive/archive-reader.ts"
@@ -85,6 +85,20 @@ test("a killed writer's log is read, with and without its index, and nothing is 
   }
   expect(readRecordingFacts(writer.directory)).toMatchObject({ cut: 9, isWritten: true, lacksLog: false })
   writer.close()
+})
+
+test("a log that was begun again and has no transaction yet is left to the recorder that starts while it is read", () => {
+  const directory = temporaryDirectory()
+  const writer = written(directory, 3)
+  const log = readFileSync(join(asIfCrashed(directory), `${DATABASE_FILE}-wal`))
+  writer.close()
+  const unfinished = Buffer.concat([log.subarray(0, 32), Buffer.alloc(5000, 1)])
+  for (const begun of [log.subarray(0, 32), unfinished]) {
+    writeFileSync(join(directory, `${DATABASE_FILE}-wal`), begun)
+    const before = content(directory)
+    expect(eventsIn(directory)).toBe(3)
+    expect(content(directory)).toEqual(before)
+  }
 })
 
 test("a closed recording is read without creating a log", () => {

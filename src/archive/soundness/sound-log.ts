@@ -29,44 +29,61 @@ interface RunningSum {
   second: number
 }
 
+/** What a log holds. */
+export interface LogContent {
+  /** What is wrong with it, in words; `undefined` if nothing is. */
+  readonly fault: string | undefined
+  /** Whether it has a transaction that was committed, so that the database alone is an older state. */
+  readonly hasTransactions: boolean
+}
+
 /** What is wrong with a log, in words; `undefined` if nothing is. Reads all of it, some MiB. @throws what the file system throws */
-export const faultOfLog = (path: string): string | undefined => {
+export const faultOfLog = (path: string): string | undefined => contentOfLog(path).fault
+
+/** Reads all of a log, some MiB. @throws what the file system throws */
+export const contentOfLog = (path: string): LogContent => {
   const descriptor = openSync(path, "r")
   try {
-    return fault(descriptor, fstatSync(descriptor).size)
+    return contentOf(descriptor, fstatSync(descriptor).size)
   } finally {
     closeSync(descriptor)
   }
 }
 
-const fault = (descriptor: number, size: number): string | undefined => {
-  if (size === 0) return undefined
+const contentOf = (descriptor: number, size: number): LogContent => {
+  let hasTransactions = false
+  const content = (fault?: string): LogContent => ({ fault, hasTransactions })
+  if (size === 0) return content()
   const header = Buffer.alloc(HEADER_BYTES)
-  if (readSync(descriptor, header, 0, HEADER_BYTES, 0) < HEADER_BYTES) return "its log is cut off"
+  if (readSync(descriptor, header, 0, HEADER_BYTES, 0) < HEADER_BYTES) return content("its log is cut off")
   const magic = header.readUInt32BE(0)
   const sum: RunningSum = { first: 0, second: 0 }
   const isLittle = magic === LITTLE_ENDIAN
   add(sum, header, 0, CHECKSUM_AT, isLittle)
   const pageSize = header.readUInt32BE(PAGE_SIZE_AT)
   if ((!isLittle && magic !== BIG_ENDIAN) || !isSum(sum, header, CHECKSUM_AT))
-    return "the beginning of its log is damaged"
+    return content("the beginning of its log is damaged")
   const salts = [header.readUInt32BE(SALT_AT), header.readUInt32BE(SALT_AT + 4)] as const
   const frame = Buffer.alloc(FRAME_HEADER_BYTES + pageSize)
   let isValid = true
   let firstInvalid: number | undefined
   for (let index = 0; ; index++) {
     const length = readSync(descriptor, frame, 0, frame.length, HEADER_BYTES + index * frame.length)
-    if (length < frame.length) return undefined
+    if (length < frame.length) return content()
     const [isFirst, isSecond] = salts.map((salt, at) => frame.readUInt32BE(FRAME_SALT_AT + 4 * at) === salt)
     if (isValid) {
       add(sum, frame, 0, 8, isLittle)
       add(sum, frame, FRAME_HEADER_BYTES, frame.length, isLittle)
       isValid = isFirst === true && isSecond === true && isSum(sum, frame, FRAME_CHECKSUM_AT)
     }
-    if (isValid) continue
+    const isEnd = frame.readUInt32BE(FRAME_END_AT) !== 0
+    if (isValid) {
+      hasTransactions ||= isEnd
+      continue
+    }
     firstInvalid ??= index + 1
-    if ((isFirst || isSecond) && frame.readUInt32BE(FRAME_END_AT) !== 0)
-      return `its log is damaged at frame ${firstInvalid}; what follows there cannot be read`
+    if ((isFirst || isSecond) && isEnd)
+      return content(`its log is damaged at frame ${firstInvalid}; what follows there cannot be read`)
   }
 }
 

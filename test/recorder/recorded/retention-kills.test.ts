@@ -38,11 +38,15 @@ test(`a recorder with retention killed ${kills} times at ${perSecond} events/s k
   let recorder = start()
   let isOver = false
   let answers = 0
+  let refusal = ""
   const ask = async (): Promise<void> => {
     while (!isOver)
       for (const gvk of kinds) {
         const state = await askedState(recorder, gvk)
-        if (state === undefined) continue
+        if (typeof state === "string") {
+          refusal = state
+          continue
+        }
         expectStateOf(ledgerOf(sandbox, gvk), state)
         answers++
       }
@@ -62,7 +66,7 @@ test(`a recorder with retention killed ${kills} times at ${perSecond} events/s k
         await Promise.race([
           until(
             async () => answers > before,
-            () => "an answer",
+            () => `an answer; the last was ${refusal}, and the recorder said\n${recorder.log}`,
             60_000,
           ),
           asking,
@@ -140,15 +144,15 @@ const expectRemainderOf = (
   return 1 + moments.length
 }
 
-/** The objects that a running recorder has of a kind; `undefined`: it is being killed, or has just begun. */
-const askedState = async (recorder: RecorderProcess, gvk: string): Promise<State | undefined> => {
+/** The objects that a running recorder has of a kind; a text: why it does not say, as it is being killed, or has just begun. */
+const askedState = async (recorder: RecorderProcess, gvk: string): Promise<State | string> => {
   let text: string
   try {
     const answer = await fetch(`${await recorder.listening()}/v1/objects?kind=${gvk}&order=change`)
-    if (answer.status !== 200) return undefined
     text = await answer.text()
-  } catch {
-    return undefined
+    if (answer.status !== 200) return `${answer.status} ${text}`
+  } catch (error) {
+    return String(error)
   }
   const { items, gaps } = JSON.parse(text) as {
     readonly items: ReadonlyArray<{
