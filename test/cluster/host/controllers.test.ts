@@ -5,7 +5,7 @@ import { once } from "node:events"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest"
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest"
 import { parse } from "yaml"
 import {
   type ApiObject,
@@ -25,6 +25,7 @@ import { type Credentials, loadCredentials } from "../../../src/kube/credentials
 import { parseGvk } from "../../../src/kube/gvk.ts"
 import type { Kind } from "../../../src/kube/kind.ts"
 import { eventually } from "../../harness/eventually.ts"
+import { patient } from "../../harness/patience.ts"
 import { openTestCluster } from "../guard.ts"
 
 const folder = fileURLToPath(new URL("../../../examples/host/typescript", import.meta.url))
@@ -70,8 +71,11 @@ const create = (name: string) =>
       spec: { image: "nginx:1" },
     }),
   )
+/** The garbage collector looks for new kinds every 30 s: until then it knows no owner of them. */
 const isGone = (of: Kind, name: string): Promise<void> =>
-  eventually(() => expect(client.get(of, place(name))).rejects.toBeInstanceOf(NotFoundError))
+  vi.waitFor(() => expect(client.get(of, place(name))).rejects.toBeInstanceOf(NotFoundError), {
+    timeout: patient(45_000),
+  })
 
 test("The example keeps a pod for each SimplePod, and the garbage collector removes it with its owner", async () => {
   const example = spawn(process.execPath, [join(folder, "simplepod.ts")], {
