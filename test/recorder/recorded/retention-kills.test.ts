@@ -5,7 +5,7 @@
  * Thorough with KUBEREEL_TEST_THOROUGH=1: 50 kills instead of 4.
  */
 import { randomBytes } from "node:crypto"
-import { expect, test } from "vitest"
+import { expect, onTestFailed, test } from "vitest"
 import { verifyRecording } from "../../../src/archive/damage/verify-recording.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { isThorough } from "../../harness/effort.ts"
@@ -36,6 +36,7 @@ test(`a recorder with retention killed ${kills} times at ${perSecond} events/s k
       more: kinds.flatMap((gvk) => ["--retain-bytes", `${gvk}=1Mi`]),
     })
   let recorder = start()
+  onTestFailed(() => console.log(`the last recorder said:\n${recorder.log}`))
   let isOver = false
   let answers = 0
   let refusal = ""
