@@ -9,7 +9,7 @@ import { expect, test } from "vitest"
 const root = fileURLToPath(new URL("..", import.meta.url))
 
 const edges = [
-  "src/cli/driver/report-store.ts",
+  "src/cli/driver/run-driver.ts",
   "src/cli/k8s.ts",
   "src/cli/record/loaded-configuration.ts",
   "src/cli/record/run-recorder.ts",

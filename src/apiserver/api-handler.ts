@@ -38,13 +38,34 @@ import { guarded, type OnTrouble, warnProcess } from "./http/trouble.ts"
 import type { Resource } from "./kinds/resources.ts"
 import { parseListRequest, parseWatchRequest, refusedVersion, type WatchRequest } from "./list/list-options.ts"
 import { sendList } from "./list/list-response.ts"
-import { answerOpenApi } from "./openapi/openapi-answer.ts"
+import type { OpenApiDocuments } from "./openapi/openapi-document.ts"
 import { answerSwagger } from "./openapi/v2/swagger-answer.ts"
 import { noHooks, type RequestHooks } from "./request-hooks.ts"
 import { RequestLog } from "./request-log.ts"
 import { objectBytes } from "./watch/change.ts"
 import { bookmarkLine, type StreamSurroundings, WatchStream } from "./watch/watch-stream.ts"
 import { WebSocketRequest } from "./web-socket/web-socket.ts"
+
+// `/openapi/v3`: the index, or one document, which clients keep under its hash.
+
+/** `path` is what follows `/openapi/v3/`; empty for the index. Without documents, every path gets a 404. */
+const answerOpenApi = (
+  exchange: Exchange,
+  path: string,
+  documents: OpenApiDocuments | undefined,
+): Failure | undefined => {
+  if (documents === undefined) return pageNotFound
+  if (path === "") {
+    // The body is JSON, but Go's server sets no content type and guesses text.
+    exchange.plain(documents.index())
+    return undefined
+  }
+  const answer = documents.document(path, exchange.query.get("hash") ?? undefined)
+  if (answer === undefined) return pageNotFound
+  if (answer.type === "moved") exchange.redirect(answer.location)
+  else exchange.document(answer.body, answer.hash, answer.isImmutable)
+  return undefined
+}
 
 export class ApiHandler {
   readonly requests: RequestLog

@@ -5,15 +5,115 @@
  * Guaranteed: all bytes are of the version that existed when the object was opened, or reading fails. Memory: two ranges of
  * {@link rangeBytes}, one of them being fetched ahead.
  */
+
+import { EventEmitter } from "node:events"
+import type * as S3 from "@aws-sdk/client-s3"
+import type * as Azure from "@azure/storage-blob"
 import { type Clock, systemClock } from "../clock.ts"
-import { openAzureSource } from "./azure-source.ts"
+import { connectAzure } from "./azure-account.ts"
 import { within } from "./deadline.ts"
-import { openGcsSource } from "./gcs-source.ts"
-import { type ImportPackage, importPackage } from "./optional-package.ts"
+import { connectGcs } from "./gcs-target.ts"
+import { type ImportPackage, importPackage, loadSdk } from "./optional-package.ts"
 import { targetDeadlines } from "./part-writer.ts"
-import { openS3Source } from "./s3-source.ts"
+import { connectS3 } from "./s3-target.ts"
 import type { StoreAddress } from "./target-address.ts"
 import { targetError, targetErrorOf } from "./target-error.ts"
+
+// An object in S3 or a compatible store, read in ranges with the connection of {@link connectS3}.
+
+/** Requests the first byte: unlike that of a HEAD request, the response to a missing object says what is missing. */
+const openS3Source = async (
+  address: StoreAddress,
+  environment: NodeJS.ProcessEnv,
+  importing: ImportPackage,
+): Promise<RangeSource> => {
+  const sdk = await loadSdk<typeof S3>(importing, "@aws-sdk/client-s3", address)
+  const client = await connectS3(sdk, address, environment)
+  const place = { Bucket: address.bucket, Key: address.key }
+  const range = async (input: S3.GetObjectCommandInput, signal?: AbortSignal) => {
+    const answer = await client.send(
+      new sdk.GetObjectCommand(input),
+      signal === undefined ? {} : { abortSignal: signal },
+    )
+    return { answer, bytes: (await answer.Body?.transformToByteArray()) ?? new Uint8Array(0) }
+  }
+  try {
+    const { answer } = await range({ ...place, Range: "bytes=0-0" })
+    const size = Number(/\/(\d+)$/.exec(answer.ContentRange ?? "")?.[1] ?? answer.ContentLength ?? 0)
+    const version = answer.ETag === undefined ? {} : { IfMatch: answer.ETag }
+    return {
+      size,
+      read: async (offset, length, signal) => {
+        const input = { ...place, ...version, Range: `bytes=${offset}-${offset + length - 1}` }
+        return (await range(input, signal)).bytes
+      },
+      close: () => client.destroy(),
+    }
+  } catch (cause) {
+    client.destroy()
+    // There is no first byte.
+    if (cause instanceof sdk.S3ServiceException && cause.$metadata.httpStatusCode === 416) return empty
+    throw cause
+  }
+}
+
+const empty: RangeSource = { size: 0, read: async () => new Uint8Array(0), close: () => undefined }
+
+// An object in Google Cloud Storage, read in ranges with the connection of {@link connectGcs}.
+
+/** The SDK puts more than ten listeners on one stream of each download, which Node would report as a leak. */
+const listenersOfDownload = 20
+
+/** Requests the object's metadata, which names its present version. */
+const openGcsSource = async (
+  address: StoreAddress,
+  environment: NodeJS.ProcessEnv,
+  importing: ImportPackage,
+): Promise<RangeSource> => {
+  const { storage } = await connectGcs(address, environment, importing)
+  EventEmitter.defaultMaxListeners = Math.max(EventEmitter.defaultMaxListeners, listenersOfDownload)
+  const bucket = storage.bucket(address.bucket)
+  const [metadata] = await bucket
+    .file(address.key)
+    .getMetadata()
+    .catch((cause: unknown) => {
+      throw isMissing(cause) ? targetError(address, "no-object", "there is no such object", "read") : cause
+    })
+  const file = bucket.file(address.key, { generation: metadata.generation ?? "" })
+  return {
+    size: Number(metadata.size ?? 0),
+    read: async (offset, length) => {
+      // The checksum that the store has is that of the whole object.
+      const [bytes] = await file.download({ start: offset, end: offset + length - 1, validation: false })
+      return bytes
+    },
+    close: () => undefined,
+  }
+}
+
+/** The store has one status for a missing object and a missing bucket, and names the bucket in its message. */
+const isMissing = (cause: unknown): boolean =>
+  cause instanceof Error && "code" in cause && cause.code === 404 && !/bucket/i.test(cause.message)
+
+// An Azure blob, read in ranges.
+
+/** Requests the blob's properties, which name its present version. */
+const openAzureSource = async (
+  address: StoreAddress,
+  environment: NodeJS.ProcessEnv,
+  importing: ImportPackage,
+): Promise<RangeSource> => {
+  const sdk = await loadSdk<typeof Azure>(importing, "@azure/storage-blob", address)
+  const service = await connectAzure(sdk, address, environment, importing)
+  const blob = service.getContainerClient(address.bucket).getBlobClient(address.key)
+  const { contentLength = 0, etag } = await blob.getProperties()
+  const conditions = etag === undefined ? {} : { ifMatch: etag }
+  return {
+    size: contentLength,
+    read: (offset, length, abortSignal) => blob.downloadToBuffer(offset, length, { conditions, abortSignal }),
+    close: () => undefined,
+  }
+}
 
 /** A store's operations on one version of one object. Rejections are the SDK's own errors. */
 export interface RangeSource {

@@ -1,9 +1,12 @@
 /** `reel controller`: its arguments. The work is in src/simulation/controller. */
+
+import { StringDecoder } from "node:string_decoder"
 import type { RunningControllers } from "../host/controller/run/running-controllers.ts"
 import { loadCredentials } from "../kube/credentials/credentials.ts"
 import { isCredentialsError } from "../kube/credentials/errors.ts"
 import { labelComplaints } from "../kube/names.ts"
 import { visible } from "../recorder/configuration/quoted.ts"
+import type { Metric } from "../recorder/metrics/metrics-text.ts"
 import { startSimulationController } from "../simulation/controller/start-controller.ts"
 import {
   type CommandSyntax,
@@ -20,12 +23,88 @@ import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { refusedAtStart } from "./command-line/refused-credentials.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { clusterVariables } from "./command-line/variables.ts"
-import { controllerMetrics } from "./controller/controller-metrics.ts"
-import { OutputLines } from "./controller/output-lines.ts"
 import { type Condition, serveHost } from "./host/host-server.ts"
 import { AddressUnavailable, type ListenAddress, listenAddressOf, listenOptions } from "./listening-server.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 import { readVersion } from "./version.ts"
+
+// Metrics of `reel controller`.
+
+const controllerMetrics = (controller: RunningControllers): ReadonlyArray<Metric> => {
+  const statistics = controller.statistics()
+  const sum = (measure: (one: (typeof statistics)[number]) => number): ReadonlyArray<{ readonly value: number }> => [
+    { value: statistics.reduce((total, one) => total + measure(one), 0) },
+  ]
+  const metric = (name: string, type: Metric["type"], help: string, samples: Metric["samples"]): Metric => ({
+    name: `kubereel_simulation_controller_${name}`,
+    type,
+    help,
+    samples,
+  })
+  return [
+    metric("leader", "gauge", "1 if this controller works, 0 if it stands by.", [
+      { value: Number(controller.isLeader) },
+    ]),
+    metric(
+      "reconciles_total",
+      "counter",
+      "Looks at Simulations.",
+      sum(({ runs }) => runs),
+    ),
+    metric(
+      "errors_total",
+      "counter",
+      "Looks that failed and were repeated.",
+      sum(({ failures }) => failures),
+    ),
+    metric(
+      "queued",
+      "gauge",
+      "Simulations that wait to be looked at.",
+      sum(({ depth }) => depth),
+    ),
+    metric(
+      "worked_seconds_total",
+      "counter",
+      "Time of all looks.",
+      sum(({ workedMs }) => workedMs / 1000),
+    ),
+  ]
+}
+
+// What the hooks of several simulations write, line by line, so that lines of two are not mixed.
+
+/** Characters of a line that is printed before its end has come. */
+const longestLine = 16_384
+
+export class OutputLines {
+  readonly #print: (source: string, line: string) => void
+  readonly #open = new Map<string, { readonly decoder: StringDecoder; text: string }>()
+
+  constructor(print: (source: string, line: string) => void) {
+    this.#print = print
+  }
+
+  add(source: string, chunk: Buffer): void {
+    const open = this.#open.get(source) ?? { decoder: new StringDecoder("utf8"), text: "" }
+    this.#open.set(source, open)
+    const [last = "", ...whole] = (open.text + open.decoder.write(chunk)).split("\n").reverse()
+    for (const line of whole.reverse()) this.#print(source, line)
+    open.text = last
+    if (last.length > longestLine) this.#endLine(source)
+  }
+
+  /** Prints what has no end yet. */
+  end(): void {
+    for (const source of [...this.#open.keys()]) this.#endLine(source)
+  }
+
+  #endLine(source: string): void {
+    const open = this.#open.get(source)
+    this.#open.delete(source)
+    if (open !== undefined && open.text !== "") this.#print(source, open.text)
+  }
+}
 
 const namespaceName = (given: string): Reading<string> => {
   const [complaint] = labelComplaints(given)

@@ -1,8 +1,11 @@
 /** `reel driver`: one repetition of a Simulation as a process. */
+
+import { stat, writeFile } from "node:fs/promises"
 import * as Result from "effect/Result"
 import { systemClock } from "../clock.ts"
 import { loadCredentials } from "../kube/credentials/credentials.ts"
 import { isCredentialsError } from "../kube/credentials/errors.ts"
+import { messageOf } from "../message-of.ts"
 import { visible } from "../recorder/configuration/quoted.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
@@ -10,8 +13,33 @@ import { refusedAtStart } from "./command-line/refused-credentials.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { driverSyntax, requestOf } from "./driver/driver-arguments.ts"
 import { type DriverOutcome, runDriver } from "./driver/run-driver.ts"
-import { leaveMessage } from "./driver/termination-log.ts"
 import { readVersion } from "./version.ts"
+
+// The message in which a container says why it ended.
+
+/** Where the kubelet looks if the pod does not say. */
+const usualPath = "/dev/termination-log"
+
+/** Writes the message if there is a kubelet to read it, or `KUBEREEL_TERMINATION_LOG` names a file. Never rejects: the log has the message as well. */
+const leaveMessage = async (
+  message: string,
+  { KUBEREEL_TERMINATION_LOG: path }: Readonly<Record<string, string | undefined>>,
+  say: (line: string) => void,
+): Promise<void> => {
+  try {
+    // The kubelet makes the file. Elsewhere there is none, and none is needed.
+    if (path === undefined && !(await isThere(usualPath))) return
+    await writeFile(path ?? usualPath, message)
+  } catch (error) {
+    say(`the termination message was not written: ${messageOf(error)}`)
+  }
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (status) => status.isFile(),
+    () => false,
+  )
 
 export const driverCommand = (): Command =>
   command(driverSyntax, async (given, terminal) => {

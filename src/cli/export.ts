@@ -1,6 +1,8 @@
 /** `reel export`: its arguments and flow. The work is in export-trace.ts, the printing in export-report.ts. */
 import { basename } from "node:path"
 import { backgroundClock } from "../clock.ts"
+import { parseGvk } from "../kube/gvk.ts"
+import type { NamedKind } from "../kube/kind-names.ts"
 import { formatInstant, formatLocalTime, withLocalTimes } from "../local-time.ts"
 import { quoted } from "../recorder/configuration/quoted.ts"
 import { clockTolerance } from "../recorder/export/window-coverage.ts"
@@ -12,6 +14,7 @@ import type { CommandSyntax, OptionValues } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { describeInstant } from "./command-line/instant.ts"
+import { isExactKind, readKind } from "./command-line/kind-option.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { recorderVariables, storeVariables, temporaryVariables } from "./command-line/variables.ts"
 import { faultOfPlace, type OpenPlace, openPlace } from "./export/connection/recorder-place.ts"
@@ -24,7 +27,6 @@ import {
 } from "./export/export-client.ts"
 import { exitCodeOfExport, isExportError } from "./export/export-errors.ts"
 import { readForecast } from "./export/export-forecast.ts"
-import { resolveKinds } from "./export/export-kinds.ts"
 import { type Destination, defaultStart, exportOptions } from "./export/export-options.ts"
 import { type ExportProgress, expectedLines, showProgress } from "./export/export-progress.ts"
 import { report, reportForecast } from "./export/export-report.ts"
@@ -34,6 +36,41 @@ import { readMoment } from "./past/moments.ts"
 import { createLiveLine } from "./terminal/live-line.ts"
 import { isLive, type Terminal } from "./terminal/terminal.ts"
 import { openOutput, terminalFault } from "./trace/output.ts"
+
+// The kinds that an export asks for: names as people write them become those of the recording. Built-in kinds need no question; for others the
+// recorder is asked what it records.
+
+/** Names that are none, in one line for people. */
+interface UnknownKinds {
+  readonly problem: string
+}
+
+/** Wildcards stay, and so do exact names, also of kinds that are not recorded: the recorder then says so. */
+const resolveKinds = async (
+  names: ReadonlyArray<string>,
+  recordedKinds: () => Promise<ReadonlyArray<string>>,
+): Promise<ReadonlyArray<string> | UnknownKinds> => {
+  const isLeft = (name: string): boolean => !isPattern(name) && !isExactKind(name)
+  const needsRecorder = names.some((name) => isLeft(name) && readKind(name).tag === "unknown")
+  const recorded = needsRecorder ? (await recordedKinds()).flatMap(namedKind) : []
+  const resolved: string[] = []
+  for (const name of names) {
+    if (!isLeft(name)) resolved.push(name)
+    else {
+      const reading = readKind(name, recorded)
+      if (reading.tag === "unknown") return reading
+      resolved.push(reading.text)
+    }
+  }
+  return resolved
+}
+
+const isPattern = (name: string): boolean => /[*?]/.test(name)
+
+const namedKind = (text: string): ReadonlyArray<NamedKind> => {
+  const gvk = parseGvk(text)
+  return gvk === undefined ? [] : [{ gvk, plural: undefined }]
+}
 
 const syntax: CommandSyntax<typeof exportOptions> = {
   name: "reel export",

@@ -1,7 +1,10 @@
 /** `reel import audit`: arguments, progress and exit codes. The work is in src/audit. */
 import { stat } from "node:fs/promises"
 import { importAudit } from "../audit/import-audit.ts"
+import type { ImportProgress, ImportSummary } from "../audit/import-order.ts"
+import { describeLosses } from "../audit/lives/losses.ts"
 import { backgroundClock } from "../clock.ts"
+import { describeRedacted } from "../kube/redaction/redacted-values.ts"
 import { defaultExceptions, isExcepted, isException } from "../recorder/configuration/every-kind.ts"
 import { quoted, visible } from "../recorder/configuration/quoted.ts"
 import { newRedactionKey, RedactionKeyError, readRedactionKey } from "../recorder/redaction/redaction-key.ts"
@@ -25,12 +28,84 @@ import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { temporaryVariables } from "./command-line/variables.ts"
 import { parseOutput } from "./export/export-options.ts"
-import { describeProgress } from "./import/import-progress.ts"
-import { isIncomplete, reportJson, reportLines } from "./import/import-report.ts"
 import { loadedConfiguration } from "./record/loaded-configuration.ts"
 import { createLiveLine } from "./terminal/live-line.ts"
+import { formatBytes, formatCount, formatInteger } from "./terminal/quantities.ts"
 import { isLive, type Terminal } from "./terminal/terminal.ts"
+import { describeLeftOut } from "./trace/left-out.ts"
 import { compressionOf, exitCodeOfFailure, openOutput, placeOf, terminalFault } from "./trace/output.ts"
+
+// What an import says at its end: what was written, and what the logs did not have, by kind and reason.
+
+/** Whether the trace lacks something that happened. What was not written while the logs were made is not counted. */
+const isIncomplete = ({ gaps, sent, unknown, leftOut }: ImportSummary): boolean =>
+  gaps > 0 || sent.size > 0 || unknown.count > 0 || leftOut.gaps > 0
+
+/** The first line follows the name of the trace; the others are sentences. */
+const reportLines = (summary: ImportSummary, format: TraceFormatName): ReadonlyArray<string> => {
+  const { changes, gaps, bytes, writes, texts, repetitions, found, unseenDeletions, superseded, late, leftOut } =
+    summary
+  const withGaps = gaps === 0 ? "" : ` and ${formatCount(gaps, "gap")}`
+  const lines = [
+    `${formatCount(changes, "change")}${withGaps}, ${formatBytes(bytes)}, out of ${formatCount(writes, "write")} in ${formatCount(texts, "entry").replace(/entrys$/, "entries")}`,
+  ]
+  for (const [gvk, reasons] of summary.losses) lines.push(`${gvk}: no objects for ${describeLosses(reasons)}`)
+  for (const [gvk, count] of summary.sent)
+    lines.push(
+      `${gvk}: ${formatCount(count, "state")} as sent by clients, without what the server filled in, which level RequestResponse logs`,
+    )
+  lines.push(
+    `objects that were not written while the logs were made are not in the trace${found === 0 ? "" : `; ${formatInteger(found)} that existed before ${found === 1 ? "appears" : "appear"} with the first change`}`,
+  )
+  if (repetitions > 0) lines.push(`${formatCount(repetitions, "write")} left out that the logs have twice`)
+  if (unseenDeletions > 0)
+    lines.push(`${formatCount(unseenDeletions, "deletion")} left out of objects that the logs had not shown before`)
+  if (superseded > 0)
+    lines.push(`${formatCount(superseded, "change")} left out that the logs have after a newer one of the same object`)
+  if (late > 0)
+    lines.push(`${formatCount(late, "change")} more than 5 s out of order: they have the time of the one before`)
+  if (summary.redacted.length > 0) lines.push(`values replaced: ${describeRedacted(summary.redacted)}`)
+  lines.push(...unknownLines(summary))
+  return [...lines, ...describeLeftOut(leftOut, format)]
+}
+
+/** The same for programs. */
+const reportJson = (
+  place: string,
+  { losses, sent, unknown, leftOut, ...summary }: ImportSummary,
+  format: TraceFormatName,
+): object => ({
+  ...{ trace: place, format, bytes: summary.bytes, entries: summary.texts },
+  ...{ writes: summary.writes, repeatedWrites: summary.repetitions, changes: summary.changes, gaps: summary.gaps },
+  lost: [...losses].flatMap(([kind, reasons]) => [...reasons].map(([reason, changes]) => ({ kind, reason, changes }))),
+  asSent: [...sent].map(([kind, states]) => ({ kind, states })),
+  ...{ foundObjects: summary.found, unseenDeletions: summary.unseenDeletions },
+  ...{ supersededChanges: summary.superseded, lateChanges: summary.late },
+  redacted: summary.redacted,
+  unknownEntries: unknown,
+  leftOut: { ...leftOut, objects: [...leftOut.objects].map(([kind, count]) => ({ kind, count })) },
+  isComplete: !isIncomplete({ ...summary, losses, sent, unknown, leftOut }),
+})
+
+/** The first few by place. */
+const unknownLines = ({ unknown }: ImportSummary): ReadonlyArray<string> => {
+  const shown = unknown.first.map(({ log, line, found }) => `${log}:${line}: no audit entry: ${found}`)
+  const rest = unknown.count - shown.length
+  return rest > 0 ? [...shown, `and ${formatInteger(rest)} more`] : shown
+}
+
+// How far an import is, as one line.
+
+/** `size`: bytes of all logs; `undefined` if it is not known. */
+const describeProgress = (
+  { bytesRead, changes, isWriting }: Readonly<ImportProgress>,
+  size: number | undefined,
+): string => {
+  const found = formatCount(changes, "change")
+  if (isWriting) return `writing: ${found}`
+  const read = formatBytes(bytesRead)
+  return size === undefined ? `reading: ${found}, ${read}` : `reading: ${found}, ${read} of ${formatBytes(size)}`
+}
 
 const options = {
   output: optional({

@@ -1,4 +1,6 @@
 /** `reel k8s`: arguments and printing. The manifests themselves are made in src/k8s. */
+
+import { createReadStream } from "node:fs"
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import {
@@ -10,6 +12,10 @@ import {
   watchedResources,
 } from "../k8s/index.ts"
 import type { ApiEndpoint } from "../kube/endpoint.ts"
+import { defaultDetect, defaultIgnore } from "../kube/scanner/object/detect-rules.ts"
+import { defaultConfiguration, defaultConfigurationName } from "../recorder/configuration/default-configuration.ts"
+import { loadConfiguration } from "../recorder/configuration/load-configuration.ts"
+import { formatWarning } from "../recorder/configuration/problem.ts"
 import { quoted } from "../recorder/configuration/quoted.ts"
 import { withinNamespaces } from "../recorder/configuration/tracked-kind.ts"
 import { byCause } from "../recorder/kind-status.ts"
@@ -23,7 +29,6 @@ import { describeRefused } from "./command-line/refused-credentials.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { clusterVariables } from "./command-line/variables.ts"
 import { k8sHostCommand } from "./k8s/host/k8s-host.ts"
-import { readK8sConfiguration } from "./k8s/k8s-configuration.ts"
 import { k8sOptions } from "./k8s/k8s-options.ts"
 import { withResolver } from "./k8s/k8s-resolver.ts"
 import { retentionArguments } from "./k8s/k8s-retention.ts"
@@ -32,6 +37,48 @@ import { k8sSimulationCommand } from "./k8s/simulation/k8s-simulation.ts"
 import { allowSecretsAdvice } from "./record/allow-secrets.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 import { readVersion } from "./version.ts"
+
+// The configuration that goes into a ConfigMap: parsed, and its original text.
+
+/**
+ * Reads `file`, or uses the default configuration. Fails as `loadConfiguration` does.
+ * `contents` is always UTF-8, because a ConfigMap holds nothing else.
+ */
+const readK8sConfiguration = (
+  file: string | undefined,
+  { secretsInPlainText }: { readonly secretsInPlainText: boolean },
+) =>
+  Effect.gen(function* () {
+    const source = file ?? defaultConfigurationName
+    let bytes: Uint8Array = Buffer.from(defaultConfiguration)
+    const { configuration, warnings } = yield* loadConfiguration(source, {
+      secretsInPlainText,
+      defaults: { defaultDetect, defaultIgnore },
+      readBeginning: async (_, limit) => {
+        if (file !== undefined) bytes = await beginningOf(file, limit)
+        return bytes
+      },
+    })
+    return {
+      configuration,
+      contents: decode(bytes),
+      warnings: warnings.map((warning) => formatWarning(source, warning)),
+    }
+  })
+
+const beginningOf = async (file: string, limit: number): Promise<Uint8Array> => {
+  const chunks: Buffer[] = []
+  for await (const chunk of createReadStream(file, { end: limit - 1 })) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks)
+}
+
+/** Decodes by byte order mark, as YAML does, and drops the mark. */
+const decode = (bytes: Uint8Array): string => {
+  const [first, second] = bytes
+  if (first === 0xff && second === 0xfe) return new TextDecoder("utf-16le").decode(bytes)
+  if (first === 0xfe && second === 0xff) return new TextDecoder("utf-16be").decode(bytes)
+  return new TextDecoder().decode(bytes)
+}
 
 const syntax: CommandSyntax<typeof k8sOptions> = {
   name: "reel k8s",

@@ -6,6 +6,7 @@
 import { backgroundClock } from "../clock.ts"
 import { everyKindConfiguration, everyKindKey, isException } from "../recorder/configuration/every-kind.ts"
 import { readRetainBytes, readRetainFor } from "../recorder/configuration/retention-limits.ts"
+import type { LeaseSettings } from "../recorder/leadership/leadership.ts"
 import { keepYoungGenerationsSmall } from "../runtime/thread/young-generations.ts"
 import {
   type CommandSyntax,
@@ -23,21 +24,127 @@ import {
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { parseDuration } from "./command-line/instant.ts"
 import { readKind } from "./command-line/kind-option.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { clusterVariables } from "./command-line/variables.ts"
 import { listenAddressOf, listenOptions } from "./listening-server.ts"
 import { allowSecretsAdvice } from "./record/allow-secrets.ts"
 import { accessOptions, readAccess } from "./record/record-access.ts"
-import { leaseOf, leaseOptions, leaseProblem } from "./record/record-lease.ts"
 import { givenLimits, ofKinds } from "./record/record-limits.ts"
 import type { RecordOptions, RecordOutput, RunRecorder } from "./record/run-options.ts"
 import { type RecorderStatus, renderStatusLine } from "./record/status-line.ts"
 import { createLiveLine } from "./terminal/live-line.ts"
 import { createLogger, levelOf } from "./terminal/log.ts"
-import { createLogSink } from "./terminal/log-sink.ts"
 import { formatCount } from "./terminal/quantities.ts"
-import { isColoured, isLive, type Terminal } from "./terminal/terminal.ts"
+import { isColoured, isLive, type Output, type Terminal } from "./terminal/terminal.ts"
+
+// Writes log lines to a stream whose reader may be slower than the log, or may not read at all.
+//
+// Guarantees: the bytes that wait for the reader are bounded, because Node buffers a pipe that no one reads in this process's
+// memory without limit (a recorder with `-v` writes 150 bytes per event). Lines that do not fit are dropped and counted; the
+// count is reported once the reader has caught up, or at the end at the latest. Writing never blocks: a log must not hold up a
+// recording.
+
+interface LogSinkOptions {
+  readonly stream: Pick<Output, "write" | "writableLength" | "once" | "off">
+  /** Called with the number of dropped lines once there is room to log a line about them. */
+  readonly dropped: (lines: number) => void
+  /** Writes one line. Default: to the stream. */
+  readonly write?: (line: string) => void
+  /** Bytes that may wait; a line is accepted while fewer do. Default 1 MiB: thousands of lines, and little beside a recorder's memory. */
+  readonly limitBytes?: number
+}
+
+interface LogSink {
+  /** Takes one line with its line break. Never blocks, and does not throw if the reader is gone. */
+  readonly write: (line: string) => void
+  /** Reports dropped lines that have not been reported yet. */
+  readonly close: () => void
+}
+
+export const createLogSink = (options: LogSinkOptions): LogSink => {
+  const { stream, limitBytes = 1024 * 1024, write = (line) => void stream.write(line) } = options
+  let droppedLines = 0
+  let isClosing = false
+
+  const tell = (): void => {
+    stream.off("drain", tell)
+    const lines = droppedLines
+    droppedLines = 0
+    if (lines > 0) options.dropped(lines)
+  }
+  const hasRoom = (): boolean => {
+    if (isClosing) return true
+    // Once a line was dropped, drop all until the reader has caught up: one hole instead of many.
+    return droppedLines === 0 ? stream.writableLength < limitBytes : stream.writableLength === 0
+  }
+
+  return {
+    write(line) {
+      if (hasRoom()) {
+        // A stream that failed discards its buffer without emitting "drain".
+        if (droppedLines > 0) tell()
+        write(line)
+      } else if (droppedLines++ === 0) stream.once("drain", tell)
+    },
+    close() {
+      isClosing = true
+      tell()
+    },
+  }
+}
+
+// `--lease` and `--lease-duration`: of several recorders with one Lease, one records and the others stand by.
+
+const part = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+const leasePattern = new RegExp(`^(${part})/(${part}(?:\\.${part})*)$`)
+
+/** NAMESPACE/NAME. */
+const parseLease = (given: string): Reading<Pick<LeaseSettings, "namespace" | "name">> => {
+  const [, namespace, name] = leasePattern.exec(given) ?? []
+  return namespace === undefined || name === undefined || name.length > 253
+    ? refused("must be NAMESPACE/NAME, such as kubereel/recorder")
+    : value({ namespace, name })
+}
+
+/** ms. A Lease has whole seconds. With less than 3 s, a slow request would cost the lead. */
+const parseLeaseDuration = (given: string): Reading<number> => {
+  const micros = parseDuration(given)
+  return micros === undefined || micros < 3_000_000 || micros > 3_600_000_000 || micros % 1_000_000 !== 0
+    ? refused("must be whole seconds, from 3s to 1h")
+    : value(micros / 1000)
+}
+
+/** client-go's. */
+const defaultDurationMs = 15_000
+
+const leaseOptions = {
+  lease: optional({
+    placeholder: "NAMESPACE/NAME",
+    help: "record only while holding this Lease, which is made if necessary: of several recorders with one Lease, one records and the others stand by; needs --data-dir",
+    parse: parseLease,
+  }),
+  leaseDuration: optional({
+    placeholder: "DURATION",
+    help: "for --lease: another recorder takes over after so long without a sign of life, whole seconds from 3s to 1h; default: 15s",
+    parse: parseLeaseDuration,
+  }),
+}
+
+type Given = OptionValues<typeof leaseOptions>
+
+/** The problem with the combination of options. */
+const leaseProblem = (given: Given & { readonly dataDir: string | undefined }): string | undefined => {
+  if (given.lease === undefined)
+    return given.leaseDuration === undefined ? undefined : "--lease-duration is for --lease"
+  return given.dataDir === undefined
+    ? "--lease requires --data-dir: no recorder continues what is in a temporary directory"
+    : undefined
+}
+
+const leaseOf = ({ lease, leaseDuration: durationMs = defaultDurationMs }: Given): LeaseSettings | undefined =>
+  lease && { ...lease, durationMs }
 
 const parseNamespace = (given: string): Reading<string> =>
   /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(given)

@@ -1,19 +1,75 @@
 /** `reel replay`: its arguments. The work is in src/simulation, what is printed in replay/. */
 import { randomBytes } from "node:crypto"
 import { readSourcePath } from "../blob/target-address.ts"
+import { systemClock } from "../clock.ts"
+import { visible } from "../recorder/configuration/quoted.ts"
+import { forecastReplay } from "../simulation/replay/forecast.ts"
+import { cleanUp, RemovalUnchecked } from "../simulation/target/clean-up.ts"
 import { type CommandSyntax, type OptionValues, optionName } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
-import { exitCodes } from "./command-line/exit-codes.ts"
+import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { storeVariables } from "./command-line/variables.ts"
 import { keysHelp } from "./replay/control/control-keys.ts"
 import { faultOfControl } from "./replay/control/control-server.ts"
-import { runCleanUp } from "./replay/replay-clean.ts"
-import { runForecast } from "./replay/replay-forecast.ts"
+import { reported } from "./replay/replay-failures.ts"
+import { listenForInterrupts } from "./replay/replay-interrupts.ts"
 import { replayOptions } from "./replay/replay-options.ts"
-import type { ReplayOrder } from "./replay/replay-order.ts"
+import type { ReplayOrder, Say } from "./replay/replay-order.ts"
 import { runReplay } from "./replay/replay-run.ts"
+import { withStage } from "./replay/replay-stage.ts"
+import { describeForecast } from "./replay/replay-summary.ts"
+import { openTarget } from "./replay/replay-target.ts"
 import { kindsIn, namesIn } from "./replay/source/named-in-trace.ts"
+import type { Terminal } from "./terminal/terminal.ts"
+
+// `reel replay --clean NAME`: removes what a replay created.
+
+/** Rejects only for defects. */
+const runCleanUp = (name: string, target: ReplayOrder["target"], terminal: Terminal, say: Say): Promise<ExitCode> =>
+  reported(say, async () => {
+    const interrupts = listenForInterrupts(terminal)
+    try {
+      await using open = await openTarget({ ...target, concurrency: 16 })
+      const { signal } = interrupts.first
+      const { removed, unchecked } = await cleanUp({ client: open.client, clock: systemClock, replay: name, signal })
+      terminal.standardOutput.write(
+        removed === 0
+          ? `nothing of replay ${name} is in ${open.description}\n`
+          : `removed ${removed} labelled objects of replay ${name}, and what was in its namespaces\n`,
+      )
+      if (unchecked.length === 0) return exitCodes.ok
+      say(new RemovalUnchecked({ replay: name, unchecked }).message)
+      return exitCodes.incomplete
+    } finally {
+      interrupts.stop()
+    }
+  })
+
+// `reel replay --dry-run`: prints what a replay would do.
+
+/** Rejects only for defects. */
+const runForecast = (requested: ReplayOrder, terminal: Terminal, say: Say): Promise<ExitCode> =>
+  reported(say, async () => {
+    const interrupts = listenForInterrupts(terminal)
+    const { signal } = interrupts.first
+    const surroundings = { environment: terminal.environment, signal }
+    const unchecked = (): Promise<void> => Promise.resolve()
+    try {
+      return await withStage(requested, surroundings, unchecked, async ({ order, source, target, reports }) => {
+        const items = await source.open()
+        const window = { ...order.window, now: systemClock.wallMicros() }
+        const followsLives = order.pods === "recorded"
+        const { client, serveKinds } = target
+        const forecast = await forecastReplay({ ...order, followsLives, items, window, client, serveKinds, signal })
+        for (const text of describeForecast(forecast)) terminal.standardOutput.write(`${visible(text)}\n`)
+        await reports.write(forecast)
+        return forecast.lacking.length + forecast.gaps > 0 ? exitCodes.incomplete : exitCodes.ok
+      })
+    } finally {
+      interrupts.stop()
+    }
+  })
 
 const syntax: CommandSyntax<typeof replayOptions> = {
   name: "reel replay",

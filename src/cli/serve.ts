@@ -9,6 +9,7 @@ import { isLoopback } from "../recorder/access/open-access.ts"
 import { quoted, visible } from "../recorder/configuration/quoted.ts"
 import { bracketed, ListenError } from "../recorder/http/listen-error.ts"
 import {
+  type AskedMoment,
   HistoryServer,
   historyKubeconfig,
   historyUser,
@@ -28,12 +29,13 @@ import {
   list,
   type OptionValues,
   optional,
+  type Reading,
   text,
   withDefault,
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { describeInstant } from "./command-line/instant.ts"
+import { ambiguityOf, describeInstant, parseInstant } from "./command-line/instant.ts"
 import { parseSize } from "./command-line/size.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { storeVariables } from "./command-line/variables.ts"
@@ -41,9 +43,35 @@ import { recorderToken } from "./export/connection/recorder-token.ts"
 import { isExportError, TokenUnreadable } from "./export/export-errors.ts"
 import { type ListenAddress, listenAddressOf, listenOptions } from "./listening-server.ts"
 import { parseSpeed } from "./replay/replay-values.ts"
-import { readMomentInPath, readServedMoment } from "./serve/serve-moments.ts"
 import { openPasts, recorderUrl } from "./serve/served-past.ts"
 import type { Terminal } from "./terminal/terminal.ts"
+
+// The moments that `reel serve` is asked for, on its command line and in paths.
+
+/** µs since the Unix epoch. */
+interface ServedRange {
+  readonly begin: number
+  readonly end: number
+}
+
+/**
+ * A time as everywhere on the command line; durations and times of day count back from the end. `range`: of when the server was started, so that a
+ * moment stays the same however long it runs.
+ */
+const readServedMoment = (text: string, { begin, end }: ServedRange): Reading<number> =>
+  parseInstant(text, { now: end, before: end, start: begin })
+
+/** The same for a path below `/at/`, with a remark if there were two such moments; a text: what is wrong with it. */
+export const readMomentInPath = (text: string, range: ServedRange): AskedMoment | string => {
+  const reading = readServedMoment(text, range)
+  if (reading._tag === "Refused") return reading.reason
+  return { time: reading.value, remark: remarkOn(text, reading.value) }
+}
+
+const remarkOn = (text: string, microseconds: number): string | undefined => {
+  const ambiguity = ambiguityOf(text, microseconds)
+  return ambiguity === undefined ? undefined : `${text} ${ambiguity}`
+}
 
 const options = {
   at: list({

@@ -1,16 +1,20 @@
 /** `reel validate`: what a replay of a trace would trip over. The rules are in src/validation. */
 import { tmpdir } from "node:os"
 import { visible, visibleInJson } from "../recorder/configuration/quoted.ts"
+import { type ConvertError, convertInto } from "../trace/files/convert-file.ts"
 import { ExportInterrupted } from "../trace/files/output-errors.ts"
 import { SpooledBytes } from "../trace/files/spooled-bytes.ts"
 import { InputUnreadable, openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
 import { openTraceItems } from "../trace/files/trace-items.ts"
 import { DecompressionError } from "../trace/formats/compression.ts"
-import { BadTraceError } from "../trace/formats/format.ts"
+import { BadTraceError, type LeftOut } from "../trace/formats/format.ts"
 import { factsOf, formatOfFileName, TRACE_FORMAT_NAMES, type TraceFormatName } from "../trace/formats/names.ts"
 import { fileSpool, SpoolError } from "../trace/spool.ts"
+import type { Findings } from "../validation/findings.ts"
+import { type RepairCounts, repairing } from "../validation/repair.ts"
 import type { Rule } from "../validation/rule.ts"
 import { ruleNamed, rules } from "../validation/rules.ts"
+import type { ValidationOptions, ValidationReport } from "../validation/trace-validation.ts"
 import { transformProgram } from "../validation/transform-program.ts"
 import { type ValidatedTrace, validateTrace } from "../validation/validate-trace.ts"
 import {
@@ -28,15 +32,114 @@ import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { temporaryVariables } from "./command-line/variables.ts"
+import { alignedRows } from "./terminal/aligned-rows.ts"
 import { formatCount } from "./terminal/quantities.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 import { describeLeftOut, saysItsGaps } from "./trace/left-out.ts"
-import { exitCodeOfFailure, placeOf, terminalFault } from "./trace/output.ts"
-import { reportJson } from "./validate/report-json.ts"
+import { compressionOf, exitCodeOfFailure, openOutput, placeOf, terminalFault } from "./trace/output.ts"
+import { placeText } from "./validate/finding-text.ts"
 import { countFindings, reportTable, reportText } from "./validate/report-lines.ts"
-import { explanationLines, ruleJson, ruleTable } from "./validate/rule-lines.ts"
 import { sarifLog } from "./validate/sarif.ts"
-import { writeFixed } from "./validate/write-fixed.ts"
+
+// Writes the repaired trace of `reel validate --fix`.
+
+/** What to repair, and where to. */
+interface FixOrder {
+  readonly inputName: string
+  /** The same trace as was validated, from its beginning. */
+  readonly openInput: () => Promise<TraceInput>
+  readonly from: TraceFormatName
+  /** `-` is standard output. */
+  readonly output: string
+  readonly to: TraceFormatName
+  readonly isForced: boolean
+  readonly findings: Findings
+  readonly options: ValidationOptions
+  readonly signal: AbortSignal
+}
+
+/** The number of states that were changed, and what the format cannot represent; or why nothing was written. */
+const writeFixed = async (
+  order: FixOrder,
+  terminal: Terminal,
+): Promise<(RepairCounts & { readonly leftOut: LeftOut }) | ConvertError> => {
+  const counts: RepairCounts = { states: 0 }
+  const outcome = await convertInto({
+    inputName: order.inputName,
+    openInput: order.openInput,
+    from: order.from,
+    to: order.to,
+    excludeOwned: false,
+    filter: repairing(order.findings, order.options, counts),
+    compression: compressionOf(order.output),
+    openSink: () => openOutput(order.output, { force: order.isForced }, terminal),
+    signal: order.signal,
+    onProgress: () => undefined,
+  })
+  return outcome._tag === "Converted" ? { ...counts, leftOut: outcome.summary.leftOut } : outcome.error
+}
+
+// The report of a validation for programs. Its version changes if a field is removed or changes its meaning.
+
+/** `cut`: why the trace could not be read to its end. Times are µs since the Unix epoch. */
+const reportJson = (trace: string, report: ValidationReport, cut: string | undefined) => ({
+  version: 1,
+  trace,
+  isComplete: cut === undefined,
+  ...(cut !== undefined && { cut }),
+  states: report.states,
+  deletions: report.deletions,
+  unreadable: report.unreadable,
+  errors: countFindings(report, "error"),
+  warnings: countFindings(report, "warning"),
+  unrecordedKinds: report.unrecordedKinds,
+  notLookedFor: report.notLookedFor,
+  rules: report.rules.map(({ rule: { code, name, severity, fix }, findings, unlisted }) => ({
+    code,
+    name,
+    severity,
+    hasFix: fix !== undefined,
+    unlisted,
+    findings: findings.map(({ subject, kind, name: missing, count, firstTime, places }) => ({
+      gvk: subject.gvk,
+      namespace: subject.namespace,
+      name: subject.name,
+      ...(kind !== "" && { missing: { kind, name: missing } }),
+      states: count,
+      firstTime,
+      paths: places.map(placeText),
+    })),
+  })),
+})
+
+// The rules themselves, for people and for programs.
+
+/** A table of all rules. */
+const ruleTable = (): ReadonlyArray<string> =>
+  alignedRows([
+    ["CODE", "SEVERITY", "FIX", "RULE", "FINDS"],
+    ...rules.map(({ code, severity, fix, name, summary }) => [code, severity, fix ? "yes" : "no", name, summary]),
+  ])
+
+/** Everything about one rule. */
+const explanationLines = ({ code, name, severity, summary, explanation, fix }: Rule): ReadonlyArray<string> => [
+  `${code} ${name} (${severity})`,
+  "",
+  summary,
+  ...explanation.flatMap((paragraph) => ["", paragraph]),
+  "",
+  fix === undefined ? "--fix changes nothing: only people can decide." : `--fix removes ${fix.removes}.`,
+]
+
+/** A rule as JSON. */
+const ruleJson = ({ code, name, severity, summary, explanation, fix }: Rule) => ({
+  code,
+  name,
+  severity,
+  summary,
+  explanation,
+  fix: fix === undefined ? null : `removes ${fix.removes}`,
+})
 
 const options = {
   output: withDefault("text", {

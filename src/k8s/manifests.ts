@@ -1,11 +1,58 @@
 /** All manifests of a recorder in a cluster, in an order in which they can be applied. */
 import { configMap, deployment, volumeClaim } from "./deployment.ts"
-import type { Manifest } from "./manifest.ts"
-import { monitoringManifests } from "./monitoring/monitoring.ts"
+import { type Manifest, manifest } from "./manifest.ts"
+import { alerts } from "./monitoring/alerts.ts"
+import { dashboard } from "./monitoring/dashboard.ts"
+import { prometheusRule } from "./monitoring/prometheus-rule.ts"
 import { namespaceManifest } from "./namespace.ts"
 import { disruptionBudget, leaseService, networkPolicy, service } from "./network.ts"
 import { exporters, leaseHolding, ownEvents, roles, serviceAccount } from "./rights/rbac.ts"
-import { labelsOf, type ManifestSettings } from "./settings.ts"
+import { type Authentication, labelsOf, type ManifestSettings, metricsKey, selectorOf } from "./settings.ts"
+
+// Objects for the Prometheus operator, and the dashboard in a ConfigMap that Grafana's sidecar finds.
+
+const credentials = (authentication: Authentication) => {
+  switch (authentication.tag) {
+    case "none":
+      return {}
+    case "kubernetes":
+      // Prometheus' own token, which usually has permission to get /metrics.
+      return { bearerTokenFile: "/var/run/secrets/kubernetes.io/serviceaccount/token" }
+    case "token":
+      // A separate key, because a file with several tokens cannot be used as a header.
+      return { authorization: { credentials: { name: authentication.secret.name, key: metricsKey } } }
+  }
+}
+
+const monitoringManifests = (settings: ManifestSettings): ReadonlyArray<Manifest> => {
+  const { name, namespace } = settings
+  const labels = labelsOf(settings)
+  return [
+    manifest({
+      apiVersion: "monitoring.coreos.com/v1",
+      kind: "ServiceMonitor",
+      metadata: { name, namespace, labels },
+      spec: {
+        selector: { matchLabels: selectorOf(settings) },
+        endpoints: [
+          {
+            port: "http",
+            path: "/metrics",
+            interval: "15s",
+            ...credentials(settings.authentication),
+          },
+        ],
+      },
+    }),
+    prometheusRule({ name, namespace, labels }, "kubereel", alerts),
+    manifest({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: `${name}-dashboard`, namespace, labels: { ...labels, grafana_dashboard: "1" } },
+      data: { "kubereel.json": `${JSON.stringify(dashboard(), undefined, 2)}\n` },
+    }),
+  ]
+}
 
 /** Pure. */
 export const manifestsFor = (settings: ManifestSettings): ReadonlyArray<Manifest> => [

@@ -1,6 +1,6 @@
 /** A served past and its clients, closed after each test. */
 import { onTestFinished } from "vitest"
-import { readMomentInPath } from "../../src/cli/serve/serve-moments.ts"
+import { readMomentInPath } from "../../src/cli/serve.ts"
 import { HistoryServer, type HistoryServerSettings, type Past } from "../../src/serve/index.ts"
 import { ManualClock } from "../runtime/manual-clock.ts"
 import { Watch } from "../sandbox/client.ts"

@@ -4,14 +4,66 @@
  * is gone in 1.34, and here).
  */
 
+import { hash } from "node:crypto"
 import { type Failure, pageNotFound, unknownResource } from "../answers/failure.ts"
 import { type AcceptClause, parseAccept, takes } from "../forms/accept.ts"
 import { noMediaType, noTransformation } from "../forms/not-acceptable.ts"
 import type { Route } from "../http/router.ts"
-import type { ResourceRegistry } from "../kinds/resources.ts"
-import { aggregatedContentType, aggregatedDocument } from "./aggregated-document.ts"
+import type { Resource, ResourceRegistry } from "../kinds/resources.ts"
 import { coreVersions, groupDocument, groupList, resourceList } from "./plain-documents.ts"
-import { servedGroups } from "./served-groups.ts"
+import { listedVerbs, servedGroups, singularOf, subresourcesOf } from "./served-groups.ts"
+
+// Discovery in one document: `APIGroupDiscoveryList` of apidiscovery.k8s.io/v2. Its ETag is the SHA-512 of the list's
+// items, so it changes only when a kind is added or removed.
+
+interface AggregatedDocument {
+  readonly json: string
+  /** With its quotes. */
+  readonly etag: string
+}
+
+const aggregatedContentType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+
+/** `/api` describes the core group, `/apis` all others. */
+const aggregatedDocument = (registry: ResourceRegistry, core: boolean): AggregatedDocument => {
+  const items = JSON.stringify(
+    servedGroups(registry)
+      .filter(({ name }) => (name === "") === core)
+      .map(({ name, versions }) => ({
+        metadata: core ? {} : { name },
+        versions: versions.map(({ version, resources }) => ({
+          version,
+          resources: resources.map(describe),
+          freshness: "Current",
+        })),
+      })),
+  )
+  return {
+    json: `{"kind":"APIGroupDiscoveryList","apiVersion":"apidiscovery.k8s.io/v2","metadata":{},"items":${items}}`,
+    etag: `"${hash("sha512", items, "hex").toUpperCase()}"`,
+  }
+}
+
+const describe = (resource: Resource): object => {
+  const { gvk, plural, namespaced, shortNames, categories, custom } = resource
+  // Built-in kinds omit group and version, which the enclosing entries name.
+  const own = custom === true ? { ...gvk } : { group: "", version: "", kind: gvk.kind }
+  const subresources = subresourcesOf(resource).map(({ name, kind, verbs }) => ({
+    subresource: name,
+    responseKind: kind ?? own,
+    verbs,
+  }))
+  return {
+    resource: plural,
+    responseKind: own,
+    scope: namespaced ? "Namespaced" : "Cluster",
+    singularResource: singularOf(resource),
+    verbs: listedVerbs(resource),
+    ...(shortNames === undefined ? {} : { shortNames }),
+    ...(categories === undefined ? {} : { categories }),
+    ...(subresources.length === 0 ? {} : { subresources }),
+  }
+}
 
 type DiscoveryAnswer =
   | { readonly type: "json"; readonly document: object }

@@ -2,14 +2,14 @@
 
 import { randomUUID } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"
+import { stringify } from "yaml"
 import type { Clock } from "../../clock.ts"
 import type { RequestUser } from "../access-control.ts"
 import { type Failure, internalError, statusText } from "../answers/failure.ts"
 import type { JsonFormat } from "../answers/json-spacing.ts"
 import type { Reply } from "../answers/reply.ts"
-import { headerBytes, warningHeaders } from "../answers/warning-header.ts"
-import { prefersYaml, yamlOf, yamlType } from "../answers/yaml-answer.ts"
 import type { Eventually } from "../eventually.ts"
+import { parseAccept, takes } from "../forms/accept.ts"
 import { flag } from "../list/list-options.ts"
 import { discoveryScope } from "../request-log.ts"
 import type { WatchOutput } from "../watch/watch-output.ts"
@@ -17,6 +17,61 @@ import type { WebSocketRequest } from "../web-socket/web-socket.ts"
 import { parseRoute, type Route } from "./router.ts"
 import { guarded, type OnTrouble, troubleOf, warnProcess } from "./trouble.ts"
 import { atTurnEnd } from "./turn.ts"
+
+// `Warning` headers as Kubernetes 1.34.4 writes them (RFC 7234: code 299, no agent, a quoted text): UTF-8 unescaped, no
+// text twice, none with control characters, and all shortened if together they would be too long for clients, which accept
+// some 16 kB of headers.
+
+/** Characters of all texts together beyond which each is shortened. The real server's number. */
+const wholeLimit = 4096
+/** Characters of a text that is shortened. */
+const shortenedLength = 256
+
+/** The values of the headers, in the order of the texts. Never throws. */
+export const warningHeaders = (texts: ReadonlyArray<string>): string[] => {
+  const kept = [...new Set(texts)].filter((text) => text !== "" && !/\p{Cc}/u.test(text))
+  const whole = kept.map((text) => [...text.toWellFormed()])
+  const total = whole.reduce((sum, { length }) => sum + length, 0)
+  if (total <= wholeLimit) return whole.map(quoted)
+  const headers: string[] = []
+  let written = 0
+  for (const characters of whole) {
+    if (written >= wholeLimit) break
+    const shown = characters.slice(0, shortenedLength)
+    written += shown.length
+    headers.push(quoted(shown))
+  }
+  return headers
+}
+
+const quoted = (characters: ReadonlyArray<string>): string =>
+  `299 - "${characters.join("").replaceAll(/["\\]/g, "\\$&")}"`
+
+/**
+ * The value as Node takes it: one character for each byte of its UTF-8. Control characters, which would end the header or
+ * make Node throw, become question marks.
+ */
+export const headerBytes = (value: string): string =>
+  plain.test(value) ? value : Buffer.from(value.replaceAll(/\p{Cc}/gu, "?"), "utf8").toString("latin1")
+
+const plain = /^[ -~]*$/
+
+// Responses in YAML for clients that prefer it to JSON: like the output of Go's sigs.k8s.io/yaml for the same document,
+// keys sorted.
+
+const yamlType = "application/yaml"
+
+/** Whether the first media type that the server has is YAML. `accept` is the header as sent. */
+const prefersYaml = (accept: string | undefined): boolean => {
+  // A cheap check first: every request pays for it, and hardly any asks for YAML.
+  if (accept?.includes("yaml") !== true) return false
+  const first = parseAccept(accept).find((clause) => takes(clause, "json") || takes(clause, "yaml"))
+  return first !== undefined && !takes(first, "json")
+}
+
+/** Does not fold long lines as Go does; both mean the same. */
+const yamlOf = (json: string): string =>
+  stringify(JSON.parse(json), { sortMapEntries: true, indentSeq: false, aliasDuplicateObjects: false, version: "1.1" })
 
 type Headers = Readonly<Record<string, string | string[]>>
 

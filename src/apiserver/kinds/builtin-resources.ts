@@ -5,7 +5,6 @@
  * The groups are in the real server's order; a kind that is a view of another one comes after it.
  */
 
-import { appsResources } from "./builtin/apps.ts"
 import {
   addressResources,
   admissionPolicyResources,
@@ -15,6 +14,7 @@ import {
   nodeResources,
 } from "./builtin/cluster-groups.ts"
 import { coreResources } from "./builtin/core.ts"
+import { kindsOf, podTemplate } from "./builtin/kinds-of.ts"
 import {
   admissionResources,
   apiextensionsResources,
@@ -31,6 +31,38 @@ import {
   storageResources,
 } from "./builtin/small-groups.ts"
 import type { Resource } from "./resources.ts"
+
+// The kinds of apps, as Kubernetes 1.34.4 lists them.
+
+const { namespaced } = kindsOf("apps", "v1")
+
+const appsResources: ReadonlyArray<Resource> = [
+  namespaced("ControllerRevision", "controllerrevisions", { zeroValue: '"data":null,"revision":0' }),
+  namespaced("DaemonSet", "daemonsets", {
+    shortNames: ["ds"],
+    categories: ["all"],
+    subresources: ["status"],
+    zeroValue: `"spec":{"selector":null,${podTemplate},"updateStrategy":{}},"status":{"currentNumberScheduled":0,"numberMisscheduled":0,"desiredNumberScheduled":0,"numberReady":0}`,
+  }),
+  namespaced("Deployment", "deployments", {
+    shortNames: ["deploy"],
+    categories: ["all"],
+    subresources: ["scale", "status"],
+    zeroValue: `"spec":{"replicas":0,"selector":null,${podTemplate},"strategy":{}},"status":{}`,
+  }),
+  namespaced("ReplicaSet", "replicasets", {
+    shortNames: ["rs"],
+    categories: ["all"],
+    subresources: ["scale", "status"],
+    zeroValue: `"spec":{"replicas":0,"selector":null,${podTemplate}},"status":{"replicas":0}`,
+  }),
+  namespaced("StatefulSet", "statefulsets", {
+    shortNames: ["sts"],
+    categories: ["all"],
+    subresources: ["scale", "status"],
+    zeroValue: `"spec":{"replicas":0,"selector":null,${podTemplate},"serviceName":"","updateStrategy":{}},"status":{"replicas":0,"availableReplicas":0}`,
+  }),
+]
 
 export const builtinResources: ReadonlyArray<Resource> = [
   ...coreResources,

@@ -1,7 +1,12 @@
 /** `reel diff A B`: two traces. What is compared is decided in src/trace/comparison. */
 import { stat } from "node:fs/promises"
 import { visible, visibleInJson } from "../../recorder/configuration/quoted.ts"
-import { type ComparedTrace, compareTraces, type TraceComparison } from "../../trace/comparison/compare-traces.ts"
+import {
+  type ComparedTrace,
+  type ComparedTraceFacts,
+  compareTraces,
+  type TraceComparison,
+} from "../../trace/comparison/compare-traces.ts"
 import type { ObjectEvent } from "../../trace/event.ts"
 import { codeOf, ExportInterrupted } from "../../trace/files/output-errors.ts"
 import { InputUnreadable, openTraceFile } from "../../trace/files/trace-input.ts"
@@ -9,14 +14,52 @@ import { openTraceItems } from "../../trace/files/trace-items.ts"
 import { DecompressionError } from "../../trace/formats/compression.ts"
 import { BadTraceError } from "../../trace/formats/format.ts"
 import { formatOfFileName } from "../../trace/formats/names.ts"
+import { formatExactJson, type JsonValue } from "../../trace/json/exact-json.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { readKind } from "../command-line/kind-option.ts"
 import { UsageError } from "../command-line/usage-error.ts"
 import { incompleteTogether } from "../past/shortcoming-lines.ts"
 import type { Terminal } from "../terminal/terminal.ts"
-import { traceDiffJson } from "./trace-diff-json.ts"
 import { traceDiffLines } from "./trace-diff-lines.ts"
 import { traceDiffPage } from "./trace-diff-page.ts"
+
+// What is different between two traces, for programs. Times are µs.
+
+/** A document for JSON.stringify. */
+const traceDiffJson = (paths: readonly [string, string], comparison: TraceComparison): object => {
+  const { traces, onlyInFirst, onlyInSecond, changed, changes, times, isSame } = comparison
+  return {
+    version: 1,
+    isSame,
+    a: traceOf(paths[0], traces[0]),
+    b: traceOf(paths[1], traces[1]),
+    onlyInA: onlyInFirst,
+    onlyInB: onlyInSecond,
+    changed: changed.map(({ object, differences, ...others }) => ({
+      ...object,
+      ...others,
+      ...(differences !== undefined && {
+        differences: differences.map(({ path, before, after }) => ({
+          path,
+          ...(before !== undefined && { a: plain(before) }),
+          ...(after !== undefined && { b: plain(after) }),
+        })),
+      }),
+    })),
+    changes: changes.map(({ object, onlyInFirst: first, onlyInSecond: second }) => ({
+      ...{ ...object, onlyInA: first, onlyInB: second },
+    })),
+    times: { ...times, largest: times.largest.map(({ object, offset, shift }) => ({ ...object, offset, shift })) },
+  }
+}
+
+const traceOf = (path: string, { start, events, changes, objects, gaps, incomplete }: ComparedTraceFacts): object => ({
+  ...{ path, events, changes, objects, gaps, incomplete },
+  ...(start !== undefined && { start }),
+})
+
+/** JSON.stringify knows no integers beyond 2^53; they become the nearest number. */
+const plain = (value: JsonValue): unknown => JSON.parse(formatExactJson(value))
 
 /** What of the command line is for traces. */
 export interface TraceDiffOrder {

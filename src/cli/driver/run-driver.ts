@@ -3,25 +3,131 @@
  * object stores, so that several run in one.
  */
 
+import { createPrivateKey, X509Certificate } from "node:crypto"
+import { readFile } from "node:fs/promises"
+import { createServer } from "node:http"
+import * as Effect from "effect/Effect"
+import { openTarget } from "../../blob/open-target.ts"
+import type { ExportTarget } from "../../blob/part-writer.ts"
+import { readTargetPath } from "../../blob/target-address.ts"
 import { TargetError } from "../../blob/target-error.ts"
 import type { Clock } from "../../clock.ts"
 import { ApiClient } from "../../kube/client/api-client.ts"
 import { backOff, isSafeToRepeat, type RetryPolicy } from "../../kube/client/retry-policy.ts"
 import type { EndpointSource } from "../../kube/endpoint.ts"
 import { messageOf } from "../../message-of.ts"
+import { text } from "../../recorder/http/http-answer.ts"
+import { formatMetrics, metricsContentType } from "../../recorder/metrics/metrics-text.ts"
 import { driveSimulation } from "../../simulation/driver/drive-simulation.ts"
 import { DriverFailure } from "../../simulation/driver/driver-failure.ts"
+import type { ReportStore } from "../../simulation/driver/driver-setting.ts"
 import { isUndeclaredField } from "../../simulation/driver/driver-status.ts"
+import type { WebhookIdentity } from "../../simulation/driver/driver-webhook.ts"
+import type { Repetitions } from "../../simulation/replay/repetitions.ts"
 import { InputUnreadable } from "../../trace/files/trace-input.ts"
 import { BadTraceError } from "../../trace/formats/format.ts"
+import { isByOwnName, type ListenAddress, type ListeningServer, listenOn } from "../listening-server.ts"
+import { metricsOf } from "../replay/control/control-state.ts"
 import { isReportable } from "../replay/replay-failures.ts"
 import { replayRetries } from "../replay/replay-target.ts"
 import { readVersion } from "../version.ts"
 import type { DriverRequest } from "./driver-arguments.ts"
-import { serveMetrics } from "./driver-metrics.ts"
 import { TraceNotServed, traceOpener } from "./driver-trace.ts"
-import { readPemFiles } from "./pem-files.ts"
-import { reportStore } from "./report-store.ts"
+import { type PatienceOptions, withPatience } from "./patience.ts"
+
+// Full reports in an object store.
+
+/** A store that is away for a moment is asked again. */
+const reportStore = (patience: PatienceOptions): ReportStore => ({
+  check: (url, signal) =>
+    patiently(patience, signal, async () => {
+      const target = await open(url, signal)
+      await target.abort("it was only tried whether the report can be written")
+    }),
+  write: (url, json) =>
+    patiently(patience, never, async () => {
+      const target = await open(url, never)
+      try {
+        await target.write(Buffer.from(json))
+        await target.finish()
+      } catch (error) {
+        await target.abort("the report could not be written")
+        throw error
+      }
+    }),
+})
+
+/** The last request of a repetition, which must not be lost because the pod is told to end. */
+const never = new AbortController().signal
+
+const patiently = async (patience: PatienceOptions, signal: AbortSignal, work: () => Promise<void>): Promise<void> => {
+  try {
+    await withPatience(patience, signal, isMomentary, work)
+  } catch (error) {
+    if (!(error instanceof TargetError)) throw error
+    throw new DriverFailure({ problem: `${error.message}; spec.report.url names where reports go` })
+  }
+}
+
+const isMomentary = (error: unknown): boolean =>
+  error instanceof TargetError && (error.code === "unreachable" || error.code === "deadline")
+
+const open = (url: string, signal: AbortSignal): Promise<ExportTarget> => {
+  const place = readTargetPath(url)
+  if (place.tag !== "store") {
+    const reason = place.tag === "refused" ? place.reason : "it is not in an object store"
+    throw new DriverFailure({ problem: `no report can be written to ${url}: ${reason}; correct spec.report.url` })
+  }
+  return Effect.runPromise(openTarget(place.address, { contentType: "application/json" }), { signal })
+}
+
+// The certificate of a driver's webhook, as the kubelet mounts it.
+
+/** Rejects with a DriverFailure if a file cannot be read, is not PEM, or the two do not belong together. */
+const readPemFiles = async (certPath: string, keyPath: string): Promise<WebhookIdentity> => {
+  const [certificate, key] = await Promise.all([read("--cert-path", certPath), read("--key-path", keyPath)])
+  const parsed = parsedBy(`--cert-path ${certPath} is no certificate`, () => new X509Certificate(certificate))
+  const secret = parsedBy(`--key-path ${keyPath} is no private key`, () => createPrivateKey(key))
+  if (!parsed.checkPrivateKey(secret))
+    throw unusable(`the key in ${keyPath} is not that of the certificate in ${certPath}`)
+  return { certificate, key }
+}
+
+const read = async (option: string, path: string): Promise<string> => {
+  try {
+    return await readFile(path, "utf8")
+  } catch (error) {
+    throw unusable(`${option} ${path} cannot be read: ${(error as NodeJS.ErrnoException).code ?? messageOf(error)}`)
+  }
+}
+
+const parsedBy = <Parsed>(complaint: string, parse: () => Parsed): Parsed => {
+  try {
+    return parse()
+  } catch (error) {
+    throw unusable(`${complaint}: ${messageOf(error)}`)
+  }
+}
+
+const unusable = (what: string): DriverFailure =>
+  new DriverFailure({
+    problem: `the webhook's certificate cannot be used: ${what}; the Secret of the Job must have tls.crt and tls.key, as PEM`,
+  })
+
+// The metrics of a driver's replay for Prometheus, as `reel replay --control` has them. Nothing can be changed there.
+
+/** Rejects with AddressUnavailable. */
+const serveMetrics = (address: ListenAddress, run: Repetitions): Promise<ListeningServer> => {
+  const server = createServer((request, response) => {
+    if (!isByOwnName(request, response, address)) return
+    const path = request.url?.split("?", 1)[0]
+    if (path !== "/metrics") return text(response, 404, "not found; available is /metrics\n")
+    if (request.method !== "GET" && request.method !== "HEAD")
+      return text(response, 405, "only GET and HEAD are allowed\n")
+    text(response, 200, formatMetrics(metricsOf(run)), metricsContentType)
+  })
+  return listenOn(server, address, "--metrics-port")
+}
 
 /** What a driver uses of the world. */
 export interface DriverOptions {

@@ -3,17 +3,64 @@
  *
  * Guarantees: what is no message is said on standard error and passed over; at the end of the input, requests that came before it are answered.
  */
-import type { Readable } from "node:stream"
+import type { Readable, Writable } from "node:stream"
 import { Server } from "@modelcontextprotocol/sdk/server/index.js"
-import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } from "@modelcontextprotocol/sdk/types.js"
+import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js"
+import {
+  CallToolRequestSchema,
+  ErrorCode,
+  type JSONRPCMessage,
+  ListToolsRequestSchema,
+  McpError,
+  type RequestId,
+} from "@modelcontextprotocol/sdk/types.js"
 import { messageOf } from "../../message-of.ts"
 import { quoted, visible } from "../../recorder/configuration/quoted.ts"
 import { nearest } from "../../recorder/configuration/spelling.ts"
 import type { Terminal } from "../terminal/terminal.ts"
 import { readVersion } from "../version.ts"
-import { AnsweredStdio } from "./answered-stdio.ts"
 import type { PastTool } from "./past-tool.ts"
 import type { ToolAnswer } from "./tool-calls.ts"
+
+// The SDK's transport over standard input and output, which knows whether all requests are answered: at the end of the input the process waits for that.
+
+/** Counts requests and answers. */
+class AnsweredStdio extends StdioServerTransport {
+  readonly #unanswered = new Set<RequestId>()
+  readonly #waiting: (() => void)[] = []
+
+  constructor(input: Readable, output: Writable) {
+    super(input, output)
+    // The SDK's Protocol calls this one before its own.
+    this.onmessage = (message) => this.#note(message)
+  }
+
+  #note(message: JSONRPCMessage): void {
+    if (!("method" in message)) return
+    if ("id" in message) this.#unanswered.add(message.id)
+    // A request that is cancelled gets no answer.
+    else if (message.method === "notifications/cancelled") {
+      const { requestId } = message.params ?? {}
+      if (typeof requestId === "string" || typeof requestId === "number") this.#done(requestId)
+    }
+  }
+
+  #done(id: RequestId): void {
+    this.#unanswered.delete(id)
+    if (this.#unanswered.size > 0) return
+    for (const resolve of this.#waiting.splice(0)) resolve()
+  }
+
+  override async send(message: JSONRPCMessage): Promise<void> {
+    await super.send(message)
+    if (!("method" in message) && message.id !== undefined) this.#done(message.id)
+  }
+
+  /** Resolves when no request is unanswered. */
+  async answered(): Promise<void> {
+    if (this.#unanswered.size > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+  }
+}
 
 /** Instructions for assistants about the whole server. `zone`: the server's time zone. */
 const instructionsIn = (zone: string): string =>

@@ -2,11 +2,29 @@
  * `--follow`: what changed since a moment, and then what changes, until Ctrl-C. A connection that breaks, or that the recorder ends, is opened again where it was, so no
  * change is missing or printed twice; a recorder that refuses that, because a right was lost or what follows was removed, ends it.
  */
-import type { JsonObject } from "../../trace/json/exact-json.ts"
+
+import type { StreamEndReason } from "../../recorder/http/stream-end.ts"
+import type { JsonObject, JsonValue } from "../../trace/json/exact-json.ts"
 import { isExportError } from "../export/export-errors.ts"
 import { type Asking, Misasked } from "./asking.ts"
 import { askPast, type PastParameters } from "./past-client.ts"
-import { streamEndText } from "./stream-ends.ts"
+
+// Why a recorder ended a stream of events, in words.
+
+/** For each reason, what to say of the recorder. */
+const reasons: Readonly<Record<StreamEndReason, string>> = {
+  retention: "retention has removed the events that follow",
+  stopping: "it is stopping",
+  failed: "it cannot read the recording",
+  "rights-changed": "what you may read has changed",
+  "rights-undecided": "it could not check what you may read",
+  "slow-client": "this client took nothing for too long",
+  "time-limit": "no stream lasts longer",
+}
+
+/** A reason as a recorder names it; one that is not known here, of a newer recorder, is given as it is. */
+export const streamEndText = (reason: JsonValue | undefined): string =>
+  Object.entries(reasons).find(([name]) => name === reason)?.[1] ?? String(reason)
 
 /** ms before the first attempt to go on, and the longest; each attempt waits for twice as long as the one before. */
 const firstPauseMs = 500

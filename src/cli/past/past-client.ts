@@ -7,7 +7,25 @@ import { exactJsonIn, isJsonObject, type JsonObject } from "../../trace/json/exa
 import { askRecorder, type RecorderAddress } from "../export/connection/recorder-connection.ts"
 import { piecesOf } from "../export/export-client.ts"
 import { ExportCut, ExportRefused } from "../export/export-errors.ts"
-import { linesOf } from "./answer-lines.ts"
+
+// The lines of an answer, however its bytes are cut into pieces.
+
+const lineFeed = 0x0a
+
+/** Lines without their ends. A line may be as long as an object. */
+export async function* linesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, void> {
+  let begun: Uint8Array[] = []
+  for await (const piece of pieces) {
+    let start = 0
+    for (let end = piece.indexOf(lineFeed); end >= 0; end = piece.indexOf(lineFeed, start)) {
+      yield Buffer.concat([...begun, piece.subarray(start, end)])
+      begun = []
+      start = end + 1
+    }
+    if (start < piece.length) begun.push(Uint8Array.from(piece.subarray(start)))
+  }
+  if (begun.length > 0) yield Buffer.concat(begun)
+}
 
 /** Where questions are asked. */
 type PastPath = "kinds" | "objects" | "changes" | "differences" | "events"

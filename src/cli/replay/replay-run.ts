@@ -1,23 +1,129 @@
 /** `reel replay` on a terminal: shows progress, and prints what happened. */
+
+import { isIP } from "node:net"
 import { backgroundClock, systemClock } from "../../clock.ts"
 import { visible } from "../../recorder/configuration/quoted.ts"
 import { reportPage } from "../../simulation/page/report-page.ts"
+import { followRecordedLives } from "../../simulation/pods/followed-pods.ts"
+import { LifeScout } from "../../simulation/pods/life-scout.ts"
+import { PassingLives } from "../../simulation/pods/life-source.ts"
 import { refuseLacking } from "../../simulation/replay/forecast.ts"
-import { Repetitions } from "../../simulation/replay/repetitions.ts"
+import { Repetitions, type RepetitionsOptions } from "../../simulation/replay/repetitions.ts"
 import type { RepetitionsReport, ReplayReport } from "../../simulation/replay/replay-report.ts"
+import { type ReplaySurvey, surveyReplay } from "../../simulation/replay/replay-survey.ts"
+import { registeredWebhook, type WebhookAddress } from "../../simulation/webhook/pod-webhook.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { createLiveLine } from "../terminal/live-line.ts"
 import { isLive, type Terminal } from "../terminal/terminal.ts"
-import { controlled } from "./control/controlled-run.ts"
+import { keysHelp, listenForKeys, listenForSignals } from "./control/control-keys.ts"
+import { serveControl } from "./control/control-server.ts"
+import { metricsOf, stateOf } from "./control/control-state.ts"
+import { controlOf } from "./control/replay-control.ts"
 import { describeLeft, reported } from "./replay-failures.ts"
 import { listenForInterrupts } from "./replay-interrupts.ts"
 import type { ReplayOrder, Say } from "./replay-order.ts"
-import { podsOf } from "./replay-pods.ts"
 import { judgedBy } from "./replay-reports.ts"
-import { withStage } from "./replay-stage.ts"
+import { type ReplayStage, withStage } from "./replay-stage.ts"
 import { describeRepetition, describeReplay, describeReplayProgress } from "./replay-summary.ts"
-import { surveySource } from "./source/replay-check.ts"
+import { isLoopback } from "./replay-target.ts"
 import type { ReplaySource } from "./source/replay-source.ts"
+
+// Lets a replay be controlled while it runs: by keys, by signals, and over HTTP if that was requested.
+
+interface ControlSurroundings {
+  readonly terminal: Terminal
+  /** Ends the replay as Ctrl-C does. */
+  readonly interrupt: () => void
+  readonly tell: Say
+}
+
+/** Rejects with AddressUnavailable or TokenFileError before `work` is called, or with what that rejects with. */
+const controlled = async <Result>(
+  order: ReplayOrder,
+  run: Repetitions,
+  { terminal, interrupt, tell }: ControlSurroundings,
+  work: () => Promise<Result>,
+): Promise<Result> => {
+  const control = controlOf(run, interrupt)
+  await using server =
+    order.control === undefined
+      ? undefined
+      : await serveControl(order.control, {
+          control,
+          state: () => stateOf(order.name, run),
+          metrics: () => metricsOf(run),
+          onTrouble: tell,
+        })
+  if (server !== undefined) tell(`control and metrics: ${server.url}/replay, ${server.url}/metrics`)
+  const stopSignals = listenForSignals(terminal, control)
+  // Standard input may be the trace, and keys without a progress line would have no visible effect.
+  const hasKeys = order.trace !== "-" && isLive(terminal.standardError, terminal.environment)
+  const stopKeys = hasKeys ? listenForKeys(terminal, control) : undefined
+  if (stopKeys !== undefined) tell(`keys: ${keysHelp}`)
+  try {
+    return await work()
+  } finally {
+    stopKeys?.()
+    stopSignals()
+  }
+}
+
+// Whether the pods of a replay follow their recorded lives, and how the cluster reaches the webhook that tells them.
+
+/** The trace as each run reads it, and what gives the run's pods their lives. */
+const podsOf = (
+  { pods, webhookAddress }: Pick<ReplayOrder, "pods" | "webhookAddress">,
+  { source, target }: Pick<ReplayStage<unknown>, "source" | "target">,
+  say: Say,
+): Pick<RepetitionsOptions, "open" | "followPods"> => {
+  const { open } = source
+  if (pods === "cluster") return { open }
+  let passing = new PassingLives()
+  const address = addressOf(webhookAddress, target.isHere)
+  const followPods = followRecordedLives({
+    client: target.podsClient,
+    source: () => (source.isReadOnce ? passing : new LifeScout(open)),
+    webhook: address && registeredWebhook(target.podsClient, address),
+    random: Math.random,
+    onProblem: say,
+  })
+  if (!source.isReadOnce) return { open, followPods }
+  const openOnce: ReplaySource["open"] = async (signal) => {
+    passing = new PassingLives()
+    return passing.items(await open(signal))
+  }
+  return { open: openOnce, followPods }
+}
+
+const loopback = "127.0.0.1"
+
+const addressOf = (given: ReplayOrder["webhookAddress"], isHere: boolean): WebhookAddress | undefined => {
+  if (given === undefined) return isHere ? { host: loopback, listen: { address: loopback, port: 0 } } : undefined
+  const { host, port } = given
+  // The host may be that of a proxy or a NAT in front of this machine.
+  const address = isLoopback(host) ? (isIP(host) === 0 ? loopback : host) : "::"
+  return { host, listen: { address, port } }
+}
+
+// What can be known before a replay creates anything.
+
+/** ms that reading may take before the replay starts. */
+const checkMs = 1000
+
+/**
+ * Reads a trace once, for as long as {@link checkMs}; `undefined` for a pipe, which can be read only once. Damage that lies further back, and what
+ * the cluster lacks for it, is found when the replay gets there. Rejects with the error of the source.
+ */
+const surveySource = async (
+  order: ReplayOrder,
+  source: ReplaySource,
+  signal: AbortSignal,
+): Promise<ReplaySurvey | undefined> => {
+  if (source.isPipe) return undefined
+  const deadline = performance.now() + checkMs
+  const window = { ...order.window, now: systemClock.wallMicros() }
+  return surveyReplay({ ...order, items: await source.open(), window, signal }, () => performance.now() > deadline)
+}
 
 /** Replays a trace. Rejects only for defects. */
 export const runReplay = (requested: ReplayOrder, terminal: Terminal, say: Say): Promise<ExitCode> =>

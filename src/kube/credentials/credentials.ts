@@ -5,17 +5,59 @@
  * This is the only folder that imports `@kubernetes/client-node`, and it uses only its parser of entries, except for legacy auth
  * providers.
  */
-import { access } from "node:fs/promises"
+import { access, readFile } from "node:fs/promises"
+import { isIPv6 } from "node:net"
 import { delimiter, join } from "node:path"
 import { backgroundClock, systemClock, type Timers } from "../../clock.ts"
 import { ContextNotFound, KubeconfigInvalid, NoClusterConfigured, UnsupportedSetting } from "./errors.ts"
 import type { CredentialClock } from "./identity.ts"
-import { detectInCluster, serviceAccountDirectory } from "./in-cluster.ts"
 import { readKubeconfig } from "./kubeconfig-file.ts"
 import { proxyFromEnvironment } from "./proxy-environment.ts"
 import { type Credentials, displayed, makeCredentials } from "./refreshed-credentials.ts"
 import { selectContext } from "./select-context.ts"
-import type { ContextSettings } from "./settings.ts"
+import { type ContextSettings, noImpersonation } from "./settings.ts"
+
+// The credentials of a pod: the address is in its environment, token and certificate authority are in files that the kubelet renews.
+
+/** Where the kubelet mounts them, fixed by Kubernetes. */
+const serviceAccountDirectory = "/var/run/secrets/kubernetes.io/serviceaccount"
+
+/** The settings if this is a pod with a service account; `undefined` otherwise. Never rejects. */
+const detectInCluster = async (
+  environment: Readonly<Record<string, string | undefined>>,
+  directory: string,
+): Promise<ContextSettings | undefined> => {
+  const host = environment.KUBERNETES_SERVICE_HOST
+  const port = environment.KUBERNETES_SERVICE_PORT
+  if (!host || !port) return undefined
+  const tokenFile = join(directory, "token")
+  const hasToken = await access(tokenFile).then(
+    () => true,
+    () => false,
+  )
+  if (!hasToken) return undefined
+  const namespace = await readFile(join(directory, "namespace"), "utf8").catch(() => "")
+  return {
+    name: "in-cluster",
+    cluster: {
+      name: "in-cluster",
+      server: `https://${isIPv6(host) ? `[${host}]` : host}:${port}`,
+      certificateAuthority: { tag: "file", path: join(directory, "ca.crt") },
+      skipTlsVerify: false,
+      tlsServerName: undefined,
+      disableCompression: true,
+      proxyUrl: undefined,
+      execConfig: undefined,
+    },
+    user: {
+      name: "service account",
+      identification: { tag: "token-file", path: tokenFile },
+      clientCertificate: undefined,
+      impersonation: noImpersonation,
+    },
+    namespace: namespace.trim() || "default",
+  }
+}
 
 export type { CredentialsError } from "./errors.ts"
 export type { Credentials } from "./refreshed-credentials.ts"

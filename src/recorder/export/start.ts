@@ -8,6 +8,7 @@ import type { Settled } from "../../actors/owner-resolver/definition.ts"
 import { describeRedacted } from "../../kube/redaction/redacted-values.ts"
 import type { CallError } from "../../runtime/errors.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
+import type { Program } from "../../trace/transform/language/program.ts"
 import { type RecorderConfiguration, recordedWhole } from "../configuration/tracked-kind.ts"
 import { describeLate, type LateFacts, lateFactsOf, lateFault } from "../http/late-changes.ts"
 import type { KindStatus } from "../kind-status.ts"
@@ -23,7 +24,6 @@ import {
   wantsKind,
   windowOf,
 } from "./request.ts"
-import { requestedProgram } from "./requested-program.ts"
 import { requestedStatus } from "./requested-status.ts"
 import { headerText } from "./response-sink.ts"
 import type { ExportReader, RunningExport } from "./service.ts"
@@ -36,6 +36,36 @@ import {
   notBegun,
   untrackedKinds,
 } from "./window-coverage.ts"
+
+// The program of an export request. The parser is loaded with the first request that has one, so that a recorder without such requests does not pay for it.
+
+/** The program, if there is one, or why the request is refused. Never rejects for what a program is. */
+export const requestedProgram = async (
+  request: ExportRequest,
+): Promise<{ readonly program?: Program } | { readonly refusal: ExportRefusal }> => {
+  const { transform } = request
+  if (transform === undefined) return {}
+  const [{ faultAt, parseProgram, ProgramError }, { insertionsOf }, { TransformFailed }] = await Promise.all([
+    import("../../trace/transform/language/parse-program.ts"),
+    import("../../trace/transform/insertions.ts"),
+    import("../../trace/transform/transform-failed.ts"),
+  ])
+  try {
+    const program = parseProgram(transform)
+    const { fromTime, untilTime } = windowOf(request)
+    insertionsOf(program, { start: fromTime, end: untilTime })
+    return { program }
+  } catch (error) {
+    const fault =
+      error instanceof TransformFailed
+        ? faultAt(transform, error.at ?? 0, error.message)
+        : error instanceof ProgramError
+          ? error
+          : undefined
+    if (fault === undefined) throw error
+    return { refusal: { status: 400, message: `transform: ${fault.message}` } }
+  }
+}
 
 /** A running export, with the facts for its headers. */
 export interface StartedExport extends Omit<RunningExport, "late"> {

@@ -19,7 +19,7 @@ import * as FiberSet from "effect/FiberSet"
 import type * as Scope from "effect/Scope"
 import { type Clock, systemClock } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
-import type { Action, Refusal } from "../access/access.ts"
+import type { Access, Action, Refusal } from "../access/access.ts"
 import { type ExportSources, handleExportRequest } from "../export/handle.ts"
 import type { ExportRefusal } from "../export/request.ts"
 import { metricsContentType } from "../metrics/metrics-text.ts"
@@ -39,8 +39,32 @@ import {
   readServingCertificate,
   type ServingCertificate,
 } from "./serving-certificate.ts"
-import { answerStandby, type StandbySources } from "./standby-answer.ts"
 import { answerSubscription, type SubscriptionSources } from "./subscription.ts"
+
+// What the HTTP interface of a recorder that stands by answers: why it does not record, and its metrics. Everything else has to wait.
+
+/** A recorder that has not begun to record, and may not for days. */
+interface StandbySources {
+  /** Why, in one line. */
+  readonly reason: () => string
+  readonly metrics: () => string
+  readonly access: Access
+}
+
+/** 503 except for metrics: a Service then routes to the recorder that records. */
+const answerStandby = (
+  { headers, method }: IncomingMessage,
+  response: ServerResponse,
+  path: string,
+  { reason, metrics, access }: StandbySources,
+): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    if (path !== "/metrics" || (method !== "GET" && method !== "HEAD")) return text(response, 503, `${reason()}\n`)
+    const decision = yield* Effect.promise(() => access.decide(headers, "metrics"))
+    if (decision.tag !== "refused") return text(response, 200, metrics(), metricsContentType)
+    if (decision.status === 401) response.setHeader("WWW-Authenticate", "Bearer")
+    refuse(response, decision)
+  })
 
 export { ListenError } from "./listen-error.ts"
 

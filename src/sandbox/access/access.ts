@@ -1,8 +1,13 @@
 /** Authentication and authorization of a sandbox, put together over its store. */
 
-import type { RequestUser } from "../../apiserver/access-control.ts"
+import type { AccessControl, RequestUser } from "../../apiserver/access-control.ts"
+import { type Failure, unauthorized } from "../../apiserver/answers/failure.ts"
+import type { Exchange } from "../../apiserver/http/exchange.ts"
+import type { Route } from "../../apiserver/http/router.ts"
 import type { Resource } from "../../apiserver/kinds/resources.ts"
-import type { Authorizer } from "../rbac/access-attributes.ts"
+import { flag } from "../../apiserver/list/list-options.ts"
+import { pathSegmentComplaints } from "../../kube/names.ts"
+import type { AccessAttributes, Authorizer, Decision } from "../rbac/access-attributes.ts"
 import type { RuleBook } from "../rbac/rule-book.ts"
 import type { MutableObject } from "../rules/kind-rules.ts"
 import type { ObjectStore } from "../store/object-store.ts"
@@ -11,8 +16,109 @@ import type { AccountTokens } from "./account-tokens.ts"
 import { Authenticator, type SandboxUser } from "./authentication.ts"
 import { confirmGrant, isGrant } from "./escalation.ts"
 import { forbiddenAccess } from "./forbidden.ts"
-import { MastersFirst, RequestGate } from "./request-gate.ts"
+import { impersonated, isImpersonating } from "./impersonation.ts"
 import { StoredRules } from "./stored-rules.ts"
+import { masters } from "./users.ts"
+
+// What a request is about, in the words of rules: the real server's reading of method, path and query.
+
+/** The parts of an {@link Exchange} that matter. */
+interface AskedRequest {
+  readonly method: string
+  /** As sent, without the query. */
+  readonly path: string
+  readonly route: Route
+  readonly query: URLSearchParams
+}
+
+/** Never fails: whether the path leads anywhere is not known yet, and is nobody's business who may not ask. */
+const attributesOf = ({ method, path, route, query }: AskedRequest): AccessAttributes => {
+  if (route.type !== "resource") return { type: "path", verb: method.toLowerCase(), path: decoded(path) }
+  const { group, plural, name = "", subresource = "" } = route
+  const verb = route.isWatch === true ? "watch" : (verbs[method] ?? "")
+  // A Namespace counts as being in itself.
+  const namespace = route.namespace ?? (plural === "namespaces" ? name : "")
+  const about = {
+    type: "resource",
+    group,
+    resource: plural,
+    namespace,
+    subresource: firstSegment(subresource),
+  } as const
+  if (name !== "" || (verb !== "get" && verb !== "delete")) return { ...about, verb, name }
+  if (verb === "delete") return { ...about, verb: "deletecollection", name }
+  return { ...about, verb: flag(query, "watch") === true ? "watch" : "list", name: selectedName(query) }
+}
+
+const verbs: Readonly<Record<string, string>> = {
+  GET: "get",
+  HEAD: "get",
+  POST: "create",
+  PUT: "update",
+  PATCH: "patch",
+  DELETE: "delete",
+}
+
+const firstSegment = (subresource: string): string => subresource.split("/", 1)[0] ?? ""
+
+/** `fieldSelector=metadata.name=x`: a rule for objects of that name is then enough. */
+const selectedName = (query: URLSearchParams): string => {
+  const selector = query.get("fieldSelector") ?? ""
+  const [, name = ""] = /(?:^|,)metadata\.name==?([^,=\\]*)(?:,|$)/.exec(selector) ?? []
+  return pathSegmentComplaints(name).length === 0 ? name : ""
+}
+
+/** A broken escape never gets here: such a path is refused before. */
+const decoded = (path: string): string => {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    // Escapes of bytes that are not UTF-8, which no rule can mean.
+    return path
+  }
+}
+
+// What every request over HTTP passes: authentication, impersonation and authorization, in this order.
+
+class RequestGate implements AccessControl {
+  readonly #authenticator: Authenticator
+  readonly #authorizer: Authorizer
+
+  constructor(authenticator: Authenticator, authorizer: Authorizer) {
+    this.#authenticator = authenticator
+    this.#authorizer = authorizer
+  }
+
+  admit(exchange: Exchange): Failure | undefined {
+    const { request } = exchange
+    const sender = this.#authenticator.userOf(request)
+    if (sender === undefined) return unauthorized
+    const user = isImpersonating(request.rawHeaders)
+      ? impersonated(this.#authorizer, sender, request.headersDistinct, request.url ?? "")
+      : sender
+    if ("type" in user) return user
+    const { path, route, query } = exchange
+    const attributes = attributesOf({ method: request.method ?? "", path, route, query })
+    const { isAllowed, reason } = this.#authorizer.authorize(user, attributes)
+    if (!isAllowed) return forbiddenAccess(user, attributes, reason)
+    exchange.user = user
+    return undefined
+  }
+}
+
+/** Lets the members of `system:masters` do everything before anybody asks the rules, as the real server does. */
+class MastersFirst implements Authorizer {
+  readonly #rules: Authorizer
+
+  constructor(rules: Authorizer) {
+    this.#rules = rules
+  }
+
+  authorize(user: RequestUser, attributes: AccessAttributes): Decision {
+    if (user.groups.includes(masters)) return { isAllowed: true, reason: "" }
+    return this.#rules.authorize(user, attributes)
+  }
+}
 
 /** How a write came, for the checks that need its content. */
 export interface Caller {

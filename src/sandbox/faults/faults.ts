@@ -11,10 +11,66 @@ import type { Exchange } from "../../apiserver/http/exchange.ts"
 import type { ExpiredAs, WatchRequest } from "../../apiserver/list/list-options.ts"
 import type { RequestHooks } from "../../apiserver/request-hooks.ts"
 import type { WatchStream } from "../../apiserver/watch/watch-stream.ts"
-import type { Clock } from "../../clock.ts"
-import { GetGate } from "./get-gate.ts"
+import type { Clock, Timer } from "../../clock.ts"
 import { anyCovers, covers, everything } from "./scope.ts"
 import { type RespondOptions, ScriptedAnswers } from "./scripted-answers.ts"
+
+// Holds back or delays the responses to reads of single objects: an API server under load, as owner look-ups experience it.
+
+class GetGate {
+  readonly #clock: Clock
+  readonly #timers = new Set<Timer>()
+  #waiting: Array<() => void> = []
+  #holding = false
+  #delay = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Reads not answered yet, held or delayed. */
+  get pending(): number {
+    return this.#waiting.length + this.#timers.size
+  }
+
+  hold(): void {
+    this.#holding = true
+  }
+
+  /** Answers the held reads, in order of arrival, and holds no more. */
+  release(): void {
+    this.#holding = false
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const answer of waiting) answer()
+  }
+
+  /** Every read that arrives from now on is delayed by this many ms; 0 ends the delay. */
+  delay(milliseconds: number): void {
+    this.#delay = milliseconds
+  }
+
+  pass(answer: () => void): void {
+    if (this.#holding) {
+      this.#waiting.push(answer)
+    } else if (this.#delay > 0) {
+      const timer = this.#clock.after(this.#delay, () => {
+        this.#timers.delete(timer)
+        answer()
+      })
+      this.#timers.add(timer)
+    } else {
+      answer()
+    }
+  }
+
+  /** Drops pending reads: the clients are gone. */
+  close(): void {
+    this.#waiting = []
+    for (const timer of this.#timers) timer.cancel()
+    this.#timers.clear()
+  }
+}
 
 /** The faults that {@link Faults.count} counts. */
 export type FaultKind = "expired" | "answered" | "hung-up" | "truncated" | "slow-reader"

@@ -3,24 +3,225 @@
  *
  * Nothing is remembered between two runs, and every action can be repeated, so it does not matter at which request a controller dies.
  */
+
+import * as Result from "effect/Result"
 import type { ControllerCluster } from "../../host/controller/access/controller-cluster.ts"
 import type { ReconcileResult, Reconciliation } from "../../host/controller/define-controller.ts"
 import { setCondition } from "../../host/controller/objects/status-conditions.ts"
+import { NotFoundError } from "../../kube/client/api-errors.ts"
 import type { ApiObject } from "../../kube/client/objects.ts"
-import type { SimulationStatus } from "../api/status.ts"
-import type { MetricsVerdict } from "./actions/metrics.ts"
-import { prepare } from "./actions/preparation.ts"
-import { problemOf } from "./actions/problems.ts"
-import { removeRemain } from "./actions/remains.ts"
-import { releaseLease, renewLease, renewMs, takeLease } from "./actions/turn-lease.ts"
+import { derivedNames, simulationRootKind } from "../api/derived-names.ts"
+import type { Hook } from "../api/hooks.ts"
+import { readSimulation, type Simulation } from "../api/simulation.ts"
+import type { HookRun, SimulationStatus } from "../api/status.ts"
+import { describeHookFailure, isRunOf } from "../hooks/run-phase.ts"
+import { prepareIssuedCertificate, prepareOwnCertificate } from "./actions/certificates.ts"
+import { createOwn, createShared } from "./actions/creation.ts"
+import { findJob, observeDriver } from "./actions/driver.ts"
+import { type MetricsVerdict, prepareMetrics } from "./actions/metrics.ts"
+import { Obstacle, problemOf } from "./actions/problems.ts"
+import { readLease, releaseLease, renewLease, renewMs, takeLease } from "./actions/turn-lease.ts"
 import type { HookRuns } from "./hook-runs.ts"
 import { nameOfKind } from "./kinds.ts"
-import { type Observed, observe } from "./observe.ts"
+import { belonging, isOwnedBy } from "./objects/belonging.ts"
+import { driverAccountObjects } from "./objects/driver-account.ts"
+import { driverJob, type Job } from "./objects/driver-job.ts"
+import { driverService, issuerOf } from "./objects/webhook.ts"
 import { decide } from "./state/decide.ts"
-import type { Action, Announcement, Decision } from "./state/decision.ts"
-import { conditionOf } from "./state/life.ts"
-import type { Problem } from "./state/observation.ts"
-import { statusPatch } from "./state/status-patch.ts"
+import type { Action, Announcement, Decision, Report } from "./state/decision.ts"
+import { conditionOf, isFinal, lifeOf } from "./state/life.ts"
+import type { Observation, PhaseState, Problem, Remain } from "./state/observation.ts"
+import { type TurnLease, turnOf } from "./state/turn.ts"
+
+// What is left of a Simulation in the cluster besides its Job, asked of the server: what a cache does not know yet would stay behind for ever.
+
+/**
+ * In the order of their removal. The webhook first: without its driver it would refuse every pod of the replay, also while the driver's roots take their objects with
+ * them.
+ */
+const findRemains = async (cluster: ControllerCluster, simulation: ApiObject): Promise<ReadonlyArray<Remain>> => {
+  const names = derivedNames(simulation.metadata.name)
+  const roots = (await cluster.listLive(nameOfKind.root)).filter((root) => isOwnedBy(root, simulation))
+  const own = roots.find(({ metadata }) => metadata.name === names.root)
+  const configuration = await readConfiguration(cluster, names.webhook)
+  const belongs = configuration !== undefined && own !== undefined && isOwnedBy(configuration, own)
+  return [
+    ...(belongs ? [remain("webhook", configuration)] : []),
+    ...roots.filter((root) => root !== own).map((root) => remain("driver's root", root)),
+    ...(own === undefined ? [] : [remain("root", own)]),
+  ]
+}
+
+/** Deletes one of them. What depends on a root is gone before the root is. */
+const removeRemain = (cluster: ControllerCluster, { stage, name, uid }: Remain): Promise<void> => {
+  const kind = stage === "webhook" ? nameOfKind.webhooks : nameOfKind.root
+  const slash = kind.lastIndexOf(".")
+  const object = { apiVersion: kind.slice(0, slash), kind: kind.slice(slash + 1), metadata: { name, uid } }
+  return cluster.delete(object, { propagationPolicy: stage === "webhook" ? "Background" : "Foreground" })
+}
+
+const remain = (stage: Remain["stage"], { metadata }: ApiObject): Remain => ({
+  stage,
+  name: metadata.name,
+  uid: metadata.uid,
+  isDeleting: metadata.deletionTimestamp !== undefined,
+})
+
+const readConfiguration = async (cluster: ControllerCluster, name: string): Promise<ApiObject | undefined> => {
+  try {
+    return await cluster.getLive(nameOfKind.webhooks, { name })
+  } catch (error) {
+    if (error instanceof NotFoundError) return undefined
+    throw error
+  }
+}
+
+// Gathers what the next step of a Simulation depends on.
+
+// How far the hooks of a phase are, by what the status says.
+
+/** For phases that are run once. */
+const phaseState = (
+  phase: "preStart" | "postStop",
+  hooks: ReadonlyArray<Hook>,
+  runs: ReadonlyArray<HookRun>,
+): PhaseState => {
+  for (const [index, hook] of hooks.entries()) {
+    const run = runs.find((each) => isRunOf(each, { phase, repetition: undefined, index }))
+    if (run?.endTime === undefined) return { tag: "open" }
+    if (run.exitCode !== 0 && hook.ignoreFailure !== true)
+      return { tag: "failed", message: describeHookFailure({ hook, run }) }
+  }
+  return { tag: "done" }
+}
+
+/** What was observed, and the objects that the step itself needs. */
+interface Observed {
+  readonly observation: Observation
+  /** Absent if it cannot be read. */
+  readonly simulation: Simulation | undefined
+  readonly job: Job | undefined
+  readonly lease: TurnLease | undefined
+}
+
+/** `object`: as it is in the cache. `namespace`: that of the Lease. Rejects with an ApiError. */
+const observe = async (
+  cluster: ControllerCluster,
+  object: ApiObject,
+  namespace: string,
+  hooks: HookRuns,
+  problem: Problem | undefined,
+): Promise<Observed> => {
+  const read = readSimulation(object)
+  const simulation = Result.isSuccess(read) ? read.success : undefined
+  const status = object.status as SimulationStatus | undefined
+  const isDeleted = object.metadata.deletionTimestamp !== undefined
+  const life = lifeOf(status, isDeleted)
+  const isSure = life === "ending" || status?.state === "Running" || status?.state === "Paused"
+  const job = life === "settled" ? undefined : await findJob(cluster, object, simulation?.spec.driver.namespace, isSure)
+  const lease = life === "settled" ? undefined : await readLease(cluster, namespace)
+  const runs = status?.hooks ?? []
+  const { preStartHooks, postStopHooks } = simulation?.spec.hooks ?? {}
+  const degraded = conditionOf(status, "Degraded")
+  return {
+    observation: {
+      status,
+      isDeleted,
+      isPaused: (simulation?.spec.pausedTime ?? undefined) !== undefined,
+      unusable: Result.isFailure(read) ? read.failure.message : undefined,
+      job: await observeDriver(cluster, object, job),
+      turn: turnOf(object, lease, cluster.cached(nameOfKind.simulation).list()),
+      preStart: phaseState("preStart", preStartHooks ?? [], runs),
+      postStop: phaseState("postStop", postStopHooks ?? [], runs),
+      runningHooks: hooks.phaseOf(object.metadata.uid ?? ""),
+      remains: life === "ending" ? await findRemains(cluster, object) : [],
+      problem,
+      degradedMs: degraded?.status === "True" ? Date.parse(cluster.now()) - Date.parse(degraded.lastTransitionTime) : 0,
+    },
+    simulation,
+    job,
+    lease,
+  }
+}
+
+// Creates what the driver needs, and at last its Job. Every object is created if it is not there, in an order in which a controller that dies between any two
+// of them can go on: the Job is the last, so its existence means that the rest is complete.
+
+/**
+ * Returns whether the Job exists; if not, the Simulation has ended meanwhile. `namespace`: that of the controller. `metricsKnown` is told before. Rejects with an ApiError or one of the errors of problems.ts; called
+ * again, it goes on.
+ */
+const prepare = async (
+  cluster: ControllerCluster,
+  simulation: Simulation,
+  namespace: string,
+  metricsKnown: (verdict: MetricsVerdict) => Promise<void>,
+): Promise<boolean> => {
+  const root = await createOwn(cluster, simulation, rootOf(simulation))
+  if (root.metadata.deletionTimestamp !== undefined)
+    throw new Obstacle("RootTerminating", `the SimulationRoot ${root.metadata.name} is being deleted`)
+  for (const object of driverAccountObjects(simulation.spec.driver.namespace)) await createShared(cluster, object)
+  const verdict = await prepareMetrics(cluster, simulation, root)
+  if (verdict !== undefined) await metricsKnown(verdict)
+  await createOwn(cluster, root, driverService(simulation, root))
+  const issuer = issuerOf(simulation)
+  if (issuer === undefined) await prepareOwnCertificate(cluster, simulation, root)
+  else await prepareIssuedCertificate(cluster, simulation, root, issuer)
+  return createJob(cluster, simulation, namespace)
+}
+
+const rootOf = (simulation: Simulation): ApiObject => {
+  const { name } = simulation.metadata
+  const { group, version, kind } = simulationRootKind.gvk
+  const metadata = belonging(name, simulation, derivedNames(name).root)
+  return { apiVersion: `${group}/${version}`, kind, metadata, spec: {} }
+}
+
+/** A cache that lags behind must not lead to a Job for a Simulation that has ended or is gone. */
+const createJob = async (cluster: ControllerCluster, simulation: Simulation, namespace: string): Promise<boolean> => {
+  const latest = await cluster.getLive<Simulation>(nameOfKind.simulation, simulation.metadata)
+  const { uid, deletionTimestamp } = latest.metadata
+  if (uid !== simulation.metadata.uid || deletionTimestamp !== undefined || isFinal(latest.status)) return false
+  await createOwn(cluster, simulation, driverJob(simulation, namespace))
+  return true
+}
+
+// A report as members of the status.
+
+/** Characters of a condition's message; longer ones are cut. */
+const longestMessage = 32_000
+
+/** `now`: RFC 3339. Conditions of other types stay. */
+export const statusPatch = (
+  status: SimulationStatus | undefined,
+  { Ready, Progressing, Degraded, ...fields }: Report,
+  generation: number | undefined,
+  now: string,
+): Partial<SimulationStatus> => {
+  const verdicts = Object.entries({ Ready, Progressing, Degraded })
+  const conditions = verdicts.reduce(
+    (list, [type, verdict]) =>
+      verdict === undefined
+        ? list
+        : setCondition(
+            list,
+            {
+              ...verdict,
+              type,
+              message: verdict.message.slice(0, longestMessage),
+              ...(generation !== undefined && { observedGeneration: generation }),
+            },
+            now,
+          ),
+    status?.conditions as Parameters<typeof setCondition>[0],
+  )
+  const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+  return {
+    ...given,
+    observedGeneration: generation ?? status?.observedGeneration ?? 0,
+    ...(conditions !== undefined && { conditions: conditions as NonNullable<SimulationStatus["conditions"]> }),
+  }
+}
 
 /** Where the Leases are, and what runs hooks. */
 export interface ReconcileSurroundings {

@@ -6,12 +6,16 @@
  * created is removed before {@link driveSimulation} settles, or the message says what is left.
  */
 
-import { AlreadyExistsError } from "../../kube/client/api-errors.ts"
+import { hash } from "node:crypto"
+import type { ApiClient } from "../../kube/client/api-client.ts"
+import { AlreadyExistsError, NotFoundError } from "../../kube/client/api-errors.ts"
 import { kinds } from "../../kube/client/kinds.ts"
 import type { ApiObject } from "../../kube/client/objects.ts"
 import { messageOf } from "../../message-of.ts"
+import { derivedNames, simulationLabel } from "../api/derived-names.ts"
 import { defaultNamespacePrefix } from "../api/driver.ts"
 import type { Simulation } from "../api/simulation.ts"
+import { longestHistory, type RepetitionReport } from "../api/status.ts"
 import { traceDurationMs } from "../api/trace-duration.ts"
 import { ownMetadata } from "../objects/target-object.ts"
 import type { ReplayReport } from "../replay/replay-report.ts"
@@ -20,14 +24,140 @@ import { drivenReplay } from "./driven-replay.ts"
 import { DriverFailure } from "./driver-failure.ts"
 import { DriverHooks } from "./driver-hooks.ts"
 import type { DriverSetting } from "./driver-setting.ts"
-import { DriverStatus } from "./driver-status.ts"
+import { DriverStatus, driverFieldManager } from "./driver-status.ts"
 import { DriverWebhook } from "./driver-webhook.ts"
-import { replayLabelOf } from "./replay-name.ts"
-import { keyFigures, summaryOf } from "./report/key-figures.ts"
-import { keepSummary } from "./report/report-summaries.ts"
 import { simulationRoot } from "./simulation-root.ts"
 import { beingDeleted, SimulationWatch } from "./simulation-watch.ts"
 import { extentOf } from "./trace-extent.ts"
+
+// The ConfigMap with the summaries of a Simulation's repetitions, which lives as long as the Simulation.
+
+interface ConfigMap extends ApiObject {
+  readonly data?: Readonly<Record<string, string>>
+}
+
+/**
+ * Adds the summary of a repetition as `<repetition>.json`; of more than {@link longestHistory} the first ones are removed, because an object has room for about
+ * 1 MiB. Rejects with an ApiError.
+ */
+const keepSummary = async (
+  client: ApiClient,
+  simulation: Simulation,
+  repetition: number,
+  summary: string,
+): Promise<void> => {
+  const { name: owner, uid = "" } = simulation.metadata
+  const place = { namespace: simulation.spec.driver.namespace, name: derivedNames(owner).report }
+  const key = `${repetition}.json`
+  const labels = {
+    [simulationLabel]: owner,
+    "app.kubernetes.io/name": place.name,
+    "app.kubernetes.io/managed-by": "kubereel",
+  }
+  const ownerReferences = [{ apiVersion: simulation.apiVersion, kind: simulation.kind, name: owner, uid }]
+  const metadata = { ...place, labels, ownerReferences }
+  const object: ConfigMap = { apiVersion: "v1", kind: "ConfigMap", metadata, data: { [key]: summary } }
+  const options = { fieldManager: driverFieldManager }
+  const existing = await present(client, place)
+  if (existing === undefined) {
+    try {
+      await client.create(kinds.configMaps, object, options)
+      return
+    } catch (error) {
+      // The creation was repeated after its response was lost.
+      if (!(error instanceof AlreadyExistsError)) throw error
+    }
+  }
+  const dropped = Object.keys(existing?.data ?? {})
+    .filter((each) => each !== key && /^\d+\.json$/.test(each))
+    .toSorted((left, right) => Number.parseInt(left, 10) - Number.parseInt(right, 10))
+    .slice(0, -(longestHistory - 1))
+  const data = { ...Object.fromEntries(dropped.map((each) => [each, null])), [key]: summary }
+  // Owner and labels too: one of an earlier Simulation of this name may not be collected yet.
+  await client.patch(kinds.configMaps, place, "merge", { metadata: { labels, ownerReferences }, data }, options)
+}
+
+const present = async (
+  client: ApiClient,
+  place: { readonly namespace: string; readonly name: string },
+): Promise<ConfigMap | undefined> => {
+  try {
+    return await client.get<ConfigMap>(kinds.configMaps, place)
+  } catch (error) {
+    if (error instanceof NotFoundError) return undefined
+    throw error
+  }
+}
+
+// What is kept of the report of a repetition: key figures for the status, and a summary for the ConfigMap.
+
+/** `url`: where the full report is. Pure. */
+const keyFigures = (report: ReplayReport, repetition: number, url: string | undefined): RepetitionReport => {
+  const { seed, events, dispatchErrorMs, fidelity } = report
+  const judged = fidelity === undefined || "unknown" in fidelity ? undefined : fidelity
+  const objectsEqual = judged?.score.objectsEqual ?? undefined
+  const recorded = judged?.pods?.created.recorded ?? 0
+  return {
+    repetition,
+    ...(url !== undefined && { url }),
+    // Without a comparison the objects that existed at the start are the ones that can be counted without counting any twice.
+    objects: judged?.objects.total ?? seed.accepted,
+    ...(objectsEqual !== undefined && { objectsEqual }),
+    writesRefused: seed.refused + events.refused,
+    ...(events.sent > 0 && { driftP99Ms: Math.round(dispatchErrorMs.p99 * 1000) / 1000 }),
+    ...(recorded > 0 && { podsPaired: Math.min(1, (judged?.pods?.paired ?? 0) / recorded) }),
+  }
+}
+
+/** Causes that a summary names; the full report has all. */
+const mostCauses = 5
+/** Characters of a sentence in a summary: its ConfigMap has room for a hundred summaries of some kB. */
+const longestText = 300
+
+/** The summary of one repetition as JSON, some kB at most. Pure. */
+const summaryOf = (report: ReplayReport, figures: RepetitionReport): string => {
+  const { replay, speed, startedAt, run, stopped, seed, events, dispatchErrorMs, lagMs, lives, gaps } = report
+  const { refused, skipped, warnings, fidelity } = report
+  const causes = (all: ReplayReport["refused"]) =>
+    all.slice(0, mostCauses).map((cause) => ({ ...cause, example: cause.example.slice(0, longestText) }))
+  const judged =
+    fidelity === undefined || "unknown" in fidelity
+      ? fidelity
+      : { score: fidelity.score, objects: fidelity.objects, states: fidelity.states }
+  const summary = {
+    ...figures,
+    replay,
+    startedAt,
+    speed,
+    run,
+    stopped,
+    seed,
+    events,
+    dispatchErrorMs,
+    lagMs,
+    lives,
+    gaps,
+    refused: causes(refused),
+    skipped: causes(skipped),
+    warnings: warnings.slice(0, mostCauses).map((text) => text.slice(0, longestText)),
+    fidelity: judged,
+  }
+  return `${JSON.stringify(summary, undefined, 2)}\n`
+}
+
+// The name of a repetition's replay: the value of the label of everything that it creates.
+
+/** Characters of a label's value. */
+const longest = 63
+/** Hexadecimal characters that tell two long names apart. */
+const suffix = 8
+
+/** The pod's name, which no other repetition has; a name that is too long for a label, or has dots, ends with a hash of it. Pure. */
+export const replayLabelOf = (pod: string): string => {
+  if (pod.length <= longest && !pod.includes(".")) return pod
+  const start = pod.replaceAll(".", "-").slice(0, longest - suffix - 1)
+  return `${start.replace(/-+$/, "")}-${hash("sha256", pod, "hex").slice(0, suffix)}`
+}
 
 /** Never aborted: the pod's grace period, or the controller, ends a removal that takes too long. */
 const never = new AbortController().signal

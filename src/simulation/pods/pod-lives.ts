@@ -14,15 +14,54 @@ import { messageOf } from "../../message-of.ts"
 import type { JsonObject } from "../../trace/json/exact-json.ts"
 import * as stages from "../../trace/pods/pod-stages.ts"
 import { simulationLabel } from "../api/derived-names.ts"
+import type { Placement } from "../objects/pod-templates.ts"
 import { type Ownership, replayLabel } from "../objects/target-object.ts"
 import type { PatchOperation, PodReview } from "../webhook/admission-review.ts"
 import type { LifeMatching } from "./life-matching.ts"
 import type { LifeTiming } from "./life-timing.ts"
 import { type IdentityOptions, ownersInTrace, recordedHash, rememberedIdentity } from "./pod-identity.ts"
-import { type Marks, markPatch, placementPatch } from "./pod-patch.ts"
 import type { RecordedLife } from "./recorded-lives.ts"
 import { type StartDelays, startDelayMarks } from "./start-delays.ts"
 import { sequenceAnnotation, stableHashAnnotation } from "./well-known.ts"
+
+// What a replay adds to a pod, as JSON patches. Nothing that is there is removed.
+
+/** Labels and annotations to set. */
+interface Marks {
+  readonly labels: Readonly<Record<string, string>>
+  readonly annotations: Readonly<Record<string, string>>
+}
+
+/** Sets what differs. */
+const markPatch = ({ metadata }: Pod, { labels, annotations }: Marks): ReadonlyArray<PatchOperation> => [
+  ...entriesPatch("/metadata/labels", metadata.labels, labels),
+  ...entriesPatch("/metadata/annotations", metadata.annotations, annotations),
+]
+
+/** For pods whose template the replay could not change, such as those of a custom kind with unknown template paths. */
+const placementPatch = ({ spec }: Pod, { nodeSelector, taintKey }: Placement): ReadonlyArray<PatchOperation> => {
+  const patch = [...entriesPatch("/spec/nodeSelector", spec.nodeSelector, nodeSelector)]
+  const { tolerations } = spec
+  if (taintKey === undefined || tolerations?.some(({ key }) => key === taintKey)) return patch
+  const toleration = { key: taintKey, operator: "Exists", effect: "NoSchedule" }
+  if (tolerations === undefined) patch.push({ op: "add", path: "/spec/tolerations", value: [toleration] })
+  else patch.push({ op: "add", path: "/spec/tolerations/-", value: toleration })
+  return patch
+}
+
+const entriesPatch = (
+  path: string,
+  present: Readonly<Record<string, string>> | undefined,
+  wanted: Readonly<Record<string, string>>,
+): ReadonlyArray<PatchOperation> => {
+  const missing = Object.entries(wanted).filter(([key, value]) => present?.[key] !== value)
+  if (missing.length === 0) return []
+  if (present === undefined) return [{ op: "add", path, value: Object.fromEntries(missing) }]
+  return missing.map(([key, value]) => ({ op: "add", path: `${path}/${escaped(key)}`, value }))
+}
+
+/** RFC 6901. */
+const escaped = (key: string): string => key.replaceAll("~", "~0").replaceAll("/", "~1")
 
 /** Where lives come from, and how the target is told. */
 export interface PodLivesOptions extends IdentityOptions {

@@ -6,13 +6,161 @@
  */
 import type { GapEvent, ObjectEvent } from "../event.ts"
 import { differencesBetween, type FieldDifference } from "../json/difference.ts"
+import type { JsonValue } from "../json/exact-json.ts"
 import type { IncompletePart, TraceItem } from "../trace-item.ts"
 import { ChangeLog, type ComparedName, ObjectNumbers } from "./change-log.ts"
-import { type ComparedFields, gone } from "./compared-object.ts"
-import { finalStates } from "./final-states.ts"
-import { pairedChanges } from "./paired-changes.ts"
-import { type TimeShiftSummary, TimeShifts } from "./time-shifts.ts"
-import { objectEvents } from "./trace-pass.ts"
+import { type ComparedFields, comparedObject, gone } from "./compared-object.ts"
+import { GrowingColumn } from "./growing-column.ts"
+
+// One reading of a trace from its beginning to its end: its items, chunk by chunk, and which events count.
+
+/** A trace that is read once. */
+interface TracePass {
+  readonly items: AsyncIterable<Iterable<TraceItem>>
+  /** Events that are left out do not exist for the comparison. */
+  readonly isSelected: (event: ObjectEvent) => boolean
+  /** Takes what is no event of an object. */
+  readonly onOther?: (item: TraceItem) => void
+}
+
+/** The events that count, in order. Their bytes are valid until the next one is taken. */
+async function* objectEvents({ items, isSelected, onOther }: TracePass): AsyncGenerator<ObjectEvent, void, void> {
+  for await (const chunk of items)
+    for (const item of chunk) {
+      if (item.type !== "event" || item.event.type !== "object") onOther?.(item)
+      else if (isSelected(item.event)) yield item.event
+    }
+}
+
+// By how much the same changes are at other times in two traces: how the shifts are distributed, and the largest. Memory: eight bytes for each change.
+
+/** One change at two times. */
+interface TimeShift {
+  readonly object: ComparedName
+  /** µs after the start of the first trace. */
+  readonly offset: number
+  /** µs by which it is later in the second trace; negative: earlier. */
+  readonly shift: number
+}
+
+/** All of them. Times are µs. */
+interface TimeShiftSummary {
+  /** Changes that both traces have. */
+  readonly pairs: number
+  /** Those whose times differ by more than the tolerance, by direction. */
+  readonly earlier: number
+  readonly later: number
+  /** Of the amounts of all pairs; 0 without any. */
+  readonly median: number
+  readonly percentile90: number
+  readonly percentile99: number
+  readonly maximum: number
+  /** The largest of those beyond the tolerance, largest first. */
+  readonly largest: ReadonlyArray<TimeShift>
+}
+
+const mostLargest = 20
+
+/** Collects shifts. `tolerance`: µs up to which times count as the same. */
+class TimeShifts {
+  readonly #tolerance: number
+  readonly #amounts = new GrowingColumn()
+  #earlier = 0
+  #later = 0
+  readonly #largest: TimeShift[] = []
+
+  constructor(tolerance: number) {
+    this.#tolerance = tolerance
+  }
+
+  add(shift: TimeShift): void {
+    const amount = Math.abs(shift.shift)
+    this.#amounts.push(amount)
+    if (amount <= this.#tolerance) return
+    if (shift.shift < 0) this.#earlier++
+    else this.#later++
+    const last = this.#largest.at(-1)
+    if (this.#largest.length === mostLargest && last !== undefined && amount <= Math.abs(last.shift)) return
+    const place = this.#largest.findIndex((other) => Math.abs(other.shift) < amount)
+    this.#largest.splice(place < 0 ? this.#largest.length : place, 0, shift)
+    this.#largest.length = Math.min(this.#largest.length, mostLargest)
+  }
+
+  summary(): TimeShiftSummary {
+    const sorted = this.#amounts.sorted()
+    const percentile = (share: number): number => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0
+    return {
+      ...{ pairs: sorted.length, earlier: this.#earlier, later: this.#later },
+      ...{ median: percentile(0.5), percentile90: percentile(0.9), percentile99: percentile(0.99) },
+      maximum: sorted.at(-1) ?? 0,
+      largest: this.#largest,
+    }
+  }
+}
+
+// Which changes of an object two traces have in common: the nth time that it became a certain state, or went, in one and in the other. What has no counterpart is in one trace
+// only. Linear in the number of changes, and independent of times.
+
+/** Places of changes in the lists that were compared. */
+interface PairedChanges {
+  readonly pairs: ReadonlyArray<readonly [number, number]>
+  readonly onlyInFirst: ReadonlyArray<number>
+  readonly onlyInSecond: ReadonlyArray<number>
+}
+
+/** Both lists are hashes, in the order of the changes. */
+const pairedChanges = (first: ReadonlyArray<number>, second: ReadonlyArray<number>): PairedChanges => {
+  const waiting = new Map<number, number[]>()
+  for (const [place, hash] of first.entries()) {
+    const places = waiting.get(hash)
+    if (places === undefined) waiting.set(hash, [place])
+    else places.push(place)
+  }
+  /** How many of those with a hash have a counterpart. */
+  const taken = new Map<number, number>()
+  const pairs: (readonly [number, number])[] = []
+  const onlyInSecond: number[] = []
+  for (const [place, hash] of second.entries()) {
+    const count = taken.get(hash) ?? 0
+    const other = waiting.get(hash)?.[count]
+    if (other === undefined) {
+      onlyInSecond.push(place)
+      continue
+    }
+    taken.set(hash, count + 1)
+    pairs.push([other, place])
+  }
+  const onlyInFirst = [...waiting].flatMap(([hash, places]) => places.slice(taken.get(hash) ?? 0))
+  return { pairs, onlyInFirst: onlyInFirst.sort((one, other) => one - other), onlyInSecond }
+}
+
+// The last states of some objects of a trace, read in a second pass: of as many as fit into memory.
+
+/** bytes of recorded objects that are kept of a trace. */
+const mostBytes = 64 * 1024 * 1024
+
+interface WantedStates {
+  /** By the place of its event among those that are taken: the number of the object. */
+  readonly wanted: ReadonlyMap<number, number>
+  readonly fields: ComparedFields
+}
+
+/** By number of object. Objects beyond the limit are missing. Rejects as the pass does. */
+const finalStates = async (
+  pass: TracePass,
+  { wanted, fields }: WantedStates,
+): Promise<ReadonlyMap<number, JsonValue>> => {
+  const states = new Map<number, JsonValue>()
+  let left = mostBytes
+  let place = 0
+  for await (const event of objectEvents(pass)) {
+    const number = wanted.get(place++)
+    if (number === undefined || event.object.length > left) continue
+    left -= event.object.length
+    states.set(number, comparedObject(event.gvk, event.object, fields))
+  }
+  return states
+}
 
 /** A trace that can be read repeatedly. */
 export interface ComparedTrace {

@@ -7,12 +7,52 @@ import { exactJsonIn, formatExactJson, isJsonObject } from "../json/exact-json.t
 import { withMember, withoutMember } from "../json/members.ts"
 import type { TraceItem } from "../trace-item.ts"
 import type { HeldBatch, HeldItem } from "./batch-builder.ts"
-import { KeptBatches } from "./kept-batches.ts"
 import type { Program } from "./language/program.ts"
 import { type BatchFailure, CHANGED, DROPPED, type TransformedBatch } from "./object-batch.ts"
 import { TransformFailed } from "./transform-failed.ts"
 import type { TransformCounts } from "./transformed-items.ts"
 import { NameTaken, type ObjectName, TransformedObjects } from "./transformed-objects.ts"
+
+// The moments of a SimKube trace. Those at which the program leaves nothing to happen go, but for the first and the last: a replay begins and ends with them.
+// Moments at which nothing happened before stay, because they are there for their time.
+
+type Batch = Extract<TraceItem, { type: "batch" }>
+
+class KeptBatches {
+  #held: Batch | undefined
+  #wasEmptied = false
+  #hasFirst = false
+
+  /** A moment begins; returns what the one before is by then. */
+  begin(batch: Batch): ReadonlyArray<TraceItem> {
+    const before = this.#wasEmptied && this.#hasFirst ? [] : this.#released()
+    this.#held = batch
+    this.#wasEmptied = false
+    return before
+  }
+
+  /** Something happens at this moment. */
+  use(): ReadonlyArray<TraceItem> {
+    return this.#released()
+  }
+
+  /** Something does not happen any more. */
+  drop(): void {
+    this.#wasEmptied = true
+  }
+
+  /** No further moment begins. */
+  end(): ReadonlyArray<TraceItem> {
+    return this.#released()
+  }
+
+  #released(): ReadonlyArray<TraceItem> {
+    const held = this.#held
+    this.#held = undefined
+    this.#hasFirst ||= held !== undefined
+    return held === undefined ? [] : [held]
+  }
+}
 
 export class TransformedEvents {
   readonly #counts: TransformCounts

@@ -2,10 +2,10 @@
 
 import { readdirSync, readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
+import { tableForm } from "../../../src/apiserver/forms/negotiate.ts"
 import { builtinResources } from "../../../src/apiserver/kinds/builtin-resources.ts"
 import { type PrinterColumn, type Resource, verbsOf } from "../../../src/apiserver/kinds/resources.ts"
 import { printerOf } from "../../../src/apiserver/table/printers.ts"
-import { tableForm } from "../../../src/apiserver/table/table-form.ts"
 import { apiVersionOf } from "../../../src/kube/gvk.ts"
 import type { KubernetesObject } from "../../../src/sandbox/index.ts"
 

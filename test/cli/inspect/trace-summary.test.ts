@@ -1,9 +1,8 @@
 /** The summary of a trace: what counts as created, changed and deleted, which objects exist, how long pods ran, what is largest. */
 import { describe, expect, test } from "vitest"
-import { LargestObjects } from "../../../src/cli/inspect/largest-objects.ts"
 import { PodTimes } from "../../../src/cli/inspect/pod-times.ts"
 import { summaryLines } from "../../../src/cli/inspect/summary-lines.ts"
-import { TraceSummarizer } from "../../../src/cli/inspect/trace-summary.ts"
+import { LargestObjects, TraceSummarizer } from "../../../src/cli/inspect/trace-summary.ts"
 import { formatLocalTime } from "../../../src/local-time.ts"
 import type { ObjectEvent } from "../../../src/trace/event.ts"
 import type { TraceItem } from "../../../src/trace/trace-item.ts"

@@ -1,6 +1,6 @@
 /** What a request over HTTP does to a replay, and when it does nothing. */
 import { expect, test } from "vitest"
-import { follow } from "../../../src/cli/replay/control/control-request.ts"
+import { follow } from "../../../src/cli/replay/control/control-server.ts"
 import type { ReplayControl } from "../../../src/cli/replay/control/replay-control.ts"
 
 const controlled = (facts: Pick<ReplayControl, "isPaused" | "isOver">) => {

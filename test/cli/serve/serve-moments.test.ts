@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { readMomentInPath } from "../../../src/cli/serve/serve-moments.ts"
+import { readMomentInPath } from "../../../src/cli/serve.ts"
 import { inTimeZone } from "../../harness/time-zone.ts"
 
 inTimeZone("Europe/Berlin")

@@ -1,6 +1,6 @@
 import { Writable } from "node:stream"
 import { describe, expect, test } from "vitest"
-import { createLogSink } from "../../../src/cli/terminal/log-sink.ts"
+import { createLogSink } from "../../../src/cli/record.ts"
 
 /** A reader that takes nothing until told to, and then a number of pieces. */
 const reluctantReader = () => {

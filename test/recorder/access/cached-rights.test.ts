@@ -1,6 +1,6 @@
 /** Rights of readers are asked for once in a while, a bounded number of them at once. */
 import { expect, test } from "vitest"
-import { cachedRights, deniedMs, grantedMs, maximumReviews } from "../../../src/recorder/access/cached-rights.ts"
+import { cachedRights, deniedMs, grantedMs, maximumReviews } from "../../../src/recorder/access/kubernetes-access.ts"
 import type { ReadAction } from "../../../src/recorder/access/may-read.ts"
 
 const ann = { username: "ann", groups: ["shop"] }

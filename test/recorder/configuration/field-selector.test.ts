@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { fieldSelectorFault } from "../../../src/recorder/configuration/field-selector.ts"
+import { fieldSelectorFault } from "../../../src/recorder/configuration/kind-settings.ts"
 
 describe("field selectors", () => {
   test.each([

@@ -1,7 +1,7 @@
 /** The program of an export request. */
 import { expect, test } from "vitest"
 import { readExportRequest } from "../../../src/recorder/export/request.ts"
-import { requestedProgram } from "../../../src/recorder/export/requested-program.ts"
+import { requestedProgram } from "../../../src/recorder/export/start.ts"
 
 const filters = { excluded_namespaces: [], excluded_labels: [] }
 

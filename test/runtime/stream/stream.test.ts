@@ -2,8 +2,8 @@
 import { MessageChannel } from "node:worker_threads"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import { OpenStreams } from "../../../src/runtime/actor-host.ts"
 import { IncomingStream, type StreamReceiver } from "../../../src/runtime/stream/incoming-stream.ts"
-import { OpenStreams } from "../../../src/runtime/stream/open-streams.ts"
 import { turn, until } from "../until.ts"
 
 const windowBytes = 4096

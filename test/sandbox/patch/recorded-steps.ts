@@ -11,9 +11,8 @@ import {
   type JsonObject,
   type JsonValue,
 } from "../../../src/sandbox/patch/json/json-value.ts"
-import { applyMergePatch } from "../../../src/sandbox/patch/json/merge-patch.ts"
-import { applyStrategicMergePatch } from "../../../src/sandbox/patch/json/strategic-merge-patch.ts"
 import { SchemaCatalogue } from "../../../src/sandbox/schema/catalogue.ts"
+import { applyMergePatch, applyStrategicMergePatch } from "../../../src/sandbox/writes/body/patched-document.ts"
 import { thingType } from "./thing-type.ts"
 
 export interface Step {

@@ -7,7 +7,7 @@ import { makeChange, parseObject } from "../../../src/apiserver/watch/change.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import type { MutableObject } from "../../../src/sandbox/rules/kind-rules.ts"
 import { encodeObject, withVersion } from "../../../src/sandbox/store/object-encoding.ts"
-import { ParsedStates } from "../../../src/sandbox/store/parsed-states.ts"
+import { ParsedStates } from "../../../src/sandbox/store/object-store.ts"
 
 const configMaps: Resource = {
   gvk: { group: "", version: "v1", kind: "ConfigMap" },

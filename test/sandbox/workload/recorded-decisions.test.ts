@@ -16,8 +16,8 @@ import { afterCreation, planDeployment } from "../../../src/sandbox/workload/dep
 import type { Job } from "../../../src/sandbox/workload/job/job-object.ts"
 import { planJob } from "../../../src/sandbox/workload/job/job-plan.ts"
 import { isActive } from "../../../src/sandbox/workload/pod-facts.ts"
+import { replicaSetStatus } from "../../../src/sandbox/workload/replica-set/replica-set-controller.ts"
 import type { ReplicaSet } from "../../../src/sandbox/workload/replica-set/replica-set-object.ts"
-import { replicaSetStatus } from "../../../src/sandbox/workload/replica-set/replica-set-status.ts"
 import type { StatefulSet } from "../../../src/sandbox/workload/stateful-set/stateful-set-object.ts"
 import { planStatefulSet } from "../../../src/sandbox/workload/stateful-set/stateful-set-plan.ts"
 

@@ -4,7 +4,7 @@
  */
 
 import { afterEach, expect, test } from "vitest"
-import { headerBytes, warningHeaders } from "../../../src/apiserver/answers/warning-header.ts"
+import { headerBytes, warningHeaders } from "../../../src/apiserver/http/exchange.ts"
 import { Sandbox, type SandboxOptions } from "../../../src/sandbox/index.ts"
 import { systemRandomness } from "../../../src/sandbox/randomness.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"

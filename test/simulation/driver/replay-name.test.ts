@@ -1,7 +1,7 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
 import { labelValueComplaints } from "../../../src/kube/names.ts"
-import { replayLabelOf } from "../../../src/simulation/driver/replay-name.ts"
+import { replayLabelOf } from "../../../src/simulation/driver/drive-simulation.ts"
 
 test("the name of a pod is the value of the label, as long as a label may have it", () => {
   expect(replayLabelOf("sk-demo-driver-0-abcde")).toBe("sk-demo-driver-0-abcde")

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { contained } from "../../../src/simulation/objects/contained.ts"
+import { contained } from "../../../src/simulation/objects/target-object.ts"
 
 test("a class is no default, a role adds no rules to the cluster's own, and users and groups get no rights", () => {
   const storage = {

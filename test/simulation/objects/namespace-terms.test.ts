@@ -1,5 +1,8 @@
 import { describe, expect, test } from "vitest"
-import { withNewNamespacesInPod, withNewNamespacesInPolicy } from "../../../src/simulation/objects/namespace-terms.ts"
+import {
+  withNewNamespacesInPod,
+  withNewNamespacesInPolicy,
+} from "../../../src/simulation/objects/renamed-references.ts"
 import type { Rewriting } from "../../../src/simulation/objects/target-object.ts"
 import { targetObject, targetPlace } from "../../../src/simulation/objects/target-object.ts"
 import type { JsonObject } from "../../../src/trace/index.ts"

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { UnknownTemplates } from "../../../src/simulation/objects/unknown-templates.ts"
+import { UnknownTemplates } from "../../../src/simulation/replay/changes-to-writes.ts"
 import type { JsonObject } from "../../../src/trace/index.ts"
 
 const training = "ml.example.com/v1.Training"

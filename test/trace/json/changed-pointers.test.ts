@@ -1,8 +1,8 @@
 /** JSON pointers of what differs between two values. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { changedPointers } from "../../../src/trace/json/changed-pointers.ts"
 import { type JsonValue, parseExactJson } from "../../../src/trace/json/exact-json.ts"
+import { changedPointers } from "../../../src/trace/views/parquet/event-rows.ts"
 
 /** The part of a value at a pointer, by RFC 6901; `undefined` if there is none. */
 const at = (value: JsonValue, pointer: string): unknown =>

@@ -10,7 +10,7 @@ import {
   type JsonObject,
   labelsOf,
 } from "../../../src/trace/index.ts"
-import { compileGlobs } from "../../../src/trace/selection/glob.ts"
+import { compileGlobs } from "../../../src/trace/selection/filters.ts"
 import { rounds } from "../../harness/effort.ts"
 
 const labels = (excluded_labels: ReadonlyArray<unknown>) => compileFilters({ excluded_namespaces: [], excluded_labels })

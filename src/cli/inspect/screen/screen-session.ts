@@ -9,15 +9,55 @@ import type { Clock, Timer } from "../../../clock.ts"
 import { fileSpool, memorySpool, type Spool } from "../../../trace/spool.ts"
 import { type ExitCode, exitCodes } from "../../command-line/exit-codes.ts"
 import { formatInteger } from "../../terminal/quantities.ts"
-import { isColoured, type Terminal } from "../../terminal/terminal.ts"
+import { isColoured, type Output, type Terminal } from "../../terminal/terminal.ts"
 import type { Part, WantedPart } from "../recording-parts.ts"
 import { EventList } from "./event-list.ts"
 import { PackedStates } from "./packed-states.ts"
-import { Painter } from "./painter.ts"
 import { type ScreenInput, updated } from "./screen-keys.ts"
 import type { ScreenSize } from "./screen-layout.ts"
 import { firstScreen, screenOfPart } from "./screen-state.ts"
 import { screenLines } from "./screen-view.ts"
+import { paintedLine, type StyledLine } from "./styled-line.ts"
+
+// Writes screens to a terminal: its alternate screen, without cursor and without wrapping lines, and only those lines that differ from what is there.
+//
+// After {@link Painter.leave} the terminal shows what it showed before, whether the command ended, failed or is suspended.
+
+const enterScreen = "\u001b[?1049h\u001b[?25l\u001b[?7l\u001b[2J"
+const leaveScreen = "\u001b[?7h\u001b[?25h\u001b[?1049l"
+
+class Painter {
+  readonly #stream: Pick<Output, "write">
+  readonly #isColoured: boolean
+  #shown: ReadonlyArray<string> = []
+  #isEntered = false
+
+  constructor(stream: Pick<Output, "write">, isColoured: boolean) {
+    this.#stream = stream
+    this.#isColoured = isColoured
+  }
+
+  /** Shows these lines, from the first row of the screen on. `isWhole`: also those that were there, because the terminal has another size. */
+  paint(lines: ReadonlyArray<StyledLine>, isWhole = false): void {
+    const painted = lines.map((line) => paintedLine(line, this.#isColoured))
+    let output = ""
+    if (!this.#isEntered) output += enterScreen
+    else if (isWhole) output += "\u001b[2J"
+    const known = this.#isEntered && !isWhole ? this.#shown : []
+    for (const [row, line] of painted.entries())
+      if (line !== known[row]) output += `\u001b[${row + 1};1H\u001b[2K${line}`
+    this.#isEntered = true
+    this.#shown = painted
+    if (output !== "") this.#stream.write(output)
+  }
+
+  /** May be called again. */
+  leave(): void {
+    if (!this.#isEntered) return
+    this.#isEntered = false
+    this.#stream.write(leaveScreen)
+  }
+}
 
 export interface ScreenSession {
   readonly terminal: Terminal

@@ -1,6 +1,8 @@
 /** `reel k8s --host`: arguments and printing. The manifests themselves are made in src/k8s/host. */
 import { readFile } from "node:fs/promises"
+import { isRecord } from "../../../is-record.ts"
 import { hostManifestsFor, type ModulePlace, type Resolve, renderManifests } from "../../../k8s/index.ts"
+import type { ApiResource } from "../../../kube/discovery.ts"
 import { formatGvk } from "../../../kube/gvk.ts"
 import { messageOf } from "../../../message-of.ts"
 import { visible } from "../../../recorder/configuration/quoted.ts"
@@ -8,8 +10,7 @@ import { codeOf } from "../../../trace/files/output-errors.ts"
 import type { CommandSyntax, OptionValues } from "../../command-line/arguments.ts"
 import { type Command, command } from "../../command-line/command.ts"
 import { type ExitCode, exitCodes } from "../../command-line/exit-codes.ts"
-import { definedKinds } from "../../crd/defined-kinds.ts"
-import { UnusableDefinition } from "../../crd/definition-types.ts"
+import { documentsOf, UnusableDefinition } from "../../crd/definition-types.ts"
 import type { Terminal } from "../../terminal/terminal.ts"
 import { readVersion } from "../../version.ts"
 import { withResolver } from "../k8s-resolver.ts"
@@ -17,6 +18,33 @@ import { defaultImage, prerequisites } from "../prerequisites.ts"
 import { hostOptions } from "./host-options.ts"
 import { ModuleTooLarge, moduleConfigMapsOf, UnusableFileName } from "./module-config-maps.ts"
 import { type DirectoryNeeds, readModuleNeeds } from "./module-needs.ts"
+
+// The kinds that CustomResourceDefinitions define, where a cluster that has them is not at hand.
+
+const verbs: ReadonlyArray<string> = ["get", "list", "watch", "create", "update", "patch", "delete"]
+
+/** One for each served version. Other objects in the text are passed over. Throws {@link UnusableDefinition}. */
+const definedKinds = (text: string): ReadonlyArray<ApiResource> => {
+  const found = documentsOf(text)
+    .filter(({ kind }) => kind === "CustomResourceDefinition")
+    .flatMap(({ spec }) => (isRecord(spec) ? kindsOf(spec) : []))
+  if (found.length === 0)
+    throw new UnusableDefinition({ problem: "has no CustomResourceDefinition with a served version" })
+  return found
+}
+
+const kindsOf = ({ group, names, scope, versions }: Readonly<Record<string, unknown>>): ReadonlyArray<ApiResource> => {
+  const { kind, plural } = isRecord(names) ? names : {}
+  if (typeof group !== "string" || typeof kind !== "string" || typeof plural !== "string")
+    throw new UnusableDefinition({
+      problem: "has a CustomResourceDefinition without spec.group, spec.names.kind or spec.names.plural",
+    })
+  return (Array.isArray(versions) ? versions.filter(isRecord) : []).flatMap(({ name, served }) =>
+    served === true && typeof name === "string"
+      ? [{ gvk: { group, version: name, kind }, plural, namespaced: scope !== "Cluster", verbs }]
+      : [],
+  )
+}
 
 const syntax: CommandSyntax<typeof hostOptions> = {
   name: "reel k8s --host",

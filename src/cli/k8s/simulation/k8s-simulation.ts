@@ -1,14 +1,104 @@
 /** `reel k8s --simulation`: arguments and printing. The manifests themselves are made in src/k8s/simulation. */
-import { renderManifests, simulationManifestsFor } from "../../../k8s/index.ts"
+
+import { systemClock } from "../../../clock.ts"
+import { rulesOf } from "../../../host/controller/rbac-rules.ts"
+import type { ScopedRules } from "../../../host/controller/rule-set.ts"
+import { discoverBuiltIn, renderManifests, simulationManifestsFor } from "../../../k8s/index.ts"
+import { parseGvk } from "../../../kube/gvk.ts"
+import type { Kind } from "../../../kube/kind.ts"
 import { simulationDefinitions } from "../../../simulation/api/definitions.ts"
+import { simulationKind, simulationRootKind } from "../../../simulation/api/derived-names.ts"
+import { simulationController } from "../../../simulation/controller/definition.ts"
+import { HookRuns } from "../../../simulation/controller/hook-runs.ts"
+import { nameOfKind } from "../../../simulation/controller/kinds.ts"
 import { driverRole } from "../../../simulation/controller/objects/driver-account.ts"
-import type { CommandSyntax } from "../../command-line/arguments.ts"
+import {
+  type CommandSyntax,
+  flag,
+  integerBetween,
+  list,
+  optional,
+  text,
+  withDefault,
+} from "../../command-line/arguments.ts"
 import { type Command, command } from "../../command-line/command.ts"
 import { exitCodes } from "../../command-line/exit-codes.ts"
 import { readVersion } from "../../version.ts"
+import { k8sOptions, parseName, parsePort } from "../k8s-options.ts"
 import { defaultImage, prerequisites } from "../prerequisites.ts"
-import { controllerNeeds } from "./controller-needs.ts"
-import { simulationOptions } from "./simulation-options.ts"
+
+// What the controller of Simulations needs, from its own definition: no cluster is asked.
+
+const custom = (name: string, plural: string): Kind => {
+  const gvk = parseGvk(name)
+  if (gvk === undefined) throw new Error(`${name} is not the name of a kind`)
+  return { gvk, plural, namespaced: true }
+}
+
+/** Kinds that are not built into Kubernetes. Some clusters lack the last two; permissions for them do no harm there. */
+const defined: Readonly<Record<string, Kind>> = {
+  [nameOfKind.simulation]: simulationKind,
+  [nameOfKind.root]: simulationRootKind,
+  [nameOfKind.certificate]: custom(nameOfKind.certificate, "certificates"),
+  [nameOfKind.prometheus]: custom(nameOfKind.prometheus, "prometheuses"),
+}
+
+/** Rights of a controller in that namespace. */
+const controllerNeeds = (namespace: string): Promise<ReadonlyArray<ScopedRules>> => {
+  const hooks = new HookRuns({
+    environment: {},
+    clock: systemClock,
+    onOutput: () => undefined,
+    onEnd: () => undefined,
+    onTrouble: () => undefined,
+  })
+  return rulesOf([simulationController({ namespace, hooks })], kindOf, { leaseNamespace: namespace })
+}
+
+const kindOf = async (name: string): Promise<Kind> => {
+  const known = defined[name]
+  if (known !== undefined) return known
+  const gvk = parseGvk(name)
+  const answer = gvk && discoverBuiltIn(gvk)
+  if (answer?.tag !== "found")
+    throw new Error(`the controller of Simulations uses ${name}, whose resource is not known`)
+  return answer.resource
+}
+
+// The options of `reel k8s --simulation`.
+
+const { bind, apiServerPort, monitoringNamespace } = k8sOptions
+
+const simulationOptions = {
+  simulation: flag({ help: "print manifests of the controller of Simulations" }),
+  namespace: withDefault("kubereel-simulation", {
+    short: "n",
+    placeholder: "NAME",
+    help: "namespace to run the controller in; drivers run where their Simulations say",
+    parse: parseName,
+  }),
+  image: optional({
+    short: "i",
+    placeholder: "IMAGE",
+    help: "image of the controller; default: kubereel:VERSION. That of drivers is in their Simulations",
+    parse: text,
+  }),
+  replicas: withDefault("1", {
+    placeholder: "NUMBER",
+    help: "pods of the controller: one of them works, the others stand by",
+    parse: integerBetween(1, 10),
+  }),
+  bind,
+  apiServerPort,
+  egressPort: list({
+    placeholder: "PORT",
+    help: "further port that hooks may reach, for the network policy, which then allows DNS too; default: none",
+    parse: parsePort,
+    split: true,
+  }),
+  monitoring: flag({ help: "add a PodMonitor" }),
+  monitoringNamespace,
+}
 
 const syntax: CommandSyntax<typeof simulationOptions> = {
   name: "reel k8s --simulation",

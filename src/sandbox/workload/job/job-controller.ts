@@ -19,9 +19,36 @@ import type { Pod } from "../../../kube/client/objects.ts"
 import { controllerOf } from "../../../kube/client/owner-references.ts"
 import { claimObjects } from "../claimed-objects.ts"
 import { createPod, deletePod, inSlowStartBatches } from "../pod-control.ts"
-import { remainingBackOffMs } from "./failure-back-off.ts"
+import { phaseOf } from "../pod-facts.ts"
 import { finishedAs, isTracked, type Job, jobPod, trackingFinalizer } from "./job-object.ts"
 import { planJob, untilExpiry } from "./job-plan.ts"
+
+// How long a Job waits before the next Pod after failures: 10 s after the first, doubled for each further one, at most
+// 10 min, counted from the last failure; a success resets it (backoff_utils.go).
+
+const initialMs = 10_000
+const maximumMs = 600_000
+
+/** Computed from existing Pods; deleted ones no longer count. */
+const remainingBackOffMs = (pods: ReadonlyArray<Pod>, nowMs: number): number => {
+  const ended = pods
+    .filter((pod) => phaseOf(pod) === "Succeeded" || phaseOf(pod) === "Failed")
+    .map((pod) => ({ hasFailed: phaseOf(pod) === "Failed", atMs: finishedMs(pod) }))
+    .sort((left, right) => left.atMs - right.atMs)
+  const lastSuccess = ended.findLastIndex(({ hasFailed }) => !hasFailed)
+  const failures = ended.slice(lastSuccess + 1)
+  const last = failures.at(-1)
+  if (last === undefined) return 0
+  const pause = Math.min(maximumMs, initialMs * 2 ** (failures.length - 1))
+  return Math.max(0, last.atMs + pause - nowMs)
+}
+
+const finishedMs = ({ status, metadata }: Pod): number => {
+  const times = (status?.containerStatuses ?? []).map(
+    ({ state }) => Date.parse(state.terminated?.finishedAt ?? "") || 0,
+  )
+  return Math.max(0, ...times) || Date.parse(metadata.deletionTimestamp ?? metadata.creationTimestamp ?? "") || 0
+}
 
 export const jobController = (surroundings: Surroundings): Controller => {
   const { cluster, events } = surroundings

@@ -5,14 +5,170 @@
  * Not provided: preemption, Pod affinity, spreading, volumes, priorities.
  */
 
+import type { ObjectChange } from "../../../host/cache/change-feed.ts"
 import { keyOf } from "../../../host/cache/object-cache.ts"
 import { type Controller, KeyedController, recordAs, type Surroundings } from "../../../host/controller.ts"
 import { ConflictError, NotFoundError } from "../../../kube/client/api-errors.ts"
 import { kinds } from "../../../kube/client/kinds.ts"
-import type { Node, Pod } from "../../../kube/client/objects.ts"
+import type { Container, Node, Pod, PodSpec } from "../../../kube/client/objects.ts"
+import { thousandths, wholeUnits } from "../../../kube/quantity.ts"
 import { conditionOf, isFinished } from "../pod-facts.ts"
-import { NodeLoads } from "./node-loads.ts"
-import { placePod } from "./placement.ts"
+import { matchesNode, untoleratedTaint } from "./node-match.ts"
+
+// CPU and memory that a Pod requests (component-helpers resource.PodRequests).
+
+interface Resources {
+  /** Thousandths of a CPU. */
+  readonly cpu: number
+  /** Bytes. */
+  readonly memory: number
+}
+
+const noResources: Resources = { cpu: 0, memory: 0 }
+
+/**
+ * Containers and sidecars together, or the largest init container with the sidecars started before it, whichever is
+ * more; plus the overhead.
+ */
+const requestsOf = (spec: PodSpec): Resources => {
+  let sidecars = noResources
+  let starting = noResources
+  for (const container of spec.initContainers ?? []) {
+    if (container.restartPolicy === "Always") {
+      sidecars = add(sidecars, requestOf(container))
+      starting = larger(starting, sidecars)
+    } else starting = larger(starting, add(sidecars, requestOf(container)))
+  }
+  const running = spec.containers.map(requestOf).reduce(add, sidecars)
+  return add(larger(running, starting), resourcesOf(spec.overhead))
+}
+
+const resourcesOf = (quantities: Readonly<Record<string, string>> | undefined): Resources => ({
+  cpu: thousandths(quantities?.cpu),
+  memory: wholeUnits(quantities?.memory),
+})
+
+const add = (left: Resources, right: Resources): Resources => ({
+  cpu: left.cpu + right.cpu,
+  memory: left.memory + right.memory,
+})
+
+const larger = (left: Resources, right: Resources): Resources => ({
+  cpu: Math.max(left.cpu, right.cpu),
+  memory: Math.max(left.memory, right.memory),
+})
+
+/** A limit without a request is also the request. */
+const requestOf = ({ resources }: Container): Resources => resourcesOf({ ...resources?.limits, ...resources?.requests })
+
+// Chooses the node of a Pod: the one with the fewest Pods among those that it matches, tolerates and fits on; by name
+// among equals. If there is none, the reason is in kube-scheduler's words.
+
+/** Resources used by the Pods on a node. */
+interface NodeLoad {
+  readonly pods: number
+  readonly requests: Resources
+}
+
+type Placement = { readonly node: Node } | { readonly problem: string }
+
+const placePod = (pod: Pod, nodes: Iterable<Node>, loadOf: (node: string) => NodeLoad): Placement => {
+  const problems = new Map<string, number>()
+  const requests = requestsOf(pod.spec)
+  let count = 0
+  let best: { readonly node: Node; readonly pods: number } | undefined
+  for (const node of nodes) {
+    count++
+    const load = loadOf(node.metadata.name)
+    const obstacles = obstaclesOf(pod, requests, node, load)
+    for (const obstacle of obstacles) problems.set(obstacle, (problems.get(obstacle) ?? 0) + 1)
+    if (obstacles.length > 0) continue
+    const isBetter =
+      best === undefined ||
+      load.pods < best.pods ||
+      (load.pods === best.pods && node.metadata.name < best.node.metadata.name)
+    if (isBetter) best = { node, pods: load.pods }
+  }
+  if (best !== undefined) return { node: best.node }
+  if (count === 0) return { problem: "no nodes available to schedule pods" }
+  const reasons = [...problems].map(([problem, times]) => `${times} ${problem}`).sort()
+  return { problem: `0/${count} nodes are available: ${reasons.join(", ")}.` }
+}
+
+/** The real scheduler's filters in their order; the first filter that fails reports all its reasons. */
+const obstaclesOf = (pod: Pod, requests: Resources, node: Node, load: NodeLoad): ReadonlyArray<string> => {
+  const tolerations = pod.spec.tolerations ?? []
+  const unschedulable = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" }
+  const cordoned = { ...node, spec: { taints: [unschedulable] } }
+  if (node.spec?.unschedulable === true && untoleratedTaint(tolerations, cordoned, ["NoSchedule"]) !== undefined) {
+    return ["node(s) were unschedulable"]
+  }
+  const taint = untoleratedTaint(tolerations, node, ["NoSchedule", "NoExecute"])
+  if (taint !== undefined) return ["node(s) had untolerated taint(s)"]
+  if (!matchesNode(pod.spec, node)) return ["node(s) didn't match Pod's node affinity/selector"]
+  const allocatable = resourcesOf(node.status?.allocatable)
+  const missing: string[] = []
+  if (load.pods + 1 > wholeUnits(node.status?.allocatable?.pods)) missing.push("Too many pods")
+  if (requests.cpu > 0 && load.requests.cpu + requests.cpu > allocatable.cpu) missing.push("Insufficient cpu")
+  if (requests.memory > 0 && load.requests.memory + requests.memory > allocatable.memory)
+    missing.push("Insufficient memory")
+  return missing
+}
+
+// The Pods that run or are about to run on each node, updated with the changes of Pods.
+
+const empty: NodeLoad = { pods: 0, requests: noResources }
+
+class NodeLoads {
+  readonly #loads = new Map<string, NodeLoad>()
+  readonly #counted = new Map<string, { readonly node: string; readonly requests: Resources }>()
+
+  of(node: string): NodeLoad {
+    return this.#loads.get(node) ?? empty
+  }
+
+  /** Counts a Pod on a node before the server confirms it; `changed` confirms or corrects it. */
+  assume(pod: Pod, node: string): void {
+    this.#count(pod.metadata.uid ?? "", node, pod)
+  }
+
+  isAssumed(pod: Pod): boolean {
+    return this.#counted.has(pod.metadata.uid ?? "")
+  }
+
+  /** The binding failed. */
+  forget(pod: Pod): void {
+    this.#discount(pod.metadata.uid ?? "")
+  }
+
+  changed({ previous, current }: ObjectChange<Pod>): void {
+    if (current === undefined) {
+      if (previous !== undefined) this.forget(previous)
+    } else if (isFinished(current)) this.forget(current)
+    else if ((current.spec.nodeName ?? "") !== "")
+      this.#count(current.metadata.uid ?? "", current.spec.nodeName ?? "", current)
+  }
+
+  #count(uid: string, node: string, pod: Pod): void {
+    this.#discount(uid)
+    const requests = requestsOf(pod.spec)
+    const load = this.of(node)
+    this.#counted.set(uid, { node, requests })
+    this.#loads.set(node, { pods: load.pods + 1, requests: add(load.requests, requests) })
+  }
+
+  #discount(uid: string): void {
+    const counted = this.#counted.get(uid)
+    if (counted === undefined) return
+    this.#counted.delete(uid)
+    const { pods, requests } = this.of(counted.node)
+    const { cpu, memory } = counted.requests
+    this.#loads.set(counted.node, {
+      pods: pods - 1,
+      requests: { cpu: requests.cpu - cpu, memory: requests.memory - memory },
+    })
+  }
+}
 
 const ownName = "default-scheduler"
 const retryMs = 300_000

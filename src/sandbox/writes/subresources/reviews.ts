@@ -6,6 +6,8 @@
 import { badRequest } from "../../../apiserver/answers/failure.ts"
 import type { FieldError } from "../../../apiserver/answers/field-error.ts"
 import type { Resource } from "../../../apiserver/kinds/resources.ts"
+import { issuer, type TokenOwner } from "../../access/account-tokens.ts"
+import { everybody } from "../../access/users.ts"
 import { child, text, texts } from "../../rules/fields.ts"
 import { invalidObject } from "../../rules/invalid-object.ts"
 import type { Fields, MutableObject } from "../../rules/kind-rules.ts"
@@ -21,7 +23,24 @@ import { admitAction } from "../webhooks/admission-points.ts"
 import type { WriteOptions } from "../write-options.ts"
 import type { WriteRequest, Written } from "../write-request.ts"
 import { callerOf, reviewAccess, reviewRules, subjectOf } from "./access-review.ts"
-import { reviewToken } from "./token-review.ts"
+
+// Identifies the owner of a token. Without authorization, any token that is not a ServiceAccount's is that of the only user.
+
+/** The status of a TokenReview; `asked` are the requested audiences, none for the server itself. */
+const reviewToken = (around: WriteSurroundings, token: string, asked: ReadonlyArray<string>): Fields => {
+  const wanted = asked.length === 0 ? [issuer] : asked
+  const owner = ownerOf(around, token, wanted)
+  if (owner.type === "valid") return { authenticated: true, user: owner.user, audiences: owner.audiences }
+  const { problem } = owner
+  return { user: {}, error: problem === "" ? "invalid bearer token" : `[invalid bearer token, ${problem}]` }
+}
+
+const ownerOf = ({ access, tokens }: WriteSurroundings, token: string, wanted: ReadonlyArray<string>): TokenOwner => {
+  if (access !== undefined) return access.authenticator.ownerOf(token, wanted)
+  const owner = tokens.ownerOf(token, wanted)
+  const isOfOnlyUser = owner.type === "invalid" && owner.problem === "" && wanted.includes(issuer)
+  return isOfOnlyUser ? { type: "valid", user: everybody, audiences: [issuer] } : owner
+}
 
 export const isReview = ({ gvk }: Resource): boolean =>
   gvk.group === "authorization.k8s.io" || gvk.group === "authentication.k8s.io"

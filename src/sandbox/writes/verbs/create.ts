@@ -1,14 +1,15 @@
 /** Creations, in the order of the real server: decode, admit, fill in, prepare, validate, store. */
 
 import { badRequest, fail } from "../../../apiserver/answers/failure.ts"
+import type { Resource } from "../../../apiserver/kinds/resources.ts"
 import { keyOf } from "../../../apiserver/watch/change.ts"
 import type { Caller } from "../../access/access.ts"
+import { ensured } from "../../rules/fields.ts"
 import { invalidObject } from "../../rules/invalid-object.ts"
 import type { MutableObject } from "../../rules/kind-rules.ts"
 import { encodeObject, withoutVersion } from "../../store/object-encoding.ts"
 import { timestamp } from "../../timestamp.ts"
 import { admitNamespace, settleNamespace } from "../admission/admitted-names.ts"
-import { nameRequester } from "../admission/certificate-requester.ts"
 import { applyLimitDefaults, confirmLimits } from "../admission/limit-ranger.ts"
 import { answerOf } from "../answer.ts"
 import { decodeBody } from "../body/body.ts"
@@ -16,11 +17,24 @@ import { checkFields } from "../body/checked-fields.ts"
 import { trackCreation } from "../field-owners.ts"
 import { unevaluatedRules } from "../not-implemented.ts"
 import { refuse } from "../refusal.ts"
+import { callerOf } from "../subresources/access-review.ts"
 import type { WritableKind, WriteSurroundings } from "../surroundings.ts"
 import { mutateNew, validateNew } from "../webhooks/admission-points.ts"
 import { alreadyExists } from "../write-failures.ts"
 import type { WriteOptions } from "../write-options.ts"
 import type { WriteRequest, Written } from "../write-request.ts"
+
+// Who asks for a certificate is written into the request by the server, whatever the client says.
+
+/** Sets the requester in a new CertificateSigningRequest; other objects stay as they are. */
+const nameRequester = (around: WriteSurroundings, { gvk }: Resource, object: MutableObject): void => {
+  if (gvk.kind !== "CertificateSigningRequest" || gvk.group !== "certificates.k8s.io") return
+  const { username, uid, groups, extra } = callerOf(around)
+  const spec = ensured(object, "spec")
+  Object.assign(spec, { username, uid, groups, extra: extra ?? {} })
+  if (!spec.uid) delete spec.uid
+  if (Object.keys(spec.extra as object).length === 0) delete spec.extra
+}
 
 /** POST to a collection. Throws Refusal. */
 export const create = (around: WriteSurroundings, request: WriteRequest, options: WriteOptions): Written => {

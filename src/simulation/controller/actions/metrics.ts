@@ -2,11 +2,66 @@
 import type { ControllerCluster } from "../../../host/controller/access/controller-cluster.ts"
 import { NotFoundError } from "../../../kube/client/api-errors.ts"
 import type { ApiObject } from "../../../kube/client/objects.ts"
+import { derivedNames } from "../../api/derived-names.ts"
+import type { SimulationMetrics } from "../../api/metrics.ts"
 import type { Simulation } from "../../api/simulation.ts"
 import { nameOfKind } from "../kinds.ts"
-import { metricsNamespace, type Prometheus, prometheus } from "../objects/prometheus.ts"
+import { belonging, labelsOf } from "../objects/belonging.ts"
 import { createOwn } from "./creation.ts"
 import { Awaited, Mistake } from "./problems.ts"
+
+// The Prometheus of a simulation, for the Prometheus operator: it scrapes what the monitors select, and sends it on (docs/facts/simkube.md).
+
+/** As far as the controller reads it. */
+interface Prometheus extends ApiObject {
+  readonly status?: { readonly availableReplicas?: number }
+}
+
+/** SimKube's, whose dashboards were made with it. */
+const version = "2.44.0"
+
+/** With SimKube's default. */
+const metricsNamespace = ({ namespace }: SimulationMetrics): string => namespace ?? "monitoring"
+
+/** `root`: the simulation's SimulationRoot. */
+const prometheus = (simulation: string, root: ApiObject, metrics: SimulationMetrics): ApiObject => {
+  const { prometheus: name } = derivedNames(simulation)
+  return {
+    apiVersion: "monitoring.coreos.com/v1",
+    kind: "Prometheus",
+    metadata: belonging(simulation, root, name, metricsNamespace(metrics)),
+    spec: {
+      image: `quay.io/prometheus/prometheus:v${version}`,
+      version,
+      podMetadata: { labels: { ...labelsOf(simulation, name), "app.kubernetes.io/component": "prometheus" } },
+      externalLabels: { prom2parquet_prefix: simulation },
+      shards: metrics.prometheusShards ?? 1,
+      serviceAccountName: metrics.serviceAccount ?? "prometheus-k8s",
+      podMonitorSelector: selecting("app.kubernetes.io/name", metrics.podMonitorNames),
+      podMonitorNamespaceSelector: selecting("kubernetes.io/metadata.name", metrics.podMonitorNamespaces),
+      serviceMonitorSelector: selecting("app.kubernetes.io/name", metrics.serviceMonitorNames),
+      serviceMonitorNamespaceSelector: selecting("kubernetes.io/metadata.name", metrics.serviceMonitorNamespaces),
+      remoteWrite: metrics.remoteWriteConfigs.map((write) => remoteWrite(simulation, write)),
+    },
+  }
+}
+
+/** All if there are none. */
+const selecting = (key: string, values: ReadonlyArray<string> | null | undefined): object =>
+  values === null || values === undefined ? {} : { matchExpressions: [{ key, operator: "In", values }] }
+
+type RemoteWrite = SimulationMetrics["remoteWriteConfigs"][number]
+
+const remoteWrite = (simulation: string, given: RemoteWrite): object => ({
+  ...given,
+  sendExemplars: given.sendExemplars ?? false,
+  sendNativeHistograms: given.sendNativeHistograms ?? false,
+  remoteTimeout: given.remoteTimeout ?? "30s",
+  writeRelabelConfigs: [
+    ...(given.writeRelabelConfigs ?? []),
+    { sourceLabels: ["__name__"], targetLabel: "simkube_meta", replacement: simulation },
+  ],
+})
 
 /** Whether the metrics that a Simulation asks for will be there. */
 export interface MetricsVerdict {

@@ -7,14 +7,97 @@
  *
  * Memory: that of {@link Lives}.
  */
+
+import type { GapEvent } from "../../event.ts"
 import { type LeftOut, nothingLeftOut, type TraceEncoder } from "../../formats/format.ts"
-import type { TraceItem } from "../../trace-item.ts"
+import type { OwnedLifecycles } from "../../formats/simkube/simkube-trace.ts"
+import type { IncompletePart, TraceItem } from "../../trace-item.ts"
+import { listedLives, listedOwner } from "../lives/listed-lives.ts"
 import { Lives } from "../lives/lives.ts"
+import type { Placement } from "../lives/placement.ts"
 import { type Lane, Lanes } from "./lanes.ts"
 import { LifeSlices } from "./life-slices.ts"
-import { MissingLanes } from "./missing-lanes.ts"
-import { firstPacket } from "./packets.ts"
-import { TracedLives } from "./traced-lives.ts"
+import { firstPacket, trackPacket } from "./packets.ts"
+import { type PacketWriter, Track, trackUuid } from "./tracks.ts"
+
+// What the trace lacks: a slice for each gap, and one over everything for each kind that was not being watched.
+
+/** Memory: a lane for each kind, and each namespace of one, that has gaps. */
+class MissingLanes {
+  readonly #write: PacketWriter
+  readonly #tracks = new Map<string, Track>()
+  #top: bigint | undefined
+
+  constructor(write: PacketWriter) {
+    this.#write = write
+  }
+
+  /** Draws a gap, from the start of the trace on at most; times are µs since the Unix epoch. */
+  gap(gap: GapEvent, start: number): void {
+    const track = this.#trackOf(nameOf(gap))
+    track.begin(Math.max(start, gap.fromTime), `gap: ${gap.reason}`, {
+      detail: gap.detail,
+      "from version": gap.fromVersion,
+      "to version": gap.toVersion,
+    })
+    track.end(gap.toTime)
+  }
+
+  /** Draws kinds that the trace does not have all of. */
+  incomplete(parts: ReadonlyArray<IncompletePart>, start: number, end: number): void {
+    for (const part of parts) {
+      const track = this.#trackOf(`${nameOf(part)}: ${part.state}`)
+      track.begin(start, `incomplete: ${part.state}`)
+      track.end(end)
+    }
+  }
+
+  #trackOf(name: string): Track {
+    const known = this.#tracks.get(name)
+    if (known !== undefined) return known
+    if (this.#top === undefined) {
+      this.#top = trackUuid("missing")
+      this.#write(
+        trackPacket({ uuid: this.#top, parent: undefined, name: "missing from the trace", children: "by name" }),
+      )
+    }
+    const track = new Track(trackUuid(`missing ${name}`), this.#write)
+    this.#write(trackPacket({ uuid: track.uuid, parent: this.#top, name, children: "by time" }))
+    this.#tracks.set(name, track)
+    return track
+  }
+}
+
+const nameOf = ({ gvk, namespace = "" }: { readonly gvk: string; readonly namespace?: string }): string =>
+  namespace === "" ? gvk : `${gvk} in ${namespace}`
+
+// Draws the pod lifecycles that a trace lists itself: below their owner a lane for each pod.
+
+/** Draws the lifecycles of one trace. */
+class TracedLives {
+  readonly #placement: Placement<Lane, LifeSlices>
+  readonly #write: PacketWriter
+  #pods = 0
+
+  constructor(placement: Placement<Lane, LifeSlices>, write: PacketWriter) {
+    this.#placement = placement
+    this.#write = write
+  }
+
+  /** Draws those of an owner from the start of the trace on; one that runs ends with it. Times are µs since the Unix epoch. */
+  draw(lifecycles: OwnedLifecycles, start: number, end: number): void {
+    const { owner, namespace } = listedOwner(lifecycles)
+    const root = this.#placement.takeRootOf(owner, namespace)
+    for (const life of listedLives(lifecycles, start, end)) {
+      const track = new Track(trackUuid(`listed pod ${this.#pods++}`), this.#write)
+      const { name } = life
+      this.#write(trackPacket({ uuid: track.uuid, parent: root.lane.track.uuid, name, children: "by time" }))
+      track.begin(life.begin, "Running")
+      track.end(life.end)
+    }
+    this.#placement.giveBack(root)
+  }
+}
 
 /** A piece is returned once it is this full. */
 const CHUNK_BYTES = 64 * 1024

@@ -1,7 +1,7 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
 import { parseResourceVersion } from "../../../../src/kube/resource-version.ts"
-import { readResourceVersion } from "../../../../src/kube/scanner/json/resource-version-digits.ts"
+import { readResourceVersion } from "../../../../src/kube/watch/streams/stream-reader.ts"
 import { rounds } from "../../../harness/effort.ts"
 
 const read = (text: string) => {

@@ -1,7 +1,7 @@
 /** Counting values while a JSON text arrives. */
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { ValueCount } from "../../../../src/recorder/http/body/value-count.ts"
+import { ValueCount } from "../../../../src/recorder/http/body/request-bodies.ts"
 
 /** By parsing: values, and empty arrays and objects, which the counter cannot tell from others; and how deep they are. */
 const parsedCount = (value: unknown): { values: number; deepest: number } => {

@@ -3,10 +3,10 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import type { SimulationStatus } from "../../../../src/simulation/api/status.ts"
 import { simulationStates } from "../../../../src/simulation/api/status.ts"
+import { statusPatch } from "../../../../src/simulation/controller/reconcile.ts"
 import { decide, givenUpAfterMs, startsWithinMs } from "../../../../src/simulation/controller/state/decide.ts"
 import { hasBegun, isFinal, isSettled } from "../../../../src/simulation/controller/state/life.ts"
 import type { DriverJob, Observation } from "../../../../src/simulation/controller/state/observation.ts"
-import { statusPatch } from "../../../../src/simulation/controller/state/status-patch.ts"
 
 const now = "2026-11-23T12:00:00Z"
 

@@ -1,7 +1,7 @@
 /** The axis of a time line: round times within it, whatever it covers, with room for their labels on a phone. */
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { axis, shareOf, ticksOf } from "../../../../src/trace/views/html/axis.ts"
+import { axis, shareOf, ticksOf } from "../../../../src/trace/views/html/time-line.ts"
 
 const day = 86_400_000_000
 
