@@ -106,6 +106,8 @@ export class Retention {
   readonly #limit = new BytesLimit(() => this.#used())
   /** The limit was exceeded when this step began, and nothing has been removed since. */
   #isOver = false
+  /** Merging was given up, because a limit of time, or of the bytes of a kind, had something to be removed. */
+  #isDue = false
   #isGivingBack = false
   #blocks = 0
   #events = 0
@@ -215,7 +217,7 @@ export class Retention {
       do {
         if (work.next().done !== true) continue
         this.#work = undefined
-        return this.#isOver
+        return this.#isOver || this.#isDue
       } while (!isTimeUp() && !this.#isGivingBack)
       return true
     } catch (error) {
@@ -239,6 +241,7 @@ export class Retention {
     if (this.#isLogLeft || (this.#isPressed && removesAnything(this.#policy)))
       this.#parts.database.checkpoint("PASSIVE")
     this.#isLogLeft = false
+    this.#isDue = false
     yield* this.#remove()
     this.#limit.noteRemoved()
     this.#isOver = false
@@ -319,10 +322,19 @@ export class Retention {
     return bytes / STRIDES / Math.max(1, this.#eventBytes)
   }
 
-  /** What has just been recorded is merged between strides: both replace blocks. A block that is not done when something is to be removed is merged later. */
+  /**
+   * What has just been recorded is merged between strides: both replace blocks. A block that is not done when there is more than the limit of bytes is merged
+   * later; other limits are looked at after each block, because a round of large blocks takes minutes on a busy machine.
+   */
   *#merge(after: number): Generator<void, void, void> {
+    let { merged } = this.#merging
     for (const _ of this.#merging.round(after, shortestOf(this.#policy) / STRIDES)) {
       if (this.#isOver) return
+      if (merged !== this.#merging.merged) {
+        merged = this.#merging.merged
+        this.#isDue = this.#isExpired()
+        if (this.#isDue) return
+      }
       yield
     }
   }
@@ -368,6 +380,14 @@ export class Retention {
     this.#isHeldUp =
       stride === undefined && leasedFrom !== Number.POSITIVE_INFINITY && planFor(Number.POSITIVE_INFINITY) !== undefined
     return stride
+  }
+
+  /** Whether a limit of time, or of the bytes of a kind, has something to be removed that no one reads. */
+  #isExpired(): boolean {
+    if (!removesAnything(this.#policy)) return false
+    const demand = { nowMicros: this.#parts.now(), used: 0, excess: 0, unswept: 0, isShort: this.isShort }
+    const leasedFrom = this.#leasedFrom()
+    return this.#plan.next(this.#policy, this.#parts.kinds.all(), { ...demand, leasedFrom }) !== undefined
   }
 
   /** Bytes on disk, and those beyond what is allowed, as far as removing rows helps. */
