@@ -94,13 +94,13 @@ export class NewerRecordingError extends Schema.TaggedError<NewerRecordingError>
 }) {
   override get message(): string {
     return (
-      `the recording in ${this.directory} has format ${this.found}; this version reads formats up to ${this.supported}. ` +
+      `the recording in ${this.directory} has format ${this.found}; this version reads only format ${this.supported}. ` +
       "Upgrade kubereel, or record into another --data-dir."
     )
   }
 }
 
-/** A build before the first release wrote the recording. Nothing can be added to it, and formats before 6 are not read either. */
+/** A build before the first release wrote the recording. */
 export class OlderRecordingError extends Schema.TaggedError<OlderRecordingError>()("OlderRecordingError", {
   directory: Schema.String,
   found: Schema.Number,
@@ -108,7 +108,7 @@ export class OlderRecordingError extends Schema.TaggedError<OlderRecordingError>
 }) {
   override get message(): string {
     return (
-      `the recording in ${this.directory} has format ${this.found}; this needs at least format ${this.supported}. ` +
+      `the recording in ${this.directory} has format ${this.found}; this version reads only format ${this.supported}. ` +
       "It was written by a build before the first release. Record into another --data-dir."
     )
   }

@@ -1,5 +1,5 @@
 /**
- * The database of a recording: its tables, how it is opened, and which format this program reads.
+ * The database of a recording: its tables, how it is opened, and the format that this program reads.
  *
  * Events are stored only inside blocks. A block row with `sealed` 0 is a part of the open block: at low rates each commit adds one, and
  * sealing replaces them all by one row, `sealed` 1, in one transaction. Later several of those are merged into one, `sealed` 2. Rows are keyed by their last sequence number, so that "the block with sequence
@@ -26,8 +26,7 @@ import { makePrivateFile } from "./directory/private-files.ts"
 import { BUSY_TIMEOUT_MILLISECONDS, DATABASE_FILE, hasLog, openReadOnly, requireContent } from "./reading-access.ts"
 import {
   addChecksumFunction,
-  centralTables,
-  hasRetention,
+  CENTRAL_TABLES,
   requireDefinitions,
   requireSoundTables,
   TABLES_OF_ROWS,
@@ -39,16 +38,8 @@ export { DATABASE_FILE } from "./reading-access.ts"
 /** "reel" in ASCII: distinguishes our databases from others (`PRAGMA application_id`). */
 const APPLICATION_ID = 0x7265656c
 
-/** The format that this program writes (`PRAGMA user_version`). */
+/** The only format that this program reads and writes (`PRAGMA user_version`). */
 export const FORMAT_VERSION = 10
-
-/**
- * The oldest format that it goes on with, which is the present one from the moment at which a writer opens it: 8 has no merged blocks, those of 9 have no index of their objects.
- */
-const OLDEST_CONTINUED = 8
-
-/** The oldest format that it reads: 6 has no checksums of rows, 7 no retention. Nothing is added to recordings of these. */
-const OLDEST_READ = 6
 
 /** `interval`: the owner calls `sync` each second. `always`: every commit reaches the disk before it returns. */
 export type FsyncMode = "interval" | "always"
@@ -86,10 +77,9 @@ export const openForWriting = (directory: string, options: WriterDatabaseOptions
   })
   try {
     addChecksumFunction(database)
-    checkFormat(database, directory, OLDEST_CONTINUED)
+    requireRecordingOfOurs(database, directory)
     requireSoundTables(database, directory, TABLES_OF_ROWS)
     database.exec(`
-      PRAGMA user_version = ${FORMAT_VERSION};
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = ${options.fsync === "always" ? "FULL" : "NORMAL"};
       PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
@@ -114,8 +104,8 @@ export const openForReading = (directory: string): DatabaseSync => {
   const database = opened(directory, () => openReadOnly(directory))
   try {
     addChecksumFunction(database)
-    checkFormat(database, directory, OLDEST_READ)
-    requireSoundTables(database, directory, centralTables(database))
+    requireRecordingOfOurs(database, directory)
+    requireSoundTables(database, directory, CENTRAL_TABLES)
     database.exec(`PRAGMA cache_size = -${READER_CACHE_KIBIBYTES}`)
     return database
   } catch (error) {
@@ -128,17 +118,15 @@ export const openForReading = (directory: string): DatabaseSync => {
 const READER_CACHE_KIBIBYTES = 8192
 
 /** Sequence number of the last event, gap or lifecycle record that is committed, 0 in an empty recording. */
-export const lastSequenceOf = (database: DatabaseSync): number => {
-  // What retention removed may have been the last.
-  const removed = hasRetention(database) ? ", coalesce((SELECT max(through_sequence) FROM retained), 0)" : ""
-  return Number(
+export const lastSequenceOf = (database: DatabaseSync): number =>
+  Number(
     database
+      // What retention removed may have been the last.
       .prepare(`
         SELECT max(coalesce((SELECT max(last_sequence) FROM block_kind), 0), coalesce((SELECT max(sequence) FROM gap), 0),
-          coalesce((SELECT max(sequence) FROM pod_life), 0)${removed}) AS last`)
+          coalesce((SELECT max(sequence) FROM pod_life), 0), coalesce((SELECT max(through_sequence) FROM retained), 0)) AS last`)
       .get()?.last,
   )
-}
 
 const opened = (directory: string, open: () => DatabaseSync): DatabaseSync => {
   try {
@@ -174,15 +162,19 @@ const createDatabase = (path: string): void => {
   renameSync(draft, path)
 }
 
-const checkFormat = (database: DatabaseSync, directory: string, oldest: number): void => {
-  const application = pragma(database, "application_id")
-  const found = pragma(database, "user_version")
-  if (application !== APPLICATION_ID || found < 1) {
+const requireRecordingOfOurs = (database: DatabaseSync, directory: string): void => {
+  if (pragma(database, "application_id") !== APPLICATION_ID || pragma(database, "user_version") < 1) {
     throw new NotARecordingError({ directory, reason: `its ${DATABASE_FILE} was not written by kubereel` })
   }
-  if (found > FORMAT_VERSION) throw new NewerRecordingError({ directory, found, supported: FORMAT_VERSION })
-  if (found < oldest) throw new OlderRecordingError({ directory, found, supported: oldest })
+  requireFormat(database, directory)
   requireDefinitions(database, directory)
+}
+
+/** @throws NewerRecordingError, OlderRecordingError, or what SQLite throws */
+export const requireFormat = (database: DatabaseSync, directory: string): void => {
+  const found = pragma(database, "user_version")
+  if (found > FORMAT_VERSION) throw new NewerRecordingError({ directory, found, supported: FORMAT_VERSION })
+  if (found < FORMAT_VERSION) throw new OlderRecordingError({ directory, found, supported: FORMAT_VERSION })
 }
 
 const pragma = (database: DatabaseSync, name: "application_id" | "user_version"): number =>

@@ -75,19 +75,7 @@ const OWNER_TABLES = `
   CREATE INDEX open_owner ON owner (uid, gvk) WHERE state = 'open';
 `
 
-/** Since format 8. */
-const RETAINED = `
-  -- What retention has removed of a kind: its events up to through_sequence, all of which happened and were received up to removed_through, µs
-  -- since the Unix epoch. Blocks up to swept_sequence have been freed of them.
-  CREATE TABLE retained (
-    kind INTEGER PRIMARY KEY,
-    through_sequence INTEGER NOT NULL,
-    removed_through INTEGER NOT NULL,
-    swept_sequence INTEGER NOT NULL
-  ) STRICT;
-`
-
-const ALL_TABLES = `
+const WITHOUT_CHECKSUMS = `
   CREATE TABLE metadata (
     key TEXT PRIMARY KEY,
     value TEXT NOT NULL
@@ -192,7 +180,15 @@ const ALL_TABLES = `
   ) STRICT;
   CREATE UNIQUE INDEX checkpoint_of_kind ON checkpoint (kind, through_sequence, last_time, last_received, is_full);
 
-  ${RETAINED}
+  -- What retention has removed of a kind: its events up to through_sequence, all of which happened and were received up to removed_through, µs
+  -- since the Unix epoch. Blocks up to swept_sequence have been freed of them.
+  CREATE TABLE retained (
+    kind INTEGER PRIMARY KEY,
+    through_sequence INTEGER NOT NULL,
+    removed_through INTEGER NOT NULL,
+    swept_sequence INTEGER NOT NULL
+  ) STRICT;
+
   -- namespace: the only one that it concerns; empty: all of them.
   CREATE TABLE gap (
     sequence INTEGER PRIMARY KEY,
@@ -225,56 +221,32 @@ const ALL_TABLES = `
   ${OWNER_TABLES}
 `
 
-/** The formats with checksums of rows. */
-type ChecksummedFormat = 7 | 8
-
-/** What format 8 has added. */
-const ADDED = [RETAINED, "    carried INTEGER NOT NULL,\n", "    bytes INTEGER NOT NULL,\n"]
-
-interface Definitions {
-  readonly sql: string
-  /** By table, the columns that the checksum of a row covers. */
-  readonly columns: ReadonlyMap<string, ReadonlyArray<string>>
-}
-
-const defined = (tables: string): Definitions => {
-  const columns = new Map<string, ReadonlyArray<string>>()
-  const sql = tables.replaceAll(
-    /CREATE TABLE (\w+) \(\n((?: {4}\w+ (?:INTEGER|TEXT).*\n)+)([\s\S]*?) {2}\) STRICT/g,
-    (_, name: string, body: string, rest: string) => {
-      const covered = [...body.matchAll(/^ {4}(\w+)/gm)].map(([, column]) => column as string)
-      columns.set(name, covered)
-      const checksum = `checksum INTEGER NOT NULL GENERATED ALWAYS AS (${checksumOf(covered)}) STORED`
-      const all = [body.trimEnd().replace(/,$/, ""), `    ${checksum}`, ...(rest === "" ? [] : [rest.trimEnd()])]
-      return `CREATE TABLE ${name} (\n${all.join(",\n")}\n  ) STRICT`
-    },
-  )
-  return { sql, columns }
-}
+/** By table, the columns that the checksum of a row covers. */
+const coveredColumns = new Map<string, ReadonlyArray<string>>()
 
 /** Unit separator: names in Kubernetes contain no control characters. */
-function checksumOf(covered: ReadonlyArray<string>): string {
-  return `${CHECKSUM_FUNCTION}(concat_ws(char(31), ${covered.join(", ")}))`
-}
+const checksumOf = (covered: ReadonlyArray<string>): string =>
+  `${CHECKSUM_FUNCTION}(concat_ws(char(31), ${covered.join(", ")}))`
 
-const definitions: Readonly<Record<ChecksummedFormat, Definitions>> = {
-  7: defined(ADDED.reduce((tables, added) => tables.replace(added, ""), ALL_TABLES)),
-  8: defined(ALL_TABLES),
-}
+/** All of them. */
+export const TABLES: string = WITHOUT_CHECKSUMS.replaceAll(
+  /CREATE TABLE (\w+) \(\n((?: {4}\w+ (?:INTEGER|TEXT).*\n)+)([\s\S]*?) {2}\) STRICT/g,
+  (_, name: string, body: string, rest: string) => {
+    const covered = [...body.matchAll(/^ {4}(\w+)/gm)].map(([, column]) => column as string)
+    coveredColumns.set(name, covered)
+    const checksum = `checksum INTEGER NOT NULL GENERATED ALWAYS AS (${checksumOf(covered)}) STORED`
+    const all = [body.trimEnd().replace(/,$/, ""), `    ${checksum}`, ...(rest === "" ? [] : [rest.trimEnd()])]
+    return `CREATE TABLE ${name} (\n${all.join(",\n")}\n  ) STRICT`
+  },
+)
 
-/** All of them, as the present format has them. */
-export const TABLES: string = definitions[8].sql
-
-/** The tables of an earlier format. */
-export const tablesOf = (format: ChecksummedFormat): string => definitions[format].sql
-
-/** The columns of a table, without its checksum and its BLOBs. Default: those of the present format. */
-export const columnsOf = (table: string, format: number = 8): ReadonlyArray<string> => {
-  const covered = definitions[format === 7 ? 7 : 8].columns.get(table)
+/** The columns of a table, without its checksum and its BLOBs. */
+export const columnsOf = (table: string): ReadonlyArray<string> => {
+  const covered = coveredColumns.get(table)
   if (covered === undefined) throw new RangeError(`there is no table ${table}`)
   return covered
 }
 
-/** SQL that is true for a row with the right checksum. `name`: the table, or what the query calls it. */
-export const hasRightChecksum = (table: string, name = table, format: number = 8): string =>
-  `${name}.checksum IS ${checksumOf(columnsOf(table, format).map((column) => `${name}.${column}`))}`
+/** SQL that is 1 for a row as it was written, else 0. */
+export const isSoundRow = (table: string): string =>
+  `${table}.checksum IS ${checksumOf(columnsOf(table).map((column) => `${table}.${column}`))}`

@@ -1,4 +1,4 @@
-import { renameSync, writeFileSync } from "node:fs"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { describe, expect, test } from "vitest"
@@ -11,18 +11,16 @@ import {
 } from "../../src/archive/archive-errors.ts"
 import { ArchiveReader } from "../../src/archive/archive-reader.ts"
 import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
+import { salvageRecording } from "../../src/archive/damage/salvage-recording.ts"
 import { verifyRecording } from "../../src/archive/damage/verify-recording.ts"
 import { DATABASE_FILE, FORMAT_VERSION } from "../../src/archive/schema.ts"
-import { addChecksumFunction, TABLES_OF_ROWS } from "../../src/archive/soundness/sound-rows.ts"
-import { columnsOf, tablesOf } from "../../src/archive/tables.ts"
+import { openOrBegin } from "../../src/archive/set-aside.ts"
+import { readRecordingInfo } from "../../src/archive/upkeep/recording-info.ts"
 import type { ArchiveWriterOptions } from "../../src/archive/writing.ts"
 import { MalformedFrameError } from "../../src/wire/observations.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
 import { asIfCrashed } from "./crashed-copy.ts"
 import { encodeFrame, gapAt, plain, type SampleFrame, START } from "./sample-frames.ts"
-
-/** The oldest format that is read. */
-const oldestRead = 6
 
 const POD = "v1.Pod"
 const CONFIG_MAPS = "v1.ConfigMap"
@@ -474,93 +472,33 @@ const noise = (version: number): Buffer => {
 }
 
 describe("opening", () => {
-  test("rejects the recording of a newer format and does not modify it", () => {
+  test.each([
+    [FORMAT_VERSION + 1, NewerRecordingError, "Upgrade kubereel, or record into another --data-dir"],
+    [FORMAT_VERSION - 1, OlderRecordingError, "a build before the first release. Record into another --data-dir"],
+    [1, OlderRecordingError, "a build before the first release. Record into another --data-dir"],
+  ])("a recording of format %i is refused, whoever opens it, and is not modified", (format, expected, advice) => {
     const directory = temporaryDirectory()
     opened(directory)[Symbol.dispose]()
-    const database = new DatabaseSync(join(directory, DATABASE_FILE))
-    database.exec(`PRAGMA user_version = ${FORMAT_VERSION + 1}`)
-    database.close()
-    expect(() => ArchiveWriter.open(directory)).toThrow(NewerRecordingError)
-    expect(() => ArchiveReader.open(directory)).toThrow(
-      `format ${FORMAT_VERSION + 1}; this version reads formats up to ${FORMAT_VERSION}. Upgrade`,
-    )
-    expect(rows(directory, "PRAGMA user_version")).toEqual([{ user_version: FORMAT_VERSION + 1 }])
-  })
-
-  test("rejects the recording of a build before the first release, also for writing, and does not modify it", () => {
-    const directory = temporaryDirectory()
-    opened(directory)[Symbol.dispose]()
-    const database = new DatabaseSync(join(directory, DATABASE_FILE))
-    database.exec(`PRAGMA user_version = ${oldestRead - 1}`)
-    database.close()
-    expect(() => ArchiveWriter.open(directory)).toThrow(OlderRecordingError)
-    expect(() => ArchiveReader.open(directory)).toThrow(
-      `format ${oldestRead - 1}; this needs at least format ${oldestRead}. It was written by a build before the first release`,
-    )
-    expect(rows(directory, "PRAGMA user_version")).toEqual([{ user_version: oldestRead - 1 }])
-  })
-
-  test("reads a recording of the format without checksums of rows, and adds nothing to it", () => {
-    const directory = temporaryDirectory()
-    {
-      using archive = opened(directory, { limits: { blockBytes: 1000, blocksPerCheckpoint: 2 } })
-      for (let number = 1; number < 20; number++)
-        archive.writer.append("watcher/Pod", 1, number, applied(POD, [number], number - 1))
-    }
-    const before = read(directory)
-    const database = new DatabaseSync(join(directory, DATABASE_FILE))
-    database.function("row_checksum", { deterministic: true, varargs: true }, () => 0)
-    const tables = database.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'table'").all()
-    const indexes = database.prepare("SELECT sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL").all()
-    database.exec("DROP TABLE retained")
-    for (const { name, sql } of tables) {
-      if (name === "retained") continue
-      const older = String(sql)
-        .replace(/,\n *checksum .* STORED/, "")
-        .replace(/ *after_sequence .*\n/, "")
-        .replace(/ *(?:carried|bytes) INTEGER NOT NULL,\n/, "")
-        .replace(/,\n *bytes INTEGER NOT NULL/, "")
-      const columns = [...older.matchAll(/^ {4}(\w+) (?:INTEGER|TEXT|BLOB)/gm)].map(([, column]) => column).join(", ")
-      database.exec(`ALTER TABLE ${name} RENAME TO newer; ${older};
-        INSERT INTO ${name} (${columns}) SELECT ${columns} FROM newer; DROP TABLE newer`)
-    }
-    for (const { sql } of indexes) database.exec(String(sql))
-    database.exec(`PRAGMA user_version = ${oldestRead}`)
-    database.close()
-    expect(read(directory)).toEqual(before)
-    expect(verifyRecording(directory)).toMatchObject({ isSound: true })
-    expect(() => ArchiveWriter.open(directory)).toThrow(OlderRecordingError)
-  })
-
-  test("reads a recording of the format without retention, and adds nothing to it", () => {
-    const directory = temporaryDirectory()
-    {
-      using archive = opened(directory, { limits: { blockBytes: 1000, blocksPerCheckpoint: 2 } })
-      for (let number = 1; number < 20; number++)
-        archive.writer.append("watcher/Pod", 1, number, applied(POD, [number], number - 1))
-    }
-    const before = read(directory)
     const path = join(directory, DATABASE_FILE)
-    const older = new DatabaseSync(`${path}.7`)
-    addChecksumFunction(older)
-    older.exec(`${tablesOf(7)}; ATTACH '${path}' AS newer; PRAGMA user_version = 7`)
-    older.exec(`PRAGMA application_id = ${older.prepare("PRAGMA newer.application_id").get()?.application_id}`)
-    for (const table of TABLES_OF_ROWS.filter((each) => each !== "retained")) {
-      const columns = columnsOf(table, 7).join(", ")
-      older.exec(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM newer.${table}`)
+    const database = new DatabaseSync(path)
+    database.exec(`PRAGMA user_version = ${format}`)
+    database.close()
+    const before = readFileSync(path)
+    const target = join(temporaryDirectory(), "copy")
+    for (const open of [
+      () => ArchiveWriter.open(directory),
+      () => openOrBegin(directory),
+      () => ArchiveReader.open(directory),
+      () => readRecordingInfo(directory, START),
+      () => verifyRecording(directory),
+      () => salvageRecording(directory, target),
+    ]) {
+      expect(open).toThrow(expected)
+      expect(open).toThrow(`has format ${format}; this version reads only format ${FORMAT_VERSION}. `)
+      expect(open).toThrow(advice)
     }
-    for (const [table, blobs] of [
-      ["block", "toc, data"],
-      ["checkpoint", "states"],
-    ] as const) {
-      const columns = `${columnsOf(table, 7).join(", ")}, ${blobs}`
-      older.exec(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM newer.${table}`)
-    }
-    older.close()
-    renameSync(`${path}.7`, path)
-    expect(read(directory)).toEqual(before)
-    expect(verifyRecording(directory)).toMatchObject({ isSound: true })
-    expect(() => ArchiveWriter.open(directory)).toThrow(OlderRecordingError)
+    expect(readFileSync(path)).toEqual(before)
+    expect(existsSync(join(target, DATABASE_FILE))).toBe(false)
   })
 
   test("rejects another program's database", () => {

@@ -3,7 +3,7 @@
 import { readTable, unpackChecked } from "./block.ts"
 import type { BlockFrame } from "./block-frame.ts"
 import { checkColumn, unpackColumn } from "./block-rows.ts"
-import { isMergedTable, readMergedTable } from "./merged/merged-table.ts"
+import { readMergedTable } from "./merged/merged-table.ts"
 import { ObjectIndex } from "./merged/object-index.ts"
 import { type ObjectBytes, type PieceDirectory, PiecedObjects, WholeObjects } from "./object-bytes.ts"
 
@@ -42,9 +42,9 @@ export const tableOf = (row: Record<string, unknown>, dataOf: DataOf = () => row
     lastSequence: row.last_sequence as number,
     checksum: row.toc_checksum as number,
   }
-  return isMergedTable(bytes)
-    ? { ...position, ...readMergedTable(bytes, index, dataOf) }
-    : { ...position, frames: readTable(bytes), pieces: undefined, fingerprintBytes: 0 }
+  return index === undefined
+    ? { ...position, frames: readTable(bytes), pieces: undefined, fingerprintBytes: 0 }
+    : { ...position, ...readMergedTable(bytes, index, dataOf) }
 }
 
 /** Reads the objects of a row, those of a merged block as they are asked for. @throws MalformedFrameError or an error of zlib */

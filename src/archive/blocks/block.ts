@@ -144,10 +144,7 @@ export const readTable = (table: Uint8Array): ReadonlyArray<ArrivedFrame> => {
   try {
     while (reader.pos < reader.len) {
       const tag = reader.uint32()
-      if (tag !== ENTRY_TAG) {
-        reader.skipType(tag & 7)
-        continue
-      }
+      if (tag !== ENTRY_TAG) throw new RangeError(`an entry with tag ${tag}`)
       const end = reader.uint32() + reader.pos
       let firstSequence = 0
       let payloadLength = 0

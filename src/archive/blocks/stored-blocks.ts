@@ -7,7 +7,7 @@
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { CorruptArchiveError, type RetentionOutranError, toArchiveError } from "../archive-errors.ts"
-import { isSoundRow } from "../soundness/sound-rows.ts"
+import { isSoundRow } from "../tables.ts"
 import { BlockCache, TableCache } from "./block-cache.ts"
 import type { BlockFrame } from "./block-frame.ts"
 import { checkColumn, isDamagedColumn } from "./block-rows.ts"
@@ -43,7 +43,7 @@ export class StoredBlocks {
     this.#directory = directory
     this.#ifOutran = options.ifOutran
     this.#blocks = new BlockCache(options.cachedBytes)
-    const isSound = isSoundRow(database, "block")
+    const isSound = isSoundRow("block")
     this.#place = database.prepare(
       "SELECT first_sequence, last_sequence, toc_checksum FROM block WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1",
     )

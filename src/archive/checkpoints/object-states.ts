@@ -182,11 +182,8 @@ export class StateCollector {
 
 const COUNT_TAG = (1 << 3) | 0
 const columnTag = (field: number): number => (field << 3) | 2
-/** Columns of formats before 9, u32 each. */
-const FIRST_COLUMN_FIELD = 2
 const DEAD_FIELD = 9
 const OPAQUE_FIELD = 10
-/** The same as planes. */
 const FIRST_PLANES_FIELD = 11
 const COLUMNS = 7
 
@@ -226,7 +223,7 @@ export const encodeStates = (states: ObjectStates): Uint8Array => {
   return writer.finish(true)
 }
 
-/** The inverse of {@link encodeStates}, also for what earlier formats have. @throws MalformedFrameError */
+/** The inverse of {@link encodeStates}. @throws MalformedFrameError */
 export const decodeStates = (bytes: Uint8Array): ObjectStates => {
   const reader = protobuf.Reader.create(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
   const fields = new Map<number, Uint8Array>()
@@ -237,15 +234,15 @@ export const decodeStates = (bytes: Uint8Array): ObjectStates => {
       const tag = reader.uint32()
       if (tag === COUNT_TAG) count = reader.uint32()
       else if (tag === columnTag(OPAQUE_FIELD)) opaque.push(reader.string())
-      else if ((tag & 7) === 2) fields.set(tag >>> 3, reader.bytes())
-      else reader.skipType(tag & 7)
+      else if (tag >= columnTag(DEAD_FIELD) && (tag & 7) === 2) fields.set(tag >>> 3, reader.bytes())
+      else throw new RangeError(`a field with tag ${tag}`)
     }
     // Each object has a number, and those differ: so many are not claimed in vain.
     if (count > bytes.length) throw new RangeError(`${count} objects in ${bytes.length} bytes`)
     if (opaque.length !== 0 && opaque.length !== count)
       throw new RangeError(`${opaque.length} versions, ${count} objects`)
     const [steps, low, high, ...columns] = Array.from({ length: COLUMNS }, (_, index) =>
-      columnOf(fields, index, count),
+      fromPlanes(fields.get(FIRST_PLANES_FIELD + index) ?? new Uint8Array(0), count),
     ) as [Uint32Array, Uint32Array, Uint32Array, Uint32Array, Uint32Array, Uint32Array, Uint32Array]
     const states = new ObjectStates(0)
     const [versionsLow, versionsHigh, fingerprintsLow, fingerprintsHigh] = columns
@@ -268,14 +265,4 @@ export const decodeStates = (bytes: Uint8Array): ObjectStates => {
       byteLength: bytes.length,
     })
   }
-}
-
-/** A column as planes, or as formats before 9 have it. @throws RangeError if it has another length than the others */
-const columnOf = (fields: ReadonlyMap<number, Uint8Array>, index: number, count: number): Uint32Array => {
-  const earlier = fields.get(FIRST_COLUMN_FIELD + index)
-  if (earlier === undefined) return fromPlanes(fields.get(FIRST_PLANES_FIELD + index) ?? new Uint8Array(0), count)
-  if (earlier.length !== count * 4)
-    throw new RangeError(`column ${index} has ${earlier.length} bytes for ${count} objects`)
-  const view = new DataView(earlier.buffer, earlier.byteOffset, earlier.byteLength)
-  return Uint32Array.from({ length: count }, (_, at) => view.getUint32(at * 4, true))
 }

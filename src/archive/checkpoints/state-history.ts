@@ -16,7 +16,7 @@ import type { EventTimes } from "../../trace/event.ts"
 import { isDamage, RetentionOutranError, toArchiveError } from "../archive-errors.ts"
 import { unpackColumn } from "../blocks/block-rows.ts"
 import type { BlockSource, KindKey } from "../blocks/block-source.ts"
-import { hasChecksums, hasRetention, isSoundRow } from "../soundness/sound-rows.ts"
+import { isSoundRow } from "../tables.ts"
 import { decodeStates, mergeStates, NO_STATES, type ObjectStates, StateCollector } from "./object-states.ts"
 
 /** The part of a kind's history to read. */
@@ -51,7 +51,7 @@ export class StateHistory {
   readonly #source: BlockSource
   readonly #lastFull: Readonly<Record<EventTimes, StatementSync>>
   readonly #chain: Readonly<Record<EventTimes, StatementSync>>
-  readonly #remains: StatementSync | undefined
+  readonly #remains: StatementSync
   readonly #withFingerprints: boolean
 
   /** `withFingerprints`: what goes on with a recording needs them; else those of events are 0. */
@@ -64,19 +64,16 @@ export class StateHistory {
         SELECT through_sequence FROM checkpoint
         WHERE kind = ? AND through_sequence <= ? AND ${time} < ? AND is_full = 1
         ORDER BY through_sequence DESC LIMIT 1`)
-    const after = hasChecksums(database) ? "after_sequence" : "NULL AS after_sequence"
-    const isSound = isSoundRow(database, "checkpoint")
+    const isSound = isSoundRow("checkpoint")
     const chain = (time: "last_time" | "last_received"): StatementSync =>
       database.prepare(`
-        SELECT through_sequence, is_full, ${after}, states_size, states_checksum, states, ${isSound} AS is_sound
+        SELECT through_sequence, is_full, after_sequence, states_size, states_checksum, states, ${isSound} AS is_sound
         FROM checkpoint WHERE kind = ? AND through_sequence >= ? AND through_sequence <= ? AND ${time} < ? AND is_full < ${REMAINS}
         ORDER BY through_sequence`)
     this.#lastFull = { happened: lastFull("last_time"), received: lastFull("last_received") }
-    this.#remains = hasRetention(database)
-      ? database.prepare(`
-        SELECT through_sequence, after_sequence, states_size, states_checksum, states, ${isSound} AS is_sound
-        FROM checkpoint WHERE kind = ? AND through_sequence > ? AND is_full = ${REMAINS} ORDER BY through_sequence`)
-      : undefined
+    this.#remains = database.prepare(`
+      SELECT through_sequence, after_sequence, states_size, states_checksum, states, ${isSound} AS is_sound
+      FROM checkpoint WHERE kind = ? AND through_sequence > ? AND is_full = ${REMAINS} ORDER BY through_sequence`)
     this.#chain = { happened: chain("last_time"), received: chain("last_received") }
   }
 
@@ -150,7 +147,7 @@ export class StateHistory {
   /** Last event of each object among those that were removed after `sequence`, oldest first. */
   #remainsAfter(kind: KindKey, sequence: number): ReadonlyArray<ObjectStates> {
     const { throughSequence } = this.#source.beginningNow(kind)
-    if (this.#remains === undefined || throughSequence <= sequence) return []
+    if (throughSequence <= sequence) return []
     const steps: Array<ObjectStates> = []
     let covered = sequence
     try {
@@ -195,8 +192,8 @@ const soundChain = (rows: Iterable<Record<string, unknown>>): CheckpointChain =>
   let throughSequence = 0
   try {
     for (const row of rows) {
-      const after = row.after_sequence ?? throughSequence
-      const continues = steps.length === 0 ? row.is_full === 1 : row.is_full === 0 && after === throughSequence
+      const continues =
+        steps.length === 0 ? row.is_full === 1 : row.is_full === 0 && row.after_sequence === throughSequence
       if (row.is_sound !== 1 || !continues) break
       steps.push(decodeStates(unpackColumn(row, "states")))
       throughSequence = row.through_sequence as number

@@ -15,9 +15,9 @@ import { FIRST_LISTS_KEY } from "../reading/first-lists.ts"
 import { cutOff, openDamaged, requireRecording } from "../reading-access.ts"
 import { gapWriter } from "../rows/gap-rows.ts"
 import { beginningOf, LOST_BEGINNING_KEY, type LostBeginning, WRITER_KEY } from "../rows/metadata.ts"
-import { DATABASE_FILE, lastSequenceOf, openForWriting } from "../schema.ts"
-import { addChecksumFunction, formatOf, hasRetention, isSoundRow, tablesOfRows } from "../soundness/sound-rows.ts"
-import { columnsOf } from "../tables.ts"
+import { DATABASE_FILE, lastSequenceOf, openForWriting, requireFormat } from "../schema.ts"
+import { addChecksumFunction, TABLES_OF_ROWS } from "../soundness/sound-rows.ts"
+import { columnsOf, isSoundRow } from "../tables.ts"
 import { completedCopy } from "./cut-off.ts"
 import { lostKinds } from "./lost-kinds.ts"
 import { lostNames } from "./lost-names.ts"
@@ -51,7 +51,7 @@ const batchRows = 500
 /**
  * `target` is created, or is an empty directory.
  *
- * @throws NotARecordingError, DirectoryInUseError, DirectoryNotWritableError, DiskFullError, ArchiveIoError, CorruptArchiveError
+ * @throws NotARecordingError, NewerRecordingError, OlderRecordingError, DirectoryInUseError, DirectoryNotWritableError, DiskFullError, ArchiveIoError, CorruptArchiveError
  */
 export const salvageRecording = (directory: string, target: string): Salvage => {
   try {
@@ -82,6 +82,7 @@ const salvageFrom = (directory: string, readable: string, target: string, lost: 
   const source = openDamaged(readable, (fault) => lost.push(`the end of the log: ${fault}`))
   try {
     addChecksumFunction(source)
+    requireFormat(source, directory)
     return copyInto(target, (copy) => new Salvager(directory, source, copy, lost).run())
   } finally {
     source.close()
@@ -136,7 +137,7 @@ class Salvager {
   }
 
   run(): Salvage {
-    const lostRows = new Map(tablesOfRows(this.#from).map((table) => [table as string, this.#copyRows(table)]))
+    const lostRows = new Map(TABLES_OF_ROWS.map((table) => [table as string, this.#copyRows(table)]))
     const blocks = this.#copyBlocks()
     this.#copyCheckpoints()
     const silent = silentTables.filter((table) => lostRows.get(table))
@@ -156,7 +157,7 @@ class Salvager {
 
   /** Copies the sound rows of a table; returns whether any was lost. */
   #copyRows(table: string): boolean {
-    const columns = this.#present(table, columnsOf(table))
+    const columns = columnsOf(table).join(", ")
     const insert = this.#insertInto(table)
     let damaged = 0
     let isCut = false
@@ -165,7 +166,7 @@ class Salvager {
       if (order === "DESC" && !isCut) break
       try {
         const rows = this.#from.prepare(`
-          SELECT ${columns}, ${isSoundRow(this.#from, table)} AS is_sound FROM ${table} ORDER BY ${keyOf(table)} ${order}`)
+          SELECT ${columns}, ${isSoundRow(table)} AS is_sound FROM ${table} ORDER BY ${keyOf(table)} ${order}`)
         rows.setReadBigInts(true)
         rows.setReturnArrays(true)
         this.#inBatches(rows.iterate() as unknown as Iterable<SQLInputValue[]>, (row) => {
@@ -186,7 +187,7 @@ class Salvager {
     const checking = new BlockSource(this.#from, this.#directory, { cachedBytes: 0 })
     const columns = [...columnsOf("block"), "toc", "data"]
     const insert = this.#insertInto("block", columns)
-    const read = this.#from.prepare(`SELECT ${this.#present("block", columns)} FROM block WHERE last_sequence = ?`)
+    const read = this.#from.prepare(`SELECT ${columns.join(", ")} FROM block WHERE last_sequence = ?`)
     read.setReturnArrays(true)
     const listed = this.#to.prepare("SELECT DISTINCT last_sequence AS key FROM block_kind").all()
     const keys = [...new Set([...listed, ...this.#carriedBlocks()].map(({ key }) => key as number))].sort(
@@ -205,7 +206,6 @@ class Salvager {
 
   /** Those with what retention carried over, which no kind lists. */
   #carriedBlocks(): ReadonlyArray<Record<string, unknown>> {
-    if (!hasRetention(this.#from)) return []
     try {
       return this.#from.prepare("SELECT last_sequence AS key FROM block WHERE carried > 0").all()
     } catch (error) {
@@ -215,22 +215,13 @@ class Salvager {
     }
   }
 
-  /** The columns as the source has them: those of later formats are 0. */
-  #present(table: string, columns: ReadonlyArray<string>): string {
-    const format = formatOf(this.#from)
-    const has = new Set(columnsOf(table, format === 7 ? 7 : 8))
-    return columns
-      .map((column) => (has.has(column) || !columnsOf(table).includes(column) ? column : `0 AS ${column}`))
-      .join(", ")
-  }
-
   /** They only repeat what blocks contain, except the states at the beginning of what retention kept, whose lack is noticed. */
   #copyCheckpoints(): void {
     const columns = [...columnsOf("checkpoint"), "states"]
     const insert = this.#insertInto("checkpoint", columns)
     try {
       const rows = this.#from.prepare(`
-        SELECT ${columns.join(", ")} FROM checkpoint WHERE ${isSoundRow(this.#from, "checkpoint")} ORDER BY rowid`)
+        SELECT ${columns.join(", ")} FROM checkpoint WHERE ${isSoundRow("checkpoint")} ORDER BY rowid`)
       rows.setReturnArrays(true)
       this.#inBatches(rows.iterate() as unknown as Iterable<SQLInputValue[]>, insert)
     } catch (error) {

@@ -7,15 +7,16 @@ import { CorruptArchiveError, isDamage, toArchiveError } from "../archive-errors
 import { checkColumn } from "../blocks/block-rows.ts"
 import { BlockSource } from "../blocks/block-source.ts"
 import { openDamaged } from "../reading-access.ts"
+import { requireFormat } from "../schema.ts"
 import {
   addChecksumFunction,
   faultOfStructure,
   faultOfTable,
-  isSoundRow,
   requireDefinitions,
   TABLES_OF_BLOBS,
-  tablesOfRows,
+  TABLES_OF_ROWS,
 } from "../soundness/sound-rows.ts"
+import { isSoundRow } from "../tables.ts"
 
 /** A damaged block as the rows of its kinds describe it. */
 export interface DamagedBlock {
@@ -41,14 +42,15 @@ export interface Verification {
   readonly isSound: boolean
 }
 
-/** @throws NotARecordingError, ArchiveIoError, and CorruptArchiveError if the database cannot be opened at all */
+/** @throws NotARecordingError, NewerRecordingError, OlderRecordingError, ArchiveIoError, and CorruptArchiveError if the database cannot be opened at all */
 export const verifyRecording = (directory: string): Verification => {
   const faults: string[] = []
   const database = openDamaged(directory, (fault) => faults.push(fault))
   try {
     addChecksumFunction(database)
+    requireFormat(database, directory)
     noting(faults, () => requireDefinitions(database, directory))
-    for (const table of tablesOfRows(database)) noting(faults, () => faultOfTable(database, table))
+    for (const table of TABLES_OF_ROWS) noting(faults, () => faultOfTable(database, table))
     for (const table of TABLES_OF_BLOBS) noting(faults, () => faultOfStructure(database, table))
     const source = new BlockSource(database, directory, { cachedBytes: 0 })
     const damagedBlocks: DamagedBlock[] = []
@@ -107,7 +109,7 @@ const damagedBlock = (database: DatabaseSync, lastSequence: number, fault: strin
 const checkCheckpoints = (database: DatabaseSync, faults: string[]): number => {
   const rows = database.prepare("SELECT rowid AS id FROM checkpoint").all()
   const read = database.prepare(`
-    SELECT kind, through_sequence, states_checksum, states, ${isSoundRow(database, "checkpoint")} AS is_sound
+    SELECT kind, through_sequence, states_checksum, states, ${isSoundRow("checkpoint")} AS is_sound
     FROM checkpoint WHERE rowid = ?`)
   for (const { id } of rows) {
     noting(faults, () => {

@@ -5,7 +5,6 @@
  * counts only if nothing that it needs has been removed meanwhile.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite"
-import { hasRetention } from "../soundness/sound-rows.ts"
 
 /** What has been removed of one kind. */
 export interface Beginning {
@@ -27,12 +26,11 @@ export interface RetainedRow extends Beginning {
 
 /** Reads beginnings through one database connection. */
 export class Beginnings {
-  readonly #row: StatementSync | undefined
-  readonly #all: StatementSync | undefined
-  readonly #last: StatementSync | undefined
+  readonly #row: StatementSync
+  readonly #all: StatementSync
+  readonly #last: StatementSync
 
   constructor(database: DatabaseSync) {
-    if (!hasRetention(database)) return
     this.#row = database.prepare("SELECT through_sequence, removed_through FROM retained WHERE kind = ?")
     this.#all = database.prepare("SELECT kind, through_sequence, removed_through FROM retained")
     this.#last = database.prepare("SELECT coalesce(max(through_sequence), 0) AS last FROM retained")
@@ -40,18 +38,18 @@ export class Beginnings {
 
   /** Of a kind, now. @throws what SQLite throws */
   of(kind: number): Beginning {
-    const row = this.#row?.get(kind)
+    const row = this.#row.get(kind)
     return row === undefined ? fromTheFirst : beginningIn(row)
   }
 
   /** Of all kinds of which something was removed, at one moment. @throws what SQLite throws */
   all(): ReadonlyMap<number, Beginning> {
-    return new Map(this.#all?.all().map((row) => [row.kind as number, beginningIn(row)]))
+    return new Map(this.#all.all().map((row) => [row.kind as number, beginningIn(row)]))
   }
 
   /** The last event that was removed of any kind. @throws what SQLite throws */
   last(): number {
-    return (this.#last?.get()?.last as number | undefined) ?? 0
+    return Number(this.#last.get()?.last)
   }
 }
 
@@ -62,14 +60,12 @@ const beginningIn = (row: Record<string, unknown>): Beginning => ({
 
 /** All rows. @throws what SQLite throws */
 export const readRetained = (database: DatabaseSync): ReadonlyArray<RetainedRow> =>
-  !hasRetention(database)
-    ? []
-    : database
-        .prepare("SELECT kind, through_sequence, removed_through, swept_sequence FROM retained ORDER BY kind")
-        .all()
-        .map((row) => ({
-          kind: Number(row.kind),
-          throughSequence: Number(row.through_sequence),
-          removedThrough: Number(row.removed_through),
-          sweptSequence: Number(row.swept_sequence),
-        }))
+  database
+    .prepare("SELECT kind, through_sequence, removed_through, swept_sequence FROM retained ORDER BY kind")
+    .all()
+    .map((row) => ({
+      kind: Number(row.kind),
+      throughSequence: Number(row.through_sequence),
+      removedThrough: Number(row.removed_through),
+      sweptSequence: Number(row.swept_sequence),
+    }))

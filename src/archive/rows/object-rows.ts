@@ -9,7 +9,7 @@
 
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite"
 import { CorruptArchiveError, toArchiveError } from "../archive-errors.ts"
-import { isSoundRow } from "../soundness/sound-rows.ts"
+import { isSoundRow } from "../tables.ts"
 
 /** The identity of an object for as long as it lives. */
 interface ObjectName {
@@ -78,7 +78,7 @@ export class ObjectNames {
     this.#ifOutran = ifOutran
     this.#database = database
     this.#range = database.prepare(`
-      SELECT number, uid, namespace, name, ${isSoundRow(database, "object")} AS is_sound FROM object
+      SELECT number, uid, namespace, name, ${isSoundRow("object")} AS is_sound FROM object
       WHERE kind = ? AND number >= ? AND number < ? ORDER BY number`)
   }
 
@@ -103,7 +103,7 @@ export class ObjectNames {
    * at a time, and not kept. `areSound`: rows of the kind are known to be as they were written, and are not checked again, which takes half of the time.
    */
   inOrder(kind: number, areSound: boolean): (number: number) => Named {
-    const isSound = areSound ? "1" : isSoundRow(this.#database, "object")
+    const isSound = areSound ? "1" : isSoundRow("object")
     const page = this.#database.prepare(`
       SELECT number, namespace, name, ${isSound} AS is_sound FROM object
       WHERE kind = ? AND number >= ? ORDER BY number LIMIT ${PAGE_OBJECTS}`)

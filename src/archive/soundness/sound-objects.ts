@@ -1,7 +1,8 @@
 /** Rows of objects, of which there are many, are checked once by a reader: afterwards only those that have been added. */
 import type { DatabaseSync } from "node:sqlite"
 import { CorruptArchiveError } from "../archive-errors.ts"
-import { faultOfTrees, isSoundRow, wrongRows } from "./sound-rows.ts"
+import { isSoundRow } from "../tables.ts"
+import { faultOfTrees, wrongRows } from "./sound-rows.ts"
 
 /**
  * Call it before a search among the names of objects, where a row that damage hides would not be missed. `known`: by kind, the number up to which rows were
@@ -17,7 +18,7 @@ export const requireSoundObjects = (database: DatabaseSync, directory: string, k
     .filter(({ id, last }) => last > (known.get(id) ?? 0))
   if (grown.length === 0) return
   const wrong = database.prepare(`
-    SELECT count(*) AS rows FROM object WHERE kind = ? AND number > ? AND NOT (${isSoundRow(database, "object")})`)
+    SELECT count(*) AS rows FROM object WHERE kind = ? AND number > ? AND NOT (${isSoundRow("object")})`)
   let reason = faultOfTrees(database, "object")
   if (reason === undefined) {
     const rows = grown.reduce((sum, { id }) => sum + Number(wrong.get(id, known.get(id) ?? 0)?.rows), 0)

@@ -8,13 +8,7 @@
 import { DatabaseSync } from "node:sqlite"
 import { crc32 } from "node:zlib"
 import { CorruptArchiveError } from "../archive-errors.ts"
-import { CHECKSUM_FUNCTION, hasRightChecksum, TABLES, tablesOf } from "../tables.ts"
-
-/** The format without checksums of rows. */
-const FORMAT_WITHOUT_CHECKSUMS = 6
-
-/** The last format without retention. */
-const FORMAT_WITHOUT_RETENTION = 7
+import { CHECKSUM_FUNCTION, isSoundRow, TABLES } from "../tables.ts"
 
 /** Small tables on which everything else depends. */
 export const CENTRAL_TABLES = [
@@ -27,25 +21,11 @@ export const CENTRAL_TABLES = [
   "retained",
 ] as const
 
-/** Those that the format of a database has. */
-export const centralTables = (database: DatabaseSync): ReadonlyArray<string> =>
-  CENTRAL_TABLES.filter((table) => table !== "retained" || hasRetention(database))
-
-/** Whether rows of the format of a database have checksums, and checkpoints name the one before. */
-export const hasChecksums = (database: DatabaseSync): boolean => formatOf(database) !== FORMAT_WITHOUT_CHECKSUMS
-
-/** Whether the format of a database has retention. */
-export const hasRetention = (database: DatabaseSync): boolean => formatOf(database) > FORMAT_WITHOUT_RETENTION
-
 /** All tables without BLOBs. */
 export const TABLES_OF_ROWS = [
   ...CENTRAL_TABLES,
   ...["sender", "object", "pod", "pod_life", "owner_set", "former_owner_set", "owner"],
 ] as const
-
-/** Those that the format of a database has. */
-export const tablesOfRows = (database: DatabaseSync): ReadonlyArray<(typeof TABLES_OF_ROWS)[number]> =>
-  TABLES_OF_ROWS.filter((table) => table !== "retained" || hasRetention(database))
 
 /** Tables with a BLOB in each row, whose pages make up nearly all of a recording. */
 export const TABLES_OF_BLOBS = ["block", "checkpoint"] as const
@@ -53,14 +33,6 @@ export const TABLES_OF_BLOBS = ["block", "checkpoint"] as const
 /** Gives a connection the function with which rows are written and checked. */
 export const addChecksumFunction = (database: DatabaseSync): void =>
   database.function(CHECKSUM_FUNCTION, { deterministic: true }, (text) => crc32(text as string))
-
-/** SQL that is 1 for a row as it was written. Rows of format 6 have no checksum. */
-export const isSoundRow = (database: DatabaseSync, table: string, name = table): string =>
-  formatOf(database) === FORMAT_WITHOUT_CHECKSUMS ? "1" : hasRightChecksum(table, name, formatOf(database))
-
-/** `PRAGMA user_version`. */
-export const formatOf = (database: DatabaseSync): number =>
-  Number(database.prepare("PRAGMA user_version").get()?.user_version)
 
 /**
  * What is wrong with a table, in words; `undefined` if nothing is. Reads all of it, with the pages and indexes that lead to its
@@ -70,7 +42,7 @@ export const faultOfTable = (database: DatabaseSync, table: string): string | un
   const fault = faultOfTrees(database, table)
   if (fault !== undefined) return fault
   const wrong = Number(
-    database.prepare(`SELECT count(*) AS rows FROM ${table} WHERE NOT (${isSoundRow(database, table)})`).get()?.rows,
+    database.prepare(`SELECT count(*) AS rows FROM ${table} WHERE NOT (${isSoundRow(table)})`).get()?.rows,
   )
   return wrong === 0 ? undefined : wrongRows(table, wrong)
 }
@@ -120,34 +92,27 @@ const definitionsOf = (database: DatabaseSync): string =>
     .map(({ name, tbl_name, sql }) => `${name} ${tbl_name} ${sql}`)
     .join("\n")
 
-const expected = new Map<string, string>()
+let expected: string | undefined
 
-const expectedDefinitions = (tables: string): string => {
-  const known = expected.get(tables)
-  if (known !== undefined) return known
+const expectedDefinitions = (): string => {
+  if (expected !== undefined) return expected
   const empty = new DatabaseSync(":memory:")
   try {
     addChecksumFunction(empty)
-    empty.exec(tables)
-    const definitions = definitionsOf(empty)
-    expected.set(tables, definitions)
-    return definitions
+    empty.exec(TABLES)
+    expected = definitionsOf(empty)
+    return expected
   } finally {
     empty.close()
   }
 }
 
 /**
- * A changed letter in a definition changes what a query means, and a changed format number would turn the checks off.
+ * A changed letter in a definition changes what a query means.
  *
  * @throws CorruptArchiveError, or what SQLite throws
  */
 export const requireDefinitions = (database: DatabaseSync, directory: string): void => {
-  const definitions = definitionsOf(database)
-  const format = formatOf(database)
-  const tables = format === FORMAT_WITHOUT_RETENTION ? tablesOf(FORMAT_WITHOUT_RETENTION) : TABLES
-  const isOldest = format === FORMAT_WITHOUT_CHECKSUMS
-  if (isOldest ? definitions.includes(CHECKSUM_FUNCTION) : definitions !== expectedDefinitions(tables)) {
+  if (definitionsOf(database) !== expectedDefinitions())
     throw new CorruptArchiveError({ directory, reason: "the definitions of its tables are not those of its format" })
-  }
 }

@@ -14,7 +14,7 @@ import { objectsOf, tableOf } from "../blocks/block-table.ts"
 import { MergedBlock, type NamesOf } from "../blocks/merged/merged-block.ts"
 import type { ObjectBytes } from "../blocks/object-bytes.ts"
 import { knownNamesOf } from "../rows/object-rows.ts"
-import { isSoundRow } from "../soundness/sound-rows.ts"
+import { isSoundRow } from "../tables.ts"
 
 /** When there is enough for a merged block. */
 export interface MergingBounds {
@@ -67,7 +67,7 @@ export class BlockMerging {
     this.#namesOf = knownNamesOf(database)
     this.#page = database.prepare(`
       SELECT last_sequence, first_sequence, min_time, max_time, sealed, carried, toc_size, data_size,
-        length(toc) + length(data) AS stored, ${isSoundRow(database, "block")} AS is_sound
+        length(toc) + length(data) AS stored, ${isSoundRow("block")} AS is_sound
       FROM block WHERE last_sequence > ? ORDER BY last_sequence LIMIT ${pageRows}`)
     this.#block = database.prepare(`
       SELECT first_sequence, last_sequence, toc_size, toc_checksum, toc, data_size, data_checksum, data FROM block

@@ -5,8 +5,7 @@ import { toArchiveError } from "../archive-errors.ts"
 import { type HeldLease, heldLeases } from "../leases/lease.ts"
 import { diskUse } from "../retention/space.ts"
 import { readKeptKinds } from "../rows/kind-table.ts"
-import { openForReading } from "../schema.ts"
-import { formatOf, hasRetention } from "../soundness/sound-rows.ts"
+import { FORMAT_VERSION, openForReading } from "../schema.ts"
 
 /** One kind. Times are µs since the Unix epoch. */
 export interface KindInfo {
@@ -55,7 +54,7 @@ export const readRecordingInfo = (directory: string, nowMicros: number): Recordi
   try {
     const { database: databaseBytes, free: freeBytes, log: logBytes } = diskUse(database, directory)
     const kinds = kindsOf(database)
-    const [whole] = database.prepare(`SELECT count(*) AS blocks, ${carriedOf(database)} AS carried FROM block`).all()
+    const [whole] = database.prepare(`SELECT count(*) AS blocks, coalesce(sum(carried), 0) AS carried FROM block`).all()
     const { bavail, bsize } = statfsSync(directory)
     const diskFreeBytes = bavail * bsize
     const stored = kinds.reduce((sum, { storedBytes }) => sum + storedBytes, 0)
@@ -64,7 +63,7 @@ export const readRecordingInfo = (directory: string, nowMicros: number): Recordi
       growthPerDay === undefined || growthPerDay === 0 ? undefined : (diskFreeBytes + freeBytes) / growthPerDay
     return {
       ...{
-        format: formatOf(database),
+        format: FORMAT_VERSION,
         databaseBytes,
         freeBytes,
         logBytes,
@@ -86,17 +85,12 @@ export const readRecordingInfo = (directory: string, nowMicros: number): Recordi
   }
 }
 
-const carriedOf = (database: DatabaseSync): string => (hasRetention(database) ? "coalesce(sum(carried), 0)" : "0")
-
-/** Bytes on disk of a kind in a block: its part of the block's bytes, or in older formats of its events. */
-const shareOf = (database: DatabaseSync): string =>
-  hasRetention(database)
-    ? "block_kind.bytes * (length(toc) + length(data)) / (toc_size + data_size + 1.0)"
-    : "block_kind.events * (length(toc) + length(data)) / (block.events + 0.0)"
+/** Bytes on disk of a kind in a block: its part of the block's bytes. */
+const share = "block_kind.bytes * (length(toc) + length(data)) / (toc_size + data_size + 1.0)"
 
 const kindsOf = (database: DatabaseSync): ReadonlyArray<KindInfo> => {
   const sums = database.prepare(`
-    SELECT coalesce(sum(block_kind.events), 0) AS events, coalesce(sum(${shareOf(database)}), 0) AS stored
+    SELECT coalesce(sum(block_kind.events), 0) AS events, coalesce(sum(${share}), 0) AS stored
     FROM block_kind JOIN block ON block.last_sequence = block_kind.last_sequence WHERE kind = ?`)
   const gaps = database.prepare("SELECT count(*) AS gaps FROM gap WHERE kind = ?")
   const late = database.prepare("SELECT count(*) AS late FROM late_range WHERE kind = ?")
@@ -121,7 +115,7 @@ const growthOf = (database: DatabaseSync, factor: number): number | undefined =>
     .all()
   const [first, last] = [Number(range?.first), Number(range?.last)]
   const since = database.prepare(`
-    SELECT coalesce(sum(${shareOf(database)}), 0) AS stored
+    SELECT coalesce(sum(${share}), 0) AS stored
     FROM block_kind JOIN block ON block.last_sequence = block_kind.last_sequence WHERE kind = ? AND max_received >= ?`)
   let perDay: number | undefined
   for (const { id, removedThrough } of readKeptKinds(database)) {

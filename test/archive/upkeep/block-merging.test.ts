@@ -8,7 +8,7 @@ import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import { verifyRecording } from "../../../src/archive/damage/verify-recording.ts"
 import { LiveChanges } from "../../../src/archive/queries/live-changes.ts"
 import { QueriedRecording } from "../../../src/archive/queries/queried-recording.ts"
-import { DATABASE_FILE, FORMAT_VERSION } from "../../../src/archive/schema.ts"
+import { DATABASE_FILE } from "../../../src/archive/schema.ts"
 import { addChecksumFunction } from "../../../src/archive/soundness/sound-rows.ts"
 import { type MergingBounds, mergingBounds } from "../../../src/archive/upkeep/block-merging.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
@@ -194,30 +194,4 @@ test("a block whose row is damaged is not merged: its checksum would be right ag
   merge()
   expect(mergedIn(directory)).toBeGreaterThan(3)
   expect(verifyRecording(directory).damagedBlocks.map(({ lastSequence }) => lastSequence)).toEqual([key])
-})
-
-test("a recording of the format without merged blocks is gone on with", () => {
-  const directory = temporaryDirectory()
-  const first = ArchiveWriter.open(directory, { now: () => START })
-  const event = { action: "applied", number: 1, time: START, version: 1, object: "{}" } as const
-  first.append("watcher", first.nextIncarnation("watcher"), 1, encodeFrame({ gvk, events: [event], newObjects: [1] }))
-  first.close()
-  const path = join(directory, DATABASE_FILE)
-  const older = new DatabaseSync(path)
-  older.exec("PRAGMA user_version = 8")
-  older.close()
-  const read = (): unknown => {
-    const reader = ArchiveReader.open(directory)
-    try {
-      return Array.from(reader.events(), plain)
-    } finally {
-      reader.close()
-    }
-  }
-  const before = read()
-  ArchiveWriter.open(directory).close()
-  expect(read()).toEqual(before)
-  const database = new DatabaseSync(path, { readOnly: true })
-  onTestFinished(() => database.close())
-  expect(database.prepare("PRAGMA user_version").get()).toEqual({ user_version: FORMAT_VERSION })
 })

@@ -2,7 +2,7 @@
  * Objects as merged blocks have them: without what the recording knows of them already, their UID, name and resource version, wherever one of these is a whole string of
  * the JSON text. A random UID alone takes 16 bytes of every event, since no compression finds it in another object.
  *
- * In its place is one byte that JSON text has nowhere (RFC 8259, 7: control characters are escaped). Since format 10; objects of format 9 are their own text.
+ * In its place is one byte that JSON text has nowhere (RFC 8259, 7: control characters are escaped).
  */
 
 /** What is known of an object without reading it. */

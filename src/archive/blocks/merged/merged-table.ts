@@ -48,9 +48,6 @@ export interface MergedTable {
   readonly fingerprintBytes: number
 }
 
-/** Whether a table of contents is that of a merged block. */
-export const isMergedTable = (table: Uint8Array): boolean => table[0] === piecesTag
-
 /** A table as it is stored, before compression, and what stands before it. */
 interface WrittenTable {
   readonly index: Uint8Array
@@ -119,10 +116,7 @@ const writeColumns = (writer: protobuf.Writer, columns: EventColumns, ranks: Uin
   if (receivedFloor > 0) writer.uint32(receivedFloorTag).double(receivedFloor)
 }
 
-const columnsToStore = (
-  columns: EventColumns,
-  objects: Uint32Array,
-): Readonly<Partial<Record<ColumnName, Uint32Array>>> => {
+const columnsToStore = (columns: EventColumns, objects: Uint32Array): Readonly<Record<ColumnName, Uint32Array>> => {
   const { count, sequences, versionsLow, versionsHigh } = columns
   const steps = new Uint32Array(count)
   for (let index = 1; index < count; index++)
@@ -142,13 +136,10 @@ const columnsToStore = (
   }
 }
 
-/**
- * `index`: what stands before it; `undefined`: nothing, in format 9. `dataOf`: the BLOB with the objects, `undefined` if it is damaged. @throws
- * MalformedFrameError
- */
+/** `index`: what stands before it. `dataOf`: the BLOB with the objects, `undefined` if it is damaged. @throws MalformedFrameError */
 export const readMergedTable = (
   table: Uint8Array,
-  index: ObjectIndex | undefined,
+  index: ObjectIndex,
   dataOf: () => Uint8Array | undefined,
 ): MergedTable => {
   const reader = protobuf.Reader.create(Buffer.from(table.buffer, table.byteOffset, table.byteLength))
@@ -158,12 +149,12 @@ export const readMergedTable = (
     while (reader.pos < reader.len) {
       const tag = reader.uint32()
       if (tag === piecesTag) pieces = readPieces(reader, reader.uint32() + reader.pos)
-      else if (tag === frameTag)
-        fields.push(readColumns(reader, reader.uint32() + reader.pos, index?.kinds[fields.length]?.numbers))
-      else reader.skipType(tag & 7)
+      else if (tag === frameTag) {
+        const kind = index.kinds[fields.length]
+        if (kind === undefined) throw new RangeError("a frame that the index of objects lacks")
+        fields.push(readColumns(reader, reader.uint32() + reader.pos, kind.numbers))
+      } else reader.skipType(tag & 7)
     }
-    if (index === undefined)
-      return { frames: framesOf(fields.map((each) => new StoredColumns(each))), pieces, fingerprintBytes: 0 }
     if (index.kinds.length !== fields.length)
       throw new RangeError(`${fields.length} frames, ${index.kinds.length} in the index of objects`)
     const bytes = fields.reduce((sum, { count }) => sum + count * fingerprintBytes, 0)
@@ -203,7 +194,7 @@ const readPacked = (reader: protobuf.Reader): number[] => {
 /** Events that a table may claim to have: far more than one has, and few enough to make room for. */
 const mostEvents = 1 << 21
 
-const readColumns = (reader: protobuf.Reader, end: number, numbers: NumberSet | undefined): StoredColumnsFields => {
+const readColumns = (reader: protobuf.Reader, end: number, numbers: NumberSet): StoredColumnsFields => {
   let [gvk, epoch, count, firstSequence, timeBase] = ["", 0, 0, 0, 0]
   let [timeFloor, receivedFloor] = [0, 0]
   const planes = new Map<number, Uint8Array>()

@@ -1,8 +1,6 @@
 /**
  * Which objects a merged block has, readable without unpacking its table of contents: it stands before the table in the same BLOB, as a frame that zstd
  * skips (RFC 8878, 3.1.2). Most questions about one object are answered by it for most blocks.
- *
- * Since format 10.
  */
 import { crc32 } from "node:zlib"
 import protobuf from "protobufjs/minimal.js"

@@ -11,7 +11,7 @@ import type { NumberSet } from "./number-set.ts"
 /** By name, the field of `MergedFrame` in proto/archive.proto. */
 export const planeFields = {
   ...{ sequences: 6, actions: 7, objects: 8, lengths: 9, timeDeltas: 10 },
-  ...{ versionsLow: 11, versionsHigh: 12, fingerprintsLow: 14, fingerprintsHigh: 15 },
+  ...{ versionsLow: 11, versionsHigh: 12 },
 } as const
 
 export type ColumnName = keyof typeof planeFields
@@ -30,8 +30,8 @@ export interface StoredColumnsFields {
   readonly introduced: ReadonlySet<number>
   /** f64 each; empty: no event is late. */
   readonly lateness: Uint8Array
-  /** What the column of objects refers to, by place. `undefined`: in format 9 it has the numbers themselves. */
-  readonly numbers: NumberSet | undefined
+  /** What the column of objects refers to, by place. */
+  readonly numbers: NumberSet
 }
 
 const nothing = new Uint8Array(0)
@@ -58,10 +58,10 @@ export class StoredColumns {
   #received: Float64Array | undefined
   #versions: readonly [low: Uint32Array, high: Uint32Array] | undefined
   readonly #lateness: DataView
-  readonly #fingerprints: StoredFingerprints | undefined
+  readonly #fingerprints: StoredFingerprints
 
-  /** `fingerprints`: by default they are columns, as in format 9. @throws RangeError if a column has another length than the others */
-  constructor(fields: StoredColumnsFields, fingerprints?: StoredFingerprints) {
+  /** @throws RangeError if a column has another length than the others */
+  constructor(fields: StoredColumnsFields, fingerprints: StoredFingerprints) {
     this.#fingerprints = fingerprints
     const { count, planes, lateness, opaqueVersions } = fields
     this.fields = fields
@@ -87,7 +87,7 @@ export class StoredColumns {
   /** Index of the first event from `index` on that is of this object; −1: there is none. Unpacks nothing: most blocks have none. */
   indexOfObject(number: number, index: number): number {
     const { count, numbers } = this.fields
-    const object = numbers === undefined ? number : numbers.rankOf(number)
+    const object = numbers.rankOf(number)
     return object < 0 ? -1 : indexInPlanes(this.#planes(planeFields.objects), count, object, index)
   }
 
@@ -102,7 +102,6 @@ export class StoredColumns {
   objectNumber(index: number): number {
     if (this.#numbers !== undefined) return this.#numbers[index] as number
     const { numbers } = this.fields
-    if (numbers === undefined) return this.value(planeFields.objects, index)
     if (this.#numbersAsked++ < numbersAskedAlone) return numberAt(numbers, this.value(planeFields.objects, index))
     this.#numbers ??= numbersOf(this.column(planeFields.objects), numbers)
     return this.#numbers[index] as number
@@ -143,11 +142,11 @@ export class StoredColumns {
   }
 
   fingerprintLow(index: number): number {
-    return this.#fingerprints?.low(index) ?? this.value(planeFields.fingerprintsLow, index)
+    return this.#fingerprints.low(index)
   }
 
   fingerprintHigh(index: number): number {
-    return this.#fingerprints?.high(index) ?? this.value(planeFields.fingerprintsHigh, index)
+    return this.#fingerprints.high(index)
   }
 
   #allVersions(): readonly [low: Uint32Array, high: Uint32Array] {
@@ -196,8 +195,7 @@ const raiseLacking = (place: number, { count }: NumberSet): never => {
   throw new MalformedFrameError({ reason: `object ${place} of ${count}`, byteLength: 0 })
 }
 
-const numbersOf = (objects: Uint32Array, set: NumberSet | undefined): Uint32Array => {
-  if (set === undefined) return objects
+const numbersOf = (objects: Uint32Array, set: NumberSet): Uint32Array => {
   const all = set.all()
   const numbers = new Uint32Array(objects.length)
   for (let index = 0; index < objects.length; index++) {

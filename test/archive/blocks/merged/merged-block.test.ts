@@ -4,7 +4,7 @@ import { crc32 } from "node:zlib"
 import fc from "fast-check"
 import protobuf from "protobufjs"
 import { expect, test } from "vitest"
-import { type PackedBlock, pack, unpackChecked } from "../../../../src/archive/blocks/block.ts"
+import { type PackedBlock, unpackChecked } from "../../../../src/archive/blocks/block.ts"
 import { ArrivedFrame, type BlockFrame } from "../../../../src/archive/blocks/block-frame.ts"
 import { type BlockTable, objectsOf, placeOf, tableOf } from "../../../../src/archive/blocks/block-table.ts"
 import { fromPlanes, toPlanes } from "../../../../src/archive/blocks/byte-planes.ts"
@@ -146,9 +146,15 @@ const merged = (placed: ReadonlyArray<Placed>, isWanted?: (sequence: number) => 
   return block.pack(1, placed.at(-1)?.frame.lastSequence ?? 1)
 }
 
+const indexOf = ({ toc }: PackedBlock): ObjectIndex => {
+  const index = ObjectIndex.of(toc.bytes)
+  if (index === undefined) throw new Error("the block has no index of its objects")
+  return index
+}
+
 /** Of its table of contents, before compression. */
-const tableBytes = ({ toc }: PackedBlock): Uint8Array =>
-  unpackChecked(toc.bytes.subarray(ObjectIndex.of(toc.bytes)?.byteLength ?? 0), toc.size)
+const tableBytes = (packed: PackedBlock): Uint8Array =>
+  unpackChecked(packed.toc.bytes.subarray(indexOf(packed).byteLength), packed.toc.size)
 
 const opened = (packed: PackedBlock): { readonly table: BlockTable; readonly objects: ObjectBytes } => {
   const row = rowOf(packed)
@@ -270,30 +276,16 @@ test("every field of its table of contents is the one in the .proto file", () =>
   )
 })
 
-test("a block without an index of its objects, as format 9 has them, has the same events", () => {
-  const type = schema.lookupType("kubereel.TableOfContents")
+test("a block without its index of objects, or with that of other kinds, is refused", () => {
+  const frames = fc.array(anyFrame, { minLength: 1, maxLength: 8 })
   fc.assert(
-    fc.property(fc.array(anyFrame, { minLength: 1, maxLength: 8 }), (frames) => {
-      const packed = merged(placedFrames(frames))
-      const { table, objects } = opened(packed)
-      const message = type.decode(tableBytes(packed)) as unknown as { merged_frames: Array<Record<string, Uint8Array>> }
-      message.merged_frames.forEach((each, at) => {
-        const { events } = table.frames[at] as BlockFrame
-        const planes = (value: (index: number) => number): Uint8Array =>
-          toPlanes(
-            Uint32Array.from({ length: events.count }, (_, index) => value(index)),
-            events.count,
-          )
-        each.objects = planes((index) => events.objectNumber(index))
-        each.fingerprints_low = planes((index) => events.fingerprintLow(index))
-        each.fingerprints_high = planes((index) => events.fingerprintHigh(index))
-      })
-      const bytes = packed.data.bytes.subarray(0, packed.data.bytes.length - table.fingerprintBytes)
-      const data = { ...packed.data, bytes, checksum: crc32(bytes) }
-      const older = opened({ ...packed, data, toc: pack(type.encode(message).finish()) })
-      expect(eventsOf(older.table.frames, () => older.objects)).toEqual(eventsOf(table.frames, () => objects))
-      for (const { events, firstSequence } of older.table.frames)
-        expect(placeOf(older.table, firstSequence)?.frame.events.objectNumber(0)).toBe(events.objectNumber(0))
+    fc.property(frames, frames, (these, others) => {
+      const [packed, other] = [merged(placedFrames(these)), merged(placedFrames(others))]
+      const bytes = packed.toc.bytes.subarray(indexOf(packed).byteLength)
+      const row = rowOf({ ...packed, toc: { ...packed.toc, bytes, checksum: crc32(bytes) } })
+      expect(() => tableOf(row)).toThrow(MalformedFrameError)
+      if (indexOf(packed).kinds.length !== indexOf(other).kinds.length)
+        expect(() => readMergedTable(tableBytes(packed), indexOf(other), () => undefined)).toThrow(MalformedFrameError)
     }),
     { numRuns: 40 },
   )
@@ -333,7 +325,7 @@ test("a block says which objects it has", () => {
 })
 
 test("a damaged table of contents is rejected as malformed or read, never anything else", () => {
-  const isMalformedOrRead = (bytes: Uint8Array, index?: ObjectIndex): void => {
+  const isMalformedOrRead = (bytes: Uint8Array, index: ObjectIndex): void => {
     try {
       const { frames } = readMergedTable(bytes, index, () => undefined)
       for (const frame of frames) for (let index = 0; index < frame.events.count; index++) frame.objectStart(index)
@@ -345,11 +337,8 @@ test("a damaged table of contents is rejected as malformed or read, never anythi
     fc.property(fc.array(anyFrame, { minLength: 1, maxLength: 4 }), fc.nat(), fc.nat(255), (frames, place, value) => {
       const packed = merged(placedFrames(frames))
       const bytes = Uint8Array.from(tableBytes(packed))
-      for (const index of [undefined, ObjectIndex.of(packed.toc.bytes)]) {
-        isMalformedOrRead(bytes.subarray(0, place % bytes.length), index)
-        const changed = bytes.with(place % bytes.length, value)
-        isMalformedOrRead(changed, index)
-      }
+      isMalformedOrRead(bytes.subarray(0, place % bytes.length), indexOf(packed))
+      isMalformedOrRead(bytes.with(place % bytes.length, value), indexOf(packed))
       const toc = packed.toc.bytes
       for (const damaged of [toc.subarray(0, place % toc.length), toc.with(place % toc.length, value)]) {
         try {
