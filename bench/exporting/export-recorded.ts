@@ -2,8 +2,7 @@
  * Part of scenario *export*: a window of 100,000 events of a recording that is not being written to, in either format, from the first call
  * to the last byte (docs/reference/architecture.md#budgets).
  *
- * 1,000 Deployments are changed one after another. Each export runs in its own process, whose exporter has just started: no code is warm,
- * no thread of the pool exists. Memory is the growth of the process at its peak; MB are 10^6 bytes.
+ * 1,000 Deployments are changed one after another. Each export runs in its own process, whose exporter has just started: no code is warm. Memory is the growth of the process at its peak; MB are 10^6 bytes.
  */
 import { execFile } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"

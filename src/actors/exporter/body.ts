@@ -1,12 +1,10 @@
 /**
- * The exporter: encodes windows of the recording in its own thread, from a read-only connection. Large exports in SimKube's format are also
- * encoded by further threads (see encoding-pool.ts).
+ * The exporter: encodes windows of the recording in its own thread, from a read-only connection.
  *
  * Exports run concurrently, one piece each at a time. Each has its own stream, whose frames are acknowledged when its client has taken
  * them, so memory is bounded for any window, and a slow client delays only its own export. A recording that cannot be read ends the export
  * with the reason, never the recorder.
  */
-import { availableParallelism } from "node:os"
 import * as Effect from "effect/Effect"
 import { type Lease, takeLease } from "../../archive/leases/lease.ts"
 import type { Clock } from "../../clock.ts"
@@ -22,38 +20,18 @@ import {
   ExportRefused,
   maximumExports,
 } from "./definition.ts"
-import { type BatchLimits, defaultLimits } from "./encode-simkube.ts"
-import { EncodingPool } from "./encoding-pool.ts"
 import { type OpenExport, type OpenExportConfig, openExport } from "./open-export.ts"
 
 /** Largest piece in bytes. */
 const pieceBytes = 64 * 1024
 
-/**
- * Number of threads that help with large exports: not every core, because watchers and store continue recording, and at most two, because
- * each takes 18 MB.
- */
-const poolThreads = (): number => Math.max(1, Math.min(2, availableParallelism() - 1))
-
-/** Modules that other threads run: batches of SimKube's format, and programs. */
-export interface ExporterThreads {
-  readonly encoder: URL
-  readonly transformer: URL
-}
-
-/** `limits` set the size of an export from which on the encoding threads are used. */
+/** `transformer`: the module that runs programs in another thread. */
 export const exporterBody =
-  (
-    { encoder, transformer }: ExporterThreads,
-    limits: BatchLimits = defaultLimits,
-  ): ActorBody<ExporterConfig, ExporterControl, never> =>
+  (transformer: URL): ActorBody<ExporterConfig, ExporterControl, never> =>
   ({ clock, config }) =>
     Effect.gen(function* () {
       const runner = yield* Effect.acquireRelease(
-        Effect.sync(() => {
-          const pool = new EncodingPool({ entry: encoder, threads: poolThreads(), clock })
-          return new ExportRunner({ ...config, transformer }, pool, limits, clock)
-        }),
+        Effect.sync(() => new ExportRunner({ ...config, transformer }, clock)),
         (running) => Effect.promise(() => running.stop()),
       )
       return { export: (job, stream) => Effect.try({ try: () => runner.start(job, stream), catch: refusalOf }) }
@@ -70,17 +48,13 @@ interface RunningExport {
 /** Rotates among the running exports. */
 class ExportRunner {
   readonly #config: OpenExportConfig
-  readonly #pool: EncodingPool
-  readonly #limits: BatchLimits
   readonly #clock: Clock
   readonly #running = new Set<RunningExport>()
   #scheduled = false
 
-  constructor(config: OpenExportConfig, pool: EncodingPool, limits: BatchLimits, clock: Clock) {
+  constructor(config: OpenExportConfig, clock: Clock) {
     this.#config = config
     this.#clock = clock
-    this.#pool = pool
-    this.#limits = limits
   }
 
   start(job: ExportJob, stream: OutgoingStream): Pick<OpenExport, "gaps" | "late" | "leftOut" | "warnings"> {
@@ -90,12 +64,10 @@ class ExportRunner {
     }
     // Before the recording is opened, so that nothing of it is removed in between.
     const lease = takeLease(this.#config.directory, { fromTime: job.fromTime, purpose: purposeOf(job) }, this.#clock)
-    const opened = openedUnder(lease, () => openExport(this.#config, job, this.#pool, this.#limits))
+    const opened = openedUnder(lease, () => openExport(this.#config, job))
     const running: RunningExport = { opened, stream, lease, isPulling: false }
     this.#running.add(running)
     stream.onWritable(() => this.#schedule())
-    // Batches in other threads are awaited and dropped: they take some ms, whereas ending a thread in the middle of one would mean starting
-    // another.
     stream.onClosed(() => void this.#close(running))
     this.#schedule()
     const { gaps, late, leftOut, warnings } = opened
@@ -107,7 +79,6 @@ class ExportRunner {
       running.stream.end("the recorder is stopping")
       return this.#close(running)
     })
-    await this.#pool.stop()
     await Promise.all(closed)
   }
 

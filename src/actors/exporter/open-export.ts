@@ -24,10 +24,7 @@ import type { Program } from "../../trace/transform/language/program.ts"
 import { compressPieces } from "./compress-pieces.ts"
 import type { ExporterConfig, ExportJob } from "./definition.ts"
 import { driverWarnings } from "./driver-warnings.ts"
-import { encodeItems } from "./encode-items.ts"
-import { encodeNdjson } from "./encode-ndjson.ts"
-import { type BatchLimits, defaultLimits, encodeSimkube } from "./encode-simkube.ts"
-import { type Encoding, ownThreadOnly } from "./encoding-pool.ts"
+import { encodeItems, encodeNdjson, encodeSimkube } from "./encode-window.ts"
 import { type ExportWindow, type OpenedJob, readWindow, timesOf } from "./export-window.ts"
 import { lateInWindow } from "./late-in-window.ts"
 import { replayedWindow } from "./replayed-window.ts"
@@ -57,15 +54,10 @@ export interface OpenExportConfig extends ExporterConfig {
   readonly transformer?: URL
 }
 
-/**
- * @param encoding helps with large exports in SimKube's format. Default: no help; the pieces are the same.
- * @throws InvalidSelectorError, ArchiveError: the request cannot be met.
- */
+/** @throws InvalidSelectorError, ArchiveError: the request cannot be met. */
 export const openExport = (
   { directory, spoolDirectory = directory, transformer }: OpenExportConfig,
   requested: ExportJob,
-  encoding: Encoding = ownThreadOnly,
-  limits: BatchLimits = defaultLimits,
 ): OpenExport => {
   if (requested.untilTime < requested.fromTime)
     throw new Error(`the window ends (${requested.untilTime} µs) before it starts (${requested.fromTime} µs)`)
@@ -112,7 +104,7 @@ export const openExport = (
         const counting = (writer: SimkubeTraceWriter): void => {
           unchanged = () => writer.unchanged
         }
-        return spooledSimkube(reader, window, owners, job, tracked, spoolDirectory, { encoding, limits, counting })
+        return spooledSimkube(reader, window, owners, job, tracked, spoolDirectory, counting)
       },
       kwok: () => {
         const encoder = kwokEncoder(owners)
@@ -200,11 +192,7 @@ async function* spooledSimkube(
   job: OpenedJob,
   trackedObjects: TrackedObjects,
   spoolDirectory: string,
-  {
-    encoding,
-    limits,
-    counting,
-  }: { readonly encoding: Encoding; readonly limits: BatchLimits; readonly counting: (by: SimkubeTraceWriter) => void },
+  counting: (by: SimkubeTraceWriter) => void,
 ): AsyncGenerator<Uint8Array, void> {
   using spool = spoolIn(spoolDirectory)
   const startSeconds = Math.floor(job.fromTime / 1_000_000)
@@ -217,7 +205,7 @@ async function* spooledSimkube(
   counting(writer)
   const isIndexed = (gvk: string, name: string): boolean => writer.isIndexed(gvk, name)
   const lifecycles = lifecyclesOf(reader, job, { tracked: trackedObjects, ownership, isIndexed })
-  yield* encodeSimkube(window, writer, lifecycles, encoding, limits, keptOwners)
+  yield* encodeSimkube(window, writer, lifecycles, keptOwners)
 }
 
 /** Of the pods in the window, when the trace's index is complete. */

@@ -5,14 +5,17 @@
  * then, although the Pod does not change. Whether an owner is in the trace is a fact of the whole window (exported-owners.ts).
  */
 import type { ArchiveReader } from "../../archive/archive-reader.ts"
+import type { ObjectEvent } from "../../trace/event.ts"
 import { type OwnerReference, readOwnerReferences } from "../../trace/ownership/owner-references.ts"
 import { Ownership, objectKey, ownerKey } from "../../trace/ownership/ownership.ts"
 import type { IsInTrace } from "../../trace/sanitising/replay-object.ts"
 import type { CompiledFilters } from "../../trace/selection/filters.ts"
 import type { ExportJob } from "./definition.ts"
-import type { KeptOwners } from "./encode-simkube.ts"
 import { type OwnerRule, type OwnerRules, ownerReferencesOf, timesOf } from "./export-window.ts"
 import { ExportedOwners, type OwnerSource } from "./exported-owners.ts"
+
+/** UIDs of an object's owners that are in the trace. */
+export type KeptOwners = (event: ObjectEvent) => ReadonlyArray<string>
 
 /** Objects and lifecycles share one walk of the graph, as it is at the end of the window. */
 export interface OwnersInExport {

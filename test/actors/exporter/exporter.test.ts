@@ -7,7 +7,6 @@ import * as Effect from "effect/Effect"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { exporterBody } from "../../../src/actors/exporter/body.ts"
 import { type ExportJob, exporterDefinition, exportWindowBytes } from "../../../src/actors/exporter/definition.ts"
-import { defaultLimits } from "../../../src/actors/exporter/encode-simkube.ts"
 import { openExport } from "../../../src/actors/exporter/open-export.ts"
 import { exporterName } from "../../../src/actors/names.ts"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
@@ -25,7 +24,6 @@ import { turn, until } from "../../runtime/until.ts"
 import { frameEvent } from "../../wire/frame-events.ts"
 
 /** What users run. */
-const encoder = new URL("../../../dist/workers/encode.js", import.meta.url)
 const transformer = new URL("../../../dist/workers/transform.js", import.meta.url)
 const gvk = "apps/v1.Deployment"
 const events = 450
@@ -47,10 +45,7 @@ const jobOf = (format: ExportJob["format"], more: Partial<ExportJob> = {}): Expo
 
 let directory = ""
 
-/** As in a large export: threads help from some MiB on. */
-const limits = { ...defaultLimits, aloneBytes: 5 * 1024 * 1024 }
-
-/** 9 MB: more than an export encodes alone, and more than waits anywhere. */
+/** 9 MB: more than waits anywhere. */
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), "kubereel-exporter-"))
   const writer = ArchiveWriter.open(directory)
@@ -88,7 +83,7 @@ const start = async () => {
   const exporter = system.spawn({
     definition: exporterDefinition,
     name: exporterName,
-    start: localThread(exporterDefinition, exporterBody({ encoder, transformer }, limits), systemClock),
+    start: localThread(exporterDefinition, exporterBody(transformer), systemClock),
     config: () => ({ directory }),
     incarnation: () => 1,
     restart: defaultRestartPolicy,
@@ -122,7 +117,7 @@ const collecting = () => {
   return { reader, whole, ended }
 }
 
-const inOneThread = async (job: ExportJob): Promise<Buffer> => {
+const inOneGo = async (job: ExportJob): Promise<Buffer> => {
   const pieces: Array<Uint8Array> = []
   for await (const piece of openExport({ directory }, job).pieces) pieces.push(piece)
   return Buffer.concat(pieces)
@@ -149,22 +144,25 @@ describe("the exporter", { timeout: patient(60_000) }, () => {
     ["ndjson", {}],
     ["ndjson", { compression: "gzip" }],
     ["kwok", { compression: "zstd" }],
-  ] as const)("sends the %s trace that one thread makes, also of several exports at once: %j", async (format, more) => {
-    await using exporter = await start()
-    const job = jobOf(format, more)
-    const expected = await inOneThread(job)
-    expect(expected.length).toBeGreaterThan(1024 * 1024)
-    const readers = [collecting(), collecting()]
-    for (const { reader } of readers) await exporter.begin(job, reader)
-    for (const { whole } of readers) expect((await whole()).equals(expected)).toBe(true)
-  })
+  ] as const)(
+    "sends the %s trace that is made in one go, also of several exports at once: %j",
+    async (format, more) => {
+      await using exporter = await start()
+      const job = jobOf(format, more)
+      const expected = await inOneGo(job)
+      expect(expected.length).toBeGreaterThan(1024 * 1024)
+      const readers = [collecting(), collecting()]
+      for (const { reader } of readers) await exporter.begin(job, reader)
+      for (const { whole } of readers) expect((await whole()).equals(expected)).toBe(true)
+    },
+  )
 
   test.each([
     ["before the recording ends: there", 1_763_700_005_500_000, 1_763_700_006],
     ["after it: where the recording ends", Number.MAX_SAFE_INTEGER, 1_763_700_009],
   ])("W-34: keeps the quiet at the end of a window that ends %s", async (_, untilTime, end) => {
     const reader = new SimkubeTraceReader()
-    const trace = await inOneThread(jobOf("simkube", { untilTime }))
+    const trace = await inOneGo(jobOf("simkube", { untilTime }))
     const items = [...reader.push(trace), ...reader.end()]
     const last = items.findLastIndex(({ type }) => type === "event")
     expect(items[last]).toEqual({ type: "event", seconds: end })
@@ -174,8 +172,8 @@ describe("the exporter", { timeout: patient(60_000) }, () => {
   test.each(["zstd", "gzip"] as const)("compresses every format with %s while streaming", async (compression) => {
     for (const format of ["ndjson", "simkube", "kwok"] as const) {
       const small = { untilTime: 1_763_700_001_000_000 }
-      const plain = await inOneThread(jobOf(format, small))
-      const packed = await inOneThread(jobOf(format, { ...small, compression }))
+      const plain = await inOneGo(jobOf(format, small))
+      const packed = await inOneGo(jobOf(format, { ...small, compression }))
       const unpacked: Array<Uint8Array> = []
       for await (const piece of decompressed(Readable.from([packed]))) unpacked.push(piece)
       expect(Buffer.concat(unpacked).equals(plain)).toBe(true)
@@ -186,7 +184,7 @@ describe("the exporter", { timeout: patient(60_000) }, () => {
   test("writes what the kwok decoder reads: the objects of the start, then a patch for each change", async () => {
     const window = { fromTime: 1_763_700_004_000_000, untilTime: 1_763_700_004_100_000 }
     const decoder = await openDecoder("kwok")
-    const trace = await inOneThread(jobOf("kwok", window))
+    const trace = await inOneGo(jobOf("kwok", window))
     const items = [...decoder.push(trace), ...decoder.end()]
     const events = items.flatMap((item) => (item.type === "event" && item.event.type === "object" ? [item] : []))
     expect(events.filter(({ isSnapshot }) => isSnapshot).map(({ event }) => event.type)).toHaveLength(10)
@@ -195,7 +193,7 @@ describe("the exporter", { timeout: patient(60_000) }, () => {
   })
 
   test("excludes owned objects and excluded labels, and nothing else", async () => {
-    const trace = await inOneThread(
+    const trace = await inOneGo(
       jobOf("ndjson", {
         skipOwned: [gvk],
         filters: { excluded_namespaces: [], excluded_labels: [{ matchLabels: { parity: "even" } }] },

@@ -3,8 +3,11 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import {
   decodeMessagePack,
+  formatExactJson,
   isJsonObject,
   type JsonObject,
+  type JsonValue,
+  MAX_DEPTH,
   memorySpool,
   type OwnedLifecycles,
   parseExactJson,
@@ -22,6 +25,7 @@ import {
   UnwritableChangeError,
 } from "../../../../src/trace/index.ts"
 import { withoutGeneratedByCluster } from "../../generated-by-cluster.ts"
+import { jsonObject, jsonValue, objectOf } from "../../json-values.ts"
 import { goldenTrace, type RecordingName, watchLines } from "../../recording.ts"
 
 const START = 1_795_253_307
@@ -325,6 +329,59 @@ describe("writing a SimKube trace", () => {
       )
     expect(ofTraining(written)).toEqual(ofTraining(golden))
     expect(ofTraining(written)).toHaveLength(1)
+  })
+})
+
+describe("an object as it was recorded", () => {
+  const recorded: fc.Arbitrary<JsonObject> = fc
+    .record({ metadata: jsonObject, managedFields: jsonValue, owners: fc.subarray(["u1", "u2"]), others: jsonObject })
+    .map(({ metadata, managedFields, owners, others }) => {
+      const references = owners.map((uid) => ({ apiVersion: "v1", kind: "Node", name: uid, uid }))
+      const more: ReadonlyArray<readonly [string, JsonValue]> = [
+        ["managedFields", managedFields],
+        ...(references.length > 0 ? [["ownerReferences", references] as const] : []),
+      ]
+      return objectOf([...Object.entries(others), ["metadata", objectOf([...Object.entries(metadata), ...more])]])
+    })
+
+  test("is written like the same one parsed, byte for byte", () => {
+    const kept = fc.subarray(["u1", "u2", "u3"])
+    fc.assert(
+      fc.property(fc.array(fc.tuple(recorded, kept), { maxLength: 8 }), fc.nat(8), (objects, inSnapshot) => {
+        let keptOwners: ReadonlyArray<string> = []
+        const direct = writer({ isOwnerInTrace: (_, { uid }) => keptOwners.includes(uid as string) })
+        const ours = writer()
+        objects.forEach(([source, keptHere], index) => {
+          keptOwners = keptHere
+          const named = { gvk: index % 2 === 0 ? "v1.Pod" : "apps/v1.Deployment", namespace: "a", name: `${index % 3}` }
+          const json = Buffer.from(formatExactJson(source))
+          const object = parseExactJson(json) as JsonObject
+          const time = (START + index) * SECOND
+          if (index < inSnapshot) {
+            direct.addSnapshot({ ...named, object })
+            ours.addRecordedSnapshot(named, { json, keptOwners })
+          } else {
+            direct.add({ ...named, action: "applied", time, object })
+            ours.addRecorded({ ...named, time }, { json, keptOwners })
+          }
+        })
+        expect(Buffer.from(file(ours)).equals(file(direct))).toBe(true)
+        expect(ours.unchanged).toBe(direct.unchanged)
+      }),
+    )
+  })
+
+  test.each([
+    ["bytes that are not JSON", '{"spec":', "not valid JSON"],
+    ["JSON that is not an object", "[1]", "not a JSON object"],
+    ["an object that nests too deeply", `{"spec":${"[".repeat(MAX_DEPTH)}${"]".repeat(MAX_DEPTH)}}`, "levels"],
+  ])("is refused with its name if it is %s, and leaves the trace unchanged", (_, json, detail) => {
+    const ours = writer()
+    const named = { gvk: "v1.Pod", namespace: "a", name: "web", time: START * SECOND }
+    const add = (): void => ours.addRecorded(named, { json: Buffer.from(json), keptOwners: [] })
+    expect(add).toThrow(UnwritableChangeError)
+    expect(add).toThrow(detail)
+    expect(Buffer.from(file(ours)).equals(file(writer()))).toBe(true)
   })
 })
 

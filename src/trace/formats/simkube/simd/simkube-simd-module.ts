@@ -1,7 +1,7 @@
 /** Built by scripts/simd.ts from the sources in assembly/. Not to be edited. */
 
 /** SHA-256 of the sources, one after the other in the order of their names. */
-export const simdSource = "631f70ee62bf87cd1e168924d4ee78f5833b5362606380986cfedd11b5a2e9f3"
+export const simdSource = "e678eaa0ab261f011cf344d581e75ffa41a64d10ffb5539de16c036dcdd3e530"
 
 /** The WebAssembly module in base64. */
 export const simdModule =

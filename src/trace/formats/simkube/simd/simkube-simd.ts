@@ -79,11 +79,11 @@ export class SimkubeSimd {
     return true
   }
 
-  /** Encodes the object that fills `bytes[start, end)`, sanitised and without any owner reference. False if it cannot. */
-  encode(type: SimkubeType, bytes: Uint8Array, start: number, end: number): boolean {
-    const length = end - start
+  /** Encodes an object, sanitised and without any owner reference. False if it cannot. */
+  encode(type: SimkubeType, bytes: Uint8Array): boolean {
+    const { length } = bytes
     if (length > largestObject || !this.#setType(type)) return false
-    this.#memory.set(bytes.subarray(start, end), inputStart)
+    this.#memory.set(bytes, inputStart)
     this.#length = this.#exports.encode(length, this.#prefixLength, this.#isPod)
     return this.#length > 0
   }

@@ -45,7 +45,7 @@ const encoded = (bytes: Uint8Array, hash: bigint): Encoded => ({ bytes: Buffer.f
 const quickly = (text: string | Uint8Array, type: SimkubeType, before = 0): Encoded | undefined => {
   const own = Buffer.from(text)
   const bytes = Buffer.concat([Buffer.alloc(before, '"'), own, Buffer.from('"}')])
-  return simd.encode(type, bytes, before, before + own.length) ? encoded(simd.encoded, simd.hash) : undefined
+  return simd.encode(type, bytes.subarray(before, before + own.length)) ? encoded(simd.encoded, simd.hash) : undefined
 }
 
 /** The result of the pass through objects; `undefined` if the text is not valid. */

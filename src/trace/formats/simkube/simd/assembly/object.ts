@@ -4,7 +4,7 @@
  *
  * Built by scripts/simd.ts into ../simkube-simd-module.ts, which names the sources it was built from.
  *
- * Returns 0 wherever it finds anything unusual, and then the pass through objects decides (simkube-batch.ts): white space, floats and large
+ * Returns 0 wherever it finds anything unusual, and then the pass through objects decides (simkube-trace-writer.ts): white space, floats and large
  * numbers, surrogates, duplicate keys, metadata of other types, anything malformed, anything large. So what it accepts must be encoded
  * identically, byte for byte.
  */
