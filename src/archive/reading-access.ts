@@ -147,7 +147,7 @@ export const requireContent = (directory: string): void => {
 }
 
 /** Bytes that a file has, and those that it had. */
-export interface CutOff {
+interface CutOff {
   readonly bytes: number
   readonly expectedBytes: number
 }

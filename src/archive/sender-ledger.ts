@@ -17,7 +17,7 @@ export interface Acknowledgement {
 }
 
 /** The decision about a frame. */
-export type Admission = "new" | "duplicate" | "fenced"
+type Admission = "new" | "duplicate" | "fenced"
 
 interface SenderState {
   handedOut: number

@@ -27,7 +27,7 @@ export interface OwnerSource {
   metadataAt(gvk: string, sequence: number): JsonObject | undefined
 }
 
-export interface ExportedOwnersOptions {
+interface ExportedOwnersOptions {
   readonly limits: WindowLimits
   readonly kinds: ReadonlySet<string>
   readonly filters: CompiledFilters

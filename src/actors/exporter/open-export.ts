@@ -10,6 +10,8 @@ import { keptSettings } from "../../archive/queries/recorded-kinds.ts"
 import { openedWindow } from "../../archive/reading/first-lists.ts"
 import { isStatusKnown } from "../../kube/statuses.ts"
 import type { LateChanges } from "../../trace/event.ts"
+import { compressed } from "../../trace/formats/compression.ts"
+import type { Compression } from "../../trace/formats/compression-names.ts"
 import { kwokEncoder } from "../../trace/formats/kwok/kwok-encoder.ts"
 import {
   encodeTrackedObjects,
@@ -18,15 +20,13 @@ import {
 } from "../../trace/formats/simkube/simkube-config.ts"
 import type { OwnedLifecycles } from "../../trace/formats/simkube/simkube-trace.ts"
 import { SimkubeTraceWriter } from "../../trace/formats/simkube/simkube-trace-writer.ts"
-import { compileFilters } from "../../trace/selection/filters.ts"
+import { type CompiledFilters, compileFilters } from "../../trace/selection/filters.ts"
 import { fileSpool, type Spool, spoolWithReserve } from "../../trace/spool.ts"
 import type { Program } from "../../trace/transform/language/program.ts"
-import { compressPieces } from "./compress-pieces.ts"
 import type { ExporterConfig, ExportJob } from "./definition.ts"
 import { driverWarnings } from "./driver-warnings.ts"
 import { encodeItems, encodeNdjson, encodeSimkube } from "./encode-window.ts"
 import { type ExportWindow, type OpenedJob, readWindow, timesOf } from "./export-window.ts"
-import { lateInWindow } from "./late-in-window.ts"
 import { replayedWindow } from "./replayed-window.ts"
 import { transformedExport } from "./transformed-export.ts"
 import { windowLifecycles } from "./window-lifecycles.ts"
@@ -161,6 +161,57 @@ async function* closing(
   } finally {
     close()
   }
+}
+
+/** Pieces with their own memory. Pauses are passed on as turns of the event loop; the codec works in libuv's threads. */
+async function* compressPieces(
+  pieces: AsyncGenerator<Uint8Array, void>,
+  compression: Compression,
+): AsyncGenerator<Uint8Array, void> {
+  // The consumer releases the memory of each piece, and the codec puts several into one buffer.
+  for await (const piece of compressed(withoutPauses(pieces), compression)) yield Uint8Array.from(piece)
+}
+
+async function* withoutPauses(pieces: AsyncGenerator<Uint8Array, void>): AsyncGenerator<Uint8Array, void> {
+  for await (const piece of pieces) {
+    if (piece.length > 0) yield piece
+    else await new Promise<void>((resolve) => setImmediate(resolve))
+  }
+}
+
+/** Some 200 bytes each in the first line of a trace, which readers keep in memory. */
+const mostLateRanges = 1000
+
+/** The late ranges that concern the window and its namespaces, in the order of the times from which on their changes may have happened. */
+const lateInWindow = (
+  reader: ArchiveReader,
+  job: ExportJob,
+  kinds: ReadonlyArray<string>,
+  filters: CompiledFilters,
+): ReadonlyArray<LateChanges> => {
+  const { cut, fromTime, untilTime } = job
+  const late = reader
+    .lateRanges({ cut, fromTime, untilTime, kinds, ...timesOf(job) })
+    .filter((range) => !filters.excludesGap(range))
+  return late.length > mostLateRanges ? joined(late) : late
+}
+
+/** One range for each kind and cause, around all of them: less exact, and still true. */
+const joined = (late: ReadonlyArray<LateChanges>): ReadonlyArray<LateChanges> => {
+  const all = new Map<string, LateChanges>()
+  for (const range of late) {
+    const key = `${range.gvk} ${range.cause}`
+    const before = all.get(key) ?? { ...range, events: 0 }
+    all.set(key, {
+      ...before,
+      namespace: before.namespace === range.namespace ? range.namespace : "",
+      notAfter: Math.max(before.notAfter, range.notAfter),
+      receivedFrom: Math.min(before.receivedFrom, range.receivedFrom),
+      receivedTo: Math.max(before.receivedTo, range.receivedTo),
+      events: before.events + range.events,
+    })
+  }
+  return [...all.values()]
 }
 
 const headerOf = (

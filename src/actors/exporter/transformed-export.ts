@@ -16,7 +16,7 @@ import { noTransformation, transformedItems } from "../../trace/transform/transf
 import type { ExportWindow } from "./export-window.ts"
 
 /** What is exported. */
-export interface ExportedParts {
+interface ExportedParts {
   readonly header: TraceHeader
   /** The window, from its beginning. */
   readonly window: () => ExportWindow
@@ -26,7 +26,7 @@ export interface ExportedParts {
   readonly lifecycles: (isIndexed: (gvk: string, name: string) => boolean) => Iterable<OwnedLifecycles>
 }
 
-export interface TransformedExportOptions {
+interface TransformedExportOptions {
   readonly program: Program
   readonly format: TraceFormatName
   /** The module that runs batches. */

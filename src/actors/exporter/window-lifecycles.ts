@@ -13,7 +13,7 @@ import type { OwnerReference } from "../../trace/ownership/owner-references.ts"
 import type { Ownership } from "../../trace/ownership/ownership.ts"
 
 /** Start and end are whole seconds since the Unix epoch. */
-export interface PodLife {
+interface PodLife {
   readonly namespace: string
   readonly name: string
   readonly ownerReferences: ReadonlyArray<OwnerReference>

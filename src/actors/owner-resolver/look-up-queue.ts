@@ -9,7 +9,6 @@
 import type { Clock, Timer } from "../../clock.ts"
 import { type OwnerQuestion, questionKey } from "../../wire/owner-messages.ts"
 import type { LookUpOutcome } from "./look-up.ts"
-import { Pause } from "./pause.ts"
 
 export interface LookUpLimits {
   /** Concurrent requests. Default 8: each is for one object's metadata, 2 ms on a healthy server. */
@@ -242,5 +241,57 @@ export class LookUpQueue {
     const isIdle = this.#waiting.size === 0 && this.#taken === this.#ready.length
     if (this.#isClosed || isIdle || this.#timer !== undefined) return
     this.#timer = this.#clock.after(lookMs, () => this.#look())
+  }
+}
+
+/**
+ * How long to wait after a failure: a back-off that doubles with each failure, and what the server asked for. All times are monotonic ms.
+ */
+class Pause {
+  readonly #limits: Pick<LookUpLimits, "firstBackOffMs" | "longestBackOffMs">
+  #failures = 0
+  #failedAt = Number.NEGATIVE_INFINITY
+  #backOffUntil = 0
+  #askedUntil = 0
+
+  constructor(limits: Pick<LookUpLimits, "firstBackOffMs" | "longestBackOffMs">) {
+    this.#limits = limits
+  }
+
+  /** Failures since the last success. */
+  get failures(): number {
+    return this.#failures
+  }
+
+  /** Time before which no request is made; in the past if there is no need to wait. */
+  get until(): number {
+    return Math.max(this.#backOffUntil, this.#askedUntil)
+  }
+
+  /**
+   * `retryAfterMs`: the server's Retry-After; 0 if absent. Concurrent requests that fail together count once: a failure of a request that
+   * started before the last counted failure does not double the back-off. `random`: in [0, 1).
+   */
+  failed(startedAt: number, now: number, retryAfterMs: number, random: number): void {
+    const { firstBackOffMs, longestBackOffMs } = this.#limits
+    if (startedAt >= this.#failedAt) {
+      this.#failures++
+      this.#failedAt = now
+    }
+    const backOff = Math.min(longestBackOffMs, firstBackOffMs * 2 ** (this.#failures - 1))
+    // Half of it is jitter, so that requests that failed together are not repeated together.
+    this.#backOffUntil = Math.max(this.#backOffUntil, now + backOff * (0.5 + random / 2))
+    this.#askedUntil = Math.max(this.#askedUntil, now + retryAfterMs)
+  }
+
+  /** Call after a success. */
+  reset(): void {
+    this.#failures = 0
+    this.#backOffUntil = 0
+  }
+
+  /** Ends the back-off because someone is waiting. A Retry-After still applies. */
+  cutShort(): void {
+    this.#backOffUntil = 0
   }
 }

@@ -6,7 +6,7 @@ import { formatGvk, parseGvk } from "../../kube/gvk.ts"
 import { findKind } from "../../kube/kind-names.ts"
 
 /** A kind, with what has to be known to ask for rights to it. */
-export interface AskedKind {
+interface AskedKind {
   readonly gvk: string
   /** `deployments`; absent: not recorded. */
   readonly plural?: string

@@ -8,6 +8,7 @@
  * interrupted. Answers that are streamed (answering.ts) take turns, because their clients take them at very different paces.
  */
 import * as Effect from "effect/Effect"
+import * as Semaphore from "effect/Semaphore"
 import { KnownIntact } from "../../archive/damage/known-intact.ts"
 import { readCoverage } from "../../archive/reading/recorded-coverage.ts"
 import { readRecordedSince } from "../../archive/reading/recorded-since.ts"
@@ -19,8 +20,13 @@ import type { ActorBody } from "../../runtime/actor.ts"
 import { cedeCore } from "../../runtime/thread/thread-priority.ts"
 import { compileFilters } from "../../trace/selection/filters.ts"
 import { Answering } from "./answering.ts"
-import { type CountQuestion, type ReaderConfig, type ReaderControl, ReadingFailed } from "./definition.ts"
-import { makeQuestionQueue } from "./question-queue.ts"
+import {
+  type CountQuestion,
+  maximumWaiting,
+  type ReaderConfig,
+  type ReaderControl,
+  ReadingFailed,
+} from "./definition.ts"
 
 export const readerBody: ActorBody<ReaderConfig, ReaderControl, never> = ({ config: { directory } }) =>
   Effect.gen(function* () {
@@ -42,6 +48,29 @@ export const readerBody: ActorBody<ReaderConfig, ReaderControl, never> = ({ conf
         Effect.try({ try: () => answering.start(question, stream), catch: (cause) => asFailure(cause) }),
     }
   })
+
+/** Runs a long query when its turn comes, one at a time in order of arrival; fails at once if {@link maximumWaiting} are waiting. An interrupted query leaves the queue. */
+type QuestionQueue = <A>(question: Effect.Effect<A, ReadingFailed>) => Effect.Effect<A, ReadingFailed>
+
+export const makeQuestionQueue: Effect.Effect<QuestionQueue> = Effect.sync(() => {
+  const turn = Semaphore.makeUnsafe(1)
+  let waiting = 0
+  return (question) =>
+    Effect.suspend(() => {
+      if (waiting > maximumWaiting) {
+        const message = `${maximumWaiting} queries are already waiting, which is the limit; try again`
+        return Effect.fail(new ReadingFailed({ message, fault: "busy" }))
+      }
+      waiting++
+      return turn.withPermit(question).pipe(
+        Effect.ensuring(
+          Effect.sync(() => {
+            waiting--
+          }),
+        ),
+      )
+    })
+})
 
 const redactedIn = (directory: string) => {
   const database = openForReading(directory)

@@ -11,7 +11,7 @@ export type EventForm = "lines" | "server-sent-events"
 export const itemEnd = (form: EventForm): string => (form === "lines" ? "\n" : "\n\n")
 
 /** What an item of a stream says besides its JSON. */
-export interface ItemFacts {
+interface ItemFacts {
   readonly type: string
   /** Sequence number after which the client goes on; `undefined`: nowhere in particular. */
   readonly sequence: number | undefined

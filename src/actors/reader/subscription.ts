@@ -15,7 +15,7 @@ import type { Question } from "./question.ts"
 import type { ShownPart } from "./shown-part.ts"
 
 /** ms without an item after which a client is told how far it is: proxies end connections that are silent for a minute. */
-export const progressMs = 10_000
+const progressMs = 10_000
 
 /** Nothing has been committed since: ask again in a while. */
 export const waiting = Symbol("waiting")

@@ -37,7 +37,7 @@ const committedBytes = 4 * 1024 * 1024
 const giveBackPauseMs = 1500
 
 /** ms between looks whether anything is to be removed. */
-export const retentionLookMs = 5000
+const retentionLookMs = 5000
 
 /** ms from the start to the first look: a recorder that is killed again and again within seconds would otherwise remove nothing. */
 const firstLookMs = 500

@@ -6,11 +6,14 @@
  * is accepted, because later frames may build on the missing one.
  */
 
+import { statSync } from "node:fs"
+import { join } from "node:path"
 import { CorruptArchiveError, DiskFullError } from "../../archive/archive-errors.ts"
 import type { ArchiveWriter } from "../../archive/archive-writer.ts"
 import type { DiskUse } from "../../archive/retention/space.ts"
 import type { NamedOwner } from "../../archive/rows/owner-sets.ts"
 import type { AnsweredOwner } from "../../archive/rows/unrecorded-owners.ts"
+import { DATABASE_FILE } from "../../archive/schema.ts"
 import type { AppendResult, CommitResult } from "../../archive/writing.ts"
 import type { Timer } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
@@ -26,7 +29,6 @@ import {
 } from "../names.ts"
 import type { ExpectedKinds, RetentionSettings, StoreConfig, StoreReport } from "./definition.ts"
 import { OwnerQuestions, questionsWindow } from "./owner-questions.ts"
-import { Presence } from "./presence.ts"
 import { RetentionTurns } from "./retention-turns.ts"
 import { sendStoredState } from "./send-stored-state.ts"
 
@@ -371,3 +373,29 @@ const readAnswers = (payload: Uint8Array): ReadonlyArray<AnsweredOwner> => {
 
 /** The kinds of writes to the disk: frames, their synchronisation against a power failure, and the start of a watcher. */
 type Write = "commit" | "sync" | "hand-out"
+
+/**
+ * Detects that the files of a recording were removed or moved while it is being written. The operating system lets a process continue writing to a
+ * file that has no name any more: without this check everything would seem well until the process ends and the recording is lost with it.
+ */
+class Presence {
+  /** Inode of each file once it was seen: the log appears with the first write. */
+  readonly #inodes = new Map<string, number | undefined>()
+
+  constructor(directory: string) {
+    const database = join(directory, DATABASE_FILE)
+    for (const path of [database, `${database}-wal`]) this.#inodes.set(path, inodeOf(path))
+  }
+
+  /** Path of a file that is missing or has been replaced; `undefined` if all are present. Costs two stat(2). */
+  missing(): string | undefined {
+    for (const [path, known] of this.#inodes) {
+      const found = inodeOf(path)
+      if (known === undefined) this.#inodes.set(path, found)
+      else if (found !== known) return path
+    }
+    return undefined
+  }
+}
+
+const inodeOf = (path: string): number | undefined => statSync(path, { throwIfNoEntry: false })?.ino

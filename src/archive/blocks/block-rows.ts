@@ -6,7 +6,7 @@ import { type BlockSummary, type PackedBlock, requireChecksum, unpack } from "./
 import type { OpenBlock } from "./open-block.ts"
 
 /** `sealed` of a block with its objects in pieces (merged-block.ts). */
-export const MERGED = 2
+const MERGED = 2
 
 type Sealed = 0 | 1 | typeof MERGED
 

@@ -27,7 +27,7 @@ export interface BlockData extends BlockTable {
 }
 
 /** Reads the BLOB with a block's objects, for what of its events stands behind them; `undefined`: it is damaged. */
-export type DataOf = () => Uint8Array | undefined
+type DataOf = () => Uint8Array | undefined
 
 /**
  * Reads the table of contents of a row. `dataOf`: by default that of the row. @throws MalformedFrameError or an error of zlib

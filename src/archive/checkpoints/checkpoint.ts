@@ -31,7 +31,7 @@ const MOST_EVENTS = 1 << 20
 const CHANGES_PER_FULL = 32
 
 /** {@link BLOCKS_PER_CHECKPOINT} and {@link EVENTS_PER_OBJECT}, except in tests. */
-export interface CheckpointDistance {
+interface CheckpointDistance {
   readonly blocksPerCheckpoint: number
   readonly eventsPerObject: number
 }

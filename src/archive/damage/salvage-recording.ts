@@ -5,12 +5,13 @@
  * are found in the objects themselves. What else is lost of a table may concern anything, so it is a gap of all kinds over the whole time. A copy
  * that cannot be finished is removed.
  */
-import { existsSync, rmSync } from "node:fs"
+import { constants, copyFileSync, existsSync, rmSync, truncateSync } from "node:fs"
 import { join } from "node:path"
 import type { DatabaseSync, SQLInputValue } from "node:sqlite"
 import { CorruptArchiveError, DirectoryNotWritableError, isDamage, toArchiveError } from "../archive-errors.ts"
 import { BlockSource, type KindKey } from "../blocks/block-source.ts"
 import { lockDirectory } from "../directory/directory-lock.ts"
+import { makePrivateDirectory } from "../directory/private-files.ts"
 import { FIRST_LISTS_KEY } from "../reading/first-lists.ts"
 import { cutOff, openDamaged, requireRecording } from "../reading-access.ts"
 import { gapWriter } from "../rows/gap-rows.ts"
@@ -18,11 +19,9 @@ import { beginningOf, LOST_BEGINNING_KEY, type LostBeginning, WRITER_KEY } from 
 import { DATABASE_FILE, lastSequenceOf, openForWriting, requireFormat } from "../schema.ts"
 import { addChecksumFunction, TABLES_OF_ROWS } from "../soundness/sound-rows.ts"
 import { columnsOf, isSoundRow } from "../tables.ts"
-import { completedCopy } from "./cut-off.ts"
-import { lostKinds } from "./lost-kinds.ts"
-import { lostNames } from "./lost-names.ts"
+import { lostKinds, lostNames } from "./lost-names.ts"
 
-export interface Salvage {
+interface Salvage {
   /** What was lost for good, a sentence each. */
   readonly lost: ReadonlyArray<string>
   /** What was lost and found elsewhere in the recording, a sentence each. */
@@ -74,6 +73,33 @@ export const salvageRecording = (directory: string, target: string): Salvage => 
     throw known instanceof CorruptArchiveError
       ? new CorruptArchiveError({ directory, reason: known.reason, isBeyondSalvage: true })
       : known
+  }
+}
+
+/** A directory to read instead of a recording's. Disposing of it removes it. */
+interface CompletedCopy extends Disposable {
+  readonly directory: string
+}
+
+/**
+ * SQLite reads no database that is shorter than its header says, so of one that was cut off, as by a copy that was not finished, a copy is read in which
+ * zeros, which SQLite takes for damaged pages, are in the place of what is missing. Copies the database into a directory inside `target` and extends it to `bytes`. This takes as much room as what is left, unless the file system can
+ * share it.
+ *
+ * @throws what the file system throws
+ */
+const completedCopy = (directory: string, target: string, bytes: number): CompletedCopy => {
+  const completed = join(target, "cut-off")
+  const remove = (): void => rmSync(completed, { recursive: true, force: true })
+  try {
+    makePrivateDirectory(completed)
+    const path = join(completed, DATABASE_FILE)
+    copyFileSync(join(directory, DATABASE_FILE), path, constants.COPYFILE_FICLONE)
+    truncateSync(path, bytes)
+    return { directory: completed, [Symbol.dispose]: remove }
+  } catch (error) {
+    remove()
+    throw error
   }
 }
 

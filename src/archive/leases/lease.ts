@@ -37,7 +37,7 @@ export const renewMs = 5000
 export const expiryMs = 30_000
 
 /** What is to be kept. */
-export interface LeaseRequest {
+interface LeaseRequest {
   /** µs since the Unix epoch: the start of the earliest window to be read. 0: the whole recording, as it is now. */
   readonly fromTime: number
   /** For people: `export of 03:00..04:00`. */

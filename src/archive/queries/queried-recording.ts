@@ -18,7 +18,7 @@ import { KnownOwners } from "../rows/known-owners.ts"
 import { readMetadata } from "../rows/metadata.ts"
 import { ObjectNames } from "../rows/object-rows.ts"
 import { lastSequenceOf, openForReading } from "../schema.ts"
-import { requireSoundObjects } from "../soundness/sound-objects.ts"
+import { requireSoundObjects } from "../soundness/sound-rows.ts"
 
 /**
  * bytes of unpacked blocks kept. Questions read blocks in order, and memory that was just given back is faster to unpack into than more of it: a

@@ -33,7 +33,7 @@ interface RecordedNamespaceTimes {
   readonly completeTime: number
 }
 
-export interface RecordedKind {
+interface RecordedKind {
   readonly gvk: string
   /** Events that happened in the window, excluding gaps. */
   readonly events: number

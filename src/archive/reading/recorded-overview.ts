@@ -17,7 +17,7 @@ interface RecordedStretch {
 }
 
 /** One kind. Times are µs since the Unix epoch. */
-export interface OverviewKind {
+interface OverviewKind {
   readonly gvk: string
   readonly events: number
   /** Objects that it ever had. */
@@ -28,7 +28,7 @@ export interface OverviewKind {
   readonly until: number
 }
 
-export interface RecordedOverview {
+interface RecordedOverview {
   readonly kinds: ReadonlyArray<OverviewKind>
   readonly stretches: ReadonlyArray<RecordedStretch>
   /** Objects that each namespace ever had, the ones with most first; the empty name is that of objects without one. `undefined`: there are too many to count at once. */

@@ -17,7 +17,7 @@ const GAP_DETAIL =
   "a damaged block that retention removed: objects that were last changed in it are not in the states at the beginning"
 
 /** What the tables of contents of a stride say. */
-export interface Folded {
+interface Folded {
   /** By kind, the last event of each object. */
   readonly states: ReadonlyMap<number, ObjectStates>
   /** Blocks of which the table of contents is damaged. */

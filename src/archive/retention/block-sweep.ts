@@ -23,7 +23,7 @@ const JOINED_BYTES = 256 * 1024
 export type Fate = "kept" | "carried" | ((sequence: number) => boolean)
 
 /** `fateOf` takes the recording's number of a kind, and the last event of the block. */
-export type Fates = (kind: number, lastSequence: number) => Fate
+type Fates = (kind: number, lastSequence: number) => Fate
 
 interface StoredBlock {
   readonly row: Record<string, unknown>

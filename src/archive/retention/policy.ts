@@ -2,7 +2,7 @@
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 
 /** Limits; without one, everything is kept. */
-export interface RetentionLimits {
+interface RetentionLimits {
   /** µs for which what was received is kept; up to a thirty-second longer, because it is removed in strides. */
   readonly forMicros?: number
   /** Bytes on disk: of the whole recording those of the database and its log, of a kind its share of the blocks. */

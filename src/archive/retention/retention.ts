@@ -51,7 +51,7 @@ export interface RetentionSizes {
 }
 
 /** Since the writer was opened. */
-export interface RetentionStatistics {
+interface RetentionStatistics {
   /** Blocks and events that were removed, and events that were carried over. */
   readonly blocks: number
   readonly events: number

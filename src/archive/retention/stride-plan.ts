@@ -22,7 +22,7 @@ export interface PlannedStride {
 }
 
 /** What a stride is planned for. */
-export interface StrideDemand {
+interface StrideDemand {
   /** µs since the Unix epoch. */
   readonly nowMicros: number
   /** Bytes that the recording has on disk. */

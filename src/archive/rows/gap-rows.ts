@@ -13,7 +13,7 @@ export interface PlacedGap {
 }
 
 /** The gaps to read. */
-export interface GapSelection {
+interface GapSelection {
   /** Last sequence number to read. */
   readonly cut: number
   /** µs since the Unix epoch. Default: from the beginning. */

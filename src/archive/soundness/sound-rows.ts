@@ -48,13 +48,13 @@ export const faultOfTable = (database: DatabaseSync, table: string): string | un
 }
 
 /** What is wrong with the pages of a table and of its indexes; `undefined` if nothing is. */
-export const faultOfTrees = (database: DatabaseSync, table: string): string | undefined => {
+const faultOfTrees = (database: DatabaseSync, table: string): string | undefined => {
   const first = database.prepare(`PRAGMA integrity_check(${table})`).get()?.integrity_check
   return first === "ok" ? undefined : `table ${table}: ${first}`
 }
 
 /** In words. */
-export const wrongRows = (table: string, rows: number): string =>
+const wrongRows = (table: string, rows: number): string =>
   `table ${table}: ${rows} ${rows === 1 ? "row has" : "rows have"} a wrong checksum`
 
 /** @throws CorruptArchiveError, or what SQLite throws */
@@ -63,6 +63,30 @@ export const requireSoundTables = (database: DatabaseSync, directory: string, ta
     const reason = faultOfTable(database, table)
     if (reason !== undefined) throw new CorruptArchiveError({ directory, reason })
   }
+}
+
+/**
+ * Rows of objects, of which there are many, are checked once by a reader: afterwards only those that have been added. Call it before a search among the names of objects, where a row that damage hides would not be missed. `known`: by kind, the number up to which rows were
+ * found to be sound; it is brought up to date.
+ *
+ * @throws CorruptArchiveError, or what SQLite throws
+ */
+export const requireSoundObjects = (database: DatabaseSync, directory: string, known: Map<number, number>): void => {
+  const grown = database
+    .prepare("SELECT id, (SELECT max(number) FROM object WHERE kind = id) AS last FROM kind")
+    .all()
+    .map(({ id, last }) => ({ id: Number(id), last: Number(last ?? 0) }))
+    .filter(({ id, last }) => last > (known.get(id) ?? 0))
+  if (grown.length === 0) return
+  const wrong = database.prepare(`
+    SELECT count(*) AS rows FROM object WHERE kind = ? AND number > ? AND NOT (${isSoundRow("object")})`)
+  let reason = faultOfTrees(database, "object")
+  if (reason === undefined) {
+    const rows = grown.reduce((sum, { id }) => sum + Number(wrong.get(id, known.get(id) ?? 0)?.rows), 0)
+    if (rows > 0) reason = wrongRows("object", rows)
+  }
+  if (reason !== undefined) throw new CorruptArchiveError({ directory, reason })
+  for (const { id, last } of grown) known.set(id, last)
 }
 
 /**

@@ -3,7 +3,7 @@ import { ArchiveWriter } from "../archive-writer.ts"
 import type { RetentionPolicy } from "../retention/policy.ts"
 import { openForReading } from "../schema.ts"
 
-export interface Compaction {
+interface Compaction {
   /** Bytes on disk. */
   readonly before: number
   readonly after: number

@@ -8,7 +8,7 @@ import { readKeptKinds } from "../rows/kind-table.ts"
 import { FORMAT_VERSION, openForReading } from "../schema.ts"
 
 /** One kind. Times are µs since the Unix epoch. */
-export interface KindInfo {
+interface KindInfo {
   readonly gvk: string
   /** Since when it is recorded without what retention removed; 0: its first list is not complete. */
   readonly since: number

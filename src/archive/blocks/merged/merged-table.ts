@@ -41,7 +41,7 @@ const latenessTag = (16 << 3) | 2
 const nothing = new Uint8Array(0)
 
 /** A table with what is needed to find its objects. */
-export interface MergedTable {
+interface MergedTable {
   readonly frames: ReadonlyArray<BlockFrame>
   readonly pieces: PieceDirectory
   /** Bytes of fingerprints behind the pieces. */

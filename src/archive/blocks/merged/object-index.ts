@@ -19,7 +19,7 @@ const gvkTag = (1 << 3) | 2
 const numbersTag = (2 << 3) | 2
 
 /** The objects of one frame of the table, in the order of frames. */
-export interface KindObjects<Numbers> {
+interface KindObjects<Numbers> {
   readonly gvk: string
   readonly numbers: Numbers
 }

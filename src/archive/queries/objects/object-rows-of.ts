@@ -4,7 +4,7 @@ import type { QueriedRecording } from "../queried-recording.ts"
 import type { ObjectSelection } from "./object-selection.ts"
 
 /** One object for as long as it lived: an object that was deleted and made again is two. */
-export interface RecordedObject {
+interface RecordedObject {
   readonly number: number
   readonly uid: string
   readonly namespace: string
