@@ -15,7 +15,7 @@
  * If a recorder may start in the directory while it is read, {@link ArchiveReader.requireUndisturbed} notices it. A recorder with limits may remove what is
  * being read: then methods throw RetentionOutranError.
  *
- * Not guaranteed: the format of the files. This package and later ones read it, through {@link ArchiveReader} only.
+ * Not guaranteed: the format of the files. {@link ArchiveReader} reads the present one and refuses every other with an error.
  *
  * Times are µs since the Unix epoch. Every method may throw an {@link ArchiveError}. Events are those of `kubereel/trace`.
  */
