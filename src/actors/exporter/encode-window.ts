@@ -1,6 +1,6 @@
 /**
- * Encodes a window in each trace format, in the exporter's own thread: an object is copied for NDJSON in 2 µs, and written in SimKube's format in 4
- * (docs/decisions/0016).
+ * Encodes a window in each trace format, in the exporter's own thread: an object is copied for NDJSON in 2 µs, and written in SimKube's
+ * format in 3 (docs/decisions/0014).
  *
  * Pieces are of about 64 KiB, with memory of their own; empty ones are pauses. What reading the window and encoding throw is thrown.
  */

@@ -50,7 +50,8 @@ const batchRows = 500
 /**
  * `target` is created, or is an empty directory.
  *
- * @throws NotARecordingError, NewerRecordingError, OlderRecordingError, DirectoryInUseError, DirectoryNotWritableError, DiskFullError, ArchiveIoError, CorruptArchiveError
+ * @throws NotARecordingError, NewerRecordingError, OlderRecordingError, DirectoryInUseError, DirectoryNotWritableError, DiskFullError,
+ * ArchiveIoError, CorruptArchiveError
  */
 export const salvageRecording = (directory: string, target: string): Salvage => {
   try {
@@ -82,9 +83,11 @@ interface CompletedCopy extends Disposable {
 }
 
 /**
- * SQLite reads no database that is shorter than its header says, so of one that was cut off, as by a copy that was not finished, a copy is read in which
- * zeros, which SQLite takes for damaged pages, are in the place of what is missing. Copies the database into a directory inside `target` and extends it to `bytes`. This takes as much room as what is left, unless the file system can
- * share it.
+ * SQLite reads no database that is shorter than its header says, so of one that was cut off, as by a copy that was not finished, a copy is
+ * read in which zeros, which SQLite takes for damaged pages, are in the place of what is missing.
+ *
+ * Copies the database into a directory inside `target` and extends it to `bytes`. This takes as much room as what is left, unless the file
+ * system can share it.
  *
  * @throws what the file system throws
  */

@@ -42,7 +42,10 @@ export interface Verification {
   readonly isSound: boolean
 }
 
-/** @throws NotARecordingError, NewerRecordingError, OlderRecordingError, ArchiveIoError, and CorruptArchiveError if the database cannot be opened at all */
+/**
+ * @throws NotARecordingError, NewerRecordingError, OlderRecordingError, ArchiveIoError, and CorruptArchiveError if the database cannot be
+ * opened at all
+ */
 export const verifyRecording = (directory: string): Verification => {
   const faults: string[] = []
   const database = openDamaged(directory, (fault) => faults.push(fault))

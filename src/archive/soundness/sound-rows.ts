@@ -66,7 +66,8 @@ export const requireSoundTables = (database: DatabaseSync, directory: string, ta
 }
 
 /**
- * Rows of objects, of which there are many, are checked once by a reader: afterwards only those that have been added. Call it before a search among the names of objects, where a row that damage hides would not be missed. `known`: by kind, the number up to which rows were
+ * Rows of objects, of which there are many, are checked once by a reader: afterwards only those that have been added. Call it before a
+ * search among the names of objects, where a row that damage hides would not be missed. `known`: by kind, the number up to which rows were
  * found to be sound; it is brought up to date.
  *
  * @throws CorruptArchiveError, or what SQLite throws
