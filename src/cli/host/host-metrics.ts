@@ -1,6 +1,6 @@
 /** Metrics of `reel host`: each module, the watches that they share, and what was refused. */
 import type { ControllerStatistics } from "../../host/controller/run/controller-statistics.ts"
-import type { ModuleStatus, WorkerStatus } from "../../host/dispatcher/module-status.ts"
+import type { ModuleStatus, WorkerStatus } from "../../host/dispatcher/dispatcher.ts"
 import type { HubStatistics } from "../../host/hub/hub-statistics.ts"
 import type { ScriptStatus } from "../../host/scripts/script-host.ts"
 import type { Metric } from "../../recorder/metrics/metrics-text.ts"
@@ -131,7 +131,6 @@ export const hostMetrics = ({
         })),
       ].map(({ name, isWaiting }) => ({ labels: { module: name }, value: Number(isWaiting) })),
     },
-    ofModule("moves_total", "counter", "Times that the module has moved to another worker.", ({ moves }) => moves),
     ofModule("unloads_total", "counter", "Times that the instance was unloaded.", ({ instance }) => instance?.unloads),
     ofRequests("requests_total", "counter", "Requests that the module has made.", (counts) => counts.requests),
     ofRequests(
@@ -144,12 +143,6 @@ export const hostMetrics = ({
     ofScript("reconciles_total", "counter", "Runs of the controller.", ({ runs }) => runs),
     ofScript("errors_total", "counter", "Runs of the controller that failed.", ({ failures }) => failures),
     ofScript("queued", "gauge", "Objects that wait for the controller.", ({ depth }) => depth),
-    {
-      name: "kubereel_host_worker_busy_ratio",
-      type: "gauge",
-      help: "Share of the worker's time that passed within modules, over the last seconds.",
-      samples: workers.map(({ name, busy }) => ({ labels: { worker: name }, value: busy })),
-    },
     {
       name: "kubereel_host_worker_modules",
       type: "gauge",

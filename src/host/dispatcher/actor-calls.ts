@@ -4,18 +4,7 @@ import * as Effect from "effect/Effect"
 /** What the call returns; rejects with its error. */
 export const ask = <Value>(call: Effect.Effect<Value, unknown>): Promise<Value> => Effect.runPromise(call)
 
-/** What the call returns, or the error with which it fails. */
-export const result = <Value>(
-  call: Effect.Effect<Value, unknown>,
-): Promise<{ readonly value: Value } | { readonly failure: Error }> =>
-  Effect.runPromise(
-    Effect.match(call, {
-      onSuccess: (value) => ({ value }),
-      onFailure: (cause) => ({ failure: cause instanceof Error ? cause : new Error(String(cause)) }),
-    }),
-  )
-
-/** The same, and `otherwise` if it fails: the actor is gone or busy, and what it knew with it. */
+/** What the call returns, and `otherwise` if it fails: the actor is gone or busy, and what it knew with it. */
 export const askOr = <Value>(call: Effect.Effect<Value, unknown>, otherwise: Value): Promise<Value> =>
   Effect.runPromise(Effect.catch(call, () => Effect.succeed(otherwise)))
 

@@ -7,9 +7,9 @@
  * - A module that traps, exits or exhausts its memory is started again after a back-off, and no other notices.
  * - A module that does not return within its deadline costs the modules of its worker one restart, at once; it is alone afterwards.
  * - Whatever a module asked for ends with its instance.
- * - When the workers are loaded unequally for some time, a module moves to another one, and goes on there (placing/module-move.ts).
+ * - A module stays on the worker on which it was placed when it was added, the one with the fewest modules, unless it has to be alone.
  */
-import type { Clock } from "../../clock.ts"
+import type { Clock, Timer } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ActorSystem } from "../../runtime/actor-system.ts"
 import { ActorGone, CallDeadlineExceeded } from "../../runtime/errors.ts"
@@ -20,21 +20,70 @@ import type { WatchRequest } from "../guest/abi-values.ts"
 import type { CompiledGuest } from "../guest/compiled-guest.ts"
 import type { HubConfig, HubControl, HubReport } from "../hub/definition.ts"
 import { ask, askOr, failureOf, tell } from "./actor-calls.ts"
-import { DispatchedModule, type ModuleSpec } from "./dispatched-module.ts"
 import type { HostPolicy } from "./host-policy.ts"
 import { ModuleRefused } from "./module-compiler.ts"
-import { type LifecycleInput, ModuleLifecycle } from "./module-lifecycle.ts"
-import type { ModuleStatus, WorkerStatus } from "./module-status.ts"
-import { type BalancedModule, Balancer } from "./placing/balancer.ts"
-import { moveModule } from "./placing/module-move.ts"
-import { type PlannedMove, placeFor } from "./placing/placement.ts"
-import { WorkerPool } from "./placing/worker-pool.ts"
+import { type LifecycleInput, ModuleLifecycle, type ModulePhase } from "./module-lifecycle.ts"
 import { ExpiryPace } from "./watches/expiry-pace.ts"
 import { type WatchAnswer, type WatchRefusal, WatchRegistry } from "./watches/watch-registry.ts"
 import type { InstanceStatistics, ModuleWorkerReport } from "./worker/definition.ts"
-import type { Departure } from "./worker/departure.ts"
 import { imageFile } from "./worker/image-files.ts"
-import type { WorkerPlace } from "./worker-place.ts"
+import { type WorkerPlace, WorkerPool } from "./worker-pool.ts"
+
+/** A module to run; it is registered with the executor already. */
+interface ModuleSpec {
+  /** Unique in the host. */
+  readonly name: string
+  /** Path of the WebAssembly file, which is read at each start. */
+  readonly file: string
+  readonly env: ReadonlyArray<{ readonly name: string; readonly value: string }>
+  /** Bytes of linear memory. */
+  readonly maximumMemoryBytes: number
+  /** ms that one call may take. */
+  readonly deadlineMs: number
+  /** Where it keeps its checkpoint. Absent: it keeps none. */
+  readonly checkpointDirectory?: string | undefined
+}
+
+/** What an operator can see of a module. */
+export interface ModuleStatus {
+  readonly name: string
+  /** `refused`: its file is no module that can run. */
+  readonly phase: ModulePhase | "refused"
+  /** Why the last instance ended, or why the module is refused. */
+  readonly reason: string
+  readonly restarts: number
+  readonly isAlone: boolean
+  readonly worker: string
+  /** Rows of its watches that have not arrived, in all its instances: 0, or there is a bug. Each time its watch was ended, so it lists again. */
+  readonly missed: number
+  /** Absent while it is not running, or its worker does not answer. */
+  readonly instance?: InstanceStatistics
+}
+
+/** A thread of modules. */
+export interface WorkerStatus {
+  readonly name: string
+  readonly modules: number
+}
+
+/** One module: what it is, where it is, and what has become of it. */
+interface DispatchedModule {
+  readonly spec: ModuleSpec
+  /** Its number in entry marks: unique among the modules of the host. */
+  readonly slot: number
+  readonly lifecycle: ModuleLifecycle
+  /** A shared worker until it has to be alone. */
+  place: WorkerPlace
+  /** Of the back-off before its next start. */
+  retry: Timer | undefined
+  /** Its first load; never rejects. */
+  firstLoad: Promise<void> | undefined
+  /** Why its file is no module that can run. */
+  refusal: string | undefined
+  missed: number
+  /** The end of the last instance at its worker. */
+  released: Promise<unknown>
+}
 
 export interface DispatcherOptions {
   readonly system: ActorSystem
@@ -68,7 +117,6 @@ export class Dispatcher {
   readonly #pool: WorkerPool
   readonly #watches: WatchRegistry
   readonly #pace: ExpiryPace
-  readonly #balancer: Balancer
   #lastSlot = 0
   #lastIncarnation = 0
   #isClosed = false
@@ -93,14 +141,6 @@ export class Dispatcher {
       onReport: (worker, report) => this.#report(worker.name, report),
       onGone: (worker, slot, reason) => this.#gone(worker, slot, reason),
     })
-    this.#balancer = new Balancer({
-      clock,
-      policy: policy.balance,
-      workers: () =>
-        this.#pool.shared.filter(({ supervisor }) => supervisor.state === "running").map(({ name }) => name),
-      modules: () => this.#balanced(),
-      move: (plan) => void this.#move(plan),
-    })
   }
 
   /** Starts a module. Throws an Error if there is one of that name. */
@@ -113,7 +153,17 @@ export class Dispatcher {
       () => ++this.#lastIncarnation,
       policy.moduleRestart,
     )
-    const module = new DispatchedModule(spec, ++this.#lastSlot, lifecycle, policy.balance.windowMs)
+    const module: DispatchedModule = {
+      spec,
+      slot: ++this.#lastSlot,
+      lifecycle,
+      place: this.#leastFilled(),
+      retry: undefined,
+      firstLoad: undefined,
+      refusal: undefined,
+      missed: 0,
+      released: Promise.resolve(),
+    }
     this.#modules.set(spec.name, module)
     this.#step(module, { type: "start" })
   }
@@ -129,7 +179,7 @@ export class Dispatcher {
 
   /** Names of modules whose files are none that can run. */
   get refused(): ReadonlyArray<string> {
-    return [...this.#modules.values()].flatMap(({ name, refusal }) => (refusal === undefined ? [] : [name]))
+    return [...this.#modules].flatMap(([name, { refusal }]) => (refusal === undefined ? [] : [name]))
   }
 
   /** Ends a module, if there is one of that name. Resolves when its instance has ended; one that does not return ends at its deadline. */
@@ -141,7 +191,7 @@ export class Dispatcher {
     this.#step(module, { type: "remove" })
     const { place } = module
     // One that is to be alone may still wait for its back-off, with no other place than the shared one that it has held up.
-    if (place === undefined || this.#pool.isShared(place)) await module.released
+    if (this.#pool.isShared(place)) await module.released
     else {
       await this.#pool.remove(place)
       this.#watches.workerGone(place.name)
@@ -169,7 +219,7 @@ export class Dispatcher {
   }
 
   async statistics(): Promise<ReadonlyArray<ModuleStatus>> {
-    const places = new Set([...this.#modules.values()].flatMap(({ place }) => place ?? []))
+    const places = new Set([...this.#modules.values()].map(({ place }) => place))
     const instances = new Map<string, InstanceStatistics>()
     await Promise.all(
       [...places].map(async ({ supervisor }) => {
@@ -177,19 +227,29 @@ export class Dispatcher {
         for (const instance of found) instances.set(instance.module, instance)
       }),
     )
-    return [...this.#modules.values()].map((module) => module.status(instances.get(module.name)))
+    return [...this.#modules].map(([name, { lifecycle, refusal, place, missed }]) => {
+      const { restarts, isAlone, incarnation } = lifecycle
+      const instance = instances.get(name)
+      return {
+        name,
+        phase: refusal === undefined ? lifecycle.phase : "refused",
+        reason: refusal ?? lifecycle.reason,
+        restarts,
+        isAlone,
+        worker: place.name,
+        missed,
+        ...(instance?.incarnation === incarnation && { instance }),
+      }
+    })
   }
 
   /** Of all threads of modules. */
   workers(): ReadonlyArray<WorkerStatus> {
-    return this.#pool.all.map((place) => {
-      const present = [...this.#modules.values()].filter(
-        (module) => module.place === place && module.lifecycle.phase === "running",
-      )
-      const busy = present.reduce((sum, module) => sum + module.busy.share, 0)
-      const isShared = this.#pool.isShared(place)
-      return { name: place.name, isShared, modules: present.length, busy: Math.min(1, busy) }
-    })
+    const running = [...this.#modules.values()].filter(({ lifecycle }) => lifecycle.phase === "running")
+    return this.#pool.all.map((worker) => ({
+      name: worker.name,
+      modules: running.filter(({ place }) => place === worker).length,
+    }))
   }
 
   /** Ends the threads of all workers as crashes would. For tests. */
@@ -200,7 +260,6 @@ export class Dispatcher {
   /** Ends everything but the threads, which the system stops. */
   close(): void {
     this.#isClosed = true
-    this.#balancer.close()
     this.#watches.close()
     for (const { retry } of this.#modules.values()) retry?.cancel()
     this.#pool.close()
@@ -212,13 +271,13 @@ export class Dispatcher {
     for (const command of lifecycle.step(input)) {
       switch (command.type) {
         case "place": {
-          module.place = this.#placeFor(module)
+          if (lifecycle.isAlone && this.#pool.isShared(module.place)) module.place = this.#pool.spawn()
           const load = this.#load(module, module.place, command.incarnation)
           module.firstLoad ??= load
           break
         }
         case "release":
-          this.#release(module, command.incarnation)
+          module.released = this.#release(module, command.incarnation)
           break
         case "retry-after": {
           const { clock, onNote } = this.#options
@@ -230,70 +289,24 @@ export class Dispatcher {
     if (lifecycle.phase === "removed") module.retry?.cancel()
   }
 
-  /** Its own worker for a module that is alone, else the least busy of the shared ones. */
-  #placeFor(module: DispatchedModule): WorkerPlace {
-    if (module.lifecycle.isAlone) {
-      const { place } = module
-      return place !== undefined && !this.#pool.isShared(place) ? place : this.#pool.spawn()
-    }
-    const others = this.#balancer.loads().filter((load) => load.module !== module.spec.name)
-    const workers = this.#pool.shared.map(({ name }) => name)
-    return this.#pool.get(placeFor(workers, others)) as WorkerPlace
-  }
-
-  /** What the balancer looks at. */
-  #balanced(): ReadonlyArray<BalancedModule> {
-    return [...this.#modules.values()].flatMap(({ name, place, lifecycle, busy, isMovable }) =>
-      place === undefined || lifecycle.phase !== "running" || !this.#pool.isShared(place)
-        ? []
-        : [{ name, worker: place.name, busy, isMovable }],
-    )
-  }
-
-  async #move({ module: name, to: target }: PlannedMove): Promise<void> {
-    const module = this.#modules.get(name)
-    const { place: from, running } = module ?? {}
-    if (module === undefined || from === undefined || running === undefined) return
-    const { incarnation, compiled } = running
-    const to = this.#pool.get(target) as WorkerPlace
-    const isPresent = (): boolean => module.isIn(incarnation)
-    module.isMoving = true
-    const outcome = await moveModule({
-      module: name,
-      incarnation,
-      from,
-      to,
-      watches: this.#watches,
-      isPresent,
-      load: (departure) => {
-        // From here on the end of that worker's thread is the module's matter.
-        module.place = to
-        return this.#loadAt(to, module, incarnation, compiled, departure)
-      },
-    })
-    module.isMoving = false
-    if (this.#isClosed || !isPresent()) return
-    const { onNote } = this.#options
-    if (outcome.type === "moved") {
-      module.moves++
-      onNote(name, `it has moved from ${from.name}, which was busy, to ${to.name}`)
-    } else if (outcome.type === "stayed")
-      onNote(name, `it was not moved from ${from.name}, which is busy: ${outcome.reason}`)
-    else {
-      onNote(name, `it is started again, because its move to ${to.name} has failed: ${outcome.reason}`)
-      this.#step(module, { type: "worker-gone" })
-    }
+  /** The shared worker with the fewest modules, the first of equals. */
+  #leastFilled(): WorkerPlace {
+    const placed = [...this.#modules.values()].map(({ place }) => place)
+    const counts = this.#pool.shared.map((worker) => placed.filter((place) => place === worker).length)
+    return this.#pool.shared[counts.indexOf(Math.min(...counts))] as WorkerPlace
   }
 
   async #load(module: DispatchedModule, place: WorkerPlace, incarnation: number): Promise<void> {
-    const { name, file } = module.spec
+    const { lifecycle, slot } = module
+    const { name, file, env, maximumMemoryBytes, checkpointDirectory } = module.spec
+    const isPresent = (): boolean => lifecycle.phase === "running" && lifecycle.incarnation === incarnation
     try {
       const [compiled] = await Promise.all([this.#options.compile(file, name), place.running()])
-      if (!module.isIn(incarnation)) return
-      await this.#loadAt(place, module, incarnation, compiled)
-      module.running = { incarnation, compiled }
+      if (!isPresent()) return
+      const assignment = { module: name, incarnation, slot, compiled, env, maximumMemoryBytes, checkpointDirectory }
+      await ask(place.supervisor.call("load", assignment))
     } catch (cause) {
-      if (!module.isIn(incarnation)) return
+      if (!isPresent()) return
       // The end of the thread is told by the place; then the module is placed anew.
       if (cause instanceof ActorGone) return
       const reason = messageOf(cause)
@@ -310,38 +323,19 @@ export class Dispatcher {
     }
   }
 
-  #loadAt(
-    place: WorkerPlace,
-    module: DispatchedModule,
-    incarnation: number,
-    compiled: CompiledGuest,
-    departure?: Departure,
-  ): Promise<void> {
-    const assignment = module.assignment(incarnation, compiled)
-    return ask(place.supervisor.call("load", departure === undefined ? assignment : { ...assignment, departure }))
-  }
-
-  /**
-   * The end of the instance at its worker, if that lives, and of its image in any case: a thread that is ended leaves that behind, and so does a
-   * move that fails on its way.
-   */
-  #release(module: DispatchedModule, incarnation: number): void {
-    const { spec, place } = module
-    if (place === undefined) return
+  /** The end of the instance at its worker, if that lives, and of its image in any case: a thread that is ended leaves that behind. */
+  #release({ spec, place, slot }: DispatchedModule, incarnation: number): Promise<unknown> {
+    const { imageDirectory, onNote } = this.#options
     // Without a deadline: a worker that does not respond is in a module, and ends with it at the latest. With its thread the instance has
     // ended too.
-    module.released = failureOf(
-      place.supervisor.call("release", { module: spec.name, incarnation }, Number.POSITIVE_INFINITY),
-    ).then(() => this.#removeImage(module, incarnation))
-  }
-
-  #removeImage({ name, slot }: DispatchedModule, incarnation: number): void {
-    const { imageDirectory, onNote } = this.#options
-    try {
-      imageFile(imageDirectory, { slot, incarnation }).remove()
-    } catch (cause) {
-      onNote(name, `the file of its former memory is left: ${messageOf(cause)}`)
-    }
+    const call = place.supervisor.call("release", { module: spec.name, incarnation }, Number.POSITIVE_INFINITY)
+    return failureOf(call).then(() => {
+      try {
+        imageFile(imageDirectory, { slot, incarnation }).remove()
+      } catch (cause) {
+        onNote(spec.name, `the file of its former memory is left: ${messageOf(cause)}`)
+      }
+    })
   }
 
   #report(worker: string, report: ModuleWorkerReport): void {

@@ -1,9 +1,7 @@
-/** How long a host waits: before it starts something again, and between its looks. Tests pass shorter times. */
+/** How long a host waits: before it starts something again, and between its checks. Tests pass shorter times. */
 import type { BackOffPolicy } from "../../runtime/back-off.ts"
 import type { RestartPolicy } from "../../runtime/supervisor.ts"
 import { moduleBackOff } from "./module-lifecycle.ts"
-import type { BalancePolicy } from "./placing/balancer.ts"
-import { defaultMovePolicy } from "./placing/placement.ts"
 
 export interface HostPolicy {
   /** Of the threads of hub and executor. Default: 100 ms doubling to 30 s, without end: no module works without them. */
@@ -29,7 +27,6 @@ export interface HostPolicy {
    * away lasts for its cached minute and this time. A watch whose kind did not exist begins after this time, like the hub's own.
    */
   readonly recheckEveryMs: number
-  readonly balance: BalancePolicy
 }
 
 export const defaultHostPolicy: HostPolicy = {
@@ -48,5 +45,4 @@ export const defaultHostPolicy: HostPolicy = {
   compileMs: 30_000,
   renewEveryMs: 60_000,
   recheckEveryMs: 10_000,
-  balance: { everyMs: 1000, windowMs: 5000, move: defaultMovePolicy },
 }

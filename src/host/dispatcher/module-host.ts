@@ -30,10 +30,9 @@ import { defaultMemoryBytes, type ModuleFile } from "../modules/module-file.ts"
 import { ScriptHost } from "../scripts/script-host.ts"
 import { type HostRole, hostWorkerEntry } from "../worker-entries.ts"
 import { ask, askOr, failureOf, tell } from "./actor-calls.ts"
-import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts"
+import { Dispatcher, type DispatcherOptions, type ModuleStatus, type WorkerStatus } from "./dispatcher.ts"
 import { defaultHostPolicy, type HostPolicy } from "./host-policy.ts"
 import { ModuleCompiler } from "./module-compiler.ts"
-import type { ModuleStatus, WorkerStatus } from "./module-status.ts"
 import type { WatchAnswer } from "./watches/watch-registry.ts"
 
 export interface ModuleHostOptions

@@ -1,9 +1,8 @@
 /**
  * Which operations of which modules are under way, and to whom each is answered.
  *
- * Guaranteed: an operation that was taken is completed exactly once, to the worker that asked for it or last named it as outstanding, unless
- * its module's life, or that worker's, ends before. Nothing is completed for a life that has ended. An operation that is asked for twice is
- * carried out once.
+ * Guaranteed: an operation that was taken is completed exactly once, to the worker that asked for it, unless its module's life, or that
+ * worker's, ends before. Nothing is completed for a life that has ended. An operation that is asked for twice is carried out once.
  */
 import type { Clock } from "../../clock.ts"
 import { defaultLimits } from "./module-limits.ts"
@@ -30,7 +29,7 @@ export interface OperationStatistics {
 }
 
 interface Underway {
-  worker: string
+  readonly worker: string
   readonly cancel: () => void
 }
 
@@ -97,7 +96,7 @@ export class OperationTable {
     const { module, incarnation, id } = operation
     const life = this.#lifeOf(operation)
     if (life === undefined) return
-    // It was delivered twice, or the worker that the module has left asks for what the next one has named already.
+    // The worker has named it to this life of the executor, and the frame that asks for it was delivered again.
     if (life.underway.has(id)) return
     const limits = requests.limitsOf(module)
     // A request of a module that is not registered is answered; a delay has no answer that would say so.
@@ -119,17 +118,13 @@ export class OperationTable {
     life.underway.set(id, { worker, cancel: () => started.cancel() })
   }
 
-  /** A request that is not under way here was answered in vain: to a worker that the module has left, or by a former life of this thread. */
+  /** A request that is not under way here was taken by a former life of this thread. */
   #recover(worker: string, key: OperationKey): void {
     const life = this.#lifeOf(key)
     if (life === undefined) return
-    const present = life.underway.get(key.id)
-    if (present !== undefined) {
-      present.worker = worker
-      return
-    }
+    if (life.underway.has(key.id)) return
     const message =
-      "the response is lost, because the request executor was restarted or the module moved meanwhile; the request may have been carried out"
+      "the response is lost, because the request executor was restarted meanwhile; the request may have been carried out"
     this.#options.completed(worker, { ...key, response: statusAnswer(503, message) })
   }
 

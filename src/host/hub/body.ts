@@ -63,11 +63,8 @@ export const hubBody: ActorBody<HubConfig, HubControl, HubReport> = (context) =>
             if (!Number.isInteger(id) || id < 0 || id > largestNumber)
               refuse("id", `${id} is not an integer of 32 bits`)
             if (outlet.has(id)) refuse("id", `${receiver} has a subscription ${id} already`)
-            let present = outlet
-            const available = (): void => present.available(id)
-            outlet.add(id, hub.subscribe({ ...request, id: `${receiver} ${id}`, kind }, { available }), (to) => {
-              present = to
-            })
+            const available = (): void => outlet.available(id)
+            outlet.add(id, hub.subscribe({ ...request, id: `${receiver} ${id}`, kind }, { available }))
           },
           catch: (cause) => {
             if (cause instanceof InvalidSubscription) return cause
@@ -76,7 +73,6 @@ export const hubBody: ActorBody<HubConfig, HubControl, HubReport> = (context) =>
         }),
       unsubscribe: ({ receiver, id }) => Effect.sync(() => outlets.get(receiver)?.remove(id)),
       pause: ({ receiver, id, isPaused }) => Effect.sync(() => outlets.get(receiver)?.setPaused(id, isPaused)),
-      move: ({ receiver, id, to }) => Effect.sync(() => outlets.get(receiver)?.move(id, outletOf(to)) ?? null),
       release: ({ receiver }) => Effect.sync(() => outlets.get(receiver)?.clear()),
       forget: ({ receiver }) =>
         Effect.sync(() => {

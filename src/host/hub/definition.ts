@@ -64,15 +64,6 @@ const hubControl = {
     success: Schema.Void,
     error: Schema.Never,
   },
-  /**
-   * Passes a subscription to another receiver, where it keeps its number and is paused. Returns the number of the last row that was sent to the
-   * former one, `null` if there is no such subscription. Its changes go on with the next row.
-   */
-  move: {
-    payload: Schema.Struct({ ...Subscriber, to: Schema.String }),
-    success: Schema.NullOr(Schema.Number),
-    error: Schema.Never,
-  },
   /** Ends all subscriptions of a receiver: its thread has ended, and its next life subscribes anew, with other numbers. */
   release: { payload: Schema.Struct({ receiver: Schema.String }), success: Schema.Void, error: Schema.Never },
   /** The same, for a receiver that has no next life: its mailbox is closed, and what waits in it is dropped. */

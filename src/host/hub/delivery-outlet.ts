@@ -17,8 +17,6 @@ export type DeliveryOutbox = Pick<Outbox, "isWritable" | "onWritable" | "send">
 
 interface Outgoing {
   readonly handle: HubSubscriptionHandle
-  /** Told of the outlet to which it moves. */
-  readonly moved: (to: DeliveryOutlet) => void
   /** Of the last row that was sent. */
   lastRow: number
 }
@@ -40,9 +38,8 @@ export class DeliveryOutlet {
     return this.#subscriptions.has(id)
   }
 
-  /** `moved` is called when the subscription moves: news of it are for the other outlet then. */
-  add(id: number, subscription: HubSubscriptionHandle, moved: (to: DeliveryOutlet) => void): void {
-    this.#subscriptions.set(id, { handle: subscription, moved, lastRow: 0 })
+  add(id: number, subscription: HubSubscriptionHandle): void {
+    this.#subscriptions.set(id, { handle: subscription, lastRow: 0 })
     if (subscription.pending > 0) this.available(id)
   }
 
@@ -52,23 +49,6 @@ export class DeliveryOutlet {
     this.#subscriptions.delete(id)
     this.#paused.delete(id)
     this.#ready.delete(id)
-  }
-
-  /**
-   * Passes a subscription to another outlet, where it has the same number and is paused. Returns the number of the last row that was sent
-   * from here; `undefined` if there is no such subscription. Throws if its number is taken there.
-   */
-  move(id: number, to: DeliveryOutlet): number | undefined {
-    const subscription = this.#subscriptions.get(id)
-    if (subscription === undefined) return undefined
-    if (to.has(id)) throw new Error(`the other receiver has a subscription ${id} already`)
-    this.#subscriptions.delete(id)
-    this.#paused.delete(id)
-    this.#ready.delete(id)
-    to.#subscriptions.set(id, subscription)
-    to.#paused.add(id)
-    subscription.moved(to)
-    return subscription.lastRow
   }
 
   clear(): void {

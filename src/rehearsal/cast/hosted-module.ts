@@ -112,16 +112,14 @@ export class HostedModule implements Participant {
     })
     const runner = new ModuleRunner({
       make: (calls) =>
-        new InMemory(
-          new GuestInstance(compiled, {
-            host: { ...calls, log: (_stream, line) => note({ type: "log", controller: this.name, line }) },
-            name: this.name,
-            env,
-            clock,
-            random: random.fill,
-            maximumMemoryBytes,
-          }),
-        ),
+        new GuestInstance(compiled, {
+          host: { ...calls, log: (_stream, line) => note({ type: "log", controller: this.name, line }) },
+          name: this.name,
+          env,
+          clock,
+          random: random.fill,
+          maximumMemoryBytes,
+        }),
       operations: {
         watch: (id, request) => this.#watch(id, request),
         request: (id, request) =>
@@ -132,7 +130,6 @@ export class HostedModule implements Participant {
           }),
         delay: (id, ms) => void delays.add(this.name, ms, id),
       },
-      images: neverUnloaded,
       clock,
       entry: { begin: () => undefined, end: () => undefined },
       onEnded: (cause) => {
@@ -140,7 +137,6 @@ export class HostedModule implements Participant {
         trouble(this.#failure)
         this.#stop()
       },
-      onUnloadFailed: (cause) => trouble(messageOf(cause)),
     })
     this.#running = { runner, hub, requests, delays }
     this.#schedule()
@@ -220,43 +216,4 @@ export class HostedModule implements Participant {
     if (this.#running === undefined) throw new Error(`the module ${this.name} has not been started`)
     return this.#running
   }
-}
-
-/** A guest of which no image is taken. */
-class InMemory {
-  readonly #guest: GuestInstance
-
-  constructor(guest: GuestInstance) {
-    this.#guest = guest
-  }
-
-  get memoryBytes(): number {
-    return this.#guest.memoryBytes
-  }
-
-  start(): void {
-    this.#guest.start()
-  }
-
-  wakeFuture(id: bigint, value: Uint8Array | undefined): unknown {
-    return this.#guest.wakeFuture(id, value)
-  }
-
-  wakeStream(id: bigint, value: Uint8Array | undefined): unknown {
-    return this.#guest.wakeStream(id, value)
-  }
-
-  image(): never {
-    throw new Error("a module is not unloaded in a rehearsal")
-  }
-}
-
-const neverUnloaded = {
-  write: (): never => {
-    throw new Error("a module is not unloaded in a rehearsal")
-  },
-  read: (): never => {
-    throw new Error("a module is not unloaded in a rehearsal")
-  },
-  remove: () => undefined,
 }

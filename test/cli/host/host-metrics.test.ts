@@ -8,7 +8,6 @@ const status = {
   isAlone: false,
   worker: "worker-1",
   missed: 0,
-  moves: 0,
 } as const
 const controller = (
   name: string,

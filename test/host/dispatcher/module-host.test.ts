@@ -112,6 +112,28 @@ test("50 modules that watch the same kind share one upstream watch, and each see
   expect(new Set((await host.statistics()).map(({ worker }) => worker)).size).toBe(2)
 })
 
+test("a module is placed on the worker with the fewest others, and stays there over the end of its thread", {
+  timeout: patient(60_000),
+}, async () => {
+  startHost({ workers: 2 })
+  const names = ["a", "b", "c", "d"]
+  for (const name of names) await host.add({ file: fileOf(name), codePath: guest })
+  const workersOf = async () => Object.fromEntries((await host.statistics()).map(({ name, worker }) => [name, worker]))
+  const placed = { a: "modules 1", b: "modules 2", c: "modules 1", d: "modules 2" }
+  expect(await workersOf()).toEqual(placed)
+  for (const name of names) await hasLogged(name, "run")
+  await host.kill("workers")
+  await eventually(async () =>
+    expect((await host.statistics()).map(({ restarts, instance }) => [restarts, (instance?.wakeUps ?? 0) > 0])).toEqual(
+      names.map(() => [1, true]),
+    ),
+  )
+  expect(await workersOf()).toEqual(placed)
+  await host.remove("b")
+  await host.add({ file: fileOf("e"), codePath: guest })
+  expect(await workersOf()).toEqual({ a: "modules 1", c: "modules 1", d: "modules 2", e: "modules 2" })
+})
+
 test("a module that traps is started again and lists again; its neighbour notices nothing", {
   timeout: patient(60_000),
 }, async () => {

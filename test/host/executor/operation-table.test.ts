@@ -3,7 +3,6 @@ import type { Completion, Operation, Operations } from "../../../src/host/execut
 import { OperationTable } from "../../../src/host/executor/operation-table.ts"
 import { RequestExecutor } from "../../../src/host/executor/request-executor.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
-import { turn } from "../../runtime/until.ts"
 import { guestRequest } from "./requests.ts"
 
 const start = (maximumOperations = 100) => {
@@ -66,17 +65,15 @@ describe("The operations under way", () => {
     expect(story).toHaveLength(1)
   })
 
-  test("follow their module to another worker", async () => {
-    const { receive, clock, story, table } = start()
-    receive("old", { operations: [delay(0, 100), request(1)] })
-    receive("new", { operations: [delay(0, 100), delay(2, 50)], outstanding: [key(0), key(1), key(2), key(3)] })
-    // What the former worker sent before arrives last.
-    receive("old", { operations: [delay(0, 100), delay(2, 100)] })
-    expect(story).toEqual(["new: m/1 3 503"])
-    table.workerLost("old")
-    await turn()
+  test("go on when their worker names them anew; a request that is not among them is answered 503", () => {
+    const { receive, clock, story } = start()
+    receive("w", { operations: [request(0)] })
+    receive("w", { operations: [delay(1, 50)], outstanding: [key(0), key(1), key(2)] })
+    // What the worker sent before to a former life of the executor arrives last.
+    receive("w", { operations: [delay(1, 100)] })
+    expect(story).toEqual(["w: m/1 2 503"])
     clock.advance(10_000)
-    expect(story.slice(1)).toEqual(["new: m/1 2 over", "new: m/1 0 over", "new: m/1 1 504"])
+    expect(story.slice(1)).toEqual(["w: m/1 1 over", "w: m/1 0 504"])
   })
 
   test("are given up when their worker dies, or their module is removed", () => {

@@ -15,7 +15,7 @@ import type { Supervisor } from "../../../runtime/supervisor.ts"
 import type { WatchRequest } from "../../guest/abi-values.ts"
 import type { HubConfig, HubControl, HubReport } from "../../hub/definition.ts"
 import { InvalidSubscription } from "../../hub/hub-selection.ts"
-import { ask, failureOf, result, tell } from "../actor-calls.ts"
+import { ask, failureOf, tell } from "../actor-calls.ts"
 import type { ExpiryPace } from "./expiry-pace.ts"
 
 /** Why a module does not get a watch: an HTTP status code with the reason and message of a Kubernetes Status. */
@@ -56,7 +56,7 @@ interface Watch {
   /** Its number at the worker and at the hub. */
   readonly subscription: number
   /** The worker of its module. */
-  worker: string
+  readonly worker: string
   readonly request: HubWatchRequest
   /** A check of its permission is under way. */
   isBeingChecked: boolean
@@ -65,25 +65,10 @@ interface Watch {
   isAsked: boolean
   isPaused: boolean
   isEnded: boolean
-  /** It is on its way to another worker: nothing is done about it until it has arrived. */
-  isMoving: boolean
   /** Until it begins, or until the module is told that it is refused. */
   timer: Timer | undefined
   /** What was last asked of the hub for it. */
   last: Promise<void>
-}
-
-interface WatchMove {
-  readonly module: string
-  readonly from: string
-  readonly to: string
-  /** All of the module. */
-  readonly subscriptions: ReadonlyArray<number>
-}
-
-interface LastRow {
-  readonly subscription: number
-  readonly lastRow: number | null
 }
 
 export class WatchRegistry {
@@ -115,7 +100,6 @@ export class WatchRegistry {
       isAsked: false,
       isPaused: false,
       isEnded: false,
-      isMoving: false,
       timer: undefined,
       last: Promise.resolve(),
     }
@@ -160,47 +144,6 @@ export class WatchRegistry {
     watches?.delete(subscription)
   }
 
-  /**
-   * Passes the watches of a module to another worker; until they {@link arrived} there, nothing is done about them. Returns `undefined` if
-   * that is not possible, because one is not at the hub yet or has ended, and nothing has changed then. Resolves with the last row of each that
-   * was sent to the former worker, `null` of one that the hub has ended; with `undefined` if the hub is gone or does not respond.
-   */
-  move({ from, to, module, subscriptions }: WatchMove): Promise<ReadonlyArray<LastRow> | undefined> | undefined {
-    const source = this.#workers.get(from) ?? new Map<number, Watch>()
-    const target = this.#workers.get(to) ?? new Map<number, Watch>()
-    const watches = subscriptions.flatMap((subscription) => source.get(subscription) ?? [])
-    const isSettled = ({ isAsked, isEnded, isBeingChecked }: Watch): boolean => isAsked && !isEnded && !isBeingChecked
-    if (watches.length < subscriptions.length || !watches.every(isSettled)) return undefined
-    if (watches.some((watch) => watch.module !== module || target.has(watch.subscription))) return undefined
-    this.#workers.set(to, target)
-    return Promise.all(
-      watches.map((watch) => {
-        const { subscription } = watch
-        source.delete(subscription)
-        target.set(subscription, watch)
-        watch.worker = to
-        watch.isMoving = true
-        const moved = watch.last.then(() =>
-          result(this.#options.hub.call("move", { receiver: from, id: subscription, to })),
-        )
-        watch.last = moved.then(() => undefined)
-        return moved.then((outcome) => ("failure" in outcome ? undefined : { subscription, lastRow: outcome.value }))
-      }),
-    ).then((rows) => (rows.some((row) => row === undefined) ? undefined : (rows as ReadonlyArray<LastRow>)))
-  }
-
-  /** Their module runs at the other worker: what waits for them at the hub is delivered there. Returns those that have ended meanwhile. */
-  arrived(worker: string, subscriptions: ReadonlyArray<number>, isPaused: boolean): ReadonlyArray<number> {
-    return subscriptions.filter((subscription) => {
-      const watch = this.#workers.get(worker)?.get(subscription)
-      if (watch === undefined || watch.isEnded) return true
-      watch.isMoving = false
-      watch.isPaused = isPaused
-      this.#tellPaused(watch)
-      return false
-    })
-  }
-
   /** The worker's thread has ended. Its next life must use other numbers: rows for the former ones may still be under way. */
   workerGone(worker: string): void {
     for (const watch of this.#workers.get(worker)?.values() ?? []) finish(watch)
@@ -228,7 +171,7 @@ export class WatchRegistry {
   }
 
   async #check(watch: Watch): Promise<void> {
-    if (watch.isBeingChecked || watch.isEnded || watch.isMoving) return
+    if (watch.isBeingChecked || watch.isEnded) return
     watch.isBeingChecked = true
     const answer = await this.#answerFor(watch)
     watch.isBeingChecked = false

@@ -10,8 +10,11 @@ export interface ModuleWorkerConfig {
   readonly imageDirectory: string
   /** ms without an entry after which a module is unloaded. `undefined`: never. */
   readonly unloadAfterMs: number | undefined
-  /** Of {@link subscriptionNumbers}, shared by all workers of a host. */
-  readonly subscriptions: SharedArrayBuffer
+  /**
+   * Of 4 bytes, with the number of the last subscription of any worker of the host: each is given once, in whatever life of a worker, so that a
+   * row that is still under way is never taken for one of another subscription.
+   */
+  readonly lastSubscription: SharedArrayBuffer
 }
 
 /** Identifies an instance. */
@@ -28,19 +31,8 @@ const Assignment = Schema.Struct({
   maximumMemoryBytes: Schema.Number,
   /** Where it keeps its checkpoint. Absent: it keeps none. */
   checkpointDirectory: Schema.optional(Schema.String),
-  /** A `SharedArrayBuffer`, to which the time within the module is added ({@link busyMemory}). */
-  busy: Schema.Unknown,
-  /** A {@link Departure}, of a module that comes from another worker. */
-  departure: Schema.optionalKey(Schema.Unknown),
 })
 export type Assignment = typeof Assignment.Type
-
-/** The module is not moved: why. */
-export class ModuleStays extends Schema.TaggedError<ModuleStays>()("ModuleStays", { reason: Schema.String }) {
-  override get message(): string {
-    return this.reason
-  }
-}
 
 /** Counters since the instance began, and gauges. Times in ms. */
 export const InstanceStatistics = Schema.Struct({
@@ -79,26 +71,6 @@ const moduleWorkerControl = {
     success: Schema.Void,
     error: Schema.Never,
   },
-  /**
-   * First step of a move: the instance is not entered any more. Completes with the numbers of its subscriptions when its requests have been
-   * answered and its image is kept.
-   */
-  hold: { payload: Instance, success: Schema.Array(Schema.Number), error: ModuleStays },
-  /**
-   * Second step: completes with a {@link Departure} when the last row of each subscription has come, or the end of one that has none. The
-   * instance is gone then.
-   */
-  depart: {
-    payload: Schema.Struct({
-      module: Schema.String,
-      incarnation: Schema.Number,
-      rows: Schema.Array(Schema.Struct({ subscription: Schema.Number, lastRow: Schema.NullOr(Schema.Number) })),
-    }),
-    success: Schema.Unknown,
-    error: ModuleStays,
-  },
-  /** Instead of the second step: the instance goes on. Without effect if it is not there. */
-  resume: { payload: Instance, success: Schema.Void, error: Schema.Never },
   statistics: { payload: Schema.Void, success: Schema.Array(InstanceStatistics), error: Schema.Never },
 } as const
 export type ModuleWorkerControl = typeof moduleWorkerControl

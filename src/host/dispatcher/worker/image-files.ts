@@ -5,6 +5,7 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib"
+import { decodeGuestImage, encodeGuestImage } from "../../guest/guest-image.ts"
 import type { ImageStore } from "./module-runner.ts"
 
 const fast = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
@@ -18,14 +19,14 @@ export const imageFile = (
   return {
     write: (image) => {
       try {
-        writeFileSync(path, zstdCompressSync(image, fast), { mode: 0o600 })
+        writeFileSync(path, zstdCompressSync(encodeGuestImage(image), fast), { mode: 0o600 })
       } catch (cause) {
         // A part of it is of no use, and what was missing is usually space.
         rmSync(path, { force: true })
         throw cause
       }
     },
-    read: () => zstdDecompressSync(readFileSync(path)),
+    read: () => decodeGuestImage(zstdDecompressSync(readFileSync(path))),
     remove: () => rmSync(path, { force: true }),
   }
 }

@@ -9,9 +9,10 @@
  * - An idle guest can be unloaded. What it asked for goes on, and the next result loads it again as it was.
  */
 import type { Clock } from "../../../clock.ts"
-import type { GuestRequest, WatchRequest } from "../../guest/abi-values.ts"
+import type { GuestImage, OperationKind } from "../../guest/guest-image.ts"
+import type { OperationHost } from "../../guest/guest-operations.ts"
 
-/** What the runner needs of an instance. Each call runs guest code, and throws what ended the guest. */
+/** What the runner needs of a `GuestInstance`. Each call runs guest code, and throws what ended the guest. */
 export interface Guest {
   start(): void
   wakeFuture(id: bigint, value: Uint8Array | undefined): unknown
@@ -19,42 +20,36 @@ export interface Guest {
   /** Bytes of its linear memory. */
   readonly memoryBytes: number
   /** Its state, from which another instance of the same module continues. */
-  image(): Uint8Array
-}
-
-/** Called by the guest while it runs; the operation's results are passed to {@link ModuleRunner}. */
-export interface GuestCalls {
-  watch(id: bigint, request: WatchRequest): void
-  request(id: bigint, request: GuestRequest): void
-  delay(id: bigint, ms: bigint): void
+  image(): GuestImage
 }
 
 /** Makes an instance that calls these; from an image, or from the beginning. Throws why it cannot. */
-export type MakeGuest = (calls: GuestCalls, image: Uint8Array | undefined) => Guest
+export type MakeGuest = (calls: OperationHost, image: GuestImage | undefined) => Guest
 
 /** Keeps the image of an unloaded guest. */
 export interface ImageStore {
   /** Throws if it cannot be kept; the guest then stays loaded. */
-  write(image: Uint8Array): void
+  write(image: GuestImage): void
   /** Throws if what was written cannot be read. */
-  read(): Uint8Array
+  read(): GuestImage
   remove(): void
 }
 
-export interface RunnerOptions {
+interface RunnerOptions {
   readonly make: MakeGuest
-  /** Gets the operations that the guest starts. Must not call the runner. */
-  readonly operations: GuestCalls
-  readonly images: ImageStore
+  /** Gets the operations that the guest starts, whose results are passed to the runner. Must not call it. */
+  readonly operations: OperationHost
+  /** Absent: the guest is never unloaded. */
+  readonly unloading?: {
+    readonly images: ImageStore
+    /** Gets why an image was not written. The guest goes on. */
+    readonly onFailed: (cause: unknown) => void
+  }
   readonly clock: Pick<Clock, "monotonicMs">
-  /** Called around each entry, so that another thread can tell how long it takes; `ms` is how long it took. */
-  readonly entry: { begin(): void; end(ms: number): void }
+  /** Called around each entry, so that another thread can tell how long it takes. */
+  readonly entry: { begin(): void; end(): void }
   /** Called once, with what ended the guest. */
   readonly onEnded: (cause: unknown) => void
-  /** Gets why an image was not written. The guest goes on. */
-  readonly onUnloadFailed: (cause: unknown) => void
-  /** Continue as another runner, whose image `images` has, instead of starting. */
-  readonly state?: RunnerState
 }
 
 /** Counters since the runner began, and gauges. */
@@ -78,8 +73,6 @@ export interface RunnerStatistics {
   readonly openDelays: number
 }
 
-type Operation = "watch" | "request" | "delay"
-
 interface WakeUp {
   readonly id: bigint
   readonly ofWatch: boolean
@@ -87,19 +80,12 @@ interface WakeUp {
   readonly taken: (() => void) | undefined
 }
 
-/** What a runner has left to the next one, beside the image. Plain data. */
-export interface RunnerState {
-  readonly open: ReadonlyMap<bigint, Operation>
-  readonly waiting: ReadonlyArray<WakeUp>
-  readonly counts: Pick<RunnerStatistics, "wakeUps" | "runMs" | "longestMs" | "dropped" | "unloads">
-}
-
 /** Entries of the queue that were taken and are still there: cut off in steps, because each cut moves the rest. */
 const cutAfter = 1024
 
 export class ModuleRunner {
   readonly #options: RunnerOptions
-  readonly #open: Map<bigint, Operation>
+  readonly #open = new Map<bigint, OperationKind>()
   /** What waits, from `#first` on. */
   #queue: WakeUp[] = []
   #first = 0
@@ -108,7 +94,6 @@ export class ModuleRunner {
   #isStarted = false
   #hasEnded = false
   #isInside = false
-  #isHeld = false
   #lastRunMs: number
   #wakeUps = 0
   #runMs = 0
@@ -117,19 +102,8 @@ export class ModuleRunner {
   #unloads = 0
 
   constructor(options: RunnerOptions) {
-    const { clock, state } = options
     this.#options = options
-    this.#lastRunMs = clock.monotonicMs()
-    this.#open = new Map(state?.open)
-    if (state === undefined) return
-    this.#isStarted = true
-    for (const wakeUp of state.waiting) this.#push(wakeUp)
-    const { wakeUps, runMs, longestMs, dropped, unloads } = state.counts
-    this.#wakeUps = wakeUps
-    this.#runMs = runMs
-    this.#longestMs = longestMs
-    this.#dropped = dropped
-    this.#unloads = unloads
+    this.#lastRunMs = options.clock.monotonicMs()
   }
 
   /** The guest has been ended, by itself or by {@link close}. */
@@ -143,20 +117,7 @@ export class ModuleRunner {
 
   /** The guest has to be started, or something waits for it. */
   get isReady(): boolean {
-    return !this.#hasEnded && !this.#isHeld && (!this.#isStarted || this.#first < this.#queue.length)
-  }
-
-  get isStarted(): boolean {
-    return this.#isStarted
-  }
-
-  get openRequests(): number {
-    return this.#count("request")
-  }
-
-  /** Bytes of its linear memory; 0 while it is unloaded. */
-  get memoryBytes(): number {
-    return this.#guest?.memoryBytes ?? 0
+    return !this.#hasEnded && (!this.#isStarted || this.#first < this.#queue.length)
   }
 
   /** Bytes of the values that wait. */
@@ -199,55 +160,33 @@ export class ModuleRunner {
    * Unloads the guest if it has not been entered for `idleMs` and no request is open: a response is usually near. Returns whether it did.
    */
   unloadIfIdle(idleMs: number): boolean {
-    const { clock, onUnloadFailed } = this.#options
-    if (!this.isLoaded || this.isReady || this.#isInside || this.openRequests > 0) return false
+    const { clock, unloading } = this.#options
+    const guest = this.#guest
+    if (unloading === undefined || guest === undefined) return false
+    if (this.isReady || this.#isInside || this.#count("request") > 0) return false
     if (clock.monotonicMs() - this.#lastRunMs < idleMs) return false
     try {
-      this.unload()
+      unloading.images.write(guest.image())
     } catch (cause) {
       // Not at every look: once more after another idle time.
       this.#lastRunMs = clock.monotonicMs()
-      onUnloadFailed(cause)
+      unloading.onFailed(cause)
       return false
     }
-    return true
-  }
-
-  /** Unloads the guest, which is not running, if it is loaded. Throws why its image cannot be kept; then it stays loaded. */
-  unload(): void {
-    const guest = this.#guest
-    if (guest === undefined) return
-    this.#options.images.write(guest.image())
     this.#guest = undefined
     this.#unloads++
-  }
-
-  /** The guest is not entered until {@link resume}; what comes for it waits. */
-  hold(): void {
-    this.#isHeld = true
-  }
-
-  resume(): void {
-    this.#isHeld = false
-  }
-
-  /** Leaves the guest, which must be unloaded, to another runner, with its image. */
-  depart(): RunnerState {
-    if (this.isLoaded) throw new Error("a guest that is loaded cannot depart")
-    const { wakeUps, runMs, longestMs, dropped, unloads } = this.statistics()
-    const state = {
-      open: new Map(this.#open),
-      waiting: this.#queue.slice(this.#first),
-      counts: { wakeUps, runMs, longestMs, dropped, unloads },
-    }
-    this.#end()
-    return state
+    return true
   }
 
   /** The guest is never entered again. */
   close(): void {
-    this.#end()
-    this.#options.images.remove()
+    this.#hasEnded = true
+    this.#guest = undefined
+    this.#queue = []
+    this.#first = 0
+    this.#queuedBytes = 0
+    this.#open.clear()
+    this.#options.unloading?.images.remove()
   }
 
   statistics(): RunnerStatistics {
@@ -259,15 +198,15 @@ export class ModuleRunner {
       unloads: this.#unloads,
       queued: this.#queue.length - this.#first,
       queuedBytes: this.#queuedBytes,
-      memoryBytes: this.memoryBytes,
+      memoryBytes: this.#guest?.memoryBytes ?? 0,
       isLoaded: this.isLoaded,
       openWatches: this.#count("watch"),
-      openRequests: this.openRequests,
+      openRequests: this.#count("request"),
       openDelays: this.#count("delay"),
     }
   }
 
-  readonly #calls: GuestCalls = {
+  readonly #calls: OperationHost = {
     watch: (id, request) => {
       this.#open.set(id, "watch")
       this.#options.operations.watch(id, request)
@@ -280,15 +219,6 @@ export class ModuleRunner {
       this.#open.set(id, "delay")
       this.#options.operations.delay(id, ms)
     },
-  }
-
-  #end(): void {
-    this.#hasEnded = true
-    this.#guest = undefined
-    this.#queue = []
-    this.#first = 0
-    this.#queuedBytes = 0
-    this.#open.clear()
   }
 
   #push(wakeUp: WakeUp): void {
@@ -310,7 +240,7 @@ export class ModuleRunner {
     }
     const { id, ofWatch, value, taken } = this.#queue[this.#first] as WakeUp
     // Outside of it: how long reading the image takes is the disk's, and nothing of the guest runs.
-    this.#guest ??= this.#options.make(this.#calls, this.#options.images.read())
+    this.#guest ??= this.#options.make(this.#calls, this.#options.unloading?.images.read())
     const guest = this.#guest
     this.#first++
     if (this.#first >= cutAfter || this.#first === this.#queue.length) {
@@ -332,7 +262,7 @@ export class ModuleRunner {
       call()
     } finally {
       const end = clock.monotonicMs()
-      entry.end(end - begun)
+      entry.end()
       this.#isInside = false
       this.#lastRunMs = end
       this.#wakeUps++
@@ -351,7 +281,7 @@ export class ModuleRunner {
     }
   }
 
-  #count(wanted: Operation): number {
+  #count(wanted: OperationKind): number {
     let count = 0
     for (const operation of this.#open.values()) if (operation === wanted) count++
     return count

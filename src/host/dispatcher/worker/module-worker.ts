@@ -11,25 +11,22 @@ import type { Clock } from "../../../clock.ts"
 import { messageOf } from "../../../message-of.ts"
 import type { OperationSender } from "../../executor/actor/operation-sender.ts"
 import type { Completion } from "../../executor/operation-frames.ts"
-import type { GuestRequest, WatchRequest } from "../../guest/abi-values.ts"
+import type { WatchRequest } from "../../guest/abi-values.ts"
 import { encodeGuestResponse } from "../../guest/abi-values.ts"
 import type { Delivery } from "../../hub/deliveries.ts"
 import type { HubChange } from "../../hub/hub-change.ts"
-import { addBusyTime } from "../placing/busy-time.ts"
 import type { Assignment, InstanceStatistics, ModuleWorkerReport } from "./definition.ts"
-import type { DepartedWatch, Departure } from "./departure.ts"
-import { type Instance, type Watch, withoutProgress } from "./loaded-instance.ts"
 import { ModuleProgress } from "./module-progress.ts"
 import { type ImageStore, type MakeGuest, ModuleRunner } from "./module-runner.ts"
 import type { RunnerTable } from "./runner-table.ts"
 import type { EnteredRow, WatchProgress } from "./watch-progress.ts"
 import { isFromBeginning } from "./watch-progress.ts"
-import { type WatchValue, watchFailure, watchValueOf } from "./watch-value.ts"
+import { type GuestWatch, type WatchValue, watchFailure, watchValueOf } from "./watch-value.ts"
 
 export interface ModuleWorkerOptions {
   readonly clock: Clock
   readonly table: RunnerTable
-  readonly operations: Pick<OperationSender, "request" | "delay" | "end" | "flush" | "release" | "adopt">
+  readonly operations: Pick<OperationSender, "request" | "delay" | "end" | "flush">
   readonly report: (report: ModuleWorkerReport) => void
   /** Of the worker: tells another thread which module it is in. */
   readonly mark: { begin(slot: number): void; end(): void }
@@ -41,11 +38,32 @@ export interface ModuleWorkerOptions {
 /** Bytes that may wait for one module before it is paused. */
 export const pauseAboveBytes = 4 * 1024 * 1024
 
-/**
- * Bytes of memory of the largest module that moves: the image of a larger one would hold up the other modules of both workers for more than some
- * 200 ms.
- */
-const largestMovedBytes = 64 * 1024 * 1024
+/** One instance of a module in this thread. */
+interface Instance {
+  readonly assignment: Assignment
+  readonly runner: ModuleRunner
+  /** The numbers of its subscriptions. */
+  readonly subscriptions: Set<number>
+  /** `undefined`: the module keeps no checkpoint. */
+  readonly progress: ModuleProgress | undefined
+  isPaused: boolean
+}
+
+/** One watch of a guest, or the census of one. */
+interface Watch extends GuestWatch {
+  readonly instance: Instance
+  /** The guest's number. */
+  readonly id: bigint
+  /** The hub's number of the last row. */
+  lastRow: number
+  readonly progress: WatchProgress | undefined
+  /** It begins with the present state. */
+  readonly isFromBeginning: boolean
+  /** The subscription of its census; one that is complete has been ended. */
+  census: number | undefined
+  /** It is the census of this subscription. */
+  readonly censusOf: number | undefined
+}
 
 export class ModuleWorker {
   readonly #options: ModuleWorkerOptions
@@ -56,15 +74,10 @@ export class ModuleWorker {
     this.#options = options
   }
 
-  /**
-   * Adds an instance, which is entered for the first time in the table's next round, or one that has departed elsewhere, which goes on when
-   * something comes for it.
-   */
+  /** Adds an instance, which is entered for the first time in the table's next round. */
   load(assignment: Assignment, make: MakeGuest): void {
     const { clock, table, operations, report, mark, images } = this.#options
     const { module, incarnation, slot } = assignment
-    const departure = assignment.departure as Departure | undefined
-    const busy = assignment.busy as SharedArrayBuffer
     this.release(module)
     const progress = this.#progressOf(assignment)
     if (progress === "unavailable") return
@@ -73,108 +86,23 @@ export class ModuleWorker {
       make,
       operations: {
         watch: (id, request) => this.#watch(instance, id, request),
-        request: (id, request: GuestRequest) => operations.request(key(id), request),
+        request: (id, request) => operations.request(key(id), request),
         delay: (id, ms) => operations.delay(key(id), ms),
       },
-      images: images(assignment),
-      clock,
-      entry: {
-        begin: () => mark.begin(slot),
-        end: (ms) => {
-          mark.end()
-          addBusyTime(busy, ms)
-        },
+      unloading: {
+        images: images(assignment),
+        onFailed: (cause) => report({ type: "kept", module, reason: messageOf(cause) }),
       },
+      clock,
+      entry: { begin: () => mark.begin(slot), end: () => mark.end() },
       onEnded: (cause) => {
         this.release(module)
         report({ type: "ended", module, incarnation, reason: messageOf(cause) })
       },
-      onUnloadFailed: (cause) => report({ type: "kept", module, reason: messageOf(cause) }),
-      ...(departure !== undefined && { state: departure.runner }),
     })
-    const instance: Instance = {
-      assignment,
-      runner,
-      subscriptions: new Set(),
-      progress,
-      isPaused: departure?.isPaused ?? false,
-      awaited: undefined,
-    }
+    const instance: Instance = { assignment, runner, subscriptions: new Set(), progress, isPaused: false }
     this.#instances.set(module, instance)
-    for (const { subscription, ...watch } of departure?.watches ?? []) {
-      this.#watches.set(subscription, { ...watch, ...withoutProgress, instance })
-      instance.subscriptions.add(subscription)
-    }
-    if (departure !== undefined) operations.adopt(departure.released)
     table.add(slot, runner)
-  }
-
-  /**
-   * Enters the instance no more until {@link resume}. Resolves with the numbers of its subscriptions when its requests are answered and its
-   * image is kept. Rejects, and the instance goes on, if it cannot be moved.
-   */
-  async hold(module: string, incarnation: number): Promise<ReadonlyArray<number>> {
-    const instance = this.#present(module, incarnation)
-    const { runner, subscriptions } = instance
-    if (!runner.isStarted) throw new Error("it has not been started")
-    // Its file is locked by this thread, and comparisons may be under way.
-    if (instance.progress !== undefined) throw new Error("it keeps a checkpoint")
-    if (runner.memoryBytes > largestMovedBytes)
-      throw new Error(
-        `its memory of ${runner.memoryBytes} bytes would hold up others; up to ${largestMovedBytes} are moved`,
-      )
-    runner.hold()
-    try {
-      await this.#until(instance, () => runner.openRequests === 0)
-      runner.unload()
-    } catch (cause) {
-      this.resume(module, incarnation)
-      throw cause
-    }
-    return [...subscriptions]
-  }
-
-  /**
-   * Takes an instance that is held out of this worker, when everything that was sent to it here has come. `lastRow` is that of the
-   * subscription; `null` if the hub has ended it.
-   */
-  async depart(
-    module: string,
-    incarnation: number,
-    rows: ReadonlyArray<{ readonly subscription: number; readonly lastRow: number | null }>,
-  ): Promise<Departure> {
-    const { table, operations } = this.#options
-    const instance = this.#present(module, incarnation)
-    await this.#until(instance, () =>
-      rows.every(({ subscription, lastRow }) => {
-        const watch = this.#watches.get(subscription)
-        return watch === undefined || watch.lastRow === lastRow
-      }),
-    )
-    this.#instances.delete(module)
-    const watches = [...instance.subscriptions].flatMap((subscription): DepartedWatch[] => {
-      const watch = this.#watches.get(subscription)
-      this.#watches.delete(subscription)
-      if (watch === undefined) return []
-      const { id, apiVersion, kind, allowBookmarks, lastRow } = watch
-      return [{ subscription, id, apiVersion, kind, allowBookmarks, lastRow }]
-    })
-    return {
-      runner: table.depart(instance.assignment.slot),
-      watches,
-      released: operations.release({ module, incarnation }),
-      isPaused: instance.isPaused,
-    }
-  }
-
-  /** An instance that is held goes on; its move rejects, if it is still waited for. Without effect if it is not there. */
-  resume(module: string, incarnation: number): void {
-    const instance = this.#instances.get(module)
-    if (instance?.assignment.incarnation !== incarnation) return
-    instance.awaited?.reject(new Error("its move was given up"))
-    instance.awaited = undefined
-    instance.runner.resume()
-    this.#options.table.schedule()
   }
 
   /** Ends the present instance of the module, or the one with that number; without effect if it is not there. */
@@ -185,7 +113,6 @@ export class ModuleWorker {
     const { assignment, subscriptions, progress } = instance
     if (incarnation !== undefined && assignment.incarnation !== incarnation) return
     this.#instances.delete(module)
-    instance.awaited?.reject(new Error("it has ended"))
     table.remove(assignment.slot)
     operations.end({ module, incarnation: assignment.incarnation })
     for (const subscription of subscriptions) {
@@ -210,7 +137,6 @@ export class ModuleWorker {
       watch.lastRow = number
       if (watch.progress === undefined) this.#pass(subscription, watch, change, shared)
       else this.#enter(subscription, watch, watch.progress, change)
-      this.#look(watch.instance)
     }
     // One commit for all rows of the frame.
     for (const { progress } of this.#instances.values()) progress?.settle()
@@ -222,7 +148,6 @@ export class ModuleWorker {
     const instance = this.#instances.get(module)
     if (instance?.assignment.incarnation !== incarnation) return
     instance.runner.completed(id, response === undefined ? undefined : encodeGuestResponse(response))
-    this.#look(instance)
     this.#options.table.schedule()
   }
 
@@ -343,28 +268,6 @@ export class ModuleWorker {
     this.#regulate(watch.instance)
   }
 
-  #present(module: string, incarnation: number): Instance {
-    const instance = this.#instances.get(module)
-    if (instance?.assignment.incarnation !== incarnation) throw new Error("it is not there")
-    return instance
-  }
-
-  /** Resolves once it is so; rejects if the instance ends or goes on before. */
-  #until(instance: Instance, isSo: () => boolean): Promise<void> {
-    return new Promise((resolve, reject) => {
-      instance.awaited = { isSo, resolve, reject }
-      this.#look(instance)
-    })
-  }
-
-  /** Something has changed that the move of the instance may wait for. */
-  #look(instance: Instance): void {
-    const { awaited } = instance
-    if (awaited?.isSo() !== true) return
-    instance.awaited = undefined
-    awaited.resolve()
-  }
-
   /** The guest lists again, so it gets what has been lost; that something was is a bug. */
   #missed(subscription: number, watch: Watch, number: number): void {
     const { module, incarnation } = watch.instance.assignment
@@ -385,7 +288,6 @@ export class ModuleWorker {
   #unwatch(subscription: number, watch: Watch, isExpired = false): void {
     watch.instance.subscriptions.delete(subscription)
     this.#watches.delete(subscription)
-    this.#look(watch.instance)
     this.#options.report({ type: "unwatched", subscription, isExpired })
   }
 

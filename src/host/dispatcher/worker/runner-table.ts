@@ -6,9 +6,9 @@
  * modules that may be unloaded.
  */
 import type { Clock, Timer } from "../../../clock.ts"
-import type { ModuleRunner, RunnerState } from "./module-runner.ts"
+import type { ModuleRunner } from "./module-runner.ts"
 
-export interface TableOptions {
+interface TableOptions {
   readonly clock: Pick<Clock, "after">
   /** Calls `action` soon, after what the event loop has waiting: setImmediate. */
   readonly soon: (action: () => void) => void
@@ -51,14 +51,6 @@ export class RunnerTable {
   remove(slot: number): void {
     this.#runners.get(slot)?.close()
     this.#runners.delete(slot)
-  }
-
-  /** Takes a module out, which is unloaded, for another worker. */
-  depart(slot: number): RunnerState {
-    const runner = this.#runners.get(slot)
-    if (runner === undefined) throw new Error(`slot ${slot} is empty`)
-    this.#runners.delete(slot)
-    return runner.depart()
   }
 
   /** Something may wait for a module. */

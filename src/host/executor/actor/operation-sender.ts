@@ -24,13 +24,6 @@ interface Outstanding {
   readonly dueMs?: number
 }
 
-/** An operation that goes to another worker. Plain data. */
-export interface Released {
-  readonly key: OperationKey
-  /** ms that are left of a delay; absent for a request. The clocks of two threads differ. */
-  readonly leftMs?: number
-}
-
 const longestDelayMs = 2n ** 64n - 1n
 
 export class OperationSender {
@@ -90,36 +83,13 @@ export class OperationSender {
     this.#incarnation = incarnation
     if (!isRestart) return
     this.flush()
-    // In the same mailbox as the operations: those that are delivered again come first, so the executor knows them by then.
-    this.#nameAnew([...this.#outstanding.values()].flatMap((life) => [...life.values()]))
-  }
-
-  /** The module moves to another worker: what its life waits for, for {@link adopt} there. Nothing of it is completed here any more. */
-  release(life: ModuleLife): ReadonlyArray<Released> {
-    this.flush()
-    const released = [...(this.#outstanding.get(keyOf(life))?.values() ?? [])]
-    this.#outstanding.delete(keyOf(life))
-    const now = this.#clock.monotonicMs()
-    return released.map(({ key, dueMs }) => (dueMs === undefined ? { key } : { key, leftMs: dueMs - now }))
-  }
-
-  /**
-   * The module comes from another worker of this process. Its operations are completed here; a request whose response is on its way to the
-   * former worker, or that has not reached the executor, is answered 503.
-   */
-  adopt(released: ReadonlyArray<Released>): void {
-    const now = this.#clock.monotonicMs()
-    const adopted = released.map(({ key, leftMs }) => (leftMs === undefined ? { key } : { key, dueMs: now + leftMs }))
-    for (const one of adopted) this.#remember(one.key, one)
-    this.#nameAnew(adopted)
-  }
-
-  #nameAnew(all: ReadonlyArray<Outstanding>): void {
+    const all = [...this.#outstanding.values()].flatMap((life) => [...life.values()])
     if (all.length === 0) return
     const now = this.#clock.monotonicMs()
     const operations = all.flatMap(({ key, dueMs }): Operation[] =>
       dueMs === undefined ? [] : [{ ...key, delayMs: wholeMs(dueMs - now) }],
     )
+    // In the same mailbox as the operations: those that are delivered again come first, so the executor knows them by then.
     this.#outbox.send(encodeOperations({ operations, ended: [], outstanding: all.map(({ key }) => key) }))
   }
 

@@ -41,8 +41,7 @@ beforeEach(() => {
     call: (method: string, { receiver, id = "" }: { receiver: string; id?: number | string }) =>
       Effect.suspend(() => {
         calls.push(`${method} ${receiver} ${id}`.trim())
-        if (failure !== undefined && (method === "subscribe" || method === "move")) return Effect.fail(failure)
-        return method === "move" ? Effect.succeed(7) : Effect.void
+        return failure !== undefined && method === "subscribe" ? Effect.fail(failure) : Effect.void
       }),
   }
   registry = new WatchRegistry({
@@ -146,48 +145,6 @@ test("a watch from a version begins later if such watches of its module expire a
   expect(checks).toHaveLength(3)
   registry.unwatch("w", 3)
   expect(clock.pending).toBe(0)
-})
-
-test("watches move with their module: the hub is asked after what came before, and tells the last rows", async () => {
-  await begin(1)
-  registry.pause("w", 1, true)
-  const moved = registry.move({ module: "m", from: "w", to: "v", subscriptions: [1] })
-  expect(await moved).toEqual([{ subscription: 1, lastRow: 7 }])
-  expect(calls).toEqual(["subscribe w 1", "pause w 1", "move w 1"])
-  // Until it has arrived it is not checked again, and reports of the former worker are not about it.
-  registry.unwatch("w", 1)
-  await registry.recheck()
-  expect(checks).toHaveLength(1)
-  expect(registry.arrived("v", [1], false)).toEqual([])
-  await turn()
-  expect(calls.slice(3)).toEqual(["pause v 1"])
-  registry.hubRestarted()
-  expect(ends).toEqual(["v 1"])
-})
-
-test("a watch that the hub has ended while its module moved is named when it has arrived", async () => {
-  await begin(1)
-  await registry.move({ module: "m", from: "w", to: "v", subscriptions: [1] })
-  registry.hubRestarted()
-  expect(registry.arrived("v", [1], false)).toEqual([1])
-})
-
-test("watches do not move while one of them is not at the hub", async () => {
-  await begin(1)
-  registry.begin("w", "m", 2, request)
-  await begin(3, forbidden)
-  expect(registry.move({ module: "m", from: "w", to: "v", subscriptions: [1, 2] })).toBeUndefined()
-  expect(registry.move({ module: "m", from: "w", to: "v", subscriptions: [1, 3] })).toBeUndefined()
-  expect(registry.move({ module: "m", from: "w", to: "v", subscriptions: [1, 9] })).toBeUndefined()
-  registry.pause("w", 1, true)
-  await turn()
-  expect(calls).toEqual(["subscribe w 1", "pause w 1"])
-})
-
-test("a hub that ends meanwhile moves nothing", async () => {
-  await begin(1)
-  failure = new ActorGone({ actor: "hub", reason: "killed" })
-  expect(await registry.move({ module: "m", from: "w", to: "v", subscriptions: [1] })).toBeUndefined()
 })
 
 test("a closed registry leaves no timer behind", async () => {

@@ -3,16 +3,15 @@ import { copyFileSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { beforeEach, expect, onTestFinished, test } from "vitest"
 import { Checkpoint } from "../../../../src/host/checkpoint/checkpoint.ts"
-import { busyMemory } from "../../../../src/host/dispatcher/placing/busy-time.ts"
 import type { ModuleWorkerReport } from "../../../../src/host/dispatcher/worker/definition.ts"
 import { ModuleProgress, removeAfterMs } from "../../../../src/host/dispatcher/worker/module-progress.ts"
-import type { GuestCalls } from "../../../../src/host/dispatcher/worker/module-runner.ts"
 import { ModuleWorker } from "../../../../src/host/dispatcher/worker/module-worker.ts"
 import { RunnerTable } from "../../../../src/host/dispatcher/worker/runner-table.ts"
 import type { WatchRequest } from "../../../../src/host/guest/abi-values.ts"
 import type { HubChange } from "../../../../src/host/hub/hub-change.ts"
 import { temporaryDirectory } from "../../../harness/temporary-directory.ts"
 import { ManualClock } from "../../../runtime/manual-clock.ts"
+import { imageWith } from "../../guest/image-with.ts"
 
 const requestOf = (resourceVersion = ""): WatchRequest => ({
   apiVersion: "v1",
@@ -97,13 +96,11 @@ const start = (options: { request?: WatchRequest; entered?: (text: string) => vo
       delay: () => undefined,
       end: () => undefined,
       flush: () => undefined,
-      release: () => [],
-      adopt: () => undefined,
     },
     nextSubscription: () => ++subscriptions,
     report: (report) => reports.push(report),
     mark: { begin: () => undefined, end: () => undefined },
-    images: () => ({ write: () => undefined, read: () => new Uint8Array(), remove: () => undefined }),
+    images: () => ({ write: () => undefined, read: () => imageWith(), remove: () => undefined }),
   })
   const run = (): void => {
     for (let action = due.shift(); action !== undefined; action = due.shift()) action()
@@ -116,9 +113,8 @@ const start = (options: { request?: WatchRequest; entered?: (text: string) => vo
     compiled: undefined,
     env: [],
     maximumMemoryBytes: 65_536,
-    busy: busyMemory(),
   }
-  worker.load({ ...assignment, checkpointDirectory: directory }, (calls: GuestCalls) => ({
+  worker.load({ ...assignment, checkpointDirectory: directory }, (calls) => ({
     start: () => calls.watch(nextId++, request),
     wakeFuture: () => undefined,
     wakeStream: (_id, value) => {
@@ -130,7 +126,7 @@ const start = (options: { request?: WatchRequest; entered?: (text: string) => vo
       if (value === undefined) calls.watch(nextId++, request)
     },
     memoryBytes: 65_536,
-    image: () => new Uint8Array(),
+    image: () => imageWith(),
   }))
   run()
   onTestFinished(() => worker.release("m"))

@@ -1,10 +1,13 @@
 /** The calls into one module: their order, what is dropped, what its end means, and unloading. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { type Guest, type GuestCalls, ModuleRunner } from "../../../../src/host/dispatcher/worker/module-runner.ts"
+import { type Guest, ModuleRunner } from "../../../../src/host/dispatcher/worker/module-runner.ts"
+import type { GuestImage } from "../../../../src/host/guest/guest-image.ts"
+import type { OperationHost } from "../../../../src/host/guest/guest-operations.ts"
 import { ManualClock } from "../../../runtime/manual-clock.ts"
+import { imageWith } from "../../guest/image-with.ts"
 
-type Script = (calls: GuestCalls, wakeUp: string) => void
+type Script = (calls: OperationHost, wakeUp: string) => void
 
 /** A runner whose guest is a script: it is called with "start" and with each wake-up, and its state is what it was woken with. */
 class Stage {
@@ -14,7 +17,7 @@ class Stage {
   readonly causes: unknown[] = []
   readonly unloadFailures: unknown[] = []
   readonly marks: string[] = []
-  disk: Uint8Array | undefined
+  disk: GuestImage | undefined
   isDiskFull = false
   instances = 0
   readonly runner: ModuleRunner
@@ -30,28 +33,30 @@ class Stage {
         request: (id) => this.started.push(`request ${id}`),
         delay: (id, ms) => this.started.push(`delay ${id} ${ms}`),
       },
-      images: {
-        write: (image) => {
-          if (this.isDiskFull) throw new Error("no space left on device")
-          this.disk = image
+      unloading: {
+        images: {
+          write: (image) => {
+            if (this.isDiskFull) throw new Error("no space left on device")
+            this.disk = image
+          },
+          read: () => {
+            if (this.disk === undefined) throw new Error("nothing was written")
+            return this.disk
+          },
+          remove: () => {
+            this.disk = undefined
+          },
         },
-        read: () => {
-          if (this.disk === undefined) throw new Error("nothing was written")
-          return this.disk
-        },
-        remove: () => {
-          this.disk = undefined
-        },
+        onFailed: (cause) => this.unloadFailures.push(cause),
       },
       clock: this.clock,
       entry: { begin: () => this.marks.push("begin"), end: () => this.marks.push("end") },
       onEnded: (cause) => this.causes.push(cause),
-      onUnloadFailed: (cause) => this.unloadFailures.push(cause),
     })
   }
 
-  #guest(script: Script, calls: GuestCalls, image: Uint8Array | undefined): Guest {
-    const state: string[] = image === undefined ? [] : JSON.parse(Buffer.from(image).toString())
+  #guest(script: Script, calls: OperationHost, image: GuestImage | undefined): Guest {
+    const state: string[] = image === undefined ? [] : JSON.parse(Buffer.from(image.memory).toString())
     const enter = (wakeUp: string): void => {
       state.push(wakeUp)
       this.woken.push(wakeUp)
@@ -64,7 +69,7 @@ class Stage {
       wakeFuture: (id, value) => enter(`future ${id} ${text(value)}`),
       wakeStream: (id, value) => enter(`stream ${id} ${text(value)}`),
       memoryBytes: 65_536,
-      image: () => Buffer.from(JSON.stringify(state)),
+      image: () => imageWith(Buffer.from(JSON.stringify(state))),
     }
   }
 }
@@ -179,14 +184,14 @@ describe("An idle guest", () => {
     stage.clock.advance(1)
     expect(stage.runner.unloadIfIdle(1000)).toBe(true)
     expect(stage.runner.isLoaded).toBe(false)
-    expect(Buffer.from(stage.disk ?? []).toString()).toBe('["start"]')
+    expect(Buffer.from(stage.disk?.memory ?? []).toString()).toBe('["start"]')
     stage.runner.streamed(0n, bytes("a"))
     stage.runner.run(100)
     expect(stage.woken).toEqual(["start", "stream 0 a"])
     expect(stage.instances).toBe(2)
     stage.clock.advance(1000)
     stage.runner.unloadIfIdle(1000)
-    expect(Buffer.from(stage.disk ?? []).toString()).toBe('["start","stream 0 a"]')
+    expect(Buffer.from(stage.disk?.memory ?? []).toString()).toBe('["start","stream 0 a"]')
   })
 
   test("stays loaded while a request is open or something waits", () => {

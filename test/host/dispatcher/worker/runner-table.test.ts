@@ -1,14 +1,14 @@
 /** The modules of a worker, entered in turn, and unloaded when they are idle. */
 import { expect, test } from "vitest"
-import { type GuestCalls, ModuleRunner } from "../../../../src/host/dispatcher/worker/module-runner.ts"
+import { ModuleRunner } from "../../../../src/host/dispatcher/worker/module-runner.ts"
 import { RunnerTable } from "../../../../src/host/dispatcher/worker/runner-table.ts"
 import { ManualClock } from "../../../runtime/manual-clock.ts"
+import { imageWith } from "../../guest/image-with.ts"
 
 class Worker {
   readonly clock = new ManualClock()
   readonly woken: string[] = []
   readonly soon: Array<() => void> = []
-  readonly images = new Map<string, Uint8Array>()
   readonly table = new RunnerTable({
     clock: this.clock,
     soon: (action) => void this.soon.push(action),
@@ -23,25 +23,23 @@ class Worker {
       this.clock.advance(2)
     }
     const runner: ModuleRunner = new ModuleRunner({
-      make: (calls: GuestCalls) => ({
+      make: (calls) => ({
         start: () => calls.watch(0n, {} as never),
         wakeFuture: () => wake("future"),
         wakeStream: (_id, value) => wake(Buffer.from(value ?? []).toString()),
         memoryBytes: 1,
-        image: () => new Uint8Array(),
+        image: () => imageWith(),
       }),
       operations: { watch: () => undefined, request: () => undefined, delay: () => undefined },
-      images: {
-        write: (image) => void this.images.set(name, image),
-        read: () => this.images.get(name) ?? new Uint8Array(),
-        remove: () => void this.images.delete(name),
+      unloading: {
+        images: { write: () => undefined, read: () => imageWith(), remove: () => undefined },
+        onFailed: () => undefined,
       },
       clock: this.clock,
       entry: { begin: () => undefined, end: () => undefined },
       onEnded: (cause) => {
         throw cause
       },
-      onUnloadFailed: () => undefined,
     })
     runner.run(1)
     this.table.add(slot, runner)

@@ -153,7 +153,7 @@ test("a new life of the executor answers the requests of the former one with 503
   await eventually(() => expect(answers).toHaveLength(2))
   expect(answers.toSorted()).toEqual([
     "m 0 over",
-    "m 1 503 the response is lost, because the request executor was restarted or the module moved meanwhile; the request may have been carried out",
+    "m 1 503 the response is lost, because the request executor was restarted meanwhile; the request may have been carried out",
   ])
   expect(lives()).toBe(2)
   expect(sender().outstanding({ module: "m", incarnation: 1 })).toBe(1)

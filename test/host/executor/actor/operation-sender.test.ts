@@ -57,24 +57,6 @@ const start = () => {
   return { clock, story, frames, startWorker, deliver, restart }
 }
 
-test("A module that moves is completed at its new worker, also what was not sent or delivered yet", () => {
-  const { clock, story, startWorker, deliver, frames } = start()
-  const [old, fresh] = [startWorker("old"), startWorker("new")]
-  old.delay(key(0), 100n)
-  old.request(key(1), get)
-  old.flush()
-  deliver()
-  old.delay(key(2), 200n)
-  fresh.adopt(old.release(life))
-  expect([old.outstanding(life), fresh.outstanding(life), frames.length]).toEqual([0, 3, 2])
-  // The frame of the former worker is the slower one.
-  frames.reverse()
-  deliver()
-  clock.advance(10_000)
-  expect(story).toEqual(["new: 0 over", "new: 2 over", "new: 1 504"])
-  expect(fresh.outstanding(life)).toBe(0)
-})
-
 test("A new life of the executor continues delays with what is left, however long, and loses requests with an answer", () => {
   const { clock, story, startWorker, deliver, restart, frames } = start()
   const sender = startWorker("w")
