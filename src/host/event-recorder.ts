@@ -14,7 +14,7 @@ import type { Cluster } from "./cluster.ts"
 
 export type EventType = "Normal" | "Warning"
 
-export interface RecordedEvent {
+interface RecordedEvent {
   readonly object: ObjectBase
   readonly type: EventType
   readonly reason: string
@@ -44,7 +44,7 @@ const maximumWaiting = 1000
 const maximumKnown = 4096
 
 /** The part of a cluster that Events need. */
-export type EventCluster = Pick<Cluster, "api" | "clock" | "now" | "trouble">
+type EventCluster = Pick<Cluster, "api" | "clock" | "now" | "trouble">
 
 export class EventRecorder {
   readonly #cluster: EventCluster

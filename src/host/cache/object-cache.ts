@@ -15,7 +15,6 @@ import type { ApiObject, ObjectBase } from "../../kube/client/objects.ts"
 import { controllerOf } from "../../kube/client/owner-references.ts"
 import { compareResourceVersions, parseResourceVersion, type ResourceVersion } from "../../kube/resource-version.ts"
 import { ChangeFeed, type ChangeHandler } from "./change-feed.ts"
-import { ObjectIndex } from "./object-index.ts"
 
 /** `namespace/name`, or the bare name of a cluster-scoped object. */
 export const keyOf = ({ metadata }: ObjectBase): string => objectKey(metadata.namespace, metadata.name)
@@ -250,3 +249,34 @@ export class ObjectCache<T extends ObjectBase = ApiObject> {
 
 const versionOf = (object: ObjectBase): ResourceVersion | undefined =>
   parseResourceVersion(object.metadata.resourceVersion ?? "")
+
+/** An index over the keys of a cache: the objects that have a value. Values without objects cost nothing. */
+class ObjectIndex<T> {
+  readonly #valuesOf: (object: T) => Iterable<string>
+  readonly #keys = new Map<string, Set<string>>()
+
+  /** `valuesOf` returns none, one or several values for an object, always the same for the same object. */
+  constructor(valuesOf: (object: T) => Iterable<string>) {
+    this.#valuesOf = valuesOf
+  }
+
+  keysOf(value: string): Iterable<string> {
+    return this.#keys.get(value) ?? []
+  }
+
+  enter(key: string, object: T): void {
+    for (const value of this.#valuesOf(object)) {
+      const keys = this.#keys.get(value)
+      if (keys === undefined) this.#keys.set(value, new Set([key]))
+      else keys.add(key)
+    }
+  }
+
+  leave(key: string, object: T): void {
+    for (const value of this.#valuesOf(object)) {
+      const keys = this.#keys.get(value)
+      keys?.delete(key)
+      if (keys?.size === 0) this.#keys.delete(value)
+    }
+  }
+}

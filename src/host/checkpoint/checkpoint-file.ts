@@ -12,7 +12,7 @@ import { dirname } from "node:path"
 import { DatabaseSync, type StatementSync } from "node:sqlite"
 import * as Schema from "effect/Schema"
 import { messageOf } from "../../message-of.ts"
-import { readKnown } from "./known-object.ts"
+import { readKnown } from "./known-objects.ts"
 
 /** The file cannot be read or written now. Retryable: nothing is lost, and the controller waits. */
 export class CheckpointUnavailable extends Schema.TaggedError<CheckpointUnavailable>()("CheckpointUnavailable", {
@@ -32,7 +32,7 @@ export class CheckpointUnavailable extends Schema.TaggedError<CheckpointUnavaila
   }
 }
 
-export interface CheckpointFileOptions {
+interface CheckpointFileOptions {
   readonly path: string
   /** Seconds since the Unix epoch. */
   readonly nowSeconds: number
@@ -68,7 +68,7 @@ const tables = `
 `
 
 /** Rows to write by selection; `undefined` removes. */
-export type Unwritten = ReadonlyArray<{
+type Unwritten = ReadonlyArray<{
   readonly selection: string
   readonly rows: Iterable<readonly [uid: string, text: string | undefined]>
 }>

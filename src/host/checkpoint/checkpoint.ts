@@ -7,12 +7,12 @@
  * Under failure: a commit that fails changes nothing in memory; the owner holds the controller back and commits again. After any failure but a
  * full disk the file is opened anew, which finds damage, and is written whole.
  */
+import { readdirSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path"
 import type { Clock, Timer } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
-import { CheckpointFile, CheckpointUnavailable } from "./checkpoint-file.ts"
+import { CheckpointFile, CheckpointUnavailable, keptSeconds } from "./checkpoint-file.ts"
 import { KnownObjects } from "./known-objects.ts"
-import { checkpointExtension, removeUnused } from "./unused-checkpoints.ts"
 
 export interface CheckpointOptions {
   /** Of all checkpoints of a host; made if it does not exist. */
@@ -140,4 +140,22 @@ export class Checkpoint {
   #nowSeconds(): number {
     return Math.floor(this.#options.clock.wallMicros() / 1_000_000)
   }
+}
+
+/** Of the file of each controller in a state directory. */
+const checkpointExtension = ".checkpoint"
+
+/**
+ * Removes the checkpoints of controllers that are not run any more: files that no host has had open for 30 days. A host touches those that it
+ * has open once a day. Files that were set aside are left to a person. Returns the names of the removed files. Throws errors of the file system.
+ */
+const removeUnused = (directory: string, nowSeconds: number): ReadonlyArray<string> => {
+  const unused = readdirSync(directory).filter((name) => {
+    if (!name.endsWith(checkpointExtension)) return false
+    // Another host may remove it at the same time.
+    const stat = statSync(join(directory, name), { throwIfNoEntry: false })
+    return stat !== undefined && stat.mtimeMs / 1000 < nowSeconds - keptSeconds
+  })
+  for (const name of unused) for (const suffix of ["", "-wal"]) rmSync(join(directory, name + suffix), { force: true })
+  return unused
 }

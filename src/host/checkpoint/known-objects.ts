@@ -3,8 +3,7 @@
  *
  * In memory it is always right; what differs from the file waits in {@link KnownObjects.unwritten} until the checkpoint is committed.
  */
-import type { ObjectBase } from "../../kube/client/objects.ts"
-import { type KnownObject, knownText, readKnown } from "./known-object.ts"
+import type { ApiObject, Metadata, ObjectBase } from "../../kube/client/objects.ts"
 
 interface Known {
   readonly text: string
@@ -83,4 +82,28 @@ export class KnownObjects {
   lost(): void {
     for (const uid of this.#objects.keys()) this.#unwritten.add(uid)
   }
+}
+
+/**
+ * What a checkpoint keeps of an object that a controller knows: as much as a deletion needs to be mapped to what it concerns.
+ *
+ * Guaranteed: nothing but names, labels and owners. No data, spec or status, so nothing of a Secret; no annotations either, because
+ * `kubectl apply` keeps whole objects in one. `metadata` has name, namespace, uid, labels and ownerReferences, as far as the object has them.
+ */
+export interface KnownObject extends ApiObject {
+  readonly metadata: Metadata & { readonly uid: string }
+}
+
+/** The text of a {@link KnownObject}, equal for equal ones. */
+const knownText = ({ apiVersion, kind, metadata }: ObjectBase): string => {
+  const { name, namespace, uid, labels, ownerReferences } = metadata
+  return JSON.stringify({ apiVersion, kind, metadata: { name, namespace, uid, labels, ownerReferences } })
+}
+
+/** Reads what {@link knownText} wrote. Throws if it is something else. */
+export const readKnown = (text: string): KnownObject => {
+  const { apiVersion, kind, metadata } = JSON.parse(text) as Partial<KnownObject>
+  if (typeof apiVersion !== "string" || typeof kind !== "string" || typeof metadata?.uid !== "string")
+    throw new SyntaxError("a row is not an object")
+  return { apiVersion, kind, metadata }
 }

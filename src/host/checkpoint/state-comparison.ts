@@ -11,7 +11,7 @@
  * delivered by the watch itself. UIDs decide: an object that was deleted and created again is two.
  */
 import { keyOf } from "../cache/object-cache.ts"
-import type { KnownObject } from "./known-object.ts"
+import type { KnownObject } from "./known-objects.ts"
 
 export class StateComparison {
   readonly #unseen = new Map<string, KnownObject>()

@@ -43,7 +43,7 @@ export const takeLastEntry = (memory: SharedArrayBuffer): number | undefined => 
   return slot
 }
 
-export interface EntryWatchOptions {
+interface EntryWatchOptions {
   readonly clock: Pick<Clock, "after" | "monotonicMs">
   /** ms that an entry of this slot may take. */
   readonly deadlineMs: (slot: number) => number

@@ -21,7 +21,7 @@ export interface CompileTask {
 /** What it returns. Errors do not keep their class between threads. */
 export type CompileResult = { readonly compiled: CompiledGuest } | { readonly refusal: string }
 
-export interface ModuleCompilerOptions {
+interface ModuleCompilerOptions {
   /** The bundled entry point. */
   readonly entry: URL
   /** ms that a compilation may take, without the time that it waits. */

@@ -59,13 +59,13 @@ export interface ModuleHostOptions
 }
 
 /** A WebAssembly module that runs, or is to. */
-export interface HostedModule {
+interface HostedModule {
   readonly file: ModuleFile
   readonly codePath: string
 }
 
 /** Found after at most an eighth of a second more, so that a module that holds up others does so for less than a second in all. */
-export const defaultDeadlineMs = 500
+const defaultDeadlineMs = 500
 
 interface Registered {
   readonly module: HostedModule

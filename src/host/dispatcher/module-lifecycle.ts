@@ -39,7 +39,7 @@ export type LifecycleInput =
   | { readonly type: "retry" }
   | { readonly type: "remove" }
 
-export type LifecycleCommand =
+type LifecycleCommand =
   /** Make an instance: `incarnation` tells its results from those of former ones. */
   | { readonly type: "place"; readonly incarnation: number; readonly isAlone: boolean }
   /** End the instance and everything that it asked for. */

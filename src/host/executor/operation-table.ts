@@ -11,7 +11,7 @@ import type { RequestExecutor } from "./request-executor.ts"
 import { statusAnswer } from "./status-answer.ts"
 import { TimerWheel } from "./timer-wheel.ts"
 
-export interface OperationTableOptions {
+interface OperationTableOptions {
   readonly clock: Pick<Clock, "monotonicMs" | "after">
   readonly requests: RequestExecutor
   /** An operation has ended; the worker is the one to tell. */
@@ -21,7 +21,7 @@ export interface OperationTableOptions {
 }
 
 /** Gauge and counters of one module. */
-export interface OperationStatistics {
+interface OperationStatistics {
   /** Delays under way. */
   readonly delays: number
   /** Operations that were dropped: of its former lives, or delays from before it was registered. */

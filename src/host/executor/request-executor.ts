@@ -18,7 +18,7 @@ import { type ModuleConnection, sendAs } from "./send-request.ts"
 import { statusAnswer } from "./status-answer.ts"
 import { TimerWheel } from "./timer-wheel.ts"
 
-export interface RequestExecutorOptions {
+interface RequestExecutorOptions {
   readonly clock: Pick<Clock, "monotonicMs" | "after">
   /** The connection of a module, made when it is registered, closed when it is removed. */
   readonly identity: (module: string) => ModuleConnection
@@ -27,7 +27,7 @@ export interface RequestExecutorOptions {
 }
 
 /** A request that was submitted. */
-export interface SubmittedRequest {
+interface SubmittedRequest {
   /** Gives it up, without an answer; without effect once it is answered. A request that was sent may still be carried out. */
   cancel(): void
 }

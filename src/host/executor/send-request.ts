@@ -22,7 +22,7 @@ export interface ModuleConnection {
   close(): void
 }
 
-export interface SendOptions {
+interface SendOptions {
   /** Bytes of the response's body. */
   readonly maximumBytes: number
   /** Aborts the request; its answer is then of no interest. The caller's own time limit is the only one. */
@@ -30,7 +30,7 @@ export interface SendOptions {
 }
 
 /** An answer, and whether it is a response of the API server, or of something in front of it. */
-export interface SentAnswer {
+interface SentAnswer {
   readonly answer: GuestResponse
   readonly isOfServer: boolean
 }

@@ -17,7 +17,7 @@ const reasons = {
   504: "Timeout",
 } as const
 
-export type AnswerCode = keyof typeof reasons
+type AnswerCode = keyof typeof reasons
 
 /** `retryAfterSeconds`: also sent as the header `Retry-After`. */
 export const statusAnswer = (code: AnswerCode, message: string, retryAfterSeconds?: number): GuestResponse => {

@@ -19,7 +19,7 @@ export interface WatchRequest {
 }
 
 /** Names with all values of each, in order. */
-export type GuestHeaders = ReadonlyMap<string, ReadonlyArray<Uint8Array>>
+type GuestHeaders = ReadonlyMap<string, ReadonlyArray<Uint8Array>>
 
 /** An HTTP request to the API server. Nothing about it is validated but its form: it is what a guest wrote. */
 export interface GuestRequest {

@@ -34,7 +34,7 @@ export interface CompiledGuest {
   readonly imageObstacle?: string
 }
 
-export interface GuestGlobal {
+interface GuestGlobal {
   readonly exportName: string
   readonly type: "i32" | "i64" | "f32" | "f64"
 }
@@ -44,7 +44,7 @@ export const hostModule = "kubereel"
 export const startExport = "kubereel:start"
 
 /** The functions of the ABI that a guest may import. */
-export const abiImports: ReadonlyMap<string, Signature> = new Map([
+const abiImports: ReadonlyMap<string, Signature> = new Map([
   ["http-proxy-abi.request", "ii>I"],
   ["delay-abi.delay", "I>I"],
   ["kube-watch-abi.watch", "ii>I"],

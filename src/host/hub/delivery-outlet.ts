@@ -13,7 +13,7 @@ const frameBytes = 256 * 1024
 const turnBytes = 32 * 1024
 
 /** The sending part of a mailbox. */
-export type DeliveryOutbox = Pick<Outbox, "isWritable" | "onWritable" | "send">
+type DeliveryOutbox = Pick<Outbox, "isWritable" | "onWritable" | "send">
 
 interface Outgoing {
   readonly handle: HubSubscriptionHandle

@@ -31,7 +31,7 @@ export interface HubChange {
 }
 
 /** `metadata`: objects consist of apiVersion, kind and metadata. */
-export type HubView = "full" | "metadata"
+type HubView = "full" | "metadata"
 
 export interface HubSubscriptionRequest extends Omit<SelectionRequest, "gvk"> {
   /** Names the subscription in statistics and errors; the hub does not compare ids. */

@@ -30,7 +30,7 @@ export interface HubListener {
   unauthorized(): void
 }
 
-export interface UpstreamOptions {
+interface UpstreamOptions {
   readonly selection: HubSelection
   readonly transport: ReadTransport
   readonly clock: Clock

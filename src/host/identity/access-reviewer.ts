@@ -55,7 +55,7 @@ interface AccessReviewerOptions {
 type Question = readonly [user: ReviewedUser, verb: string, kind: Kind, namespace?: string, name?: string]
 
 /** Whether the user may, or why that is not known at the moment. */
-export type AccessAnswer = boolean | AccessUnknown
+type AccessAnswer = boolean | AccessUnknown
 
 export class AccessReviewer {
   readonly #options: AccessReviewerOptions

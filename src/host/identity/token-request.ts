@@ -33,7 +33,7 @@ const advice = {
   other: "",
 } as const
 
-export interface GivenToken {
+interface GivenToken {
   readonly token: string
   /** Seconds from the time of the request: the server may give less than it was asked for. */
   readonly seconds: number

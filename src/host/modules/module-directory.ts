@@ -30,7 +30,7 @@ export interface ModuleChanges {
   readonly refusals: ReadonlyArray<RefusedModule>
 }
 
-export interface ModuleDirectoryOptions {
+interface ModuleDirectoryOptions {
   readonly directory: string
   readonly clock: Pick<Clock, "after">
   /** Called for each change, also if only refusals have changed. What it throws ends the process, as in any timer. */

@@ -8,13 +8,12 @@ import * as Result from "effect/Result"
 import type { Node } from "yaml"
 import { parseDuration } from "../../kube/duration.ts"
 import { quantityOf } from "../../kube/quantity.ts"
-import { type ModulePermission, readPermissions } from "./module-permissions.ts"
 import type { ModuleFileProblem } from "./module-problem.ts"
 import { type Entry, ModuleYaml } from "./module-yaml.ts"
 
 /** The ABIs of WebAssembly modules. */
-export const abis = ["rust_v1alpha1"] as const
-export type Abi = (typeof abis)[number]
+const abis = ["rust_v1alpha1"] as const
+type Abi = (typeof abis)[number]
 
 export interface ModuleFile {
   /** A DNS label. Names the module in logs and metrics, and is its field manager. */
@@ -33,7 +32,7 @@ export interface ModuleFile {
   readonly limits: ModuleFileLimits
 }
 
-export interface ModuleFileLimits {
+interface ModuleFileLimits {
   /** Largest linear memory in bytes. */
   readonly memoryBytes?: number
   /** Longest time of one wake-up in ms. */
@@ -172,3 +171,68 @@ const within = (
   most: number,
   round: (value: number) => number,
 ): number | undefined => (value !== undefined && value >= least && value <= most ? round(value) : undefined)
+
+/**
+ * A rule of a Role in `namespace`; without a namespace, of a ClusterRole. The host does not read them: `reel k8s --host` prints the roles that
+ * grant them, because what WebAssembly will ask for cannot be seen in its code.
+ */
+interface ModulePermission {
+  readonly namespace?: string
+  /** `""` is the core group. */
+  readonly apiGroups: ReadonlyArray<string>
+  /** `pods`, `pods/status`. */
+  readonly resources: ReadonlyArray<string>
+  /** Absent: objects of all names. */
+  readonly resourceNames?: ReadonlyArray<string>
+  readonly verbs: ReadonlyArray<string>
+}
+
+const permissionKeys = ["namespace", "apiGroups", "resources", "resourceNames", "verbs"] as const
+
+/** `undefined` if `node` is no list. Every mistake is noted in `yaml`; an item with one is left out. */
+const readPermissions = (yaml: ModuleYaml, node: Node | undefined): ReadonlyArray<ModulePermission> | undefined =>
+  yaml.list(node, "permissions", "a list of rules with apiGroups, resources and verbs")?.flatMap((item, index) => {
+    const where = `permissions[${index}]`
+    const entries = yaml.mapping(item, where, permissionKeys)
+    if (entries === undefined) return []
+    const texts = (key: "apiGroups" | "resources" | "resourceNames" | "verbs", allowed: string, pattern: RegExp) => {
+      const name = `${where}.${key}`
+      const list = yaml.list(entries.get(key)?.value, name, "a list")
+      // An empty list would grant nothing, and one of resourceNames everything.
+      if (list?.length === 0) return yaml.missing(name, `list at least one, or leave out the rule`, item)
+      const read = list?.map((one, at) =>
+        yaml.text(one, `${name}[${at}]`, allowed, (text) => (pattern.test(text) ? text : undefined)),
+      )
+      return read?.every((one) => one !== undefined) ? read : undefined
+    }
+    const required = (key: "apiGroups" | "resources" | "verbs", allowed: string, pattern: RegExp, example: string) =>
+      entries.has(key) ? texts(key, allowed, pattern) : yaml.missing(`${where}.${key}`, example, item)
+    const namespace = entries.has("namespace")
+      ? yaml.text(entries.get("namespace")?.value, `${where}.namespace`, "the name of a namespace", (text) =>
+          namespacePattern.test(text) ? text : undefined,
+        )
+      : undefined
+    const apiGroups = required("apiGroups", groups, groupPattern, `name the groups, such as [apps], or [""] for Pods`)
+    const resources = required("resources", plurals, resourcePattern, "name resources, such as [pods]")
+    const verbs = required("verbs", "a verb such as list, or *", verbPattern, "name verbs, such as [list, watch]")
+    const resourceNames = entries.has("resourceNames") ? texts("resourceNames", "a name", namePattern) : undefined
+    if (apiGroups === undefined || resources === undefined || verbs === undefined) return []
+    return [
+      {
+        ...(namespace !== undefined && { namespace }),
+        apiGroups,
+        resources,
+        ...(resourceNames !== undefined && { resourceNames }),
+        verbs,
+      },
+    ]
+  })
+
+const groups = 'an API group such as apps, "" for the core group, or *'
+const plurals = "a resource in the plural, such as pods or pods/status, or *"
+
+const namespacePattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
+const groupPattern = /^(?:\*|[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)?$/
+const resourcePattern = /^(?:\*|[a-z][a-z0-9.-]*)(?:\/(?:\*|[a-z][a-z0-9-]*))?$/
+const verbPattern = /^(?:\*|[a-z]+)$/
+const namePattern = /^[^\s/]+$/

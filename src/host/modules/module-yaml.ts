@@ -10,7 +10,7 @@ import { type ModuleFileProblem, quoted } from "./module-problem.ts"
 /** A file of 64 KiB has some 1,000 variables; the parser's worst case for it takes 0.1 s. */
 export const largestModuleFile = 64 * 1024
 
-export interface Position {
+interface Position {
   readonly line: number
   readonly column: number
 }

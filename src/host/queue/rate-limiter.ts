@@ -16,7 +16,7 @@ export interface RateLimiter {
   failures(key: string): number
 }
 
-export interface BackOffOptions {
+interface BackOffOptions {
   /** ms after the first failure, doubled for each further one. Default 5, client-go's. */
   readonly baseMs?: number
   /** Longest delay in ms, jitter included. Default 1,000,000, client-go's. */

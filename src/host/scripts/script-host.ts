@@ -26,7 +26,7 @@ import { ScriptPlace } from "./script-place.ts"
 import type { ScriptThreadReport } from "./thread/definition.ts"
 import { WatchGrants } from "./watch-grants.ts"
 
-export interface ScriptHostOptions {
+interface ScriptHostOptions {
   readonly system: ActorSystem
   readonly hub: Supervisor<HubConfig, HubControl, HubReport>
   readonly startThread: StartThread

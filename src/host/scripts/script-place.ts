@@ -14,7 +14,7 @@ import {
   scriptThreadDefinition,
 } from "./thread/definition.ts"
 
-export interface ScriptPlaceOptions {
+interface ScriptPlaceOptions {
   readonly name: string
   readonly system: ActorSystem
   readonly hub: { readonly name: string }

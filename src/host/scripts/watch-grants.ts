@@ -8,7 +8,7 @@
 import { messageOf } from "../../message-of.ts"
 import type { HubWatchRequest, WatchAnswer } from "../dispatcher/watches/watch-registry.ts"
 
-export interface WatchGrantsOptions {
+interface WatchGrantsOptions {
   /** Whether the module may have the watch. If it rejects, the question stays open. */
   readonly check: (module: string, request: HubWatchRequest) => Promise<WatchAnswer>
   /** Tells the thread. An empty refusal is a permission. */

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest"
 import { encodeGuestRequest, encodeGuestResponse, encodeWatchRequest } from "../../../src/host/guest/abi-values.ts"
 import { GuestExit, GuestMemoryRefused, GuestMisuse, GuestTrap } from "../../../src/host/guest/errors.ts"
-import type { GuestHost } from "../../../src/host/guest/guest-options.ts"
+import type { GuestHost } from "../../../src/host/guest/guest-instance.ts"
 import { compileText, errorOf, imports, instantiate, literal, mebibyte, NotingHost } from "./test-guests.ts"
 
 const watch = encodeWatchRequest({

@@ -4,8 +4,7 @@ import binaryen from "assemblyscript/binaryen"
 import { expect } from "vitest"
 import type { GuestRequest, WatchRequest } from "../../../src/host/guest/abi-values.ts"
 import { type CompiledGuest, compileGuest } from "../../../src/host/guest/compiled-guest.ts"
-import { GuestInstance } from "../../../src/host/guest/guest-instance.ts"
-import type { GuestHost, GuestOptions } from "../../../src/host/guest/guest-options.ts"
+import { type GuestHost, GuestInstance, type GuestOptions } from "../../../src/host/guest/guest-instance.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 
 /** The binary of a module's text. */

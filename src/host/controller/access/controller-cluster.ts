@@ -60,7 +60,7 @@ export interface EventDetails {
   readonly component?: string | undefined
 }
 
-export interface ControllerClusterOptions {
+interface ControllerClusterOptions {
   readonly controller: string
   readonly access: SharedAccess
   readonly signal: AbortSignal

@@ -34,7 +34,7 @@ interface ProgressOptions extends CheckpointLocation {
 }
 
 /** A deletion that the controller has not dealt with. */
-export interface OwedDeletion {
+interface OwedDeletion {
   readonly known: KnownObjects
   readonly uid: string
   readonly generation: number

@@ -79,7 +79,7 @@ export interface RunningControllers extends AsyncDisposable {
 }
 
 /** What a host of several groups of controllers gives to each of them. */
-export interface Surroundings {
+interface Surroundings {
   /** Where its caches come from. Default: a watch of its own for each selection. */
   readonly caches?: CacheSource | undefined
   /** Called when a run begins; what it returns is called when the run ends. */

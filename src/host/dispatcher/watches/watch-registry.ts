@@ -37,7 +37,7 @@ export interface HubWatchRequest extends WatchRequest {
   readonly managedFields?: boolean
 }
 
-export interface WatchRegistryOptions {
+interface WatchRegistryOptions {
   readonly clock: Pick<Clock, "after">
   readonly hub: Pick<Supervisor<HubConfig, HubControl, HubReport>, "call" | "running">
   /** Whether the module may have the watch. If it rejects, the guest is told 503 and asks again. */

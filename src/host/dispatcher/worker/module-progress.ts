@@ -12,7 +12,7 @@ import type { KnownObjects } from "../../checkpoint/known-objects.ts"
 import type { WatchRequest } from "../../guest/abi-values.ts"
 import { type EnteredRow, selectionName, WatchProgress } from "./watch-progress.ts"
 
-export interface ModuleProgressOptions {
+interface ModuleProgressOptions {
   readonly directory: string
   readonly module: string
   readonly clock: Pick<Clock, "after" | "wallMicros">

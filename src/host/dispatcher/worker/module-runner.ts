@@ -53,7 +53,7 @@ interface RunnerOptions {
 }
 
 /** Counters since the runner began, and gauges. */
-export interface RunnerStatistics {
+interface RunnerStatistics {
   /** Calls into the guest. */
   readonly wakeUps: number
   /** ms within the guest. */

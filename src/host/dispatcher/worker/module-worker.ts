@@ -23,7 +23,7 @@ import type { EnteredRow, WatchProgress } from "./watch-progress.ts"
 import { isFromBeginning } from "./watch-progress.ts"
 import { type GuestWatch, type WatchValue, watchFailure, watchValueOf } from "./watch-value.ts"
 
-export interface ModuleWorkerOptions {
+interface ModuleWorkerOptions {
   readonly clock: Clock
   readonly table: RunnerTable
   readonly operations: Pick<OperationSender, "request" | "delay" | "end" | "flush">
@@ -36,7 +36,7 @@ export interface ModuleWorkerOptions {
 }
 
 /** Bytes that may wait for one module before it is paused. */
-export const pauseAboveBytes = 4 * 1024 * 1024
+const pauseAboveBytes = 4 * 1024 * 1024
 
 /** One instance of a module in this thread. */
 interface Instance {

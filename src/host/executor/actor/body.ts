@@ -8,10 +8,10 @@ import * as Effect from "effect/Effect"
 import { ApiConnection } from "../../../kube/client/api-connection.ts"
 import type { ApiEndpoint } from "../../../kube/endpoint.ts"
 import type { ActorBody } from "../../../runtime/actor.ts"
-import { decodeOperations } from "../operation-frames.ts"
+import type { Outbox } from "../../../runtime/mailbox/outbox.ts"
+import { type Completion, decodeOperations, encodeCompletions } from "../operation-frames.ts"
 import { OperationTable } from "../operation-table.ts"
 import { RequestExecutor } from "../request-executor.ts"
-import { CompletionSender } from "./completion-sender.ts"
 import {
   completionsMailbox,
   type ExecutorConfig,
@@ -144,3 +144,57 @@ export const executorBody: ActorBody<ExecutorConfig, ExecutorControl, ExecutorRe
         ),
     }
   })
+
+/** Bytes of bodies after which a frame is sent: a slab of the mailbox is then not much larger than the largest body. */
+const frameBytes = 1024 * 1024
+
+/**
+ * Sends completions to one module worker: those of one turn of the event loop in one frame, in frames of about 1 MiB.
+ *
+ * A worker that takes none has its mailbox fill up; then {@link CompletionSender.isWritable} is false, and its modules must start nothing.
+ */
+class CompletionSender {
+  readonly #outbox: Outbox
+  readonly #sent: () => void
+  #gathered: Completion[] = []
+  #bytes = 0
+  #isScheduled = false
+
+  /** `sent` is called after frames were sent, and when there is room again. */
+  constructor(outbox: Outbox, sent: () => void) {
+    this.#outbox = outbox
+    this.#sent = sent
+    outbox.onWritable(sent)
+  }
+
+  get isWritable(): boolean {
+    return this.#outbox.isWritable
+  }
+
+  add(completion: Completion): void {
+    this.#gathered.push(completion)
+    this.#bytes += completion.response?.body.length ?? 0
+    if (this.#bytes >= frameBytes) this.flush()
+    else if (!this.#isScheduled) {
+      this.#isScheduled = true
+      setImmediate(() => {
+        this.#isScheduled = false
+        this.flush()
+      })
+    }
+  }
+
+  flush(): void {
+    if (this.#gathered.length === 0) return
+    this.#outbox.send(encodeCompletions(this.#gathered))
+    this.#gathered = []
+    this.#bytes = 0
+    this.#sent()
+  }
+
+  /** The worker has died: what was not sent yet is of no interest to its successor. */
+  drop(): void {
+    this.#gathered = []
+    this.#bytes = 0
+  }
+}

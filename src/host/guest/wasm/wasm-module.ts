@@ -27,7 +27,7 @@ export type ExternalKind = (typeof externalKinds)[number]
  */
 export type Signature = string
 
-export interface WasmSection {
+interface WasmSection {
   readonly id: number
   /** Offset of its number. */
   readonly start: number
@@ -37,7 +37,7 @@ export interface WasmSection {
   readonly end: number
 }
 
-export interface WasmImport {
+interface WasmImport {
   readonly module: string
   readonly name: string
   readonly kind: ExternalKind
@@ -45,7 +45,7 @@ export interface WasmImport {
   readonly signature?: Signature
 }
 
-export interface WasmExport {
+interface WasmExport {
   readonly name: string
   readonly kind: ExternalKind
   readonly index: number
@@ -53,19 +53,19 @@ export interface WasmExport {
   readonly signature?: Signature
 }
 
-export interface WasmLimits {
+interface WasmLimits {
   readonly minimum: number
   readonly maximum?: number
 }
 
-export interface WasmTable extends WasmLimits {
+interface WasmTable extends WasmLimits {
   /** Offsets of its limits in the binary: where they begin, and behind them. */
   readonly limitsStart: number
   readonly limitsEnd: number
 }
 
 /** A global that the module defines. */
-export interface WasmGlobal {
+interface WasmGlobal {
   readonly index: number
   readonly type: "i32" | "i64" | "f32" | "f64" | "other"
   readonly isMutable: boolean

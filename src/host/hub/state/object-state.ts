@@ -9,7 +9,7 @@ import { JsonBytes } from "../../../kube/scanner/json/json-bytes.ts"
 import type { ObservedObject } from "../../../kube/watch/observed-object.ts"
 
 /** Names one object in all its states. */
-export interface ObjectIdentity {
+interface ObjectIdentity {
   readonly uid: string
   /** The empty string for cluster-scoped objects. */
   readonly namespace: string

@@ -25,7 +25,7 @@ const event = (type: ObjectEvent["type"], object: ObjectState, isFinalStateUnkno
   isFinalStateUnknown,
 })
 
-export interface ChangeDetails {
+interface ChangeDetails {
   /** Absent: the object exists. */
   readonly end?: "deleted" | "vanished"
   /** See {@link StateChange.ordinal}. Default: that of an object that the selection does not have. */

@@ -18,7 +18,7 @@ export class ScriptRefused extends Schema.TaggedError<ScriptRefused>()("ScriptRe
 }
 
 /** A script, and what it is given. */
-export interface ScriptFile {
+interface ScriptFile {
   readonly codePath: string
   /** Of its content. */
   readonly codeHash: string
