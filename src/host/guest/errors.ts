@@ -133,11 +133,10 @@ export class GuestMisuse extends Schema.TaggedError<GuestMisuse>()("GuestMisuse"
 /**
  * An image cannot be taken or used; start the guest from the beginning instead.
  * - `unsupported`: the module keeps state where an image cannot reach it
- * - `malformed`: not an image, or cut off; `checksum`: damaged; `version`: written by another version
  * - `other-module`: of a module with other bytes
  */
 export class GuestImageError extends Schema.TaggedError<GuestImageError>()("GuestImageError", {
-  fault: Schema.Literals(["unsupported", "malformed", "checksum", "version", "other-module"]),
+  fault: Schema.Literals(["unsupported", "other-module"]),
   reason: Schema.String,
 }) {
   override get message(): string {

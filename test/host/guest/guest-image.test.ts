@@ -4,13 +4,7 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { encodeGuestResponse } from "../../../src/host/guest/abi-values.ts"
 import { GuestImageError, GuestMemoryRefused, GuestMisuse, GuestTrap } from "../../../src/host/guest/errors.ts"
-import {
-  decodeGuestImage,
-  encodeGuestImage,
-  type GuestImage,
-  operationKinds,
-} from "../../../src/host/guest/guest-image.ts"
-import { mutated } from "../../kube/scanner/mutation.ts"
+import type { GuestImage } from "../../../src/host/guest/guest-image.ts"
 import { compileText, errorOf, imports, instantiate, mebibyte } from "./test-guests.ts"
 
 const response = encodeGuestResponse({ status: 200, headers: new Map(), body: Buffer.from("{}") })
@@ -63,9 +57,7 @@ describe("A guest that continues from an image", () => {
   test("has its memory, its globals, its operations and the next id, and runs nothing again", () => {
     const { guest } = started()
     guest.wakeFuture(0n, undefined)
-    const { guest: restored, host } = instantiate(counting, {
-      image: decodeGuestImage(encodeGuestImage(guest.image())),
-    })
+    const { guest: restored, host } = instantiate(counting, { image: guest.image() })
     expect(restored.memoryBytes).toBe(2 * 65_536)
     expect([...restored.operations]).toEqual([
       [1n, "delay"],
@@ -173,54 +165,6 @@ describe("An image is refused", () => {
     errorOf(GuestTrap, () => failing.start())
     expect(errorOf(GuestTrap, () => failing.image()).fault).toBe("trap")
   })
-
-  test("with any byte changed, cut off or added, and nothing but a typed error happens", () => {
-    const bytes = Buffer.from(encodeGuestImage(image))
-    fc.assert(
-      fc.property(mutated, (mutate) => {
-        const damaged = mutate(bytes)
-        if (!damaged.equals(bytes)) errorOf(GuestImageError, () => decodeGuestImage(damaged))
-      }),
-    )
-    for (const length of [0, 4, 63, 64, 100])
-      expect(errorOf(GuestImageError, () => decodeGuestImage(bytes.subarray(0, length))).fault).toMatch(
-        /malformed|checksum/,
-      )
-  })
-
-  test("of another version, by name", () => {
-    const bytes = Buffer.from(encodeGuestImage(image))
-    bytes.writeUInt32LE(2, 4)
-    const error = errorOf(GuestImageError, () => decodeGuestImage(bytes))
-    expect(error.message).toBe("guest image: it has version 2; this program reads 1")
-  })
-})
-
-test("Every image is decoded as it was encoded", () => {
-  const u64 = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })
-  const globals = fc.oneof(
-    fc.record({ type: fc.constant("i32" as const), value: fc.integer() }),
-    fc.record({ type: fc.constant("i64" as const), value: fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }) }),
-    fc.record({ type: fc.constant("f32" as const), value: fc.float() }),
-    fc.record({ type: fc.constant("f64" as const), value: fc.double() }),
-  )
-  const images = fc.record({
-    moduleHash: fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes).toString("hex")),
-    nextId: u64,
-    operations: fc.array(fc.tuple(u64, fc.constantFrom(...operationKinds))).map((entries) => new Map(entries)),
-    time: fc.record({ monotonicNanos: u64, wallMicros: fc.maxSafeNat() }),
-    globals: fc.array(globals),
-    memory: fc.integer({ min: 0, max: 2 }).map((pages) => new Uint8Array(pages * 65_536).fill(pages)),
-  })
-  fc.assert(
-    fc.property(images, fc.nat(3), (image, offset) => {
-      const bytes = Buffer.concat([Buffer.alloc(offset), encodeGuestImage(image)]).subarray(offset)
-      const decoded = decodeGuestImage(bytes)
-      expect(Buffer.from(decoded.memory).equals(image.memory)).toBe(true)
-      expect({ ...decoded, memory: undefined }).toEqual({ ...image, memory: undefined })
-    }),
-    { numRuns: 50 },
-  )
 })
 
 test("A restored guest answers the response that its predecessor asked for", () => {

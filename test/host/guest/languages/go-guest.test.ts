@@ -5,12 +5,12 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { deserialize, serialize } from "node:v8"
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib"
 import { beforeAll, describe, expect, test } from "vitest"
 import { encodeGuestResponse } from "../../../../src/host/guest/abi-values.ts"
 import { type CompiledGuest, compileGuest } from "../../../../src/host/guest/compiled-guest.ts"
 import { GuestExit, GuestMemoryRefused, GuestTrap } from "../../../../src/host/guest/errors.ts"
-import { decodeGuestImage, encodeGuestImage } from "../../../../src/host/guest/guest-image.ts"
 import { patient } from "../../../harness/patience.ts"
 import { errorOf, instantiate, mebibyte } from "../test-guests.ts"
 
@@ -68,10 +68,10 @@ describe.runIf(hasGo)("A guest in Go", () => {
     let { guest, host } = started()
     tell(guest, "one")
     for (const value of ["two", "collect", "spawn", "three"]) {
-      const bytes = zstdCompressSync(encodeGuestImage(guest.image()))
+      const bytes = zstdCompressSync(serialize(guest.image()))
       // What a guest costs on disk while it is unloaded.
       expect(bytes.length).toBeLessThan(2 * mebibyte)
-      const image = decodeGuestImage(zstdDecompressSync(bytes))
+      const image = deserialize(zstdDecompressSync(bytes))
       ;({ guest, host } = instantiate(compiled, { maximumMemoryBytes: 64 * mebibyte, image }))
       tell(guest, value)
     }
