@@ -41,7 +41,7 @@ export type LifecycleInput =
 
 type LifecycleCommand =
   /** Make an instance: `incarnation` tells its results from those of former ones. */
-  | { readonly type: "place"; readonly incarnation: number; readonly isAlone: boolean }
+  | { readonly type: "place"; readonly incarnation: number }
   /** End the instance and everything that it asked for. */
   | { readonly type: "release"; readonly incarnation: number }
   | { readonly type: "retry-after"; readonly delayMs: number }
@@ -125,7 +125,7 @@ export class ModuleLifecycle {
     if (this.#incarnation > 0) this.#restarts++
     this.#phase = "running"
     this.#incarnation = this.#nextIncarnation()
-    return [{ type: "place", incarnation: this.#incarnation, isAlone: this.#isAlone }]
+    return [{ type: "place", incarnation: this.#incarnation }]
   }
 
   #wait(reason: string): ReadonlyArray<LifecycleCommand> {

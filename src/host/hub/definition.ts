@@ -9,8 +9,7 @@ import { HubStatistics } from "./hub-statistics.ts"
 import type { WatchHubOptions } from "./watch-hub.ts"
 
 /** Plain data. Absent members have the defaults of the engine. */
-export interface HubConfig
-  extends Pick<WatchHubOptions, "graceMs" | "journalBytes" | "waitingBytes" | "keepManagedFields"> {
+export interface HubConfig extends Pick<WatchHubOptions, "graceMs" | "journalBytes" | "waitingBytes"> {
   /** Of the API server, with the hub's own credentials. */
   readonly endpoint: ApiEndpoint
   /** `kubereel/<version>`: how an operator finds us in audit logs. */
@@ -50,7 +49,6 @@ const hubControl = {
       labelSelector: Schema.optional(Schema.String),
       fieldSelector: Schema.optional(Schema.String),
       managedFields: Schema.optional(Schema.Boolean),
-      view: Schema.Literals(["full", "metadata"]),
       after: Schema.optional(Schema.String),
     }),
     success: Schema.Void,

@@ -19,7 +19,7 @@ export interface HubChange {
    */
   readonly version: string
   /**
-   * JSON of the object in the view of the subscription; of one that is gone, its last state that matched. Of `expired` a Status, as the API
+   * JSON of the object; of one that is gone, its last state that matched. Of `expired` a Status, as the API
    * server answers a version that it no longer has. Shared: never write to it.
    */
   readonly bytes: Buffer
@@ -30,14 +30,10 @@ export interface HubChange {
   readonly isFinalStateUnknown: boolean
 }
 
-/** `metadata`: objects consist of apiVersion, kind and metadata. */
-type HubView = "full" | "metadata"
-
 export interface HubSubscriptionRequest extends Omit<SelectionRequest, "gvk"> {
   /** Names the subscription in statistics and errors; the hub does not compare ids. */
   readonly id: string
   readonly kind: Kind | GroupVersionKind
-  readonly view: HubView
   /**
    * Deliver nothing at or below this version and everything after it; `expired` if the changes since then are no longer known. Default: the
    * present state. The empty string and `0` count as absent, as in a request to the server.

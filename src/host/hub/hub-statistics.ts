@@ -5,7 +5,6 @@ const SubscriptionStatistics = Schema.Struct({
   id: Schema.String,
   /** `apps/v1.Deployment`. */
   kind: Schema.String,
-  view: Schema.Literals(["full", "metadata"]),
   /** Whether everything known when it began has been taken. */
   isSynced: Schema.Boolean,
   /** Changes of objects that were taken. */

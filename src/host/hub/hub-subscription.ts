@@ -45,8 +45,6 @@ interface SubscriptionParts {
   readonly kind: string
   /** What it sees of its upstream; `undefined`: everything. */
   readonly filter: ObjectFilter | undefined
-  /** The beginning of the JSON of an object in the metadata view. */
-  readonly opening: Buffer
   readonly after: ResourceVersion | string | undefined
   readonly maximumBytes: number
   readonly consumer: HubConsumer
@@ -121,7 +119,6 @@ export class HubSubscription implements HubSubscriptionHandle {
     return {
       id: request.id,
       kind,
-      view: request.view,
       isSynced: this.#isSynced,
       delivered: this.#delivered,
       folded: this.#queue.folded + this.#skipped,
@@ -270,9 +267,8 @@ export class HubSubscription implements HubSubscriptionHandle {
     }
     this.#delivered++
     const { type, object, isFinalStateUnknown } = waiting
-    const { request, opening } = this.#parts
-    const bytes = request.view === "full" ? object.bytes : object.metadataOnly(opening)
-    return { type, key: object.key, uid: object.uid, version: String(object.version), bytes, isFinalStateUnknown }
+    const { key, uid, version, bytes } = object
+    return { type, key, uid, version: String(version), bytes, isFinalStateUnknown }
   }
 }
 

@@ -15,7 +15,6 @@
  */
 
 import type { Clock, Timer } from "../../clock.ts"
-import { apiVersionOf } from "../../kube/gvk.ts"
 import type { ReadTransport } from "../../kube/http/transport.ts"
 import { parseResourceVersion } from "../../kube/resource-version.ts"
 import { defaultWatchPolicy, type WatchPolicy } from "../../kube/watch/protocol/policy.ts"
@@ -43,8 +42,6 @@ export interface WatchHubOptions {
    * wait when it has had the time to take them, it expires. Default 64 MiB: subscriptions of one kind that are slow together share them.
    */
   readonly waitingBytes?: number | undefined
-  /** For all subscriptions. Default false: few controllers read managedFields, and each write makes them longer. */
-  readonly keepManagedFields?: boolean | undefined
 }
 
 interface Served {
@@ -81,15 +78,13 @@ export class WatchHub {
       namespace: isClusterScoped ? undefined : namespace,
       labelSelector,
       fieldSelector,
-      managedFields: managedFields === true || this.#options.keepManagedFields === true,
+      managedFields: managedFields === true,
     })
     const { served, filter } = this.#serve(selection)
-    const { kind: name } = gvk
     const subscription = new HubSubscription({
       request,
       kind: selection.kind,
       filter,
-      opening: Buffer.from(`${JSON.stringify({ kind: name, apiVersion: apiVersionOf(gvk) }).slice(0, -1)},"metadata":`),
       after: after === "" || after === "0" ? undefined : (parseResourceVersion(after) ?? after),
       maximumBytes: this.#options.waitingBytes ?? 64 * mebibyte,
       consumer,

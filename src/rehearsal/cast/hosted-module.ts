@@ -168,7 +168,6 @@ export class HostedModule implements Participant {
       const selection = {
         id: `${this.name} ${id}`,
         kind,
-        view: "full",
         namespace,
         labelSelector,
         fieldSelector,

@@ -15,13 +15,13 @@ const lifecycle = (clock = { ms: 0 }): ModuleLifecycle => {
 test("a module that traps is started again after a back-off that doubles, and is forgiven after ten quiet minutes", () => {
   const clock = { ms: 0 }
   const life = lifecycle(clock)
-  expect(life.step({ type: "start" })).toEqual([{ type: "place", incarnation: 1, isAlone: false }])
+  expect(life.step({ type: "start" })).toEqual([{ type: "place", incarnation: 1 }])
   const trap = { type: "ended", reason: "unreachable" } as const
   expect(life.step(trap)).toEqual([
     { type: "release", incarnation: 1 },
     { type: "retry-after", delayMs: 1000 },
   ])
-  expect(life.step({ type: "retry" })).toEqual([{ type: "place", incarnation: 2, isAlone: false }])
+  expect(life.step({ type: "retry" })).toEqual([{ type: "place", incarnation: 2 }])
   expect(life.step(trap)).toContainEqual({ type: "retry-after", delayMs: 2000 })
   life.step({ type: "retry" })
   clock.ms += 600_001
@@ -32,14 +32,16 @@ test("a module that traps is started again after a back-off that doubles, and is
 test("one in which its worker ended is alone from then on", () => {
   const life = lifecycle()
   life.step({ type: "start" })
+  expect(life.isAlone).toBe(false)
   expect(life.step({ type: "worker-lost", reason: "it did not return within 500 ms" })).toEqual([
     { type: "release", incarnation: 1 },
     { type: "retry-after", delayMs: 1000 },
   ])
   expect(life.reason).toBe("it did not return within 500 ms")
-  expect(life.step({ type: "retry" })).toEqual([{ type: "place", incarnation: 2, isAlone: true }])
+  expect(life.step({ type: "retry" })).toEqual([{ type: "place", incarnation: 2 }])
   life.step({ type: "ended", reason: "unreachable" })
-  expect(life.step({ type: "retry" })).toEqual([{ type: "place", incarnation: 3, isAlone: true }])
+  expect(life.step({ type: "retry" })).toEqual([{ type: "place", incarnation: 3 }])
+  expect(life.isAlone).toBe(true)
 })
 
 test("one whose worker ended for another's fault starts again at once, without a back-off for its next own end", () => {
@@ -47,7 +49,7 @@ test("one whose worker ended for another's fault starts again at once, without a
   life.step({ type: "start" })
   expect(life.step({ type: "worker-gone" })).toEqual([
     { type: "release", incarnation: 1 },
-    { type: "place", incarnation: 2, isAlone: false },
+    { type: "place", incarnation: 2 },
   ])
   expect(life.step({ type: "ended", reason: "unreachable" })).toContainEqual({ type: "retry-after", delayMs: 1000 })
 })

@@ -101,7 +101,7 @@ const start = async (config: Partial<HubConfig> = {}) => {
   await Effect.runPromise(hub.running())
   const [one, two] = receivers as [Receiver, Receiver]
   const subscribe = (receiver: string, id: number, more: object = {}): Promise<void> =>
-    Effect.runPromise(hub.call("subscribe", { receiver, id, gvk: configMap, view: "full", ...more }))
+    Effect.runPromise(hub.call("subscribe", { receiver, id, gvk: configMap, ...more }))
   const put = (name: string, value: string): void => {
     sandbox.put(configMap, { metadata: { name, namespace: "default" }, data: { value } })
   }
@@ -175,7 +175,7 @@ describe("The hub's actor", () => {
     await subscribe("one", 1)
     const refusal = (payload: object): Promise<InvalidSubscription> =>
       Effect.runPromise(
-        Effect.flip(hub.call("subscribe", { receiver: "one", id: 2, gvk: configMap, view: "full", ...payload })),
+        Effect.flip(hub.call("subscribe", { receiver: "one", id: 2, gvk: configMap, ...payload })),
       ) as Promise<InvalidSubscription>
     expect(await refusal({ labelSelector: "a in" })).toBeInstanceOf(InvalidSubscription)
     expect((await refusal({ gvk: "pods" })).message).toBe('gvk: "pods" is not GROUP/VERSION.KIND')

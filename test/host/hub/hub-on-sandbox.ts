@@ -157,7 +157,7 @@ export const startHub = async (options: Partial<WatchHubOptions> = {}, sandboxOp
     const id = `subscription ${++subscribed}`
     consumers.add(consumer)
     consumer.isResumed = request.after !== undefined
-    consumer.handle = hub.subscribe({ id, kind: kinds.configMaps, view: "full", ...request }, consumer)
+    consumer.handle = hub.subscribe({ id, kind: kinds.configMaps, ...request }, consumer)
     return consumer
   }
   const put = (name: string, value: string, labels: Record<string, string> = {}, namespace = "default"): void => {

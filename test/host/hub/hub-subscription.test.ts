@@ -10,7 +10,6 @@ import { ObjectPlaces } from "../../../src/host/hub/state/object-places.ts"
 import { ObjectState } from "../../../src/host/hub/state/object-state.ts"
 import { StateChange } from "../../../src/host/hub/state/state-change.ts"
 
-const opening = Buffer.from("{")
 /** Tier and version are in the bytes, as JSON with the members that states with another version need. */
 const bytesOf = (tier: string, version: number): Buffer =>
   Buffer.from(JSON.stringify({ metadata: { resourceVersion: String(version) }, tier }))
@@ -142,10 +141,9 @@ test("the state is told once, as it is then, and with the changes after it makes
       } else if (each.do === "subscribe") {
         const { isSelective } = each
         const subscription = new HubSubscription({
-          request: { id: "s", kind: { group: "", version: "v1", kind: "ConfigMap" }, view: "full" },
+          request: { id: "s", kind: { group: "", version: "v1", kind: "ConfigMap" } },
           kind: "v1.ConfigMap",
           filter: isSelective ? isX : undefined,
-          opening,
           after: undefined,
           maximumBytes: Number.POSITIVE_INFINITY,
           consumer: { available: () => undefined },

@@ -220,7 +220,6 @@ export class WatchRegistry {
         labelSelector,
         fieldSelector,
         managedFields,
-        view: "full",
         after: resourceVersion,
       }),
     )

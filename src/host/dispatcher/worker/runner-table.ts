@@ -39,14 +39,6 @@ export class RunnerTable {
     this.schedule()
   }
 
-  get(slot: number): ModuleRunner | undefined {
-    return this.#runners.get(slot)
-  }
-
-  entries(): Iterable<readonly [slot: number, runner: ModuleRunner]> {
-    return this.#runners
-  }
-
   /** Ends the module; it is not entered again. */
   remove(slot: number): void {
     this.#runners.get(slot)?.close()

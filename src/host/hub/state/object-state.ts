@@ -30,7 +30,6 @@ export class ObjectState implements ObjectIdentity {
   readonly version: ResourceVersion | string
   readonly bytes: Buffer
   #labels: Readonly<Record<string, string>> | undefined
-  #metadata: Buffer | undefined
 
   constructor({ uid, namespace, name }: ObjectIdentity, version: ResourceVersion | string, bytes: Buffer) {
     this.uid = uid
@@ -57,20 +56,6 @@ export class ObjectState implements ObjectIdentity {
     return this.#labels
   }
 
-  /**
-   * The object with apiVersion, kind and metadata only. Made at the first use and kept as long as the state, because usually several
-   * subscriptions want it.
-   *
-   * @param opening the beginning of the JSON, up to the value of `metadata`
-   */
-  metadataOnly(opening: Buffer): Buffer {
-    if (this.#metadata === undefined) {
-      const { valueStart, end } = this.#metadataMember()
-      this.#metadata = Buffer.concat([opening, this.bytes.subarray(valueStart, end), closing])
-    }
-    return this.#metadata
-  }
-
   /** The same state under another version: what a watch sends as the last state of an object that no longer matches its selectors. */
   withVersion(version: ResourceVersion | string): ObjectState {
     const member = memberNamed(this.#metadataMembers(), "resourceVersion")
@@ -81,15 +66,11 @@ export class ObjectState implements ObjectIdentity {
     return new ObjectState(this, version, bytes)
   }
 
-  #metadataMember(): Member {
+  #metadataMembers(): ReadonlyArray<Member> {
     json.load(this.bytes, this.bytes.length)
     const member = memberNamed(readMembers(json, 0), "metadata")
     if (member === undefined) throw new Error(`${this.key} has no metadata`)
-    return member
-  }
-
-  #metadataMembers(): ReadonlyArray<Member> {
-    return this.#membersOf(this.#metadataMember())
+    return this.#membersOf(member)
   }
 
   /** Of the cursor's object; none of a value that is no object, such as null. */
@@ -99,8 +80,6 @@ export class ObjectState implements ObjectIdentity {
       : []
   }
 }
-
-const closing = Buffer.from("}")
 
 /** If a key occurs twice, the last one wins, as in the API server's decoder. */
 const memberNamed = (members: ReadonlyArray<Member>, name: string): Member | undefined =>

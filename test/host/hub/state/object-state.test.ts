@@ -70,14 +70,12 @@ describe("The bytes of an object", () => {
     expect(bytes.buffer.byteLength).toBe(bytes.length)
   })
 
-  test("yield labels, the metadata view and another version as parsing would", () => {
+  test("yield labels and another version as parsing would", () => {
     fc.assert(
       fc.property(objectText, (text) => {
         const state = stateOf(text)
         const { metadata } = parse(state.bytes) as { metadata: { labels?: Record<string, string> } }
         expect({ ...state.labels }).toEqual(metadata.labels ?? {})
-        const view = state.metadataOnly(Buffer.from('{"kind":"Pod","apiVersion":"v1","metadata":'))
-        expect(parse(view)).toEqual({ kind: "Pod", apiVersion: "v1", metadata })
         const later = state.withVersion(12)
         expect(parse(later.bytes)).toEqual({
           ...parse(state.bytes),

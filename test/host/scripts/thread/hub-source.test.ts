@@ -46,7 +46,6 @@ const start = async (options: Parameters<typeof startHub>[0] = {}) => {
         const request = {
           id: String(subscription),
           kind: kinds.configMaps,
-          view: "full",
           namespace,
           labelSelector,
         } as const
