@@ -35,21 +35,29 @@ const Assignment = Schema.Struct({
 export type Assignment = typeof Assignment.Type
 
 /** Counters since the instance began, and gauges. Times in ms. */
-export const InstanceStatistics = Schema.Struct({
-  module: Schema.String,
-  incarnation: Schema.Number,
+const RunnerStatistics = Schema.Struct({
+  /** Calls into the guest. */
   wakeUps: Schema.Number,
   runMs: Schema.Number,
   longestMs: Schema.Number,
+  /** Results that came for operations that were not open any more. */
   dropped: Schema.Number,
   unloads: Schema.Number,
   queued: Schema.Number,
   queuedBytes: Schema.Number,
+  /** 0 while it is unloaded. */
   memoryBytes: Schema.Number,
   isLoaded: Schema.Boolean,
   openWatches: Schema.Number,
   openRequests: Schema.Number,
   openDelays: Schema.Number,
+})
+export type RunnerStatistics = typeof RunnerStatistics.Type
+
+const InstanceStatistics = Schema.Struct({
+  ...RunnerStatistics.fields,
+  module: Schema.String,
+  incarnation: Schema.Number,
   /** Its checkpoint cannot be written, so nothing is passed to it. */
   isWaitingForCheckpoint: Schema.Boolean,
 })

@@ -11,6 +11,7 @@
 import type { Clock } from "../../../clock.ts"
 import type { GuestImage, OperationKind } from "../../guest/guest-image.ts"
 import type { OperationHost } from "../../guest/guest-operations.ts"
+import type { RunnerStatistics } from "./definition.ts"
 
 /** What the runner needs of a `GuestInstance`. Each call runs guest code, and throws what ended the guest. */
 export interface Guest {
@@ -50,27 +51,6 @@ interface RunnerOptions {
   readonly entry: { begin(): void; end(): void }
   /** Called once, with what ended the guest. */
   readonly onEnded: (cause: unknown) => void
-}
-
-/** Counters since the runner began, and gauges. */
-interface RunnerStatistics {
-  /** Calls into the guest. */
-  readonly wakeUps: number
-  /** ms within the guest. */
-  readonly runMs: number
-  /** ms of the longest call. */
-  readonly longestMs: number
-  /** Results that came for operations that were not open any more. */
-  readonly dropped: number
-  readonly unloads: number
-  readonly queued: number
-  readonly queuedBytes: number
-  /** 0 while it is unloaded. */
-  readonly memoryBytes: number
-  readonly isLoaded: boolean
-  readonly openWatches: number
-  readonly openRequests: number
-  readonly openDelays: number
 }
 
 interface WakeUp {
