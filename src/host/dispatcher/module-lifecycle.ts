@@ -9,7 +9,7 @@
  *                       └────────── remove ────────┴──▶ removed
  * ```
  *
- * - A module that ends by itself (a trap, an exit, its memory limit) is started again after a back-off, in a shared worker.
+ * - A module that ends by itself (a trap, an exit, its memory limit) is started again after a back-off, in the same worker.
  * - One in which its worker ended, usually because it did not return within its deadline, is started again after a back-off in a worker of
  *   its own, and stays alone until its file is replaced: whatever it does then costs no other module anything.
  * - One whose worker ended for another's fault is started again at once.

@@ -102,7 +102,7 @@ export class GuestInstance {
     const maximum = Math.min(allowed, compiled.maximumPages ?? mostPages, mostPages)
     this.#limitBytes = maximum * pageBytes
     this.#memory = this.#reserve(pages, maximum)
-    this.#clock = new GuestClock(options.clock, image?.time)
+    this.#clock = new GuestClock(options.clock)
     this.#log = new GuestLog((stream, line) => this.#host.log(stream, line))
     this.#boundary = new CallBoundary({
       guest: this.name,
@@ -213,7 +213,6 @@ export class GuestInstance {
       moduleHash: hash,
       nextId: this.#operations.nextId,
       operations: new Map(this.#operations.open),
-      time: this.#clock.now(),
       globals: globals.map(({ exportName, type }) => ({ type, value: this.#global(exportName).value })),
       memory: new Uint8Array(this.#memory.memory.buffer.slice(0)),
     }

@@ -117,28 +117,6 @@ describe("A guest that continues from an image", () => {
       limitBytes: 65_536,
     })
   })
-
-  test("has a monotonic clock that goes on, in a process whose own begins anew, and never goes back", () => {
-    const wasi = '(import "wasi_snapshot_preview1" "clock_time_get" (func $time (param i32 i64 i32) (result i32)))'
-    const compiled = compileText({
-      fields: wasi + imports,
-      run: "(drop (call $delay (i64.const 0))) (drop (call $time (i32.const 1) (i64.const 0) (i32.const 0)))",
-      future: "(drop (call $time (i32.const 1) (i64.const 0) (i32.const 8)))",
-    })
-    const first = { wallMicros: () => 5_000_000, monotonicMs: () => 900_000 }
-    const { guest } = instantiate(compiled, { clock: first })
-    guest.start()
-    const image = guest.image()
-    const passed = (wallMicros: number): bigint => {
-      const clock = { wallMicros: () => wallMicros, monotonicMs: () => 12 }
-      const { guest: restored } = instantiate(compiled, { clock, image })
-      restored.wakeFuture(0n, undefined)
-      const view = new DataView(restored.image().memory.buffer)
-      return view.getBigUint64(8, true) - view.getBigUint64(0, true)
-    }
-    expect(passed(8_000_000)).toBe(3_000_000_000n)
-    expect(passed(1_000_000)).toBe(0n)
-  })
 })
 
 describe("An image is refused", () => {

@@ -5,7 +5,6 @@ export const imageWith = (memory: Uint8Array = new Uint8Array()): GuestImage => 
   moduleHash: "00".repeat(32),
   nextId: 0n,
   operations: new Map(),
-  time: { monotonicNanos: 0n, wallMicros: 0 },
   globals: [],
   memory,
 })
