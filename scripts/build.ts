@@ -34,6 +34,7 @@ import { fileURLToPath } from "node:url"
 import { decode, encode } from "@jridgewell/sourcemap-codec"
 import type { OutputOptions } from "rolldown"
 import { messageOf } from "../src/message-of.ts"
+import { makeParser } from "./grammar.ts"
 import { thirdPartyNotices } from "./third-party.ts"
 
 /** Packages that never go into a bundle: piscina starts its worker threads from files beside its own. */
@@ -125,6 +126,7 @@ export const build = async (
     return known
   }
 
+  await makeParser(root)
   const { targets, absent } = await findTargets(root)
   const before = await readStamp(dist)
   const toolchain = [
