@@ -1,7 +1,6 @@
 /** Reads JSON of uncertain shape: every function returns `undefined` or an empty value where the type is wrong. */
 
 import { isRecord } from "../../is-record.ts"
-import { canonicalQuantity } from "../../kube/quantity.ts"
 import type { Fields } from "./kind-rules.ts"
 
 export const isFields: (value: unknown) => value is Fields = isRecord
@@ -92,7 +91,9 @@ const sameFields = (left: unknown, right: unknown): boolean => {
   return true
 }
 
-/** Rewrites the quantities of a resource list in canonical form, as the server does with all that it reads. */
-export const spellAmounts = (amounts: Fields | undefined): void => {
-  for (const name in amounts) amounts[name] = canonicalQuantity(amounts[name])
-}
+/** The server stores protobuf, in which an empty list is none; the client that sent it owns it nevertheless. */
+export const emptyIsNone =
+  (...keys: ReadonlyArray<string>): ((object: Fields) => void) =>
+  (object) => {
+    for (const key of keys) if (list(object, key).length === 0) object[key] = null
+  }

@@ -1,5 +1,5 @@
 /**
- * The rules of one kind between decoding and storing an object: fill in defaults, remove what a client may not set,
+ * What the sandbox does to an object of a kind between decoding and storing it: fill in defaults, remove what a client may not set,
  * and validate. Modelled on the strategies of Kubernetes 1.34.4.
  *
  * Order of a create: `setDefaults`, admission (admission.ts), metadata filled in by the server (uid, creationTimestamp, a
@@ -10,6 +10,8 @@
  */
 
 import type { FieldError } from "../../apiserver/answers/field-error.ts"
+import type { Complaints } from "../../kube/names.ts"
+import type { Place } from "./type-rules.ts"
 
 /** A JSON object that rules may change. */
 export type Fields = Record<string, unknown>
@@ -40,8 +42,43 @@ export interface KindRules {
    * write then stores the object, even if it changes nothing.
    */
   readBack(object: MutableObject): boolean
-  /** In the server's order; empty when the object may be stored. */
+  /** Empty when the object may be stored. */
   validate(object: MutableObject): ReadonlyArray<FieldError>
-  /** The object must have been prepared. In the server's order; empty when it may replace `old`. */
+  /** The object must have been prepared. Empty when it may replace `old`. */
   validateUpdate(object: MutableObject, old: MutableObject, subresource: Subresource): ReadonlyArray<FieldError>
+}
+
+/** Adds what is wrong with a change to the errors of `root`, the place of the whole object. */
+export type CheckChange = (object: MutableObject, old: MutableObject, root: Place) => void
+
+/** What kinds.json says of a kind, besides the rules of its types (type-rules.ts). A kind without any gets those of every object. */
+export interface StatedKind {
+  /** A create takes the client's status (Nodes). */
+  readonly takesStatus?: boolean
+  /** Members whose change counts as a new generation; absent for kinds that have none. `metadata.x` is allowed. */
+  readonly generation?: ReadonlyArray<string>
+  /** Members of `metadata` that a write to the status cannot change. */
+  readonly statusKeeps?: ReadonlyArray<string>
+  /** Members that an update may not change: `immutable`, or `forbidden` or `invalid` with a detail. */
+  readonly fixed?: Readonly<Record<string, string>>
+  /** Whether an update may omit the resourceVersion. Default true. */
+  readonly unconditionalUpdate?: boolean
+}
+
+/** How one kind differs from the others in ways that need code. All members are optional. */
+export interface Kind extends StatedKind {
+  /** The format of names. Default: a DNS-1123 subdomain. */
+  readonly name?: (name: string) => Complaints
+  /** What the status of a created object starts with, besides zero values; the client's is dropped. */
+  readonly newStatus?: (object: MutableObject) => Fields
+  /** Changes an object that is written; without `old` it is created. */
+  readonly prepare?: (object: MutableObject, old: MutableObject | undefined) => void
+  readonly prepareStatus?: (object: MutableObject, old: MutableObject) => void
+  /** Changes an update of the object or of its status after field ownership has been recorded. */
+  readonly settle?: (object: MutableObject, old: MutableObject, subresource: Subresource) => void
+  /** See {@link KindRules}. */
+  readonly readBack?: (object: MutableObject) => boolean
+  readonly checkNew?: (object: MutableObject, root: Place) => void
+  readonly checkChange?: CheckChange
+  readonly checkStatus?: CheckChange
 }

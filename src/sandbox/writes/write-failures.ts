@@ -1,7 +1,7 @@
 /** Failures of writes only: codes, reasons and details of Kubernetes 1.34.4 (recorded from a real server). */
 
 import { type Failure, fail, groupDetail } from "../../apiserver/answers/failure.ts"
-import { explained, invalid } from "../../apiserver/answers/field-error.ts"
+import { explained, type FieldError, invalid } from "../../apiserver/answers/field-error.ts"
 import { qualifiedName, type Resource } from "../../apiserver/kinds/resources.ts"
 
 const detailsOf = (resource: Resource, name: string): Failure["details"] & object => ({
@@ -130,3 +130,25 @@ export const namespaceProtected = (resource: Resource, name: string): Failure =>
 /** 501, which the real server never sends: not implemented here, with the reason. */
 export const notImplemented = (reason: string): Failure =>
   fail(501, `the sandbox does not implement this: ${reason}`, { reason: "NotImplemented" })
+
+/** Events of the new group are stored as Events of the core group; errors name the stored kind. */
+const errorKind = ({ gvk }: Resource): { readonly group: string; readonly kind: string } =>
+  gvk.group === "events.k8s.io" ? { group: "", kind: gvk.kind } : gvk
+
+/** The 422 for an object that its rules refuse. `errors` must not be empty. Duplicates are reported once. */
+export const invalidObject = (resource: Resource, name: string, errors: ReadonlyArray<FieldError>): Failure => {
+  const { group, kind } = errorKind(resource)
+  const { causes, summary } = explained(errors)
+  return {
+    type: "failure",
+    code: 422,
+    reason: "Invalid",
+    message: `${group === "" ? kind : `${kind}.${group}`} ${JSON.stringify(name)} is invalid: ${summary}`,
+    details: {
+      ...(name === "" ? {} : { name }),
+      ...(group === "" ? {} : { group }),
+      kind,
+      causes,
+    },
+  }
+}

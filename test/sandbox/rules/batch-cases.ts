@@ -80,6 +80,5 @@ export const batchCases = [
     cronJob({ jobTemplate: { spec: { template: { spec: { containers } } } } }),
   ),
   create(cronJobs, "cron job of a long name", { metadata: { name: "x".repeat(53) }, ...cronJob() }),
-  create(cronJobs, "cron job with a selector", cronJob({ jobTemplate: job({ manualSelector: true, selector }) })),
   update(cronJobs, "cron job's schedule changed", cronJob({ suspend: true }), { spec: { schedule: "@hourly" } }),
 ]

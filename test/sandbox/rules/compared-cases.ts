@@ -37,7 +37,6 @@ const storageCases = [
       },
     },
   ),
-  modify(drivers, "driver attached no more", driver, { spec: { attachRequired: false } }),
   modify(drivers, "driver's group policy changed", driver, { spec: { fsGroupPolicy: "None" } }),
   modify(drivers, "driver's life cycle changed", driver, { spec: { volumeLifecycleModes: ["Ephemeral"] } }),
   modify(drivers, "driver told more of its pods", driver, {

@@ -20,10 +20,6 @@ export const coreCases = [
   create("v1/secrets", "secret of bad keys", { data: { "a b": "AA==" } }),
   create("v1/secrets", "basic auth secret without anything", { type: "kubernetes.io/basic-auth" }),
   create("v1/secrets", "TLS secret without anything", { type: "kubernetes.io/tls" }),
-  create("v1/secrets", "docker secret of no JSON", {
-    type: "kubernetes.io/dockerconfigjson",
-    stringData: { ".dockerconfigjson": "x" },
-  }),
   create("v1/secrets", "token secret without an account", { type: "kubernetes.io/service-account-token" }),
   update("v1/secrets", "type of a secret changed", { data: { a: "AA==" } }, { type: "example.com/x" }),
   update("v1/secrets", "immutable secret changed", { data: { a: "AA==" }, immutable: true }, { data: { a: "AQ==" } }),
@@ -39,26 +35,11 @@ export const coreCases = [
     status: { phase: "Terminating" },
   }),
   create("v1/namespaces", "namespace of a dotted name", { metadata: { name: "a.b" } }),
-  create("v1/namespaces", "namespace of a bad finalizer", {
-    metadata: { name: "kubereel-rules-other" },
-    spec: { finalizers: ["x"] },
-  }),
   create("v1/nodes", "node", { metadata: { name: "kubereel-rules" } }),
   create("v1/nodes", "node with capacity", {
     metadata: { name: "kubereel-rules" },
     spec: { podCIDR: "10.1.0.0/24", unschedulable: false },
     status: { capacity: { cpu: "4", pods: "110" } },
-  }),
-  create("v1/nodes", "node of bad taints", {
-    metadata: { name: "kubereel-rules" },
-    spec: {
-      taints: [
-        { key: "a b", effect: "NoSchedule" },
-        { key: "a", effect: "X" },
-        { key: "b", effect: "NoExecute" },
-        { key: "b", effect: "NoExecute" },
-      ],
-    },
   }),
   create("v1/persistentvolumes", "persistent volume", {
     metadata: { name: "kubereel-rules" },
@@ -102,7 +83,6 @@ export const coreCases = [
   }),
   create("events.k8s.io/v1/events", "event of the new group without anything", {}),
   create("v1/resourcequotas", "quota", { spec: { hard: { pods: "10", "requests.cpu": "4" } } }),
-  create("v1/resourcequotas", "quota of bad amounts", { spec: { hard: { x: "1" } } }),
   create("v1/resourcequotas", "quota of odd amounts", {
     spec: { hard: { pods: "1k", cpu: "2000m", memory: "0.5Gi", secrets: 3 } },
   }),

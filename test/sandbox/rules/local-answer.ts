@@ -2,17 +2,11 @@
 
 import { type Failure, statusText } from "../../../src/apiserver/answers/failure.ts"
 import type { Resource } from "../../../src/apiserver/kinds/resources.ts"
-import {
-  type AdmissionSurroundings,
-  admitCreate,
-  admitUpdate,
-  allocateService,
-  type Fields,
-  invalidObject,
-  type MutableObject,
-  rulesOf,
-  type ServicePools,
-} from "../../../src/sandbox/rules/index.ts"
+import { rulesOf } from "../../../src/sandbox/rules/index.ts"
+import type { Fields, MutableObject } from "../../../src/sandbox/rules/kind-rules.ts"
+import { type AdmissionSurroundings, admitCreate, admitUpdate } from "../../../src/sandbox/writes/admission/plug-ins.ts"
+import { allocateService, type ServicePools } from "../../../src/sandbox/writes/admission/service-allocation.ts"
+import { invalidObject } from "../../../src/sandbox/writes/write-failures.ts"
 import { clusterIp, firstNodePort, type Json, type RecordedCase, suffix, time, uid } from "./recorded-case.ts"
 import { clusterScoped, customGroup, merged, namespace, type RulesCase } from "./rules-case.ts"
 

@@ -66,10 +66,6 @@ export const restCases = [
     value: 2_000_000_000,
     preemptionPolicy: "X",
   }),
-  create("scheduling.k8s.io/v1/priorityclasses", "priority class of the system", {
-    metadata: { name: "system-x" },
-    value: 5,
-  }),
   update(
     "scheduling.k8s.io/v1/priorityclasses",
     "value of a priority class changed",

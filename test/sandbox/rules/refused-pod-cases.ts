@@ -74,16 +74,6 @@ export const refusedPodCases = [
   ),
   create(
     pods,
-    "two equal host ports",
-    oneContainer({
-      ports: [
-        { containerPort: 1, hostPort: 1 },
-        { containerPort: 2, hostPort: 1 },
-      ],
-    }),
-  ),
-  create(
-    pods,
     "bad environment",
     oneContainer({
       env: [
@@ -186,6 +176,5 @@ export const refusedPodCases = [
     "negative resources",
     oneContainer({ resources: { limits: { memory: "-1" }, requests: { memory: "-1" } } }),
   ),
-  create(pods, "untrimmed image", oneContainer({ image: " x" })),
   create(pods, "negative grace period", pod({ terminationGracePeriodSeconds: -1 })),
 ]

@@ -1,14 +1,8 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import {
-  allocateService,
-  allowsUnconditionalUpdate,
-  type Fields,
-  type MutableObject,
-  type Pool,
-  releaseService,
-  rulesOf,
-} from "../../../src/sandbox/rules/index.ts"
+import { allowsUnconditionalUpdate, rulesOf } from "../../../src/sandbox/rules/index.ts"
+import type { Fields, MutableObject } from "../../../src/sandbox/rules/kind-rules.ts"
+import { allocateService, type Pool, releaseService } from "../../../src/sandbox/writes/admission/service-allocation.ts"
 import { rounds } from "../../harness/effort.ts"
 import { rulesCases } from "./cases.ts"
 import { resourceAt } from "./local-answer.ts"

@@ -136,7 +136,6 @@ export const moreWorkloadCases = [
     "deployment of bad percentages",
     workload({ strategy: { rollingUpdate: { maxSurge: "x", maxUnavailable: "101%" } } }),
   ),
-  create(deployments, "deployment without time", workload({ minReadySeconds: 700 })),
   create(
     deployments,
     "deployment with a partial strategy",

@@ -52,15 +52,6 @@ describe("metadata", () => {
 })
 
 describe("a status", () => {
-  test("of a Namespace is Active until it is deleted", async () => {
-    await sendFor(sandbox, 201, "POST", "/api/v1/namespaces", { metadata: { name: "active" } })
-    const patch = { status: { phase: "Terminating" } }
-    const refused = await sendFor(sandbox, 422, "PATCH", "/api/v1/namespaces/active/status", patch, mergePatch)
-    expect(refused.message).toBe(
-      'Namespace "active" is invalid: status.Phase: Invalid value: "Terminating": may only be \'Active\' if `deletionTimestamp` is empty',
-    )
-  })
-
   test.each([
     [
       { succeeded: -1 },

@@ -14,7 +14,6 @@ import type { OpenApiDocuments } from "../../../apiserver/openapi/openapi-docume
 import type { ChangeRecord } from "../../../apiserver/watch/change.ts"
 import { formatGvk } from "../../../kube/gvk.ts"
 import { child, isSame, items, text, texts } from "../../rules/fields.ts"
-import { invalidObject } from "../../rules/invalid-object.ts"
 import type { Fields, MutableObject } from "../../rules/kind-rules.ts"
 import { customType } from "../../schema/custom/custom-schema.ts"
 import { applySchemaDefaults, dropNulls } from "../../schema/custom/schema-defaults.ts"
@@ -31,6 +30,7 @@ import { trackReplacement } from "../../writes/field-owners.ts"
 import { refuse } from "../../writes/refusal.ts"
 import type { WriteSurroundings } from "../../writes/surroundings.ts"
 import type { WritableKinds } from "../../writes/writable-kinds.ts"
+import { invalidObject } from "../../writes/write-failures.ts"
 
 // The names that a CustomResourceDefinition gets: those that no other definition of its group has (the naming controller).
 

@@ -2,9 +2,8 @@
 
 import { stableText } from "../../../host/cache/same-json.ts"
 import type { PodTemplate } from "../../../kube/client/objects.ts"
-import { compiled } from "../../rules/default-table.ts"
+import { fillPodTemplate } from "../../rules/index.ts"
 import type { Fields } from "../../rules/kind-rules.ts"
-import { podTemplate } from "../../rules/pods/pod-defaults.ts"
 import { createdMs } from "../pod-facts.ts"
 import type { ReplicaSet } from "../replica-set/replica-set-object.ts"
 import { wantedReplicas } from "../replica-set/replica-set-object.ts"
@@ -40,13 +39,11 @@ export const sameTemplate = (left: PodTemplate, right: PodTemplate): boolean => 
 /** By template: a cache keeps an object as long as it does not change, and each look at a Deployment compares all of its ReplicaSets. */
 const comparableTexts = new WeakMap<PodTemplate, string>()
 
-const setDefaults = compiled(podTemplate)
-
 const comparable = (template: PodTemplate): string => {
   const known = comparableTexts.get(template)
   if (known !== undefined) return known
   const complete = structuredClone(template) as unknown as Fields & PodTemplate
-  setDefaults(complete)
+  fillPodTemplate(complete)
   const { [hashLabel]: _hash, ...labels } = complete.metadata?.labels ?? {}
   const text = stableText({ ...complete, metadata: { ...complete.metadata, labels } })
   comparableTexts.set(template, text)

@@ -5,18 +5,13 @@ import { type Change, keyOf } from "../../../apiserver/watch/change.ts"
 import { formatGvk } from "../../../kube/gvk.ts"
 import type { Randomness } from "../../randomness.ts"
 import { child } from "../../rules/fields.ts"
-import {
-  type AdmissionSurroundings,
-  admitCreate,
-  allocateService,
-  releaseService,
-  type ServicePools,
-} from "../../rules/index.ts"
-import { invalidObject } from "../../rules/invalid-object.ts"
 import type { Fields, MutableObject } from "../../rules/kind-rules.ts"
 import type { ObjectStore } from "../../store/object-store.ts"
 import { stateOf } from "../answer.ts"
 import { refuse } from "../refusal.ts"
+import { invalidObject } from "../write-failures.ts"
+import { type AdmissionSurroundings, admitCreate } from "./plug-ins.ts"
+import { allocateService, releaseService, type ServicePools } from "./service-allocation.ts"
 import { servicePools } from "./service-pools.ts"
 
 const suffixLength = 5

@@ -1,6 +1,6 @@
 /** The pools of Services' addresses and ports. As small as the real server's usual range, allocated in order. */
 
-import type { Pool, ServicePools } from "../../rules/index.ts"
+import type { Pool, ServicePools } from "./service-allocation.ts"
 
 /** 10.0.0.0/24 without its first address, which is the API server's own, and its last. */
 const firstAddress = 2

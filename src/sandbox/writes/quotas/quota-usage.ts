@@ -8,7 +8,7 @@ import { formatGvk } from "../../../kube/gvk.ts"
 import { quantityOf } from "../../../kube/quantity.ts"
 import { child, isAbsent, items, list, text } from "../../rules/fields.ts"
 import type { Fields, MutableObject } from "../../rules/kind-rules.ts"
-import { type Amounts, limitsOfPod, requestsOfPod } from "../../rules/values/pod-amounts.ts"
+import { type Amounts, limitsOfPod, requestsOfPod } from "./pod-amounts.ts"
 
 /** Kinds that have a name of their own in quotas besides `count/…`. */
 const named = new Set(["configmaps", "secrets", "services", "replicationcontrollers", "resourcequotas", "pods"])

@@ -1,8 +1,8 @@
 /** What a Pod requests and may use in all, resource by resource (component-helpers resource.PodRequests, PodLimits). */
 
 import { canonicalQuantity, quantityOf, thousandths } from "../../../kube/quantity.ts"
-import { child, items } from "../fields.ts"
-import type { Fields } from "../kind-rules.ts"
+import { child, items } from "../../rules/fields.ts"
+import type { Fields } from "../../rules/kind-rules.ts"
 
 /** Quantities by the names of their resources. */
 export type Amounts = Readonly<Record<string, unknown>>

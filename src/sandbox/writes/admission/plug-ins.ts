@@ -4,10 +4,10 @@
  * LimitRanger, ResourceQuota and webhooks are on their own (writes/admission, writes/quotas, writes/webhooks).
  */
 
-import type { Failure } from "../../apiserver/answers/failure.ts"
-import { qualifiedName, type Resource } from "../../apiserver/kinds/resources.ts"
-import { child, ensured, isAbsent, items, list, number, text, texts } from "./fields.ts"
-import type { Fields, MutableObject, Subresource } from "./kind-rules.ts"
+import type { Failure } from "../../../apiserver/answers/failure.ts"
+import { qualifiedName, type Resource } from "../../../apiserver/kinds/resources.ts"
+import { child, ensured, isAbsent, items, list, number, text, texts } from "../../rules/fields.ts"
+import type { Fields, MutableObject, Subresource } from "../../rules/kind-rules.ts"
 
 /** The parts of the server that admission needs. */
 export interface AdmissionSurroundings {

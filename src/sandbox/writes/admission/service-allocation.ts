@@ -1,9 +1,9 @@
 /** Addresses and node ports of Services: taken from injected pools after the object has been validated. */
 
 import { type Errors, type FieldError, invalid } from "../../../apiserver/answers/field-error.ts"
-import { child, isZero, items, number, text, texts } from "../fields.ts"
-import type { MutableObject } from "../kind-rules.ts"
-import { isHeadless, needsClusterIp, needsNodePort } from "./service-validation.ts"
+import { child, isZero, items, number, text, texts } from "../../rules/fields.ts"
+import type { MutableObject } from "../../rules/kind-rules.ts"
+import { isHeadless, needsClusterIp, needsNodePort } from "../../rules/services.ts"
 
 /** A pool of addresses or ports. */
 export interface Pool<Value> {
