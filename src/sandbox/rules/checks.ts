@@ -1,6 +1,6 @@
 /**
  * The checks of one field. Those of one line are in types.json, by the type of the object and the name of the field: words that
- * name checks below, or `=A|B` for a choice. Values of the wrong type count as absent.
+ * name checks below, `=A|B` for a choice, or `!A|B` for one that may not be left out. Values of the wrong type count as absent.
  */
 
 import { isIP } from "node:net"
@@ -25,6 +25,13 @@ export const format =
   (complaints: (value: string) => names.Complaints): Check =>
   (value, at) => {
     if (typeof value === "string" && value !== "") at.complain(value, complaints(value))
+  }
+
+/** One of these values, also where the field is absent or empty. */
+const oneOf =
+  (...values: ReadonlyArray<string>): Check =>
+  (value, at) => {
+    if (!values.some((one) => one === (value ?? ""))) at.notSupported(value ?? "", values)
   }
 
 /** One of these values unless it is absent or empty. */
@@ -104,6 +111,7 @@ const named: Readonly<Record<string, Check>> = {
   filled: (value, at) => (isEmptyMap(value) ? at.required() : undefined),
   natural,
   positive: between(1, Number.POSITIVE_INFINITY, "must be greater than 0"),
+  aboveZero: between(1, Number.POSITIVE_INFINITY, "must be greater than zero"),
   mode: between(0, 0o777, "must be a number between 0 and 0777 (octal), both inclusive"),
   label: format(names.labelComplaints),
   subdomain: format(names.subdomainComplaints),
@@ -145,7 +153,8 @@ const named: Readonly<Record<string, Check>> = {
 /** The checks of a field by its words in types.json. */
 export const checksOf = (words: string): ReadonlyArray<Check> =>
   words.split(" ").map((word) => {
-    const check = word.startsWith("=") ? choice(...word.slice(1).split("|")) : named[word]
+    const choices = /^[=!]/.test(word) ? word.slice(1).split("|") : undefined
+    const check = choices === undefined ? named[word] : word.startsWith("!") ? oneOf(...choices) : choice(...choices)
     if (check === undefined) throw new Error(`types.json names no check: ${word}`)
     return check
   })

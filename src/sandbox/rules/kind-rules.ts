@@ -2,8 +2,8 @@
  * What the sandbox does to an object of a kind between decoding and storing it: fill in defaults, remove what a client may not set,
  * and validate. Modelled on the strategies of Kubernetes 1.34.4.
  *
- * Order of a create: `setDefaults`, admission (admission.ts), metadata filled in by the server (uid, creationTimestamp, a
- * generated name), `prepareForCreate`, `validate`, allocation (service-allocation.ts). Order of an update: `setDefaults`,
+ * Order of a create: `setDefaults`, admission (writes/admission), metadata filled in by the server (uid, creationTimestamp, a
+ * generated name), `prepareForCreate`, `validate`, allocation. Order of an update: `setDefaults`,
  * `prepareForUpdate`, `validateUpdate`. Rules change the object they are given in place, and may take over subtrees of
  * `old`; they keep nothing between calls, so one value serves any number of requests. No rule throws, whatever the JSON:
  * values of the wrong type were refused by the decoder and are ignored here.

@@ -1,4 +1,4 @@
-/** Volumes, claims and what provides them. The defaults of volumes' sources are in volumes.ts. */
+/** Volumes, claims and what provides them. The defaults of volumes' sources are in types.json. */
 
 import { canonicalQuantity, quantityOf } from "../../kube/quantity.ts"
 import { needed } from "./checks.ts"

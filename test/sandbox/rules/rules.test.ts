@@ -1,7 +1,11 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import { type FieldDescriptor, protobufDescriptors } from "../../../src/sandbox/protobuf/descriptors.ts"
+import { checksOf } from "../../../src/sandbox/rules/checks.ts"
 import { allowsUnconditionalUpdate, rulesOf } from "../../../src/sandbox/rules/index.ts"
 import type { Fields, MutableObject } from "../../../src/sandbox/rules/kind-rules.ts"
+import kinds from "../../../src/sandbox/rules/kinds.json" with { type: "json" }
+import types from "../../../src/sandbox/rules/types.json" with { type: "json" }
 import { allocateService, type Pool, releaseService } from "../../../src/sandbox/writes/admission/service-allocation.ts"
 import { rounds } from "../../harness/effort.ts"
 import { rulesCases } from "./cases.ts"
@@ -58,6 +62,47 @@ test("no rule throws, whatever the members of an object are", () => {
     }),
     { numRuns: rounds(200) },
   )
+})
+
+test("the tables name types, fields, checks and kinds that exist", () => {
+  const { messages, kinds: served } = protobufDescriptors()
+  const names = new Map([...messages.keys()].map((name) => [name.replace(/^(?:api|.*\/apis)\//, ""), name]))
+  const fieldsOf = (name: string): ReadonlyArray<FieldDescriptor> =>
+    (messages.get(name) ?? []).flatMap((field) => (field.isInline ? fieldsOf(field.type) : [field]))
+  const stated: Readonly<Record<string, { readonly set?: Fields; readonly checks?: Record<string, string> }>> = types
+  for (const [type, { set = {}, checks = {} }] of Object.entries(stated)) {
+    const known = fieldsOf(names.get(type) ?? "").map(({ name }) => name)
+    expect(known, type).toEqual(expect.arrayContaining([...Object.keys(set), ...Object.keys(checks)]))
+    for (const words of Object.values(checks)) expect(checksOf(words).length).toBeGreaterThan(0)
+  }
+  const withoutVersion = [...served.keys()].map((kind) => kind.replace(/^(?:(.*)\/)?v\d\./, "$1/"))
+  expect(withoutVersion).toEqual(expect.arrayContaining(Object.keys(kinds)))
+})
+
+test("what Go omits goes, what it writes comes, and quantities are canonical", () => {
+  const pod = copyOf({
+    metadata: { name: "web", generation: 0 },
+    spec: {
+      hostNetwork: false,
+      hostname: "",
+      automountServiceAccountToken: false,
+      containers: [
+        { name: "app", stdin: false, resources: { limits: { cpu: "1000m" } }, env: [{ name: "A", value: "" }] },
+      ],
+    },
+    status: { conditions: [{ type: "Ready", status: "True" }] },
+  })
+  rulesOf(resourceAt("v1/pods")).setDefaults(pod)
+  expect(pod.metadata).toEqual({ name: "web" })
+  expect(pod.spec).not.toHaveProperty("hostNetwork")
+  expect(pod.spec).not.toHaveProperty("hostname")
+  expect(pod.spec).toMatchObject({ automountServiceAccountToken: false })
+  const [container] = (pod.spec as Fields).containers as ReadonlyArray<Fields>
+  expect(container).not.toHaveProperty("stdin")
+  expect(container).toMatchObject({ env: [{ name: "A" }], resources: { limits: { cpu: "1" }, requests: { cpu: "1" } } })
+  expect(pod.status).toEqual({
+    conditions: [{ type: "Ready", status: "True", lastProbeTime: null, lastTransitionTime: null }],
+  })
 })
 
 test("leases and custom objects cannot be overwritten without a version, Pods can", () => {

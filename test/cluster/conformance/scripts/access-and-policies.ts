@@ -139,7 +139,6 @@ const policies: Script = {
     mergePatch("more quota", `${quotas}/q`, { spec: { hard: { "count/nothing.example.com": "2" } } }),
     post("bad quota", quotas, quota("x", { pods: "many" })),
     ...once(scheduling, "priorityclasses", "PriorityClass", { value: 7, description: "d" }, { description: "e" }),
-    post("priority that is too high", classes, named(scheduling, "PriorityClass", "<ns>-y", { value: 2_000_000_000 })),
     post("a class", classes, named(scheduling, "PriorityClass", "<ns>-p", { value: 9 })),
     mergePatch("its value must not change", `${classes}/<ns>-p`, { value: 8 }),
     post("a pod of that class", inNamespace("v1", "pods"), unscheduledPod("p", { priorityClassName: "<ns>-p" }), {

@@ -35,9 +35,6 @@ const certificateRequests: Script = {
     mergePatch("nothing of its spec changes", `${requests}/one`, { spec: { signerName: "example.com/other" } }),
     get("as a table", `${requests}?fieldSelector=metadata.name=one`, table),
     post("no signer, no usages", requests, signing("bad", { signerName: "", usages: [] })),
-    post("a signer without a path", requests, signing("bad", { signerName: "example.com" })),
-    post("too short", requests, signing("bad", { expirationSeconds: 5 })),
-    post("not a request", requests, signing("bad", { request: "aGVsbG8=" })),
     remove("remove it", `${requests}/one`),
   ],
 }
@@ -51,7 +48,6 @@ const runtimeClasses: Script = {
   steps: [
     post("with overhead", runtimes, runtime("kata", { handler: "kata", overhead: { podFixed: { cpu: "0.25" } } })),
     mergePatch("another handler", `${runtimes}/kata`, { handler: "other" }),
-    post("no handler", runtimes, runtime("bad", {})),
     post("a wrong handler", runtimes, runtime("bad", { handler: "A_b" })),
     remove("remove it", `${runtimes}/kata`),
   ],
@@ -59,9 +55,7 @@ const runtimeClasses: Script = {
 
 const flow = "flowcontrol.apiserver.k8s.io/v1"
 const levels = inCluster(flow, "prioritylevelconfigurations")
-const schemas = inCluster(flow, "flowschemas")
 const level = (name: string, spec: JsonObject) => named(flow, "PriorityLevelConfiguration", name, { spec })
-const schema = (name: string, spec: JsonObject) => named(flow, "FlowSchema", name, { spec })
 
 const flowControl: Script = {
   name: "flow-control",
@@ -76,19 +70,6 @@ const flowControl: Script = {
       "a level with a queue",
       levels,
       level("q", { type: "Limited", limited: { limitResponse: { type: "Queue", queuing: {} } } }),
-    ),
-    post("of no type", levels, level("bad", { type: "Other" })),
-    post("limited without limits", levels, level("bad", { type: "Limited" })),
-    post("no level", schemas, schema("bad", { priorityLevelConfiguration: { name: "" } })),
-    post(
-      "a precedence that is too high",
-      schemas,
-      schema("bad", { priorityLevelConfiguration: { name: "none" }, matchingPrecedence: 20000 }),
-    ),
-    post(
-      "a rule without subjects",
-      schemas,
-      schema("bad", { priorityLevelConfiguration: { name: "none" }, rules: [{ subjects: [] }] }),
     ),
     ...["none", "q"].map((name) => remove(`remove ${name}`, `${levels}/${name}`)),
   ],
@@ -149,13 +130,7 @@ const admissionPolicies: Script = {
   area: "rules",
   steps: [
     post("a policy", policies, policy("p", { matchConstraints: constraints, validations: [{ expression: "true" }] })),
-    post("without rules", policies, policy("bad", { matchConstraints: constraints })),
     post("without constraints", policies, policy("bad", { validations: [{ expression: "true" }] })),
-    post(
-      "an empty rule",
-      policies,
-      policy("bad", { matchConstraints: constraints, validations: [{ expression: " " }] }),
-    ),
     post("a binding", bindings, binding("b", { policyName: "p", validationActions: ["Deny"], matchResources: {} })),
     post("a binding of nothing", bindings, binding("bad", {})),
     remove("remove the binding", `${bindings}/b`),
@@ -165,7 +140,6 @@ const admissionPolicies: Script = {
 
 const networking = "networking.k8s.io/v1"
 const addresses = inCluster(networking, "ipaddresses")
-const ranges = inCluster(networking, "servicecidrs")
 
 const addressKinds: Script = {
   name: "addresses",
@@ -178,14 +152,6 @@ const addressKinds: Script = {
         spec: { parentRef: { resource: "things", group: "example.com", name: "x" } },
       }),
     ),
-    post(
-      "no address",
-      addresses,
-      named(networking, "IPAddress", "x", { spec: { parentRef: { resource: "things", name: "x" } } }),
-    ),
-    post("no parent", addresses, named(networking, "IPAddress", "192.168.7.6", { spec: {} })),
-    post("no range", ranges, named(networking, "ServiceCIDR", "bad", { spec: {} })),
-    post("a wrong range", ranges, named(networking, "ServiceCIDR", "bad", { spec: { cidrs: ["10.0.0.0"] } })),
     remove("remove the address", `${addresses}/192.168.7.5`),
   ],
 }

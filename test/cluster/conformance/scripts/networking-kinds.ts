@@ -128,9 +128,6 @@ const ingressScript: Script = {
     mergePatch("status", `${ingresses}/web/status`, {
       status: { loadBalancer: { ingress: [{ ip: "10.0.0.1" }, { hostname: "x.example.com" }] } },
     }),
-    mergePatch("bad status", `${ingresses}/web/status`, {
-      status: { loadBalancer: { ingress: [{ ip: "x" }, { hostname: "10.0.0.1" }] } },
-    }),
     get("table of ingresses", ingresses, table),
     post(
       "class",
@@ -140,11 +137,6 @@ const ingressScript: Script = {
       }),
     ),
     mergePatch("controller of a class", `${classes}/<ns>`, { spec: { controller: "example.com/d" } }),
-    post(
-      "class without a domain",
-      classes,
-      named(networking, "IngressClass", "<ns>-bad", { spec: { controller: "nginx" } }),
-    ),
     post("class of nothing", classes, named(networking, "IngressClass", "<ns>-bad", { spec: {} })),
     remove("class is deleted", `${classes}/<ns>`),
   ],

@@ -203,7 +203,6 @@ const strategicPods: Script = {
     strategicPatch("what must not change", `${pods}/p`, { spec: { containers: [{ name: "three", image: "x" }] } }),
     strategicPatch("delete a container", `${pods}/p`, { spec: { containers: [{ name: "two", $patch: "delete" }] } }),
     strategicPatch("active deadline", `${pods}/p`, { spec: { activeDeadlineSeconds: 100 } }),
-    strategicPatch("longer active deadline", `${pods}/p`, { spec: { activeDeadlineSeconds: 200 } }),
     strategicPatch("status through the object", `${pods}/p`, { status: { phase: "Running" } }),
     strategicPatch("conditions merge by type", `${pods}/p/status`, {
       status: {

@@ -83,7 +83,6 @@ const admission: Script = {
     ),
     make("host network", { hostNetwork: true, ...container({ ports: [{ containerPort: 1 }] }) }, "host"),
     make("gated", { schedulingGates: [{ name: "example.com/gate" }] }, "gated"),
-    make("gated and bound", { nodeName: "n", schedulingGates: [{ name: "example.com/gate" }] }),
     post("status of its own", pods, { ...unscheduledPod("st"), status: { phase: "Running", podIP: "1.2.3.4" } }),
     make("guaranteed", container({ resources: { limits: { cpu: "1", memory: "1Gi" } } }), "g"),
     make("bad dns policy", { dnsPolicy: "Nope" }),

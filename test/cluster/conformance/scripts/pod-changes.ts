@@ -23,7 +23,6 @@ const changes: Script = {
     mergePatch("command", a, { spec: { containers: [{ name: "main", image: "x", command: ["x"] }] } }),
     mergePatch("node", a, { spec: { nodeName: "n" } }),
     mergePatch("fewer gates", a, { spec: { schedulingGates: [{ name: "example.com/one" }] } }),
-    mergePatch("more gates", a, { spec: { schedulingGates: [{ name: "example.com/three" }] } }),
     mergePatch("no gates", a, { spec: { schedulingGates: null } }),
     mergePatch("fewer tolerations", a, { spec: { tolerations: [] } }),
     jsonPatch("more tolerations", a, [

@@ -64,14 +64,6 @@ const secretRules: Script = {
     post("base64 without its end", secrets, secret("b", { data: { x: "eA" } })),
     post("of a type", secrets, secret("typed", { type: "kubernetes.io/basic-auth", stringData: { username: "u" } })),
     post("of a type without its data", secrets, secret("b", { type: "kubernetes.io/tls" })),
-    post(
-      "docker",
-      secrets,
-      secret("b", {
-        type: "kubernetes.io/dockerconfigjson",
-        stringData: { ".dockerconfigjson": "x" },
-      }),
-    ),
     mergePatch("type must not change", `${secrets}/a`, { type: "example.com/x" }),
     post("immutable", secrets, secret("im", { immutable: true, stringData: { a: "b" } })),
     mergePatch("immutable stays", `${secrets}/im`, { immutable: false }),

@@ -53,7 +53,6 @@ const statuses: Script = {
     mergePatch("a namespace's status", "/api/v1/namespaces/<ns>/status", {
       status: { conditions: [{ type: "example.com/x", status: "True", lastTransitionTime: now }] },
     }),
-    mergePatch("a namespace's phase", "/api/v1/namespaces/<ns>/status", { status: { phase: "Terminating" } }),
   ],
 }
 

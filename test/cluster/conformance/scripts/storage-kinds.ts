@@ -21,7 +21,7 @@ const storage: Script = {
       inCluster(group, "storageclasses"),
       named(group, "StorageClass", "<ns>-y", {}),
     ),
-    ...once(group, "csidrivers", "CSIDriver", { spec: {} }, { spec: { attachRequired: false } }),
+    ...once(group, "csidrivers", "CSIDriver", { spec: {} }, { spec: { requiresRepublish: true } }),
     ...once(group, "csinodes", "CSINode", { spec: { drivers: [] } }, { metadata: { labels: { a: "b" } } }),
     post(
       "a claim",
@@ -57,13 +57,6 @@ const storage: Script = {
     post("a node", nodes, named("v1", "Node", "<ns>-n", { spec: { unschedulable: true } }), {
       query: { dryRun: "All" },
     }),
-    post(
-      "a node with a bad taint",
-      nodes,
-      named("v1", "Node", "<ns>-n", {
-        spec: { taints: [{ key: "a", effect: "Nope" }] },
-      }),
-    ),
   ],
 }
 
