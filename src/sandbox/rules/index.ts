@@ -27,17 +27,7 @@ interface Subject {
   readonly kinds?: Readonly<Record<string, Kind>>
 }
 
-const subjects: ReadonlyArray<Subject> = [
-  metadata,
-  pods,
-  workloads,
-  batch,
-  services,
-  core,
-  storage,
-  policies,
-  extensions,
-]
+const subjects: Subject[] = [metadata, pods, workloads, batch, services, core, storage, policies, extensions]
 
 const types = new TypeWalks(Object.assign({}, ...subjects.map((subject) => subject.types)))
 const statedKinds: Readonly<Record<string, StatedKind>> = stated

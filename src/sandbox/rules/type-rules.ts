@@ -166,7 +166,7 @@ export class TypeWalk {
         object[key] = typeof value === "object" ? {} : value
     }
     for (const [key, zero] of this.#always) if (object[key] === undefined || object[key] === null) object[key] = zero()
-    for (const key of Object.keys(object)) {
+    for (const key in object) {
       const member = this.members.get(key)
       if (member !== undefined) fillMember(member, object, key)
     }
@@ -180,11 +180,12 @@ export class TypeWalk {
     for (const { key, checks, type } of this.#steps) {
       const value = key === "self" ? object : object[key]
       if (checks.length === 0 && (value === undefined || value === null)) continue
-      const at = key === "self" ? place : place.at(key)
+      const at = key === "self" ? place : new Place(place.errors, place, key)
       for (const check of checks) check(value, at, object)
       const inner = type === undefined ? undefined : seen[key]
       if (Array.isArray(inner))
-        for (const [index, item] of inner.entries()) type?.check(isFields(item) ? item : {}, at.at(index))
+        for (const [index, item] of inner.entries())
+          type?.check(isFields(item) ? item : {}, new Place(at.errors, at, index))
       else if (isFields(inner)) type?.check(inner, at)
     }
   }
