@@ -57,7 +57,7 @@ const throughMemory =
   }
 
 /** The part of a sandbox that this needs. */
-export interface LocalServer {
+interface LocalServer {
   readonly endpoint: ApiEndpoint
   connect(): Duplex
   request(request: LocalRequest): Eventually<LocalAnswer>

@@ -17,7 +17,7 @@ import { forbiddenObject } from "./forbidden.ts"
 import { masters } from "./users.ts"
 
 /** A write of a role or binding. */
-export interface Grant {
+interface Grant {
   readonly user: RequestUser
   readonly resource: Resource
   /** The name in the path of the request; empty for a creation by POST. */

@@ -13,7 +13,7 @@ import type { WriteSurroundings } from "../writes/surroundings.ts"
 const clusterRole = "rbac.authorization.k8s.io/v1.ClusterRole"
 
 /** A ClusterRole whose rules may be taken over. */
-export interface AggregableRole {
+interface AggregableRole {
   readonly name: string
   readonly labels: Readonly<Record<string, unknown>> | undefined
   readonly rules: ReadonlyArray<Fields>

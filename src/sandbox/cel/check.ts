@@ -9,13 +9,13 @@ import type { Expression, Fold } from "./syntax.ts"
 import { bool, type CelType, dyn, formatType, int, listOf, mapOf, optionalOf, type Signature, simple } from "./types.ts"
 import { typeNameOf, type Value } from "./values.ts"
 
-export interface Declarations {
+interface Declarations {
   readonly variables: ReadonlyMap<string, CelType>
   /** Overloads by name. */
   readonly functions: ReadonlyMap<string, ReadonlyArray<Signature>>
 }
 
-export interface Checked {
+interface Checked {
   readonly type: CelType
   /** The declared variables that the expression reads. */
   readonly reads: ReadonlySet<string>

@@ -11,10 +11,10 @@ import type { Expression, Fold } from "./syntax.ts"
 import { List, Mapping, Optional, typeNameOf, type Value } from "./values.ts"
 
 /** Overloads by name. */
-export type Functions = ReadonlyMap<string, ReadonlyArray<Overload>>
+type Functions = ReadonlyMap<string, ReadonlyArray<Overload>>
 
 /** The variables of an evaluation. */
-export interface Bindings {
+interface Bindings {
   readonly get: (name: string) => Value | undefined
 }
 

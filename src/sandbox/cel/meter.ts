@@ -7,7 +7,7 @@
 import { CostLimitError } from "./problems.ts"
 
 /** Cost of one expression; the API server allows this for about 0.1 s. */
-export const expressionCostLimit = 1_000_000
+const expressionCostLimit = 1_000_000
 
 /** Some 0.5 s. The costliest expressions that the cost limit lets pass take a fifth of it. */
 const stepLimit = 5_000_000

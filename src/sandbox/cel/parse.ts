@@ -13,7 +13,7 @@ import { type Expression, type Fold, foldMacros } from "./syntax.ts"
 import { Uint, type Value } from "./values.ts"
 
 /** Functions and constants whose names have a dot: `ip.isCanonical`. */
-export type QualifiedNames = ReadonlySet<string>
+type QualifiedNames = ReadonlySet<string>
 
 /** The API server's: longer texts and deeper trees are refused. */
 const longestExpression = 100_000

@@ -81,7 +81,7 @@ export class Mapping {
 }
 
 /** Equal keys have equal texts: `s` and the text, or `n` and the number. */
-export const mapKey = (key: Value): string => {
+const mapKey = (key: Value): string => {
   if (typeof key === "string") return `s${key}`
   if (typeof key === "bigint" || (typeof key === "number" && Number.isInteger(key))) return `n${BigInt(key)}`
   if (key instanceof Uint) return `n${key.value}`

@@ -76,7 +76,7 @@ class GetGate {
 export type FaultKind = "expired" | "answered" | "hung-up" | "truncated" | "slow-reader"
 
 /** The server's connections, of all clients. */
-export interface Connections {
+interface Connections {
   drop(): void
   refuse(): Promise<void>
   accept(): Promise<void>

@@ -22,7 +22,7 @@ export class UnsupportedPod extends Schema.TaggedError<UnsupportedPod>()("Unsupp
   }
 }
 
-export interface ContainerSetup {
+interface ContainerSetup {
   readonly command: string
   readonly args: ReadonlyArray<string>
   readonly environment: Readonly<Record<string, string>>

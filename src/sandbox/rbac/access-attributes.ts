@@ -16,7 +16,7 @@ export interface ResourceAttributes {
   readonly name: string
 }
 
-export interface PathAttributes {
+interface PathAttributes {
   readonly type: "path"
   /** The method in lower case. */
   readonly verb: string

@@ -10,7 +10,7 @@ import type { AccessAttributes, Authorizer, Decision } from "./access-attributes
 import { type PolicyRule, ruleAllows } from "./policy-rule.ts"
 import { describeSubject, isSubject, type Subject } from "./subject.ts"
 
-export interface RoleReference {
+interface RoleReference {
   /** `Role` or `ClusterRole`. */
   readonly kind: string
   readonly name: string
@@ -33,7 +33,7 @@ interface Source {
 }
 
 /** What a user may do in a namespace. */
-export interface RuleList {
+interface RuleList {
   readonly rules: ReadonlyArray<PolicyRule>
   /** Roles that are bound but do not exist, in the server's words; empty if there are none. */
   readonly problem: string

@@ -94,7 +94,7 @@ interface StatedRules {
 const statedRules: Readonly<Record<string, StatedRules>> = types
 
 /** The rules of one type that need more than a line of types.json. */
-export interface TypeRules {
+interface TypeRules {
   /** Sets fields that depend on others, after everything below has its defaults. */
   readonly derive?: (object: Fields) => void
   /** The object whose members are checked instead by the rules of their types. */

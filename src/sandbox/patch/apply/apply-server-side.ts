@@ -43,7 +43,7 @@ import { fieldsOfLastApplied, isAllowed, withLastApplied } from "./last-applied.
 import { mergeApplied } from "./merge-applied.ts"
 import { pruneApplied } from "./prune-applied.ts"
 
-export interface ServerSideApply {
+interface ServerSideApply {
   readonly type: KubernetesType
   /** The stored object; `undefined` to create one. */
   readonly live: JsonObject | undefined

@@ -22,7 +22,7 @@ export const anyType: KubernetesType = {
   default: undefined,
 }
 
-export type Shape = "leaf" | "map" | "list"
+type Shape = "leaf" | "map" | "list"
 
 /** `int-or-string` is always a leaf, as in the server. */
 export const shapeOf = (type: KubernetesType, value: JsonValue | undefined): Shape => {

@@ -56,7 +56,7 @@ export const checkCustomObject = (
 }
 
 /** `old` is the object that is replaced; absent for a new one. */
-export const checkRules = (rules: RuleNode, object: unknown, old: unknown): RuleFindings => {
+const checkRules = (rules: RuleNode, object: unknown, old: unknown): RuleFindings => {
   const check = new RuleCheck()
   const correlated = old === undefined ? undefined : new Correlation(object, old, rules.schema)
   check.node(rules, "", object, old, { correlated, parent: undefined })

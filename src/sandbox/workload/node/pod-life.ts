@@ -33,7 +33,7 @@ export interface PodEvent {
   readonly reason: "Pulled" | "Created" | "Started" | "Killing" | "BackOff"
 }
 
-export interface Step {
+interface Step {
   readonly run: PodRun
   /** In order. */
   readonly events: ReadonlyArray<PodEvent>
@@ -45,7 +45,7 @@ export interface Step {
 const firstBackOffMs = 10_000
 const maximumBackOffMs = 300_000
 
-export const backOffMs = (restarts: number): number =>
+const backOffMs = (restarts: number): number =>
   Math.min(maximumBackOffMs, firstBackOffMs * 2 ** Math.max(0, restarts - 1))
 
 /** A Pod seen for the first time; one that already runs (the node was restarted) continues from its own status. */

@@ -28,10 +28,7 @@ export const untoleratedTaint = (
     (taint) => effects.includes(taint.effect) && !tolerations.some((toleration) => tolerates(toleration, taint)),
   )
 
-export const tolerates = (
-  { key = "", operator = "Equal", value = "", effect = "" }: Toleration,
-  taint: Taint,
-): boolean => {
+const tolerates = ({ key = "", operator = "Equal", value = "", effect = "" }: Toleration, taint: Taint): boolean => {
   if (effect !== "" && effect !== taint.effect) return false
   if (key !== "" && key !== taint.key) return false
   if (operator === "Exists") return true

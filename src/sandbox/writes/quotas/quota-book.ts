@@ -31,7 +31,7 @@ interface Quota {
 }
 
 /** The status that a quota should have. */
-export interface QuotaStatus {
+interface QuotaStatus {
   readonly hard: Amounts
   readonly used: Amounts
 }

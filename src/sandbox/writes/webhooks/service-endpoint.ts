@@ -20,7 +20,7 @@ export interface WebhookService {
 }
 
 /** An address to connect to, or why there is none, in the API server's words. */
-export type ServiceEndpoint =
+type ServiceEndpoint =
   | { readonly tag: "endpoint" /** `host:port`, an IPv6 address in brackets. */; readonly address: string }
   | { readonly tag: "none"; readonly problem: string }
 

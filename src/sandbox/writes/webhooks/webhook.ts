@@ -38,7 +38,7 @@ export interface Webhook {
   readonly conditions: ReadonlyArray<MatchCondition>
 }
 
-export interface MatchCondition {
+interface MatchCondition {
   readonly expression: string
   readonly program: Program
 }
@@ -52,7 +52,7 @@ export interface WebhookRule {
   readonly scope: string
 }
 
-export interface WebhookTarget {
+interface WebhookTarget {
   /** Where requests are sent to; for a Service its name in the cluster, which its certificate must have. */
   readonly url: string
   /** `undefined` for a URL. */
