@@ -13,6 +13,7 @@ import type { LateChanges } from "../../trace/event.ts"
 import { compressed } from "../../trace/formats/compression.ts"
 import type { Compression } from "../../trace/formats/compression-names.ts"
 import { kwokEncoder } from "../../trace/formats/kwok/kwok-encoder.ts"
+import { DriverLimits } from "../../trace/formats/simkube/driver-limits.ts"
 import {
   encodeTrackedObjects,
   readTrackedObjects,
@@ -20,17 +21,48 @@ import {
 } from "../../trace/formats/simkube/simkube-config.ts"
 import type { OwnedLifecycles } from "../../trace/formats/simkube/simkube-trace.ts"
 import { SimkubeTraceWriter } from "../../trace/formats/simkube/simkube-trace-writer.ts"
+import { exactJsonIn, isJsonObject } from "../../trace/json/exact-json.ts"
 import { type CompiledFilters, compileFilters } from "../../trace/selection/filters.ts"
 import { fileSpool, type Spool, spoolWithReserve } from "../../trace/spool.ts"
 import type { Program } from "../../trace/transform/language/program.ts"
 import type { ExporterConfig, ExportJob } from "./definition.ts"
-import { driverWarnings } from "./driver-warnings.ts"
 import { encodeItems, encodeNdjson, encodeSimkube } from "./encode-window.ts"
 import { type ExportWindow, type OpenedJob, readWindow, timesOf } from "./export-window.ts"
 import { replayedWindow } from "./replayed-window.ts"
 import { transformedExport } from "./transformed-export.ts"
 import { windowLifecycles } from "./window-lifecycles.ts"
 import { type OwnersInExport, ownersInExport } from "./window-owners.ts"
+
+// What SimKube's driver cannot do with an export, known before the export begins: from the first objects of each kind that could be
+// concerned. Those are few: all that SimKube knows but ReplicaSets are fine.
+
+/** Objects and changes of a kind that are looked at, and how many of those that are filtered out. */
+const mostObjects = 20
+const mostLooked = 1000
+
+/** @param windowOf reads the export's window for one kind only */
+const driverWarnings = (
+  trackedObjects: TrackedObjects,
+  kinds: ReadonlyArray<string>,
+  windowOf: (gvk: string) => ExportWindow,
+): ReadonlyArray<string> => {
+  const limits = new DriverLimits(trackedObjects)
+  for (const gvk of kinds) if (limits.concerns(gvk)) look(limits, gvk, windowOf(gvk))
+  return limits.warnings
+}
+
+const look = (limits: DriverLimits, gvk: string, window: ExportWindow): void => {
+  let [objects, looked] = [0, 0]
+  for (const events of [window.snapshot(), window.events()])
+    for (const event of events) {
+      if (++looked > mostLooked || objects === mostObjects) return
+      if (event?.type !== "object" || event.action !== "applied") continue
+      objects++
+      // The export itself reports what is not JSON.
+      const object = exactJsonIn(event.object)
+      if (isJsonObject(object)) limits.observe(gvk, event.namespace, object)
+    }
+}
 
 export interface OpenExport {
   /** Number of gaps of the recording that overlap the window, in the requested namespaces. */

@@ -2,17 +2,91 @@
  * The rules of one export about owners: what is left out because of them, and which references stay.
  *
  * An object is judged by the owners of that moment, its own and those above it: a Pod whose ReplicaSet is orphaned or adopted appears or ends
- * then, although the Pod does not change. Whether an owner is in the trace is a fact of the whole window (exported-owners.ts).
+ * then, although the Pod does not change. Whether an owner is in the trace is a fact of the whole window (`ExportedOwners`).
  */
 import type { ArchiveReader } from "../../archive/archive-reader.ts"
+import type { WindowLimits } from "../../archive/reading/present-objects.ts"
 import type { ObjectEvent } from "../../trace/event.ts"
+import type { JsonObject } from "../../trace/json/exact-json.ts"
 import { type OwnerReference, readOwnerReferences } from "../../trace/ownership/owner-references.ts"
 import { Ownership, objectKey, ownerKey } from "../../trace/ownership/ownership.ts"
 import type { IsInTrace } from "../../trace/sanitising/replay-object.ts"
-import type { CompiledFilters } from "../../trace/selection/filters.ts"
+import { type CompiledFilters, labelsOf } from "../../trace/selection/filters.ts"
 import type { ExportJob } from "./definition.ts"
 import { type OwnerRule, type OwnerRules, ownerReferencesOf, timesOf } from "./export-window.ts"
-import { ExportedOwners, type OwnerSource } from "./exported-owners.ts"
+
+// Determines which owners are objects of the trace being written: everything they own, directly or not, is left out, because the
+// controllers of the replay cluster create it again.
+//
+// An owner is one if its kind is exported, no filter leaves it out, and the window contains it. Its present state does not matter, nor does
+// the order in which it and its objects were recorded (W-09).
+
+/** The recording's facts: an ArchiveReader, with the owners of one moment. */
+interface OwnerSource {
+  ownersOf(owner: OwnerReference):
+    | {
+        /** Sequence number of the recorded object; `undefined` if there is none. */
+        readonly gvk: string | undefined
+        readonly namespace: string
+        readonly name: string
+        readonly ownerReferences: ReadonlyArray<OwnerReference>
+      }
+    | undefined
+  presentObjects(gvk: string, limits: WindowLimits): ReadonlyMap<string, number>
+  /** The metadata of the event with that number. */
+  metadataAt(gvk: string, sequence: number): JsonObject | undefined
+}
+
+interface ExportedOwnersOptions {
+  readonly limits: WindowLimits
+  readonly kinds: ReadonlySet<string>
+  readonly filters: CompiledFilters
+  /** Whether objects of a kind with these owners are left out in any case (`skipOwned`, DaemonSets). */
+  readonly isLeftOut: (gvk: string, references: ReadonlyArray<OwnerReference>) => boolean
+}
+
+class ExportedOwners {
+  readonly #source: OwnerSource
+  readonly #options: ExportedOwnersOptions
+  readonly #present = new Map<string, ReadonlyMap<string, number>>()
+  readonly #verdicts = new Map<string, boolean>()
+
+  constructor(source: OwnerSource, options: ExportedOwnersOptions) {
+    this.#source = source
+    this.#options = options
+  }
+
+  /** Whether the object that an owner reference names is in the trace. @throws what reading the recording throws */
+  has(reference: OwnerReference): boolean {
+    const key = ownerKey(reference)
+    const known = this.#verdicts.get(key)
+    if (known !== undefined) return known
+    const verdict = this.#judge(reference)
+    this.#verdicts.set(key, verdict)
+    return verdict
+  }
+
+  #judge(reference: OwnerReference): boolean {
+    const { kinds, filters, isLeftOut } = this.#options
+    const owner = this.#source.ownersOf(reference)
+    if (owner?.gvk === undefined || !kinds.has(owner.gvk)) return false
+    const { gvk, namespace, name, ownerReferences } = owner
+    if (filters.excludesName(namespace, name) || isLeftOut(gvk, ownerReferences)) return false
+    const sequence = this.#presentOf(gvk).get(reference.uid)
+    if (sequence === undefined) return false
+    if (!filters.needsLabels) return true
+    const metadata = this.#source.metadataAt(gvk, sequence)
+    return !filters.excludesLabels(labelsOf({ metadata: metadata ?? null }))
+  }
+
+  #presentOf(gvk: string): ReadonlyMap<string, number> {
+    const known = this.#present.get(gvk)
+    if (known !== undefined) return known
+    const present = this.#source.presentObjects(gvk, this.#options.limits)
+    this.#present.set(gvk, present)
+    return present
+  }
+}
 
 /** UIDs of an object's owners that are in the trace. */
 export type KeptOwners = (event: ObjectEvent) => ReadonlyArray<string>

@@ -7,11 +7,17 @@
 import * as Effect from "effect/Effect"
 import type { Timer } from "../../clock.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
+import { parseGvk } from "../../kube/gvk.ts"
 import { HttpClient } from "../../kube/http/http-client.ts"
+import { groupVersionPath } from "../../kube/kind.ts"
 import type { ActorBody } from "../../runtime/actor.ts"
-import { decodeOwnerQuestions, encodeOwnerAnswers, type OwnerAnswer } from "../../wire/owner-messages.ts"
+import {
+  decodeOwnerQuestions,
+  encodeOwnerAnswers,
+  type OwnerAnswer,
+  type OwnerQuestion,
+} from "../../wire/owner-messages.ts"
 import { ownerAnswersMailbox, ownerQuestionsMailbox } from "../names.ts"
-import { FailureAlarms } from "./alarms.ts"
 import {
   maximumNamed,
   type OwnerResolverConfig,
@@ -20,7 +26,32 @@ import {
 } from "./definition.ts"
 import { openOwnershipGraph } from "./graph.ts"
 import { OwnerLookUp } from "./look-up.ts"
+import type { LookUpFailure } from "./look-up-queue.ts"
 import { OwnerResolver } from "./resolver.ts"
+
+// Decides which failures to log: each kind and status once, until a look-up of that kind succeeds again.
+
+export class FailureAlarms {
+  readonly #logged = new Map<string, number>()
+
+  /** The line, or `undefined` if it was logged already. */
+  failed(question: OwnerQuestion, failure: LookUpFailure): string | undefined {
+    if (this.#logged.get(question.gvk) === failure.code) return undefined
+    this.#logged.set(question.gvk, failure.code)
+    return `owner ${question.gvk} ${question.namespace}/${question.name} cannot be looked up: ${failure.detail}${advice(question, failure)}`
+  }
+
+  answered(question: OwnerQuestion): void {
+    this.#logged.delete(question.gvk)
+  }
+}
+
+const advice = ({ gvk }: OwnerQuestion, { code }: LookUpFailure): string => {
+  const parsed = parseGvk(gvk)
+  if (code !== 403 || parsed === undefined) return ""
+  const rule = `{apiGroups: ["${parsed.group}"], resources: [the resource of ${parsed.kind} in ${groupVersionPath(parsed)}], verbs: ["get"]}`
+  return `; without it, objects owned through this kind cannot be recognised: add ${rule} to a role of this user`
+}
 
 /** ms that an answer may wait to be sent to the store together with others. */
 const answerDelayMs = 20

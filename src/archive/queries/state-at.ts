@@ -6,17 +6,112 @@
  * memory, at most {@link STRETCH_BYTES}, and reads a block once for each stretch. Memory besides: 41 bytes per object alive in the kind, and in the order
  * of names their names.
  */
+
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
 import type { ObjectEvent } from "../../trace/event.ts"
 import { NO_STATES, type ObjectStates } from "../checkpoints/object-states.ts"
 import type { KeptKind } from "../rows/kind-table.ts"
-import { type Continuation, readContinuation, writeContinuation } from "./continuation.ts"
 import { DamageFound } from "./damage-found.ts"
-import { firstPlaces, type Place, type PlacesWanted, placeOf } from "./objects/object-places.ts"
 import { objectRowsOf } from "./objects/object-rows-of.ts"
 import { contentMatcher, hasNames, type ObjectSelection, selectsByName } from "./objects/object-selection.ts"
 import { passedOver, withoutPauses } from "./pauses.ts"
 import type { QueriedRecording } from "./queried-recording.ts"
+import { QuestionRefused } from "./query-errors.ts"
 import { type Shortcomings, shortcomingsOf } from "./shortcomings.ts"
+
+// Where the next page of a state begins, as a text that clients give back unread.
+
+const Continuation = Schema.Struct({
+  gvk: Schema.String,
+  time: Schema.Number,
+  order: Schema.Literals(["name", "change"]),
+  /** All pages read up to the same event. */
+  cut: Schema.Number,
+  /** The last object of the page before. `place`: `namespace/name`; empty in the order of changes. */
+  after: Schema.Struct({ place: Schema.String, sequence: Schema.Number }),
+})
+type Continuation = typeof Continuation.Type
+
+const Text = Schema.fromJsonString(Continuation)
+
+const writeContinuation = (continuation: Continuation): string =>
+  Buffer.from(Schema.encodeSync(Text)(continuation)).toString("base64url")
+
+/** @throws QuestionRefused for a text that is none, or of another question */
+const readContinuation = (
+  text: string | undefined,
+  { gvk, time, order }: Pick<Continuation, "gvk" | "time" | "order">,
+): Continuation | undefined => {
+  if (text === undefined) return undefined
+  const reading = Schema.decodeUnknownResult(Text)(Buffer.from(text, "base64url").toString("utf8"))
+  if (Result.isFailure(reading))
+    throw new QuestionRefused({ problem: "the continuation is not one of this program", fault: "request" })
+  const found = reading.success
+  if (found.gvk !== gvk || found.time !== time || found.order !== order)
+    throw new QuestionRefused({ problem: "the continuation is of another question", fault: "request" })
+  return found
+}
+
+// The order of names: where the objects alive at a moment are in it. Those that come first are found in one pass over the names, without sorting the others:
+// of 100,000 objects, sorting takes 50 ms.
+
+/** Where an object is in the order of names, and the event that has its state. */
+type Place = Continuation["after"]
+
+/** An API server orders objects by their keys in etcd. */
+const placeOf = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string =>
+  `${namespace}/${name}`
+
+const compare = (one: Place, other: Place): number =>
+  one.place < other.place ? -1 : one.place > other.place ? 1 : one.sequence - other.sequence
+
+interface PlacesWanted {
+  /** Object numbers; `undefined`: all. */
+  readonly numbers: ReadonlySet<number> | undefined
+  /** The place before the first; `undefined`: from the first of all. */
+  readonly after: Place | undefined
+  /** Number of places; Infinity: all. */
+  readonly atMost: number
+}
+
+/** In order, `atMost` of them; fewer: there are no more. @throws ArchiveError if a name is damaged */
+const firstPlaces = (
+  recording: QueriedRecording,
+  kind: KeptKind,
+  alive: ObjectStates,
+  { numbers, after, atMost }: PlacesWanted,
+): ReadonlyArray<Place> => {
+  const first: Place[] = []
+  // As long as there are few more than are wanted, none is given up.
+  const most = 2 * atMost + 1000
+  let last: Place | undefined
+  const keepFirst = (): void => {
+    first.sort(compare)
+    if (first.length <= atMost) return
+    first.length = atMost
+    last = first.at(-1)
+  }
+  const readsAll = numbers === undefined && alive.count * rowsPerObject >= kind.nextObjectNumber
+  const { names } = recording
+  const read = readsAll
+    ? names.inOrder(kind.id, recording.hasSoundObjects())
+    : (number: number) => names.nameOf(kind.id, number)
+  for (let index = 0; index < alive.count; index++) {
+    const number = alive.numbers[index] as number
+    if (numbers !== undefined && !numbers.has(number)) continue
+    const place = { place: placeOf(read(number)), sequence: alive.sequences[index] as number }
+    if (after !== undefined && compare(place, after) <= 0) continue
+    if (last !== undefined && compare(place, last) >= 0) continue
+    first.push(place)
+    if (first.length >= most) keepFirst()
+  }
+  keepFirst()
+  return first
+}
+
+/** Rows ever written for each object alive, up to which it is faster to read all of them: a row by itself takes 2 µs, one of many 0.5. */
+const rowsPerObject = 4
 
 export interface StateQuestion extends ObjectSelection {
   /** `apps/v1.Deployment`. A kind that was never recorded has no objects, and the answer says so. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest"
 import { unpackMargin } from "../../../src/archive/blocks/block.ts"
-import { BlockCache, TableCache } from "../../../src/archive/blocks/block-cache.ts"
 import type { BlockData } from "../../../src/archive/blocks/block-table.ts"
 import { WholeObjects } from "../../../src/archive/blocks/object-bytes.ts"
+import { BlockCache, TableCache } from "../../../src/archive/blocks/stored-blocks.ts"
 
 const blockBytes = 256 * 1024
 

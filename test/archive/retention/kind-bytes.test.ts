@@ -2,7 +2,7 @@
 import { DatabaseSync } from "node:sqlite"
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { KindBytes } from "../../../src/archive/retention/kind-bytes.ts"
+import { KindBytes } from "../../../src/archive/retention/stride-plan.ts"
 
 const anyStep = fc.oneof(
   fc.record({ type: fc.constant("block" as const), kind: fc.nat(2), bytes: fc.nat(1000) }),

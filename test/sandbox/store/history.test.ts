@@ -4,7 +4,7 @@ import fc from "fast-check"
 import { expect, test } from "vitest"
 import { compact } from "../../../src/apiserver/answers/json-spacing.ts"
 import { type Change, type ChangeRecord, type ChangeType, makeChange } from "../../../src/apiserver/watch/change.ts"
-import { History } from "../../../src/sandbox/store/history.ts"
+import { History } from "../../../src/sandbox/store/collection.ts"
 
 const changeOf = (type: ChangeType, revision: number, bytes: number): Change => {
   const object = JSON.stringify({ text: "x".repeat(bytes) })

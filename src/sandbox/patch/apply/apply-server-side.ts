@@ -12,7 +12,15 @@
 
 import { memberOf } from "../../../own-member.ts"
 import type { KubernetesType } from "../../schema/kubernetes-type.ts"
-import { isEqualJson, isJsonObject, type JsonObject, type JsonValue, withMember } from "../json/json-value.ts"
+import {
+  isEqualJson,
+  isJsonArray,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonTypeOf,
+  withMember,
+} from "../json/json-value.ts"
 import { type FieldChanges, fieldChanges } from "../managed-fields/field-changes.ts"
 import {
   difference,
@@ -34,14 +42,193 @@ import {
   storedEntries,
   withFields,
 } from "../managed-fields/managed-fields-entry.ts"
-import { fieldElement } from "../managed-fields/path-element.ts"
+import { elementText, fieldElement } from "../managed-fields/path-element.ts"
 import { trackUpdate, withoutReset } from "../managed-fields/track-update.ts"
+import { itemElement, itemType, memberType, shapeOf } from "../managed-fields/type-walk.ts"
 import { type ApplyConflict, PatchError } from "../patch-failure.ts"
 import { applyConflict, type Conflict } from "./apply-conflict.ts"
-import { checkApplied, gvkText } from "./check-applied.ts"
-import { fieldsOfLastApplied, isAllowed, withLastApplied } from "./last-applied.ts"
 import { mergeApplied } from "./merge-applied.ts"
 import { pruneApplied } from "./prune-applied.ts"
+
+// `kubectl.kubernetes.io/last-applied-configuration` under server-side apply: an object created by `kubectl apply`
+// may be taken over by `kubectl apply --server-side` without conflicts, and its annotation is kept up to date for the
+// way back. Only for the manager named `kubectl`, as in the real server.
+
+const ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
+
+/** Keys and values of all annotations together, in bytes of UTF-8. */
+const ANNOTATIONS_LIMIT = 256 * 1024
+
+const annotationsOf = (object: JsonObject): JsonObject => {
+  const metadata = memberOf(object, "metadata")
+  const annotations = isJsonObject(metadata) ? memberOf(metadata, "annotations") : undefined
+  return isJsonObject(annotations) ? annotations : {}
+}
+
+const lastApplied = (object: JsonObject): string | undefined => {
+  const text = memberOf(annotationsOf(object), ANNOTATION)
+  return typeof text === "string" && text !== "" ? text : undefined
+}
+
+/**
+ * The fields that client-side apply set and that have not changed since: taking them over is not a conflict. Empty
+ * without a readable annotation.
+ */
+const fieldsOfLastApplied = (type: KubernetesType, live: JsonObject, apiVersion: string): FieldSet => {
+  const text = lastApplied(live)
+  const applied = text === undefined ? undefined : parseObject(text)
+  if (applied === undefined || applied.apiVersion !== apiVersion) return leaf
+  const fields = fieldsOf(type, applied)
+  const changes: FieldChanges | undefined = fieldChanges(type, applied, live)
+  return changes === undefined ? fields : difference(difference(fields, changes.touched), changes.removed)
+}
+
+/** The object with its annotation, if it has one, replaced by the applied configuration. */
+const withLastApplied = (object: JsonObject, applied: JsonObject): JsonObject => {
+  if (lastApplied(object) === undefined) return object
+  const text = `${goEncoded(withoutAnnotation(applied))}\n`
+  const others = withMember(annotationsOf(object), ANNOTATION, undefined)
+  const annotations =
+    sizeOf(others) + byteLength(ANNOTATION) + byteLength(text) <= ANNOTATIONS_LIMIT
+      ? withMember(others, ANNOTATION, text)
+      : others
+  const metadata = memberOf(object, "metadata") as JsonObject
+  return withMember(object, "metadata", withMember(metadata, "annotations", annotations))
+}
+
+const withoutAnnotation = (applied: JsonObject): JsonObject => {
+  const metadata = memberOf(applied, "metadata")
+  if (!isJsonObject(metadata) || !isJsonObject(memberOf(metadata, "annotations"))) return applied
+  const annotations = withMember(annotationsOf(applied), ANNOTATION, undefined)
+  return withMember(applied, "metadata", withMember(metadata, "annotations", annotations))
+}
+
+const byteLength = (text: string): number => Buffer.byteLength(text)
+
+const sizeOf = (annotations: JsonObject): number => {
+  let bytes = 0
+  for (const [key, value] of Object.entries(annotations)) bytes += byteLength(key) + byteLength(String(value))
+  return bytes
+}
+
+/** As Go's encoder writes it: sorted keys, safe for HTML. */
+const goEncoded = (value: JsonValue): string => {
+  if (isJsonArray(value)) return `[${value.map(goEncoded).join(",")}]`
+  if (isJsonObject(value)) {
+    const members = Object.keys(value)
+      .sort()
+      .map((key) => `${escaped(key)}:${goEncoded(value[key] as JsonValue)}`)
+    return `{${members.join(",")}}`
+  }
+  return typeof value === "string" ? escaped(value) : JSON.stringify(value)
+}
+
+const escaped = (text: string): string =>
+  JSON.stringify(text).replace(
+    /[<>&\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  )
+
+const parseObject = (text: string): JsonObject | undefined => {
+  try {
+    const value = JSON.parse(text) as JsonValue
+    return isJsonObject(value) ? value : undefined
+  } catch (cause) {
+    if (cause instanceof SyntaxError) return undefined
+    throw cause
+  }
+}
+
+/** Whether every conflicting field may be taken over. */
+const isAllowed = (conflicting: FieldSet, allowed: FieldSet): boolean => isEmptySet(difference(conflicting, allowed))
+
+// Checks that an applied configuration fits its type. The server refuses others with a 500 without a reason.
+
+/** @throws PatchError 500 */
+const checkApplied = (type: KubernetesType, applied: JsonObject, apiVersion: string): void => {
+  const problems: string[] = []
+  check(type, applied, "", problems)
+  if (problems.length === 0) return
+  const name = isJsonObject(applied.metadata) ? applied.metadata.name : undefined
+  const kind = gvkText(apiVersion, String(applied.kind ?? ""))
+  throw new PatchError({
+    code: 500,
+    problem: `the configuration ${String(name ?? "")} (${kind}) does not fit its type: ${problems.join("; ")}`,
+  })
+}
+
+/** `apps/v1, Kind=Deployment`; a core kind has an empty group before its `/`. */
+const gvkText = (apiVersion: string, kind: string): string =>
+  `${apiVersion.includes("/") ? apiVersion : `/${apiVersion}`}, Kind=${kind}`
+
+const check = (type: KubernetesType, value: JsonValue, path: string, problems: string[]): void => {
+  if (value === null) return
+  switch (type.kind) {
+    case "object":
+    case "map":
+      checkMembers(type, value, path, problems)
+      return
+    case "list":
+      checkItems(type, value, path, problems)
+      return
+    case "string":
+    case "boolean":
+      if (typeof value !== type.kind) problems.push(misfit(path, type.kind, value))
+      return
+    case "integer":
+    case "number":
+      if (typeof value !== "number") problems.push(misfit(path, "number", value))
+      return
+    default:
+      if (shapeOf(type, value) === "map") checkMembers(type, value, path, problems)
+  }
+}
+
+const checkMembers = (type: KubernetesType, value: JsonValue, path: string, problems: string[]): void => {
+  if (!isJsonObject(value)) {
+    problems.push(misfit(path, "object", value))
+    return
+  }
+  for (const key of Object.keys(value)) {
+    const known = memberType(type, key)
+    if (known === undefined) {
+      problems.push(at(`${path}.${key}`, "field not declared in schema"))
+      // The server checks no further in this object.
+      return
+    }
+    check(known, value[key] as JsonValue, `${path}.${key}`, problems)
+  }
+}
+
+const checkItems = (type: KubernetesType, value: JsonValue, path: string, problems: string[]): void => {
+  if (!isJsonArray(value)) {
+    problems.push(misfit(path, "list", value))
+    return
+  }
+  const items = itemType(type)
+  const seen = new Set<string>()
+  for (let index = 0; index < value.length; index++) {
+    const item = value[index] as JsonValue
+    let place = `[${index}]`
+    if (type.listType !== "atomic") {
+      const element = itemElement(type, item)
+      if (element === undefined) {
+        const expected = type.listType === "set" ? "a scalar" : `an object with ${type.listMapKeys.join(" or ")}`
+        problems.push(at(path, `item ${index} must be ${expected}`))
+        return
+      }
+      place = elementText(element)
+      if (seen.has(element)) problems.push(at(path, `duplicate entries for key ${place}`))
+      seen.add(element)
+    }
+    check(items, item, `${path}${place}`, problems)
+  }
+}
+
+const at = (path: string, problem: string): string => (path === "" ? problem : `${path}: ${problem}`)
+
+const misfit = (path: string, expected: string, value: JsonValue): string =>
+  at(path, `expected ${expected}, got ${jsonTypeOf(value)}`)
 
 interface ServerSideApply {
   readonly type: KubernetesType

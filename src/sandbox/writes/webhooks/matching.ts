@@ -1,6 +1,6 @@
 /**
  * Which requests a webhook is called for, and as which kind it sees them: its rules, its selectors, and never the configurations
- * of webhooks, so that a broken one can be repaired. Conditions are looked at afterwards (`match-conditions.ts`).
+ * of webhooks, so that a broken one can be repaired. Conditions are looked at afterwards (`asking.ts`).
  */
 
 import type { RequestUser } from "../../../apiserver/access-control.ts"
