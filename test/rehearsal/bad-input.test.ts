@@ -54,7 +54,7 @@ test("A run that waits for something outside is given up, by name", async () => 
     for: "slinky.dev/v1.SimplePod",
     reconcile: () => new Promise<void>(() => undefined),
   })
-  const given = await replayInto(stuck, trace, { stallMs: 50 }).catch((error: unknown) => error)
+  const given = await replayInto(stuck, trace, { stallMs: 500 }).catch((error: unknown) => error)
   expect(given).toBeInstanceOf(RehearsalStalled)
   expect(String(given)).toMatch(/stood at 2026-01-01T00:00:01\.000Z .* stuck \(1 keys\) do not come to rest/)
 })

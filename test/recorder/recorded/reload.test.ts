@@ -298,7 +298,9 @@ test("concurrent changes are made one after another, and the last one wins", asy
       expect(differences(changes, ledgerOf(sandbox, gvk), gvk)).toEqual({})
     }
     expect(gaps).toEqual([])
-    expect([watches(recorded, "deployments"), watches(recorded, "configmaps")]).toEqual([1, 2])
+    // The one that is new may be cut on a busy machine, and begins again.
+    expect(watches(recorded, "deployments")).toBe(1)
+    expect(watches(recorded, "configmaps")).toBeGreaterThan(1)
   } finally {
     workload.stop()
     await recorded.close()

@@ -1,6 +1,6 @@
 /** Pods that are processes, on a sandbox with its Job controller and scheduler, with real child processes. */
 
-import { readFile } from "node:fs/promises"
+import { access, readFile } from "node:fs/promises"
 import { createServer } from "node:net"
 import { join } from "node:path"
 import { afterEach, beforeEach, expect, test } from "vitest"
@@ -11,6 +11,7 @@ import { localProcess } from "../../../src/sandbox/processes/local-process.ts"
 import { PodProcesses, processNode } from "../../../src/sandbox/processes/pod-processes.ts"
 import type { ContainerStart, RunContainer } from "../../../src/sandbox/processes/run-container.ts"
 import { eventually } from "../../harness/eventually.ts"
+import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 
 let cluster: LocalCluster
 const open: AsyncDisposable[] = []
@@ -159,8 +160,10 @@ test("a deleted pod gets SIGTERM, and is gone when its process has ended", async
 
 test("a process that ignores SIGTERM gets SIGKILL when its grace period is over", async () => {
   await processes(shell())
-  await job('trap "" TERM; while :; do sleep 0.05; done', {}, { terminationGracePeriodSeconds: 1 })
-  await eventually(async () => expect((await pods())[0]?.status?.phase).toBe("Running"))
+  const ignoring = join(temporaryDirectory(), "ignoring")
+  const script = `trap "" TERM; touch ${ignoring}; while :; do sleep 0.05; done`
+  await job(script, {}, { terminationGracePeriodSeconds: 1 })
+  await eventually(() => access(ignoring))
   await cluster.client.delete(kinds.jobs, { namespace: "default", name: "job" }, { propagationPolicy: "Foreground" })
   await eventually(async () => expect(await pods()).toEqual([]))
   const ends = cluster.sandbox.ledger.of("v1.Pod").map(({ object }) => terminated(object as unknown as Pod)?.exitCode)
