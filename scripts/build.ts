@@ -126,7 +126,6 @@ export const build = async (
     return known
   }
 
-  await makeParser(root)
   const { targets, absent } = await findTargets(root)
   const before = await readStamp(dist)
   const toolchain = [
@@ -140,6 +139,7 @@ export const build = async (
   const built: string[] = []
   const fresh: string[] = []
   const failed: Array<{ name: string; reason: string }> = []
+  await makeParser(root).catch((cause: unknown) => failed.push({ name: "grammar", reason: messageOf(cause) }))
 
   const isFresh = async (target: Target): Promise<boolean> => {
     const recorded = before.toolchain === toolchain ? before.inputs[target.name] : undefined

@@ -24,7 +24,7 @@ import {
   systemReasonOf,
 } from "./archive-errors.ts"
 import { LOCK_FILE } from "./directory/directory-lock.ts"
-import { contentOfLog } from "./soundness/sound-log.ts"
+import { contentOfLog, type LogContent } from "./soundness/sound-log.ts"
 
 /** File name of the database inside a data directory; SQLite puts `-wal` and `-shm` files beside it. */
 export const DATABASE_FILE = "recording.db"
@@ -76,7 +76,10 @@ const open = (directory: string, onFault: (reason: string) => void): DatabaseSyn
   requireRecording(directory)
   const path = join(directory, DATABASE_FILE)
   if (isBeingWritten(directory)) return new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MILLISECONDS })
-  if (!hasLog(directory)) {
+  const { fault, hasTransactions } = contentOfLogIn(directory)
+  if (fault !== undefined) onFault(fault)
+  // The database is all there is. SQLite must not see such a log: closing the connection would remove it, even if a recorder has started meanwhile.
+  if (!hasTransactions) {
     const cut = cutOff(directory)
     if (cut !== undefined)
       throw new CorruptArchiveError({
@@ -85,10 +88,6 @@ const open = (directory: string, onFault: (reason: string) => void): DatabaseSyn
       })
     return openImmutable(path)
   }
-  const { fault, hasTransactions } = contentOfLog(logOf(directory))
-  if (fault !== undefined) onFault(fault)
-  // The database is all there is. SQLite must not see such a log: closing the connection would remove it, also from under a recorder that has started meanwhile.
-  else if (!hasTransactions) return openImmutable(path)
   const location = pathToFileURL(path)
   // Without locks there is no shared index either: SQLite then keeps it in memory (https://www.sqlite.org/wal.html#noshm).
   location.search = "mode=ro&vfs=unix-none"
@@ -103,6 +102,9 @@ const open = (directory: string, onFault: (reason: string) => void): DatabaseSyn
     throw error
   }
 }
+
+const contentOfLogIn = (directory: string): LogContent =>
+  hasLog(directory) ? contentOfLog(logOf(directory)) : { fault: undefined, hasTransactions: false }
 
 const openImmutable = (path: string): DatabaseSync => {
   const location = pathToFileURL(path)
@@ -153,12 +155,12 @@ interface CutOff {
 }
 
 /**
- * Whether the end of the database is missing. `undefined`: it is not, or a recorder or a log says how large the database is.
+ * Whether the end of the database is missing. `undefined`: it is not, or a recorder or the transactions of a log say how large the database is.
  *
  * @throws what the file system throws
  */
 export const cutOff = (directory: string): CutOff | undefined => {
-  if (hasLog(directory) || isBeingWritten(directory)) return undefined
+  if (isBeingWritten(directory) || contentOfLogIn(directory).hasTransactions) return undefined
   const path = join(directory, DATABASE_FILE)
   const header = Buffer.alloc(HEADER_BYTES)
   const file = openSync(path, "r")

@@ -162,17 +162,19 @@ const createDatabase = (path: string): void => {
   renameSync(draft, path)
 }
 
+const notOurs = (directory: string): NotARecordingError =>
+  new NotARecordingError({ directory, reason: `its ${DATABASE_FILE} was not written by kubereel` })
+
 const requireRecordingOfOurs = (database: DatabaseSync, directory: string): void => {
-  if (pragma(database, "application_id") !== APPLICATION_ID || pragma(database, "user_version") < 1) {
-    throw new NotARecordingError({ directory, reason: `its ${DATABASE_FILE} was not written by kubereel` })
-  }
+  if (pragma(database, "application_id") !== APPLICATION_ID) throw notOurs(directory)
   requireFormat(database, directory)
   requireDefinitions(database, directory)
 }
 
-/** @throws NewerRecordingError, OlderRecordingError, or what SQLite throws */
+/** A database of another program seldom has a version. @throws NotARecordingError, NewerRecordingError, OlderRecordingError, or what SQLite throws */
 export const requireFormat = (database: DatabaseSync, directory: string): void => {
   const found = pragma(database, "user_version")
+  if (found < 1) throw notOurs(directory)
   if (found > FORMAT_VERSION) throw new NewerRecordingError({ directory, found, supported: FORMAT_VERSION })
   if (found < FORMAT_VERSION) throw new OlderRecordingError({ directory, found, supported: FORMAT_VERSION })
 }

@@ -1,10 +1,11 @@
 /** How a recording is opened without changing its directory: with a writer, without one, with a log, without one, and without what should be there. */
 import { execFileSync } from "node:child_process"
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, test } from "vitest"
 import { ArchiveReader } from "../../src/archive/archive-reader.ts"
 import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
+import { verifyRecording } from "../../src/archive/damage/verify-recording.ts"
 import { lockDirectory } from "../../src/archive/directory/directory-lock.ts"
 import { readRecordingFacts } from "../../src/archive/reading/recording-facts.ts"
 import { DATABASE_FILE, isBeingWritten } from "../../src/archive/reading-access.ts"
@@ -46,7 +47,7 @@ const content = (directory: string) =>
   readdirSync(directory, { withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ name }) => name)
-    .map((name) => [name, readFileSync(join(directory, name))])
+    .map((name) => [name, readFileSync(join(directory, name))] as const)
 
 test("a directory is being written while its lock is held, and looking changes nothing", () => {
   const directory = temporaryDirectory()
@@ -98,6 +99,28 @@ test("a log that was begun again and has no transaction yet is left to the recor
     const before = content(directory)
     expect(eventsIn(directory)).toBe(3)
     expect(content(directory)).toEqual(before)
+    truncateSync(join(directory, DATABASE_FILE), 8192)
+    expect(() => eventsIn(directory)).toThrow(/recording\.db is cut off: 8192 of \d+ bytes/)
+    for (const [name, bytes] of before) writeFileSync(join(directory, name), bytes)
+  }
+})
+
+test("a damaged log of which nothing can be read is left as it is by whoever looks at the damage", () => {
+  const directory = temporaryDirectory()
+  const writer = written(directory, 3)
+  const copy = asIfCrashed(directory)
+  writer.close()
+  const path = join(copy, `${DATABASE_FILE}-wal`)
+  const log = readFileSync(path)
+  const damagedAt = (offset: number): Buffer => {
+    const damaged = Buffer.from(log)
+    damaged[offset] = (damaged[offset] ?? 0) ^ 1
+    return damaged
+  }
+  for (const damaged of [log.subarray(0, 20), damagedAt(0), damagedAt(100)]) {
+    writeFileSync(path, damaged)
+    expect(verifyRecording(copy).faults[0]).toMatch(/its log is (cut off|damaged)|beginning of its log is damaged/)
+    expect(readFileSync(path)).toEqual(damaged)
   }
 })
 

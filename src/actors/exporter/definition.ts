@@ -69,7 +69,7 @@ export class ExportRefused extends Schema.TaggedError<ExportRefused>()("ExportRe
 export const exportWindowBytes = 1024 * 1024
 
 /**
- * Priority of the exporting threads, in `nice` units: recording has precedence. An export takes no longer while a core is free; otherwise
+ * Priority of the thread that exports and of those that run its programs, in `nice` units: recording has precedence. An export takes no longer while a core is free; otherwise
  * it gets a tenth of one.
  */
 export const exportNice = 10

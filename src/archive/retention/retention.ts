@@ -2,7 +2,7 @@
  * Retention: removes the beginning of a recording in small steps, between which its writer commits.
  *
  * 1. A stride is planned: blocks from the front whose time is up, or that no longer have room. Nothing comes before: merging and giving back stop
- *    once there is more than the limit of bytes.
+ *    once there is more than the limit of bytes, and merging also between two blocks if a limit of time or of a kind's bytes is exceeded.
  * 2. Their tables of contents are folded to the last event of each object.
  * 3. The beginning moves, in one transaction: those states become remains (checkpoints/state-history.ts), and the blocks count no more. From here
  *    on the state at the new beginning is exact, and what is before is not there for any reader.
@@ -382,7 +382,7 @@ export class Retention {
     return stride
   }
 
-  /** Whether a limit of time, or of the bytes of a kind, has something to be removed that no one reads. */
+  /** Whether a limit of time, or of the bytes of a kind, has something to remove that no lease of a reader holds. */
   #isExpired(): boolean {
     if (!removesAnything(this.#policy)) return false
     const demand = { nowMicros: this.#parts.now(), used: 0, excess: 0, unswept: 0, isShort: this.isShort }

@@ -30,7 +30,7 @@ interface RunningSum {
 }
 
 /** What a log holds. */
-interface LogContent {
+export interface LogContent {
   /** What is wrong with it, in words; `undefined` if nothing is. */
   readonly fault: string | undefined
   /** Whether it has a transaction that was committed, so that the database alone is an older state. */

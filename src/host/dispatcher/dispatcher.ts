@@ -291,7 +291,7 @@ export class Dispatcher {
 
   /** The shared worker with the fewest modules, the first of equals. */
   #leastFilled(): WorkerPlace {
-    const placed = [...this.#modules.values()].map(({ place }) => place)
+    const placed = [...this.#modules.values()].flatMap(({ place, refusal }) => (refusal === undefined ? [place] : []))
     const counts = this.#pool.shared.map((worker) => placed.filter((place) => place === worker).length)
     return this.#pool.shared[counts.indexOf(Math.min(...counts))] as WorkerPlace
   }
@@ -307,7 +307,7 @@ export class Dispatcher {
       await ask(place.supervisor.call("load", assignment))
     } catch (cause) {
       if (!isPresent()) return
-      // The end of the thread is told by the place; then the module is placed anew.
+      // The end of the thread is told by the place; then the module is started again.
       if (cause instanceof ActorGone) return
       const reason = messageOf(cause)
       if (cause instanceof ModuleRefused) {

@@ -4,7 +4,8 @@
  * permission with which Prometheus scrapes everything else. Questions about the past need no permission of their own: who may not export is shown what it may
  * read in the cluster (may-read.ts).
  *
- * Decisions are cached, a positive one for a minute and a negative one for seconds: a revoked permission remains effective for that long,
+ * Who may use the interface, and what a reader may read, are decided and kept apart. Of the first, a positive decision is kept for a minute and a negative one for
+ * seconds: a revoked permission remains effective for that long,
  * and the number of reviews per token is bounded. Under overload, at most {@link maximumQuestions} reviews run at once; further requests
  * get 503.
  */

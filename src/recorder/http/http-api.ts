@@ -3,7 +3,7 @@
  * about the past (`GET /v1/objects`, …) and what happens now (`GET /v1/events`).
  *
  * Health probes are open to anyone; every other request is authorised before its body is read. Every response carries the ID of its
- * request. Nothing that a client sends or fails to read affects any other request.
+ * request. Nothing that a client sends or fails to read affects any other request. A standby has an interface of its own, with health and metrics only.
  */
 import { randomUUID } from "node:crypto"
 import {

@@ -185,5 +185,5 @@ const memberAt = (object: Fields, path: string): unknown => {
 
 const differs = (object: Fields, old: Fields, path: string): boolean =>
   path === "*"
-    ? [...Object.keys(object), ...Object.keys(old)].some((key) => !envelope.has(key) && differs(object, old, key))
+    ? [...Object.keys(object), ...Object.keys(old)].some((key) => !envelope.has(key) && !isSame(object[key], old[key]))
     : !isSame(memberAt(object, path), memberAt(old, path))

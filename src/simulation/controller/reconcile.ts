@@ -76,8 +76,6 @@ const readConfiguration = async (cluster: ControllerCluster, name: string): Prom
   }
 }
 
-// Gathers what the next step of a Simulation depends on.
-
 // How far the hooks of a phase are, by what the status says.
 
 /** For phases that are run once. */
@@ -94,6 +92,8 @@ const phaseState = (
   }
   return { tag: "done" }
 }
+
+// Gathers what the next step of a Simulation depends on.
 
 /** What was observed, and the objects that the step itself needs. */
 interface Observed {

@@ -1,5 +1,5 @@
 /**
- * A scheduler with one rule (placement.ts). Binds through `pods/binding`; a Pod that fits nowhere gets the condition
+ * A scheduler with one rule. Binds through `pods/binding`; a Pod that fits nowhere gets the condition
  * PodScheduled=False and an Event, and is retried when a node or its free capacity changes, at the latest after 5 min.
  *
  * Not provided: preemption, Pod affinity, spreading, volumes, priorities.

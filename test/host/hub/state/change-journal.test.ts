@@ -1,8 +1,8 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import { ChangeJournal } from "../../../../src/host/hub/state/change-journal.ts"
 import { ObjectState } from "../../../../src/host/hub/state/object-state.ts"
 import { StateChange } from "../../../../src/host/hub/state/state-change.ts"
-import { ChangeJournal } from "../../../../src/host/hub/upstream.ts"
 
 const change = (version: number | string, length = 100): StateChange =>
   new StateChange(undefined, new ObjectState({ uid: "u", namespace: "n", name: "a" }, version, Buffer.alloc(length)))

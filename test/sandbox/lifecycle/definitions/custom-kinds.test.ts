@@ -103,6 +103,22 @@ test("status, scale and apply work as for built-in kinds", async () => {
   expect(sandbox.get("example.com/v1.Widget", "default", "a")?.spec).toEqual({ color: "red", size: 5 })
 })
 
+test("a member with any name is a part of the object: a change of it is a new generation", async () => {
+  const sandbox = await start()
+  const { metadata, ...open } = definition()
+  const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } }
+  const versions = [{ name: "v1", served: true, storage: true, schema }]
+  await sendFor(sandbox, 201, "POST", definitions, { ...open, metadata, spec: { ...open.spec, versions } })
+  await sendFor(sandbox, 201, "POST", widgets, { ...widget("a"), "*": 1, "a.b": 1 })
+  for (const [member, generation] of [
+    ["*", 2],
+    ["a.b", 3],
+  ] as const) {
+    const changed = await sendFor(sandbox, 200, "PATCH", `${widgets}/a`, { [member]: 2 }, mergePatch)
+    expect(changed).toMatchObject({ [member]: 2, metadata: { generation } })
+  }
+})
+
 test("all versions show the same objects", async () => {
   const sandbox = await start()
   await sendFor(sandbox, 201, "POST", definitions, definition())
