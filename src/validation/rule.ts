@@ -1,4 +1,4 @@
-/** What a rule of `reel validate` is. Each rule is one module in `rules`; src/validation/rules.ts lists them. */
+/** What a rule of `reel validate` is; rules.ts has them. */
 import type { JsonObject } from "../trace/json/exact-json.ts"
 
 /** `error`: a replay refuses the object, or its pods never run. `warning`: the replay works, but differs from what was recorded. */

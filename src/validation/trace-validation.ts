@@ -11,10 +11,10 @@
 import type { ObjectEvent } from "../trace/event.ts"
 import { readTrackedObjects, type TrackedObjects } from "../trace/formats/simkube/simkube-config.ts"
 import { exactJsonIn, isJsonObject, type JsonObject } from "../trace/json/exact-json.ts"
+import { kindWithoutVersion } from "../trace/sanitising/built-in-kinds.ts"
 import type { TraceItem } from "../trace/trace-item.ts"
 import { addPlace, Findings, findingKey, type RuleFindings, type StateNeed } from "./findings.ts"
-import { kindWithoutVersion, PresentObjects } from "./present-objects.ts"
-import { builtInTemplatePaths, objectIn, textIn } from "./references/pod-specs.ts"
+import { builtInTemplatePaths, objectIn, textIn } from "./pod-specs.ts"
 import type { Need, Rule, Target, TracedObject } from "./rule.ts"
 import { rules } from "./rules.ts"
 
@@ -145,6 +145,34 @@ export class TraceValidation {
       if (!this.#ofTrace.await(need, count)) this.findings.add(need, count)
     }
     this.#ofEvent.clear()
+  }
+}
+
+/** The names of the objects that exist at a moment of a trace, by kind and namespace, because one Set holds at most 2^24 of them. Add what is applied, remove what is deleted. */
+class PresentObjects {
+  readonly #kinds = new Map<string, Map<string, Set<string>>>()
+
+  add({ kind, namespace, name }: Target): void {
+    const namespaces = this.#kinds.get(kind) ?? new Map<string, Set<string>>()
+    if (namespaces.size === 0) this.#kinds.set(kind, namespaces)
+    const names = namespaces.get(namespace) ?? new Set<string>()
+    if (names.size === 0) namespaces.set(namespace, names)
+    names.add(name)
+  }
+
+  remove({ kind, namespace, name }: Target): void {
+    this.#kinds.get(kind)?.get(namespace)?.delete(name)
+  }
+
+  has({ kind, namespace, name, orClusterScoped = false }: Target): boolean {
+    const namespaces = this.#kinds.get(kind)
+    if (namespaces === undefined) return false
+    return namespaces.get(namespace)?.has(name) === true || (orClusterScoped && namespaces.get("")?.has(name) === true)
+  }
+
+  /** Whether there ever was an object of that kind. */
+  hasKind(kind: string): boolean {
+    return this.#kinds.has(kind)
   }
 }
 

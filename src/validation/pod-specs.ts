@@ -1,9 +1,8 @@
-/** The pod specs inside an object, and the references that they hold. */
-import { DEFAULT_TEMPLATE_PATHS } from "../../trace/formats/simkube/simkube-config.ts"
-import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
-import { pathOf } from "../../trace/json/extended-pointer.ts"
-import type { TracedObject } from "../rule.ts"
-import { withChangedAt } from "./changed-objects.ts"
+/** The pod specs inside an object, and reading and changing what is at a path of an object. */
+import { DEFAULT_TEMPLATE_PATHS } from "../trace/formats/simkube/simkube-config.ts"
+import { isJsonObject, type JsonObject, type JsonValue } from "../trace/json/exact-json.ts"
+import { changedAt, pathOf } from "../trace/json/extended-pointer.ts"
+import type { TracedObject } from "./rule.ts"
 
 /** Where Kubernetes itself has pod templates. SimKube's place in ReplicaSets is a wrong one (W-20). */
 const builtIn: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
@@ -58,7 +57,11 @@ export const withPodSpecs = (
   )
 
 /** The objects at a path; `*` is every element of a list. */
-const objectsAt = (value: JsonValue | undefined, path: ReadonlyArray<string>, depth = 0): ReadonlyArray<JsonObject> => {
+export const objectsAt = (
+  value: JsonValue | undefined,
+  path: ReadonlyArray<string>,
+  depth = 0,
+): ReadonlyArray<JsonObject> => {
   const key = path[depth]
   if (key === undefined) return isJsonObject(value) ? [value] : []
   if (Array.isArray(value)) {
@@ -99,3 +102,21 @@ export const textIn = (holder: JsonObject | undefined, member: string): string =
 
 /** The members of a pod spec that list containers. */
 export const containerLists = ["initContainers", "containers", "ephemeralContainers"] as const
+
+/** The object with the objects at some paths changed; itself if no change was one. `*` is every element of a list. */
+export const withChangedAt = (
+  object: JsonObject,
+  paths: ReadonlyArray<ReadonlyArray<string>>,
+  change: (holder: JsonObject) => JsonObject,
+): JsonObject => {
+  let isChanged = false
+  const watched = (holder: JsonObject): JsonObject => {
+    const changed = change(holder)
+    if (changed !== holder) isChanged = true
+    return changed
+  }
+  let left: JsonValue = object
+  for (const path of paths) left = changedAt(left, path, watched)
+  // The way to what did not change was copied all the same.
+  return isChanged && isJsonObject(left) ? left : object
+}
