@@ -1,6 +1,6 @@
 /**
- * Parses field selectors: `metadata.name=web,status.phase!=Running`. Accepts what the API server accepts (k8s.io/apimachinery, package
- * fields): terms end at commas, a backslash escapes `,`, `=` and itself. Which fields a kind can be selected by only its server knows.
+ * Parses and matches field selectors: `metadata.name=web,status.phase!=Running`. Accepts what the API server accepts (k8s.io/apimachinery,
+ * package fields): terms end at commas, a backslash escapes `,`, `=` and itself. Which fields a kind can be selected by only its server knows.
  */
 
 export interface FieldRequirement {
@@ -12,25 +12,47 @@ export interface FieldRequirement {
 }
 
 /** Why a text is no selector, on one line. */
-export interface FieldSelectorProblem {
+interface FieldSelectorProblem {
   readonly problem: string
+  /** The same in the words of the API server. */
+  readonly serverText: string
 }
 
-/** The requirements, all of which must hold; the empty string has none. */
+/** The requirements, all of which must hold; the empty string has none. Empty terms are skipped, as the server skips them. */
 export const parseFieldSelector = (text: string): ReadonlyArray<FieldRequirement> | FieldSelectorProblem => {
   const requirements: FieldRequirement[] = []
-  for (const term of text.match(/(?:\\.?|[^,\\])+/gs) ?? []) {
-    const [, field = "", operator = "", written = ""] = /^([^=!]+)(!=|==|=)(.*)$/s.exec(term) ?? []
-    if (operator === "") return { problem: `${JSON.stringify(term)} is not FIELD=VALUE or FIELD!=VALUE` }
-    const value = unescaped(written)
-    if (value === undefined) {
-      return { problem: `in the value ${JSON.stringify(written)} a comma, "=" or backslash is not escaped properly` }
+  for (const term of fieldSelectorTerms(text)) {
+    if (term === "") continue
+    const [, field = "", operator = "", written = ""] = /^(.*?)(!=|==|=)(.*)$/s.exec(term) ?? []
+    if (operator === "") {
+      const problem = `${JSON.stringify(term)} is not FIELD=VALUE or FIELD!=VALUE`
+      return { problem, serverText: `invalid selector: '${text}'; can't understand '${term}'` }
     }
-    requirements.push({ field, isEqual: operator !== "!=", value })
+    const [wrong] = written.replaceAll(/\\[\\,=]/g, "").match(/\\.?|[,=]/su) ?? []
+    if (wrong !== undefined) {
+      const problem = `in the value ${JSON.stringify(written)} a comma, "=" or backslash is not escaped properly`
+      const fault = wrong.startsWith("\\")
+        ? `invalid escape sequence: ${wrong}`
+        : `unescaped character in value: ${wrong.codePointAt(0)}`
+      return { problem, serverText: `invalid field selector: ${fault}` }
+    }
+    requirements.push({ field, isEqual: operator !== "!=", value: written.replaceAll(/\\([\\,=])/g, "$1") })
   }
   return requirements
 }
 
-/** `undefined`: a comma or `=` without a backslash, or a backslash before anything else. */
-const unescaped = (written: string): string | undefined =>
-  /^(?:\\[\\,=]|[^\\,=])*$/s.test(written) ? written.replaceAll(/\\([\\,=])/g, "$1") : undefined
+/** The texts between the commas that no backslash escapes. */
+export const fieldSelectorTerms = (text: string): ReadonlyArray<string> => text.split(/,(?<=(?<!\\)(?:\\\\)*,)/)
+
+/** Whether all requirements hold. `textOf`: the field of an object as text, empty if it has none. */
+export const matchesFields = <Requirement extends FieldRequirement>(
+  selector: ReadonlyArray<Requirement>,
+  textOf: (requirement: Requirement) => string,
+): boolean => selector.every((requirement) => (textOf(requirement) === requirement.value) === requirement.isEqual)
+
+/** The name that a selector requires; empty for any number of names, and for what is no selector. */
+export const selectedName = (text: string): string => {
+  const selector = parseFieldSelector(text)
+  if ("problem" in selector) return ""
+  return selector.find(({ field, isEqual }) => field === "metadata.name" && isEqual)?.value ?? ""
+}

@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { parseFieldSelector } from "../../src/kube/field-selector.ts"
+import { parseFieldSelector, selectedName } from "../../src/kube/field-selector.ts"
 
 describe("A field selector", () => {
   test("has the requirements of its terms, with values that may contain escaped characters", () => {
@@ -22,7 +22,16 @@ describe("A field selector", () => {
     )
   })
 
-  test.each(["metadata.name", "=a", "a=b=c", String.raw`a=b\c`, "a=b\\"])("is refused with a reason: %s", (text) => {
+  test.each(["metadata.name", "a=b=c", String.raw`a=b\c`, "a=b\\"])("is refused with a reason: %s", (text) => {
     expect(parseFieldSelector(text)).toHaveProperty("problem")
+  })
+
+  test.each([
+    ["metadata.name=web,status.phase!=Running", "web"],
+    [String.raw`a=b\,metadata.name\=c,metadata.name=web`, "web"],
+    ["metadata.name!=web", ""],
+    ["metadata.name=web,a", ""],
+  ])("selects one name: %s", (text, name) => {
+    expect(selectedName(text)).toBe(name)
   })
 })

@@ -6,7 +6,7 @@ import { parseLabelSelector } from "../../kube/label-selector.ts"
 import { badRequest, type Failure, invalidOptions, unreadableVersion } from "../answers/failure.ts"
 import { type FieldError, forbidden, notSupported } from "../answers/field-error.ts"
 import type { Resource } from "../kinds/resources.ts"
-import { parseFieldSelector, SelectorError } from "../selection/field-selector.ts"
+import { fieldSelectorOf } from "../selection/field-selector.ts"
 import type { Selection } from "../selection/selection.ts"
 import { type ContinueToken, decodeContinue } from "./continue-token.ts"
 
@@ -174,16 +174,9 @@ const selectionOf = (
 ): Selection | Failure => {
   const labels = parseLabelSelector(query.get("labelSelector") ?? "")
   if ("problem" in labels) return badRequest(`labelSelector: ${labels.problem}`)
-  try {
-    return {
-      ...(namespace === undefined ? {} : { namespace }),
-      labels,
-      fields: parseFieldSelector(query.get("fieldSelector") ?? "", resource),
-    }
-  } catch (error) {
-    if (error instanceof SelectorError) return badRequest(error.problem)
-    throw error
-  }
+  const fields = fieldSelectorOf(query.get("fieldSelector") ?? "", resource)
+  if ("problem" in fields) return badRequest(fields.problem)
+  return { ...(namespace === undefined ? {} : { namespace }), labels, fields }
 }
 
 /** An integer, or `undefined` if absent; 400 for anything else. */

@@ -6,7 +6,7 @@ import { type LabelSelector, matchesLabels } from "../../kube/label-selector.ts"
 import type { JsonFormat } from "../answers/json-spacing.ts"
 import type { Form } from "../forms/form.ts"
 import { type Change, type ChangeRecord, type ChangeType, encodeLine, restamped, retyped } from "../watch/change.ts"
-import { canChange, type FieldSelector, matchesFields } from "./field-selector.ts"
+import { canChange, type FieldSelector, selectsFields } from "./field-selector.ts"
 
 export interface Selection {
   /** Absent means all namespaces. */
@@ -21,7 +21,7 @@ export const hasSelectors = (selection: Selection): boolean =>
 
 export const selects = (selection: Selection, change: Change): boolean =>
   (selection.namespace === undefined || selection.namespace === change.namespace) &&
-  matchesFields(selection.fields, change) &&
+  selectsFields(selection.fields, change) &&
   matchesLabels(selection.labels, change.labels)
 
 /**

@@ -3,6 +3,7 @@
  * is invalid; an entry with any mistake yields no kind.
  */
 import { isScalar, type Node } from "yaml"
+import { fieldSelectorTerms, parseFieldSelector } from "../../kube/field-selector.ts"
 import { formatGvk, type GroupVersionKind } from "../../kube/gvk.ts"
 import { pointerFault } from "../../kube/json-pointer.ts"
 import { parseLabelSelector } from "../../kube/label-selector.ts"
@@ -14,35 +15,21 @@ import { nearest } from "./spelling.ts"
 import type { ConfiguredKind, Detect, SkipOwned } from "./tracked-kind.ts"
 import type { Position } from "./yaml-document.ts"
 
-// Field selectors (`metadata.name=web,status.phase!=Failed`): the same syntax check the API server makes
-// (k8s.io/apimachinery, package fields). Only the server knows which fields a kind supports; it returns 400 for others.
-
-/** Why `text` is not a field selector, as part of a sentence; `undefined` if it is one. An empty text is rejected. */
+/**
+ * Why `text` is not a field selector, as part of a sentence; `undefined` if it is one. An empty text is rejected, and so are empty conditions. Only the
+ * server knows which fields a kind supports; it returns 400 for others.
+ */
 export const fieldSelectorFault = (text: string): string | undefined => {
   if (text.trim() === "") return "it is empty"
-  for (const term of splitTerms(text)) {
-    if (term.trim() === "") return "a condition is missing before or after a comma"
-    const condition = /^((?:\\.|[^\\=!])*)(!=|==|=)((?:\\[\\,=]|[^\\,=])*)$/.exec(term.trim())
-    if (condition === null) return `${quoted(term.trim())} is not of the form field=value or field!=value`
-    if (!/^[A-Za-z][A-Za-z0-9]*(?:\.[A-Za-z0-9_-]+)*$/.test(condition[1] ?? ""))
-      return `${quoted(condition[1] ?? "")} is not a field path such as metadata.name`
+  for (const term of fieldSelectorTerms(text).map((each) => each.trim())) {
+    if (term === "") return "a condition is missing before or after a comma"
+    const parsed = parseFieldSelector(term)
+    if ("problem" in parsed) return `${quoted(term)} is not of the form field=value or field!=value`
+    for (const { field } of parsed)
+      if (!/^[A-Za-z][A-Za-z0-9]*(?:\.[A-Za-z0-9_-]+)*$/.test(field))
+        return `${quoted(field)} is not a field path such as metadata.name`
   }
   return undefined
-}
-
-/** Splits at commas, except those written `\,`. */
-const splitTerms = (text: string): string[] => {
-  const terms: string[] = []
-  let start = 0
-  for (let index = 0; index < text.length; index++) {
-    if (text[index] === "\\") index++
-    else if (text[index] === ",") {
-      terms.push(text.slice(start, index))
-      start = index + 1
-    }
-  }
-  terms.push(text.slice(start))
-  return terms
 }
 
 /** The keys of a kind, in the order in which messages list them. */

@@ -6,6 +6,7 @@ import type { Exchange } from "../../apiserver/http/exchange.ts"
 import type { Route } from "../../apiserver/http/router.ts"
 import type { Resource } from "../../apiserver/kinds/resources.ts"
 import { flag } from "../../apiserver/list/list-options.ts"
+import { selectedName } from "../../kube/field-selector.ts"
 import { pathSegmentComplaints } from "../../kube/names.ts"
 import type { AccessAttributes, Authorizer, Decision } from "../rbac/access-attributes.ts"
 import type { RuleBook } from "../rbac/rule-book.ts"
@@ -47,7 +48,7 @@ const attributesOf = ({ method, path, route, query }: AskedRequest): AccessAttri
   } as const
   if (name !== "" || (verb !== "get" && verb !== "delete")) return { ...about, verb, name }
   if (verb === "delete") return { ...about, verb: "deletecollection", name }
-  return { ...about, verb: flag(query, "watch") === true ? "watch" : "list", name: selectedName(query) }
+  return { ...about, verb: flag(query, "watch") === true ? "watch" : "list", name: nameSelectedBy(query) }
 }
 
 const verbs: Readonly<Record<string, string>> = {
@@ -62,9 +63,8 @@ const verbs: Readonly<Record<string, string>> = {
 const firstSegment = (subresource: string): string => subresource.split("/", 1)[0] ?? ""
 
 /** `fieldSelector=metadata.name=x`: a rule for objects of that name is then enough. */
-const selectedName = (query: URLSearchParams): string => {
-  const selector = query.get("fieldSelector") ?? ""
-  const [, name = ""] = /(?:^|,)metadata\.name==?([^,=\\]*)(?:,|$)/.exec(selector) ?? []
+const nameSelectedBy = (query: URLSearchParams): string => {
+  const name = selectedName(query.get("fieldSelector") ?? "")
   return pathSegmentComplaints(name).length === 0 ? name : ""
 }
 
