@@ -21,7 +21,6 @@ import { TraceSurvey } from "../trace/formats/trace-survey.ts"
 import { formatExactJson, isJsonObject, parseExactJson } from "../trace/json/exact-json.ts"
 import { fileSpool, type Spool } from "../trace/spool.ts"
 import type { TraceHeader, TraceItem } from "../trace/trace-item.ts"
-import type { AuditedWrite } from "./audited-write.ts"
 import { EventSpool } from "./event-spool.ts"
 import {
   type AuditImport,
@@ -36,6 +35,7 @@ import type { LivesOutput } from "./lives/life-record.ts"
 import { ObjectLives } from "./lives/object-lives.ts"
 import { beginningOf, LogFile, type LogListener, type LogOrder } from "./reading/log-file.ts"
 import { VersionOrder } from "./reading/version-order.ts"
+import type { AuditedWrite } from "./shapes/audited-write.ts"
 
 // The writes of several logs as one sequence in the order of time: those of rotated files, and of API servers beside one another.
 //

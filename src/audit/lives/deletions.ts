@@ -11,8 +11,8 @@
  */
 import { isJsonObject, type JsonObject } from "../../trace/json/exact-json.ts"
 import { withMember } from "../../trace/json/members.ts"
-import type { AuditedWrite } from "../audited-write.ts"
-import { arrayMember, member, objectMember, textMember } from "../json-fields.ts"
+import type { AuditedWrite } from "../shapes/audited-write.ts"
+import { arrayMember, member, objectMember, textMember } from "../shapes/json-fields.ts"
 import { markedAsDeleted, withMetadataOf } from "./derived-objects.ts"
 import type { KnownObject } from "./known-objects.ts"
 import type { LifeRecord } from "./life-record.ts"

@@ -4,7 +4,7 @@
  */
 import type { JsonObject, JsonValue } from "../../trace/json/exact-json.ts"
 import { withMember, withoutMember } from "../../trace/json/members.ts"
-import { member, objectMember, textMember } from "../json-fields.ts"
+import { member, objectMember, textMember } from "../shapes/json-fields.ts"
 
 const withInner = (object: JsonObject, outer: string, name: string, value: JsonValue): JsonObject =>
   withMember(object, outer, withMember(objectMember(object, outer) ?? {}, name, value))

@@ -2,7 +2,7 @@
  * The objects that exist as far as the log says, by resource, namespace and name. Their states are elsewhere, so that memory is some 300 bytes an
  * object.
  */
-import type { AuditedResource } from "../audited-write.ts"
+import type { AuditedResource } from "../shapes/audited-write.ts"
 
 /** Where a state is kept. */
 export interface KeptState {

@@ -12,7 +12,7 @@ import { compareResourceVersions, parseResourceVersion } from "../../kube/resour
 import type { Action } from "../../trace/event.ts"
 import { guessPlural } from "../../trace/formats/kwok/resource-names.ts"
 import type { JsonObject } from "../../trace/json/exact-json.ts"
-import { type AuditedResource, type AuditedWrite, isWholeObject } from "../audited-write.ts"
+import { type AuditedResource, type AuditedWrite, isWholeObject } from "../shapes/audited-write.ts"
 import { type KeptState, type KnownObject, KnownObjects } from "./known-objects.ts"
 import { type Gap, Losses, type LossReason } from "./losses.ts"
 import { factsOf, isFinished } from "./object-facts.ts"

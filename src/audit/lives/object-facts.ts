@@ -3,7 +3,7 @@
  * request: the one that removes the last finalizer, which is an update, or the kubelet's deletion without a grace period.
  */
 import type { JsonObject } from "../../trace/json/exact-json.ts"
-import { arrayMember, member, objectMember, textMember } from "../json-fields.ts"
+import { arrayMember, member, objectMember, textMember } from "../shapes/json-fields.ts"
 
 /** Members of an object's metadata; empty where it has none. */
 export interface ObjectFacts {

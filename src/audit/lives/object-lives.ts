@@ -3,8 +3,8 @@
  * has, or the part of it that the request names.
  */
 import type { GroupVersionKind } from "../../kube/gvk.ts"
-import type { AuditedWrite } from "../audited-write.ts"
-import { member, objectMember, textMember } from "../json-fields.ts"
+import type { AuditedWrite } from "../shapes/audited-write.ts"
+import { member, objectMember, textMember } from "../shapes/json-fields.ts"
 import { Deletions } from "./deletions.ts"
 import { asSent, bound, scaled, withMetadataOf, withStatusOf } from "./derived-objects.ts"
 import { LifeRecord, type LivesOutput } from "./life-record.ts"

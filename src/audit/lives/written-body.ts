@@ -1,7 +1,7 @@
 /** What a write says about the object after it: the object, a part of it, or nothing, and why. */
 import type { JsonObject } from "../../trace/json/exact-json.ts"
-import { type AuditedWrite, isWholeObject } from "../audited-write.ts"
-import { member, objectMember, textMember } from "../json-fields.ts"
+import { type AuditedWrite, isWholeObject } from "../shapes/audited-write.ts"
+import { member, objectMember, textMember } from "../shapes/json-fields.ts"
 import type { LossReason } from "./losses.ts"
 import { factsOf } from "./object-facts.ts"
 

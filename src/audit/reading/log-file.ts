@@ -2,9 +2,9 @@
 import * as Schema from "effect/Schema"
 import { plainTrace, type TraceInput } from "../../trace/files/trace-input.ts"
 import { DecompressionError } from "../../trace/formats/compression.ts"
-import type { AuditEntry, AuditedWrite } from "../audited-write.ts"
+import type { AuditEntry, AuditedWrite } from "../shapes/audited-write.ts"
 import { LogEntries } from "../shapes/log-entries.ts"
-import { LogTextReader, TextTooLong } from "./log-text.ts"
+import { LogTextReader, TextTooLong } from "../shapes/log-text.ts"
 import { ReorderWindow } from "./reorder-window.ts"
 
 /**

@@ -6,8 +6,8 @@
  * the other's place. Writes without an object and a version stay where they are.
  */
 import { parseResourceVersion, type ResourceVersion } from "../../kube/resource-version.ts"
-import type { AuditedWrite } from "../audited-write.ts"
 import { factsOf } from "../lives/object-facts.ts"
+import type { AuditedWrite } from "../shapes/audited-write.ts"
 
 /** µs: requests at the same time end within milliseconds of one another, on a busy server within tenths of a second. */
 const waitMicros = 1_000_000

@@ -8,8 +8,8 @@
  */
 import { type JsonObject, type JsonValue, withProperty } from "../../trace/json/exact-json.ts"
 import { microsOf } from "../../trace/rfc3339.ts"
-import { type AuditEntry, type AuditedResource, changesObjects, isResource, unknownEntry } from "../audited-write.ts"
-import { member, objectMember, textMember } from "../json-fields.ts"
+import { type AuditEntry, type AuditedResource, changesObjects, isResource, unknownEntry } from "./audited-write.ts"
+import { member, objectMember, textMember } from "./json-fields.ts"
 import { isDryRun, writeVerbOf } from "./kubernetes-event.ts"
 
 /** Whether an object is an entry of Cloud Logging with an audit log, of whatever service. */

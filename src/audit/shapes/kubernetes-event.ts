@@ -12,8 +12,8 @@ import {
   unknownEntry,
   type WriteVerb,
   writeVerbs,
-} from "../audited-write.ts"
-import { arrayMember, member, objectMember, textMember } from "../json-fields.ts"
+} from "./audited-write.ts"
+import { arrayMember, member, objectMember, textMember } from "./json-fields.ts"
 
 const levels: ReadonlyArray<AuditLevel> = ["Metadata", "Request", "RequestResponse"]
 

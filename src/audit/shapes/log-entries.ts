@@ -16,11 +16,11 @@ import {
   withProperty,
 } from "../../trace/json/exact-json.ts"
 import { isDeeper } from "../../trace/json/nesting.ts"
-import { type AuditEntry, unknownEntry } from "../audited-write.ts"
-import { arrayMember, textMember } from "../json-fields.ts"
-import { type LogText, longestText } from "../reading/log-text.ts"
+import { type AuditEntry, unknownEntry } from "./audited-write.ts"
 import { cloudLoggingEntry, isCloudLoggingEntry } from "./cloud-logging-entry.ts"
+import { arrayMember, textMember } from "./json-fields.ts"
 import { auditEventIn, kubernetesEntry, writeVerbOf } from "./kubernetes-event.ts"
+import { type LogText, longestText } from "./log-text.ts"
 
 /**
  * The beginning of an event as an API server writes it: the members have the order of Kubernetes' own type. Four of five events are reads,

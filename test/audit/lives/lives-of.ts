@@ -1,8 +1,9 @@
 /** The lives that a sequence of audit events has, with the states in memory. */
-import type { AuditedWrite } from "../../../src/audit/audited-write.ts"
+
 import type { LifeEvent, LivesOutput } from "../../../src/audit/lives/life-record.ts"
 import type { Gap } from "../../../src/audit/lives/losses.ts"
 import { ObjectLives } from "../../../src/audit/lives/object-lives.ts"
+import type { AuditedWrite } from "../../../src/audit/shapes/audited-write.ts"
 import { entriesIn } from "../../../src/audit/shapes/log-entries.ts"
 import type { GroupVersionKind } from "../../../src/kube/gvk.ts"
 import type { JsonObject } from "../../../src/trace/json/exact-json.ts"

@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import type { AuditEntry, AuditedWrite } from "../../../src/audit/audited-write.ts"
+import type { AuditEntry, AuditedWrite } from "../../../src/audit/shapes/audited-write.ts"
 import { entriesIn } from "../../../src/audit/shapes/log-entries.ts"
 import type { JsonObject, JsonValue } from "../../../src/trace/json/exact-json.ts"
 import { auditEvent, begin, configMap, type EventFacts, instant } from "../audit-events.ts"

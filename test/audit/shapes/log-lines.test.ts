@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import type { AuditEntry } from "../../../src/audit/audited-write.ts"
+import type { AuditEntry } from "../../../src/audit/shapes/audited-write.ts"
 import { LogEntries } from "../../../src/audit/shapes/log-entries.ts"
 import { auditEvent, begin, configMap, type EventFacts } from "../audit-events.ts"
 

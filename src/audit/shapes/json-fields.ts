@@ -1,5 +1,5 @@
 /** Reads members of parsed JSON that may have any shape. */
-import { isJsonObject, type JsonObject, type JsonValue } from "../trace/json/exact-json.ts"
+import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
 
 /** An own member; never an inherited one. */
 export const member = (object: JsonObject | undefined, name: string): JsonValue | undefined =>

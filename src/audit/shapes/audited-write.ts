@@ -1,5 +1,5 @@
 /** One successful write to a cluster, whatever the log it was read from. */
-import type { JsonObject } from "../trace/json/exact-json.ts"
+import type { JsonObject } from "../../trace/json/exact-json.ts"
 
 /** The verbs that change objects. */
 export const writeVerbs = ["create", "update", "patch", "delete", "deletecollection"] as const

@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { LogTextReader, longestText, TextTooLong } from "../../../src/audit/reading/log-text.ts"
+import { LogTextReader, longestText, TextTooLong } from "../../../src/audit/shapes/log-text.ts"
 
 interface Read {
   readonly line: number
