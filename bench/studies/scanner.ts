@@ -22,7 +22,7 @@ import { LineSplitter } from "../../src/kube/scanner/line-splitter.ts"
 import { ListScanner } from "../../src/kube/scanner/list-scanner.ts"
 import { compileDetectRules, type Detect, defaultIgnore } from "../../src/kube/scanner/object/detect-rules.ts"
 import { ObjectScanner } from "../../src/kube/scanner/object/object-scanner.ts"
-import { scanWatchLineSlowly, UnreadableError } from "../../src/kube/scanner/object/slow-path.ts"
+import { scanWatchLineSlowly, UnreadableError } from "../../src/kube/scanner/slow-path.ts"
 import { WatchLineScanner } from "../../src/kube/scanner/watch-line.ts"
 
 const lineBytes = 2900

@@ -7,7 +7,7 @@
  */
 
 import type { Timers } from "../../clock.ts"
-import { type ApiResource, discover } from "../../kube/discovery.ts"
+import { type ApiResource, discover } from "../../kube/discovery/discovery.ts"
 import { parseGvk } from "../../kube/gvk.ts"
 import type { HttpClient } from "../../kube/http/http-client.ts"
 import { describeFailure, type RequestFailure, requestOnce } from "../../kube/http/request-once.ts"

@@ -6,7 +6,7 @@
  * successor resumes at the version that the store has committed.
  */
 import * as Effect from "effect/Effect"
-import type { ApiResource } from "../../kube/discovery.ts"
+import type { ApiResource } from "../../kube/discovery/discovery.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import { parseGvk } from "../../kube/gvk.ts"
 import { HttpClient } from "../../kube/http/http-client.ts"

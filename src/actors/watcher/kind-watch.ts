@@ -3,7 +3,7 @@
  * is watched as a whole, in one session: the cluster, or one namespace.
  */
 import type { Clock } from "../../clock.ts"
-import type { ApiResource } from "../../kube/discovery.ts"
+import type { ApiResource } from "../../kube/discovery/discovery.ts"
 import type { GroupVersionKind } from "../../kube/gvk.ts"
 import type { HttpClient } from "../../kube/http/http-client.ts"
 import type { LineBudget } from "../../kube/scanner/line-budget.ts"

@@ -7,7 +7,7 @@ import { ObjectRedactor } from "../../kube/redaction/object-redactor.ts"
 import type { RedactionRules } from "../../kube/redaction/redaction-rules.ts"
 import type { DetectRules } from "../../kube/scanner/object/detect-rules.ts"
 import { ObjectScanner } from "../../kube/scanner/object/object-scanner.ts"
-import { scanObjectSlowly, UnreadableError } from "../../kube/scanner/object/slow-path.ts"
+import { scanObjectSlowly, UnreadableError } from "../../kube/scanner/slow-path.ts"
 import { ObservedObject } from "../../kube/watch/observed-object.ts"
 
 /** What a watcher replaces, and the key of the hashes. */

@@ -1,6 +1,6 @@
 /** `reel snapshot` on a terminal: progress, interruption, where the trace goes, and what is printed about it. */
 import { backgroundClock } from "../../clock.ts"
-import type { DiscoveredKind } from "../../kube/discovered-kinds.ts"
+import type { DiscoveredKind } from "../../kube/discovery/discovered-kinds.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import { defaultDetect, defaultIgnore } from "../../kube/scanner/object/detect-rules.ts"
 import { expandEveryKind } from "../../recorder/configuration/every-kind.ts"

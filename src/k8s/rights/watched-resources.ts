@@ -1,5 +1,5 @@
 /** Resolves the kinds of a configuration to the resources that its recording reads, with a cluster's discovery or a table. */
-import type { ApiResource, Discovery } from "../../kube/discovery.ts"
+import type { ApiResource, Discovery } from "../../kube/discovery/discovery.ts"
 import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
 import { recordedWhole, type TrackedKind } from "../../recorder/configuration/tracked-kind.ts"
 import { watchedKinds } from "../../recorder/watchers/pod-stream.ts"

@@ -6,7 +6,7 @@
  * object, before the next look-up.
  */
 
-import { type ApiResource, readResourceList } from "../discovery.ts"
+import { type ApiResource, readResourceList } from "../discovery/discovery.ts"
 import { formatGvk, type GroupVersionKind } from "../gvk.ts"
 import { groupVersionPath } from "../kind.ts"
 import type { ApiConnection, CallOptions } from "./api-connection.ts"

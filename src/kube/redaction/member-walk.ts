@@ -1,6 +1,7 @@
 /** Walks over the members of one object in bytes, and removes some of them. */
-import { decodeString } from "../scanner/json/canonical-json.ts"
+
 import type { JsonBytes } from "../scanner/json/json-bytes.ts"
+import { decodeString } from "../scanner/object/canonical-json.ts"
 import { deleted, type Edits } from "./edits.ts"
 
 const QUOTE = 34

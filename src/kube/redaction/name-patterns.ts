@@ -5,7 +5,7 @@
  * last slash of the name. One that begins with `!` excludes names; the last pattern that matches decides. Matching takes time linear in the
  * name, whatever the pattern.
  */
-import { decodeString } from "../scanner/json/canonical-json.ts"
+import { decodeString } from "../scanner/object/canonical-json.ts"
 import { TokenMemory } from "./token-memory.ts"
 
 const BACKSLASH = 92

@@ -15,8 +15,9 @@
  * If a key occurs twice, every value is replaced, and the last `name` of an environment variable counts, as in the API server's decoder.
  * Time is linear in the object, whatever its content; nothing in it makes this throw.
  */
-import { decodeString } from "../scanner/json/canonical-json.ts"
+
 import { JsonBytes } from "../scanner/json/json-bytes.ts"
+import { decodeString } from "../scanner/object/canonical-json.ts"
 import { Candidates, type Places } from "./candidates.ts"
 import { deleted, Edits, kept } from "./edits.ts"
 import { mayHoldValues } from "./managed-fields.ts"

@@ -11,10 +11,10 @@
 
 import { apiVersionOf, type GroupVersionKind } from "../gvk.ts"
 import { CarryBuffer, defaultLongest } from "./carry-buffer.ts"
-import { readMembers } from "./json/canonical-json.ts"
 import { JsonBytes } from "./json/json-bytes.ts"
+import { readMembers } from "./object/canonical-json.ts"
 import type { ObjectReport } from "./object/object-report.ts"
-import { longestReadSlowly } from "./object/slow-path.ts"
+import { longestReadSlowly } from "./slow-path.ts"
 
 /** The beginning of a completed item up to its own first member, and where the texts in it are; [0, 0) for one that is not in it. */
 interface Opening {

@@ -1,7 +1,7 @@
 /**
  * The one-off requests around a watch, over HTTP: whether the kind is installed, and the server's current version.
  */
-import { type ApiResource, discover } from "../discovery.ts"
+import { type ApiResource, discover } from "../discovery/discovery.ts"
 import type { GroupVersionKind } from "../gvk.ts"
 import { describeFailure, requestOnce } from "../http/request-once.ts"
 import type { ReadTransport } from "../http/transport.ts"

@@ -3,10 +3,10 @@
  * changes while the recorder runs.
  */
 import type { Node } from "yaml"
-import type { DiscoveredKind } from "../../kube/discovered-kinds.ts"
+import type { DiscoveredKind } from "../../kube/discovery/discovered-kinds.ts"
+import { watchableKinds } from "../../kube/discovery/watchable-kinds.ts"
 import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
 import { redactionOf } from "../../kube/redaction/redaction-rules.ts"
-import { watchableKinds } from "../../kube/watchable-kinds.ts"
 import { readKind } from "./kind-settings.ts"
 import { fixedTemplatePaths } from "./known-kinds.ts"
 import type { Entry, SettingReader } from "./setting-reader.ts"

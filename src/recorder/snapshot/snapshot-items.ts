@@ -1,6 +1,6 @@
 /** Selects the items of a snapshot's trace from the listed objects: which objects are part of it, and the pods that run below them. */
 
-import type { DiscoveredKind } from "../../kube/discovered-kinds.ts"
+import type { DiscoveredKind } from "../../kube/discovery/discovered-kinds.ts"
 import { encodeTrackedObjects } from "../../trace/formats/simkube/simkube-config.ts"
 import { namespacedName } from "../../trace/formats/simkube/simkube-trace.ts"
 import type { OwnerReference } from "../../trace/ownership/owner-references.ts"

@@ -8,7 +8,7 @@
  * The requests are those of ApiClient; the pages are not parsed as it parses them, because the trace has the server's own bytes,
  * with the kind and apiVersion that lists omit.
  */
-import type { ApiResource } from "../../kube/discovery.ts"
+import type { ApiResource } from "../../kube/discovery/discovery.ts"
 import type { HttpClient } from "../../kube/http/http-client.ts"
 import { type CollectedResponse, describeFailure, requestOnce } from "../../kube/http/request-once.ts"
 import { collectionPath } from "../../kube/kind.ts"

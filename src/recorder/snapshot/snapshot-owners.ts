@@ -2,7 +2,7 @@
  * Determines which objects of a snapshot are owned, directly or not, by another object of it. Owners that were not listed are looked up,
  * each once.
  */
-import { discover } from "../../kube/discovery.ts"
+import { discover } from "../../kube/discovery/discovery.ts"
 import { parseGvk } from "../../kube/gvk.ts"
 import type { HttpClient } from "../../kube/http/http-client.ts"
 import { requestOnce } from "../../kube/http/request-once.ts"

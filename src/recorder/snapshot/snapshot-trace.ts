@@ -5,7 +5,7 @@
  *
  * It is not a consistent cut at one version: the lists are made one after the other.
  */
-import { type Discovery, discover } from "../../kube/discovery.ts"
+import { type Discovery, discover } from "../../kube/discovery/discovery.ts"
 import type { HttpClient } from "../../kube/http/http-client.ts"
 import { collectionPath } from "../../kube/kind.ts"
 import { ObjectRedactor } from "../../kube/redaction/object-redactor.ts"

@@ -4,7 +4,7 @@
  */
 import { tmpdir } from "node:os"
 import { loadCredentials } from "../../kube/credentials/credentials.ts"
-import { discoverKinds } from "../../kube/discovered-kinds.ts"
+import { discoverKinds } from "../../kube/discovery/discovered-kinds.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import { HttpClient } from "../../kube/http/http-client.ts"
 import { OutputExists, OutputFailed } from "../../trace/files/output-errors.ts"

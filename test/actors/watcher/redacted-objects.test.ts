@@ -5,7 +5,7 @@ import { defaultRedaction, type RedactionRules, redactionOf } from "../../../src
 import { ListItem } from "../../../src/kube/scanner/list-item.ts"
 import { compileDetectRules } from "../../../src/kube/scanner/object/detect-rules.ts"
 import { ObjectScanner } from "../../../src/kube/scanner/object/object-scanner.ts"
-import { scanObjectSlowly, UnreadableError } from "../../../src/kube/scanner/object/slow-path.ts"
+import { scanObjectSlowly, UnreadableError } from "../../../src/kube/scanner/slow-path.ts"
 import { ObservedObject } from "../../../src/kube/watch/observed-object.ts"
 
 const gvk = { group: "apps", version: "v1", kind: "Deployment" }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener } from "node:http"
 import type { TLSSocket } from "node:tls"
 import { describe, expect, onTestFinished, test } from "vitest"
-import { discover } from "../../../src/kube/discovery.ts"
+import { discover } from "../../../src/kube/discovery/discovery.ts"
 import { HttpClient } from "../../../src/kube/http/http-client.ts"
 import { requestOnce } from "../../../src/kube/http/request-once.ts"
 import { makeCertificates } from "../certificates.ts"

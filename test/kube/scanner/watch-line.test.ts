@@ -1,7 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { compileDetectRules, defaultIgnore } from "../../../src/kube/scanner/object/detect-rules.ts"
-import { scanWatchLineSlowly, UnreadableError } from "../../../src/kube/scanner/object/slow-path.ts"
+import { scanWatchLineSlowly, UnreadableError } from "../../../src/kube/scanner/slow-path.ts"
 import { WatchEventType, WatchLineScanner } from "../../../src/kube/scanner/watch-line.ts"
 import { rounds } from "../../harness/effort.ts"
 import { expectFields, type Json } from "./expected-fields.ts"

@@ -1,7 +1,7 @@
 /** `"*"` in trackedObjects: how it is read, and what it means on a server. */
 import * as Result from "effect/Result"
 import { describe, expect, test } from "vitest"
-import type { DiscoveredKind } from "../../../src/kube/discovered-kinds.ts"
+import type { DiscoveredKind } from "../../../src/kube/discovery/discovered-kinds.ts"
 import { parseGvk } from "../../../src/kube/gvk.ts"
 import { defaultDetect, defaultIgnore } from "../../../src/kube/scanner/object/detect-rules.ts"
 import { defaultExceptions } from "../../../src/recorder/configuration/every-kind.ts"

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises"
 import { isRecord } from "../../../is-record.ts"
 import { hostManifestsFor, type ModulePlace, type Resolve, renderManifests } from "../../../k8s/index.ts"
-import type { ApiResource } from "../../../kube/discovery.ts"
+import type { ApiResource } from "../../../kube/discovery/discovery.ts"
 import { formatGvk } from "../../../kube/gvk.ts"
 import { messageOf } from "../../../message-of.ts"
 import { visible } from "../../../recorder/configuration/quoted.ts"

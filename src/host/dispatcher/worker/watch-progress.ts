@@ -7,7 +7,7 @@
  */
 
 import type { ApiObject, Metadata } from "../../../kube/client/objects.ts"
-import { readMembers } from "../../../kube/scanner/json/canonical-json.ts"
+import { readMembers } from "../../../kube/scanner/object/canonical-json.ts"
 import { JsonBytes } from "../../../kube/scanner/json/json-bytes.ts"
 import { keyOf } from "../../cache/object-cache.ts"
 import type { KnownObject, KnownObjects } from "../../checkpoint/known-objects.ts"

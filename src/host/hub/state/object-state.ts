@@ -4,7 +4,7 @@
  */
 
 import type { ResourceVersion } from "../../../kube/resource-version.ts"
-import { decodeString, type Member, readMembers } from "../../../kube/scanner/json/canonical-json.ts"
+import { decodeString, type Member, readMembers } from "../../../kube/scanner/object/canonical-json.ts"
 import { JsonBytes } from "../../../kube/scanner/json/json-bytes.ts"
 import type { ObservedObject } from "../../../kube/watch/observed-object.ts"
 

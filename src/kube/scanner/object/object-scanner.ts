@@ -8,12 +8,12 @@
  */
 
 import { isWhiteSpace } from "../json/white-space.ts"
-import { encodeRules } from "../simd/simd-rules.ts"
 import { threadScan as simd } from "../simd/simd-scan.ts"
 import type { DetectRules } from "./detect-rules.ts"
 import { KeptMembers } from "./kept-members.ts"
 import { Capture, compileMemberTrie, type MemberNode } from "./member-trie.ts"
 import { ObjectReport } from "./object-report.ts"
+import { encodeRules } from "./simd-rules.ts"
 
 export type { ScannedObject } from "./scanned-object.ts"
 

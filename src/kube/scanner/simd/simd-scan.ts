@@ -7,11 +7,12 @@
  * Pays off from the smallest bookmark on, copy included (docs/decisions/0009).
  */
 import { simdModule } from "./simd-module.ts"
-import { rulesStart } from "./simd-rules.ts"
 
 // Positions in the memory, in bytes: assembly/layout.ts.
 const resultsStart = 4096
 const resultWords = 24
+/** Where encoded change rules are. */
+export const rulesStart = 8192
 const inputStart = 65_536
 const positionsStart = 65_536 + 1024 * 1024 + 65_536
 

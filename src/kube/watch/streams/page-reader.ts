@@ -6,7 +6,7 @@ import { ListItem } from "../../scanner/list-item.ts"
 import { ListScanner, ListSyntaxError } from "../../scanner/list-scanner.ts"
 import type { DetectRules } from "../../scanner/object/detect-rules.ts"
 import { ObjectScanner } from "../../scanner/object/object-scanner.ts"
-import { scanObjectSlowly, UnreadableError } from "../../scanner/object/slow-path.ts"
+import { scanObjectSlowly, UnreadableError } from "../../scanner/slow-path.ts"
 import type { StreamId } from "../protocol/protocol.ts"
 import { type StreamEvents, StreamReader } from "./stream-reader.ts"
 

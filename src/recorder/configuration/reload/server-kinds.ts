@@ -9,7 +9,7 @@
 import { isDeepStrictEqual } from "node:util"
 import type { KindDefinition } from "../../../actors/watcher/definitions.ts"
 import type { Clock, Timer } from "../../../clock.ts"
-import { type DiscoveredKind, type DiscoveryCache, discoverKinds } from "../../../kube/discovered-kinds.ts"
+import { type DiscoveredKind, type DiscoveryCache, discoverKinds } from "../../../kube/discovery/discovered-kinds.ts"
 import { formatGvk } from "../../../kube/gvk.ts"
 import type { ReadTransport } from "../../../kube/http/transport.ts"
 import type { RecorderLog } from "../../notices/notice-log.ts"

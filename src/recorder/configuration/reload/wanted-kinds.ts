@@ -1,5 +1,5 @@
 /** What to record now: the configuration in force, with the kinds of the server filled in where it asks for every kind. */
-import type { DiscoveredKind } from "../../../kube/discovered-kinds.ts"
+import type { DiscoveredKind } from "../../../kube/discovery/discovered-kinds.ts"
 import { expandEveryKind } from "../every-kind.ts"
 import {
   type DetectionDefaults,

@@ -3,8 +3,8 @@
  * its reason, until it is complete.
  */
 import { catchUpEnds } from "./catching-up.ts"
-import type { ListReason, StreamId } from "./protocol/protocol.ts"
-import { failure, type Transition } from "./protocol/transition.ts"
+import type { ListReason, StreamId } from "./protocol.ts"
+import { failure, type Transition } from "./transition.ts"
 import { openWatch, watchOn } from "./watching.ts"
 
 /** How a list differs from the usual one, and the detail to report. */

@@ -1,13 +1,9 @@
 /** The slow path reads keys as they are written, whatever this process has read before. */
 import { describe, expect, test } from "vitest"
-import { compileDetectRules } from "../../../../src/kube/scanner/object/detect-rules.ts"
-import { ObjectScanner } from "../../../../src/kube/scanner/object/object-scanner.ts"
-import {
-  scanObjectSlowly,
-  scanWatchLineSlowly,
-  UnreadableError,
-} from "../../../../src/kube/scanner/object/slow-path.ts"
-import { WatchEventType, WatchLineScanner } from "../../../../src/kube/scanner/watch-line.ts"
+import { compileDetectRules } from "../../../src/kube/scanner/object/detect-rules.ts"
+import { ObjectScanner } from "../../../src/kube/scanner/object/object-scanner.ts"
+import { scanObjectSlowly, scanWatchLineSlowly, UnreadableError } from "../../../src/kube/scanner/slow-path.ts"
+import { WatchEventType, WatchLineScanner } from "../../../src/kube/scanner/watch-line.ts"
 
 const rules = compileDetectRules({ gvk: { group: "", version: "v1", kind: "ConfigMap" }, detect: "all", ignore: [] })
 

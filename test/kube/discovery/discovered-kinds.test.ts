@@ -1,11 +1,11 @@
 /** Discovery of all kinds: what an unchanged server repeats, and what is known of a group that does not respond. */
 import { expect, test } from "vitest"
-import { type DiscoveryCache, discoverKinds } from "../../src/kube/discovered-kinds.ts"
-import { formatGvk } from "../../src/kube/gvk.ts"
-import { HttpClient } from "../../src/kube/http/http-client.ts"
-import type { ReadTransport } from "../../src/kube/http/transport.ts"
-import { watchableKinds } from "../../src/kube/watchable-kinds.ts"
-import { Sandbox } from "../../src/sandbox/index.ts"
+import { type DiscoveryCache, discoverKinds } from "../../../src/kube/discovery/discovered-kinds.ts"
+import { watchableKinds } from "../../../src/kube/discovery/watchable-kinds.ts"
+import { formatGvk } from "../../../src/kube/gvk.ts"
+import { HttpClient } from "../../../src/kube/http/http-client.ts"
+import type { ReadTransport } from "../../../src/kube/http/transport.ts"
+import { Sandbox } from "../../../src/sandbox/index.ts"
 
 const definition = {
   metadata: { name: "widgets.example.com" },

@@ -6,9 +6,9 @@
  * If a key occurs twice, the last one wins, as in `JSON.parse` and in the API server's decoder.
  */
 
-import { Capture, type MemberNode } from "../object/member-trie.ts"
-import { JsonBytes } from "./json-bytes.ts"
-import { copyWithoutWhiteSpace } from "./white-space.ts"
+import { JsonBytes } from "../json/json-bytes.ts"
+import { copyWithoutWhiteSpace } from "../json/white-space.ts"
+import { Capture, type MemberNode } from "./member-trie.ts"
 
 const QUOTE = 34
 const COMMA = 44

@@ -2,8 +2,8 @@
  * Successive watches: each starts at the version last delivered, and its successor is opened before it ends (rule 6). The old stream is
  * current until the first bytes of its successor.
  */
-import type { StreamId } from "./protocol/protocol.ts"
-import type { Transition } from "./protocol/transition.ts"
+import type { StreamId } from "./protocol.ts"
+import type { Transition } from "./transition.ts"
 
 /** Requests the events after `version`. The state becomes `watching` only when the server has responded. */
 export const openWatch = (step: Transition, version: string): void => {

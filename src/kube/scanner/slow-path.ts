@@ -10,11 +10,11 @@
  */
 
 import * as Schema from "effect/Schema"
-import { canonicalObject, decodeString, type Member, readMembers } from "../json/canonical-json.ts"
-import { JsonBytes } from "../json/json-bytes.ts"
-import { isWhiteSpace } from "../json/white-space.ts"
-import { WatchEventType, type WatchLineScanner, watchEventTypeOf } from "../watch-line.ts"
-import type { ObjectScanner } from "./object-scanner.ts"
+import { JsonBytes } from "./json/json-bytes.ts"
+import { isWhiteSpace } from "./json/white-space.ts"
+import { canonicalObject, decodeString, type Member, readMembers } from "./object/canonical-json.ts"
+import type { ObjectScanner } from "./object/object-scanner.ts"
+import { WatchEventType, type WatchLineScanner, watchEventTypeOf } from "./watch-line.ts"
 
 /** A watch line or list item is not JSON, or not a Kubernetes object. */
 export class UnreadableError extends Schema.TaggedError<UnreadableError>()("UnreadableError", {

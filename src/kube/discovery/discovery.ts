@@ -5,11 +5,11 @@
  * A kind that is not installed is a result (`absent`), not an error: it may be installed later. Nothing is cached here; the caller repeats
  * the look-up.
  */
-import { apiVersionOf, formatGvk, type GroupVersionKind } from "./gvk.ts"
-import { describeFailure, type RequestFailure, type RequestOptions, requestOnce } from "./http/request-once.ts"
-import type { ReadTransport } from "./http/transport.ts"
-import { groupVersionPath, type Kind } from "./kind.ts"
-import { type ApiStatus, statusOfResponse } from "./status.ts"
+import { apiVersionOf, formatGvk, type GroupVersionKind } from "../gvk.ts"
+import { describeFailure, type RequestFailure, type RequestOptions, requestOnce } from "../http/request-once.ts"
+import type { ReadTransport } from "../http/transport.ts"
+import { groupVersionPath, type Kind } from "../kind.ts"
+import { type ApiStatus, statusOfResponse } from "../status.ts"
 
 /** The server's description of a kind. Plain data. */
 export interface ApiResource extends Kind {

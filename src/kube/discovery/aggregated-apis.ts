@@ -2,10 +2,10 @@
  * Which group versions another server provides behind the API server: metrics, and API servers of projects' own. Their lists may differ from
  * what the API server itself promises.
  */
-import { isRecord } from "../is-record.ts"
-import { apiVersionOf, type GroupVersionKind } from "./gvk.ts"
-import { type RequestOptions, requestOnce } from "./http/request-once.ts"
-import type { ReadTransport } from "./http/transport.ts"
+import { isRecord } from "../../is-record.ts"
+import { apiVersionOf, type GroupVersionKind } from "../gvk.ts"
+import { type RequestOptions, requestOnce } from "../http/request-once.ts"
+import type { ReadTransport } from "../http/transport.ts"
 
 const path = "/apis/apiregistration.k8s.io/v1/apiservices"
 

@@ -1,10 +1,10 @@
 import fc from "fast-check"
 import { describe, expect, onTestFinished, test } from "vitest"
-import { type Discovery, discover, readResourceList } from "../../src/kube/discovery.ts"
-import { type GroupVersionKind, parseGvk } from "../../src/kube/gvk.ts"
-import { HttpClient } from "../../src/kube/http/http-client.ts"
-import { startWebServer } from "./http/web-server.ts"
-import { recordedAnswer } from "./recorded-answer.ts"
+import { type Discovery, discover, readResourceList } from "../../../src/kube/discovery/discovery.ts"
+import { type GroupVersionKind, parseGvk } from "../../../src/kube/gvk.ts"
+import { HttpClient } from "../../../src/kube/http/http-client.ts"
+import { startWebServer } from "../http/web-server.ts"
+import { recordedAnswer } from "../recorded-answer.ts"
 
 const gvkOf = (text: string): GroupVersionKind => {
   const gvk = parseGvk(text)

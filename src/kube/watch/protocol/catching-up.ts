@@ -7,8 +7,8 @@
  * because the server was not told of it, it has to do that such a watch has ended in order without a change. Silence alone proves nothing: a stalled
  * connection is silent too.
  */
-import { parseResourceVersion } from "../resource-version.ts"
-import type { Transition } from "./protocol/transition.ts"
+import { parseResourceVersion } from "../../resource-version.ts"
+import type { Transition } from "./transition.ts"
 import { openSuccessor, watchBehind } from "./watching.ts"
 
 /** Before the stream is resumed, the server has named its present version: what happened up to it is still to come. */

@@ -1,9 +1,10 @@
 /** Encodes change rules for the WebAssembly pass: the tree of member-trie.ts, laid out in bytes. */
-import type { DetectRules } from "../object/detect-rules.ts"
-import type { MemberNode } from "../object/member-trie.ts"
 
-/** The position of the rules in the module's memory, and their largest size in bytes. */
-export const rulesStart = 8192
+import { rulesStart } from "../simd/simd-scan.ts"
+import type { DetectRules } from "./detect-rules.ts"
+import type { MemberNode } from "./member-trie.ts"
+
+/** Their largest size in bytes. */
 const rulesBytes = 56 * 1024
 
 /** Nested objects that rules may reach into; the module has room for a few hundred. */

@@ -2,11 +2,11 @@
  * The steps that lead to a watch or a list: find the kind, check that the server is the recorded one, then resume where the recording ends,
  * or list. Every wait leads back here.
  */
-import type { ApiStatus } from "../status.ts"
+import type { ApiStatus } from "../../status.ts"
 import { fallBehind } from "./catching-up.ts"
 import { list, openList, restored } from "./listing.ts"
-import { classify } from "./protocol/refusal.ts"
-import type { Transition } from "./protocol/transition.ts"
+import { classify } from "./refusal.ts"
+import type { Transition } from "./transition.ts"
 import { openWatch } from "./watching.ts"
 
 /** Looks for the kind. */

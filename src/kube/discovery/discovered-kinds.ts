@@ -2,12 +2,12 @@
  * All kinds of a server with their names, preferred versions first: in the two requests of aggregated discovery (Kubernetes 1.26), or from an
  * older server group by group.
  */
-import type { GroupVersionKind } from "./gvk.ts"
-import { describeFailure, requestOnce } from "./http/request-once.ts"
-import type { ReadTransport } from "./http/transport.ts"
-import { groupVersionPath } from "./kind.ts"
-import type { NamedKind } from "./kind-names.ts"
-import { statusOfResponse } from "./status.ts"
+import type { GroupVersionKind } from "../gvk.ts"
+import { describeFailure, requestOnce } from "../http/request-once.ts"
+import type { ReadTransport } from "../http/transport.ts"
+import { groupVersionPath } from "../kind.ts"
+import type { NamedKind } from "../kind-names.ts"
+import { statusOfResponse } from "../status.ts"
 
 /** A kind as the server describes it. */
 export interface DiscoveredKind extends NamedKind {
