@@ -3,9 +3,8 @@ import { wholeUnits } from "../kube/quantity.ts"
 import { bracketed } from "../recorder/http/listen-error.ts"
 import { volumeVariable } from "../recorder/metrics/disk-metrics.ts"
 import { podVariables } from "../recorder/notices/pod-events.ts"
-import { type Manifest, manifest } from "./manifest.ts"
-import { podResources } from "./pod-resources.ts"
-import { containerSecurity, podSecurity, probe } from "./pod-security.ts"
+import { type Manifest, manifest } from "./manifest/manifest.ts"
+import { containerSecurity, podSecurity, probe } from "./manifest/pod-security.ts"
 import {
   type Authentication,
   httpPort,
@@ -14,7 +13,8 @@ import {
   type ManifestSettings,
   type SecretKey,
   selectorOf,
-} from "./settings.ts"
+} from "./manifest/settings.ts"
+import { podResources } from "./pod-resources.ts"
 
 /** Mount paths in the container; none of them exists in the image. */
 const configurationDirectory = "/etc/kubereel"

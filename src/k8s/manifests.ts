@@ -1,13 +1,13 @@
 /** All manifests of a recorder in a cluster, in an order in which they can be applied. */
 import { configMap, deployment, volumeClaim } from "./deployment.ts"
-import { type Manifest, manifest } from "./manifest.ts"
+import { type Manifest, manifest } from "./manifest/manifest.ts"
+import { namespaceManifest } from "./manifest/namespace.ts"
+import { type Authentication, labelsOf, type ManifestSettings, metricsKey, selectorOf } from "./manifest/settings.ts"
 import { alerts } from "./monitoring/alerts.ts"
 import { dashboard } from "./monitoring/dashboard.ts"
 import { prometheusRule } from "./monitoring/prometheus-rule.ts"
-import { namespaceManifest } from "./namespace.ts"
 import { disruptionBudget, leaseService, networkPolicy, service } from "./network.ts"
-import { exporters, leaseHolding, ownEvents, roles, serviceAccount } from "./rights/rbac.ts"
-import { type Authentication, labelsOf, type ManifestSettings, metricsKey, selectorOf } from "./settings.ts"
+import { exporters, leaseHolding, ownEvents, roles, serviceAccount } from "./rbac.ts"
 
 // Objects for the Prometheus operator, and the dashboard in a ConfigMap that Grafana's sidecar finds.
 

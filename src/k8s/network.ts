@@ -1,6 +1,6 @@
 /** The recorder's Service, network policy and disruption budget. */
-import { type Json, type Manifest, manifest } from "./manifest.ts"
-import { httpPort, labelsOf, leaseLabel, type ManifestSettings, selectorOf } from "./settings.ts"
+import { type Json, type Manifest, manifest } from "./manifest/manifest.ts"
+import { httpPort, labelsOf, leaseLabel, type ManifestSettings, selectorOf } from "./manifest/settings.ts"
 
 /** Pods with this label in the recorder's namespace may reach it. */
 const clientLabel = { "kubereel.dev/export": "allowed" } as const

@@ -14,7 +14,7 @@ import {
 } from "../recorder/memory/measured-memory.ts"
 import { defaultSharing } from "../recorder/watchers/placement.ts"
 import { watchedKinds } from "../recorder/watchers/pod-stream.ts"
-import type { ManifestSettings } from "./settings.ts"
+import type { ManifestSettings } from "./manifest/settings.ts"
 
 /** µs of CPU time per change, the whole process. */
 const microsecondsPerChange = 10.3

@@ -1,6 +1,6 @@
 /** Renders manifests as YAML for people: with comments, and multi-line texts as blocks. */
 import { Document, isNode, isScalar, Scalar, visit } from "yaml"
-import type { Manifest } from "./manifest.ts"
+import type { Manifest } from "./manifest/manifest.ts"
 
 /** One stream of documents with a final line break. `header` is a comment at the top. */
 export const renderManifests = (manifests: ReadonlyArray<Manifest>, header: string): string =>

@@ -1,7 +1,7 @@
 /** The Deployment of a controller host, and the ConfigMaps with its modules. */
-import { type Manifest, manifest } from "../manifest.ts"
-import { containerSecurity, podSecurity, probe } from "../pod-security.ts"
-import { selectorOf } from "../settings.ts"
+import { type Manifest, manifest } from "../manifest/manifest.ts"
+import { containerSecurity, podSecurity, probe } from "../manifest/pod-security.ts"
+import { selectorOf } from "../manifest/settings.ts"
 import { type HostSettings, hostLabels, hostPort, type ModuleNeeds } from "./host-settings.ts"
 import { keepsState, stateDirectory, stateVolume } from "./host-state.ts"
 

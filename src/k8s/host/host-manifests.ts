@@ -1,7 +1,7 @@
 /** All manifests of a controller host, in an order in which they can be applied. */
-import { controllersNetworkPolicy } from "../controllers-network.ts"
-import type { Manifest } from "../manifest.ts"
-import { namespaceManifest } from "../namespace.ts"
+import { controllersNetworkPolicy } from "../manifest/controllers-network.ts"
+import type { Manifest } from "../manifest/manifest.ts"
+import { namespaceManifest } from "../manifest/namespace.ts"
 import { hostDeployment, moduleConfigMaps } from "./host-deployment.ts"
 import { hostMonitoring } from "./host-monitoring.ts"
 import { rightsManifests } from "./host-rights.ts"

@@ -1,8 +1,8 @@
 /** Objects for the Prometheus operator: where the host's metrics are, and when to alert. */
-import { type Manifest, manifest } from "../manifest.ts"
+import { type Manifest, manifest } from "../manifest/manifest.ts"
+import { selectorOf } from "../manifest/settings.ts"
 import type { Alert } from "../monitoring/alerts.ts"
 import { prometheusRule } from "../monitoring/prometheus-rule.ts"
-import { selectorOf } from "../settings.ts"
 import { type HostSettings, hostLabels } from "./host-settings.ts"
 
 /** The alerts. docs/guides/controllers-in-cluster.md explains each of them by name. */

@@ -7,9 +7,9 @@
  */
 import { type PolicyRule, type ReasonedRule, RuleSet, type ScopedRules } from "../../host/controller/rule-set.ts"
 import type { ServiceAccountName } from "../../host/identity/service-account.ts"
-import { type Manifest, manifest } from "../manifest.ts"
+import { type Manifest, manifest } from "../manifest/manifest.ts"
+import { boundRole } from "../manifest/role.ts"
 import { clusterIdentity } from "../rights/permissions.ts"
-import { boundRole } from "../rights/role.ts"
 import { accountsOf, type HostSettings, hostLabels } from "./host-settings.ts"
 
 /** The accounts, then the roles and their bindings: the host's first. */

@@ -1,7 +1,7 @@
 /** All settings of the manifests of a controller host. The command line provides them; nothing is read from elsewhere. */
 import type { ScopedRules } from "../../host/controller/rule-set.ts"
 import type { ServiceAccountName } from "../../host/identity/service-account.ts"
-import { labelsOf } from "../settings.ts"
+import { labelsOf } from "../manifest/settings.ts"
 
 /** A module, as far as the manifests depend on it. */
 export interface ModuleNeeds {

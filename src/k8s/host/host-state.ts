@@ -1,5 +1,5 @@
 /** Where a host in a cluster keeps the checkpoints of its modules: a volume that its pods share one after the other, if any module has a checkpoint. */
-import { type Manifest, manifest } from "../manifest.ts"
+import { type Manifest, manifest } from "../manifest/manifest.ts"
 import { type HostSettings, hostLabels } from "./host-settings.ts"
 
 /** In the container; the argument of `--state-directory`. */

@@ -1,5 +1,5 @@
 /** The dashboard for Grafana 11 and later, as the JSON that it imports. */
-import type { Json } from "../manifest.ts"
+import type { Json } from "../manifest/manifest.ts"
 
 interface Graph {
   readonly title: string

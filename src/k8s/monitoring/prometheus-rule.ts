@@ -1,5 +1,5 @@
 /** Alerts as an object of the Prometheus operator. */
-import { type Manifest, manifest } from "../manifest.ts"
+import { type Manifest, manifest } from "../manifest/manifest.ts"
 import type { Alert } from "./alerts.ts"
 
 /** @param metadata of the object. */

@@ -1,7 +1,7 @@
 /** The Deployment of the controller of Simulations. */
-import { type Manifest, manifest } from "../manifest.ts"
-import { containerSecurity, podSecurity, probe } from "../pod-security.ts"
-import { selectorOf } from "../settings.ts"
+import { type Manifest, manifest } from "../manifest/manifest.ts"
+import { containerSecurity, podSecurity, probe } from "../manifest/pod-security.ts"
+import { selectorOf } from "../manifest/settings.ts"
 import { controllerName, controllerPort, type SimulationSettings, simulationLabels } from "./simulation-settings.ts"
 
 /** For hooks, which have nothing else to write to. */

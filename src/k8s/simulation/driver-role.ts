@@ -2,7 +2,7 @@
  * The role of drivers: a ClusterRole that is aggregated from others by a label, so that administrators add the kinds of their traces with a ClusterRole of
  * their own, and the first of those, with what every driver needs and the kinds of common workloads.
  */
-import { type Manifest, manifest } from "../manifest.ts"
+import { type Manifest, manifest } from "../manifest/manifest.ts"
 import type { Rule } from "../rights/permissions.ts"
 import { type SimulationSettings, simulationLabels } from "./simulation-settings.ts"
 

@@ -1,11 +1,11 @@
 /** All manifests of the controller of Simulations, in an order in which they can be applied. */
 
 import { type PolicyRule, RuleSet } from "../../host/controller/rule-set.ts"
-import { controllersNetworkPolicy } from "../controllers-network.ts"
-import { type Manifest, manifest } from "../manifest.ts"
-import { namespaceManifest } from "../namespace.ts"
-import { boundRole } from "../rights/role.ts"
-import { selectorOf } from "../settings.ts"
+import { controllersNetworkPolicy } from "../manifest/controllers-network.ts"
+import { type Manifest, manifest } from "../manifest/manifest.ts"
+import { namespaceManifest } from "../manifest/namespace.ts"
+import { boundRole } from "../manifest/role.ts"
+import { selectorOf } from "../manifest/settings.ts"
 import { controllerDeployment } from "./controller-deployment.ts"
 import { driverRoles } from "./driver-role.ts"
 import { controllerName, controllerPort, type SimulationSettings, simulationLabels } from "./simulation-settings.ts"

@@ -1,7 +1,7 @@
 /** All settings of the manifests of the controller of Simulations. The command line provides them; nothing is read from elsewhere. */
 import type { ScopedRules } from "../../host/controller/rule-set.ts"
-import type { Manifest } from "../manifest.ts"
-import { labelsOf } from "../settings.ts"
+import type { Manifest } from "../manifest/manifest.ts"
+import { labelsOf } from "../manifest/settings.ts"
 
 export interface SimulationSettings {
   /** The namespace that the controller runs in, and of its Leases. */

@@ -1,6 +1,6 @@
 /** All settings of the manifests. The command line provides them; nothing is read from elsewhere. */
-import type { TrackedKind } from "../recorder/configuration/tracked-kind.ts"
-import type { Permissions } from "./rights/permissions.ts"
+import type { TrackedKind } from "../../recorder/configuration/tracked-kind.ts"
+import type { Permissions } from "../rights/permissions.ts"
 
 /** Where the recording is kept. */
 export interface Volume {

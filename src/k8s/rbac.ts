@@ -1,8 +1,8 @@
 /** The recorder's ServiceAccount and its permissions. */
-import { type Manifest, manifest } from "../manifest.ts"
-import { labelsOf, type ManifestSettings } from "../settings.ts"
-import type { Rule } from "./permissions.ts"
-import { boundRole } from "./role.ts"
+import { type Manifest, manifest } from "./manifest/manifest.ts"
+import { boundRole } from "./manifest/role.ts"
+import { labelsOf, type ManifestSettings } from "./manifest/settings.ts"
+import type { Rule } from "./rights/permissions.ts"
 
 export const serviceAccount = (settings: ManifestSettings): Manifest =>
   manifest({

@@ -1,6 +1,7 @@
 /** Roles with their bindings: a Role in a namespace, or a ClusterRole. */
-import { type Manifest, manifest } from "../manifest.ts"
-import type { Rule } from "./permissions.ts"
+
+import type { Rule } from "../rights/permissions.ts"
+import { type Manifest, manifest } from "./manifest.ts"
 
 const group = "rbac.authorization.k8s.io"
 const apiVersion = `${group}/v1`
