@@ -52,15 +52,4 @@ export class ActorGaveUp extends Schema.TaggedError<ActorGaveUp>()("ActorGaveUp"
   }
 }
 
-/** A mailbox broke its own rules: a frame number was skipped, or an envelope could not be read. Always a bug. */
-export class MailboxProtocolError extends Schema.TaggedError<MailboxProtocolError>()("MailboxProtocolError", {
-  mailbox: Schema.String,
-  sender: Schema.String,
-  description: Schema.String,
-}) {
-  override get message(): string {
-    return `mailbox ${this.mailbox} from ${this.sender}: ${this.description}`
-  }
-}
-
 export type CallError = ActorGone | CallDeadlineExceeded | CallDefect

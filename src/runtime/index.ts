@@ -37,11 +37,10 @@ export {
   CallDeadlineExceeded,
   CallDefect,
   type CallError,
-  MailboxProtocolError,
 } from "./errors.ts"
 export { type CoalescingOptions, CoalescingQueue, type ItemCost } from "./mailbox/coalescing-queue.ts"
 export type { Frame } from "./mailbox/envelope.ts"
-export type { Inbox, InboxHandler, InboxMetrics } from "./mailbox/inbox.ts"
+export { type Inbox, type InboxHandler, type InboxMetrics, MailboxProtocolError } from "./mailbox/inbox.ts"
 export { minimumCharge, type Outbox, type OutboxMetrics, type OutboxOptions } from "./mailbox/outbox.ts"
 export {
   type ActorSpec,

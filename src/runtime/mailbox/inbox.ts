@@ -9,11 +9,23 @@
  *
  * Nothing is acknowledged automatically: the owner calls {@link Inbox.acknowledge} when the frame's effect is durable.
  */
+
 import { AsyncLocalStorage } from "node:async_hooks"
 import type { MessagePort } from "node:worker_threads"
-import { MailboxProtocolError } from "../errors.ts"
+import * as Schema from "effect/Schema"
 import { encodeAcknowledgement, type Frame, readEnvelope } from "./envelope.ts"
 import type { DataMessage } from "./outbox.ts"
+
+/** A mailbox broke its own rules: a frame number was skipped, or an envelope could not be read. Always a bug. */
+export class MailboxProtocolError extends Schema.TaggedError<MailboxProtocolError>()("MailboxProtocolError", {
+  mailbox: Schema.String,
+  sender: Schema.String,
+  description: Schema.String,
+}) {
+  override get message(): string {
+    return `mailbox ${this.mailbox} from ${this.sender}: ${this.description}`
+  }
+}
 
 export interface InboxMetrics {
   readonly receivedFrames: number

@@ -1,7 +1,6 @@
 import { MessageChannel, type MessagePort } from "node:worker_threads"
 import { afterEach, describe, expect, test } from "vitest"
-import { MailboxProtocolError } from "../../../src/runtime/errors.ts"
-import { Inbox, type InboxHandler } from "../../../src/runtime/mailbox/inbox.ts"
+import { Inbox, type InboxHandler, MailboxProtocolError } from "../../../src/runtime/mailbox/inbox.ts"
 import { Outbox } from "../../../src/runtime/mailbox/outbox.ts"
 import { ManualClock } from "../manual-clock.ts"
 import { turn, until } from "../until.ts"
