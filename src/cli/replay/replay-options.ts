@@ -1,6 +1,6 @@
 /** The options of `reel replay` and the parsers of their values. */
 import { isIPv6 } from "node:net"
-import { speedLimits } from "../../simulation/replay/replay-clock.ts"
+import { speedLimits } from "../../simulation/schedule/replay-clock.ts"
 import { TRACE_FORMAT_NAMES } from "../../trace/formats/names.ts"
 import {
   flag,

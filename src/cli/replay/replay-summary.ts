@@ -2,7 +2,7 @@
 import { formatInstant } from "../../local-time.ts"
 import type { ReplayForecast } from "../../simulation/replay/forecast.ts"
 import type { ReplayProgress } from "../../simulation/replay/replay.ts"
-import type { Cause, ReplayReport, Spread } from "../../simulation/replay/replay-report.ts"
+import type { Cause, ReplayReport, Spread } from "../../simulation/report/replay-report.ts"
 import { formatCount, formatDuration, formatInteger } from "../terminal/quantities.ts"
 import { describeFidelity } from "./fidelity-summary.ts"
 

@@ -1,7 +1,7 @@
 /** Values of the command line that all replays have. */
 
 import { allCustom } from "../../simulation/objects/seeded-status.ts"
-import { type Speed, speedLimits } from "../../simulation/replay/replay-clock.ts"
+import { type Speed, speedLimits } from "../../simulation/schedule/replay-clock.ts"
 import { kindWithoutVersion } from "../../trace/sanitising/built-in-kinds.ts"
 import { type Reading, refused, value } from "../command-line/arguments.ts"
 import { parseDuration, parseInstant } from "../command-line/instant.ts"

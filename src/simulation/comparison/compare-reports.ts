@@ -1,5 +1,5 @@
 /** Runs side by side: the numbers for which people replay a trace more than once. */
-import type { Spread } from "../replay/replay-report.ts"
+import type { Spread } from "../report/replay-report.ts"
 import type { ComparedFidelity, ComparedReport } from "./compared-report.ts"
 
 /** `null`: the run does not have it. */

@@ -10,7 +10,7 @@ import { messageOf } from "../../message-of.ts"
 import { simulationLabel, simulationRootKind } from "../api/derived-names.ts"
 import type { Simulation } from "../api/simulation.ts"
 import { type ReplayRoot, replayLabel } from "../objects/target-object.ts"
-import type { RootKeeper } from "../target/replay-root.ts"
+import type { RootKeeper } from "../replay/replay-root.ts"
 import { DriverFailure } from "./driver-failure.ts"
 
 /** Whose root it is. `signal` ends the creation. */

@@ -13,16 +13,7 @@
  * A member or element that the state applied before had and this one lacks must be gone, or have another value.
  */
 import { IntegralFloat, isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
-
-/** A field that is not as applied. */
-export interface FieldDifference {
-  /** `spec.template.spec.containers[0].image`. */
-  readonly path: string
-  /** Short JSON; `undefined`: it should not be there. */
-  readonly applied: string | undefined
-  /** Short JSON; `undefined`: it is not there. */
-  readonly observed: string | undefined
-}
+import type { FieldDifference } from "../report/fidelity-report.ts"
 
 /** Differences that are reported of one state. */
 const mostDifferences = 5

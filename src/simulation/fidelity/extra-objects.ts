@@ -15,8 +15,7 @@ import { messageOf } from "../../message-of.ts"
 import { podKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { TargetPlace } from "../objects/target-object.ts"
 import { keyOf } from "../replay/changes-to-writes.ts"
-import type { ExtraObject } from "./fidelity-report.ts"
-import type { UnmeasuredKind } from "./target-recording.ts"
+import type { ExtraObject, UnmeasuredKind } from "../report/fidelity-report.ts"
 
 /** Where to look, and what is known there. */
 export interface ExtraObjectsOptions {

@@ -1,10 +1,10 @@
 /** Pods, nodes, objects and lateness over the time of a replay, as the trace has them and as the target had them. */
 import { podKind } from "../../trace/pods/pod-lives-kind.ts"
-import type { Timeline } from "./fidelity-report.ts"
-import type { TracePods } from "./pods/trace-pods.ts"
+import type { Timeline } from "../report/fidelity-report.ts"
 import { rounded } from "./spread.ts"
 import type { ComparedWrite } from "./state-comparison.ts"
 import { listOf, nodeKind, type Step, type TargetReading } from "./target-reading.ts"
+import type { TracePods } from "./trace-pods.ts"
 import type { WriteJournal } from "./write-journal.ts"
 
 // Numbers over the time of a run, in at most {@link mostPoints} steps of equal length.

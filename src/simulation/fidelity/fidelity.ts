@@ -16,10 +16,10 @@ import type { Placement } from "../objects/pod-templates.ts"
 import { rootNamespace } from "../objects/target-object.ts"
 import type { ReplayWitness, SettledWrite, SubmittedWrite, TraceSchedule } from "../replay/replay-witness.ts"
 import type { TraceChange } from "../replay/trace-changes.ts"
+import type { FidelityReport, FidelityUnknown, UnmeasuredKind } from "../report/fidelity-report.ts"
 import { extraObjects, type FoundObjects } from "./extra-objects.ts"
-import type { FidelityReport, FidelityUnknown } from "./fidelity-report.ts"
 import { judgeReplay } from "./judge-replay.ts"
-import { type EndedRecording, TargetRecording, type UnmeasuredKind, wholeKinds } from "./target-recording.ts"
+import { type EndedRecording, TargetRecording, wholeKinds } from "./target-recording.ts"
 import { WriteJournal } from "./write-journal.ts"
 
 /** What is recorded, and how what the replay renames is recognised. */

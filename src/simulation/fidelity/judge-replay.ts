@@ -5,17 +5,24 @@
 import type { ObjectEvent } from "../../trace/event.ts"
 import { podKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { IdentityOptions } from "../pods/pod-identity.ts"
+import {
+  type FidelityReport,
+  gapTolerance,
+  mostExtraObjects,
+  type PodFidelity,
+  type UnmeasuredKind,
+  type WriteResult,
+} from "../report/fidelity-report.ts"
 import type { FoundObjects } from "./extra-objects.ts"
-import { type FidelityReport, gapTolerance, mostExtraObjects, type PodFidelity } from "./fidelity-report.ts"
 import { timelineOf } from "./fidelity-timeline.ts"
 import { ObjectDetails } from "./object-details.ts"
-import { isCreatedDuringRun, type PodLife, type PodPair, pendingMs, runningMs } from "./pods/pod-times.ts"
-import { TracePodLives } from "./pods/trace-pod-lives.ts"
-import { type PodBalance, TracePodObjects, type TracePods } from "./pods/trace-pods.ts"
+import { isCreatedDuringRun, type PodLife, type PodPair, pendingMs, runningMs } from "./pod-times.ts"
 import { rounded, shareOf, spreadOf } from "./spread.ts"
-import type { ComparedWrite, WriteResult } from "./state-comparison.ts"
+import type { ComparedWrite } from "./state-comparison.ts"
 import { replayedNamespaces, TargetReading } from "./target-reading.ts"
-import type { EndedRecording, UnmeasuredKind } from "./target-recording.ts"
+import type { EndedRecording } from "./target-recording.ts"
+import { TracePodLives } from "./trace-pod-lives.ts"
+import { type PodBalance, TracePodObjects, type TracePods } from "./trace-pods.ts"
 import type { WriteJournal } from "./write-journal.ts"
 
 // How long pods were pending and ran, in the trace and in the target.

@@ -1,7 +1,13 @@
 /** Selects what people look at first: the worst writes with their reasons, and the objects in detail. */
 
-import type { FieldDifference } from "./applied-fields.ts"
-import { mostDetails, mostStates, type ObjectDetail, type StateDetail, type WorstWrite } from "./fidelity-report.ts"
+import {
+  type FieldDifference,
+  mostDetails,
+  mostStates,
+  type ObjectDetail,
+  type StateDetail,
+  type WorstWrite,
+} from "../report/fidelity-report.ts"
 import { rounded } from "./spread.ts"
 import type { ComparedObject, ComparedWrite } from "./state-comparison.ts"
 

@@ -1,5 +1,5 @@
 /** Percentiles of measurements that are all at hand, and shares. */
-import type { Spread } from "../replay/replay-report.ts"
+import type { Spread } from "../report/replay-report.ts"
 
 /** Nearest-rank percentiles; `undefined` if there are no values. Sorts the values. */
 export const spreadOf = (values: Float64Array | ReadonlyArray<number>): Spread | undefined => {

@@ -12,24 +12,10 @@
 import type { ObjectEvent } from "../../trace/event.ts"
 import { exactJsonIn, isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
 import { keyOf } from "../replay/changes-to-writes.ts"
+import type { FieldDifference, WriteResult } from "../report/fidelity-report.ts"
 import { absentReason, existsReason } from "../target/target-cluster.ts"
-import { appliedDifferences, type FieldDifference } from "./applied-fields.ts"
+import { appliedDifferences } from "./applied-fields.ts"
 import type { JournalObject, JournalWrite } from "./write-journal.ts"
-
-/**
- * What became of one write: `equal`: the target had that state; `different`: fields that were applied are not as applied; `early`: something else
- * had deleted the object before the replay could; `missing`: the target never had the state; `refused`: it did not accept it; `unwritten`: the
- * replay ended before, or left a field to its owner in the target; `skipped`: there was nothing to write; `unmeasured`: the recording does not tell.
- */
-export type WriteResult =
-  | "equal"
-  | "different"
-  | "early"
-  | "missing"
-  | "refused"
-  | "unwritten"
-  | "skipped"
-  | "unmeasured"
 
 /** A write, and the state of the recording that belongs to it. */
 export interface ComparedWrite {

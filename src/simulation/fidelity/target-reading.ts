@@ -5,9 +5,9 @@ import { exactJsonIn } from "../../trace/json/exact-json.ts"
 import { podKind } from "../../trace/pods/pod-lives-kind.ts"
 import { rememberedIdentity } from "../pods/pod-identity.ts"
 import { keyOf } from "../replay/changes-to-writes.ts"
-import { PodTimes, podPhase } from "./pods/pod-times.ts"
-import { ownerIn, type TracePods } from "./pods/trace-pods.ts"
+import { PodTimes, podPhase } from "./pod-times.ts"
 import { StateComparison } from "./state-comparison.ts"
+import { ownerIn, type TracePods } from "./trace-pods.ts"
 import type { WriteJournal } from "./write-journal.ts"
 
 /** Nodes are recorded and counted, and never replayed. */

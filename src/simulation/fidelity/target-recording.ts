@@ -21,6 +21,7 @@ import type { KindStatus } from "../../recorder/kind-status.ts"
 import { reasonOf } from "../../recorder/recorder.ts"
 import { type RecorderActors, startRecorderActors } from "../../recorder/recorder-actors.ts"
 import { replayLabel } from "../objects/target-object.ts"
+import type { UnmeasuredKind } from "../report/fidelity-report.ts"
 
 /** What is recorded, and where to. */
 export interface TargetRecordingOptions {
@@ -32,12 +33,6 @@ export interface TargetRecordingOptions {
   readonly kinds: ReadonlyArray<string>
   /** Name of the replay, the value of its label. */
   readonly replay: string
-}
-
-/** A kind that is not, or not completely, in the recording. */
-export interface UnmeasuredKind {
-  readonly gvk: string
-  readonly reason: string
 }
 
 /** A recording that has ended. */

@@ -1,9 +1,8 @@
 /** Single writes and objects of a report: the worst, and the states of each object with what was different in them. */
 
 import { type Html, html, joined } from "../../page/html.ts"
-import type { FieldDifference } from "../fidelity/applied-fields.ts"
-import type { FidelityReport, ObjectDetail, StateDetail } from "../fidelity/fidelity-report.ts"
 import { describeDifference } from "../fidelity/object-details.ts"
+import type { FidelityReport, FieldDifference, ObjectDetail, StateDetail } from "../report/fidelity-report.ts"
 import { formatCount, formatInstant, formatMs, formatPlace } from "./words.ts"
 
 /** The writes that went wrong, or were the latest, with their reasons. */

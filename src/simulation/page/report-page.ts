@@ -4,8 +4,8 @@
  */
 
 import { type Html, html } from "../../page/html.ts"
-import type { FidelityReport, PodFidelity, Timeline } from "../fidelity/fidelity-report.ts"
-import type { Cause, ReplayReport, Spread } from "../replay/replay-report.ts"
+import type { FidelityReport, PodFidelity, Timeline } from "../report/fidelity-report.ts"
+import type { Cause, ReplayReport, Spread } from "../report/replay-report.ts"
 import { type Chart, lineChart, type Series } from "./line-chart.ts"
 import { objects, worst } from "./report-objects.ts"
 import { simulationPage } from "./simulation-page.ts"

@@ -1,6 +1,6 @@
 /** Durations of the trace as real ones. */
 import type { Clock } from "../../clock.ts"
-import type { LiveSchedule, Speed } from "../replay/replay-clock.ts"
+import type { LiveSchedule, Speed } from "../schedule/replay-clock.ts"
 
 /** How durations of the trace pass in the target; by the speed and the pauses known when it is asked. */
 export interface LifeTiming {

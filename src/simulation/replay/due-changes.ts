@@ -5,7 +5,7 @@
  * ahead meanwhile. A trace from a pipe ends with the requested window although the pipe has not ended.
  */
 import type { Clock } from "../../clock.ts"
-import { type LiveSchedule, ReplayClock, type Speed } from "./replay-clock.ts"
+import { type LiveSchedule, ReplayClock, type Speed } from "../schedule/replay-clock.ts"
 import type { WriteDue } from "./replay-witness.ts"
 import type { ReplayWindow } from "./trace-changes.ts"
 import type { Upcoming, UpcomingChanges } from "./upcoming-changes.ts"

@@ -1,10 +1,10 @@
 /** What a replay would do, without doing it: reads the whole trace, counts, and asks the target what it lacks. */
 import type { ApiClient } from "../../kube/client/api-client.ts"
-import { type LackingOptions, lackingIn } from "../target/lacking.ts"
-import { refuseCluster } from "../target/replay-root.ts"
+import type { OutcomeCounts, ReplayReport } from "../report/replay-report.ts"
 import { RecordedCluster, TargetLacks } from "./errors.ts"
+import { type LackingOptions, lackingIn } from "./lacking.ts"
 import type { ReplayOptions } from "./replay.ts"
-import type { OutcomeCounts, ReplayReport } from "./replay-report.ts"
+import { refuseCluster } from "./replay-root.ts"
 import { type KindForecast, type ReplaySurvey, type SurveyOptions, surveyReplay } from "./replay-survey.ts"
 
 /** What `--dry-run` prints and writes as JSON. */

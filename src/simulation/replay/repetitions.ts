@@ -4,9 +4,10 @@
  *
  * No repetition follows one that was stopped, that failed, or whose removal left something.
  */
+
+import type { ReplayReport } from "../report/replay-report.ts"
+import type { Speed } from "../schedule/replay-clock.ts"
 import { Replay, type ReplayOptions } from "./replay.ts"
-import type { Speed } from "./replay-clock.ts"
-import type { ReplayReport } from "./replay-report.ts"
 import type { ReplayWitness } from "./replay-witness.ts"
 
 /** Options of every repetition, and how many there are. */

@@ -2,9 +2,9 @@
 import type { TraceItem } from "../../trace/trace-item.ts"
 import { rootNamespace } from "../objects/target-object.ts"
 import { mayHaveLives } from "../pods/may-have-lives.ts"
+import { OutcomeCounts } from "../report/replay-report.ts"
 import { ChangesToWrites } from "./changes-to-writes.ts"
 import type { ReplayOptions } from "./replay.ts"
-import { OutcomeCounts } from "./replay-report.ts"
 import { traceChanges } from "./trace-changes.ts"
 import { type Beginning, type Upcoming, UpcomingChanges } from "./upcoming-changes.ts"
 

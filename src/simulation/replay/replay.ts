@@ -7,13 +7,13 @@
  * Under overload a bounded number of writes waits; then the trace is not read further, and lateness shows in the report.
  */
 import type { ReplayRoot } from "../objects/target-object.ts"
-import { namespaceRoot, type RootKeeper, refuseCluster } from "../target/replay-root.ts"
+import type { ReplayReport } from "../report/replay-report.ts"
+import type { Speed } from "../schedule/replay-clock.ts"
 import { TargetCluster } from "../target/target-cluster.ts"
 import { ChangesToWrites } from "./changes-to-writes.ts"
 import { DueChanges } from "./due-changes.ts"
-import type { Speed } from "./replay-clock.ts"
 import type { ReplayOptions, ReplayProgress } from "./replay-options.ts"
-import type { ReplayReport } from "./replay-report.ts"
+import { namespaceRoot, type RootKeeper, refuseCluster } from "./replay-root.ts"
 import { traceChanges } from "./trace-changes.ts"
 import { type Beginning, UpcomingChanges } from "./upcoming-changes.ts"
 import { WriteDispatcher } from "./write-dispatcher.ts"

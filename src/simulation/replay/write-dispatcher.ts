@@ -3,9 +3,9 @@
  */
 import type { Clock } from "../../clock.ts"
 import type { TargetPlace } from "../objects/target-object.ts"
+import { OutcomeCounts, Punctuality } from "../report/replay-report.ts"
 import { notOursReason, type TargetCluster, type WriteOutcome } from "../target/target-cluster.ts"
 import { type ChangesToWrites, keyOf, type PlannedWrite } from "./changes-to-writes.ts"
-import { OutcomeCounts, Punctuality } from "./replay-report.ts"
 import type { ReplayWitness, WriteDue } from "./replay-witness.ts"
 import type { TraceChange } from "./trace-changes.ts"
 import type { Upcoming } from "./upcoming-changes.ts"

@@ -6,7 +6,7 @@ import type { ResourceFinder } from "../../../src/kube/client/resource-finder.ts
 import { parseGvk } from "../../../src/kube/gvk.ts"
 import type { Kind } from "../../../src/kube/kind.ts"
 import { Replay, type ReplayOptions } from "../../../src/simulation/replay/replay.ts"
-import type { ReplayReport } from "../../../src/simulation/replay/replay-report.ts"
+import type { ReplayReport } from "../../../src/simulation/report/replay-report.ts"
 import type { ObjectEvent } from "../../../src/trace/event.ts"
 import { openDecoder } from "../../../src/trace/formats/codecs.ts"
 import type { TraceFormatName } from "../../../src/trace/formats/names.ts"

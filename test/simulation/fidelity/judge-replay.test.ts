@@ -1,8 +1,8 @@
 /** The comparison of a replay with a recording: what is equal is found equal, and each kind of difference is found as what it is. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import type { FidelityReport } from "../../../src/simulation/fidelity/fidelity-report.ts"
 import { judgeReplay } from "../../../src/simulation/fidelity/judge-replay.ts"
+import type { FidelityReport } from "../../../src/simulation/report/fidelity-report.ts"
 import type { ObjectEvent } from "../../../src/trace/event.ts"
 import { rounds } from "../../harness/effort.ts"
 import { eventOf, identity, type Planned, type Replayed, replayOf, start } from "./journal-of.ts"

@@ -1,11 +1,11 @@
 /** The page of a replay: complete, self-contained, and closed to what a cluster puts into names and messages. */
 import { hash } from "node:crypto"
 import { describe, expect, test } from "vitest"
-import type { FidelityReport, PodFidelity } from "../../../src/simulation/fidelity/fidelity-report.ts"
 import { judgeReplay } from "../../../src/simulation/fidelity/judge-replay.ts"
 import { lineChart } from "../../../src/simulation/page/line-chart.ts"
 import { reportPage } from "../../../src/simulation/page/report-page.ts"
-import type { ReplayReport } from "../../../src/simulation/replay/replay-report.ts"
+import type { FidelityReport, PodFidelity } from "../../../src/simulation/report/fidelity-report.ts"
+import type { ReplayReport } from "../../../src/simulation/report/replay-report.ts"
 import { identity, replayOf, start } from "../fidelity/journal-of.ts"
 
 const spread = { p50: 1, p95: 2, p99: 3, max: 4 }

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { LocalCluster } from "../../../src/sandbox/local-cluster.ts"
 import { Repetitions, type RepetitionsOptions } from "../../../src/simulation/replay/repetitions.ts"
-import type { ReplayReport } from "../../../src/simulation/replay/replay-report.ts"
+import type { ReplayReport } from "../../../src/simulation/report/replay-report.ts"
 import type { TraceItem } from "../../../src/trace/trace-item.ts"
 import { patient } from "../../harness/patience.ts"
 import { plainReplay } from "./plain-replay.ts"

@@ -8,9 +8,9 @@ import { parseGvk } from "../../../kube/gvk.ts"
 import type { Kind } from "../../../kube/kind.ts"
 import { simulationDefinitions } from "../../../simulation/api/definitions.ts"
 import { simulationKind, simulationRootKind } from "../../../simulation/api/derived-names.ts"
+import { nameOfKind } from "../../../simulation/controller/actions/kinds.ts"
 import { simulationController } from "../../../simulation/controller/definition.ts"
 import { HookRuns } from "../../../simulation/controller/hook-runs.ts"
-import { nameOfKind } from "../../../simulation/controller/kinds.ts"
 import { driverRole } from "../../../simulation/controller/objects/driver-account.ts"
 import {
   type CommandSyntax,

@@ -2,7 +2,7 @@
 import type { Metric, Sample } from "../../../recorder/metrics/metrics-text.ts"
 import type { Repetitions } from "../../../simulation/replay/repetitions.ts"
 import type { ReplayProgress } from "../../../simulation/replay/replay.ts"
-import type { OutcomeCounts } from "../../../simulation/replay/replay-report.ts"
+import type { OutcomeCounts } from "../../../simulation/report/replay-report.ts"
 
 /** The response of `GET /replay`; documented in docs/reference/replay-control.md. Times are ms unless said otherwise. */
 export interface ReplayState extends Omit<ReplayProgress, "accepted" | "refused" | "isPaused"> {

@@ -1,7 +1,7 @@
 /** A running replay as its user controls it: by keys, by signals, and over HTTP. */
 
 import type { Repetitions } from "../../../simulation/replay/repetitions.ts"
-import { type Speed, speedLimits } from "../../../simulation/replay/replay-clock.ts"
+import { type Speed, speedLimits } from "../../../simulation/schedule/replay-clock.ts"
 
 /** What a user can do to a running replay. */
 export interface ReplayControl {

@@ -3,10 +3,10 @@ import type { ControllerCluster } from "../../../host/controller/access/controll
 import { NotFoundError } from "../../../kube/client/api-errors.ts"
 import type { ApiObject, Pod, PodStatus } from "../../../kube/client/objects.ts"
 import { derivedNames } from "../../api/derived-names.ts"
-import { nameOfKind } from "../kinds.ts"
 import { isOwnedBy } from "../objects/belonging.ts"
 import type { Job } from "../objects/driver-job.ts"
 import type { DriverJob } from "../state/observation.ts"
+import { nameOfKind } from "./kinds.ts"
 
 /**
  * The Job that belongs to the Simulation, or the one that has its name. `isSure`: asked of the server if the cache has none, because from its absence follows

@@ -9,7 +9,7 @@ import { ConflictError, ForbiddenError, InvalidError, NotFoundError } from "../.
 import type { Simulation } from "../../api/simulation.ts"
 import { type HookRun, longestHistory } from "../../api/status.ts"
 import { isRunOf } from "../../hooks/run-phase.ts"
-import { nameOfKind } from "../kinds.ts"
+import { nameOfKind } from "./kinds.ts"
 
 interface HookRecord {
   readonly cluster: ControllerCluster

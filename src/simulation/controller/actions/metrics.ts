@@ -5,9 +5,9 @@ import type { ApiObject } from "../../../kube/client/objects.ts"
 import { derivedNames } from "../../api/derived-names.ts"
 import type { SimulationMetrics } from "../../api/metrics.ts"
 import type { Simulation } from "../../api/simulation.ts"
-import { nameOfKind } from "../kinds.ts"
 import { belonging, labelsOf } from "../objects/belonging.ts"
 import { createOwn } from "./creation.ts"
+import { nameOfKind } from "./kinds.ts"
 import { Awaited, Mistake } from "./problems.ts"
 
 // The Prometheus of a simulation, for the Prometheus operator: it scrapes what the monitors select, and sends it on (docs/facts/simkube.md).

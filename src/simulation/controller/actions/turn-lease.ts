@@ -2,9 +2,9 @@
 import type { ControllerCluster } from "../../../host/controller/access/controller-cluster.ts"
 import { NotFoundError } from "../../../kube/client/api-errors.ts"
 import type { ApiObject } from "../../../kube/client/objects.ts"
-import { nameOfKind } from "../kinds.ts"
 import { managedBy, ownedBy } from "../objects/belonging.ts"
 import { holderAnnotation, type TurnLease } from "../state/turn.ts"
+import { nameOfKind } from "./kinds.ts"
 
 /** SimKube's. */
 export const turnLease = "sk-lease"

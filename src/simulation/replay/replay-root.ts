@@ -13,8 +13,8 @@ import type { ApiObject } from "../../kube/client/objects.ts"
 import { messageOf } from "../../message-of.ts"
 import { isRefusedCertificate } from "../../recorder/notices/trouble-advice.ts"
 import { type ReplayRoot, replayLabel, rootNamespace } from "../objects/target-object.ts"
-import { RecordedCluster, ReplayExists, TargetUnusable } from "../replay/errors.ts"
-import { type CleanUpOptions, cleanUp, RemovalUnchecked } from "./clean-up.ts"
+import { type CleanUpOptions, cleanUp, RemovalUnchecked } from "../target/clean-up.ts"
+import { RecordedCluster, ReplayExists, TargetUnusable } from "./errors.ts"
 
 /** Creates the root of a replay, and removes what belongs to it. */
 export interface RootKeeper {

@@ -1,8 +1,7 @@
 /** The pods of a trace, from its Pod objects, and their counterparts in the target. */
-import { exactJsonIn, type JsonValue } from "../../../trace/json/exact-json.ts"
-import { podKind } from "../../../trace/pods/pod-lives-kind.ts"
-import { keyOf } from "../../replay/changes-to-writes.ts"
-import type { WriteJournal } from "../write-journal.ts"
+import { exactJsonIn, type JsonValue } from "../../trace/json/exact-json.ts"
+import { podKind } from "../../trace/pods/pod-lives-kind.ts"
+import { keyOf } from "../replay/changes-to-writes.ts"
 import {
   isCreatedDuringRun,
   type PhaseStep,
@@ -12,6 +11,7 @@ import {
   podOwner,
   podPhase,
 } from "./pod-times.ts"
+import type { WriteJournal } from "./write-journal.ts"
 
 /** What a trace knows about pods in the namespaces that are replayed. */
 export interface TracePods {

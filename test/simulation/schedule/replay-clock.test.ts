@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { ReplayClock } from "../../../src/simulation/replay/replay-clock.ts"
+import { ReplayClock } from "../../../src/simulation/schedule/replay-clock.ts"
 
 /** µs since the Unix epoch. */
 const start = 1_763_700_000_000_000

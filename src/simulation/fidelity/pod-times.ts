@@ -9,7 +9,7 @@
  *
  * Memory: some 300 bytes per pod.
  */
-import { isJsonObject, type JsonObject, type JsonValue } from "../../../trace/json/exact-json.ts"
+import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
 
 /** One pod, in ms after the first moment. */
 export interface PodLife {

@@ -9,14 +9,14 @@
  * Starts and ends are whole seconds. When a pod was created is not known, so it has no pending time, nor are pods that never ran.
  */
 
-import type { Pod } from "../../../kube/client/objects.ts"
-import { NestingTooDeepError } from "../../../trace/formats/simkube/hash/simkube-hash.ts"
-import { isJsonObject, type JsonValue } from "../../../trace/json/exact-json.ts"
-import { LifeMatching, type LivesByOwner } from "../../pods/life-matching.ts"
-import { type IdentityOptions, ownersInTrace, recordedHash, rememberedIdentity } from "../../pods/pod-identity.ts"
-import type { ReplayedTrace, TraceLife, WriteJournal } from "../write-journal.ts"
+import type { Pod } from "../../kube/client/objects.ts"
+import { NestingTooDeepError } from "../../trace/formats/simkube/hash/simkube-hash.ts"
+import { isJsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
+import { LifeMatching, type LivesByOwner } from "../pods/life-matching.ts"
+import { type IdentityOptions, ownersInTrace, recordedHash, rememberedIdentity } from "../pods/pod-identity.ts"
 import { isCreatedDuringRun, type PhaseStep, type PodLife, type PodPair, podControllers } from "./pod-times.ts"
 import type { PodBalance, TracePods } from "./trace-pods.ts"
+import type { ReplayedTrace, TraceLife, WriteJournal } from "./write-journal.ts"
 
 /** What the trace knows of the pods of one run. */
 export class TracePodLives implements TracePods {

@@ -1,8 +1,36 @@
 /** How close a replay came to its trace: the part `fidelity` of the report, documented in docs/reference/replay-report.md. */
-import type { Spread } from "../replay/replay-report.ts"
-import type { FieldDifference } from "./applied-fields.ts"
-import type { WriteResult } from "./state-comparison.ts"
-import type { UnmeasuredKind } from "./target-recording.ts"
+import type { Spread } from "./replay-report.ts"
+
+/** A field that is not as applied. */
+export interface FieldDifference {
+  /** `spec.template.spec.containers[0].image`. */
+  readonly path: string
+  /** Short JSON; `undefined`: it should not be there. */
+  readonly applied: string | undefined
+  /** Short JSON; `undefined`: it is not there. */
+  readonly observed: string | undefined
+}
+
+/**
+ * What became of one write: `equal`: the target had that state; `different`: fields that were applied are not as applied; `early`: something else
+ * had deleted the object before the replay could; `missing`: the target never had the state; `refused`: it did not accept it; `unwritten`: the
+ * replay ended before, or left a field to its owner in the target; `skipped`: there was nothing to write; `unmeasured`: the recording does not tell.
+ */
+export type WriteResult =
+  | "equal"
+  | "different"
+  | "early"
+  | "missing"
+  | "refused"
+  | "unwritten"
+  | "skipped"
+  | "unmeasured"
+
+/** A kind that is not, or not completely, in the recording. */
+export interface UnmeasuredKind {
+  readonly gvk: string
+  readonly reason: string
+}
 
 /** The target could not be recorded. */
 export interface FidelityUnknown {

@@ -1,12 +1,12 @@
 /** Pods of a trace and their counterparts in the target, from objects and from lives alone. */
 import { describe, expect, test } from "vitest"
-import type { FidelityReport, PodFidelity } from "../../../../src/simulation/fidelity/fidelity-report.ts"
-import { judgeReplay } from "../../../../src/simulation/fidelity/judge-replay.ts"
-import type { WriteJournal } from "../../../../src/simulation/fidelity/write-journal.ts"
-import type { ObjectEvent } from "../../../../src/trace/event.ts"
-import { stablePodSpecHash } from "../../../../src/trace/formats/simkube/hash/stable-pod-spec.ts"
-import type { PodLifecycle } from "../../../../src/trace/formats/simkube/simkube-trace.ts"
-import { identity, replayOf, start } from "../journal-of.ts"
+import { judgeReplay } from "../../../src/simulation/fidelity/judge-replay.ts"
+import type { WriteJournal } from "../../../src/simulation/fidelity/write-journal.ts"
+import type { FidelityReport, PodFidelity } from "../../../src/simulation/report/fidelity-report.ts"
+import type { ObjectEvent } from "../../../src/trace/event.ts"
+import { stablePodSpecHash } from "../../../src/trace/formats/simkube/hash/stable-pod-spec.ts"
+import type { PodLifecycle } from "../../../src/trace/formats/simkube/simkube-trace.ts"
+import { identity, replayOf, start } from "./journal-of.ts"
 
 const firstSecond = start / 1_000_000
 

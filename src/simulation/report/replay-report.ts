@@ -4,9 +4,9 @@
  */
 import { createHistogram, type RecordableHistogram } from "node:perf_hooks"
 import type { IncompletePart } from "../../trace/trace-item.ts"
-import type { FidelityReport, FidelityUnknown } from "../fidelity/fidelity-report.ts"
 import type { LivesCount } from "../pods/pod-lives.ts"
 import type { WriteOutcome } from "../target/target-cluster.ts"
+import type { FidelityReport, FidelityUnknown } from "./fidelity-report.ts"
 
 /** Of measured durations, in ms; all 0 if nothing was measured. */
 export interface Spread {

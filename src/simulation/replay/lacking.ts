@@ -8,8 +8,8 @@ import { parseGvk } from "../../kube/gvk.ts"
 import type { Kind } from "../../kube/kind.ts"
 import { isStatusSeeded, type SeededKinds } from "../objects/seeded-status.ts"
 import { replayLabel } from "../objects/target-object.ts"
-import type { ReplaySurvey } from "../replay/replay-survey.ts"
 import { webhookConfigurations } from "../webhook/webhook-registration.ts"
+import type { ReplaySurvey } from "./replay-survey.ts"
 
 /** One sentence each. */
 export interface Lacking {
