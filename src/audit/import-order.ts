@@ -74,7 +74,7 @@ export interface ImportSummary extends Readonly<LivesCounts> {
 }
 
 /** What can fail, with a message for people. Nothing was kept. */
-export type ImportError =
+type ImportError =
   | InputUnreadable
   | LogUnreadable
   | NoAuditLog

@@ -36,7 +36,7 @@ export interface LabelSelectorObject {
 }
 
 /** Labels as they come in JSON; absent means none. */
-export type Labels = Readonly<Record<string, unknown>> | undefined
+type Labels = Readonly<Record<string, unknown>> | undefined
 
 export const matchesLabels = (selector: LabelSelector, labels: Labels): boolean => {
   for (const requirement of selector) if (!meets(labels, requirement)) return false

@@ -75,7 +75,7 @@ interface Remote {
 }
 
 /** Creates the sending end of the stream whose port a call carried. */
-export type OpenStream = (method: string, port: MessagePort, options: StreamOptions) => OutgoingStream
+type OpenStream = (method: string, port: MessagePort, options: StreamOptions) => OutgoingStream
 
 type Handler = (payload: unknown, stream?: OutgoingStream) => Effect.Effect<unknown, unknown>
 

@@ -2,7 +2,7 @@
 import type { JsonObject } from "../trace/json/exact-json.ts"
 
 /** `error`: a replay refuses the object, or its pods never run. `warning`: the replay works, but differs from what was recorded. */
-export type Severity = "error" | "warning"
+type Severity = "error" | "warning"
 
 /** The identity of what a finding is about. `namespace` is empty for what has none. */
 export interface Subject {

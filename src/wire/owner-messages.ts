@@ -21,7 +21,7 @@ export interface OwnerAnswer extends OwnerQuestion {
   readonly recorded: boolean
 }
 
-export interface OwnerQuestions {
+interface OwnerQuestions {
   readonly questions: ReadonlyArray<OwnerQuestion>
   /** Questions were dropped: the database has them. */
   readonly rescan: boolean

@@ -60,7 +60,7 @@ const verbs: Readonly<Record<string, string>> = {
 }
 
 /** The state at the moment of the request. */
-export interface MetricsState {
+interface MetricsState {
   readonly requests: RequestCounts
   readonly streams: Iterable<WatchStream>
   /** Objects of each kind; empty if the backend does not count. */

@@ -27,7 +27,7 @@ export const frameHead = (opcode: number, length: number): Buffer => {
 }
 
 /** Calls for what a client sends. */
-export interface FrameEvents {
+interface FrameEvents {
   ping(payload: Buffer): void
   /** The client closes, or what it sends is not a frame of a client. */
   close(): void

@@ -8,7 +8,7 @@ import type { GapEvent } from "../../trace/event.ts"
 import type { AuditedResource } from "../shapes/audited-write.ts"
 
 /** Why the object after a change is unknown, in words that follow "changes". */
-export const lossReasons = {
+const lossReasons = {
   "metadata-level": "logged at level Metadata",
   "patch-at-request-level": "made by patches, which level Request logs without their results",
   "generated-name": "that created objects whose names the server made, logged at level Request",
@@ -25,7 +25,7 @@ export type LossReason = keyof typeof lossReasons
 export type LossCounts = ReadonlyMap<LossReason, number>
 
 /** A resource in a namespace, the place of a gap. */
-export interface LossPlace extends AuditedResource {
+interface LossPlace extends AuditedResource {
   readonly namespace: string
 }
 

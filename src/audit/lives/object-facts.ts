@@ -6,7 +6,7 @@ import type { JsonObject } from "../../trace/json/exact-json.ts"
 import { arrayMember, member, objectMember, textMember } from "../shapes/json-fields.ts"
 
 /** Members of an object's metadata; empty where it has none. */
-export interface ObjectFacts {
+interface ObjectFacts {
   readonly apiVersion: string
   readonly kind: string
   readonly namespace: string

@@ -6,7 +6,7 @@ import type { LossReason } from "./losses.ts"
 import { factsOf } from "./object-facts.ts"
 
 /** The object after a create, update or patch. */
-export type WrittenBody =
+type WrittenBody =
   /** As the server has it. */
   | { readonly tag: "object"; readonly object: JsonObject }
   /** As the client sent it: without what the server filled in. */

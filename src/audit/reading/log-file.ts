@@ -11,7 +11,7 @@ import { ReorderWindow } from "./reorder-window.ts"
  * By how much entries of one log may be out of order. An API server writes an event when its request is done, and CloudWatch and Cloud
  * Logging put batches of up to five seconds beside one another.
  */
-export const reorderMicros = 5_000_000
+const reorderMicros = 5_000_000
 
 /** Of entries that wait for their turn; parsed, they take some five times as much. */
 const mostWaitingBytes = 16 * 1024 * 1024

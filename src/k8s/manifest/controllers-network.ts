@@ -2,7 +2,7 @@
 import { type Manifest, manifest } from "./manifest.ts"
 import { selectorOf } from "./settings.ts"
 
-export interface ControllersNetwork {
+interface ControllersNetwork {
   /** Name of the Deployment. */
   readonly name: string
   readonly namespace: string

@@ -7,7 +7,7 @@ const group = "rbac.authorization.k8s.io"
 const apiVersion = `${group}/v1`
 
 /** Name and labels of a role and its binding. */
-export interface RoleName {
+interface RoleName {
   readonly name: string
   /** `undefined`: a ClusterRole. */
   readonly namespace: string | undefined

@@ -3,7 +3,7 @@ import type { TrackedKind } from "../../recorder/configuration/tracked-kind.ts"
 import type { Permissions } from "../rights/permissions.ts"
 
 /** Where the recording is kept. */
-export interface Volume {
+interface Volume {
   /** Kubernetes quantity such as `10Gi`: the limit of an emptyDir, the request of a claim. */
   readonly size: string
   /** Whether a PersistentVolumeClaim keeps the recording when the pod is deleted. */

@@ -7,7 +7,7 @@ import type { Rule } from "../rights/permissions.ts"
 import { type SimulationSettings, simulationLabels } from "./simulation-settings.ts"
 
 /** On ClusterRoles whose rules drivers get. */
-export const aggregationLabel = "kubereel.dev/aggregate-to-simulation-driver"
+const aggregationLabel = "kubereel.dev/aggregate-to-simulation-driver"
 
 const apiVersion = "rbac.authorization.k8s.io/v1"
 

@@ -25,7 +25,7 @@ import {
 } from "./write-options.ts"
 
 /** The location of an object. An empty or absent namespace means a cluster-scoped kind. */
-export interface Place {
+interface Place {
   readonly namespace?: string | undefined
   readonly name: string
 }

@@ -18,7 +18,7 @@ export const controllerReference = ({ apiVersion, kind, metadata }: ObjectBase):
   blockOwnerDeletion: true,
 })
 
-export type Claim = "own" | "adopt" | "release" | "leave"
+type Claim = "own" | "adopt" | "release" | "leave"
 
 /**
  * How the owner treats an object in its namespace: `own`: it is already the owner's; `adopt`: an orphan that the selector matches;

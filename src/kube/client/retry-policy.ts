@@ -27,7 +27,7 @@ export const isSafeToRepeat = (error: ApiError): boolean => {
   return error.retryAfterMs !== undefined || (isIdempotent && error.code !== 501)
 }
 
-export interface BackOffOptions {
+interface BackOffOptions {
   /** Returns a number in [0, 1). */
   readonly random: () => number
   /** Total number of attempts, the first included. Default 5. */

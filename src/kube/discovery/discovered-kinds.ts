@@ -16,7 +16,7 @@ export interface DiscoveredKind extends NamedKind {
   readonly isNamespaced: boolean
 }
 
-export type DiscoveredKinds =
+type DiscoveredKinds =
   | {
       readonly tag: "kinds"
       readonly kinds: ReadonlyArray<DiscoveredKind>

@@ -73,7 +73,7 @@ const jitter = 0.2
 const deadlineRetries = 1.2
 
 /** Who holds a Lease. */
-export interface LeaseHolder {
+interface LeaseHolder {
   readonly identity: string
   /** RFC 3339, by the holder's clock; `undefined` if it did not say. */
   readonly since: string | undefined

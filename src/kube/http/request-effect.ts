@@ -14,7 +14,7 @@ import {
 } from "./request-once.ts"
 
 /** No usable connection, or it broke before the response was complete. */
-export class RequestFailed extends Schema.TaggedError<RequestFailed>()("RequestFailed", {
+class RequestFailed extends Schema.TaggedError<RequestFailed>()("RequestFailed", {
   path: Schema.String,
   /** How the stream ended. */
   end: Schema.Literals(["truncated", "aborted", "connection", "malformed", "timeout"]),
@@ -28,7 +28,7 @@ export class RequestFailed extends Schema.TaggedError<RequestFailed>()("RequestF
 }
 
 /** The body is larger than allowed. */
-export class ResponseTooLarge extends Schema.TaggedError<ResponseTooLarge>()("ResponseTooLarge", {
+class ResponseTooLarge extends Schema.TaggedError<ResponseTooLarge>()("ResponseTooLarge", {
   path: Schema.String,
   /** Bytes that were allowed. */
   maximumBytes: Schema.Number,
@@ -39,7 +39,7 @@ export class ResponseTooLarge extends Schema.TaggedError<ResponseTooLarge>()("Re
 }
 
 /** The response was not complete in time. */
-export class RequestDeadlineExceeded extends Schema.TaggedError<RequestDeadlineExceeded>()("RequestDeadlineExceeded", {
+class RequestDeadlineExceeded extends Schema.TaggedError<RequestDeadlineExceeded>()("RequestDeadlineExceeded", {
   path: Schema.String,
   /** ms that were allowed. */
   deadlineMs: Schema.Number,

@@ -24,7 +24,7 @@ export interface RedactedTextOf {
 }
 
 /** `spring.datasource.password`, `db-password` and `dbPassword` as variables are spelled. */
-export const variableName = (name: string): string => name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").replace(/[.-]/g, "_")
+const variableName = (name: string): string => name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").replace(/[.-]/g, "_")
 
 /** Collects replacements in one text, in order. */
 class Replacements {

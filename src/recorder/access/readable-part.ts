@@ -38,7 +38,7 @@ export interface ShownKind {
 }
 
 /** The kinds that the reader may see something of, or why the question is refused. */
-export type ReadablePart =
+type ReadablePart =
   | { readonly tag: "shown"; readonly kinds: ReadonlyArray<ShownKind> }
   | { readonly tag: "refused"; readonly message: string }
 

@@ -32,7 +32,7 @@ export interface KindOptions {
 export type RecordedKinds = ReadonlyArray<string> | Readonly<Record<string, KindOptions>>
 
 /** How much is kept of all kinds without limits of their own. */
-export interface KeptOptions {
+interface KeptOptions {
   readonly retainFor?: string | undefined
   readonly retainBytes?: string | undefined
 }

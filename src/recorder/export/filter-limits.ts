@@ -20,7 +20,7 @@ export const maximumEntryLength = 512
 export const maximumSelectors = 100
 
 /** Characters of them in JSON: an object is compared with each requirement in them. */
-export const maximumSelectorsLength = 32_768
+const maximumSelectorsLength = 32_768
 
 const patternLists = [
   "excluded_namespaces",

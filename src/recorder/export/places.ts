@@ -41,7 +41,7 @@ export interface ExportPlace {
 }
 
 /** Why there is no place. */
-export interface NoPlace {
+interface NoPlace {
   readonly message: string
 }
 

@@ -30,7 +30,7 @@ interface CoverageGap extends TimeRange {
 }
 
 /** A range in which changes happened that were received later: none is missing, but their times are estimates. */
-export interface CoverageLate extends TimeRange {
+interface CoverageLate extends TimeRange {
   readonly receivedStart: number
   readonly receivedEnd: number
   /** The only namespace of the changes; the empty string: all namespaces. */

@@ -151,7 +151,7 @@ export const makeApiServer = (
   })
 
 /** TLS in place of plain HTTP, and where the fate of replaced files is logged. */
-export interface ServingTls {
+interface ServingTls {
   readonly files: CertificateFiles
   readonly log: Pick<RecorderLog, "info" | "warn">
 }

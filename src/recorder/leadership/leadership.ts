@@ -175,8 +175,6 @@ class Leadership {
   }
 }
 
-export type { Leadership }
-
 /**
  * Runs for the Lease until the scope ends, and then hands it over. Fails with RecorderError if nothing can be recorded in the directory: a
  * mistake, or a network file system, must not be found out by the takeover.

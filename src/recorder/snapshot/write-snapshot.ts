@@ -26,7 +26,7 @@ interface SnapshotCluster {
   readonly userAgent: string
 }
 
-export interface SnapshotJob {
+interface SnapshotJob {
   readonly cluster: SnapshotCluster
   readonly order: SnapshotOrder
   /** Of the hashes that stand for redacted values. */

@@ -26,7 +26,7 @@ import type { OwnWork, Subject } from "../feed/feed-rule.ts"
 import { lastingWatches } from "./lasting-watches.ts"
 import type { Participant, Stage } from "./participant.ts"
 
-export interface HostedModuleOptions {
+interface HostedModuleOptions {
   readonly name: string
   readonly compiled: CompiledGuest
   readonly env: ReadonlyArray<{ readonly name: string; readonly value: string }>

@@ -80,7 +80,7 @@ const malformed = (cause: unknown): RangeError =>
   cause instanceof RangeError ? cause : new RangeError(messageOf(cause))
 
 /** Acknowledges every frame of `incarnation` up to `number`. */
-export interface Acknowledgement {
+interface Acknowledgement {
   readonly incarnation: number
   readonly number: number
 }

@@ -44,7 +44,7 @@ export interface MomentKinds {
   readonly load: (source: RecordedResource) => Promise<LoadedKind>
 }
 
-export interface HistorySettings {
+interface HistorySettings {
   readonly past: Past
   readonly clock: Clock
   /** ms between the bookmarks of a watch. */

@@ -77,7 +77,7 @@ export const fixedMoment = async (past: Past, time: number, cache: FixedKinds, c
 /** ms for which the shortcomings of a moment count as those of the moments after it. */
 const warningsMs = 1000
 
-export interface RunningSettings {
+interface RunningSettings {
   /** µs since the Unix epoch at which time begins to run, now. */
   readonly from: number
   readonly speed: number

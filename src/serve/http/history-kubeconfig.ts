@@ -4,7 +4,7 @@ import { pathOfMoment } from "./moment-path.ts"
 /** Name of the user in the kubeconfig, by which one that was written here is recognized. */
 export const historyUser = "kubereel-history"
 
-export interface HistoryContexts {
+interface HistoryContexts {
   /** `http://127.0.0.1:8001`, without a trailing slash. */
   readonly server: string
   /** Names of contexts, the current one first, with the moment of each; absent: the server's own. */

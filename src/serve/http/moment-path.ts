@@ -1,6 +1,6 @@
 /** `/at/TIME/api/v1/pods`: the moment in a path, and the rest of it. */
 
-export interface MomentPath {
+interface MomentPath {
   /** As a person writes it: `03:12`, `-10m`, `2026-11-21T10:00:00Z`, `start`. */
   readonly moment: string
   /** The path below it with the query; `/` if there is none. */

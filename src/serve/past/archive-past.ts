@@ -23,7 +23,7 @@ import { batchBytes, type Past, type PastChange, type PastKind, type Shortcoming
 /** ms of reading between two turns of the event loop. */
 const turnMs = 8
 
-export interface ArchivePastOptions {
+interface ArchivePastOptions {
   /** What the recorder's settings say about a kind, one sentence each without a full stop. Default: nothing. `metadata`: of the recording. */
   readonly remarksOn?: (gvk: string, metadata: ReadonlyMap<string, string>) => ReadonlyArray<string>
 }

@@ -45,7 +45,7 @@ export interface PastKind {
 }
 
 /** How a kind is named in URLs and by people. */
-export interface DiscoveredNames {
+interface DiscoveredNames {
   /** `deployments` */
   readonly plural: string
   /** Empty if the server did not say. */

@@ -1,7 +1,7 @@
 /** Recorded time that runs: from a moment, at a speed, to the end of the past, where it stands still. */
 import type { Clock, Timer } from "../../clock.ts"
 
-export interface PlaySettings {
+interface PlaySettings {
   /** µs since the Unix epoch of the recorded time at which it begins. */
   readonly from: number
   /** µs since the Unix epoch. */

@@ -60,7 +60,7 @@ class RecentChanges {
 
 const sizeOf = ({ change, previous }: ChangeRecord): number => change.line.length + (previous?.line.length ?? 0)
 
-export interface PlayListener {
+interface PlayListener {
   readonly change: (record: ChangeRecord) => unknown
   /** Another history has begun: versions before it are gone. */
   readonly restart: () => unknown

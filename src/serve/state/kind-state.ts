@@ -125,7 +125,7 @@ export class KindState {
 }
 
 /** The last restart of the kind's history before a moment. */
-export const lastRestart = ({ restarts }: PastKind, time: number): PastKind["restarts"][number] | undefined =>
+const lastRestart = ({ restarts }: PastKind, time: number): PastKind["restarts"][number] | undefined =>
   restarts.findLast(({ from }) => from < time)
 
 /** From when on the history of which a moment is part is complete: watches can begin at the version of this moment, and not before. */

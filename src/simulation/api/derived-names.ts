@@ -25,7 +25,7 @@ export const simulationRootKind: Kind = {
 export const simulationLabel = `${group}/simulation`
 
 /** The names of what the controller creates for one simulation. */
-export interface DerivedNames {
+interface DerivedNames {
   /** SimulationRoot. */
   readonly root: string
   /** Job, in the driver's namespace. */

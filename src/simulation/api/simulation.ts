@@ -137,7 +137,7 @@ export const SimulationBody = Schema.Struct({
 })
 
 /** An object that is no Simulation that kubereel can handle: it was accepted by another definition of the kind, such as SimKube's. */
-export class UnusableSimulation extends Schema.TaggedError<UnusableSimulation>()("UnusableSimulation", {
+class UnusableSimulation extends Schema.TaggedError<UnusableSimulation>()("UnusableSimulation", {
   name: Schema.String,
   /** What is wrong with which field. */
   problem: Schema.String,

@@ -33,9 +33,6 @@ export const simulationStates = [
 /** One of {@link simulationStates}. */
 export type SimulationState = (typeof simulationStates)[number]
 
-/** Types of conditions, in the order in which people want to read them. */
-export const conditionTypes = ["Ready", "Progressing", "Degraded"] as const
-
 /** `metav1.Condition` with its limits. */
 const Condition = Schema.Struct({
   type: text(316, "Ready: it runs or has finished. Progressing: it advances. Degraded: something needs attention."),

@@ -16,7 +16,7 @@ export interface Column {
 }
 
 /** What a row says about one column. */
-export interface Cell {
+interface Cell {
   /** Of several runs the median, or the different texts; `null`: none of them has it. */
   readonly value: Value
   /** The least and the most of different numbers; `undefined`: they are all the same. */

@@ -19,7 +19,7 @@ import type { Announcement } from "./state/decision.ts"
 type ControllerPhase = "preStart" | "postStop"
 
 /** What hooks are given, and who hears of them. */
-export interface HookRunsOptions {
+interface HookRunsOptions {
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly clock: Clock
   readonly onOutput: (simulation: string, chunk: Buffer) => void
@@ -29,7 +29,7 @@ export interface HookRunsOptions {
 }
 
 /** `cluster`: its signal ends the hooks. */
-export interface PhaseRequest {
+interface PhaseRequest {
   readonly simulation: Simulation
   readonly phase: ControllerPhase
   readonly hooks: ReadonlyArray<Hook>

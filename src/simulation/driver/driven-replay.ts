@@ -18,7 +18,7 @@ import type { SimulationWatch } from "./simulation-watch.ts"
 import type { TraceExtent } from "./trace-extent.ts"
 
 /** What has been decided about the replay. */
-export interface DrivenOptions extends Pick<ReplayOptions, "window" | "signal" | "cleanUpSignal"> {
+interface DrivenOptions extends Pick<ReplayOptions, "window" | "signal" | "cleanUpSignal"> {
   readonly replay: string
   readonly namespacePrefix: string
   readonly placement: Placement
@@ -26,7 +26,7 @@ export interface DrivenOptions extends Pick<ReplayOptions, "window" | "signal" |
 }
 
 /** What stands around the replay. */
-export interface DrivenSurroundings {
+interface DrivenSurroundings {
   readonly trace: DriverTrace
   readonly webhook: DriverWebhook
   readonly status: DriverStatus

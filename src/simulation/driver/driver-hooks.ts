@@ -17,7 +17,7 @@ import { DriverFailure } from "./driver-failure.ts"
 import { driverFieldManager, isMomentary } from "./driver-status.ts"
 
 /** What hooks are given, and who hears of them. */
-export interface DriverHooksOptions {
+interface DriverHooksOptions {
   readonly client: ApiClient
   readonly clock: Clock
   readonly environment: Readonly<Record<string, string | undefined>>

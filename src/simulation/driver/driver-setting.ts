@@ -25,7 +25,7 @@ export interface ReportStore {
 }
 
 /** Clients of the same API server. */
-export interface DriverClients {
+interface DriverClients {
   /** For the Simulation itself, without retries of conflicts. */
   readonly own: ApiClient
   /** For the objects of the replay. */

@@ -19,7 +19,7 @@ export const driverFieldManager = "kubereel-driver"
 const intervalMs = 1000
 
 /** Whose status. `onProblem` gets one line for people. */
-export interface DriverStatusOptions {
+interface DriverStatusOptions {
   readonly client: ApiClient
   readonly clock: Pick<Clock, "after" | "monotonicMs">
   readonly simulation: Simulation

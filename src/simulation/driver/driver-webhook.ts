@@ -21,7 +21,7 @@ import { DriverFailure } from "./driver-failure.ts"
 export type WebhookIdentity = Omit<ServerCertificate, "authority">
 
 /** Where the webhook listens, and who it is. */
-export interface DriverWebhookOptions {
+interface DriverWebhookOptions {
   /** For look-ups; not the client that writes the objects of the replay, whose writes wait for this webhook. */
   readonly client: ApiClient
   readonly clock: Clock

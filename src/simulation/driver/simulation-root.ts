@@ -14,7 +14,7 @@ import type { RootKeeper } from "../replay/replay-root.ts"
 import { DriverFailure } from "./driver-failure.ts"
 
 /** Whose root it is. `signal` ends the creation. */
-export interface SimulationRootOptions {
+interface SimulationRootOptions {
   readonly client: ApiClient
   readonly clock: Pick<Clock, "after" | "monotonicMs">
   readonly simulation: Simulation

@@ -16,7 +16,7 @@ import { readSimulation, type Simulation } from "../api/simulation.ts"
 import { DriverFailure } from "./driver-failure.ts"
 
 /** Which Simulation, and who hears of it. */
-export interface SimulationWatchOptions {
+interface SimulationWatchOptions {
   readonly client: ApiClient
   readonly clock: Clock
   /** Returns a number in [0, 1). */

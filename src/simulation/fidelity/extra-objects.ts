@@ -18,7 +18,7 @@ import { keyOf } from "../replay/changes-to-writes.ts"
 import type { ExtraObject, UnmeasuredKind } from "../report/fidelity-report.ts"
 
 /** Where to look, and what is known there. */
-export interface ExtraObjectsOptions {
+interface ExtraObjectsOptions {
   readonly endpoints: EndpointSource
   readonly userAgent: string
   /** A namespace into which the replay writes nothing. What it has too, every namespace gets from the target. */

@@ -23,7 +23,7 @@ import { type EndedRecording, TargetRecording, wholeKinds } from "./target-recor
 import { WriteJournal } from "./write-journal.ts"
 
 /** What is recorded, and how what the replay renames is recognised. */
-export interface FidelityOptions {
+interface FidelityOptions {
   readonly endpoints: EndpointSource
   readonly userAgent: string
   readonly clock: Clock

@@ -92,7 +92,7 @@ const sharesOf = (
 }
 
 /** A recording as it is read. */
-export interface RecordedEvents {
+interface RecordedEvents {
   /** Objects of the recording in order; bytes are valid until the next. */
   readonly events: Iterable<ObjectEvent>
   /** Kinds of which the recording lacks something. */

@@ -102,7 +102,7 @@ export const podOwner = (namespace: string, name: string, pod: JsonValue | undef
 }
 
 /** A controller, as an owner reference names it. */
-export interface PodController {
+interface PodController {
   readonly apiVersion: string
   readonly kind: string
   readonly name: string

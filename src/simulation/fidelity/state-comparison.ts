@@ -29,7 +29,7 @@ export interface ComparedWrite {
 }
 
 /** A state that the replay did not cause, and that is not what it had applied. */
-export interface ExtraState {
+interface ExtraState {
   /** ms after the first moment. */
   readonly at: number
   readonly reason: string
@@ -50,7 +50,7 @@ export interface ComparedObject {
 }
 
 /** What the comparison needs of a journal. */
-export interface AppliedStates {
+interface AppliedStates {
   readonly objects: ReadonlyMap<string, JournalObject>
   read(range: NonNullable<JournalWrite["body"]>): Uint8Array
 }

@@ -24,7 +24,7 @@ import { replayLabel } from "../objects/target-object.ts"
 import type { UnmeasuredKind } from "../report/fidelity-report.ts"
 
 /** What is recorded, and where to. */
-export interface TargetRecordingOptions {
+interface TargetRecordingOptions {
   readonly endpoints: EndpointSource
   readonly userAgent: string
   readonly clock: Clock

@@ -49,7 +49,7 @@ export interface JournalObject {
 }
 
 /** A state of a pod in the trace. */
-export interface TracePod {
+interface TracePod {
   /** `namespace/name` in the trace. */
   readonly key: string
   /** ms; 0 for the state at the start. */
@@ -84,7 +84,7 @@ export interface ReplayedTrace {
 }
 
 /** A node of the trace that appears or goes. */
-export interface TraceNode {
+interface TraceNode {
   readonly name: string
   /** ms; 0 for the state at the start. */
   readonly at: number

@@ -9,7 +9,7 @@ import type { HookRun, hookPhases } from "../api/status.ts"
 import { type HookOutcome, interrupted } from "./run-hook.ts"
 
 /** The hooks of one phase, what is known of them, and how they are run. */
-export interface PhaseOptions {
+interface PhaseOptions {
   readonly phase: (typeof hookPhases)[number]
   /** From 1; `undefined` for phases that are run once. */
   readonly repetition: number | undefined
@@ -24,7 +24,7 @@ export interface PhaseOptions {
 }
 
 /** A hook whose failure is not to be ignored. */
-export interface HookFailure {
+interface HookFailure {
   readonly hook: Hook
   readonly run: HookRun
 }

@@ -113,7 +113,7 @@ export interface TargetPlace {
 }
 
 /** An owner in the trace, whose UID in the target is known only once it was written. */
-export interface KeptOwner {
+interface KeptOwner {
   readonly place: TargetPlace
   readonly reference: JsonObject
 }

@@ -19,7 +19,7 @@ import { type Ownership, ownMetadata, type TargetPlace } from "../objects/target
 import { isOfOneLife, originalOwnerAnnotation } from "./well-known.ts"
 
 /** Whose pods are watched. `onProblem` gets one sentence for people for each pod that could not be created again. */
-export interface BarePodsOptions {
+interface BarePodsOptions {
   readonly client: ApiClient
   readonly clock: Clock
   readonly random: () => number

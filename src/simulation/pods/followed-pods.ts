@@ -85,7 +85,7 @@ class PodOwners {
 }
 
 /** What a replay tells about itself once its root exists. */
-export interface PodsContext extends TraceFacts {
+interface PodsContext extends TraceFacts {
   readonly own: Ownership
   readonly clock: Clock
   readonly namespacePrefix: string
@@ -102,7 +102,7 @@ export interface PodsContext extends TraceFacts {
 }
 
 /** What a replay tells while it runs. */
-export interface FollowedPods {
+interface FollowedPods {
   /**
    * Call it when the trace has been played, up to `until` (µs since the Unix epoch): looks whether the webhook is asked. `undefined`: the trace has no
    * lives, or the target can never ask. Never rejects.
@@ -121,7 +121,7 @@ export interface FollowedPods {
 export type FollowPods = (context: PodsContext) => Promise<FollowedPods>
 
 /** The same for every run of a replay. */
-export interface FollowOptions {
+interface FollowOptions {
   /**
    * For the target; not the one that writes the objects of the replay. Those writes wait for the webhook, so it must never wait for them.
    */

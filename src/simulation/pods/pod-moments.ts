@@ -16,7 +16,7 @@ export interface Moment {
 }
 
 /** What one state of a pod shows. */
-export interface ShownMoments {
+interface ShownMoments {
   /** ms since the Unix epoch; `undefined`: the state does not say when; `false`: it has not happened. */
   readonly scheduled: number | undefined | false
   readonly started: number | undefined | false

@@ -32,7 +32,7 @@ export interface DueChangesOptions {
 }
 
 /** A change that is due, or was late. */
-export interface DueChange extends WriteDue {
+interface DueChange extends WriteDue {
   readonly upcoming: Upcoming
 }
 

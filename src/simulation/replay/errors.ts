@@ -62,6 +62,3 @@ export class OutsideTrace extends Schema.TaggedError<OutsideTrace>()("OutsideTra
     return `the trace is from ${instant(this.start)} to ${instant(this.end)}; --from and --to must overlap it`
   }
 }
-
-/** Everything that the replay itself rejects with; the errors of sources and of the API client are not among these. */
-export type ReplayError = ReplayExists | TargetUnusable | RecordedCluster | TargetLacks | OutsideTrace

@@ -12,7 +12,7 @@ import { webhookConfigurations } from "../webhook/webhook-registration.ts"
 import type { ReplaySurvey } from "./replay-survey.ts"
 
 /** One sentence each. */
-export interface Lacking {
+interface Lacking {
   /** Changes that need it are refused for certain. */
   readonly refused: ReadonlyArray<string>
   /** The same because of missing permissions. */

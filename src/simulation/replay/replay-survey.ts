@@ -86,7 +86,7 @@ async function* until(
 const classReferences = /"(priorityClassName|storageClassName|ingressClassName|runtimeClassName)":"([^"\\]+)"/g
 
 /** What the writes need. */
-export class Tally {
+class Tally {
   readonly namespaces = new Set<string>()
   readonly skipped = new OutcomeCounts()
   /** Why changes cannot be written at all. */

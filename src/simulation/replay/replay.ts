@@ -105,7 +105,7 @@ export class Replay {
   }
 
   /**
-   * Rejects with a ReplayError or the error of the source; what the removal fails with goes to `onRemovalFailed`, so that it hides neither
+   * Rejects with an error of errors.ts or that of the source; what the removal fails with goes to `onRemovalFailed`, so that it hides neither
    * the report nor that error. Call it once.
    */
   async run(): Promise<ReplayReport> {

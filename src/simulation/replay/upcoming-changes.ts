@@ -16,7 +16,7 @@ export interface Upcoming {
 }
 
 /** Gets what is read ahead. */
-export interface UpcomingListener {
+interface UpcomingListener {
   /** The kind of each change that is to be written. */
   readonly onKind?: (gvk: string) => void
   /** Lives of pods, which have no moment at which they would be due. */

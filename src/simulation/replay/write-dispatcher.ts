@@ -12,7 +12,7 @@ import type { Upcoming } from "./upcoming-changes.ts"
 import { type Backlog, WriteOrder } from "./write-order.ts"
 
 /** Where writes go, and what is called when they settle. */
-export interface DispatcherOptions {
+interface DispatcherOptions {
   readonly target: TargetCluster
   readonly planner: ChangesToWrites
   readonly clock: Pick<Clock, "monotonicMs">

@@ -151,7 +151,7 @@ export interface PodFidelity {
 }
 
 /** `null`: the trace has no pods. */
-export interface PodCount {
+interface PodCount {
   readonly recorded: number | null
   readonly replayed: number
 }

@@ -37,7 +37,7 @@ export interface Cause {
 }
 
 /** A late event. */
-export interface LateEvent {
+interface LateEvent {
   /** µs since the Unix epoch, in the trace. */
   readonly time: number
   readonly gvk: string

@@ -24,7 +24,7 @@ const turnMs = 4
 const looksMs = 1000
 
 /** A recording that can be read several times. */
-export interface RecordedDirectory {
+interface RecordedDirectory {
   /** The trace from its beginning. Rejects with {@link NoRecording}, or another ArchiveError. */
   readonly open: () => Promise<AsyncGenerator<Iterable<TraceItem>, void>>
   /** Call it when nothing is read any more. */

@@ -117,7 +117,7 @@ export interface CleanUpOptions {
 }
 
 /** What was done once nothing with the label is left. */
-export interface CleanUpSummary {
+interface CleanUpSummary {
   /** Labelled objects; what was in the namespaces among them is not counted. */
   readonly removed: number
   /** What could not be looked at, and why: an aggregated API whose server is down must not keep everything else in the target. */

@@ -47,7 +47,7 @@ export type WriteOutcome =
 export type OnConflict = "force" | "skip" | "fail"
 
 /** The same for every write of a replay. `signal` ends requests and waiting. */
-export interface TargetOptions {
+interface TargetOptions {
   /** Its retry policy decides what is repeated, and how often. */
   readonly client: ApiClient
   readonly clock: Pick<Clock, "after" | "monotonicMs">
@@ -300,7 +300,7 @@ const notOurs = (place: TargetPlace): WriteOutcome => ({
 })
 
 /** `v1.Pod shop/web`, for people. */
-export const describePlace = ({ gvk, namespace, name }: TargetPlace): string =>
+const describePlace = ({ gvk, namespace, name }: TargetPlace): string =>
   `${gvk} ${namespace === "" ? name : `${namespace}/${name}`}`
 
 /** @throws anything that is not an error of the target */

@@ -24,7 +24,7 @@ export interface PatchOperation {
 }
 
 /** Why a body is not a review; the text is for the server's log. */
-export type ReviewProblem = { readonly problem: string }
+type ReviewProblem = { readonly problem: string }
 
 /** Reads a request: the review of a Pod, the UID of a request about anything else, or what is wrong with it. */
 export const readReview = (body: string): PodReview | { readonly uid: string } | ReviewProblem => {

@@ -16,7 +16,7 @@ export interface ServerCertificate {
 }
 
 /** For which host and how long a certificate is valid. */
-export interface CertificateRequest {
+interface CertificateRequest {
   /** A DNS name or an IP address. */
   readonly host: string
   /** ms since the Unix epoch; whole seconds count. */

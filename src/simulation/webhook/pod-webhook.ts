@@ -28,10 +28,7 @@ export interface WebhookAddress {
 }
 
 /** What a webhook needs of the run whose pods it reviews. */
-export type WebhookContext = Pick<
-  PodWebhookOptions,
-  "clock" | "own" | "review" | "onProblem" | "signal" | "cleanUpSignal"
->
+type WebhookContext = Pick<PodWebhookOptions, "clock" | "own" | "review" | "onProblem" | "signal" | "cleanUpSignal">
 
 /** A webhook of one run. */
 export interface StartedWebhook {
@@ -54,7 +51,7 @@ export const registeredWebhook =
     PodWebhook.start({ ...context, client, address })
 
 /** `review`: what to change in a pod. `onProblem` gets one sentence for people for each problem that does not end the webhook. */
-export interface PodWebhookOptions {
+interface PodWebhookOptions {
   readonly client: ApiClient
   readonly clock: Clock
   readonly own: Ownership
@@ -80,7 +77,7 @@ const settleMs = 10_000
 const reachMs = 5000
 
 /** The API server has not called the webhook. */
-export class WebhookUnreached extends Schema.TaggedError<WebhookUnreached>()("WebhookUnreached", {
+class WebhookUnreached extends Schema.TaggedError<WebhookUnreached>()("WebhookUnreached", {
   url: Schema.String,
   /** s that were waited. */
   afterSeconds: Schema.Number,

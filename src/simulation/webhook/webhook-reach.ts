@@ -6,7 +6,7 @@ import type { ApiObject } from "../../kube/client/objects.ts"
 import { messageOf } from "../../message-of.ts"
 
 /** Where pods are created on trial, and how long. */
-export interface ReachOptions {
+interface ReachOptions {
   readonly client: ApiClient
   readonly clock: Pick<Clock, "after" | "monotonicMs">
   /** A namespace for whose pods the webhook is registered. */
@@ -19,7 +19,7 @@ export interface ReachOptions {
 }
 
 /** The name of the pod that is created on trial. */
-export const probePod = "probe"
+const probePod = "probe"
 
 /** ms between two looks whether the server asks the webhook. */
 const lookMs = 50

@@ -33,7 +33,7 @@ export const webhookConfigurations: Kind = {
 const timeoutSeconds = 5
 
 /** `own`: the replay whose pods are concerned, and its root. */
-export interface RegistrationOptions {
+interface RegistrationOptions {
   readonly client: ApiClient
   readonly own: Ownership
   readonly target: WebhookTarget

@@ -13,7 +13,7 @@ import { answerReview, type PatchOperation, type PodReview, readReview } from ".
 import type { ServerCertificate } from "./certificate.ts"
 
 /** `review`: what to change in a pod; may reject, which costs the pod its patch. */
-export interface WebhookServerOptions {
+interface WebhookServerOptions {
   /** Where it listens; port 0: any that is free. */
   readonly address: string
   readonly port: number

@@ -220,7 +220,7 @@ export interface TraceComparison {
 }
 
 /** Fields of one object that are listed. */
-export const mostDifferences = 100
+const mostDifferences = 100
 
 interface LoggedTrace {
   readonly log: ChangeLog

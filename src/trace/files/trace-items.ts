@@ -11,7 +11,7 @@ import type { TraceItem } from "../trace-item.ts"
 import { plainTrace, type ReadProgress, type TraceInput } from "./trace-input.ts"
 
 /** A trace that has been opened and looks like one. */
-export interface OpenTrace {
+interface OpenTrace {
   readonly format: TraceFormatName
   /**
    * Iterate it once, each chunk before the next is taken; bytes in items are valid until the next item. Throws {@link BadTraceError},
@@ -20,7 +20,7 @@ export interface OpenTrace {
   readonly items: AsyncGenerator<Iterable<TraceItem>, void>
 }
 
-export interface TraceItemsOptions {
+interface TraceItemsOptions {
   /** For messages. */
   readonly inputName: string
   /** Default: the format of its first bytes. */

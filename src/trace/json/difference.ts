@@ -17,7 +17,7 @@ export interface FieldDifference {
 }
 
 /** What to compare. */
-export interface DifferenceOptions {
+interface DifferenceOptions {
   /** Whether to leave out the field with this path, and all below it. Default: nothing is. */
   readonly isLeftOut?: (path: string) => boolean
   /** Differences after which no more are looked for. Default: none. */

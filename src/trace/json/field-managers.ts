@@ -12,7 +12,7 @@
 import { exactJsonIn, formatExactJson, isJsonObject, type JsonObject, type JsonValue } from "./exact-json.ts"
 
 /** A program that wrote an object. */
-export interface FieldManager {
+interface FieldManager {
   /** `kubectl-client-side-apply`, `kube-controller-manager`. */
   readonly manager: string
   /** `Apply` or `Update`. */

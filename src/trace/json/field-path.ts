@@ -5,7 +5,7 @@
 import { formatExactJson, isJsonObject, type JsonValue } from "./exact-json.ts"
 
 /** One step: the member of an object, the item of a list, all items, or those items whose member has a value. */
-export type FieldStep =
+type FieldStep =
   | { readonly tag: "member"; readonly name: string }
   | { readonly tag: "item"; readonly index: number }
   | { readonly tag: "items" }
@@ -14,7 +14,7 @@ export type FieldStep =
 export type FieldPath = ReadonlyArray<FieldStep>
 
 /** Why a text is no path, on one line. */
-export interface FieldPathProblem {
+interface FieldPathProblem {
   readonly problem: string
 }
 

@@ -47,7 +47,7 @@ export const ownerKey = (reference: Pick<OwnerReference, "apiVersion" | "kind" |
 export const objectKey = (gvk: string, uid: string): string => `${groupKindOf(gvk)} ${uid}`
 
 /** An object whose ownership is queried. */
-export interface OwnedObject {
+interface OwnedObject {
   readonly gvk: string
   readonly uid: string
 }

@@ -8,7 +8,7 @@
 import { isJsonObject, type JsonObject, type JsonValue, withProperty } from "../json/exact-json.ts"
 
 /** One value to remove. */
-export interface GeneratedField {
+interface GeneratedField {
   /** Property names from the object down; `*` means every element of an array. */
   readonly path: ReadonlyArray<string>
   /** Why it must go. */

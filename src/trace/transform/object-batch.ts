@@ -14,8 +14,7 @@ export const APPLIED = 0
 export const DELETED = 1
 export const VANISHED = 2
 
-/** What the program makes of it. */
-export const SAME = 0
+/** What the program makes of it; 0 if it stays. */
 export const CHANGED = 1
 export const DROPPED = 2
 
@@ -58,7 +57,7 @@ export interface TransformSample {
 }
 
 /** What an object is afterwards; `undefined` where the object itself does not say it. */
-export interface Identity {
+interface Identity {
   readonly gvk: string | undefined
   readonly namespace: string
   readonly name: string

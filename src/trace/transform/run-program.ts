@@ -69,13 +69,13 @@ export class CommandFailed extends Error {
 }
 
 /** Called for each command that concerns the object, in order. */
-export type OnEffect = (statement: number, effect: Effect, before: JsonObject, after: JsonObject | undefined) => void
+type OnEffect = (statement: number, effect: Effect, before: JsonObject, after: JsonObject | undefined) => void
 
 /**
  * What the object is: a state, of which everything is known; of a deletion, what it is the deletion of, so that only conditions on that are met; or the last
  * state that comes with a deletion, which no command deletes.
  */
-export type Given = "state" | "identity" | "last state"
+type Given = "state" | "identity" | "last state"
 
 /**
  * The object after all commands; `undefined`: one of them deletes it. `from`: the first command to run.

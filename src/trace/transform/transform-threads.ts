@@ -13,7 +13,7 @@ const resourceLimits = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 
 
 type Pool = Piscina<ObjectBatch, TransformedBatch>
 
-export interface TransformThreadsOptions {
+interface TransformThreadsOptions {
   /** The module whose default export runs a batch: `transform.js` among the workers. */
   readonly entry: URL
   /** At least 1. */

@@ -28,7 +28,7 @@ export interface TransformCounts {
   readonly samples: Array<TransformSample>
 }
 
-export interface TransformOptions {
+interface TransformOptions {
   readonly program: Program
   /** Runs one batch, whose memory may be transferred. */
   readonly run: (batch: ObjectBatch) => TransformedBatch | Promise<TransformedBatch>

@@ -29,7 +29,7 @@ import { hasMoved, mayBeRewritten, type Writes, WrittenTimes, writesOfEarlierLif
 /** As {@link WatchSink.writesBefore}. */
 export type WritesBefore = (object: Readonly<ObservedObject>) => Writes | "new" | "unknown"
 
-export interface LivenessOptions {
+interface LivenessOptions {
   readonly clock: Clock
   /** µs until which the recording is known to be complete; 0 if nothing is recorded. */
   readonly liveUntil: number

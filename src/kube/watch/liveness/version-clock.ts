@@ -12,7 +12,7 @@
 import type { ResourceVersion } from "../../resource-version.ts"
 
 /** A version and the time at which the server assigned it, µs by the receiver's clock. */
-export interface VersionSample {
+interface VersionSample {
   readonly version: number
   readonly micros: number
 }

@@ -186,7 +186,7 @@ export type Command =
   | { readonly type: "state"; readonly state: KindState; readonly detail: string; readonly nextAttemptMs?: number }
 
 /** What a resumed stream has to bring (catching-up.ts). */
-export interface CatchUp {
+interface CatchUp {
   /** Versions: delivered before the interruption, and current before the stream was resumed. */
   readonly from: string
   readonly through: string

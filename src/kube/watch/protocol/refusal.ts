@@ -3,7 +3,7 @@
  */
 import type { ApiStatus } from "../../status.ts"
 
-export type Refusal =
+type Refusal =
   /** The version is older than the server keeps (410 Expired, Gone). */
   | "expired"
   /** The version is newer than the server has reached. */

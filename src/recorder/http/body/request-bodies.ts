@@ -96,7 +96,7 @@ const requestBytes = 8 * 1024
 const parsingFactor = 4
 
 /** `gone`: the client has disconnected, so there is no one to respond to. */
-export type RequestBody =
+type RequestBody =
   | { readonly tag: "whole"; readonly text: string }
   | ({ readonly tag: "refused" } & ExportRefusal)
   | { readonly tag: "gone" }

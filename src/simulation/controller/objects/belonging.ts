@@ -8,8 +8,7 @@ export const managedBy = { "app.kubernetes.io/managed-by": "kubereel" } as const
 const longestLabel = 63
 
 /** SimKube's form of a value that is too long for a label. */
-export const labelValue = (value: string): string =>
-  value.length <= longestLabel ? value : `${value.slice(0, 59)}XXXX`
+const labelValue = (value: string): string => (value.length <= longestLabel ? value : `${value.slice(0, 59)}XXXX`)
 
 /** `name`: of the labelled object. */
 export const labelsOf = (simulation: string, name: string): Readonly<Record<string, string>> => ({

@@ -5,7 +5,7 @@ import type { SimulationCondition, SimulationStatus } from "../../api/status.ts"
  * `waiting`: nothing has been done for it. `begun`: it has its turn. `ending`: it is decided how it went, or it is deleted; what belongs to it is being
  * removed. `settled`: there is nothing left to do.
  */
-export type Life = "waiting" | "begun" | "ending" | "settled"
+type Life = "waiting" | "begun" | "ending" | "settled"
 
 /** Reason of a Simulation that was never begun because it cannot be read. The only failure that a correction of the manifest ends. */
 export const invalidReason = "InvalidSimulation"

@@ -10,7 +10,7 @@ import { pathsIn } from "./paths-in.ts"
 import type { Condition, Moment, ObjectValue, Path, Program, Statement, Value } from "./program.ts"
 
 /** What is wrong, and where in the text. */
-export interface ProgramFault {
+interface ProgramFault {
   readonly at: number
   readonly detail: string
 }

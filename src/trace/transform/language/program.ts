@@ -4,7 +4,7 @@
  */
 
 /** Where it is in the program's text. */
-export interface Placed {
+interface Placed {
   readonly at: number
 }
 

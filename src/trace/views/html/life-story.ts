@@ -38,7 +38,7 @@ export interface Mark {
 }
 
 /** What a page as a whole has. */
-export interface PageLists {
+interface PageLists {
   readonly log: ChangeLog
   readonly faults: Faults
   /** Called for each life that ended before the trace did. */

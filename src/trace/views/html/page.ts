@@ -35,7 +35,7 @@ b.bad, td .bad { font-weight: 650; }
 `
 
 /** What a page shows. */
-export interface PageContent {
+interface PageContent {
   readonly title: string
   readonly span: Span
   /** The most important first. */

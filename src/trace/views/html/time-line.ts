@@ -72,7 +72,7 @@ export interface MissingRow {
 }
 
 /** What is drawn. */
-export interface TimeLine {
+interface TimeLine {
   readonly span: Span
   /** The most important first: they are drawn as long as there is room. */
   readonly stories: ReadonlyArray<LifeStory>

@@ -3,7 +3,7 @@ import type { OwnedLifecycles } from "../../formats/simkube/simkube-trace.ts"
 import type { OwnerName } from "./owner-names.ts"
 
 /** One life of a pod without a name. Times are µs since the Unix epoch. */
-export interface ListedLife {
+interface ListedLife {
   /** `Pod with spec 5f0e…`; several lives may have the same. */
   readonly name: string
   readonly begin: number

@@ -18,7 +18,7 @@ import { type OwnerName, placeKey } from "./owner-names.ts"
 import { Placement } from "./placement.ts"
 
 /** What a view brings. */
-export interface LivesOptions<Lane, Sketch extends LifeSketch<Lane>> {
+interface LivesOptions<Lane, Sketch extends LifeSketch<Lane>> {
   /** The name of the view, for errors. */
   readonly view: string
   readonly lanes: RootLanes<Lane>

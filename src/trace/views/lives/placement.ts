@@ -18,7 +18,7 @@ import { type OwnerName, placeKey } from "./owner-names.ts"
 const LONGEST_WAIT = 10_000_000
 
 /** The object that an object of that namespace names as its owner, if it is alive. */
-export type FindOwner<Lane, Sketch extends LifeSketch<Lane>> = (
+type FindOwner<Lane, Sketch extends LifeSketch<Lane>> = (
   owner: OwnerName,
   namespace: string,
 ) => ObjectLife<Lane, Sketch> | undefined

@@ -1,7 +1,7 @@
 /** Attributes as OTLP/JSON has them. Texts are cut so that one object of a damaged trace does not make a request too large. */
 
 /** What an attribute may be; integers only. Members without a value are left out. */
-export type AttributeValue = string | number | boolean | ReadonlyArray<string> | undefined
+type AttributeValue = string | number | boolean | ReadonlyArray<string> | undefined
 
 /** By name, as the semantic conventions have them where they know a name. */
 export type Attributes = Readonly<Record<string, AttributeValue>>
@@ -16,7 +16,7 @@ type AnyValue =
   | { readonly arrayValue: { readonly values: ReadonlyArray<AnyValue> } }
 
 /** One attribute, as it is written. */
-export interface KeyValue {
+interface KeyValue {
   readonly key: string
   readonly value: AnyValue
 }

@@ -90,10 +90,10 @@ export interface SpanLane {
 }
 
 /** Takes a span, and the attributes of what it is about. */
-export type SpanWriter = (span: Span, resource: Attributes) => void
+type SpanWriter = (span: Span, resource: Attributes) => void
 
 /** Of the trace as a whole. */
-export interface SpanScene {
+interface SpanScene {
   /** Different for traces that are different. */
   readonly seed: string
   readonly clusterUid: string | undefined

@@ -53,7 +53,7 @@ const below = (pointer: string, key: string): string =>
  * - `listed`: it existed before: at the start of the trace, or so long before it was first seen that it must have been in a list
  * - `created`, `updated`, `deleted`: as it happened
  */
-export type Operation = "listed" | "created" | "updated" | "deleted"
+type Operation = "listed" | "created" | "updated" | "deleted"
 
 /** One event. `null`: the trace does not have it. */
 export interface EventRow {

@@ -10,7 +10,7 @@ import protobuf from "protobufjs/minimal.js"
 export type Annotations = Readonly<Record<string, string | number | undefined>>
 
 /** A lane of the UI. */
-export interface TrackDescription {
+interface TrackDescription {
   /** Unique in the trace, not 0. */
   readonly uuid: bigint
   /** Absent: at the top. */
