@@ -2,10 +2,10 @@
 
 import type { ServerOptions } from "node:https"
 import type { Clock } from "../clock.ts"
-import type { AccessControl } from "./access-control.ts"
 import type { Failure } from "./answers/failure.ts"
 import type { JsonFormat } from "./answers/json-spacing.ts"
 import type { Form } from "./forms/form.ts"
+import type { AccessControl } from "./http/access-control.ts"
 import type { Exchange } from "./http/exchange.ts"
 import type { ResourceRoute } from "./http/router.ts"
 import type { OnTrouble } from "./http/trouble.ts"

@@ -12,9 +12,9 @@ import { compact } from "./answers/json-spacing.ts"
 import { ApiHandler } from "./api-handler.ts"
 import { type ApiServerOptions, type ApiServerParts, tlsOptions } from "./api-server-options.ts"
 import type { Backend } from "./backend.ts"
+import type { RequestLog } from "./http/request-log.ts"
 import { answerUnknownMethods } from "./http/unknown-method.ts"
-import type { RequestLog } from "./request-log.ts"
-import type { WatchStream } from "./watch/watch-stream.ts"
+import type { WatchStream } from "./http/watch-stream.ts"
 import { asksForWebSocket } from "./web-socket/web-socket.ts"
 
 export class ApiServer {

@@ -1,14 +1,14 @@
 /** The source of a server's kinds, objects and changes. */
 
+import type { Eventually } from "./answers/eventually.ts"
 import type { Failure } from "./answers/failure.ts"
 import type { Reply } from "./answers/reply.ts"
-import type { Eventually } from "./eventually.ts"
+import type { WatchStream } from "./http/watch-stream.ts"
 import type { Resource, ResourceRegistry } from "./kinds/resources.ts"
 import type { ListRequest, WatchRequest } from "./list/list-options.ts"
 import type { ListAnswer } from "./list/list-response.ts"
 import type { OpenApiDocuments } from "./openapi/openapi-document.ts"
 import type { Change } from "./watch/change.ts"
-import type { WatchStream } from "./watch/watch-stream.ts"
 
 /**
  * Sends the initial events of a stream and subscribes it to what follows. Returns a function that ends the subscription,

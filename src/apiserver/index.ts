@@ -20,7 +20,7 @@
  * {@link ApiHandler} is the same without a port, for programs that have an HTTP server of their own.
  */
 
-export type { AccessControl, RequestUser } from "./access-control.ts"
+export type { Eventually } from "./answers/eventually.ts"
 export { type Failure, fail } from "./answers/failure.ts"
 export type { Reply } from "./answers/reply.ts"
 export { ApiHandler } from "./api-handler.ts"
@@ -33,8 +33,10 @@ export type {
   WriteHandler,
 } from "./api-server-options.ts"
 export type { Backend, WatchFeed } from "./backend.ts"
-export type { Eventually } from "./eventually.ts"
-export { builtinResources } from "./kinds/builtin-resources.ts"
+export type { AccessControl, RequestUser } from "./http/access-control.ts"
+export type { RequestEntry, RequestFilter, RequestLog } from "./http/request-log.ts"
+export { bookmarkLine, type WatchStream } from "./http/watch-stream.ts"
+export { builtinResources } from "./kinds/builtin/builtin-resources.ts"
 export { type DefinedKind, definedKinds, publishedKind } from "./kinds/definition.ts"
 export { KindConflictError, UnknownKindError } from "./kinds/kind-errors.ts"
 export { type Resource, ResourceRegistry, readOnlyKinds } from "./kinds/resources.ts"
@@ -42,7 +44,5 @@ export type { ListRequest, ListState, StreamingList, WatchRequest, WatchStart } 
 export type { ListAnswer } from "./list/list-response.ts"
 export { type Page, pageOf, type Snapshot, snapshotOf } from "./list/snapshot.ts"
 export { OpenApiDocuments } from "./openapi/openapi-document.ts"
-export type { RequestEntry, RequestFilter, RequestLog } from "./request-log.ts"
 export { hasSelectors, type Selection, selects } from "./selection/selection.ts"
 export { type Change, type ChangeRecord, type ChangeType, makeChange } from "./watch/change.ts"
-export { bookmarkLine, type WatchStream } from "./watch/watch-stream.ts"

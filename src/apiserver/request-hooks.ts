@@ -2,9 +2,9 @@
 
 import type { Failure } from "./answers/failure.ts"
 import type { Exchange } from "./http/exchange.ts"
+import type { StreamHooks, WatchStream } from "./http/watch-stream.ts"
 import type { Resource } from "./kinds/resources.ts"
 import type { ExpiredAs, WatchRequest } from "./list/list-options.ts"
-import type { StreamHooks, WatchStream } from "./watch/watch-stream.ts"
 
 export interface RequestHooks extends StreamHooks {
   /** A request has arrived and is in the log. It waits until `proceed` is called, now, later or never. */

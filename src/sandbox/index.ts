@@ -24,11 +24,16 @@
  */
 
 export type { ApiServerOptions, ServerTls } from "../apiserver/api-server-options.ts"
+export {
+  discoveryScope,
+  type RequestEntry,
+  type RequestFilter,
+  type RequestLog,
+} from "../apiserver/http/request-log.ts"
 export { KindConflictError, UnknownKindError } from "../apiserver/kinds/kind-errors.ts"
 export type { KubernetesObject, ObjectMetadata, StoredObject } from "../apiserver/kinds/kubernetes-object.ts"
 export type { GvkName, PrinterColumn, Resource, StoredAs, Subresource } from "../apiserver/kinds/resources.ts"
 export type { ExpiredAs, StreamingList } from "../apiserver/list/list-options.ts"
-export { discoveryScope, type RequestEntry, type RequestFilter, type RequestLog } from "../apiserver/request-log.ts"
 export type { SandboxUser } from "./access/authentication.ts"
 export { RevisionNotHeldError, UnknownObjectError } from "./errors.ts"
 export type { FaultKind, Faults } from "./faults/faults.ts"

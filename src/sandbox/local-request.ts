@@ -3,6 +3,7 @@
  * faults, no entry in the request log, no authorization; only reads of one object and writes.
  */
 
+import type { Eventually } from "../apiserver/answers/eventually.ts"
 import {
   type Failure,
   methodNotAllowed,
@@ -12,7 +13,6 @@ import {
   unknownResource,
 } from "../apiserver/answers/failure.ts"
 import { missingIn } from "../apiserver/discovery/discovery.ts"
-import type { Eventually } from "../apiserver/eventually.ts"
 import { isServedBelow } from "../apiserver/http/path-check.ts"
 import { parseRoute, type ResourceRoute } from "../apiserver/http/router.ts"
 import type { Resource } from "../apiserver/kinds/resources.ts"

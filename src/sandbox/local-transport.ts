@@ -6,7 +6,7 @@
  * the event loop, so that a client that sends one after the other does not starve the rest.
  */
 import type { Duplex } from "node:stream"
-import type { Eventually } from "../apiserver/eventually.ts"
+import type { Eventually } from "../apiserver/answers/eventually.ts"
 import { parseRoute } from "../apiserver/http/router.ts"
 import { backgroundClock, type Timers } from "../clock.ts"
 import type { ApiEndpoint } from "../kube/endpoint.ts"

@@ -14,14 +14,14 @@
  */
 
 import type { Duplex } from "node:stream"
+import type { Eventually } from "../apiserver/answers/eventually.ts"
 import { compact, spaced } from "../apiserver/answers/json-spacing.ts"
 import type { ApiServer } from "../apiserver/api-server.ts"
-import type { Eventually } from "../apiserver/eventually.ts"
+import type { RequestLog } from "../apiserver/http/request-log.ts"
 import { warnProcess } from "../apiserver/http/trouble.ts"
-import { builtinResources } from "../apiserver/kinds/builtin-resources.ts"
+import { builtinResources } from "../apiserver/kinds/builtin/builtin-resources.ts"
 import type { KubernetesObject, StoredObject } from "../apiserver/kinds/kubernetes-object.ts"
 import { type GvkName, type Resource, ResourceRegistry } from "../apiserver/kinds/resources.ts"
-import type { RequestLog } from "../apiserver/request-log.ts"
 import type { Change } from "../apiserver/watch/change.ts"
 import { systemClock } from "../clock.ts"
 import type { ApiEndpoint } from "../kube/endpoint.ts"

@@ -5,7 +5,7 @@
 
 import { readdir, readFile } from "node:fs/promises"
 import { basename, join } from "node:path"
-import { builtinResources } from "../../src/apiserver/kinds/builtin-resources.ts"
+import { builtinResources } from "../../src/apiserver/kinds/builtin/builtin-resources.ts"
 import type { Resource } from "../../src/apiserver/kinds/resources.ts"
 import { type Change, type ChangeRecord, type ChangeType, keyOf } from "../../src/apiserver/watch/change.ts"
 import { formatGvk, type GroupVersionKind } from "../../src/kube/gvk.ts"

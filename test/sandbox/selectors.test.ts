@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest"
 import { compact } from "../../src/apiserver/answers/json-spacing.ts"
-import { builtinResources } from "../../src/apiserver/kinds/builtin-resources.ts"
+import { builtinResources } from "../../src/apiserver/kinds/builtin/builtin-resources.ts"
 import type { KubernetesObject } from "../../src/apiserver/kinds/kubernetes-object.ts"
 import { type Resource, ResourceRegistry } from "../../src/apiserver/kinds/resources.ts"
 import { fieldSelectorOf, selectsFields } from "../../src/apiserver/selection/field-selector.ts"

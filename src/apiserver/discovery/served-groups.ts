@@ -4,6 +4,7 @@
  */
 
 import { hash } from "node:crypto"
+import { compareVersions } from "../kinds/definition.ts"
 import { allVerbs, type Resource, type ResourceRegistry, type Subresource, verbsOf } from "../kinds/resources.ts"
 
 export interface ServedVersion {
@@ -39,24 +40,6 @@ const versionsOf = (versions: ReadonlyMap<string, ReadonlyArray<Resource>> = new
   )
 
 const byPlural = (left: Resource, right: Resource): number => (left.plural < right.plural ? -1 : 1)
-
-const stages = ["alpha", "beta", undefined]
-
-/** Negative when the first is preferred: `v2` before `v1` before `v1beta2` before `v1alpha1` before `foo`. */
-export const compareVersions = (left: string, right: string): number => {
-  const [first, second] = [parsedVersion(left), parsedVersion(right)]
-  if (first === undefined || second === undefined) {
-    if (first === second) return left < right ? -1 : 1
-    return first === undefined ? 1 : -1
-  }
-  return second.stage - first.stage || second.major - first.major || second.minor - first.minor
-}
-
-const parsedVersion = (version: string) => {
-  const match = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version)
-  if (match === null) return undefined
-  return { major: Number(match[1]), stage: stages.indexOf(match[2]), minor: Number(match[3] ?? "0") }
-}
 
 /** A subresource as discovery describes it, besides its name. `kind` is absent if it is that of the resource. */
 interface SubresourceDescription {

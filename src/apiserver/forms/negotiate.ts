@@ -5,7 +5,7 @@
 
 import { badRequest, type Failure } from "../answers/failure.ts"
 import type { JsonObject, Resource } from "../kinds/resources.ts"
-import { withoutStatusCells } from "../table/printer.ts"
+import { withoutStatusCells } from "../table/cells/printer.ts"
 import { printerOf } from "../table/printers.ts"
 import { type Change, parseObject } from "../watch/change.ts"
 import { type AcceptClause, parseAccept, takes } from "./accept.ts"

@@ -5,9 +5,7 @@
 
 import { type Failure, pageNotFound } from "../answers/failure.ts"
 import type { Exchange } from "../http/exchange.ts"
-
-/** The pages of health, which differ in their checks. */
-export type HealthPage = "healthz" | "livez" | "readyz"
+import type { HealthPage } from "../http/router.ts"
 
 const living: ReadonlyArray<string> = ["ping", "log", "etcd"]
 

@@ -5,8 +5,8 @@
 
 import type { Exchange } from "../http/exchange.ts"
 import { isServedBelow } from "../http/path-check.ts"
+import type { WatchStream } from "../http/watch-stream.ts"
 import type { Resource } from "../kinds/resources.ts"
-import type { WatchStream } from "../watch/watch-stream.ts"
 
 type Labels = Readonly<Record<string, string>>
 

@@ -4,16 +4,15 @@ import { randomUUID } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { stringify } from "yaml"
 import type { Clock } from "../../clock.ts"
-import type { RequestUser } from "../access-control.ts"
+import type { Eventually } from "../answers/eventually.ts"
 import { type Failure, internalError, statusText } from "../answers/failure.ts"
 import type { JsonFormat } from "../answers/json-spacing.ts"
 import type { Reply } from "../answers/reply.ts"
-import type { Eventually } from "../eventually.ts"
 import { parseAccept, takes } from "../forms/accept.ts"
-import { flag } from "../list/list-options.ts"
-import { discoveryScope } from "../request-log.ts"
 import type { WatchOutput } from "../watch/watch-output.ts"
 import type { WebSocketRequest } from "../web-socket/web-socket.ts"
+import type { RequestUser } from "./access-control.ts"
+import { discoveryScope } from "./request-log.ts"
 import { parseRoute, type Route } from "./router.ts"
 import { guarded, type OnTrouble, troubleOf, warnProcess } from "./trouble.ts"
 import { atTurnEnd } from "./turn.ts"
@@ -311,4 +310,10 @@ const verbOf = (method: string, route: Route, query: URLSearchParams): string =>
   if (route.isWatch === true) return "watch"
   if (route.name !== undefined) return "get"
   return flag(query, "watch") === true ? "watch" : "list"
+}
+
+/** Go's reading of a boolean parameter: present means true unless its value is false or 0. */
+export const flag = (query: URLSearchParams, name: string): boolean | undefined => {
+  const value = query.get(name)?.toLowerCase()
+  return value === undefined ? undefined : value !== "false" && value !== "0"
 }

@@ -3,7 +3,8 @@
  * registry.
  */
 
-import type { HealthPage } from "../health/health-checks.ts"
+/** The pages of health, which differ in their checks. */
+export type HealthPage = "healthz" | "livez" | "readyz"
 
 export type Route =
   | { readonly type: "version" | "metrics" | "swagger" | "coreVersions" | "groups" | "unknown" }

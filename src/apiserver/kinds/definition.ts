@@ -1,9 +1,8 @@
 /** The kinds that a CustomResourceDefinition defines, one for every served version. */
 
-import { compareVersions } from "../discovery/served-groups.ts"
-import { list, member, text } from "../json-member.ts"
 import type { CustomKind } from "../openapi/openapi-custom.ts"
 import type { StructuralSchema } from "../openapi/structural-schema.ts"
+import { list, member, text } from "./json-member.ts"
 import type { PrinterColumn, Resource, ScalePaths, StoredAs } from "./resources.ts"
 
 /** One version of a custom kind. */
@@ -100,3 +99,21 @@ const renamed = (group: string, kind: string, version: string, stored: string): 
   toStored: (object) => ({ ...object, apiVersion: `${group}/${stored}` }),
   fromStored: (object) => ({ ...object, apiVersion: `${group}/${version}` }),
 })
+
+const stages = ["alpha", "beta", undefined]
+
+/** Negative when the first is preferred: `v2` before `v1` before `v1beta2` before `v1alpha1` before `foo`. */
+export const compareVersions = (left: string, right: string): number => {
+  const [first, second] = [parsedVersion(left), parsedVersion(right)]
+  if (first === undefined || second === undefined) {
+    if (first === second) return left < right ? -1 : 1
+    return first === undefined ? 1 : -1
+  }
+  return second.stage - first.stage || second.major - first.major || second.minor - first.minor
+}
+
+const parsedVersion = (version: string) => {
+  const match = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version)
+  if (match === null) return undefined
+  return { major: Number(match[1]), stage: stages.indexOf(match[2]), minor: Number(match[3] ?? "0") }
+}

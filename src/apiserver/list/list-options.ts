@@ -5,6 +5,7 @@
 import { parseLabelSelector } from "../../kube/label-selector.ts"
 import { badRequest, type Failure, invalidOptions, unreadableVersion } from "../answers/failure.ts"
 import { type FieldError, forbidden, notSupported } from "../answers/field-error.ts"
+import { flag } from "../http/exchange.ts"
 import type { Resource } from "../kinds/resources.ts"
 import { fieldSelectorOf } from "../selection/field-selector.ts"
 import type { Selection } from "../selection/selection.ts"
@@ -48,12 +49,6 @@ export interface WatchRequest {
   /** Absent: the server never ends the stream by itself. */
   readonly timeoutSeconds?: number
   readonly selection: Selection
-}
-
-/** Go's reading of a boolean parameter: present means true unless its value is false or 0. */
-export const flag = (query: URLSearchParams, name: string): boolean | undefined => {
-  const value = query.get(name)?.toLowerCase()
-  return value === undefined ? undefined : value !== "false" && value !== "0"
 }
 
 /** The 500 for an unreadable version in a GET of one object. A readable version makes no difference here. */

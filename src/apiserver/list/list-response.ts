@@ -4,8 +4,8 @@
  */
 
 import type { ServerResponse } from "node:http"
+import type { Eventually } from "../answers/eventually.ts"
 import { compact, type JsonFormat } from "../answers/json-spacing.ts"
-import type { Eventually } from "../eventually.ts"
 import type { Form, ListMetadata } from "../forms/form.ts"
 import { objectFrame } from "../forms/object-form.ts"
 import type { Exchange } from "../http/exchange.ts"

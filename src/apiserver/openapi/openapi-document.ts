@@ -11,9 +11,14 @@ import { createHash } from "node:crypto"
 import type { GroupVersionKind } from "../../kube/gvk.ts"
 import { builtinDocuments, documentPath, readBuiltinDocument } from "./document-files.ts"
 import { type CustomKind, customDocument } from "./openapi-custom.ts"
-import type { OpenApiV3 } from "./v2/swagger.ts"
 
 export type { CustomKind } from "./openapi-custom.ts"
+
+/** The parts of a v3 document that the v2 document is made of. */
+export interface OpenApiV3 {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, Readonly<Record<string, unknown>>>> }
+}
 
 type OpenApiAnswer =
   | {

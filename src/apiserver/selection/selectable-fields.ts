@@ -5,7 +5,7 @@
  */
 
 import { formatGvk } from "../../kube/gvk.ts"
-import { list, member, number, scalar, text } from "../json-member.ts"
+import { list, member, number, scalar, text } from "../kinds/json-member.ts"
 import type { Resource } from "../kinds/resources.ts"
 import { type Change, parseObject } from "../watch/change.ts"
 

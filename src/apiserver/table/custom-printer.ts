@@ -1,10 +1,10 @@
 /** Rows of custom kinds: the name and the `additionalPrinterColumns` of their CustomResourceDefinition. */
 
-import { text } from "../json-member.ts"
+import { text } from "../kinds/json-member.ts"
 import type { PrinterColumn } from "../kinds/resources.ts"
-import { since } from "./age.ts"
+import { since } from "./cells/age.ts"
+import type { Cell, ColumnDefinition, Printer } from "./cells/printer.ts"
 import { findFirst } from "./json-path.ts"
-import type { Cell, ColumnDefinition, Printer } from "./printer.ts"
 
 /** A kind without columns of its own shows its age. */
 const ageColumn: PrinterColumn = {

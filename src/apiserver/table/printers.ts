@@ -4,7 +4,7 @@
  */
 
 import { formatGvk } from "../../kube/gvk.ts"
-import { text } from "../json-member.ts"
+import { text } from "../kinds/json-member.ts"
 import type { Resource } from "../kinds/resources.ts"
 import { leaseCells, priorityClassCells, roleBindingCells, webhookConfigurationCells } from "./cells/access-cells.ts"
 import {
@@ -33,6 +33,7 @@ import {
 } from "./cells/cluster-group-cells.ts"
 import { endpointSliceCells, ingressCells, ingressClassCells, networkPolicyCells } from "./cells/networking-cells.ts"
 import { podCells, podConditions } from "./cells/pod-cells.ts"
+import type { Cells, ColumnDefinition, Printer } from "./cells/printer.ts"
 import {
   csiDriverCells,
   csiNodeCells,
@@ -58,7 +59,6 @@ import {
 } from "./cells/workload-cells.ts"
 import recorded from "./columns.json" with { type: "json" }
 import { customPrinter } from "./custom-printer.ts"
-import type { Cells, ColumnDefinition, Printer } from "./printer.ts"
 
 const cellsOf: Readonly<Record<string, Cells>> = {
   "v1.ConfigMap": configMapCells,

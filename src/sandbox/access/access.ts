@@ -1,11 +1,10 @@
 /** Authentication and authorization of a sandbox, put together over its store. */
 
-import type { AccessControl, RequestUser } from "../../apiserver/access-control.ts"
 import { type Failure, unauthorized } from "../../apiserver/answers/failure.ts"
-import type { Exchange } from "../../apiserver/http/exchange.ts"
+import type { AccessControl, RequestUser } from "../../apiserver/http/access-control.ts"
+import { type Exchange, flag } from "../../apiserver/http/exchange.ts"
 import type { Route } from "../../apiserver/http/router.ts"
 import type { Resource } from "../../apiserver/kinds/resources.ts"
-import { flag } from "../../apiserver/list/list-options.ts"
 import { selectedName } from "../../kube/field-selector.ts"
 import { pathSegmentComplaints } from "../../kube/names.ts"
 import type { AccessAttributes, Authorizer, Decision } from "../rbac/access-attributes.ts"

@@ -3,8 +3,8 @@
  * the writer has too. The verbs `escalate` on roles and `bind` on the role that is bound lift that.
  */
 
-import type { RequestUser } from "../../apiserver/access-control.ts"
 import { objectNotFound } from "../../apiserver/answers/failure.ts"
+import type { RequestUser } from "../../apiserver/http/access-control.ts"
 import type { Resource } from "../../apiserver/kinds/resources.ts"
 import type { Authorizer } from "../rbac/access-attributes.ts"
 import { type PolicyRule, rulesOf } from "../rbac/policy-rule.ts"

@@ -1,6 +1,6 @@
 /** The users that a server knows without being told. */
 
-import type { RequestUser } from "../../apiserver/access-control.ts"
+import type { RequestUser } from "../../apiserver/http/access-control.ts"
 import { labelComplaints, subdomainComplaints } from "../../kube/names.ts"
 import { accountUsername } from "../rbac/subject.ts"
 

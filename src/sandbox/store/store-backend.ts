@@ -1,5 +1,6 @@
 /** Lists and watches over the object store: the state or the changes for a request, or its 410 or 504. */
 
+import type { Eventually } from "../../apiserver/answers/eventually.ts"
 import {
   expiredContinue,
   expiredList,
@@ -8,7 +9,7 @@ import {
   tooLargeVersion,
 } from "../../apiserver/answers/failure.ts"
 import type { Backend, WatchFeed } from "../../apiserver/backend.ts"
-import type { Eventually } from "../../apiserver/eventually.ts"
+import { bookmarkLine, type WatchStream } from "../../apiserver/http/watch-stream.ts"
 import type { Resource, ResourceRegistry } from "../../apiserver/kinds/resources.ts"
 import { encodeContinue } from "../../apiserver/list/continue-token.ts"
 import type { ListRequest, WatchRequest } from "../../apiserver/list/list-options.ts"
@@ -16,7 +17,6 @@ import type { ListAnswer } from "../../apiserver/list/list-response.ts"
 import { pageOf } from "../../apiserver/list/snapshot.ts"
 import type { OpenApiDocuments } from "../../apiserver/openapi/openapi-document.ts"
 import { type Change, keyOf } from "../../apiserver/watch/change.ts"
-import { bookmarkLine, type WatchStream } from "../../apiserver/watch/watch-stream.ts"
 import { unlistedSubresources } from "../writes/subresources/subresources.ts"
 import type { WriteOutcome, WriteRequest } from "../writes/write-request.ts"
 import type { Writer } from "../writes/writer.ts"

@@ -3,7 +3,7 @@
  * documentation. Anything not listed is either implemented or absent from the real server too.
  */
 
-import { member } from "../../apiserver/json-member.ts"
+import { member } from "../../apiserver/kinds/json-member.ts"
 import type { Resource } from "../../apiserver/kinds/resources.ts"
 import { formatGvk } from "../../kube/gvk.ts"
 import type { MutableObject } from "../rules/kind-rules.ts"

@@ -1,8 +1,8 @@
 /** Writes over HTTP: maps method and path to a write, reads its body and sends its response. */
 
 import type { IncomingMessage } from "node:http"
+import type { Eventually } from "../../apiserver/answers/eventually.ts"
 import { type Failure, methodNotAllowed } from "../../apiserver/answers/failure.ts"
-import type { Eventually } from "../../apiserver/eventually.ts"
 import type { Form } from "../../apiserver/forms/form.ts"
 import type { Exchange } from "../../apiserver/http/exchange.ts"
 import type { ResourceRoute } from "../../apiserver/http/router.ts"

@@ -9,7 +9,7 @@ import {
   required,
   tooLong,
 } from "../../apiserver/answers/field-error.ts"
-import { flag } from "../../apiserver/list/list-options.ts"
+import { flag } from "../../apiserver/http/exchange.ts"
 import { refuse } from "./refusal.ts"
 import type { WriteRequest, WriteVerb } from "./write-request.ts"
 

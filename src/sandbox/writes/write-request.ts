@@ -1,8 +1,8 @@
 /** One write and its response, whether it came over HTTP or from inside the process. */
 
-import type { RequestUser } from "../../apiserver/access-control.ts"
 import type { Failure } from "../../apiserver/answers/failure.ts"
 import type { Reply } from "../../apiserver/answers/reply.ts"
+import type { RequestUser } from "../../apiserver/http/access-control.ts"
 import type { Resource } from "../../apiserver/kinds/resources.ts"
 import type { Change } from "../../apiserver/watch/change.ts"
 

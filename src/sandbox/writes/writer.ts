@@ -4,8 +4,8 @@
  * webhooks are asked about is so in each of its attempts (webhooks/admitted.ts).
  */
 
+import type { Eventually } from "../../apiserver/answers/eventually.ts"
 import { type Failure, fail, internalError, methodNotAllowed } from "../../apiserver/answers/failure.ts"
-import type { Eventually } from "../../apiserver/eventually.ts"
 import { objectFrame } from "../../apiserver/forms/object-form.ts"
 import { troubleOf } from "../../apiserver/http/trouble.ts"
 import type { Resource } from "../../apiserver/kinds/resources.ts"

@@ -1,7 +1,7 @@
 /** What watches of a past are sent: the state or the changes they ask for, then what becomes due, then bookmarks. */
 import { fail } from "../../apiserver/answers/failure.ts"
+import { bookmarkLine, type WatchStream } from "../../apiserver/http/watch-stream.ts"
 import type { ChangeRecord } from "../../apiserver/watch/change.ts"
-import { bookmarkLine, type WatchStream } from "../../apiserver/watch/watch-stream.ts"
 import type { Clock, Timer } from "../../clock.ts"
 import type { Past } from "../past/past.ts"
 import type { PlayedKind } from "../play/played-kind.ts"

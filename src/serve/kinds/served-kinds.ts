@@ -2,7 +2,7 @@
  * The kinds that a moment has: those that were recorded by then, and no others. Built-in kinds are known; custom ones are described by their recorded
  * CustomResourceDefinition, with its columns, or else named as the recorder's discovery named them. Traces have neither: there names are guessed, which the kind's remarks then say.
  */
-import { builtinResources } from "../../apiserver/kinds/builtin-resources.ts"
+import { builtinResources } from "../../apiserver/kinds/builtin/builtin-resources.ts"
 import { type DefinedKind, definedKinds, publishedKind } from "../../apiserver/kinds/definition.ts"
 import { type Resource, ResourceRegistry, readOnlyKinds } from "../../apiserver/kinds/resources.ts"
 import { OpenApiDocuments } from "../../apiserver/openapi/openapi-document.ts"

@@ -65,7 +65,7 @@ interface Identity {
 }
 
 export interface TransformedBatch {
-  /** By object: {@link SAME}, {@link CHANGED} or {@link DROPPED}. */
+  /** By object: 0, {@link CHANGED} or {@link DROPPED}. */
   readonly outcomes: Uint8Array
   /** Objects that changed, one after the other, as JSON. */
   readonly objects: Uint8Array

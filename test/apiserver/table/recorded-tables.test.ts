@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
 import { tableForm } from "../../../src/apiserver/forms/negotiate.ts"
-import { builtinResources } from "../../../src/apiserver/kinds/builtin-resources.ts"
+import { builtinResources } from "../../../src/apiserver/kinds/builtin/builtin-resources.ts"
 import { type PrinterColumn, type Resource, verbsOf } from "../../../src/apiserver/kinds/resources.ts"
 import { printerOf } from "../../../src/apiserver/table/printers.ts"
 import { apiVersionOf } from "../../../src/kube/gvk.ts"

@@ -1,7 +1,7 @@
 /** `/openapi/v2`, as JSON or as protobuf. */
 
+import type { Eventually } from "../../answers/eventually.ts"
 import { type Failure, fail } from "../../answers/failure.ts"
-import type { Eventually } from "../../eventually.ts"
 import { parseAccept } from "../../forms/accept.ts"
 import type { Exchange } from "../../http/exchange.ts"
 import type { OpenApiDocuments } from "../openapi-document.ts"

@@ -4,14 +4,9 @@
  */
 
 import { hash } from "node:crypto"
+import type { OpenApiV3 } from "../openapi-document.ts"
 
 type Json = Readonly<Record<string, unknown>>
-
-/** The parts of a v3 document that are read here. */
-export interface OpenApiV3 {
-  readonly paths: Readonly<Record<string, Json>>
-  readonly components: { readonly schemas: Readonly<Record<string, Json>> }
-}
 
 /** What comes before the parts. */
 export const swaggerHead = { swagger: "2.0", info: { title: "Kubernetes", version: "1.34" } } as const

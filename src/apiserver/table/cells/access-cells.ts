@@ -1,8 +1,8 @@
 /** The rows of what governs access and precedence: role bindings, leases, priority classes. */
 
-import { list, member, number, text } from "../../json-member.ts"
-import { ageOf } from "../age.ts"
-import type { Cells } from "../printer.ts"
+import { list, member, number, text } from "../../kinds/json-member.ts"
+import { ageOf } from "./age.ts"
+import type { Cells } from "./printer.ts"
 
 const nameOf = (object: unknown): string => text(object, "metadata", "name")
 

@@ -1,9 +1,9 @@
 /** The rows of the core group's other kinds: nodes, networking, configuration, events, quotas. */
 
-import { entries, list, member, number, scalar, text } from "../../json-member.ts"
-import { ageOf, since } from "../age.ts"
-import type { Cells } from "../printer.ts"
-import { formatLabels, orElse } from "../selector-text.ts"
+import { entries, list, member, number, scalar, text } from "../../kinds/json-member.ts"
+import { ageOf, since } from "./age.ts"
+import type { Cells } from "./printer.ts"
+import { formatLabels, orElse } from "./selector-text.ts"
 
 const nameOf = (object: unknown): string => text(object, "metadata", "name")
 

@@ -1,8 +1,8 @@
 /** The rows of certificates, admission policies, flow control, runtimes, devices and addresses. */
 
-import { list, member, number, text } from "../../json-member.ts"
-import { ageOf, humanDuration } from "../age.ts"
-import type { Cells } from "../printer.ts"
+import { list, member, number, text } from "../../kinds/json-member.ts"
+import { ageOf, humanDuration } from "./age.ts"
+import type { Cells } from "./printer.ts"
 
 const nameOf = (object: unknown): string => text(object, "metadata", "name")
 

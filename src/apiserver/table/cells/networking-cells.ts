@@ -1,9 +1,9 @@
 /** The rows of networking.k8s.io and of EndpointSlices. */
 
 import { type LabelSelectorObject, selectorText } from "../../../kube/label-selector.ts"
-import { list, member, text } from "../../json-member.ts"
-import { ageOf } from "../age.ts"
-import type { Cells } from "../printer.ts"
+import { list, member, text } from "../../kinds/json-member.ts"
+import { ageOf } from "./age.ts"
+import type { Cells } from "./printer.ts"
 
 const nameOf = (object: unknown): string => text(object, "metadata", "name")
 

@@ -3,11 +3,11 @@
  * deletion; the rules are those of kubernetes/pkg/printers/internalversion of 1.34.4.
  */
 
-import { list, member, number, text } from "../../json-member.ts"
+import { list, member, number, text } from "../../kinds/json-member.ts"
 import type { JsonObject } from "../../kinds/resources.ts"
-import { ageOf, since } from "../age.ts"
-import type { Cell, RowCondition } from "../printer.ts"
-import { orElse } from "../selector-text.ts"
+import { ageOf, since } from "./age.ts"
+import type { Cell, RowCondition } from "./printer.ts"
+import { orElse } from "./selector-text.ts"
 
 /** Restarts and when the last one ended, as an RFC 3339 timestamp; the empty string for never. */
 interface Restarts {

@@ -1,9 +1,9 @@
 /** The rows of storage: volumes, claims, classes, drivers. */
 
-import { list, member, scalar, text } from "../../json-member.ts"
-import { ageOf } from "../age.ts"
-import type { Cells } from "../printer.ts"
-import { orElse } from "../selector-text.ts"
+import { list, member, scalar, text } from "../../kinds/json-member.ts"
+import { ageOf } from "./age.ts"
+import type { Cells } from "./printer.ts"
+import { orElse } from "./selector-text.ts"
 
 const nameOf = (object: unknown): string => text(object, "metadata", "name")
 

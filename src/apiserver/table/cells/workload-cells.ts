@@ -1,10 +1,10 @@
 /** The rows of workloads: apps, batch, autoscaling, policy and the core group's ReplicationController. */
 
 import { type LabelSelectorObject, selectorText } from "../../../kube/label-selector.ts"
-import { list, member, number, scalar, text } from "../../json-member.ts"
-import { ageOf, humanDuration, since } from "../age.ts"
-import type { Cells } from "../printer.ts"
-import { containerCells, formatLabels, formatSelector, hasCondition } from "../selector-text.ts"
+import { list, member, number, scalar, text } from "../../kinds/json-member.ts"
+import { ageOf, humanDuration, since } from "./age.ts"
+import type { Cells } from "./printer.ts"
+import { containerCells, formatLabels, formatSelector, hasCondition } from "./selector-text.ts"
 
 const nameOf = (object: unknown): string => text(object, "metadata", "name")
 const template = (object: unknown): unknown => member(object, "spec", "template", "spec")

@@ -1,6 +1,6 @@
 /** The answers to questions about access: what is allowed to a user. Without authorization everything is, to everybody. */
 
-import type { RequestUser } from "../../../apiserver/access-control.ts"
+import type { RequestUser } from "../../../apiserver/http/access-control.ts"
 import { parseLabelSelector } from "../../../kube/label-selector.ts"
 import { everybody } from "../../access/users.ts"
 import type { AccessAttributes } from "../../rbac/access-attributes.ts"

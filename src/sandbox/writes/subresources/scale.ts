@@ -1,9 +1,9 @@
 /** `/scale`: an autoscaling/v1 Scale made from an object's replicas, and written back to them. */
 
 import { badRequest, objectNotFound } from "../../../apiserver/answers/failure.ts"
-import { scaleOf, scalePath, scaleResource } from "../../../apiserver/forms/scale-form.ts"
-import { member } from "../../../apiserver/json-member.ts"
+import { member } from "../../../apiserver/kinds/json-member.ts"
 import type { Resource } from "../../../apiserver/kinds/resources.ts"
+import { scaleOf, scalePath, scaleResource } from "../../../apiserver/scale-form.ts"
 import { type Change, keyOf } from "../../../apiserver/watch/change.ts"
 import { apiVersionOf } from "../../../kube/gvk.ts"
 import { applyConflict } from "../../patch/apply/apply-conflict.ts"

@@ -4,8 +4,8 @@
  * field manager. Everything here may throw Refusal and Suspension.
  */
 
-import type { RequestUser } from "../../../apiserver/access-control.ts"
 import { internalError } from "../../../apiserver/answers/failure.ts"
+import type { RequestUser } from "../../../apiserver/http/access-control.ts"
 import type { Resource } from "../../../apiserver/kinds/resources.ts"
 import { apiVersionOf, formatGvk, type GroupVersionKind } from "../../../kube/gvk.ts"
 import { everybody } from "../../access/users.ts"

@@ -12,8 +12,8 @@
  * does. All attempts have the same time and the same random values, so that the same state makes the same question.
  */
 
+import type { Eventually } from "../../../apiserver/answers/eventually.ts"
 import { type Failure, fail } from "../../../apiserver/answers/failure.ts"
-import type { Eventually } from "../../../apiserver/eventually.ts"
 import type { Clock } from "../../../clock.ts"
 import type { Randomness } from "../../randomness.ts"
 import { refuse } from "../refusal.ts"

@@ -3,7 +3,7 @@
  * of webhooks, so that a broken one can be repaired. Conditions are looked at afterwards (`asking.ts`).
  */
 
-import type { RequestUser } from "../../../apiserver/access-control.ts"
+import type { RequestUser } from "../../../apiserver/http/access-control.ts"
 import type { JsonObject, Resource, ResourceRegistry } from "../../../apiserver/kinds/resources.ts"
 import { keyOf } from "../../../apiserver/watch/change.ts"
 import { formatGvk, type GroupVersionKind } from "../../../kube/gvk.ts"

@@ -3,7 +3,7 @@
  * shape for specifications and one for states; keys come in the order of the Go structs.
  */
 
-import { member, text } from "../../../json-member.ts"
+import { member, text } from "../../json-member.ts"
 import type { JsonObject } from "../../resources.ts"
 
 /** The member that describes each type of metric. */

@@ -3,7 +3,7 @@
  * in percent. v1 keeps everything else in annotations, from which it is restored when v1 is written.
  */
 
-import { entries, list, member, number, text } from "../../../json-member.ts"
+import { entries, list, member, number, text } from "../../json-member.ts"
 import type { JsonObject, StoredAs } from "../../resources.ts"
 import { defined, specToV1, specToV2, statusToV1, statusToV2 } from "./autoscaler-metrics.ts"
 

@@ -1,7 +1,7 @@
 /** Who sends a request, and whether they may: decided by the program around the server. */
 
-import type { Failure } from "./answers/failure.ts"
-import type { Exchange } from "./http/exchange.ts"
+import type { Failure } from "../answers/failure.ts"
+import type { Exchange } from "./exchange.ts"
 
 /** The user on whose behalf a request is made, as reviews and admission webhooks show it. */
 export interface RequestUser {

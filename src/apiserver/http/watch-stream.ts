@@ -14,11 +14,11 @@ import { type Failure, statusText } from "../answers/failure.ts"
 import type { JsonFormat } from "../answers/json-spacing.ts"
 import type { Form } from "../forms/form.ts"
 import { bookmarkObject } from "../forms/object-form.ts"
-import { atTurnEnd } from "../http/turn.ts"
 import type { Resource } from "../kinds/resources.ts"
 import { hasSelectors, lineFor, type Selection, selects } from "../selection/selection.ts"
-import { type Change, type ChangeRecord, encodeLine, retyped } from "./change.ts"
-import type { WatchOutput } from "./watch-output.ts"
+import { type Change, type ChangeRecord, encodeLine, retyped } from "../watch/change.ts"
+import type { WatchOutput } from "../watch/watch-output.ts"
+import { atTurnEnd } from "./turn.ts"
 
 /**
  * Pieces of memory to be sent one after the other, joined without copying if they are adjacent. Watch lines are, up to the

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest"
-import { RequestLog } from "../../src/apiserver/request-log.ts"
-import { Sandbox } from "../../src/sandbox/index.ts"
-import { get, Watch } from "../sandbox/client.ts"
+import { RequestLog } from "../../../src/apiserver/http/request-log.ts"
+import { Sandbox } from "../../../src/sandbox/index.ts"
+import { get, Watch } from "../../sandbox/client.ts"
 
 let sandbox: Sandbox
 beforeAll(async () => {

@@ -5,6 +5,7 @@
  * The groups are in the real server's order; a kind that is a view of another one comes after it.
  */
 
+import type { Resource } from "../resources.ts"
 import {
   addressResources,
   admissionPolicyResources,
@@ -12,9 +13,9 @@ import {
   deviceResources,
   flowControlResources,
   nodeResources,
-} from "./builtin/cluster-groups.ts"
-import { coreResources } from "./builtin/core.ts"
-import { kindsOf, podTemplate } from "./builtin/kinds-of.ts"
+} from "./cluster-groups.ts"
+import { coreResources } from "./core.ts"
+import { kindsOf, podTemplate } from "./kinds-of.ts"
 import {
   admissionResources,
   apiextensionsResources,
@@ -29,8 +30,7 @@ import {
   reviewResources,
   schedulingResources,
   storageResources,
-} from "./builtin/small-groups.ts"
-import type { Resource } from "./resources.ts"
+} from "./small-groups.ts"
 
 // The kinds of apps, as Kubernetes 1.34.4 lists them.
 

@@ -2,7 +2,7 @@
 
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { AdjacentBytes } from "../../../src/apiserver/watch/watch-stream.ts"
+import { AdjacentBytes } from "../../../src/apiserver/http/watch-stream.ts"
 
 /** Every byte of both is different. */
 const memories = [0, 64].map((first) => Buffer.from(Array.from({ length: 64 }, (_, at) => first + at)))

@@ -1,6 +1,6 @@
 /** Durations as Kubernetes shows them to people: two or three significant digits. Ages are by the server's clock. */
 
-import { member } from "../json-member.ts"
+import { member } from "../../kinds/json-member.ts"
 
 const minute = 60
 const hour = 60 * minute

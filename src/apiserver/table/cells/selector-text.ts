@@ -1,7 +1,7 @@
 /** Label sets and label selectors as one line of text, in the order and the spelling of apimachinery. */
 
-import { type LabelSelectorObject, selectorText } from "../../kube/label-selector.ts"
-import { entries, list, member, text } from "../json-member.ts"
+import { type LabelSelectorObject, selectorText } from "../../../kube/label-selector.ts"
+import { entries, list, member, text } from "../../kinds/json-member.ts"
 
 /** `app=web,tier=front`, or `<none>`. */
 export const formatLabels = (labels: unknown): string => {

@@ -1,6 +1,6 @@
 /** How an object of one kind becomes a row of a table. */
 
-import type { JsonObject } from "../kinds/resources.ts"
+import type { JsonObject } from "../../kinds/resources.ts"
 
 /** `columnDefinitions` of meta.k8s.io, keys in the server's order. */
 export interface ColumnDefinition {
