@@ -36,7 +36,7 @@ export type { KindOptions, RecordedKinds } from "./recorder/embedded/kind-option
 export { ListenError } from "./recorder/http/listen-error.ts"
 /** A file of the certificate for its interface cannot be used. */
 export { CertificateFileError, type CertificateFiles } from "./recorder/http/serving-certificate.ts"
-export type { KindStatus } from "./recorder/kind-status.ts"
 export type { RecorderLog } from "./recorder/notices/notice-log.ts"
-export type { RecorderClose } from "./recorder/recorder-actors.ts"
-export { RecorderError } from "./recorder/recorder-error.ts"
+export { RecorderError } from "./recorder/notices/recorder-error.ts"
+export type { RecorderClose } from "./recorder/recording/recorder-actors.ts"
+export type { KindStatus } from "./recorder/status/kind-status.ts"

@@ -3,7 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { isIP } from "node:net"
 import * as Schema from "effect/Schema"
 import { isOwnHost } from "../recorder/access/browser-guard.ts"
-import { text } from "../recorder/http/http-answer.ts"
+import { text } from "../recorder/http/body/http-answer.ts"
 import { bracketed } from "../recorder/http/listen-error.ts"
 import { integerBetween, optional, type Reading, refused, value } from "./command-line/arguments.ts"
 

@@ -45,10 +45,8 @@ export type { ExportReader, ExportService, RunningExport } from "./export/servic
 export { ListenError } from "./http/listen-error.ts"
 /** TLS of its interface ({@link RecorderSettings.tls}), and why such files are rejected. */
 export { CertificateFileError, type CertificateFiles } from "./http/serving-certificate.ts"
-/** The state of each kind, and readiness. */
-export type { KindStatus, KindStatuses } from "./kind-status.ts"
-/** Looks up owners; queried before an export. */
-export type { OwnerResolution } from "./owner-resolution.ts"
+/** Actors that run in workers, for {@link RecorderActorsOptions.entry}. */
+export type { WorkerRole } from "./memory/memory-shares.ts"
 export {
   RecorderError,
   type RecorderLog,
@@ -58,6 +56,8 @@ export {
   startRecorder,
   summarise,
 } from "./recorder.ts"
+/** Looks up owners; queried before an export. */
+export type { OwnerResolution } from "./recording/owner-resolution.ts"
 export {
   type EndpointSource,
   type Reconfiguration,
@@ -69,10 +69,10 @@ export {
   RecordingGone,
   type RemovedKind,
   startRecorderActors,
-} from "./recorder-actors.ts"
+} from "./recording/recorder-actors.ts"
 /** The key for redacted values cannot be used. */
 export { RedactionKeyError } from "./redaction/redaction-key.ts"
+/** The state of each kind, and readiness. */
+export type { KindStatus, KindStatuses } from "./status/kind-status.ts"
 /** The watcher of one recorded kind. */
 export type { RecordedWatcher } from "./watchers/spawn-watchers.ts"
-/** Actors that run in workers, for {@link RecorderActorsOptions.entry}. */
-export type { WorkerRole } from "./worker-entries.ts"

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
-import { RecorderError } from "./recorder-error.ts"
+import { RecorderError } from "./notices/recorder-error.ts"
 
 /** A new directory that is removed with the scope, after everything that was opened in it, unless `keep` was called. */
 export const temporaryDirectory = () =>

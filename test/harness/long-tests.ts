@@ -46,7 +46,7 @@ export const longTests: ReadonlyArray<string> = [
   "test/recorder/recorder/standby.test.ts",
   "test/docs/embed.test.ts",
   "test/recorder/recorder/exports.test.ts",
-  "test/recorder/http/coverage.test.ts",
+  "test/recorder/export/coverage.test.ts",
   "test/recorder/recorded/pod-lives.test.ts",
   "test/cli/host-killed.test.ts",
   "test/simulation/replay/replay.test.ts",

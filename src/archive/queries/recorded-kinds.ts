@@ -49,7 +49,7 @@ export const recordedKinds = (recording: QueriedRecording): ReadonlyArray<Record
     })
 }
 
-/** What the recorder keeps of its settings (src/recorder/recording/recorder-state.ts), as far as it concerns how a kind was recorded. */
+/** What the recorder keeps of its settings (src/recorder/status/recorder-state.ts), as far as it concerns how a kind was recorded. */
 interface KeptSettings {
   /** The empty string: not known. */
   readonly detectOf: (gvk: string) => string

@@ -5,7 +5,7 @@ import type { ApiEndpoint, EndpointSource } from "../../kube/endpoint.ts"
 import { HttpClient } from "../../kube/http/http-client.ts"
 import { describeFailure, requestOnce } from "../../kube/http/request-once.ts"
 import { statusOfResponse } from "../../kube/status.ts"
-import { credentialsAdvice, isRefusedCertificate, withConnectionAdvice } from "../../recorder/notices/trouble-advice.ts"
+import { credentialsAdvice, isRefusedCertificate, withConnectionAdvice } from "../../recorder/status/trouble-advice.ts"
 
 /** Whether the server refused the credentials, with a 401 or in the handshake. */
 export const isRefusedError = (error: unknown): error is UnauthorizedError | ApiUnreachableError =>

@@ -1,6 +1,6 @@
 /** Changes that were received later than they happened, in sentences for people: from a recorder's header, or from a recording itself. */
 import { formatLocalTime } from "../../local-time.ts"
-import type { Across, LateFacts } from "../../recorder/http/late-changes.ts"
+import type { Across, LateFacts } from "../../recorder/export/late-changes.ts"
 import { formatCount } from "../terminal/quantities.ts"
 
 /**

@@ -6,7 +6,7 @@
  */
 import { createServer } from "node:http"
 import { messageOf } from "../../message-of.ts"
-import { text } from "../../recorder/http/http-answer.ts"
+import { text } from "../../recorder/http/body/http-answer.ts"
 import { formatMetrics, type Metric, metricsContentType } from "../../recorder/metrics/metrics-text.ts"
 import { isByOwnName, type ListenAddress, type ListeningServer, listenOn } from "../listening-server.ts"
 

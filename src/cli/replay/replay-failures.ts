@@ -10,7 +10,7 @@ import { TargetError } from "../../blob/target-error.ts"
 import { isCredentialsError } from "../../kube/credentials/errors.ts"
 import { messageOf } from "../../message-of.ts"
 import { TokenFileError } from "../../recorder/access/token-file.ts"
-import { withConnectionAdvice } from "../../recorder/notices/trouble-advice.ts"
+import { withConnectionAdvice } from "../../recorder/status/trouble-advice.ts"
 import { KindNotInTrace, RehearsalStalled } from "../../rehearsal/errors.ts"
 import {
   OutsideTrace,

@@ -10,9 +10,10 @@ import { encodeTrackedObjects, readTrackedObjects } from "../../trace/formats/si
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import { compileFilters } from "../../trace/selection/filters.ts"
 import type { RecorderConfiguration } from "../configuration/tracked-kind.ts"
-import { askCoverage, type Coverage, type KindCoverage } from "../http/coverage.ts"
-import { type Across, acrossOf, type LateFacts } from "../http/late-changes.ts"
-import { type ExportRefusal, type ExportRequest, filtersOf, ownerDeadlineMs, wantsKind, windowOf } from "./request.ts"
+import type { ExportRefusal } from "../http/body/http-answer.ts"
+import { askCoverage, type Coverage, type KindCoverage } from "./coverage.ts"
+import { type Across, acrossOf, type LateFacts } from "./late-changes.ts"
+import { type ExportRequest, filtersOf, ownerDeadlineMs, wantsKind, windowOf } from "./request.ts"
 import {
   asksOwners,
   clockOf,

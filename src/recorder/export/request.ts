@@ -11,6 +11,7 @@ import { type Compression, withoutCompressionExtension } from "../../trace/forma
 import { formatOfAccept, formatOfFileName, type TraceFormatName } from "../../trace/formats/names.ts"
 import { type CompiledFilters, compileFilters, GivenFilters } from "../../trace/selection/filters.ts"
 import { REMOVED_FOR_REPLAY, REMOVED_FOR_SIMKUBE } from "../../trace/trace-item.ts"
+import type { ExportRefusal } from "../http/body/http-answer.ts"
 import { filterLimitFault } from "./filter-limits.ts"
 
 /** `maximum` is in the units of the field; no sensible request exceeds it. */
@@ -86,14 +87,6 @@ export type ExportRequest = typeof ExportRequest.Type & {
   readonly format: TraceFormatName
   readonly compression: Compression
   readonly selects: CompiledFilters
-}
-
-/** Why a request is rejected: the status, and a message for the client. */
-export interface ExportRefusal {
-  readonly status: number
-  readonly message: string
-  /** s after which to retry; absent: unknown. */
-  readonly retryAfterSeconds?: number
 }
 
 /** Where the trace goes: into the response, or to an object that the recorder writes. */

@@ -1,7 +1,7 @@
 /** The state of a kind as far as a request asks for it: what happens in namespaces that its filters exclude does not concern it. */
 import { combinedState } from "../../actors/watcher/progress/namespace-states.ts"
 import type { CompiledFilters } from "../../trace/selection/filters.ts"
-import type { KindStatus } from "../kind-status.ts"
+import type { KindStatus } from "../status/kind-status.ts"
 
 /**
  * The kind with the state of its requested namespaces; as it is if it is not watched namespace by namespace, or all of its namespaces

@@ -10,20 +10,13 @@ import type { CallError } from "../../runtime/errors.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { Program } from "../../trace/transform/language/program.ts"
 import { type RecorderConfiguration, recordedWhole } from "../configuration/tracked-kind.ts"
-import { describeLate, type LateFacts, lateFactsOf, lateFault } from "../http/late-changes.ts"
-import type { KindStatus } from "../kind-status.ts"
-import { aborted } from "../races.ts"
-import type { Reach, Recording } from "../recording/recording.ts"
+import type { ExportRefusal } from "../http/body/http-answer.ts"
+import { aborted } from "../http/body/races.ts"
+import type { KindStatus } from "../status/kind-status.ts"
 import { watchedKinds } from "../watchers/pod-stream.ts"
-import {
-  type ExportRefusal,
-  type ExportRequest,
-  filtersOf,
-  ownerDeadlineMs,
-  removedFrom,
-  wantsKind,
-  windowOf,
-} from "./request.ts"
+import { describeLate, type LateFacts, lateFactsOf, lateFault } from "./late-changes.ts"
+import type { Reach, Recording } from "./recording.ts"
+import { type ExportRequest, filtersOf, ownerDeadlineMs, removedFrom, wantsKind, windowOf } from "./request.ts"
 import { requestedStatus } from "./requested-status.ts"
 import { headerText } from "./response-sink.ts"
 import type { ExportReader, RunningExport } from "./service.ts"

@@ -9,9 +9,9 @@
  * Of a recording that is read without its recorder, the time after its end is unknown, and therefore missing.
  */
 import * as Effect from "effect/Effect"
-import type { KindStatus } from "../kind-status.ts"
-import type { Reach, Recording } from "../recording/recording.ts"
-import type { ExportRefusal } from "./request.ts"
+import type { ExportRefusal } from "../http/body/http-answer.ts"
+import type { KindStatus } from "../status/kind-status.ts"
+import type { Reach, Recording } from "./recording.ts"
 
 /** A window of an export: µs since the Unix epoch, the end is exclusive. */
 interface RequestedWindow {

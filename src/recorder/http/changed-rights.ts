@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from "node:http"
 import * as Effect from "effect/Effect"
 import type { Clock } from "../../clock.ts"
 import type { Access } from "../access/access.ts"
-import { elapsed } from "../races.ts"
+import { elapsed } from "./body/races.ts"
 import type { AskedQuestion, PastSources } from "./past.ts"
 
 /** ms between two looks. */

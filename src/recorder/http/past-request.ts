@@ -1,6 +1,6 @@
 /** `GET /v1/objects`, `/v1/changes`, `/v1/differences`, `/v1/kinds`, `/v1/events`: parameters of the URL as a question for the reader. */
 import type { Question } from "../../actors/reader/question.ts"
-import type { ExportRefusal } from "../export/request.ts"
+import type { ExportRefusal } from "./body/http-answer.ts"
 
 /** What each path is about, and which parameters it has. */
 const paths: ReadonlyMap<string, { readonly about: Question["about"]; readonly parameters: ReadonlyArray<string> }> =

@@ -14,7 +14,7 @@ import { messageOf } from "../../message-of.ts"
 import { readRegularFile } from "../../regular-file.ts"
 import { whyUnreadable } from "../access/token-file.ts"
 import type { RecorderLog } from "../notices/notice-log.ts"
-import { elapsed } from "../races.ts"
+import { elapsed } from "./body/races.ts"
 
 /** Paths of PEM files. */
 export interface CertificateFiles {

@@ -15,7 +15,7 @@ import type { EndpointSource } from "../../kube/endpoint.ts"
 import { messageOf } from "../../message-of.ts"
 import type { Metric } from "../metrics/metrics-text.ts"
 import type { RecorderLog } from "../notices/notice-log.ts"
-import { RecorderError } from "../recorder-error.ts"
+import { RecorderError } from "../notices/recorder-error.ts"
 
 /** The Lease that chooses one of several recorders. */
 export interface LeaseSettings {

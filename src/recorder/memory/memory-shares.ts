@@ -23,8 +23,23 @@
  */
 import type { MemoryLimits } from "../../runtime/actor.ts"
 import type { MemoryBound } from "../../runtime/thread/container-memory.ts"
-import { memoryLimits, type WorkerRole } from "../worker-entries.ts"
 import { worstMegabytes } from "./measured-memory.ts"
+
+/** Roles that run in their own workers. */
+export type WorkerRole = "watcher" | "store" | "owner-resolver" | "exporter" | "reader"
+
+/**
+ * Memory limits per role in MiB if memory is plentiful; otherwise {@link memoryLimitsOf} lowers them. Young generations are deliberately small:
+ * the garbage of an event is dead at once, and 1 MiB semi-spaces reduced a prototype from 330 to 217 MB (docs/reference/actors.md#memory).
+ * Old generations are bounds against leaks, far above what the role needs: a watcher's index of 100,000 objects takes 40 MB.
+ */
+export const memoryLimits: Readonly<Record<WorkerRole, MemoryLimits>> = {
+  watcher: { oldGenerationMb: 512, youngGenerationMb: 3 },
+  store: { oldGenerationMb: 512, youngGenerationMb: 3 },
+  "owner-resolver": { oldGenerationMb: 256, youngGenerationMb: 3 },
+  exporter: { oldGenerationMb: 1024, youngGenerationMb: 3 },
+  reader: { oldGenerationMb: 256, youngGenerationMb: 3 },
+}
 
 interface Share {
   /** MiB. */

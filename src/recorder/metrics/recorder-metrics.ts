@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import { observationsMailbox } from "../../actors/names.ts"
 import type { KindState } from "../../kube/watch/protocol/protocol.ts"
 import type { ActorStatus } from "../../runtime/actor-system.ts"
-import type { RecorderActors } from "../recorder-actors.ts"
+import type { RecorderActors } from "../recording/recorder-actors.ts"
 import type { Metric, Sample } from "./metrics-text.ts"
 
 /** Every state that a kind can be in; each is a series of its own, so that an alert can name it. */

@@ -4,7 +4,7 @@
  */
 import type { Clock, Timer } from "../../clock.ts"
 import type { KindState } from "../../kube/watch/protocol/protocol.ts"
-import { namedKinds } from "./forbidden-kinds.ts"
+import { namedKinds } from "../status/forbidden-kinds.ts"
 import type { RecorderLog } from "./notice-log.ts"
 
 /** ms in which cuts are gathered: the connections of all kinds often end together. */

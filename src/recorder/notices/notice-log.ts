@@ -7,11 +7,11 @@
  */
 import type { Clock, Timer } from "../../clock.ts"
 import type { KindState } from "../../kube/watch/protocol/protocol.ts"
-import type { KindStatuses } from "../kind-status.ts"
+import { describeForbidden } from "../status/forbidden-kinds.ts"
+import type { KindStatuses } from "../status/kind-status.ts"
+import { type ServerTrouble, serverTrouble } from "../status/server-trouble.ts"
 import { CutWatches } from "./cut-watches.ts"
-import { describeForbidden } from "./forbidden-kinds.ts"
 import type { RecorderNotice } from "./recorder-notice.ts"
-import { type ServerTrouble, serverTrouble } from "./server-trouble.ts"
 
 /** Where a recorder logs. */
 export interface RecorderLog {

@@ -2,8 +2,8 @@
 import * as Effect from "effect/Effect"
 import type { storeDefinition } from "../../actors/store/definition.ts"
 import type { Supervisor } from "../../runtime/supervisor.ts"
-import type { KindStatus } from "../kind-status.ts"
-import type { ReaderService } from "../reader-service.ts"
+import type { ReaderService } from "../export/reader-service.ts"
+import type { KindStatus } from "../status/kind-status.ts"
 
 /**
  * Kinds whose first list is in progress: their earlier objects are not known, and objects not listed yet would look as if they were created

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import type { EndpointSource } from "../../kube/endpoint.ts"
 import { HttpClient } from "../../kube/http/http-client.ts"
 import { clusterUid } from "../../kube/watch/enquiries.ts"
-import type { RecorderActors } from "../recorder-actors.ts"
+import type { RecorderActors } from "./recorder-actors.ts"
 
 /**
  * Remembers which cluster this is, so that another one behind the same address is noticed (docs/facts/watch-protocol.md, rule 12). Without

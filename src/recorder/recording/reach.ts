@@ -6,8 +6,8 @@ import * as Effect from "effect/Effect"
 import type { storeDefinition } from "../../actors/store/definition.ts"
 import type { Clock } from "../../clock.ts"
 import type { Supervisor } from "../../runtime/supervisor.ts"
-import type { ReaderService } from "../reader-service.ts"
-import type { Reach } from "./recording.ts"
+import type { ReaderService } from "../export/reader-service.ts"
+import type { Reach } from "../export/recording.ts"
 
 /** ms that a store may take to answer whether it can be asked at all. */
 const silentStoreMs = 1000

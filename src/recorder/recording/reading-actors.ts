@@ -8,8 +8,8 @@ import type { Clock } from "../../clock.ts"
 import type { ActorSystem } from "../../runtime/actor-system.ts"
 import type { RestartPolicy } from "../../runtime/supervisor.ts"
 import type { StartThread } from "../../runtime/thread/thread.ts"
+import { makeReaderService } from "../export/reader-service.ts"
 import { ExportService } from "../export/service.ts"
-import { makeReaderService } from "../reader-service.ts"
 
 interface ReadingActorsOptions {
   readonly config: ExporterConfig

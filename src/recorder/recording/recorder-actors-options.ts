@@ -8,10 +8,10 @@ import type { WatchPolicy } from "../../kube/watch/protocol/policy.ts"
 import type { RestartPolicy } from "../../runtime/supervisor.ts"
 import type { MemoryBound } from "../../runtime/thread/container-memory.ts"
 import type { TrackedKind } from "../configuration/tracked-kind.ts"
+import type { WorkerRole } from "../memory/memory-shares.ts"
 import type { RecorderNotice } from "../notices/recorder-notice.ts"
 import type { ListCompression } from "../watchers/list-manners.ts"
 import type { SharingPolicy } from "../watchers/placement.ts"
-import type { WorkerRole } from "../worker-entries.ts"
 
 export interface RecorderActorsOptions {
   readonly kinds: ReadonlyArray<TrackedKind>

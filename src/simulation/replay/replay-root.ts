@@ -11,7 +11,7 @@ import {
 import { kinds } from "../../kube/client/kinds.ts"
 import type { ApiObject } from "../../kube/client/objects.ts"
 import { messageOf } from "../../message-of.ts"
-import { isRefusedCertificate } from "../../recorder/notices/trouble-advice.ts"
+import { isRefusedCertificate } from "../../recorder/status/trouble-advice.ts"
 import { type ReplayRoot, replayLabel, rootNamespace } from "../objects/target-object.ts"
 import { type CleanUpOptions, cleanUp, RemovalUnchecked } from "../target/clean-up.ts"
 import { RecordedCluster, ReplayExists, TargetUnusable } from "./errors.ts"

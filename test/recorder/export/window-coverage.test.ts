@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import type { ReaderService } from "../../../src/recorder/export/reader-service.ts"
 import {
   aheadOfNow,
   clockTolerance,
@@ -13,8 +14,7 @@ import {
   partlyRecorded,
   untrackedKinds,
 } from "../../../src/recorder/export/window-coverage.ts"
-import type { KindStatus } from "../../../src/recorder/kind-status.ts"
-import type { ReaderService } from "../../../src/recorder/reader-service.ts"
+import type { KindStatus } from "../../../src/recorder/status/kind-status.ts"
 
 const second = 1_000_000
 const at = (text: string): number => Date.parse(text) * 1000

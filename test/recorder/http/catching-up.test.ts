@@ -1,6 +1,6 @@
 /** A recorder that was stopped while changes happened, and the answers that it gives before they have arrived. */
 import { afterAll, beforeAll, expect, test } from "vitest"
-import type { Coverage, KindCoverage } from "../../../src/recorder/http/coverage.ts"
+import type { Coverage, KindCoverage } from "../../../src/recorder/export/coverage.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { everything, type RecorderProcess, Workplace } from "../recorder/recorder-command.ts"
 

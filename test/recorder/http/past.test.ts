@@ -5,7 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
-import { type OfflineRecording, openOfflineRecording } from "../../../src/recorder/recording/offline-recording.ts"
+import { type OfflineRecording, openOfflineRecording } from "../../../src/recorder/offline-recording.ts"
 import { encodeFrame, START } from "../../archive/sample-frames.ts"
 
 const count = 3000

@@ -1,8 +1,8 @@
 /** A recording with changes that were received late, as a recorder serves it. */
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
+import type { Coverage } from "../../../src/recorder/export/coverage.ts"
 import type { ExportForecast } from "../../../src/recorder/export/forecast.ts"
-import type { Coverage } from "../../../src/recorder/http/coverage.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { encodeFrame, type SampleEvent, START } from "../../archive/sample-frames.ts"
 import { everything, type RecorderProcess, Workplace } from "../recorder/recorder-command.ts"

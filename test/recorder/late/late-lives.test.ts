@@ -1,7 +1,7 @@
 /** Pod lifecycles that were received late: every trace that has lifecycles says so, whichever stream they came from. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import type { Coverage } from "../../../src/recorder/export/coverage.ts"
 import type { ExportForecast } from "../../../src/recorder/export/forecast.ts"
-import type { Coverage } from "../../../src/recorder/http/coverage.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { everything, type RecorderProcess, Workplace } from "../recorder/recorder-command.ts"
 

@@ -2,7 +2,7 @@
 
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
-import { workerEntry } from "../../../src/recorder/worker-entries.ts"
+import { workerEntry } from "../../../src/recorder/recording/worker-entries.ts"
 import { load, rounds } from "../../harness/effort.ts"
 import { patient } from "../../harness/patience.ts"
 import { testWorker } from "../../harness/test-worker.ts"

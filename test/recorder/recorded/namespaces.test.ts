@@ -7,7 +7,7 @@ import { afterEach, expect, test } from "vitest"
 import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
 import { readCoverage } from "../../../src/archive/reading/recorded-coverage.ts"
 import type { TrackedKind } from "../../../src/recorder/configuration/tracked-kind.ts"
-import { coverageOf } from "../../../src/recorder/http/coverage.ts"
+import { coverageOf } from "../../../src/recorder/export/coverage.ts"
 import type { Sandbox } from "../../../src/sandbox/index.ts"
 import { patient } from "../../harness/patience.ts"
 import {

@@ -8,9 +8,14 @@ import * as Scope from "effect/Scope"
 import { parseGvk } from "../../../src/kube/gvk.ts"
 import { defaultWatchPolicy, type WatchPolicy } from "../../../src/kube/watch/protocol/policy.ts"
 import type { TrackedKind } from "../../../src/recorder/configuration/tracked-kind.ts"
-import { type RecorderActors, type RecorderNotice, startRecorderActors } from "../../../src/recorder/recorder-actors.ts"
+import type { WorkerRole } from "../../../src/recorder/memory/memory-shares.ts"
+import {
+  type RecorderActors,
+  type RecorderNotice,
+  startRecorderActors,
+} from "../../../src/recorder/recording/recorder-actors.ts"
+import { workerEntry } from "../../../src/recorder/recording/worker-entries.ts"
 import type { SharingPolicy } from "../../../src/recorder/watchers/placement.ts"
-import { type WorkerRole, workerEntry } from "../../../src/recorder/worker-entries.ts"
 import type { RestartPolicy } from "../../../src/runtime/supervisor.ts"
 import { Sandbox, type SandboxOptions } from "../../../src/sandbox/index.ts"
 import { patient } from "../../harness/patience.ts"

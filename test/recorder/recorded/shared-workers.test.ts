@@ -1,7 +1,7 @@
 /** Watchers that share a worker: moves, crashes and the end of the worker cost no change of any of them. */
 import { expect, test } from "vitest"
+import { workerEntry } from "../../../src/recorder/recording/worker-entries.ts"
 import { defaultSharing, type SharingPolicy } from "../../../src/recorder/watchers/placement.ts"
-import { workerEntry } from "../../../src/recorder/worker-entries.ts"
 import { patient } from "../../harness/patience.ts"
 import { testWorker } from "../../harness/test-worker.ts"
 import { differences, ledgerOf, RecordedSandbox, tracked, until } from "./recorded-sandbox.ts"

@@ -7,8 +7,12 @@ import {
   watcherWorkers,
   worstMegabytes,
 } from "../../../src/recorder/memory/measured-memory.ts"
-import { describeShortage, memoryLimitsOf } from "../../../src/recorder/memory/memory-shares.ts"
-import { memoryLimits, type WorkerRole } from "../../../src/recorder/worker-entries.ts"
+import {
+  describeShortage,
+  memoryLimits,
+  memoryLimitsOf,
+  type WorkerRole,
+} from "../../../src/recorder/memory/memory-shares.ts"
 
 const mebibyte = 1024 * 1024
 const roles: ReadonlyArray<WorkerRole> = ["watcher", "store", "owner-resolver", "exporter", "reader"]

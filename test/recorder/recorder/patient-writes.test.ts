@@ -1,7 +1,7 @@
 /** The recorder's own writes are retried until they succeed, and reported if they never do. */
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
-import { type AwaitedStore, PatientWrites, patiently } from "../../../src/recorder/patient-writes.ts"
+import { type AwaitedStore, PatientWrites, patiently } from "../../../src/recorder/watchers/patient-writes.ts"
 import { ActorGone } from "../../../src/runtime/errors.ts"
 import type { ActorState } from "../../../src/runtime/supervisor.ts"
 import { until } from "./recorder-command.ts"

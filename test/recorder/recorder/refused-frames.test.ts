@@ -1,7 +1,7 @@
 /** Frames that the store cannot decode affect only the kind that sent them. */
 
 import { expect, test } from "vitest"
-import { workerEntry } from "../../../src/recorder/worker-entries.ts"
+import { workerEntry } from "../../../src/recorder/recording/worker-entries.ts"
 import { testWorker } from "../../harness/test-worker.ts"
 import { differences, ledgerOf, RecordedSandbox, tracked, until, untiring } from "../recorded/recorded-sandbox.ts"
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
-import { serverTrouble } from "../../../src/recorder/notices/server-trouble.ts"
-import { isRefusedCredentials, withAdvice, withConnectionAdvice } from "../../../src/recorder/notices/trouble-advice.ts"
+import { serverTrouble } from "../../../src/recorder/status/server-trouble.ts"
+import { isRefusedCredentials, withAdvice, withConnectionAdvice } from "../../../src/recorder/status/trouble-advice.ts"
 
 test.each([
   ["discovery: 10.0.0.1:6443: connection refused", /; is the API server running/],

@@ -1,7 +1,7 @@
 /** A watcher that runs out of memory affects one kind only, is reported, and recovers. */
 
 import { expect, test } from "vitest"
-import { workerEntry } from "../../../src/recorder/worker-entries.ts"
+import { workerEntry } from "../../../src/recorder/recording/worker-entries.ts"
 import { testWorker } from "../../harness/test-worker.ts"
 import { differences, ledgerOf, RecordedSandbox, tracked } from "../recorded/recorded-sandbox.ts"
 

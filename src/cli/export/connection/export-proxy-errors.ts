@@ -8,7 +8,7 @@ import {
   credentialsAdvice,
   isRefusedCertificate,
   withConnectionAdvice,
-} from "../../../recorder/notices/trouble-advice.ts"
+} from "../../../recorder/status/trouble-advice.ts"
 
 /** The kubeconfig cannot be used; the message is that of `src/kube/credentials`. */
 export class CredentialsUnusable extends Schema.TaggedError<CredentialsUnusable>()("CredentialsUnusable", {

@@ -1,7 +1,7 @@
 /** What a change of the recorded kinds did, for the log. */
 
-import { namedKinds } from "../../notices/forbidden-kinds.ts"
 import type { RecorderLog } from "../../notices/notice-log.ts"
+import { namedKinds } from "../../status/forbidden-kinds.ts"
 import type { Reconfiguration } from "../../watchers/spawn-watchers.ts"
 
 /** Kinds that are each told what happened to them. */

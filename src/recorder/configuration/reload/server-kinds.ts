@@ -13,7 +13,7 @@ import { type DiscoveredKind, type DiscoveryCache, discoverKinds } from "../../.
 import { formatGvk } from "../../../kube/gvk.ts"
 import type { ReadTransport } from "../../../kube/http/transport.ts"
 import type { RecorderLog } from "../../notices/notice-log.ts"
-import type { RecorderActors } from "../../recorder-actors.ts"
+import type { RecorderActors } from "../../recording/recorder-actors.ts"
 import { withoutKinds } from "../tracked-kind.ts"
 import { logReconfiguration } from "./log-reconfiguration.ts"
 import type { WantedKinds } from "./wanted-kinds.ts"

@@ -10,9 +10,9 @@
 import { isUtf8 } from "node:buffer"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Clock } from "../../../clock.ts"
-import type { ExportRefusal } from "../../export/request.ts"
-import { goneSignal } from "../http-answer.ts"
 import { type BodyPlace, BodyShares, maximumBodies, maximumBodiesPerClient } from "./body-shares.ts"
+import type { ExportRefusal } from "./http-answer.ts"
+import { goneSignal } from "./http-answer.ts"
 
 // Counts the values of a JSON text while its bytes arrive, about 1 ms for a mebibyte.
 //

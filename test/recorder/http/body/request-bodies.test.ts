@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { type AddressInfo, connect, type Socket } from "node:net"
 import { afterEach, expect, test } from "vitest"
+import { goneSignal, refuse, text } from "../../../../src/recorder/http/body/http-answer.ts"
 import {
   maximumBodyBytes,
   maximumBodyDepth,
@@ -10,7 +11,6 @@ import {
   RequestBodies,
   receiveMs,
 } from "../../../../src/recorder/http/body/request-bodies.ts"
-import { goneSignal, refuse, text } from "../../../../src/recorder/http/http-answer.ts"
 import { ManualClock } from "../../../runtime/manual-clock.ts"
 import { until } from "../../../runtime/until.ts"
 

@@ -3,9 +3,9 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { describeLateFacts, describeLateHeader } from "../../../src/cli/export/late-report.ts"
 import { formatLocalTime } from "../../../src/local-time.ts"
+import { describeLate, type LateFacts, lateFactsOf, lateFault } from "../../../src/recorder/export/late-changes.ts"
 import type { ExportRequest } from "../../../src/recorder/export/request.ts"
 import { missingOf } from "../../../src/recorder/export/start.ts"
-import { describeLate, type LateFacts, lateFactsOf, lateFault } from "../../../src/recorder/http/late-changes.ts"
 import type { LateChanges } from "../../../src/trace/event.ts"
 
 const second = 1_000_000

@@ -1,7 +1,7 @@
 import fc from "fast-check"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { type Coverage, coverageOf, type TimeRange, without } from "../../../src/recorder/export/coverage.ts"
 import type { ExportForecast } from "../../../src/recorder/export/forecast.ts"
-import { type Coverage, coverageOf, type TimeRange, without } from "../../../src/recorder/http/coverage.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { podLivesKind } from "../../../src/trace/pods/pod-lives-kind.ts"
 import { everything, type RecorderProcess, Workplace } from "../recorder/recorder-command.ts"

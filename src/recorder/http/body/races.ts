@@ -1,6 +1,6 @@
 /** Events to race an Effect against: an aborted signal, and time on the recorder's clock. */
 import * as Effect from "effect/Effect"
-import type { Clock } from "../clock.ts"
+import type { Clock } from "../../../clock.ts"
 
 /** Completes when the signal is aborted. */
 export const aborted = (signal: AbortSignal): Effect.Effect<void> =>

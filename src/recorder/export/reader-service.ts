@@ -4,16 +4,16 @@
  */
 import * as Effect from "effect/Effect"
 import * as FiberHandle from "effect/FiberHandle"
-import { readerName } from "../actors/names.ts"
-import { type ReaderConfig, type ReaderControl, ReadingFailed } from "../actors/reader/definition.ts"
-import type { Question as PastQuestion } from "../actors/reader/question.ts"
-import type { Clock } from "../clock.ts"
-import type { ActorSystem } from "../runtime/actor-system.ts"
-import type { CallError } from "../runtime/errors.ts"
-import type { StreamReceiver } from "../runtime/stream/incoming-stream.ts"
-import type { Supervisor } from "../runtime/supervisor.ts"
-import type { ExportRefusal } from "./export/request.ts"
-import { elapsed } from "./races.ts"
+import { readerName } from "../../actors/names.ts"
+import { type ReaderConfig, type ReaderControl, ReadingFailed } from "../../actors/reader/definition.ts"
+import type { Question as PastQuestion } from "../../actors/reader/question.ts"
+import type { Clock } from "../../clock.ts"
+import type { ActorSystem } from "../../runtime/actor-system.ts"
+import type { CallError } from "../../runtime/errors.ts"
+import type { StreamReceiver } from "../../runtime/stream/incoming-stream.ts"
+import type { Supervisor } from "../../runtime/supervisor.ts"
+import type { ExportRefusal } from "../http/body/http-answer.ts"
+import { elapsed } from "../http/body/races.ts"
 
 type Reader = Supervisor<ReaderConfig, ReaderControl, never>
 type Question = Exclude<keyof ReaderControl & string, "query">

@@ -1,10 +1,10 @@
 /** What exports, forecasts and coverage are made of: the recording of this process, or one in a directory without its recorder. */
 import type * as Effect from "effect/Effect"
-import type { ExportRefusal } from "../export/request.ts"
-import type { ExportService } from "../export/service.ts"
-import type { KindStatus, KindStatuses } from "../kind-status.ts"
-import type { OwnerResolution } from "../owner-resolution.ts"
-import type { ReaderService } from "../reader-service.ts"
+import type { Settled } from "../../actors/owner-resolver/definition.ts"
+import type { ExportRefusal } from "../http/body/http-answer.ts"
+import type { KindStatus, KindStatuses } from "../status/kind-status.ts"
+import type { ReaderService } from "./reader-service.ts"
+import type { ExportService } from "./service.ts"
 
 /** Up to where a recording can be read. */
 export interface Reach {
@@ -21,7 +21,8 @@ export interface Recording {
   readonly statuses: Pick<KindStatuses, "all" | "hasAppeared">
   readonly reader: Pick<ReaderService, "ask" | "query">
   readonly exports: Pick<ExportService, "start">
-  readonly owners: Pick<OwnerResolution, "settle">
+  /** Waits for the owners in the recording, or for `deadlineMs`; returns those that are still unknown. */
+  readonly owners: { readonly settle: (deadlineMs: number) => Effect.Effect<Settled> }
   /** Makes durable what was received, if that is possible now. A full disk is no reason to keep what is on it. */
   readonly reach: () => Effect.Effect<Reach, ExportRefusal>
   /** Those of the kinds that are just being listed for the first time: an export has to wait for them. */

@@ -1,7 +1,7 @@
 /** Gaps that no watcher can record: of a kind that is no longer recorded, from its last complete version on; and of one that was gone before it could be listed. */
 import * as Effect from "effect/Effect"
-import { patiently } from "./patient-writes.ts"
-import type { WatchedStore } from "./watchers/spawn-watchers.ts"
+import { patiently } from "../watchers/patient-writes.ts"
+import type { WatchedStore } from "../watchers/spawn-watchers.ts"
 
 interface KindStop {
   readonly gvk: string

@@ -2,11 +2,11 @@
  * The state of each recorded kind, as its watcher reports it, and whether the store can write: the source of readiness, of the
  * incompleteness header of exports, of exit codes, and of the status line.
  */
-import type { NamespaceState } from "../actors/watcher/progress/namespace-states.ts"
-import type { KindState } from "../kube/watch/protocol/protocol.ts"
-import { forbiddenReason, namedKinds } from "./notices/forbidden-kinds.ts"
-import { serverTrouble } from "./notices/server-trouble.ts"
-import type { RecorderState } from "./recording/recorder-state.ts"
+import type { NamespaceState } from "../../actors/watcher/progress/namespace-states.ts"
+import type { KindState } from "../../kube/watch/protocol/protocol.ts"
+import { forbiddenReason, namedKinds } from "./forbidden-kinds.ts"
+import type { RecorderState } from "./recorder-state.ts"
+import { serverTrouble } from "./server-trouble.ts"
 
 export interface KindStatus {
   readonly gvk: string

@@ -1,8 +1,15 @@
 /** Short responses of the HTTP interface: text for people, JSON for programs. */
 import type { ServerResponse } from "node:http"
 import * as Effect from "effect/Effect"
-import type { ExportRefusal } from "../export/request.ts"
-import { aborted } from "../races.ts"
+import { aborted } from "./races.ts"
+
+/** Why a request is rejected: the status, and a message for the client. */
+export interface ExportRefusal {
+  readonly status: number
+  readonly message: string
+  /** s after which to retry; absent: unknown. */
+  readonly retryAfterSeconds?: number
+}
 
 const plain = "text/plain; charset=utf-8"
 

@@ -6,18 +6,18 @@
  * it keeps crashing, it is restarted for ever, and exports then name the owners that are unknown.
  */
 import * as Effect from "effect/Effect"
-import { ownerAnswersMailbox, ownerQuestionsMailbox, ownerResolverName } from "../actors/names.ts"
+import { ownerAnswersMailbox, ownerQuestionsMailbox, ownerResolverName } from "../../actors/names.ts"
 import {
   type OwnerResolverConfig,
   type OwnerResolverReport,
   ownerResolverDefinition,
   type Settled,
-} from "../actors/owner-resolver/definition.ts"
-import { defaultLookUpLimits } from "../actors/owner-resolver/look-up-queue.ts"
-import type { storeDefinition } from "../actors/store/definition.ts"
-import type { ActorSystem } from "../runtime/actor-system.ts"
-import type { CallError } from "../runtime/errors.ts"
-import type { ActorSpec, RestartPolicy, Supervisor } from "../runtime/supervisor.ts"
+} from "../../actors/owner-resolver/definition.ts"
+import { defaultLookUpLimits } from "../../actors/owner-resolver/look-up-queue.ts"
+import type { storeDefinition } from "../../actors/store/definition.ts"
+import type { ActorSystem } from "../../runtime/actor-system.ts"
+import type { CallError } from "../../runtime/errors.ts"
+import type { ActorSpec, RestartPolicy, Supervisor } from "../../runtime/supervisor.ts"
 
 type Spec = ActorSpec<OwnerResolverConfig, typeof ownerResolverDefinition.control, OwnerResolverReport>
 type Resolver = Supervisor<OwnerResolverConfig, typeof ownerResolverDefinition.control, OwnerResolverReport>

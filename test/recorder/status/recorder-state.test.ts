@@ -7,7 +7,7 @@ import {
   type RecorderState,
   statusRecordedBefore,
   statusRecordedNow,
-} from "../../../src/recorder/recording/recorder-state.ts"
+} from "../../../src/recorder/status/recorder-state.ts"
 import { tracked } from "../recorded/recorded-sandbox.ts"
 
 const deployments = "apps/v1.Deployment"
