@@ -6,8 +6,8 @@
  */
 import type { JsonObject } from "../../json/exact-json.ts"
 import { groupKindOf } from "../../ownership/ownership.ts"
-import { memberIn, objectsIn, textIn } from "../trace-object.ts"
 import type { LifeSketch } from "./life-sketch.ts"
+import { memberIn, objectsIn, textIn } from "./trace-object.ts"
 
 /** A condition that is wrong, or no longer. */
 export interface ToldCondition {

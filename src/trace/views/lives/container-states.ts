@@ -4,7 +4,7 @@
  * Total: what is not as Kubernetes writes it counts as absent.
  */
 import { IntegralFloat, type JsonObject, type JsonValue } from "../../json/exact-json.ts"
-import { memberIn, microsIn, objectsIn, textIn } from "../trace-object.ts"
+import { memberIn, microsIn, objectsIn, textIn } from "./trace-object.ts"
 
 /** One state of one container. */
 export interface ContainerState {

@@ -11,11 +11,11 @@ import type { ObjectEvent } from "../../event.ts"
 import { UnwritableTraceError } from "../../formats/format.ts"
 import type { JsonObject } from "../../json/exact-json.ts"
 import type { TraceHeader, TraceItem } from "../../trace-item.ts"
-import { guarded, objectOf } from "../trace-object.ts"
 import type { LifeSketch, LifeSubject, RootLanes } from "./life-sketch.ts"
 import { ObjectLife, subjectOf } from "./object-life.ts"
 import { type OwnerName, placeKey } from "./owner-names.ts"
 import { Placement } from "./placement.ts"
+import { guarded, objectOf } from "./trace-object.ts"
 
 /** What a view brings. */
 interface LivesOptions<Lane, Sketch extends LifeSketch<Lane>> {

@@ -16,11 +16,11 @@ import {
 } from "../../json/exact-json.ts"
 import { groupKindOf } from "../../ownership/ownership.ts"
 import { podKind } from "../../pods/pod-lives-kind.ts"
-import { memberIn, textIn } from "../trace-object.ts"
 import { Conditions } from "./conditions.ts"
 import type { LifePlace, LifeSketch, LifeSubject, Root } from "./life-sketch.ts"
 import { controllingOwner } from "./owner-names.ts"
 import { PodStates } from "./pod-states.ts"
+import { memberIn, textIn } from "./trace-object.ts"
 
 /** Differences that a change lists; a roll-out changes a handful. */
 const MOST_DIFFERENCES = 20

@@ -1,7 +1,7 @@
 /** The owner under which an object is drawn: its controller, else its first owner. */
 import type { JsonObject } from "../../json/exact-json.ts"
 import { groupKindOf, gvkOfReference } from "../../ownership/ownership.ts"
-import { memberIn, objectsIn, textIn } from "../trace-object.ts"
+import { memberIn, objectsIn, textIn } from "./trace-object.ts"
 
 /** An owner as an object names it. */
 export interface OwnerName {

@@ -5,9 +5,9 @@
  * pod's node: that time counts if it is a second or more before the change was seen, as for containers that had been running for long.
  */
 import type { JsonObject, JsonValue } from "../../json/exact-json.ts"
-import { memberIn, objectsIn, textIn } from "../trace-object.ts"
 import { type ContainerState, containersOf, type ObservedContainer } from "./container-states.ts"
 import type { LifeSketch } from "./life-sketch.ts"
+import { memberIn, objectsIn, textIn } from "./trace-object.ts"
 
 interface KnownContainer {
   /** The key of the state that was told last. */

@@ -8,7 +8,7 @@ import type { ObjectEvent } from "../../event.ts"
 import { isSameScalar } from "../../json/difference.ts"
 import { isJsonObject, type JsonObject, type JsonValue, parseExactJson } from "../../json/exact-json.ts"
 import { groupKindOf } from "../../ownership/ownership.ts"
-import { guarded, memberIn, microsIn, objectOf } from "../trace-object.ts"
+import { guarded, memberIn, microsIn, objectOf } from "../lives/trace-object.ts"
 
 // Where two JSON values differ, as JSON pointers (RFC 6901): `/spec/replicas`, `/metadata/labels/app.kubernetes.io~1name`.
 //

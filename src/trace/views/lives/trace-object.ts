@@ -1,15 +1,15 @@
 /** What views read of an object: total for objects of any structure; only bytes that are not a JSON object are an error. */
 
-import type { ObjectEvent } from "../event.ts"
-import { UnwritableTraceError } from "../formats/format.ts"
-import { namespacedName } from "../formats/simkube/simkube-trace.ts"
+import type { ObjectEvent } from "../../event.ts"
+import { UnwritableTraceError } from "../../formats/format.ts"
+import { namespacedName } from "../../formats/simkube/simkube-trace.ts"
 import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
   MalformedJsonError,
   parseExactJson,
-} from "../json/exact-json.ts"
+} from "../../json/exact-json.ts"
 
 /**
  * The object of an event; `undefined` if the event has none.
