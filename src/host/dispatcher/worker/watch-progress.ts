@@ -7,8 +7,8 @@
  */
 
 import type { ApiObject, Metadata } from "../../../kube/client/objects.ts"
-import { readMembers } from "../../../kube/scanner/object/canonical-json.ts"
 import { JsonBytes } from "../../../kube/scanner/json/json-bytes.ts"
+import { readMembers } from "../../../kube/scanner/object/canonical-json.ts"
 import { keyOf } from "../../cache/object-cache.ts"
 import type { KnownObject, KnownObjects } from "../../checkpoint/known-objects.ts"
 import { StateComparison } from "../../checkpoint/state-comparison.ts"
