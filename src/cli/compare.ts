@@ -2,7 +2,6 @@
 import { randomBytes } from "node:crypto"
 import { readFile, stat } from "node:fs/promises"
 import { basename } from "node:path"
-import { visible } from "../recorder/configuration/quoted.ts"
 import {
   comparedTime,
   compareReports,
@@ -20,6 +19,7 @@ import {
 } from "../simulation/comparison/compared-columns.ts"
 import { differentTrace, NotAReport, type ReadReport, readReport } from "../simulation/comparison/compared-report.ts"
 import { comparisonPage, mostReports } from "../simulation/page/comparison-page.ts"
+import { visible } from "../text/index.ts"
 import { codeOf, OutputExists, OutputFailed } from "../trace/files/output-errors.ts"
 import { type OutputSink, openOutputFile } from "../trace/files/output-file.ts"
 import {

@@ -3,7 +3,7 @@
  * that asks the program takes 0.15 s each time the key is pressed. Only kubectl does that: it has no other way.
  */
 
-import { quoted } from "../recorder/configuration/quoted.ts"
+import { quoted } from "../text/index.ts"
 import type { CommandSyntax } from "./command-line/arguments.ts"
 import { type Command, type CommandEntry, command } from "./command-line/command.ts"
 import { exitCodes } from "./command-line/exit-codes.ts"

@@ -5,9 +5,9 @@ import type { RunningControllers } from "../host/controller/run/running-controll
 import { loadCredentials } from "../kube/credentials/credentials.ts"
 import { isCredentialsError } from "../kube/credentials/errors.ts"
 import { labelComplaints } from "../kube/names.ts"
-import { visible } from "../recorder/configuration/quoted.ts"
 import type { Metric } from "../recorder/metrics/metrics-text.ts"
 import { startSimulationController } from "../simulation/controller/start-controller.ts"
+import { visible } from "../text/index.ts"
 import {
   type CommandSyntax,
   type OptionValues,

@@ -1,7 +1,7 @@
 /** `reel convert`: arguments and printing. The work is in src/trace/files. */
 import { basename } from "node:path"
 import { backgroundClock, type Clock, systemClock } from "../clock.ts"
-import { quoted, visible } from "../recorder/configuration/quoted.ts"
+import { quoted, visible } from "../text/index.ts"
 import { type ConvertProgress, type ConvertSummary, convertInto } from "../trace/files/convert-file.ts"
 import { type Delivery, type OtlpSink, otlpEndpoint } from "../trace/files/otlp-endpoint.ts"
 import type { OutputFileSystem } from "../trace/files/output-file.ts"

@@ -1,6 +1,6 @@
 /** `reel coverage`: what a recording has, of a running recorder or in a directory, as a table or as the recorder describes it. */
 import { withLocalTimes } from "../local-time.ts"
-import { visibleInJson } from "../recorder/configuration/quoted.ts"
+import { visibleInJson } from "../text/index.ts"
 import { type CommandSyntax, type OptionValues, oneOf, text, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"

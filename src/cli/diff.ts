@@ -1,5 +1,5 @@
 /** `reel diff`: what two moments of a recording differ in, or two traces. */
-import { visible } from "../recorder/configuration/quoted.ts"
+import { visible } from "../text/index.ts"
 import { formatExactJson } from "../trace/json/exact-json.ts"
 import {
   type CommandSyntax,

@@ -1,6 +1,6 @@
 /** `reel get`: objects as they were at a moment, printed as kubectl prints them. */
 import { parseGvk } from "../kube/gvk.ts"
-import { visible } from "../recorder/configuration/quoted.ts"
+import { visible } from "../text/index.ts"
 import {
   type CommandSyntax,
   flag,

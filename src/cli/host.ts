@@ -17,7 +17,7 @@ import { loadCredentials } from "../kube/credentials/credentials.ts"
 import { isCredentialsError } from "../kube/credentials/errors.ts"
 import { parseDuration } from "../kube/duration.ts"
 import type { EndpointSource } from "../kube/endpoint.ts"
-import { visible } from "../recorder/configuration/quoted.ts"
+import { visible } from "../text/index.ts"
 import {
   type CommandSyntax,
   integerBetween,

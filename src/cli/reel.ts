@@ -1,6 +1,5 @@
 /** `reel`: finds the command and runs it. Commands are loaded on demand, so that none pays for another. */
-import { quoted, visible } from "../recorder/configuration/quoted.ts"
-import { nearest } from "../recorder/configuration/spelling.ts"
+import { nearest, quoted, visible } from "../text/index.ts"
 import { type CommandEntry, command, commandNamed } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { renderExitCodes, renderHelp, renderOverview } from "./command-line/help.ts"

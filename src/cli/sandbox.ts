@@ -2,10 +2,10 @@
 import { readFile } from "node:fs/promises"
 import { setTimeout as sleep } from "node:timers/promises"
 import { systemClock } from "../clock.ts"
-import { visible } from "../recorder/configuration/quoted.ts"
 import { cleanUpDemo, playDemo } from "../sandbox/demo/index.ts"
 import { LocalCluster, sandboxContext, writeKubeconfig } from "../sandbox/local-cluster.ts"
 import { makeServerCertificate } from "../simulation/webhook/certificate.ts"
+import { visible } from "../text/index.ts"
 import { OutputFailed } from "../trace/files/output-errors.ts"
 import {
   type CommandSyntax,

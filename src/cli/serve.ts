@@ -6,7 +6,6 @@ import { systemClock } from "../clock.ts"
 import { formatLocalTime } from "../local-time.ts"
 import { isOwnHost } from "../recorder/access/browser-guard.ts"
 import { isLoopback } from "../recorder/access/open-access.ts"
-import { quoted, visible } from "../recorder/configuration/quoted.ts"
 import { bracketed, ListenError } from "../recorder/http/listen-error.ts"
 import {
   type AskedMoment,
@@ -18,6 +17,7 @@ import {
   type Past,
 } from "../serve/index.ts"
 import { makeServerCertificate } from "../simulation/webhook/certificate.ts"
+import { quoted, visible } from "../text/index.ts"
 import { ExportInterrupted, OutputFailed } from "../trace/files/output-errors.ts"
 import { InputUnreadable } from "../trace/files/trace-input.ts"
 import { DecompressionError } from "../trace/formats/compression.ts"

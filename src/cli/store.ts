@@ -6,8 +6,8 @@ import { backupRecording } from "../archive/upkeep/backup-recording.ts"
 import { compactRecording } from "../archive/upkeep/compact-recording.ts"
 import { type RecordingInfo, readRecordingInfo } from "../archive/upkeep/recording-info.ts"
 import { formatInstant, formatLocalTime } from "../local-time.ts"
-import { quoted, visible } from "../recorder/configuration/quoted.ts"
 import { readRetainBytes, readRetainFor, retentionSettings } from "../recorder/configuration/retention-limits.ts"
+import { enumerated, quoted, visible } from "../text/index.ts"
 import {
   type CommandSyntax,
   list,
@@ -188,7 +188,7 @@ const problemOf = (
   what: string | undefined,
   { dataDir, to, output, retainFor, retainBytes }: Given,
 ): string | undefined => {
-  const all = `${actions.slice(0, -1).join(", ")} or ${actions.at(-1)}`
+  const all = enumerated(actions, "or")
   if (what === undefined) return `say what to do: ${all}`
   if (!actions.some((each) => each === what)) return `${quoted(what)} is none of ${all}`
   if (dataDir === undefined) return `${what} needs --data-dir`

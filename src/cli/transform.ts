@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs"
 import { availableParallelism } from "node:os"
 import { backgroundClock } from "../clock.ts"
-import { quoted, visible } from "../recorder/configuration/quoted.ts"
+import { quoted, visible } from "../text/index.ts"
 import { type ConvertSummary, convertInto } from "../trace/files/convert-file.ts"
 import type { OutputSink } from "../trace/files/output-file.ts"
 import { openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"

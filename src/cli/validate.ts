@@ -1,6 +1,6 @@
 /** `reel validate`: what a replay of a trace would trip over. The rules are in src/validation. */
 import { tmpdir } from "node:os"
-import { visible, visibleInJson } from "../recorder/configuration/quoted.ts"
+import { visible, visibleInJson } from "../text/index.ts"
 import { type ConvertError, convertInto } from "../trace/files/convert-file.ts"
 import { ExportInterrupted } from "../trace/files/output-errors.ts"
 import { SpooledBytes } from "../trace/files/spooled-bytes.ts"

@@ -7,8 +7,7 @@
  * abbreviated, so that a new option cannot change the meaning of an old script.
  */
 import { parseArgs } from "node:util"
-import { quoted } from "../../recorder/configuration/quoted.ts"
-import { nearest } from "../../recorder/configuration/spelling.ts"
+import { enumerated, nearest, quoted } from "../../text/index.ts"
 import type { exitCodeMeanings } from "./exit-codes.ts"
 import { UsageError } from "./usage-error.ts"
 
@@ -98,17 +97,13 @@ export const list = <T>(described: DescribedValue<T> & { readonly split: boolean
 /** Any non-empty text. An empty text is nearly always a shell variable that was not set. */
 export const text = (given: string): Reading<string> => (given === "" ? refused("it is empty") : value(given))
 
-/** `a, b or c`. An Intl.ListFormat that only errors need costs every recorder 5 MB of locale data. */
-const alternatives = (choices: ReadonlyArray<string>): string =>
-  choices.length < 2 ? choices.join() : `${choices.slice(0, -1).join(", ")} or ${choices.at(-1)}`
-
 /** One of these words. */
 export const oneOf = <const T extends string>(...choices: readonly T[]): Parse<T> => {
   const parse = (given: string): Reading<T> => {
     const choice = choices.find((choice) => choice === given)
     if (choice !== undefined) return value(choice)
     const meant = nearest(given, choices)
-    return refused(`must be ${alternatives(choices)}${meant === undefined ? "" : `; did you mean ${meant}?`}`)
+    return refused(`must be ${enumerated(choices, "or")}${meant === undefined ? "" : `; did you mean ${meant}?`}`)
   }
   return Object.assign(parse, { choices })
 }

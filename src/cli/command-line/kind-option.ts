@@ -5,8 +5,7 @@
 import { builtInKinds, discoverBuiltIn } from "../../k8s/rights/built-in-resources.ts"
 import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
 import { findKind, type NamedKind, namesWithKinds } from "../../kube/kind-names.ts"
-import { quoted } from "../../recorder/configuration/quoted.ts"
-import { nearest } from "../../recorder/configuration/spelling.ts"
+import { nearest, quoted } from "../../text/index.ts"
 
 /** kubectl's, of Kubernetes 1.34. */
 const shortNames: Readonly<Record<string, ReadonlyArray<string>>> = {

@@ -1,6 +1,6 @@
 /** `reel diff A B`: two traces. What is compared is decided in src/trace/comparison. */
 import { stat } from "node:fs/promises"
-import { visible, visibleInJson } from "../../recorder/configuration/quoted.ts"
+import { visible, visibleInJson } from "../../text/index.ts"
 import {
   type ComparedTrace,
   type ComparedTraceFacts,

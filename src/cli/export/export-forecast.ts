@@ -3,7 +3,7 @@
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { formatWindow } from "../../local-time.ts"
-import { visible } from "../../recorder/configuration/quoted.ts"
+import { visible } from "../../text/index.ts"
 import { formatCount } from "../terminal/quantities.ts"
 import { listed } from "./incompleteness.ts"
 import { describeLateFacts } from "./late-report.ts"

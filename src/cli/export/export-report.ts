@@ -1,6 +1,6 @@
 /** The final report of `reel export`: what was written, and what is missing from it. */
 import { formatLocalTime, formatWindow } from "../../local-time.ts"
-import { visible } from "../../recorder/configuration/quoted.ts"
+import { visible } from "../../text/index.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { formatBytes, formatCount } from "../terminal/quantities.ts"
 import type { Terminal } from "../terminal/terminal.ts"

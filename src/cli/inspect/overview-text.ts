@@ -1,5 +1,5 @@
 /** What a recording has, as lines for people and as a document for programs. */
-import { visible } from "../../recorder/configuration/quoted.ts"
+import { visible } from "../../text/index.ts"
 import { formatCount, formatDuration, formatInteger } from "../terminal/quantities.ts"
 import { instantText, localMoment } from "./moment-text.ts"
 import type { RecordingOverview } from "./recording-overview.ts"

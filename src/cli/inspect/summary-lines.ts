@@ -1,5 +1,5 @@
 /** The summary of a trace in lines that people read. */
-import { visible } from "../../recorder/configuration/quoted.ts"
+import { visible } from "../../text/index.ts"
 import type { GapEvent, LateChanges } from "../../trace/event.ts"
 import { describeLate } from "../export/export-forecast.ts"
 import { incompleteTogether } from "../past/shortcoming-lines.ts"

@@ -2,8 +2,7 @@
  * The parameters of a tool: declared in a table, from which assistants get a JSON Schema, and by which what they send is read. Nothing is guessed: a
  * parameter that is unknown, missing or of another type is refused with a message that names it.
  */
-import { quoted } from "../../recorder/configuration/quoted.ts"
-import { nearest } from "../../recorder/configuration/spelling.ts"
+import { nearest, quoted } from "../../text/index.ts"
 import { Misasked } from "../past/asking.ts"
 
 /** A parameter: how it is described, and how a value is read; `undefined` is read where none is given. */

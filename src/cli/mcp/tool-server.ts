@@ -15,8 +15,7 @@ import {
   type RequestId,
 } from "@modelcontextprotocol/sdk/types.js"
 import { messageOf } from "../../message-of.ts"
-import { quoted, visible } from "../../recorder/configuration/quoted.ts"
-import { nearest } from "../../recorder/configuration/spelling.ts"
+import { nearest, quoted, visible } from "../../text/index.ts"
 import type { Terminal } from "../terminal/terminal.ts"
 import { readVersion } from "../version.ts"
 import type { PastTool } from "./past-tool.ts"

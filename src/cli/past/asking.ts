@@ -5,7 +5,7 @@
  * knows more recent changes counts.
  */
 import { withLocalTimes } from "../../local-time.ts"
-import { visible, visibleInJson } from "../../recorder/configuration/quoted.ts"
+import { visible, visibleInJson } from "../../text/index.ts"
 import type { JsonObject } from "../../trace/json/exact-json.ts"
 import { oneOf, withDefault } from "../command-line/arguments.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"

@@ -2,7 +2,6 @@
 
 import { isIP } from "node:net"
 import { backgroundClock, systemClock } from "../../clock.ts"
-import { visible } from "../../recorder/configuration/quoted.ts"
 import { reportPage } from "../../simulation/page/report-page.ts"
 import { followRecordedLives } from "../../simulation/pods/followed-pods.ts"
 import { LifeScout } from "../../simulation/pods/life-scout.ts"
@@ -12,6 +11,7 @@ import { Repetitions, type RepetitionsOptions } from "../../simulation/replay/re
 import type { RepetitionsReport, ReplayReport } from "../../simulation/replay/replay-report.ts"
 import { type ReplaySurvey, surveyReplay } from "../../simulation/replay/replay-survey.ts"
 import { registeredWebhook, type WebhookAddress } from "../../simulation/webhook/pod-webhook.ts"
+import { visible } from "../../text/index.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { createLiveLine } from "../terminal/live-line.ts"
 import { isLive, type Terminal } from "../terminal/terminal.ts"

@@ -1,8 +1,8 @@
 /** Waits for the end of one Simulation, shows how far it is, and says how it went by the exit code. */
 import { backgroundClock } from "../../clock.ts"
 import type { ApiClient } from "../../kube/client/api-client.ts"
-import { visible } from "../../recorder/configuration/quoted.ts"
 import type { Simulation } from "../../simulation/api/simulation.ts"
+import { visible } from "../../text/index.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { createLiveLine } from "../terminal/live-line.ts"
 import { formatDuration } from "../terminal/quantities.ts"

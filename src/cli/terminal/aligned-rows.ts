@@ -1,5 +1,5 @@
 /** Rows of text with their columns aligned. */
-import { visible } from "../../recorder/configuration/quoted.ts"
+import { visible } from "../../text/index.ts"
 import { displayWidth } from "./display-width.ts"
 
 /** One line for each row; columns are as wide as their widest cell, three spaces apart. Cells are made {@link visible}. */

@@ -1,5 +1,5 @@
 /** What a trace that was written lacks of the one that it was made of, in words that several commands print. */
-import { visible } from "../../recorder/configuration/quoted.ts"
+import { visible } from "../../text/index.ts"
 import type { LeftOut } from "../../trace/formats/format.ts"
 import { formatCount, formatRecorded } from "../terminal/quantities.ts"
 

@@ -1,5 +1,5 @@
 /** One state of an object as lines: what it is, what is wrong with it, what changed, and its YAML. */
-import { visible } from "../../../recorder/configuration/quoted.ts"
+import { visible } from "../../../text/index.ts"
 import { differencesBetween } from "../../../trace/json/difference.ts"
 import {
   exactJsonIn,

@@ -1,7 +1,7 @@
 /** The screen as lines (docs/decisions/0057-the-view-of-a-trace-is-a-state-machine.md): as many as the terminal has rows, none wider than it has columns. */
 
 import { formatLocalTime } from "../../../local-time.ts"
-import { visible } from "../../../recorder/configuration/quoted.ts"
+import { visible } from "../../../text/index.ts"
 import { displayWidth } from "../../terminal/display-width.ts"
 import { formatCount, formatDuration, formatInteger } from "../../terminal/quantities.ts"
 import { localMoment } from "../moment-text.ts"

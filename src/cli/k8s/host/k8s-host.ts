@@ -5,7 +5,7 @@ import { hostManifestsFor, type ModulePlace, type Resolve, renderManifests } fro
 import type { ApiResource } from "../../../kube/discovery.ts"
 import { formatGvk } from "../../../kube/gvk.ts"
 import { messageOf } from "../../../message-of.ts"
-import { visible } from "../../../recorder/configuration/quoted.ts"
+import { visible } from "../../../text/index.ts"
 import { codeOf } from "../../../trace/files/output-errors.ts"
 import type { CommandSyntax, OptionValues } from "../../command-line/arguments.ts"
 import { type Command, command } from "../../command-line/command.ts"

@@ -1,6 +1,6 @@
 /** The kinds of `--include` and `--seed-status`: most are known at once, the names of others are those of the trace. */
 
-import { quoted } from "../../../recorder/configuration/quoted.ts"
+import { quoted } from "../../../text/index.ts"
 import { kindWithoutVersion } from "../../../trace/sanitising/built-in-kinds.ts"
 import type { ReplayOrder } from "../replay-order.ts"
 import type { ReplaySource } from "./replay-source.ts"

@@ -1,7 +1,7 @@
 /** Untrusted text in what is printed: it controls no terminal, and documents are read back as what was written. */
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { visible, visibleInJson } from "../../../src/recorder/configuration/quoted.ts"
+import { visible, visibleInJson } from "../../src/text/index.ts"
 
 const controls = /(?![\n\t])\p{Cc}|[\p{Zl}\p{Zp}\u202a-\u202e]/u
 

@@ -23,3 +23,7 @@ export const visibleInJson = (text: string): string =>
 /** At most 60 characters of a text, in double quotes. */
 export const quoted = (text: string): string =>
   visible(JSON.stringify(text.length > longestQuote ? `${text.slice(0, longestQuote)}…` : text))
+
+/** `a, b or c`. An Intl.ListFormat that only errors need costs every recorder 5 MB of locale data. */
+export const enumerated = (words: ReadonlyArray<string>, conjunction: "and" | "or"): string =>
+  words.length < 2 ? words.join() : `${words.slice(0, -1).join(", ")} ${conjunction} ${words.at(-1)}`

@@ -1,8 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { pointerFault } from "../../../src/kube/json-pointer.ts"
-import { quoted } from "../../../src/recorder/configuration/quoted.ts"
-import { nearest } from "../../../src/recorder/configuration/spelling.ts"
+import { pointerFault } from "../../src/kube/json-pointer.ts"
+import { nearest, quoted } from "../../src/text/index.ts"
 
 describe("the nearest word", () => {
   test.each([
