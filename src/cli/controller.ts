@@ -21,10 +21,9 @@ import {
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { refusedAtStart } from "./command-line/refused-credentials.ts"
-import { UsageError } from "./command-line/usage-error.ts"
 import { clusterVariables } from "./command-line/variables.ts"
 import { type Condition, serveHost } from "./host/host-server.ts"
-import { AddressUnavailable, type ListenAddress, listenAddressOf, listenOptions } from "./listening-server.ts"
+import { AddressUnavailable, listenOption } from "./listening-server.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 import { readVersion } from "./version.ts"
 
@@ -119,8 +118,6 @@ const verbosity = (given: string): Reading<boolean> =>
     ? value(verbosities.indexOf(given) >= 3)
     : refused(`must be one of ${verbosities.join(", ")}`)
 
-const defaultPort = 7791
-
 const options = {
   kubeconfig: optional({
     placeholder: "FILE",
@@ -134,7 +131,7 @@ const options = {
     help: "namespace of the controller's Leases; default: CTRL_NAMESPACE of the environment, else that of the context or the pod",
     parse: namespaceName,
   }),
-  ...listenOptions(defaultPort, "where /healthz, /readyz and /metrics are served"),
+  listen: listenOption(7791, "where /healthz, /readyz and /metrics are served"),
   verbosity: withDefault("info", {
     short: "v",
     placeholder: "LEVEL",
@@ -163,18 +160,9 @@ const syntax: CommandSyntax<typeof options> = {
   seeAlso: ["reel run", "reel k8s", "docs/guides/simulations.md", "docs/reference/simulation-controller.md"],
 }
 
-export const controllerCommand = (): Command =>
-  command(syntax, async (given, terminal) => {
-    const listening = listenAddressOf(given, defaultPort)
-    if (typeof listening !== "string") return run({ ...given, listening }, terminal)
-    terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: listening }).message}\n`)
-    return exitCodes.usage
-  })
+export const controllerCommand = (): Command => command(syntax, run)
 
-const run = async (
-  given: OptionValues<typeof options> & { readonly listening: ListenAddress },
-  terminal: Terminal,
-): Promise<ExitCode> => {
+const run = async (given: OptionValues<typeof options>, terminal: Terminal): Promise<ExitCode> => {
   const { standardOutput, standardError, environment } = terminal
   const say = (line: string): void => void standardError.write(`${syntax.name}: ${visible(line)}\n`)
   const stop = new AbortController()
@@ -197,7 +185,7 @@ const run = async (
       onTrouble: say,
       ...(given.verbosity && { onHookOutput: (simulation: string, chunk: Buffer) => lines.add(simulation, chunk) }),
     })
-    await using server = await serveHost(given.listening, {
+    await using server = await serveHost(given.listen, {
       metrics: async () => controllerMetrics(controller),
       conditions: () => [readiness(controller)],
     })

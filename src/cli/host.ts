@@ -41,7 +41,7 @@ import { type Condition, serveHost } from "./host/host-server.ts"
 import { openImageDirectory } from "./host/image-directory.ts"
 import { toldLines } from "./host/told-lines.ts"
 import type { MadeKind } from "./host-replay.ts"
-import { AddressUnavailable, type ListenAddress, listenAddressOf, listenOptions } from "./listening-server.ts"
+import { AddressUnavailable, listenOption } from "./listening-server.ts"
 import { parseMoment, parseSpeed } from "./replay/replay-values.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 import { readVersion } from "./version.ts"
@@ -65,8 +65,6 @@ const madeKind = (given: string): Reading<MadeKind> => {
     return refused("must be OWNER=KIND, such as slinky.dev/v1.SimplePod=pod")
   return value({ owner, kind })
 }
-
-const defaultPort = 7790
 
 const options = {
   replay: optional({
@@ -116,7 +114,7 @@ const options = {
     parse: text,
   }),
   context: optional({ placeholder: "NAME", help: "context of the kubeconfig", parse: text }),
-  ...listenOptions(defaultPort, "where /healthz, /readyz and /metrics are served"),
+  listen: listenOption(7790, "where /healthz, /readyz and /metrics are served"),
   workers: withDefault("2", {
     placeholder: "NUMBER",
     help: "threads that WebAssembly modules share",
@@ -163,14 +161,13 @@ export const hostCommand = (
   loadReplay: () => Promise<Pick<typeof import("./host-replay.ts"), "replayHost">>,
 ): Command =>
   command(syntax, async (given, terminal, [directory = ""]) => {
-    const listening = listenAddressOf(given, defaultPort)
-    const problem = typeof listening === "string" ? listening : wrongCombination(given)
-    if (problem !== undefined || typeof listening === "string") {
-      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: problem ?? "" }).message}\n`)
+    const problem = wrongCombination(given)
+    if (problem !== undefined) {
+      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
       return exitCodes.usage
     }
     const { replay: trace, from, to, speed, latency: latencyMs, settle: settleMs, makes, journal } = given
-    if (trace === undefined) return run({ ...given, listening }, terminal, directory)
+    if (trace === undefined) return run(given, terminal, directory)
     const { replayHost } = await loadReplay()
     const say = (text: string): void => void terminal.standardError.write(toldLines(`${syntax.name}: `, text))
     return replayHost({ directory, trace, from, to, speed, latencyMs, settleMs, makes, journal }, terminal, say)
@@ -189,11 +186,7 @@ const wrongCombination = (given: OptionValues<typeof options>): string | undefin
   return given.speed === "max" ? undefined : "--speed needs --replay"
 }
 
-const run = async (
-  given: OptionValues<typeof options> & { readonly listening: ListenAddress },
-  terminal: Terminal,
-  directory: string,
-): Promise<ExitCode> => {
+const run = async (given: OptionValues<typeof options>, terminal: Terminal, directory: string): Promise<ExitCode> => {
   const { standardOutput, standardError } = terminal
   const say = (text: string): void => void standardError.write(toldLines(`${syntax.name}: `, text))
   const stop = new AbortController()
@@ -263,7 +256,7 @@ const run = async (
         refused: modules.refused,
       })
     }
-    await using server = await serveHost(given.listening, { conditions, metrics })
+    await using server = await serveHost(given.listen, { conditions, metrics })
     say(`modules of ${directory}; metrics: ${server.url}/metrics`)
     using followed = new ModuleDirectory({
       directory,

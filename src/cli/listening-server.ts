@@ -1,11 +1,10 @@
 /** Small HTTP servers of commands: where they listen, and how they end. */
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
-import { isIP } from "node:net"
 import * as Schema from "effect/Schema"
 import { isOwnHost } from "../recorder/access/browser-guard.ts"
 import { text } from "../recorder/http/http-answer.ts"
 import { bracketed } from "../recorder/http/listen-error.ts"
-import { integerBetween, optional, type Reading, refused, value } from "./command-line/arguments.ts"
+import { type Reading, refused, value, withDefault } from "./command-line/arguments.ts"
 
 /** Where to listen. */
 export interface ListenAddress {
@@ -21,47 +20,13 @@ export const parseListenAddress = (given: string): Reading<ListenAddress> => {
   return value({ host: host?.replace(/^\[(.*)\]$/, "$1") ?? "127.0.0.1", port: Number(port) })
 }
 
-/** `--listen`, and the options of earlier versions that it replaces. `port`: of the loopback address, unless another is given. */
-export const listenOptions = (port: number, help: string) => ({
-  listen: optional({
+/** `--listen`. `port`: of the loopback address, unless another is given. */
+export const listenOption = (port: number, help: string) =>
+  withDefault(`127.0.0.1:${port}`, {
     placeholder: "ADDRESS:PORT",
-    help: `${help}; PORT alone is one of 127.0.0.1, and 0 any free one (default 127.0.0.1:${port})`,
+    help: `${help}; PORT alone is one of 127.0.0.1, and 0 any free one`,
     parse: parseListenAddress,
-  }),
-  port: optional({
-    short: "p",
-    placeholder: "PORT",
-    help: "deprecated, the same as --listen PORT",
-    parse: integerBetween(0, 65_535),
-  }),
-  bind: optional({
-    placeholder: "ADDRESS",
-    help: "deprecated, the address of --listen ADDRESS:PORT",
-    parse: parseHost,
-  }),
-})
-
-const parseHost = (given: string): Reading<string> => {
-  const host = given.replace(/^\[(.*)\]$/, "$1")
-  return isIP(host) !== 0 || /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252})$/.test(host)
-    ? value(host)
-    : refused("must be an IP address or a host name, such as 127.0.0.1 or ::")
-}
-
-interface GivenListening {
-  readonly listen: ListenAddress | undefined
-  readonly port: number | undefined
-  readonly bind: string | undefined
-}
-
-/** What {@link listenOptions} say together; a text: they contradict each other. */
-export const listenAddressOf = (
-  { listen, port, bind }: GivenListening,
-  defaultPort: number,
-): ListenAddress | string => {
-  if (listen === undefined) return { host: bind ?? "127.0.0.1", port: port ?? defaultPort }
-  return port === undefined && bind === undefined ? listen : "--listen replaces --port and --bind: leave those out"
-}
+  })
 
 /** The address cannot be listened on. `option` names it on the command line. */
 export class AddressUnavailable extends Schema.TaggedError<AddressUnavailable>()("AddressUnavailable", {

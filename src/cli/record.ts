@@ -28,7 +28,7 @@ import { parseDuration } from "./command-line/instant.ts"
 import { readKind } from "./command-line/kind-option.ts"
 import { UsageError } from "./command-line/usage-error.ts"
 import { clusterVariables } from "./command-line/variables.ts"
-import { listenAddressOf, listenOptions } from "./listening-server.ts"
+import { listenOption } from "./listening-server.ts"
 import { allowSecretsAdvice } from "./record/allow-secrets.ts"
 import { accessOptions, readAccess } from "./record/record-access.ts"
 import { givenLimits, ofKinds } from "./record/record-limits.ts"
@@ -219,7 +219,7 @@ const options = {
     help: "gzip on lists: auto: in pages, if the API server is on another machine and not that of the pod's own cluster; always: all lists, which are then made in pages; never",
     parse: oneOf("auto", "always", "never"),
   }),
-  ...listenOptions(
+  listen: listenOption(
     7777,
     "where exports, questions, readiness and metrics are served; an address that other machines can reach needs --auth or --allow-anonymous",
   ),
@@ -295,19 +295,15 @@ export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): 
       tlsCert: _certificate,
       tlsKey: _key,
       listen,
-      port,
-      bind,
       ...others
     } = given
-    const listening = listenAddressOf({ listen, port, bind }, 7777)
     const { maximumExportTime, maximumExportSize, retainFor, retainBytes, all, except, ...more } = others
     const { lease: _lease, leaseDuration: _duration, ...rest } = more
     const wrong = (problem: string): ExitCode => {
       terminal.standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
       return exitCodes.usage
     }
-    if (typeof listening === "string") return wrong(listening)
-    const where = { bind: listening.host, port: listening.port }
+    const where = { bind: listen.host, port: listen.port }
     const access = kindsProblem(given) ?? leaseProblem(given) ?? readAccess({ ...given, ...where })
     if (typeof access === "string") return wrong(access)
     const namespaces = [...new Set(namespace)]

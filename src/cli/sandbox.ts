@@ -20,11 +20,11 @@ import {
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
-import { listenAddressOf, listenOptions } from "./listening-server.ts"
+import { listenOption } from "./listening-server.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 
 const options = {
-  ...listenOptions(8001, "where the API server listens, a loopback address"),
+  listen: listenOption(8001, "where the API server listens, a loopback address"),
   nodes: withDefault("3", {
     short: "n",
     placeholder: "NUMBER",
@@ -76,15 +76,12 @@ const demoPauseMs = 5000
 
 const run = async (given: Options, terminal: Terminal): Promise<ExitCode> => {
   const { standardOutput, standardError } = terminal
-  const listening = listenAddressOf(given, 8001)
-  const isOwn = typeof listening === "object" && listening.host === "127.0.0.1"
-  if (!isOwn) {
-    const problem =
-      typeof listening === "string" ? listening : "a sandbox listens on 127.0.0.1 only: write --listen PORT"
+  const { host, port } = given.listen
+  if (host !== "127.0.0.1") {
+    const problem = "a sandbox listens on 127.0.0.1 only: write --listen PORT"
     standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
     return exitCodes.usage
   }
-  const { port } = listening
   if (!given.force && !(await mayReplace(given.kubeconfig))) {
     const problem = `${visible(given.kubeconfig)} exists and is not a sandbox kubeconfig; name another file with --kubeconfig, or overwrite it with --force`
     standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)

@@ -41,7 +41,7 @@ import { UsageError } from "./command-line/usage-error.ts"
 import { storeVariables } from "./command-line/variables.ts"
 import { recorderToken } from "./export/connection/recorder-token.ts"
 import { isExportError, TokenUnreadable } from "./export/export-errors.ts"
-import { type ListenAddress, listenAddressOf, listenOptions } from "./listening-server.ts"
+import { listenOption } from "./listening-server.ts"
 import { parseSpeed } from "./replay/replay-values.ts"
 import { openPasts, recorderUrl } from "./serve/served-past.ts"
 import type { Terminal } from "./terminal/terminal.ts"
@@ -86,7 +86,10 @@ const options = {
     help: "with --play: recorded time for each unit of real time; default: 1",
     parse: parseSpeed,
   }),
-  ...listenOptions(8001, "where the API server listens; an address that other machines can reach needs --token-file"),
+  listen: listenOption(
+    8001,
+    "where the API server listens; an address that other machines can reach needs --token-file",
+  ),
   tokenFile: optional({
     placeholder: "FILE",
     help: "require the token in FILE of every request, over HTTPS with a certificate made for this run; the kubeconfig has both",
@@ -142,20 +145,17 @@ const syntax: CommandSyntax<typeof options> = {
 }
 
 type Options = OptionValues<typeof options>
-type Served = Options & { readonly listening: ListenAddress }
 
 export const serveCommand = (): Command =>
   command(syntax, async (given, terminal, sources) => {
-    const listening = listenAddressOf(given, 8001)
-    const problem = typeof listening === "string" ? listening : await problemOf(given, listening, sources)
-    if (problem === undefined && typeof listening !== "string") return run(sources, { ...given, listening }, terminal)
-    terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: problem ?? "" }).message}\n`)
+    const problem = await problemOf(given, sources)
+    if (problem === undefined) return run(sources, given, terminal)
+    terminal.standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
     return exitCodes.usage
   })
 
 const problemOf = async (
-  { play, speed, tokenFile, kubeconfigOut, force, namespace }: Options,
-  { host }: ListenAddress,
+  { play, speed, tokenFile, kubeconfigOut, force, namespace, listen: { host } }: Options,
   sources: ReadonlyArray<string>,
 ): Promise<string | undefined> => {
   if (namespace !== undefined && sources.some((source) => recorderUrl(source) === undefined))
@@ -171,7 +171,7 @@ const problemOf = async (
 /** ms between the bookmarks of a watch: about the real server's. */
 const bookmarkInterval = 60_000
 
-const run = async (sources: ReadonlyArray<string>, given: Served, terminal: Terminal): Promise<ExitCode> => {
+const run = async (sources: ReadonlyArray<string>, given: Options, terminal: Terminal): Promise<ExitCode> => {
   const { standardOutput, standardError } = terminal
   const stop = new AbortController()
   const stopListening = terminal.onInterrupt(() => stop.abort())
@@ -187,14 +187,14 @@ const run = async (sources: ReadonlyArray<string>, given: Served, terminal: Term
     const { begin, end } = past
     const [root = given.play ? "start" : "end"] = given.at
     const token = await recorderToken(given.tokenFile, {})
-    const host = reachable(given.listening.host)
+    const host = reachable(given.listen.host)
     const certificate = token === undefined ? undefined : ownCertificate(host)
     await using server = await HistoryServer.listen({
       past,
       clock: systemClock,
       readMoment: (moment) => readMomentInPath(moment, { begin, end }),
       root: { moment: root, speed: given.play ? ((given.speed ?? 1) as number) : undefined },
-      ...given.listening,
+      ...given.listen,
       token,
       refuseHost: token === undefined ? rebound : undefined,
       tls: certificate && { key: certificate.key, cert: certificate.certificate },
@@ -298,13 +298,13 @@ const known = [
 ]
 
 /** For failures that a person can do something about; `undefined` for defects. */
-const messageFor = (error: unknown, { listening, kubeconfigOut }: Served): string | undefined => {
+const messageFor = (error: unknown, { listen, kubeconfigOut }: Options): string | undefined => {
   if (isArchiveError(error) || isExportError(error) || known.some((each) => error instanceof each))
     return (error as Error).message
   const { code, syscall, path } = error as NodeJS.ErrnoException
   if (code !== undefined && path === kubeconfigOut) return new OutputFailed({ path, code }).message
   if (code !== undefined && (syscall === "listen" || syscall === "getaddrinfo"))
-    return new ListenError({ ...listening, code }).message
+    return new ListenError({ ...listen, code }).message
   return undefined
 }
 

@@ -247,7 +247,7 @@ const visibleName = (rawName: string): string => quoted(rawName).slice(1, -1)
 const mistakeIn = (token: OptionToken, option: Option<unknown>): string | undefined => {
   if (option.placeholder === undefined) return token.value === undefined ? undefined : `${token.rawName} takes no value`
   if (token.value === undefined) return `${token.rawName} needs a value (${option.placeholder})`
-  // In "--config --port 80" the value was forgotten; in "--start -10m" and "--output -" it starts with a dash.
+  // In "--config --listen 80" the value was forgotten; in "--start -10m" and "--output -" it starts with a dash.
   if (token.inlineValue !== true && /^-[^\d.]/.test(token.value))
     return `${token.rawName} needs a value (${option.placeholder}); to pass ${quoted(token.value)} as the value, write ${token.rawName}=…`
   return undefined
