@@ -22,15 +22,7 @@ import { comparisonPage, mostReports } from "../simulation/page/comparison-page.
 import { visible } from "../text/index.ts"
 import { codeOf, OutputExists, OutputFailed } from "../trace/files/output-errors.ts"
 import { type OutputSink, openOutputFile } from "../trace/files/output-file.ts"
-import {
-  type CommandSyntax,
-  flag,
-  type OptionValues,
-  oneOf,
-  optional,
-  text,
-  withDefault,
-} from "./command-line/arguments.ts"
+import { type CommandSyntax, flag, type OptionValues, oneOf, optional, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
@@ -80,17 +72,8 @@ const format = (value: Value, unit: Row["unit"]): string => {
 }
 
 const options = {
-  output: withDefault("text", {
-    short: "o",
-    placeholder: "FORMAT",
-    help: "text for people, json for programs",
-    parse: oneOf("text", "json"),
-  }),
-  html: optional({
-    placeholder: "FILE",
-    help: "also write a page for browsers, with pods and lateness over time",
-    parse: text,
-  }),
+  output: withDefault("text", "-o FORMAT", "text for people, json for programs", oneOf("text", "json")),
+  html: optional("FILE", "also write a page for browsers, with pods and lateness over time"),
   force: flag({ short: "f", help: "overwrite FILE if it exists; compare reports of different traces all the same" }),
 }
 

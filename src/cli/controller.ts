@@ -14,7 +14,6 @@ import {
   optional,
   type Reading,
   refused,
-  text,
   value,
   withDefault,
 } from "./command-line/arguments.ts"
@@ -119,25 +118,23 @@ const verbosity = (given: string): Reading<boolean> =>
     : refused(`must be one of ${verbosities.join(", ")}`)
 
 const options = {
-  kubeconfig: optional({
-    placeholder: "FILE",
-    help: "kubeconfig of the cluster; default: as kubectl finds it, or the pod's own service account",
-    parse: text,
-  }),
-  context: optional({ placeholder: "NAME", help: "context of the kubeconfig", parse: text }),
-  namespace: optional({
-    short: "n",
-    placeholder: "NAME",
-    help: "namespace of the controller's Leases; default: CTRL_NAMESPACE of the environment, else that of the context or the pod",
-    parse: namespaceName,
-  }),
+  kubeconfig: optional(
+    "FILE",
+    "kubeconfig of the cluster; default: as kubectl finds it, or the pod's own service account",
+  ),
+  context: optional("NAME", "context of the kubeconfig"),
+  namespace: optional(
+    "-n NAME",
+    "namespace of the controller's Leases; default: CTRL_NAMESPACE of the environment, else that of the context or the pod",
+    namespaceName,
+  ),
   listen: listenOption(7791, "where /healthz, /readyz and /metrics are served"),
-  verbosity: withDefault("info", {
-    short: "v",
-    placeholder: "LEVEL",
-    help: "from info on, the output of hooks is printed; off, error and warn leave it out",
-    parse: verbosity,
-  }),
+  verbosity: withDefault(
+    "info",
+    "-v LEVEL",
+    "from info on, the output of hooks is printed; off, error and warn leave it out",
+    verbosity,
+  ),
 }
 
 const syntax: CommandSyntax<typeof options> = {

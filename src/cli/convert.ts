@@ -32,21 +32,22 @@ type OutputName = TraceFormatName | ViewName
 const outputNames: ReadonlyArray<OutputName> = [...TRACE_FORMAT_NAMES, ...VIEW_NAMES]
 
 const options = {
-  from: optional({
-    placeholder: "FORMAT",
-    help: `format of IN: ${TRACE_FORMAT_NAMES.join(", ")}; default: inferred from its name, else from its first bytes`,
-    parse: oneOf(...TRACE_FORMAT_NAMES),
-  }),
-  to: optional({
-    placeholder: "FORMAT",
-    help: `format of OUT: one of those, or a view, which is never read back: ${VIEW_NAMES.join(", ")}; default: inferred from its name`,
-    parse: oneOf(...outputNames),
-  }),
-  owned: withDefault("include", {
-    placeholder: "MODE",
-    help: "include or exclude objects that other objects of the trace own, directly or indirectly, but for the lifecycles of their pods; controllers create them again on replay",
-    parse: oneOf("include", "exclude"),
-  }),
+  from: optional(
+    "FORMAT",
+    `format of IN: ${TRACE_FORMAT_NAMES.join(", ")}; default: inferred from its name, else from its first bytes`,
+    oneOf(...TRACE_FORMAT_NAMES),
+  ),
+  to: optional(
+    "FORMAT",
+    `format of OUT: one of those, or a view, which is never read back: ${VIEW_NAMES.join(", ")}; default: inferred from its name`,
+    oneOf(...outputNames),
+  ),
+  owned: withDefault(
+    "include",
+    "MODE",
+    "include or exclude objects that other objects of the trace own, directly or indirectly, but for the lifecycles of their pods; controllers create them again on replay",
+    oneOf("include", "exclude"),
+  ),
   force: flag({ short: "f", help: "overwrite OUT if it exists" }),
 }
 

@@ -1,7 +1,7 @@
 /** `reel coverage`: what a recording has, of a running recorder or in a directory, as a table or as the recorder describes it. */
 import { withLocalTimes } from "../local-time.ts"
 import { visibleInJson } from "../text/index.ts"
-import { type CommandSyntax, type OptionValues, oneOf, text, withDefault } from "./command-line/arguments.ts"
+import { type CommandSyntax, type OptionValues, oneOf, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
@@ -15,22 +15,18 @@ import { readWindow } from "./past/moments.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 
 const options = {
-  output: withDefault("table", {
-    short: "o",
-    placeholder: "FORMAT",
-    help: "table, with times of this machine's time zone; or json, with times in µs since 1970",
-    parse: oneOf("table", "json"),
-  }),
-  start: withDefault("0", {
-    placeholder: "TIME",
-    help: "start of the window, inclusive; a duration counts back from --end. 0 is the beginning of the recording",
-    parse: text,
-  }),
-  end: withDefault("now", {
-    placeholder: "TIME",
-    help: "end of the window, exclusive; now is, with --data-dir, the end of the recording",
-    parse: text,
-  }),
+  output: withDefault(
+    "table",
+    "-o FORMAT",
+    "table, with times of this machine's time zone; or json, with times in µs since 1970",
+    oneOf("table", "json"),
+  ),
+  start: withDefault(
+    "0",
+    "TIME",
+    "start of the window, inclusive; a duration counts back from --end. 0 is the beginning of the recording",
+  ),
+  end: withDefault("now", "TIME", "end of the window, exclusive; now is, with --data-dir, the end of the recording"),
   ...placeOptions,
 }
 

@@ -7,7 +7,7 @@ import { simulationDefinitions } from "../simulation/api/definitions.ts"
 import { quoted, visible } from "../text/index.ts"
 import { codeOf, OutputExists, OutputFailed } from "../trace/files/output-errors.ts"
 import { openOutputFile } from "../trace/files/output-file.ts"
-import { type CommandSyntax, flag, type OptionValues, optional, text } from "./command-line/arguments.ts"
+import { type CommandSyntax, flag, type OptionValues, optional } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
@@ -15,12 +15,7 @@ import { definitionTypes, UnusableDefinition } from "./crd/definition-types.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 
 const options = {
-  output: optional({
-    short: "o",
-    placeholder: "FILE",
-    help: "write to a file instead of standard output",
-    parse: text,
-  }),
+  output: optional("-o FILE", "write to a file instead of standard output"),
   force: flag({ short: "f", help: "overwrite the file if it exists" }),
 }
 

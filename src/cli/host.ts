@@ -21,12 +21,11 @@ import { visible } from "../text/index.ts"
 import {
   type CommandSyntax,
   integerBetween,
-  list,
   type OptionValues,
   optional,
   type Reading,
   refused,
-  text,
+  repeated,
   value,
   withDefault,
 } from "./command-line/arguments.ts"
@@ -67,69 +66,54 @@ const madeKind = (given: string): Reading<MadeKind> => {
 }
 
 const options = {
-  replay: optional({
-    placeholder: "TRACE|DIRECTORY",
-    help: "feed this trace, or the data directory of a recorder, to the modules instead of a cluster, and print what they did",
-    parse: text,
-  }),
-  from: optional({
-    placeholder: "TIME",
-    help: "with --replay: the first moment; default: the start of the trace",
-    parse: parseMoment("start"),
-  }),
-  to: optional({
-    placeholder: "TIME",
-    help: "with --replay: the moment at which it ends, exclusive; default: the end of the trace",
-    parse: parseMoment("end"),
-  }),
-  speed: withDefault("max", {
-    placeholder: "NUMBER",
-    help: "with --replay: how many times faster than recorded; max: without waiting",
-    parse: parseSpeed,
-  }),
-  latency: withDefault("0s", {
-    placeholder: "DURATION",
-    help: "with --replay: time of the recording that each request of a module takes",
-    parse: duration,
-  }),
-  settle: withDefault("0s", {
-    placeholder: "DURATION",
-    help: "with --replay: time that goes on after the end of the trace, for retries and delays",
-    parse: duration,
-  }),
-  makes: list({
-    placeholder: "OWNER=KIND",
-    split: false,
-    help: "with --replay: WebAssembly modules make objects of KIND for those of OWNER, so what is recorded of them is not fed; scripts say it themselves",
-    parse: madeKind,
-  }),
-  journal: optional({
-    placeholder: "FILE",
-    help: "with --replay: write what happened, step by step, as NDJSON; the file must not exist",
-    parse: text,
-  }),
-  kubeconfig: optional({
-    placeholder: "FILE",
-    help: "kubeconfig of the cluster; default: as kubectl finds it",
-    parse: text,
-  }),
-  context: optional({ placeholder: "NAME", help: "context of the kubeconfig", parse: text }),
+  replay: optional(
+    "TRACE|DIRECTORY",
+    "feed this trace, or the data directory of a recorder, to the modules instead of a cluster, and print what they did",
+  ),
+  from: optional("TIME", "with --replay: the first moment; default: the start of the trace", parseMoment("start")),
+  to: optional(
+    "TIME",
+    "with --replay: the moment at which it ends, exclusive; default: the end of the trace",
+    parseMoment("end"),
+  ),
+  speed: withDefault(
+    "max",
+    "NUMBER",
+    "with --replay: how many times faster than recorded; max: without waiting",
+    parseSpeed,
+  ),
+  latency: withDefault(
+    "0s",
+    "DURATION",
+    "with --replay: time of the recording that each request of a module takes",
+    duration,
+  ),
+  settle: withDefault(
+    "0s",
+    "DURATION",
+    "with --replay: time that goes on after the end of the trace, for retries and delays",
+    duration,
+  ),
+  makes: repeated(
+    "OWNER=KIND",
+    "with --replay: WebAssembly modules make objects of KIND for those of OWNER, so what is recorded of them is not fed; scripts say it themselves",
+    madeKind,
+  ),
+  journal: optional("FILE", "with --replay: write what happened, step by step, as NDJSON; the file must not exist"),
+  kubeconfig: optional("FILE", "kubeconfig of the cluster; default: as kubectl finds it"),
+  context: optional("NAME", "context of the kubeconfig"),
   listen: listenOption(7790, "where /healthz, /readyz and /metrics are served"),
-  workers: withDefault("2", {
-    placeholder: "NUMBER",
-    help: "threads that WebAssembly modules share",
-    parse: integerBetween(1, 64),
-  }),
-  "state-directory": optional({
-    placeholder: "DIRECTORY",
-    help: "where modules with checkpoint: true keep what they know, so that they miss no deletion while the host is down; they are refused without it. For one host at a time",
-    parse: text,
-  }),
-  "unload-after": withDefault("1m", {
-    placeholder: "DURATION",
-    help: "how long a WebAssembly module is idle before its memory is written to disk; or never",
-    parse: idleTime,
-  }),
+  workers: withDefault("2", "NUMBER", "threads that WebAssembly modules share", integerBetween(1, 64)),
+  "state-directory": optional(
+    "DIRECTORY",
+    "where modules with checkpoint: true keep what they know, so that they miss no deletion while the host is down; they are refused without it. For one host at a time",
+  ),
+  "unload-after": withDefault(
+    "1m",
+    "DURATION",
+    "how long a WebAssembly module is idle before its memory is written to disk; or never",
+    idleTime,
+  ),
 }
 
 const syntax: CommandSyntax<typeof options> = {

@@ -19,7 +19,6 @@ import {
   oneOf,
   optional,
   refused,
-  text,
   value,
   withDefault,
 } from "./command-line/arguments.ts"
@@ -108,42 +107,35 @@ const describeProgress = (
 }
 
 const options = {
-  output: optional({
-    short: "o",
-    placeholder: "TRACE",
-    help: "where to write the trace; - means standard output (required)",
-    parse: parseOutput,
-  }),
-  format: optional({
-    placeholder: "FORMAT",
-    help: `${TRACE_FORMAT_NAMES.join(", ")}; default: by the extension of TRACE, else ndjson`,
-    parse: oneOf(...TRACE_FORMAT_NAMES),
-  }),
-  except: list({
-    placeholder: "KIND",
-    help: `leave out a kind, such as v1.Event, or a group, such as metrics.k8s.io/*; always left out: ${defaultExceptions.join(", ")}`,
-    parse: (given) =>
+  output: optional("-o TRACE", "where to write the trace; - means standard output (required)", parseOutput),
+  format: optional(
+    "FORMAT",
+    `${TRACE_FORMAT_NAMES.join(", ")}; default: by the extension of TRACE, else ndjson`,
+    oneOf(...TRACE_FORMAT_NAMES),
+  ),
+  except: list(
+    "KIND",
+    `leave out a kind, such as v1.Event, or a group, such as metrics.k8s.io/*; always left out: ${defaultExceptions.join(", ")}`,
+    (given) =>
       isException(given)
         ? value(given)
         : refused("write a kind as group/version.Kind or v1.Kind, or all kinds of a group as group/*"),
-    split: true,
-  }),
+  ),
   secretsInPlainText: flag({ help: "write v1.Secret as it is; default: its values are replaced by keyed hashes" }),
-  config: optional({
-    placeholder: "FILE",
-    help: "a recorder's configuration, of which the rules of redaction count here; default: the default rules",
-    parse: text,
-  }),
-  redactKeyFile: optional({
-    placeholder: "FILE",
-    help: "the key of the hashes that replace secret values, at least 16 bytes; default: a random one that is not kept",
-    parse: text,
-  }),
-  report: withDefault("text", {
-    placeholder: "FORMAT",
-    help: "text or json: what was imported and what the logs lack, on standard error",
-    parse: oneOf("text", "json"),
-  }),
+  config: optional(
+    "FILE",
+    "a recorder's configuration, of which the rules of redaction count here; default: the default rules",
+  ),
+  redactKeyFile: optional(
+    "FILE",
+    "the key of the hashes that replace secret values, at least 16 bytes; default: a random one that is not kept",
+  ),
+  report: withDefault(
+    "text",
+    "FORMAT",
+    "text or json: what was imported and what the logs lack, on standard error",
+    oneOf("text", "json"),
+  ),
   force: flag({ short: "f", help: "overwrite TRACE if it exists" }),
 }
 

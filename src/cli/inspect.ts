@@ -13,15 +13,7 @@ import type { TraceItems } from "../trace/formats/decoded-items.ts"
 import { BadTraceError } from "../trace/formats/format.ts"
 import { formatOfFileName, TRACE_FORMAT_NAMES } from "../trace/formats/names.ts"
 import { SpoolError } from "../trace/spool.ts"
-import {
-  type CommandSyntax,
-  flag,
-  type OptionValues,
-  oneOf,
-  optional,
-  text,
-  withDefault,
-} from "./command-line/arguments.ts"
+import { type CommandSyntax, flag, type OptionValues, oneOf, optional, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
@@ -99,28 +91,26 @@ const placeOf = async (given: PlaceOptions, operand: string): Promise<PlaceOptio
 }
 
 const options = {
-  output: optional({
-    short: "o",
-    placeholder: "FORMAT",
-    help: "a summary: text, with times of this machine's time zone, or json; default: in a terminal the interactive view, else text",
-    parse: oneOf("text", "json"),
-  }),
+  output: optional(
+    "-o FORMAT",
+    "a summary: text, with times of this machine's time zone, or json; default: in a terminal the interactive view, else text",
+    oneOf("text", "json"),
+  ),
   full: flag({ help: "of a recording: a summary of its events, as of a trace" }),
-  start: optional({
-    placeholder: "TIME",
-    help: "of a recording: start of what is read of it, inclusive; a duration counts back from --end, 0 is the beginning. Default: the beginning",
-    parse: text,
-  }),
-  end: withDefault("now", {
-    placeholder: "TIME",
-    help: "of a recording: end of what is read of it, exclusive; now is, for a directory, the end of the recording",
-    parse: text,
-  }),
-  from: optional({
-    placeholder: "FORMAT",
-    help: `format of TRACE: ${TRACE_FORMAT_NAMES.join(", ")}; default: inferred from its name, else from its first bytes`,
-    parse: oneOf(...TRACE_FORMAT_NAMES),
-  }),
+  start: optional(
+    "TIME",
+    "of a recording: start of what is read of it, inclusive; a duration counts back from --end, 0 is the beginning. Default: the beginning",
+  ),
+  end: withDefault(
+    "now",
+    "TIME",
+    "of a recording: end of what is read of it, exclusive; now is, for a directory, the end of the recording",
+  ),
+  from: optional(
+    "FORMAT",
+    `format of TRACE: ${TRACE_FORMAT_NAMES.join(", ")}; default: inferred from its name, else from its first bytes`,
+    oneOf(...TRACE_FORMAT_NAMES),
+  ),
   ...placeOptions,
 }
 

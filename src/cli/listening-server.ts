@@ -22,11 +22,12 @@ export const parseListenAddress = (given: string): Reading<ListenAddress> => {
 
 /** `--listen`. `port`: of the loopback address, unless another is given. */
 export const listenOption = (port: number, help: string) =>
-  withDefault(`127.0.0.1:${port}`, {
-    placeholder: "ADDRESS:PORT",
-    help: `${help}; PORT alone is one of 127.0.0.1, and 0 any free one`,
-    parse: parseListenAddress,
-  })
+  withDefault(
+    `127.0.0.1:${port}`,
+    "ADDRESS:PORT",
+    `${help}; PORT alone is one of 127.0.0.1, and 0 any free one`,
+    parseListenAddress,
+  )
 
 /** The address cannot be listened on. `option` names it on the command line. */
 export class AddressUnavailable extends Schema.TaggedError<AddressUnavailable>()("AddressUnavailable", {

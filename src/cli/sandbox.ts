@@ -14,7 +14,6 @@ import {
   type OptionValues,
   oneOf,
   optional,
-  text,
   withDefault,
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
@@ -25,27 +24,27 @@ import type { Terminal } from "./terminal/terminal.ts"
 
 const options = {
   listen: listenOption(8001, "where the API server listens, a loopback address"),
-  nodes: withDefault("3", {
-    short: "n",
-    placeholder: "NUMBER",
-    help: "virtual nodes; pods are simulated: containers never run",
-    parse: integerBetween(0, 10_000),
-  }),
-  kubeconfig: withDefault("sandbox.kubeconfig", {
-    placeholder: "FILE",
-    help: "where to write a kubeconfig for the sandbox; one of an earlier sandbox is overwritten",
-    parse: text,
-  }),
-  authorization: optional({
-    placeholder: "MODE",
-    help: "rbac: authenticate and authorize requests as a real API server does, over HTTPS; the kubeconfig is that of an administrator",
-    parse: oneOf("rbac"),
-  }),
-  workload: optional({
-    placeholder: "NAME",
-    help: "demo: a shop that opens, scales, rolls out, breaks, recovers and closes, in a loop",
-    parse: oneOf("demo"),
-  }),
+  nodes: withDefault(
+    "3",
+    "-n NUMBER",
+    "virtual nodes; pods are simulated: containers never run",
+    integerBetween(0, 10_000),
+  ),
+  kubeconfig: withDefault(
+    "sandbox.kubeconfig",
+    "FILE",
+    "where to write a kubeconfig for the sandbox; one of an earlier sandbox is overwritten",
+  ),
+  authorization: optional(
+    "MODE",
+    "rbac: authenticate and authorize requests as a real API server does, over HTTPS; the kubeconfig is that of an administrator",
+    oneOf("rbac"),
+  ),
+  workload: optional(
+    "NAME",
+    "demo: a shop that opens, scales, rolls out, breaks, recovers and closes, in a loop",
+    oneOf("demo"),
+  ),
   force: flag({ short: "f", help: "overwrite FILE even if it is not a sandbox kubeconfig" }),
 }
 

@@ -26,11 +26,10 @@ import { SpoolError } from "../trace/spool.ts"
 import {
   type CommandSyntax,
   flag,
-  list,
   type OptionValues,
   optional,
   type Reading,
-  text,
+  repeated,
   withDefault,
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
@@ -74,43 +73,35 @@ const remarkOn = (text: string, microseconds: number): string | undefined => {
 }
 
 const options = {
-  at: list({
-    placeholder: "TIME",
-    help: "a moment: start, end, 03:12, yesterday 03:12, 2026-11-21T10:00:00Z; durations such as -10m count back from the end. The first one is that of paths without a moment; each is a context of the kubeconfig; default: end, or with --play start",
-    parse: text,
-    split: false,
-  }),
+  at: repeated(
+    "TIME",
+    "a moment: start, end, 03:12, yesterday 03:12, 2026-11-21T10:00:00Z; durations such as -10m count back from the end. The first one is that of paths without a moment; each is a context of the kubeconfig; default: end, or with --play start",
+  ),
   play: flag({ help: "let time run from the first moment, and deliver the changes to watches as they happened" }),
-  speed: optional({
-    placeholder: "NUMBER",
-    help: "with --play: recorded time for each unit of real time; default: 1",
-    parse: parseSpeed,
-  }),
+  speed: optional("NUMBER", "with --play: recorded time for each unit of real time; default: 1", parseSpeed),
   listen: listenOption(
     8001,
     "where the API server listens; an address that other machines can reach needs --token-file",
   ),
-  tokenFile: optional({
-    placeholder: "FILE",
-    help: "require the token in FILE of every request, over HTTPS with a certificate made for this run; the kubeconfig has both",
-    parse: text,
-  }),
-  kubeconfigOut: withDefault("history.kubeconfig", {
-    placeholder: "FILE",
-    help: "where to write a kubeconfig with a context for each moment, readable by its owner only",
-    parse: text,
-  }),
-  namespace: optional({
-    short: "n",
-    placeholder: "NAME",
-    help: "of a running recorder, only what is in this namespace; needed if you may read no other",
-    parse: text,
-  }),
-  cache: withDefault("256Mi", {
-    placeholder: "SIZE",
-    help: "memory for states of moments that were read; older ones are read again when they are asked for",
-    parse: parseSize,
-  }),
+  tokenFile: optional(
+    "FILE",
+    "require the token in FILE of every request, over HTTPS with a certificate made for this run; the kubeconfig has both",
+  ),
+  kubeconfigOut: withDefault(
+    "history.kubeconfig",
+    "FILE",
+    "where to write a kubeconfig with a context for each moment, readable by its owner only",
+  ),
+  namespace: optional(
+    "-n NAME",
+    "of a running recorder, only what is in this namespace; needed if you may read no other",
+  ),
+  cache: withDefault(
+    "256Mi",
+    "SIZE",
+    "memory for states of moments that were read; older ones are read again when they are asked for",
+    parseSize,
+  ),
   force: flag({ short: "f", help: "overwrite FILE even if it is not a kubeconfig of reel serve" }),
 }
 

@@ -2,7 +2,7 @@
 import { everyKindConfiguration } from "../recorder/configuration/every-kind.ts"
 import { withinNamespaces } from "../recorder/configuration/tracked-kind.ts"
 import { factsOf, formatOfFileName, TRACE_FORMAT_NAMES, type TraceFormatName } from "../trace/formats/names.ts"
-import { type CommandSyntax, flag, list, oneOf, optional, text } from "./command-line/arguments.ts"
+import { type CommandSyntax, flag, list, oneOf, optional } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
@@ -15,63 +15,39 @@ import type { Terminal } from "./terminal/terminal.ts"
 import { terminalFault } from "./trace/output.ts"
 
 const options = {
-  config: optional({
-    short: "c",
-    placeholder: "FILE",
-    help: "which kinds to list, as for reel record; default: every kind that can be watched, but neither Leases nor metrics",
-    parse: text,
-  }),
-  output: optional({
-    short: "o",
-    placeholder: "FILE",
-    help: "where to write the trace; - means standard output (required)",
-    parse: parseOutput,
-  }),
-  format: optional({
-    placeholder: "FORMAT",
-    help: `${TRACE_FORMAT_NAMES.join(", ")}; default: by the extension of FILE, else ndjson`,
-    parse: oneOf(...TRACE_FORMAT_NAMES),
-  }),
-  kubeconfig: optional({
-    placeholder: "FILE",
-    help: "kubeconfig of the cluster; default: KUBECONFIG, ~/.kube/config or, in a pod, its service account",
-    parse: text,
-  }),
-  context: optional({
-    placeholder: "NAME",
-    help: "context of the kubeconfig; default: its current context",
-    parse: text,
-  }),
-  namespace: list({
-    short: "n",
-    placeholder: "NAME",
-    help: "list only this namespace (a Role in it is enough); separate several with commas",
-    parse: text,
-    split: true,
-  }),
-  excludeNamespace: list({
-    placeholder: "NAME",
-    help: "exclude objects in this namespace; separate several with commas",
-    parse: text,
-    split: true,
-  }),
+  config: optional(
+    "-c FILE",
+    "which kinds to list, as for reel record; default: every kind that can be watched, but neither Leases nor metrics",
+  ),
+  output: optional("-o FILE", "where to write the trace; - means standard output (required)", parseOutput),
+  format: optional(
+    "FORMAT",
+    `${TRACE_FORMAT_NAMES.join(", ")}; default: by the extension of FILE, else ndjson`,
+    oneOf(...TRACE_FORMAT_NAMES),
+  ),
+  kubeconfig: optional(
+    "FILE",
+    "kubeconfig of the cluster; default: KUBECONFIG, ~/.kube/config or, in a pod, its service account",
+  ),
+  context: optional("NAME", "context of the kubeconfig; default: its current context"),
+  namespace: list("-n NAME", "list only this namespace (a Role in it is enough); separate several with commas"),
+  excludeNamespace: list("NAME", "exclude objects in this namespace; separate several with commas"),
   excludeLabel: exportOptions.excludeLabel,
-  owned: optional({
-    placeholder: "MODE",
-    help: "include or exclude objects that other objects of the trace own; default: exclude for simkube, else include",
-    parse: oneOf("include", "exclude"),
-  }),
-  daemonsetOwned: optional({
-    placeholder: "MODE",
-    help: "include or exclude objects that a DaemonSet owns; default: as for --owned",
-    parse: oneOf("include", "exclude"),
-  }),
+  owned: optional(
+    "MODE",
+    "include or exclude objects that other objects of the trace own; default: exclude for simkube, else include",
+    oneOf("include", "exclude"),
+  ),
+  daemonsetOwned: optional(
+    "MODE",
+    "include or exclude objects that a DaemonSet owns; default: as for --owned",
+    oneOf("include", "exclude"),
+  ),
   secretsInPlainText: flag({ help: "write v1.Secret as it is; default: its values are replaced by keyed hashes" }),
-  redactKeyFile: optional({
-    placeholder: "FILE",
-    help: "the key of the hashes that replace secret values, at least 16 bytes; default: a random one that is not kept",
-    parse: text,
-  }),
+  redactKeyFile: optional(
+    "FILE",
+    "the key of the hashes that replace secret values, at least 16 bytes; default: a random one that is not kept",
+  ),
   allowSecrets: flag({ help: "deprecated and ignored: v1.Secret is written with redacted values" }),
   force: flag({ short: "f", help: "overwrite FILE if it exists" }),
 }

@@ -21,12 +21,12 @@ const options = {
     short: "w",
     help: "show changes until Ctrl-C, or until the Simulation NAME has ended",
   }),
-  output: withDefault("table", {
-    short: "o",
-    placeholder: "FORMAT",
-    help: "table; wide: with the key figures of the latest repetition; json or yaml: the objects themselves",
-    parse: oneOf("table", "wide", "json", "yaml"),
-  }),
+  output: withDefault(
+    "table",
+    "-o FORMAT",
+    "table; wide: with the key figures of the latest repetition; json or yaml: the objects themselves",
+    oneOf("table", "wide", "json", "yaml"),
+  ),
   ...clusterOptions,
 }
 

@@ -8,15 +8,7 @@ import { type RecordingInfo, readRecordingInfo } from "../archive/upkeep/recordi
 import { formatInstant, formatLocalTime } from "../local-time.ts"
 import { readRetainBytes, readRetainFor, retentionSettings } from "../recorder/configuration/retention-limits.ts"
 import { enumerated, quoted, visible } from "../text/index.ts"
-import {
-  type CommandSyntax,
-  list,
-  type OptionValues,
-  oneOf,
-  optional,
-  text,
-  withDefault,
-} from "./command-line/arguments.ts"
+import { type CommandSyntax, list, type OptionValues, oneOf, optional, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { UsageError } from "./command-line/usage-error.ts"
@@ -92,30 +84,19 @@ const growth = ({ growthPerDay, daysLeft, diskFreeBytes }: RecordingInfo): strin
 const instant = (micros: number): string | null => (micros === 0 ? null : formatInstant(micros))
 
 const options = {
-  dataDir: optional({ placeholder: "DIR", help: "the data directory of the recording; required", parse: text }),
-  to: optional({
-    placeholder: "DIR",
-    help: "salvage, backup: a new or empty directory for the copy; required",
-    parse: text,
-  }),
-  output: withDefault("table", {
-    short: "o",
-    placeholder: "FORMAT",
-    help: "info: table for people, json for programs",
-    parse: oneOf("table", "json"),
-  }),
-  retainFor: list({
-    placeholder: "DURATION",
-    help: "compact: also remove what is older, such as 30d; of a kind: v1.Event=1d",
-    parse: ofKinds((given) => readRetainFor(given)),
-    split: true,
-  }),
-  retainBytes: list({
-    placeholder: "SIZE",
-    help: "compact: also remove the oldest until the recording fits, such as 20Gi; of a kind: v1.Event=1Gi",
-    parse: ofKinds((given, gvk) => readRetainBytes(given, gvk !== undefined)),
-    split: true,
-  }),
+  dataDir: optional("DIR", "the data directory of the recording; required"),
+  to: optional("DIR", "salvage, backup: a new or empty directory for the copy; required"),
+  output: withDefault("table", "-o FORMAT", "info: table for people, json for programs", oneOf("table", "json")),
+  retainFor: list(
+    "DURATION",
+    "compact: also remove what is older, such as 30d; of a kind: v1.Event=1d",
+    ofKinds((given) => readRetainFor(given)),
+  ),
+  retainBytes: list(
+    "SIZE",
+    "compact: also remove the oldest until the recording fits, such as 20Gi; of a kind: v1.Event=1Gi",
+    ofKinds((given, gvk) => readRetainBytes(given, gvk !== undefined)),
+  ),
 }
 
 type Given = OptionValues<typeof options>

@@ -20,7 +20,6 @@ import {
   oneOf,
   optional,
   refused,
-  text,
   value,
   withDefault,
 } from "./command-line/arguments.ts"
@@ -37,39 +36,28 @@ import { commandTable, reportJson, sampleLines, summaryLine } from "./transform/
 import { type ProgramPlace, readProgram, type WrittenProgram } from "./transform/written-program.ts"
 
 const options = {
-  output: optional({
-    short: "o",
-    placeholder: "OUT",
-    help: "the trace to write; - means standard output",
-    parse: text,
-  }),
-  expression: optional({
-    short: "e",
-    placeholder: "PROGRAM",
-    help: "the program itself, instead of its file",
-    parse: text,
-  }),
+  output: optional("-o OUT", "the trace to write; - means standard output"),
+  expression: optional("-e PROGRAM", "the program itself, instead of its file"),
   dryRun: flag({ help: "write nothing; count what each command would change, with examples" }),
-  samples: withDefault("3", {
-    placeholder: "N",
-    help: "examples for each command of a --dry-run",
-    parse: (given) => (/^\d{1,3}$/.test(given) ? value(Number(given)) : refused("expected a number from 0 to 999")),
-  }),
-  report: withDefault("text", {
-    placeholder: "FORMAT",
-    help: "text or json: what was done, on standard error; of a --dry-run on standard output",
-    parse: oneOf("text", "json"),
-  }),
-  from: optional({
-    placeholder: "FORMAT",
-    help: `format of TRACE: ${TRACE_FORMAT_NAMES.join(", ")}; default: inferred from its name, else from its first bytes`,
-    parse: oneOf(...TRACE_FORMAT_NAMES),
-  }),
-  to: optional({
-    placeholder: "FORMAT",
-    help: "format of OUT; default: inferred from its name, else that of TRACE by its name",
-    parse: oneOf(...TRACE_FORMAT_NAMES),
-  }),
+  samples: withDefault("3", "N", "examples for each command of a --dry-run", (given) =>
+    /^\d{1,3}$/.test(given) ? value(Number(given)) : refused("expected a number from 0 to 999"),
+  ),
+  report: withDefault(
+    "text",
+    "FORMAT",
+    "text or json: what was done, on standard error; of a --dry-run on standard output",
+    oneOf("text", "json"),
+  ),
+  from: optional(
+    "FORMAT",
+    `format of TRACE: ${TRACE_FORMAT_NAMES.join(", ")}; default: inferred from its name, else from its first bytes`,
+    oneOf(...TRACE_FORMAT_NAMES),
+  ),
+  to: optional(
+    "FORMAT",
+    "format of OUT; default: inferred from its name, else that of TRACE by its name",
+    oneOf(...TRACE_FORMAT_NAMES),
+  ),
   force: flag({ short: "f", help: "overwrite OUT if it exists" }),
 }
 

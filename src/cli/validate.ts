@@ -24,7 +24,6 @@ import {
   oneOf,
   optional,
   refused,
-  text,
   value,
   withDefault,
 } from "./command-line/arguments.ts"
@@ -142,38 +141,31 @@ const ruleJson = ({ code, name, severity, summary, explanation, fix }: Rule) => 
 })
 
 const options = {
-  output: withDefault("text", {
-    short: "o",
-    placeholder: "FORMAT",
-    help: "text: by rule, with examples; table: one row for each rule; json: everything; sarif: for code hosts and editors",
-    parse: oneOf("text", "table", "json", "sarif"),
-  }),
-  fix: optional({
-    placeholder: "OUT",
-    help: "write a trace without what was found and can be removed; - means standard output",
-    parse: text,
-  }),
+  output: withDefault(
+    "text",
+    "-o FORMAT",
+    "text: by rule, with examples; table: one row for each rule; json: everything; sarif: for code hosts and editors",
+    oneOf("text", "table", "json", "sarif"),
+  ),
+  fix: optional("OUT", "write a trace without what was found and can be removed; - means standard output"),
   force: flag({ short: "f", help: "overwrite OUT if it exists" }),
   generateTransform: flag({ help: "print a program of SimKube's transform language that removes the same" }),
-  namespacePrefix: withDefault("virtual", {
-    placeholder: "PREFIX",
-    help: "prefix of the replay's namespaces, with which names must not be too long; empty: no prefix",
-    parse: (given) => value(given),
-  }),
-  from: optional({
-    placeholder: "FORMAT",
-    help: `format of TRACE: ${TRACE_FORMAT_NAMES.join(", ")}; default: inferred from its name, else from its first bytes`,
-    parse: oneOf(...TRACE_FORMAT_NAMES),
-  }),
-  explain: optional({
-    placeholder: "CODE",
-    help: "explain one rule, such as E0003, instead",
-    parse: (given) => {
-      const rule = ruleNamed(given)
-      return rule === undefined
-        ? refused(`no such rule; there are ${rules.map(({ code }) => code).join(", ")}`)
-        : value(rule)
-    },
+  namespacePrefix: withDefault(
+    "virtual",
+    "PREFIX",
+    "prefix of the replay's namespaces, with which names must not be too long; empty: no prefix",
+    (given) => value(given),
+  ),
+  from: optional(
+    "FORMAT",
+    `format of TRACE: ${TRACE_FORMAT_NAMES.join(", ")}; default: inferred from its name, else from its first bytes`,
+    oneOf(...TRACE_FORMAT_NAMES),
+  ),
+  explain: optional("CODE", "explain one rule, such as E0003, instead", (given) => {
+    const rule = ruleNamed(given)
+    return rule === undefined
+      ? refused(`no such rule; there are ${rules.map(({ code }) => code).join(", ")}`)
+      : value(rule)
   }),
   list: flag({ help: "list all rules instead" }),
 }

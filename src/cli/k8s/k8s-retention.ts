@@ -18,18 +18,16 @@ const bytesOfKinds = asWritten(ofKinds((text, gvk) => readRetainBytes(text, gvk 
 const none = "none"
 
 export const retentionOptions = {
-  retainFor: list({
-    placeholder: "DURATION",
-    help: "how long what was recorded is kept, such as 30d; of a kind: v1.Event=1d; default: as long as there is room",
-    parse: asWritten(ofKinds((text) => readRetainFor(text))),
-    split: true,
-  }),
-  retainBytes: list({
-    placeholder: "SIZE",
-    help: "how much the recording may take on disk; of a kind: v1.Event=1Gi; none: any; default: four fifths of --size",
-    parse: (given) => (given === none ? value(given) : bytesOfKinds(given)),
-    split: true,
-  }),
+  retainFor: list(
+    "DURATION",
+    "how long what was recorded is kept, such as 30d; of a kind: v1.Event=1d; default: as long as there is room",
+    asWritten(ofKinds((text) => readRetainFor(text))),
+  ),
+  retainBytes: list(
+    "SIZE",
+    "how much the recording may take on disk; of a kind: v1.Event=1Gi; none: any; default: four fifths of --size",
+    (given) => (given === none ? value(given) : bytesOfKinds(given)),
+  ),
 } as const
 
 interface RetentionGiven {

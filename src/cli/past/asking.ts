@@ -17,12 +17,12 @@ import { faultOfPast, type OpenPast, openPast, type PastOptions } from "./past-p
 import { ShortcomingLines } from "./shortcoming-lines.ts"
 
 /** How changes are printed. */
-export const outputOption = withDefault("text", {
-  short: "o",
-  placeholder: "FORMAT",
-  help: "text, or json: one JSON object a line",
-  parse: oneOf("text", "json"),
-})
+export const outputOption = withDefault(
+  "text",
+  "-o FORMAT",
+  "text, or json: one JSON object a line",
+  oneOf("text", "json"),
+)
 
 /** What a question needs. */
 export interface AskedPast {

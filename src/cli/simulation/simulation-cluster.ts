@@ -6,7 +6,7 @@ import { isCredentialsError } from "../../kube/credentials/errors.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import { withConnectionAdvice } from "../../recorder/notices/trouble-advice.ts"
 import { visible } from "../../text/index.ts"
-import { optional, text } from "../command-line/arguments.ts"
+import { optional } from "../command-line/arguments.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { describeRefused, isRefusedError } from "../command-line/refused-credentials.ts"
 import type { Terminal } from "../terminal/terminal.ts"
@@ -14,16 +14,11 @@ import { readVersion } from "../version.ts"
 
 /** Options of every command that talks to a cluster. */
 export const clusterOptions = {
-  kubeconfig: optional({
-    placeholder: "FILE",
-    help: "kubeconfig of the cluster; default: KUBECONFIG, ~/.kube/config, or a pod's service account",
-    parse: text,
-  }),
-  context: optional({
-    placeholder: "NAME",
-    help: "context of the kubeconfig; default: its current context",
-    parse: text,
-  }),
+  kubeconfig: optional(
+    "FILE",
+    "kubeconfig of the cluster; default: KUBECONFIG, ~/.kube/config, or a pod's service account",
+  ),
+  context: optional("NAME", "context of the kubeconfig; default: its current context"),
 }
 
 /** Which cluster. */

@@ -1,7 +1,7 @@
 /** Where a recording is: a running recorder at a URL or in a cluster, or a directory. The options for it, and how it is reached. */
 import { resolve } from "node:path"
 import type { OptionValues } from "../../command-line/arguments.ts"
-import { optional, type Reading, refused, text, value, withDefault } from "../../command-line/arguments.ts"
+import { optional, type Reading, refused, value, withDefault } from "../../command-line/arguments.ts"
 import { parseDuration } from "../../command-line/instant.ts"
 import type { Terminal } from "../../terminal/terminal.ts"
 import { readVersion } from "../../version.ts"
@@ -28,42 +28,26 @@ export const parseTimeout = (given: string): Reading<number> => {
 export const defaultServer = "http://127.0.0.1:7777"
 
 export const placeOptions = {
-  server: optional({
-    short: "s",
-    placeholder: "URL",
-    help: `URL of the recorder; default: ${defaultServer}`,
-    parse: parseServer,
-  }),
-  dataDir: optional({
-    placeholder: "DIR",
-    help: "read the recording in this directory instead, which may be a copy or belong to someone else; no recorder has to run, and the recording is not changed",
-    parse: text,
-  }),
-  inCluster: optional({
-    placeholder: "NAMESPACE/SERVICE",
-    help: "ask the recorder behind this Service, through the API server of a kubeconfig. Write SERVICE:PORT for a port other than http",
-    parse: parseServiceAddress,
-  }),
-  kubeconfig: optional({
-    placeholder: "FILE",
-    help: "for --in-cluster: kubeconfig of the cluster; default: KUBECONFIG, ~/.kube/config or, in a pod, its service account",
-    parse: text,
-  }),
-  context: optional({
-    placeholder: "NAME",
-    help: "for --in-cluster: context of the kubeconfig; default: its current context",
-    parse: text,
-  }),
-  tokenFile: optional({
-    placeholder: "FILE",
-    help: "token to present to the recorder; default: the value of KUBEREEL_TOKEN or, with --in-cluster, the token of the kubeconfig's user",
-    parse: text,
-  }),
-  timeout: withDefault("2m", {
-    placeholder: "DURATION",
-    help: "abort if no data arrives from the recorder for this long",
-    parse: parseTimeout,
-  }),
+  server: optional("-s URL", `URL of the recorder; default: ${defaultServer}`, parseServer),
+  dataDir: optional(
+    "DIR",
+    "read the recording in this directory instead, which may be a copy or belong to someone else; no recorder has to run, and the recording is not changed",
+  ),
+  inCluster: optional(
+    "NAMESPACE/SERVICE",
+    "ask the recorder behind this Service, through the API server of a kubeconfig. Write SERVICE:PORT for a port other than http",
+    parseServiceAddress,
+  ),
+  kubeconfig: optional(
+    "FILE",
+    "for --in-cluster: kubeconfig of the cluster; default: KUBECONFIG, ~/.kube/config or, in a pod, its service account",
+  ),
+  context: optional("NAME", "for --in-cluster: context of the kubeconfig; default: its current context"),
+  tokenFile: optional(
+    "FILE",
+    "token to present to the recorder; default: the value of KUBEREEL_TOKEN or, with --in-cluster, the token of the kubeconfig's user",
+  ),
+  timeout: withDefault("2m", "DURATION", "abort if no data arrives from the recorder for this long", parseTimeout),
 }
 
 export type PlaceOptions = OptionValues<typeof placeOptions>

@@ -7,8 +7,8 @@ import {
   optional,
   type Reading,
   refused,
+  repeated,
   required,
-  text,
   value,
   withDefault,
 } from "../../command-line/arguments.ts"
@@ -32,59 +32,38 @@ const { storageClass, bind, apiServerPort, monitoringNamespace, kubeconfig, cont
 
 /** The options of `reel k8s --host`. */
 export const hostOptions = {
-  host: required({ placeholder: "DIRECTORY", help: "the modules, as for reel host", parse: text }),
-  modules: withDefault("config-maps", {
-    placeholder: "PLACE",
-    help: "where the pod has the modules from: config-maps, image (in its directory /modules) or claim/NAME",
-    parse: parsePlace,
-  }),
-  state: withDefault("claim", {
-    placeholder: "PLACE",
-    help: "where modules with a checkpoint keep it: claim (a PersistentVolumeClaim) or empty-dir, which is lost with the pod; no effect without such a module",
-    parse: oneOf("claim", "empty-dir"),
-  }),
-  size: withDefault("1Gi", {
-    placeholder: "SIZE",
-    help: "size of the checkpoints' volume; a known object takes about 400 bytes",
-    parse: parseSize,
-  }),
+  host: required("DIRECTORY", "the modules, as for reel host"),
+  modules: withDefault(
+    "config-maps",
+    "PLACE",
+    "where the pod has the modules from: config-maps, image (in its directory /modules) or claim/NAME",
+    parsePlace,
+  ),
+  state: withDefault(
+    "claim",
+    "PLACE",
+    "where modules with a checkpoint keep it: claim (a PersistentVolumeClaim) or empty-dir, which is lost with the pod; no effect without such a module",
+    oneOf("claim", "empty-dir"),
+  ),
+  size: withDefault("1Gi", "SIZE", "size of the checkpoints' volume; a known object takes about 400 bytes", parseSize),
   storageClass,
-  crd: list({
-    placeholder: "FILE",
-    help: "CustomResourceDefinitions of kinds that the cluster does not have yet, or with --offline",
-    parse: text,
-    split: false,
-  }),
-  namespace: withDefault("kubereel-host", {
-    short: "n",
-    placeholder: "NAME",
-    help: "namespace to run the host in",
-    parse: parseName,
-  }),
-  name: withDefault("kubereel-host", {
-    placeholder: "NAME",
-    help: "name of the Deployment, its ServiceAccount and its roles; a second host needs a different name",
-    parse: parseName,
-  }),
-  image: optional({
-    short: "i",
-    placeholder: "IMAGE",
-    help: "image of the host; default: kubereel:VERSION",
-    parse: text,
-  }),
-  workers: withDefault("2", {
-    placeholder: "NUMBER",
-    help: "threads that WebAssembly modules share",
-    parse: integerBetween(1, 64),
-  }),
+  crd: repeated("FILE", "CustomResourceDefinitions of kinds that the cluster does not have yet, or with --offline"),
+  namespace: withDefault("kubereel-host", "-n NAME", "namespace to run the host in", parseName),
+  name: withDefault(
+    "kubereel-host",
+    "NAME",
+    "name of the Deployment, its ServiceAccount and its roles; a second host needs a different name",
+    parseName,
+  ),
+  image: optional("-i IMAGE", "image of the host; default: kubereel:VERSION"),
+  workers: withDefault("2", "NUMBER", "threads that WebAssembly modules share", integerBetween(1, 64)),
   bind,
   apiServerPort,
-  egressPort: list({
-    placeholder: "PORT",
-    help: "further port that scripts may reach, for the network policy, which then allows DNS too; default: none",
-    parse: parsePort,
-    split: true,
-  }),
+  egressPort: list(
+    "PORT",
+    "further port that scripts may reach, for the network policy, which then allows DNS too; default: none",
+    parsePort,
+  ),
   monitoring: flag({ help: "add a PodMonitor and a PrometheusRule" }),
   monitoringNamespace,
   kubeconfig,

@@ -12,15 +12,7 @@ import { simulationController } from "../../../simulation/controller/definition.
 import { HookRuns } from "../../../simulation/controller/hook-runs.ts"
 import { nameOfKind } from "../../../simulation/controller/kinds.ts"
 import { driverRole } from "../../../simulation/controller/objects/driver-account.ts"
-import {
-  type CommandSyntax,
-  flag,
-  integerBetween,
-  list,
-  optional,
-  text,
-  withDefault,
-} from "../../command-line/arguments.ts"
+import { type CommandSyntax, flag, integerBetween, list, optional, withDefault } from "../../command-line/arguments.ts"
 import { type Command, command } from "../../command-line/command.ts"
 import { exitCodes } from "../../command-line/exit-codes.ts"
 import { readVersion } from "../../version.ts"
@@ -71,31 +63,29 @@ const { bind, apiServerPort, monitoringNamespace } = k8sOptions
 
 const simulationOptions = {
   simulation: flag({ help: "print manifests of the controller of Simulations" }),
-  namespace: withDefault("kubereel-simulation", {
-    short: "n",
-    placeholder: "NAME",
-    help: "namespace to run the controller in; drivers run where their Simulations say",
-    parse: parseName,
-  }),
-  image: optional({
-    short: "i",
-    placeholder: "IMAGE",
-    help: "image of the controller; default: kubereel:VERSION. That of drivers is in their Simulations",
-    parse: text,
-  }),
-  replicas: withDefault("1", {
-    placeholder: "NUMBER",
-    help: "pods of the controller: one of them works, the others stand by",
-    parse: integerBetween(1, 10),
-  }),
+  namespace: withDefault(
+    "kubereel-simulation",
+    "-n NAME",
+    "namespace to run the controller in; drivers run where their Simulations say",
+    parseName,
+  ),
+  image: optional(
+    "-i IMAGE",
+    "image of the controller; default: kubereel:VERSION. That of drivers is in their Simulations",
+  ),
+  replicas: withDefault(
+    "1",
+    "NUMBER",
+    "pods of the controller: one of them works, the others stand by",
+    integerBetween(1, 10),
+  ),
   bind,
   apiServerPort,
-  egressPort: list({
-    placeholder: "PORT",
-    help: "further port that hooks may reach, for the network policy, which then allows DNS too; default: none",
-    parse: parsePort,
-    split: true,
-  }),
+  egressPort: list(
+    "PORT",
+    "further port that hooks may reach, for the network policy, which then allows DNS too; default: none",
+    parsePort,
+  ),
   monitoring: flag({ help: "add a PodMonitor" }),
   monitoringNamespace,
 }
