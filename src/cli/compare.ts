@@ -25,7 +25,6 @@ import { type OutputSink, openOutputFile } from "../trace/files/output-file.ts"
 import { type CommandSyntax, flag, type OptionValues, oneOf, optional, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { UsageError } from "./command-line/usage-error.ts"
 import { share } from "./replay/fidelity-summary.ts"
 import { displayWidth } from "./terminal/display-width.ts"
 import { formatInteger } from "./terminal/quantities.ts"
@@ -106,11 +105,7 @@ const largestReport = 64 * 1024 * 1024
 export const compareCommand = (): Command =>
   command(syntax, async (given, terminal, paths) => {
     const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${visible(line)}\n`)
-    if (paths.length > mostReports) {
-      const problem = `${paths.length} reports: at most ${mostReports} can be compared`
-      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
-      return exitCodes.usage
-    }
+    if (paths.length > mostReports) return `${paths.length} reports: at most ${mostReports} can be compared`
     try {
       return await compare(given, paths, terminal, say)
     } catch (error) {

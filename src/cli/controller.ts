@@ -23,7 +23,7 @@ import { refusedAtStart } from "./command-line/refused-credentials.ts"
 import { clusterVariables } from "./command-line/variables.ts"
 import { type Condition, serveHost } from "./host/host-server.ts"
 import { AddressUnavailable, listenOption } from "./listening-server.ts"
-import type { Terminal } from "./terminal/terminal.ts"
+import { interruption, type Terminal } from "./terminal/terminal.ts"
 import { readVersion } from "./version.ts"
 
 // Metrics of `reel controller`.
@@ -162,9 +162,7 @@ export const controllerCommand = (): Command => command(syntax, run)
 const run = async (given: OptionValues<typeof options>, terminal: Terminal): Promise<ExitCode> => {
   const { standardOutput, standardError, environment } = terminal
   const say = (line: string): void => void standardError.write(`${syntax.name}: ${visible(line)}\n`)
-  const stop = new AbortController()
-  const stopListening = terminal.onInterrupt(() => stop.abort())
-  const giveBack = terminal.keepInterrupts?.()
+  using stop = interruption(terminal, true)
   const lines = new OutputLines((simulation, line) => void standardOutput.write(`${simulation}: ${visible(line)}\n`))
   try {
     const credentials = await loadCredentials({ kubeconfig: given.kubeconfig, context: given.context })
@@ -187,7 +185,7 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal): Pro
       conditions: () => [readiness(controller)],
     })
     say(`simulations, with Leases in namespace ${namespace}; metrics: ${server.url}/metrics`)
-    await aborted(stop.signal)
+    await stop.happened
     say("ending")
     return exitCodes.ok
   } catch (error) {
@@ -196,8 +194,6 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal): Pro
     return exitCodes.failed
   } finally {
     lines.end()
-    giveBack?.()
-    stopListening()
   }
 }
 
@@ -207,9 +203,3 @@ const readiness = (controller: RunningControllers): Condition => {
   const detail = isMet ? "read" : "waiting for the definitions of Simulations, or for the first lists; the log says why"
   return { name: "simulations", isMet, detail }
 }
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener("abort", () => resolve(), { once: true })
-  })

@@ -1,6 +1,6 @@
 /** `reel convert`: arguments and printing. The work is in src/trace/files. */
 import { basename } from "node:path"
-import { backgroundClock, type Clock, systemClock } from "../clock.ts"
+import { type Clock, systemClock } from "../clock.ts"
 import { quoted, visible } from "../text/index.ts"
 import { type ConvertProgress, type ConvertSummary, convertInto } from "../trace/files/convert-file.ts"
 import { type Delivery, type OtlpSink, otlpEndpoint } from "../trace/files/otlp-endpoint.ts"
@@ -11,7 +11,6 @@ import { isTextView, isView, VIEW_NAMES, type ViewName, viewOfFileName } from ".
 import { type CommandSyntax, flag, type OptionValues, oneOf, optional, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { UsageError } from "./command-line/usage-error.ts"
 import { temporaryVariables } from "./command-line/variables.ts"
 import {
   type EndpointSettings,
@@ -20,9 +19,9 @@ import {
   isEndpoint,
   problemOfEndpoint,
 } from "./convert/endpoint.ts"
-import { createLiveLine } from "./terminal/live-line.ts"
+import { progressLine } from "./terminal/live-line.ts"
 import { formatBytes, formatCount, formatDuration, formatRecorded } from "./terminal/quantities.ts"
-import { isLive, type Terminal } from "./terminal/terminal.ts"
+import { interruption, type Terminal } from "./terminal/terminal.ts"
 import { describeLeftOut, saysItsGaps } from "./trace/left-out.ts"
 import { compressionOf, exitCodeOfFailure, openOutput, placeOf, terminalFault } from "./trace/output.ts"
 
@@ -103,11 +102,7 @@ const systemSurroundings: ConvertSurroundings = { openInput: openTraceFile, now:
 export const convertCommand = (surroundings: ConvertSurroundings = systemSurroundings): Command =>
   command(syntax, async (given, terminal, [input = "", output = ""]) => {
     const order = readOrder(given, input, output, terminal)
-    if (order instanceof UsageError) {
-      terminal.standardError.write(`${order.message}\n`)
-      return exitCodes.usage
-    }
-    return runConversion(order, terminal, surroundings)
+    return typeof order === "string" ? order : runConversion(order, terminal, surroundings)
   })
 
 interface Order {
@@ -121,21 +116,20 @@ interface Order {
   readonly endpoint?: Extract<EndpointSettings, { readonly _tag: "Settings" }>
 }
 
-/** Checks that involve more than one option. */
-const readOrder = (given: Options, input: string, output: string, terminal: Terminal): Order | UsageError => {
-  const wrong = (problem: string): UsageError => new UsageError({ command: syntax.name, problem })
-  if (input === "" || output === "") return wrong("a file name is empty")
+/** Checks that involve more than one option; a problem is a text. */
+const readOrder = (given: Options, input: string, output: string, terminal: Terminal): Order | string => {
+  if (input === "" || output === "") return "a file name is empty"
   const endpoint = isEndpoint(output) ? readEndpoint(given, output, terminal) : undefined
-  if (endpoint?._tag === "BadEndpoint") return wrong(endpoint.problem)
+  if (endpoint?._tag === "BadEndpoint") return endpoint.problem
   // The names of some views end with that of a format: .otlp.jsonl.
   const to = endpoint !== undefined ? "otlp" : (given.to ?? viewOfFileName(output) ?? formatOfFileName(output))
   if (to === undefined) {
     const what = output === "-" ? "standard output" : quoted(basename(output))
-    return wrong(`--to FORMAT is required (${outputNames.join(", ")}): ${what} does not imply a format`)
+    return `--to FORMAT is required (${outputNames.join(", ")}): ${what} does not imply a format`
   }
   const isText = isView(to) ? isTextView(to) : factsOf(to).isText
   const fault = terminalFault(output, { format: to, isText }, terminal)
-  if (fault !== undefined) return wrong(fault)
+  if (fault !== undefined) return fault
   return {
     input,
     output,
@@ -161,13 +155,8 @@ const runConversion = async (
   terminal: Terminal,
   { openInput, now, fileSystem, clock = systemClock }: ConvertSurroundings,
 ): Promise<ExitCode> => {
-  const abort = new AbortController()
-  const stopListening = terminal.onInterrupt(() => abort.abort())
-  const progress = createLiveLine({
-    stream: terminal.standardError,
-    isEnabled: isLive(terminal.standardError, terminal.environment),
-    clock: backgroundClock,
-  })
+  using interrupted = interruption(terminal)
+  using progress = progressLine(terminal)
   const started = now()
   const endpoint =
     order.endpoint === undefined
@@ -176,33 +165,28 @@ const runConversion = async (
           url: order.output,
           headers: order.endpoint.headers,
           compression: order.endpoint.compression,
-          signal: abort.signal,
+          signal: interrupted.signal,
           clock,
           random: Math.random,
         })
-  try {
-    const outcome = await convertInto({
-      inputName: order.input === "-" ? "standard input" : order.input,
-      openInput: () => openInput(order.input),
-      from: order.from,
-      to: order.to,
-      excludeOwned: order.excludeOwned,
-      compression: endpoint === undefined ? compressionOf(order.output) : "none",
-      openSink: async () => endpoint ?? openOutput(order.output, { force: order.force, fileSystem }, terminal),
-      signal: abort.signal,
-      onProgress: (state) => progress.show(() => describeProgress(state, now() - started)),
-    })
-    progress.close()
-    if (outcome._tag === "Converted") return report(order, outcome.summary, endpoint, terminal)
-    // It quotes the file, which may contain control sequences.
-    terminal.standardError.write(`${syntax.name}: ${visible(outcome.error.message)}\n`)
-    if (endpoint !== undefined && outcome.error._tag === "ExportInterrupted")
-      terminal.standardError.write(`${syntax.name}: ${visible(describeDelivery(endpoint.delivery))}\n`)
-    return exitCodeOfFailure(outcome.error)
-  } finally {
-    progress.close()
-    stopListening()
-  }
+  const outcome = await convertInto({
+    inputName: order.input === "-" ? "standard input" : order.input,
+    openInput: () => openInput(order.input),
+    from: order.from,
+    to: order.to,
+    excludeOwned: order.excludeOwned,
+    compression: endpoint === undefined ? compressionOf(order.output) : "none",
+    openSink: async () => endpoint ?? openOutput(order.output, { force: order.force, fileSystem }, terminal),
+    signal: interrupted.signal,
+    onProgress: (state) => progress.show(() => describeProgress(state, now() - started)),
+  })
+  progress.close()
+  if (outcome._tag === "Converted") return report(order, outcome.summary, endpoint, terminal)
+  // It quotes the file, which may contain control sequences.
+  terminal.standardError.write(`${syntax.name}: ${visible(outcome.error.message)}\n`)
+  if (endpoint !== undefined && outcome.error._tag === "ExportInterrupted")
+    terminal.standardError.write(`${syntax.name}: ${visible(describeDelivery(endpoint.delivery))}\n`)
+  return exitCodeOfFailure(outcome.error)
 }
 
 /** The size of a pipe is unknown, so the time left is shown for files only. */

@@ -10,7 +10,6 @@ import { openOutputFile } from "../trace/files/output-file.ts"
 import { type CommandSyntax, flag, type OptionValues, optional } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { UsageError } from "./command-line/usage-error.ts"
 import { definitionTypes, UnusableDefinition } from "./crd/definition-types.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 
@@ -51,9 +50,7 @@ export const crdCommand = (): Command =>
       return print(given, terminal, file === "-" ? "standard input " : `${file} `, async () =>
         definitionTypes(await read(file)),
       )
-    const problem = problemOf(what, file, unexpected)
-    terminal.standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
-    return exitCodes.usage
+    return problemOf(what, file, unexpected)
   })
 
 const header = "Simulations for kubereel and SimKube: docs/reference/simulation-api.md"

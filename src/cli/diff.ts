@@ -13,9 +13,7 @@ import {
   withDefault,
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
-import { exitCodes } from "./command-line/exit-codes.ts"
 import { parseDuration } from "./command-line/instant.ts"
-import { UsageError } from "./command-line/usage-error.ts"
 import { recorderVariables } from "./command-line/variables.ts"
 import { diffTraces, type TraceDiffOrder } from "./diff/trace-diff.ts"
 import { type Asking, ask, Misasked } from "./past/asking.ts"
@@ -91,9 +89,7 @@ export const diffCommand = (now: () => number = () => Date.now() * 1000): Comman
       return ask(given, { name, terminal, now }, (asking) => diff({ ...given, at }, operands, asking))
     }
     const order = traceOrder(given, operands)
-    if (typeof order !== "string") return diffTraces(order, terminal)
-    terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: order }).message}\n`)
-    return exitCodes.usage
+    return typeof order === "string" ? order : diffTraces(order, terminal)
   })
 
 /** µs. */

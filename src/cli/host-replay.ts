@@ -23,7 +23,7 @@ import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { ReplaySummary } from "./host/replay-summary.ts"
 import { reported } from "./replay/replay-failures.ts"
 import { kindsNamed } from "./replay/source/trace-kinds.ts"
-import type { Terminal } from "./terminal/terminal.ts"
+import { interruption, type Terminal } from "./terminal/terminal.ts"
 
 /** Objects of `kind` that belong to an object of `owner` are made by the WebAssembly modules. Both are names as people write them. */
 export interface MadeKind {
@@ -46,10 +46,13 @@ export interface HostReplay {
 }
 
 /** Resolves with `failed` if a module was refused or trapped, or if the last run for some object failed. */
-export const replayHost = (order: HostReplay, terminal: Terminal, say: (line: string) => void): Promise<ExitCode> => {
-  const stop = new AbortController()
-  const stopListening = terminal.onInterrupt(() => stop.abort())
-  return reported(say, () => run(order, terminal, say, stop.signal)).finally(stopListening)
+export const replayHost = async (
+  order: HostReplay,
+  terminal: Terminal,
+  say: (line: string) => void,
+): Promise<ExitCode> => {
+  using interrupted = interruption(terminal)
+  return await reported(say, () => run(order, terminal, say, interrupted.signal))
 }
 
 const run = async (

@@ -32,7 +32,6 @@ import {
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { refusedAtStart } from "./command-line/refused-credentials.ts"
-import { UsageError } from "./command-line/usage-error.ts"
 import { clusterVariables } from "./command-line/variables.ts"
 import { hostMetrics } from "./host/host-metrics.ts"
 import { HostModules } from "./host/host-modules.ts"
@@ -42,7 +41,7 @@ import { toldLines } from "./host/told-lines.ts"
 import type { MadeKind } from "./host-replay.ts"
 import { AddressUnavailable, listenOption } from "./listening-server.ts"
 import { parseMoment, parseSpeed } from "./replay/replay-values.ts"
-import type { Terminal } from "./terminal/terminal.ts"
+import { interruption, type Terminal } from "./terminal/terminal.ts"
 import { readVersion } from "./version.ts"
 
 /** ms, or `undefined` for `never`. */
@@ -146,10 +145,7 @@ export const hostCommand = (
 ): Command =>
   command(syntax, async (given, terminal, [directory = ""]) => {
     const problem = wrongCombination(given)
-    if (problem !== undefined) {
-      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
-      return exitCodes.usage
-    }
+    if (problem !== undefined) return problem
     const { replay: trace, from, to, speed, latency: latencyMs, settle: settleMs, makes, journal } = given
     if (trace === undefined) return run(given, terminal, directory)
     const { replayHost } = await loadReplay()
@@ -173,9 +169,7 @@ const wrongCombination = (given: OptionValues<typeof options>): string | undefin
 const run = async (given: OptionValues<typeof options>, terminal: Terminal, directory: string): Promise<ExitCode> => {
   const { standardOutput, standardError } = terminal
   const say = (text: string): void => void standardError.write(toldLines(`${syntax.name}: `, text))
-  const stop = new AbortController()
-  const stopListening = terminal.onInterrupt(() => stop.abort())
-  const giveBack = terminal.keepInterrupts?.()
+  using stop = interruption(terminal, true)
   try {
     const unreadable = await readdir(directory).then(() => undefined, codeOf)
     if (unreadable !== undefined) {
@@ -248,16 +242,13 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
       changed: (changes) => void modules.apply(changes),
     })
     await followed.start()
-    await aborted(stop.signal)
+    await stop.happened
     say("ending")
     return exitCodes.ok
   } catch (error) {
     if (!(error instanceof AddressUnavailable || isCredentialsError(error))) throw error
     say(error.message)
     return exitCodes.failed
-  } finally {
-    giveBack?.()
-    stopListening()
   }
 }
 
@@ -281,9 +272,3 @@ const identities = (host: EndpointSource, client: ApiClient, say: (line: string)
     return source
   }
 }
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener("abort", () => resolve(), { once: true })
-  })

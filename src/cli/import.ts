@@ -3,7 +3,6 @@ import { stat } from "node:fs/promises"
 import { importAudit } from "../audit/import-audit.ts"
 import type { ImportProgress, ImportSummary } from "../audit/import-order.ts"
 import { describeLosses } from "../audit/lives/losses.ts"
-import { backgroundClock } from "../clock.ts"
 import { describeRedacted } from "../kube/redaction/redacted-values.ts"
 import { defaultExceptions, isExcepted, isException } from "../recorder/configuration/every-kind.ts"
 import { newRedactionKey, RedactionKeyError, readRedactionKey } from "../recorder/redaction/redaction-key.ts"
@@ -24,13 +23,12 @@ import {
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { UsageError } from "./command-line/usage-error.ts"
 import { temporaryVariables } from "./command-line/variables.ts"
 import { parseOutput } from "./export/export-options.ts"
 import { loadedConfiguration } from "./record/loaded-configuration.ts"
-import { createLiveLine } from "./terminal/live-line.ts"
+import { progressLine } from "./terminal/live-line.ts"
 import { formatBytes, formatCount, formatInteger } from "./terminal/quantities.ts"
-import { isLive, type Terminal } from "./terminal/terminal.ts"
+import { interruption, type Terminal } from "./terminal/terminal.ts"
 import { describeLeftOut } from "./trace/left-out.ts"
 import { compressionOf, exitCodeOfFailure, openOutput, placeOf, terminalFault } from "./trace/output.ts"
 
@@ -175,11 +173,7 @@ type Options = OptionValues<typeof options>
 export const importCommand = (openInput: (path: string) => Promise<TraceInput> = openTraceFile): Command =>
   command(syntax, async (given, terminal, [source = "", ...logs]) => {
     const order = readOrder(given, source, logs, terminal)
-    if (typeof order === "string") {
-      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: order }).message}\n`)
-      return exitCodes.usage
-    }
-    return runImport(order, given, terminal, openInput)
+    return typeof order === "string" ? order : runImport(order, given, terminal, openInput)
   })
 
 interface Order {
@@ -219,42 +213,31 @@ const runImport = async (
   }
   const loaded = config === undefined ? undefined : await loadedConfiguration(config, { secretsInPlainText }, say)
   if (config !== undefined && loaded === undefined) return exitCodes.usage
-  const abort = new AbortController()
-  const stopListening = terminal.onInterrupt(() => abort.abort())
-  const progress = createLiveLine({
-    stream: terminal.standardError,
-    isEnabled: isLive(terminal.standardError, terminal.environment),
-    clock: backgroundClock,
-  })
+  using interrupted = interruption(terminal)
+  using progress = progressLine(terminal)
   const exceptions = [...defaultExceptions, ...except]
   const size = await sizeOf(logs)
-  try {
-    const outcome = await importAudit({
-      ...{ logs, openInput, format, redactionKey, secretsInPlainText, redaction: loaded?.redaction },
-      isExcluded: (gvk) => isExcepted(exceptions, gvk),
-      compression: compressionOf(output),
-      openSink: () => openOutput(output, { force, open: openOutputForEnd }, terminal),
-      signal: abort.signal,
-      onProgress: (done) => progress.show(() => describeProgress(done, size)),
-    })
-    progress.close()
-    if (outcome.tag === "failed") {
-      say(outcome.error.message)
-      return exitCodeOfFailure(outcome.error)
-    }
-    const place = placeOf(output)
-    if (report === "json")
-      terminal.standardError.write(`${JSON.stringify(reportJson(place, outcome.summary, format))}\n`)
-    else {
-      const [first, ...rest] = reportLines(outcome.summary, format)
-      terminal.standardError.write(`${visible(place)}: ${first}\n`)
-      for (const line of rest) say(line)
-    }
-    return isIncomplete(outcome.summary) ? exitCodes.incomplete : exitCodes.ok
-  } finally {
-    progress.close()
-    stopListening()
+  const outcome = await importAudit({
+    ...{ logs, openInput, format, redactionKey, secretsInPlainText, redaction: loaded?.redaction },
+    isExcluded: (gvk) => isExcepted(exceptions, gvk),
+    compression: compressionOf(output),
+    openSink: () => openOutput(output, { force, open: openOutputForEnd }, terminal),
+    signal: interrupted.signal,
+    onProgress: (done) => progress.show(() => describeProgress(done, size)),
+  })
+  progress.close()
+  if (outcome.tag === "failed") {
+    say(outcome.error.message)
+    return exitCodeOfFailure(outcome.error)
   }
+  const place = placeOf(output)
+  if (report === "json") terminal.standardError.write(`${JSON.stringify(reportJson(place, outcome.summary, format))}\n`)
+  else {
+    const [first, ...rest] = reportLines(outcome.summary, format)
+    terminal.standardError.write(`${visible(place)}: ${first}\n`)
+    for (const line of rest) say(line)
+  }
+  return isIncomplete(outcome.summary) ? exitCodes.incomplete : exitCodes.ok
 }
 
 const keyFrom = async (file: string | undefined): Promise<Uint8Array | RedactionKeyError> => {

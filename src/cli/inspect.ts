@@ -16,7 +16,6 @@ import { SpoolError } from "../trace/spool.ts"
 import { type CommandSyntax, flag, type OptionValues, oneOf, optional, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { UsageError } from "./command-line/usage-error.ts"
 import { recorderVariables, temporaryVariables } from "./command-line/variables.ts"
 import {
   faultOfPlace,
@@ -43,7 +42,7 @@ import { summaryLines } from "./inspect/summary-lines.ts"
 import { TraceSummarizer } from "./inspect/trace-summary.ts"
 import { Misasked } from "./past/asking.ts"
 import { readWindow } from "./past/moments.ts"
-import { isLive, type Terminal } from "./terminal/terminal.ts"
+import { interruption, isLive, type Terminal } from "./terminal/terminal.ts"
 
 // What a command line names to be inspected: a trace, a directory, or a recorder.
 
@@ -155,23 +154,17 @@ interface InspectSurroundings {
 export const inspectCommand = (surroundings: Partial<InspectSurroundings> = {}): Command =>
   command(syntax, async (given, terminal, [operand]) => {
     const subject = await readSubject(given, operand)
-    if (typeof subject === "string") return refuse(subject, terminal)
+    if (typeof subject === "string") return subject
     const isOfRecording = given.full || given.start !== undefined || given.end !== "now"
-    if (subject.tag === "trace" && isOfRecording)
-      return refuse("--full, --start and --end are for recordings", terminal)
+    if (subject.tag === "trace" && isOfRecording) return "--full, --start and --end are for recordings"
     const isInteractive =
       given.output === undefined && !given.full && isLive(terminal.standardOutput, terminal.environment)
-    if (!isInteractive && isOfRecording && !given.full) return refuse("--start and --end require --full", terminal)
+    if (!isInteractive && isOfRecording && !given.full) return "--start and --end require --full"
     return inspect(subject, given, terminal, {
       ...{ isInteractive, now: () => Date.now() * 1000, openInput: openTraceFile, mostEvents: undefined },
       ...surroundings,
     })
   })
-
-const refuse = (problem: string, { standardError }: Terminal): ExitCode => {
-  standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
-  return exitCodes.usage
-}
 
 const isKnown = (error: unknown): error is Error =>
   [BadTraceError, DecompressionError, InputUnreadable, ExportInterrupted, SpoolError].some(
@@ -183,17 +176,23 @@ const inspect = async (
   given: Options,
   terminal: Terminal,
   surroundings: InspectSurroundings & { readonly isInteractive: boolean },
-): Promise<ExitCode> => {
+): Promise<ExitCode | string> => {
   const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${visible(line)}\n`)
-  const abort = new AbortController()
-  const stopListening = terminal.onInterrupt(() => abort.abort())
-  const giveUp = (): void => abort.abort()
+  using interrupted = interruption(terminal)
   const nowMs = surroundings.now() / 1000
-  const course: Course = { ...surroundings, given, terminal, say, signal: abort.signal, giveUp, nowMs }
+  const course: Course = {
+    ...surroundings,
+    given,
+    terminal,
+    say,
+    signal: interrupted.signal,
+    giveUp: interrupted.interrupt,
+    nowMs,
+  }
   try {
     return subject.tag === "trace" ? await inspectTrace(subject, course) : await inspectRecording(subject, course)
   } catch (error) {
-    if (error instanceof Misasked) return refuse(error.message, terminal)
+    if (error instanceof Misasked) return error.message
     if (isExportError(error)) {
       say(error._tag === "ExportRefused" ? withLocalTimes(error.message, course.nowMs) : error.message)
       return exitCodeOfExport(error)
@@ -202,8 +201,6 @@ const inspect = async (
     const isAboutBytes = error instanceof BadTraceError || error instanceof DecompressionError
     say(isAboutBytes ? `${subject.name}: ${error.message}` : error.message)
     return error instanceof ExportInterrupted ? exitCodes.interrupted : exitCodes.failed
-  } finally {
-    stopListening()
   }
 }
 

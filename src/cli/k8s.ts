@@ -26,7 +26,6 @@ import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { readKinds } from "./command-line/kind-option.ts"
 import { describeRefused } from "./command-line/refused-credentials.ts"
-import { UsageError } from "./command-line/usage-error.ts"
 import { clusterVariables } from "./command-line/variables.ts"
 import { k8sHostCommand } from "./k8s/host/k8s-host.ts"
 import { k8sOptions } from "./k8s/k8s-options.ts"
@@ -130,13 +129,13 @@ export const k8sCommand = (): Command => {
 const defaultApiServerPorts: ReadonlyArray<number> = [443, 6443]
 const defaultTargetPorts: ReadonlyArray<number> = [443]
 
-const run = async (given: Options, { standardOutput, standardError, environment }: Terminal): Promise<ExitCode> => {
+const run = async (
+  given: Options,
+  { standardOutput, standardError, environment }: Terminal,
+): Promise<ExitCode | string> => {
   const say = (message: string): void => void standardError.write(`${syntax.name}: ${message}\n`)
   const authentication = authenticationOf(given)
-  if (typeof authentication === "string") {
-    standardError.write(`${new UsageError({ command: syntax.name, problem: authentication }).message}\n`)
-    return exitCodes.usage
-  }
+  if (typeof authentication === "string") return authentication
   const loaded = await Effect.runPromise(
     Effect.result(readK8sConfiguration(given.config, { secretsInPlainText: given.secretsInPlainText })),
   )
@@ -156,11 +155,7 @@ const run = async (given: Options, { standardOutput, standardError, environment 
     say(`${resolved.reason}\nWithout a cluster, --offline prints manifests for built-in kinds.`)
     return exitCodes.failed
   }
-  if ("problem" in resolved.value) {
-    const { problem } = resolved.value
-    standardError.write(`${new UsageError({ command: syntax.name, problem: `--owner-kind: ${problem}` }).message}\n`)
-    return exitCodes.usage
-  }
+  if ("problem" in resolved.value) return `--owner-kind: ${resolved.value.problem}`
   const { watched, unresolved } = resolved.value
   const failed = unresolved.filter(({ isAbsent }) => !isAbsent)
   for (const each of unresolved) if (each.isAbsent) say(describeAbsent(each, given))

@@ -22,10 +22,8 @@ import {
   withDefault,
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
-import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { parseDuration } from "./command-line/instant.ts"
 import { readKind } from "./command-line/kind-option.ts"
-import { UsageError } from "./command-line/usage-error.ts"
 import { clusterVariables } from "./command-line/variables.ts"
 import { listenOption } from "./listening-server.ts"
 import { allowSecretsAdvice } from "./record/allow-secrets.ts"
@@ -286,13 +284,9 @@ export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): 
     } = given
     const { maximumExportTime, maximumExportSize, retainFor, retainBytes, all, except, ...more } = others
     const { lease: _lease, leaseDuration: _duration, ...rest } = more
-    const wrong = (problem: string): ExitCode => {
-      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
-      return exitCodes.usage
-    }
     const where = { bind: listen.host, port: listen.port }
     const access = kindsProblem(given) ?? leaseProblem(given) ?? readAccess({ ...given, ...where })
-    if (typeof access === "string") return wrong(access)
+    if (typeof access === "string") return access
     const namespaces = [...new Set(namespace)]
     const recordOptions: RecordOptions = {
       ...{ ...rest, ...where, ...access, namespaces, verbosity: verbose, lease: leaseOf(given) },

@@ -122,7 +122,7 @@ export const commands: readonly CommandEntry[] = [
   {
     name: "resume",
     summary: "Resumes a paused Simulation where it stopped.",
-    load: async () => (await import("./resume.ts")).resumeCommand(),
+    load: async () => (await import("./pause.ts")).resumeCommand(),
   },
   {
     name: "delete",

@@ -8,7 +8,6 @@ import { visible } from "../text/index.ts"
 import { type CommandSyntax, type OptionValues, optionName } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { UsageError } from "./command-line/usage-error.ts"
 import { storeVariables } from "./command-line/variables.ts"
 import { keysHelp } from "./replay/control/control-keys.ts"
 import { faultOfControl } from "./replay/control/control-server.ts"
@@ -111,10 +110,7 @@ type Options = OptionValues<typeof replayOptions>
 export const replayCommand = (): Command =>
   command(syntax, async (given, terminal, [trace]) => {
     const problem = wrongCombination(given, trace)
-    if (problem !== undefined) {
-      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
-      return exitCodes.usage
-    }
+    if (problem !== undefined) return problem
     const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${line}\n`)
     const target = { kubeconfig: given.kubeconfig, context: given.context }
     if (given.clean !== undefined) return runCleanUp(given.clean, target, terminal, say)

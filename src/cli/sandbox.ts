@@ -18,9 +18,8 @@ import {
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { UsageError } from "./command-line/usage-error.ts"
 import { listenOption } from "./listening-server.ts"
-import type { Terminal } from "./terminal/terminal.ts"
+import { interruption, type Terminal } from "./terminal/terminal.ts"
 
 const options = {
   listen: listenOption(8001, "where the API server listens, a loopback address"),
@@ -73,22 +72,13 @@ export const sandboxCommand = (): Command => command(syntax, run)
 /** ms between two rounds of the demo. */
 const demoPauseMs = 5000
 
-const run = async (given: Options, terminal: Terminal): Promise<ExitCode> => {
+const run = async (given: Options, terminal: Terminal): Promise<ExitCode | string> => {
   const { standardOutput, standardError } = terminal
   const { host, port } = given.listen
-  if (host !== "127.0.0.1") {
-    const problem = "a sandbox listens on 127.0.0.1 only: write --listen PORT"
-    standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
-    return exitCodes.usage
-  }
-  if (!given.force && !(await mayReplace(given.kubeconfig))) {
-    const problem = `${visible(given.kubeconfig)} exists and is not a sandbox kubeconfig; name another file with --kubeconfig, or overwrite it with --force`
-    standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
-    return exitCodes.usage
-  }
-  const stop = new AbortController()
-  const stopListening = terminal.onInterrupt(() => stop.abort())
-  const giveBack = terminal.keepInterrupts?.()
+  if (host !== "127.0.0.1") return "a sandbox listens on 127.0.0.1 only: write --listen PORT"
+  if (!given.force && !(await mayReplace(given.kubeconfig)))
+    return `${visible(given.kubeconfig)} exists and is not a sandbox kubeconfig; name another file with --kubeconfig, or overwrite it with --force`
+  using stop = interruption(terminal, true)
   try {
     const tls = given.authorization === undefined ? undefined : ownCertificate()
     await using cluster = await LocalCluster.start({
@@ -107,14 +97,11 @@ const run = async (given: Options, terminal: Terminal): Promise<ExitCode> => {
         `  kubectl --kubeconfig ${given.kubeconfig} get pods -A\n\nPress Ctrl-C to stop it; everything in it is then lost.\n`,
     )
     if (given.workload === "demo") await repeatDemo(cluster, stop.signal, terminal)
-    else await aborted(stop.signal)
+    else await stop.happened
     return exitCodes.ok
   } catch (error) {
     standardError.write(`${syntax.name}: ${describe(error, { port, kubeconfig: given.kubeconfig })}\n`)
     return exitCodes.failed
-  } finally {
-    giveBack?.()
-    stopListening()
   }
 }
 
@@ -168,9 +155,3 @@ const describe = (
   if (code !== undefined && path === kubeconfig) return visible(new OutputFailed({ path, code }).message)
   return visible(message)
 }
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener("abort", () => resolve(), { once: true })
-  })

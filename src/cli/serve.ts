@@ -36,14 +36,13 @@ import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { ambiguityOf, describeInstant, parseInstant } from "./command-line/instant.ts"
 import { parseSize } from "./command-line/size.ts"
-import { UsageError } from "./command-line/usage-error.ts"
 import { storeVariables } from "./command-line/variables.ts"
 import { recorderToken } from "./export/connection/recorder-token.ts"
 import { isExportError, TokenUnreadable } from "./export/export-errors.ts"
 import { listenOption } from "./listening-server.ts"
 import { parseSpeed } from "./replay/replay-values.ts"
 import { openPasts, recorderUrl } from "./serve/served-past.ts"
-import type { Terminal } from "./terminal/terminal.ts"
+import { interruption, type Terminal } from "./terminal/terminal.ts"
 
 // The moments that `reel serve` is asked for, on its command line and in paths.
 
@@ -140,9 +139,7 @@ type Options = OptionValues<typeof options>
 export const serveCommand = (): Command =>
   command(syntax, async (given, terminal, sources) => {
     const problem = await problemOf(given, sources)
-    if (problem === undefined) return run(sources, given, terminal)
-    terminal.standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
-    return exitCodes.usage
+    return problem ?? run(sources, given, terminal)
   })
 
 const problemOf = async (
@@ -164,9 +161,7 @@ const bookmarkInterval = 60_000
 
 const run = async (sources: ReadonlyArray<string>, given: Options, terminal: Terminal): Promise<ExitCode> => {
   const { standardOutput, standardError } = terminal
-  const stop = new AbortController()
-  const stopListening = terminal.onInterrupt(() => stop.abort())
-  const giveBack = terminal.keepInterrupts?.()
+  using stop = interruption(terminal, true)
   const say = (line: string): void => void standardError.write(`${syntax.name}: ${visible(line)}\n`)
   let past: Past | undefined
   try {
@@ -200,7 +195,7 @@ const run = async (sources: ReadonlyArray<string>, given: Options, terminal: Ter
       { mode: 0o600 },
     )
     standardOutput.write(summaryOf(past, { url, root, given }))
-    await aborted(stop.signal)
+    await stop.happened
     return exitCodes.ok
   } catch (error) {
     if (error instanceof ExportInterrupted && stop.signal.aborted) return exitCodes.ok
@@ -209,8 +204,6 @@ const run = async (sources: ReadonlyArray<string>, given: Options, terminal: Ter
     say(message)
     return error instanceof MomentRefused ? exitCodes.usage : exitCodes.failed
   } finally {
-    giveBack?.()
-    stopListening()
     past?.close()
   }
 }
@@ -298,9 +291,3 @@ const messageFor = (error: unknown, { listen, kubeconfigOut }: Options): string 
     return new ListenError({ ...listen, code }).message
   return undefined
 }
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener("abort", () => resolve(), { once: true })
-  })

@@ -5,7 +5,6 @@ import { factsOf, formatOfFileName, TRACE_FORMAT_NAMES, type TraceFormatName } f
 import { type CommandSyntax, flag, list, oneOf, optional } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { exitCodes } from "./command-line/exit-codes.ts"
-import { UsageError } from "./command-line/usage-error.ts"
 import { clusterVariables } from "./command-line/variables.ts"
 import { exportOptions, parseOutput } from "./export/export-options.ts"
 import { allowSecretsAdvice } from "./record/allow-secrets.ts"
@@ -86,10 +85,7 @@ export const snapshotCommand = (surroundings: SnapshotCommandSurroundings = syst
     const { output } = given
     const format = given.format ?? (output === undefined ? undefined : formatOfFileName(output)) ?? "ndjson"
     const problem = wrongOutput(output, format, terminal)
-    if (output === undefined || problem !== undefined) {
-      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: problem ?? "" }).message}\n`)
-      return exitCodes.usage
-    }
+    if (output === undefined || problem !== undefined) return problem ?? ""
     const loaded = await loadedConfiguration(given.config ?? { text: everyKindConfiguration([]) }, given, say)
     if (loaded === undefined) return exitCodes.usage
     if (given.allowSecrets) say(allowSecretsAdvice)

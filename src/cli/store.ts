@@ -11,7 +11,6 @@ import { enumerated, quoted, visible } from "../text/index.ts"
 import { type CommandSyntax, list, type OptionValues, oneOf, optional, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { UsageError } from "./command-line/usage-error.ts"
 import { givenLimits, ofKinds } from "./record/record-limits.ts"
 import { formatBytes, formatCount } from "./terminal/quantities.ts"
 import type { Terminal } from "./terminal/terminal.ts"
@@ -136,10 +135,7 @@ export const storeCommand = (): Command =>
   command(syntax, async (given, terminal, [what]) => {
     const problem = problemOf(what, given)
     const { dataDir } = given
-    if (problem !== undefined || dataDir === undefined) {
-      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: problem ?? "" }).message}\n`)
-      return exitCodes.usage
-    }
+    if (problem !== undefined || dataDir === undefined) return problem ?? ""
     try {
       return await run(what as Action, dataDir, given, terminal)
     } catch (cause) {

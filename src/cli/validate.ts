@@ -29,11 +29,10 @@ import {
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { UsageError } from "./command-line/usage-error.ts"
 import { temporaryVariables } from "./command-line/variables.ts"
 import { alignedRows } from "./terminal/aligned-rows.ts"
 import { formatCount } from "./terminal/quantities.ts"
-import type { Terminal } from "./terminal/terminal.ts"
+import { interruption, type Terminal } from "./terminal/terminal.ts"
 import { describeLeftOut, saysItsGaps } from "./trace/left-out.ts"
 import { compressionOf, exitCodeOfFailure, openOutput, placeOf, terminalFault } from "./trace/output.ts"
 import { placeText } from "./validate/finding-text.ts"
@@ -208,10 +207,7 @@ type Order =
 export const validateCommand = (openInput: (path: string) => Promise<TraceInput> = openTraceFile): Command =>
   command(syntax, async (given, terminal, operands) => {
     const order = readOrder(given, operands)
-    if (typeof order === "string") {
-      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: order }).message}\n`)
-      return exitCodes.usage
-    }
+    if (typeof order === "string") return order
     if (order.tag === "trace") return validate(order.trace, given, terminal, openInput)
     const isJson = given.output === "json"
     const json = order.tag === "list" ? rules.map(ruleJson) : ruleJson(order.rule)
@@ -270,9 +266,8 @@ const validate = async (
 ): Promise<ExitCode> => {
   const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${visible(line)}\n`)
   const name = trace === "-" ? "standard input" : trace
-  const abort = new AbortController()
-  const stopListening = terminal.onInterrupt(() => abort.abort())
-  const { signal } = abort
+  using interrupted = interruption(terminal)
+  const { signal } = interrupted
   let spooled: SpooledBytes | undefined
   try {
     let input = await openInput(trace)
@@ -313,7 +308,6 @@ const validate = async (
     )
     return error instanceof ExportInterrupted ? exitCodes.interrupted : exitCodes.failed
   } finally {
-    stopListening()
     spooled?.[Symbol.dispose]()
   }
 }

@@ -1,7 +1,7 @@
 /** `reel replay` on a terminal: shows progress, and prints what happened. */
 
 import { isIP } from "node:net"
-import { backgroundClock, systemClock } from "../../clock.ts"
+import { systemClock } from "../../clock.ts"
 import { reportPage } from "../../simulation/page/report-page.ts"
 import { followRecordedLives } from "../../simulation/pods/followed-pods.ts"
 import { LifeScout } from "../../simulation/pods/life-scout.ts"
@@ -13,7 +13,7 @@ import { type ReplaySurvey, surveyReplay } from "../../simulation/replay/replay-
 import { registeredWebhook, type WebhookAddress } from "../../simulation/webhook/pod-webhook.ts"
 import { visible } from "../../text/index.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
-import { createLiveLine } from "../terminal/live-line.ts"
+import { progressLine } from "../terminal/live-line.ts"
 import { isLive, type Terminal } from "../terminal/terminal.ts"
 import { keysHelp, listenForKeys, listenForSignals } from "./control/control-keys.ts"
 import { serveControl } from "./control/control-server.ts"
@@ -128,11 +128,7 @@ const surveySource = async (
 /** Replays a trace. Rejects only for defects. */
 export const runReplay = (requested: ReplayOrder, terminal: Terminal, say: Say): Promise<ExitCode> =>
   reported(say, async () => {
-    const line = createLiveLine({
-      stream: terminal.standardError,
-      isEnabled: isLive(terminal.standardError, terminal.environment),
-      clock: backgroundClock,
-    })
+    const line = progressLine(terminal)
     const tell: Say = (text) => line.around(() => say(text))
     const interrupts = listenForInterrupts(terminal, tell)
     const print = (text: string): void => void terminal.standardOutput.write(`${visible(text)}\n`)

@@ -1,5 +1,4 @@
 /** `reel snapshot` on a terminal: progress, interruption, where the trace goes, and what is printed about it. */
-import { backgroundClock } from "../../clock.ts"
 import type { DiscoveredKind } from "../../kube/discovered-kinds.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import { defaultDetect, defaultIgnore } from "../../kube/scanner/object/detect-rules.ts"
@@ -17,9 +16,9 @@ import { compileFilters } from "../../trace/selection/filters.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { describeRefused } from "../command-line/refused-credentials.ts"
 import type { LabelSelector } from "../export/export-client.ts"
-import { createLiveLine } from "../terminal/live-line.ts"
+import { progressLine } from "../terminal/live-line.ts"
 import { formatBytes, formatCount } from "../terminal/quantities.ts"
-import { isLive, type Terminal } from "../terminal/terminal.ts"
+import { interruption, type Terminal } from "../terminal/terminal.ts"
 import { compressionOf, openOutput, placeOf } from "../trace/output.ts"
 import { readVersion } from "../version.ts"
 
@@ -67,36 +66,26 @@ export const runSnapshot = async (
     say(redactionKey.message)
     return exitCodes.usage
   }
-  const abort = new AbortController()
-  const stopListening = terminal.onInterrupt(() => abort.abort())
-  const progress = createLiveLine({
-    stream: terminal.standardError,
-    isEnabled: isLive(terminal.standardError, terminal.environment),
-    clock: backgroundClock,
-  })
+  using interrupted = interruption(terminal)
+  using progress = progressLine(terminal)
   const filters = compileFilters({
     excluded_namespaces: order.excludedNamespaces,
     excluded_labels: order.excludedLabels,
   })
-  try {
-    const outcome = await writeSnapshot({
-      cluster: { kubeconfig, context, userAgent: `kubereel/${readVersion()}` },
-      order: { ...kindsOf(order), filters, excludeOwned, excludeDaemonSetOwned },
-      redactionKey,
-      format,
-      compression: compressionOf(output),
-      openSink: () => openOutput(output, { force }, terminal),
-      signal: abort.signal,
-      sleep,
-      now,
-      onProgress: (objects) => progress.show(() => `listing: ${formatCount(objects, "object")}`),
-    })
-    progress.close()
-    return report(order, outcome, terminal, say)
-  } finally {
-    progress.close()
-    stopListening()
-  }
+  const outcome = await writeSnapshot({
+    cluster: { kubeconfig, context, userAgent: `kubereel/${readVersion()}` },
+    order: { ...kindsOf(order), filters, excludeOwned, excludeDaemonSetOwned },
+    redactionKey,
+    format,
+    compression: compressionOf(output),
+    openSink: () => openOutput(output, { force }, terminal),
+    signal: interrupted.signal,
+    sleep,
+    now,
+    onProgress: (objects) => progress.show(() => `listing: ${formatCount(objects, "object")}`),
+  })
+  progress.close()
+  return report(order, outcome, terminal, say)
 }
 
 const kindsOf = ({ configuration: { kinds, every }, secretsInPlainText }: SnapshotCommandOrder) => ({
