@@ -19,12 +19,11 @@ import {
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { AddressUnavailable, type Condition, listenOption, serveHost } from "./command-line/listening-server.ts"
 import { refusedAtStart } from "./command-line/refused-credentials.ts"
 import { clusterVariables } from "./command-line/variables.ts"
-import { type Condition, serveHost } from "./host/host-server.ts"
-import { AddressUnavailable, listenOption } from "./listening-server.ts"
+import { readVersion } from "./command-line/version.ts"
 import { interruption, type Terminal } from "./terminal/terminal.ts"
-import { readVersion } from "./version.ts"
 
 // Metrics of `reel controller`.
 

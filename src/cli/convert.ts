@@ -13,6 +13,15 @@ import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { temporaryVariables } from "./command-line/variables.ts"
 import {
+  compressionOf,
+  describeLeftOut,
+  exitCodeOfFailure,
+  openOutput,
+  placeOf,
+  saysItsGaps,
+  terminalFault,
+} from "./command-line/written-trace.ts"
+import {
   type EndpointSettings,
   endpointSettings,
   endpointVariables,
@@ -22,8 +31,6 @@ import {
 import { progressLine } from "./terminal/live-line.ts"
 import { formatBytes, formatCount, formatDuration, formatRecorded } from "./terminal/quantities.ts"
 import { interruption, type Terminal } from "./terminal/terminal.ts"
-import { describeLeftOut, saysItsGaps } from "./trace/left-out.ts"
-import { compressionOf, exitCodeOfFailure, openOutput, placeOf, terminalFault } from "./trace/output.ts"
 
 /** What OUT can be: a trace, or a view of one. */
 type OutputName = TraceFormatName | ViewName

@@ -10,10 +10,10 @@ import { visible } from "../text/index.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { refusedAtStart } from "./command-line/refused-credentials.ts"
+import { readVersion } from "./command-line/version.ts"
 import { driverSyntax, requestOf } from "./driver/driver-arguments.ts"
 import { type DriverOutcome, runDriver } from "./driver/run-driver.ts"
 import { interruption } from "./terminal/terminal.ts"
-import { readVersion } from "./version.ts"
 
 // The message in which a container says why it ended.
 

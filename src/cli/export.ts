@@ -16,6 +16,8 @@ import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { describeInstant } from "./command-line/instant.ts"
 import { isExactKind, readKind } from "./command-line/kind-option.ts"
 import { recorderVariables, storeVariables, temporaryVariables } from "./command-line/variables.ts"
+import { openOutput, terminalFault } from "./command-line/written-trace.ts"
+import { exitCodeOfExport, isExportError } from "./export/connection/export-errors.ts"
 import { faultOfPlace, type OpenPlace, openPlace } from "./export/connection/recorder-place.ts"
 import {
   type ExportQuery,
@@ -24,7 +26,6 @@ import {
   requestRecordedKinds,
   requestUpload,
 } from "./export/export-client.ts"
-import { exitCodeOfExport, isExportError } from "./export/export-errors.ts"
 import { readForecast } from "./export/export-forecast.ts"
 import { type Destination, defaultStart, exportOptions } from "./export/export-options.ts"
 import { type ExportProgress, expectedLines, showProgress } from "./export/export-progress.ts"
@@ -34,7 +35,6 @@ import { Misasked } from "./past/asking.ts"
 import { readMoment } from "./past/moments.ts"
 import { progressLine } from "./terminal/live-line.ts"
 import { interruption, isLive, type Terminal } from "./terminal/terminal.ts"
-import { openOutput, terminalFault } from "./trace/output.ts"
 
 // The kinds that an export asks for: names as people write them become those of the recording. Built-in kinds need no question; for others the
 // recorder is asked what it records.

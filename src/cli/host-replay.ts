@@ -22,7 +22,7 @@ import { visible } from "../text/index.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { ReplaySummary } from "./host/replay-summary.ts"
 import { reported } from "./replay/replay-failures.ts"
-import { kindsNamed } from "./replay/source/trace-kinds.ts"
+import { kindsNamed } from "./replay/trace-kinds.ts"
 import { interruption, type Terminal } from "./terminal/terminal.ts"
 
 /** Objects of `kind` that belong to an object of `owner` are made by the WebAssembly modules. Both are names as people write them. */

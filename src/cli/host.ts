@@ -31,18 +31,25 @@ import {
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { AddressUnavailable, type Condition, listenOption, serveHost } from "./command-line/listening-server.ts"
 import { refusedAtStart } from "./command-line/refused-credentials.ts"
 import { clusterVariables } from "./command-line/variables.ts"
+import { readVersion } from "./command-line/version.ts"
 import { hostMetrics } from "./host/host-metrics.ts"
 import { HostModules } from "./host/host-modules.ts"
-import { type Condition, serveHost } from "./host/host-server.ts"
 import { openImageDirectory } from "./host/image-directory.ts"
-import { toldLines } from "./host/told-lines.ts"
 import type { MadeKind } from "./host-replay.ts"
-import { AddressUnavailable, listenOption } from "./listening-server.ts"
 import { parseMoment, parseSpeed } from "./replay/replay-values.ts"
 import { interruption, type Terminal } from "./terminal/terminal.ts"
-import { readVersion } from "./version.ts"
+
+// What a host tells on standard error: safe for terminals, and readable although an error may have a stack.
+
+/** The text after `prefix`. Its further lines are indented, so that what a module throws cannot pass for a line of the host. */
+const toldLines = (prefix: string, text: string): string =>
+  text
+    .split("\n")
+    .map((line, index) => `${index === 0 ? prefix : "  "}${visible(line)}\n`)
+    .join("")
 
 /** ms, or `undefined` for `never`. */
 const idleTime = (given: string): Reading<number | undefined> => {

@@ -24,13 +24,19 @@ import {
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { temporaryVariables } from "./command-line/variables.ts"
+import {
+  compressionOf,
+  describeLeftOut,
+  exitCodeOfFailure,
+  openOutput,
+  placeOf,
+  terminalFault,
+} from "./command-line/written-trace.ts"
 import { parseOutput } from "./export/export-options.ts"
 import { loadedConfiguration } from "./record/loaded-configuration.ts"
 import { progressLine } from "./terminal/live-line.ts"
 import { formatBytes, formatCount, formatInteger } from "./terminal/quantities.ts"
 import { interruption, type Terminal } from "./terminal/terminal.ts"
-import { describeLeftOut } from "./trace/left-out.ts"
-import { compressionOf, exitCodeOfFailure, openOutput, placeOf, terminalFault } from "./trace/output.ts"
 
 // What an import says at its end: what was written, and what the logs did not have, by kind and reason.
 

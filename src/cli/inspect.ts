@@ -17,6 +17,7 @@ import { type CommandSyntax, flag, type OptionValues, oneOf, optional, withDefau
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { recorderVariables, temporaryVariables } from "./command-line/variables.ts"
+import { exitCodeOfExport, isExportError } from "./export/connection/export-errors.ts"
 import {
   faultOfPlace,
   type OpenPlace,
@@ -25,7 +26,6 @@ import {
   parseServer,
   placeOptions,
 } from "./export/connection/recorder-place.ts"
-import { exitCodeOfExport, isExportError } from "./export/export-errors.ts"
 import { recordingItems, type Stretch, takeItems } from "./inspect/inspected-items.ts"
 import { overviewJson, overviewLines } from "./inspect/overview-text.ts"
 import {
@@ -227,8 +227,7 @@ const look = async (
   { terminal, nowMs }: Course,
   open: (wanted: WantedPart, reading: Reading) => Promise<TraceItems>,
 ): Promise<ExitCode | undefined> => {
-  const { runScreen } = await import("./inspect/screen/screen-session.ts")
-  const { loadEvents } = await import("./inspect/screen/load-events.ts")
+  const { loadEvents, runScreen } = await import("./inspect/screen/screen-session.ts")
   return runScreen({
     ...{ terminal, name, nowMs, clock: backgroundClock },
     load: async (list, wanted, reading) =>

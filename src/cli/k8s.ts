@@ -27,15 +27,14 @@ import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { readKinds } from "./command-line/kind-option.ts"
 import { describeRefused } from "./command-line/refused-credentials.ts"
 import { clusterVariables } from "./command-line/variables.ts"
+import { readVersion } from "./command-line/version.ts"
 import { k8sHostCommand } from "./k8s/host/k8s-host.ts"
-import { k8sOptions } from "./k8s/k8s-options.ts"
+import { k8sOptions, retentionArguments } from "./k8s/k8s-options.ts"
 import { withResolver } from "./k8s/k8s-resolver.ts"
-import { retentionArguments } from "./k8s/k8s-retention.ts"
 import { defaultImage, prerequisites } from "./k8s/prerequisites.ts"
 import { k8sSimulationCommand } from "./k8s/simulation/k8s-simulation.ts"
 import { allowSecretsAdvice } from "./record/allow-secrets.ts"
 import type { Terminal } from "./terminal/terminal.ts"
-import { readVersion } from "./version.ts"
 
 // The configuration that goes into a ConfigMap: parsed, and its original text.
 

@@ -1,11 +1,11 @@
 /** `reel`: finds the command and runs it. Commands are loaded on demand, so that none pays for another. */
 import { nearest, quoted, visible } from "../text/index.ts"
+import { UsageError } from "./command-line/arguments.ts"
 import { type CommandEntry, command, commandNamed } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { renderExitCodes, renderHelp, renderOverview } from "./command-line/help.ts"
-import { UsageError } from "./command-line/usage-error.ts"
+import { readVersion } from "./command-line/version.ts"
 import { columnsOf, type Terminal } from "./terminal/terminal.ts"
-import { readVersion } from "./version.ts"
 
 /** All commands, in the order in which `reel help` lists them. */
 export const commands: readonly CommandEntry[] = [

@@ -18,7 +18,7 @@ import {
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { listenOption } from "./listening-server.ts"
+import { listenOption } from "./command-line/listening-server.ts"
 import { interruption, type Terminal } from "./terminal/terminal.ts"
 
 const options = {

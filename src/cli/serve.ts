@@ -28,6 +28,7 @@ import {
   flag,
   type OptionValues,
   optional,
+  parseSize,
   type Reading,
   repeated,
   withDefault,
@@ -35,11 +36,10 @@ import {
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { ambiguityOf, describeInstant, parseInstant } from "./command-line/instant.ts"
-import { parseSize } from "./command-line/size.ts"
+import { listenOption } from "./command-line/listening-server.ts"
 import { storeVariables } from "./command-line/variables.ts"
+import { isExportError, TokenUnreadable } from "./export/connection/export-errors.ts"
 import { recorderToken } from "./export/connection/recorder-token.ts"
-import { isExportError, TokenUnreadable } from "./export/export-errors.ts"
-import { listenOption } from "./listening-server.ts"
 import { parseSpeed } from "./replay/replay-values.ts"
 import { openPasts, recorderUrl } from "./serve/served-past.ts"
 import { interruption, type Terminal } from "./terminal/terminal.ts"

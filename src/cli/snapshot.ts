@@ -6,12 +6,12 @@ import { type CommandSyntax, flag, list, oneOf, optional } from "./command-line/
 import { type Command, command } from "./command-line/command.ts"
 import { exitCodes } from "./command-line/exit-codes.ts"
 import { clusterVariables } from "./command-line/variables.ts"
+import { terminalFault } from "./command-line/written-trace.ts"
 import { exportOptions, parseOutput } from "./export/export-options.ts"
 import { allowSecretsAdvice } from "./record/allow-secrets.ts"
 import { loadedConfiguration } from "./record/loaded-configuration.ts"
 import { runSnapshot, type SnapshotCommandOrder, type SnapshotCommandSurroundings } from "./snapshot/snapshot-run.ts"
 import type { Terminal } from "./terminal/terminal.ts"
-import { terminalFault } from "./trace/output.ts"
 
 const options = {
   config: optional(

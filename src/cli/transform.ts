@@ -25,11 +25,18 @@ import {
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { temporaryVariables } from "./command-line/variables.ts"
+import {
+  compressionOf,
+  describeLeftOut,
+  exitCodeOfFailure,
+  openOutput,
+  placeOf,
+  saysItsGaps,
+  terminalFault,
+} from "./command-line/written-trace.ts"
 import { progressLine } from "./terminal/live-line.ts"
 import { formatBytes, formatInteger } from "./terminal/quantities.ts"
 import { interruption, type Terminal } from "./terminal/terminal.ts"
-import { describeLeftOut, saysItsGaps } from "./trace/left-out.ts"
-import { compressionOf, exitCodeOfFailure, openOutput, placeOf, terminalFault } from "./trace/output.ts"
 import { commandTable, reportJson, sampleLines, summaryLine } from "./transform/transform-report.ts"
 import { type ProgramPlace, readProgram, type WrittenProgram } from "./transform/written-program.ts"
 

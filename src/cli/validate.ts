@@ -30,11 +30,18 @@ import {
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { temporaryVariables } from "./command-line/variables.ts"
-import { alignedRows } from "./terminal/aligned-rows.ts"
+import {
+  compressionOf,
+  describeLeftOut,
+  exitCodeOfFailure,
+  openOutput,
+  placeOf,
+  saysItsGaps,
+  terminalFault,
+} from "./command-line/written-trace.ts"
+import { alignedRows } from "./terminal/display-width.ts"
 import { formatCount } from "./terminal/quantities.ts"
 import { interruption, type Terminal } from "./terminal/terminal.ts"
-import { describeLeftOut, saysItsGaps } from "./trace/left-out.ts"
-import { compressionOf, exitCodeOfFailure, openOutput, placeOf, terminalFault } from "./trace/output.ts"
 import { placeText } from "./validate/finding-text.ts"
 import { countFindings, reportTable, reportText } from "./validate/report-lines.ts"
 import { sarifLog } from "./validate/sarif.ts"

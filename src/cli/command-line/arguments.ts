@@ -7,9 +7,21 @@
  * abbreviated, so that a new option cannot change the meaning of an old script.
  */
 import { parseArgs } from "node:util"
+import * as Schema from "effect/Schema"
 import { enumerated, nearest, quoted } from "../../text/index.ts"
 import type { exitCodeMeanings } from "./exit-codes.ts"
-import { UsageError } from "./usage-error.ts"
+
+/** The command line is invalid: exit code 2, nothing was done. */
+export class UsageError extends Schema.TaggedError<UsageError>()("UsageError", {
+  /** `reel export`. */
+  command: Schema.String,
+  /** What is invalid and what is allowed, in one line. */
+  problem: Schema.String,
+}) {
+  override get message(): string {
+    return `${this.command}: ${this.problem}\nTry "${this.command} --help".`
+  }
+}
 
 /** The result of reading one text: a value, or the reason why the text is not one (continues "…: "). */
 export type Reading<T> =
@@ -278,4 +290,16 @@ const refusal = (name: string, option: Option<unknown>, texts: readonly string[]
   const given = texts.at(-1)
   if (given === undefined) return `--${name} ${option.placeholder ?? ""} ${reason}`
   return `--${name} ${quoted(given)}: ${reason}`
+}
+
+// Sizes in bytes, as options take them.
+
+const powers = "KMGT"
+
+/** Size in bytes from `500Mi`, `10Gi`, `2G` or `1000`: Kubernetes' units, binary with an i. */
+export const parseSize = (given: string): Reading<number> => {
+  const [, amount, unit = "", binary] = /^([1-9]\d{0,8})(?:([KMGT])(i?))?$/.exec(given) ?? []
+  if (amount === undefined) return refused("must be a size such as 500Mi or 10Gi")
+  const power = unit === "" ? 0 : powers.indexOf(unit) + 1
+  return value(Number(amount) * (binary === "i" ? 1024 : 1000) ** power)
 }

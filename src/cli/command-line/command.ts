@@ -1,10 +1,8 @@
 import { columnsOf, type Terminal } from "../terminal/terminal.ts"
-import { readVersion } from "../version.ts"
-import type { CommandSyntax, OptionTable, OptionValues } from "./arguments.ts"
-import { parseArguments } from "./arguments.ts"
+import { type CommandSyntax, type OptionTable, type OptionValues, parseArguments, UsageError } from "./arguments.ts"
 import { type ExitCode, exitCodes } from "./exit-codes.ts"
 import { renderHelp } from "./help.ts"
-import { UsageError } from "./usage-error.ts"
+import { readVersion } from "./version.ts"
 
 /** One `reel` command, as the dispatcher sees it. */
 export interface Command {

@@ -7,6 +7,7 @@ import {
   list,
   oneOf,
   optional,
+  parseSize,
   type Reading,
   refused,
   repeated,
@@ -14,7 +15,6 @@ import {
   value,
   withDefault,
 } from "../command-line/arguments.ts"
-import { parseSize } from "../command-line/size.ts"
 import { parseTimeout, placeOptions } from "./connection/recorder-place.ts"
 import type { LabelSelector } from "./export-client.ts"
 

@@ -1,7 +1,6 @@
 /** What a recording has, as lines for people and as a document for programs. */
 import { visible } from "../../text/index.ts"
-import { formatCount, formatDuration, formatInteger } from "../terminal/quantities.ts"
-import { instantText, localMoment } from "./moment-text.ts"
+import { formatCount, formatDuration, formatInteger, instantText, localMoment } from "../terminal/quantities.ts"
 import type { RecordingOverview } from "./recording-overview.ts"
 import { histogramJson } from "./summary-json.ts"
 import { countRows, gapLines, histogramLines } from "./summary-lines.ts"

@@ -5,9 +5,9 @@ import { isArchiveError } from "../../archive/archive-errors.ts"
 import { readOverview } from "../../archive/reading/recorded-overview.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import { type CoverageAnswer, readCoverageAnswer } from "../coverage/coverage-table.ts"
+import { ExportCut, RecordingUnreadable } from "../export/connection/export-errors.ts"
 import type { RecorderAddress } from "../export/connection/recorder-connection.ts"
 import { requestCoverage } from "../export/export-client.ts"
-import { ExportCut, RecordingUnreadable } from "../export/export-errors.ts"
 import { type HistogramBar, TimeHistogram } from "./time-histogram.ts"
 
 /** One kind. Times are µs since the Unix epoch. */

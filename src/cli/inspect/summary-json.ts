@@ -1,6 +1,6 @@
 /** The summary of a trace for programs: times are RFC 3339, sizes bytes of JSON, running times seconds; `null` where there is nothing. */
 import type { GapEvent, LateChanges } from "../../trace/event.ts"
-import { instantText } from "./moment-text.ts"
+import { instantText } from "../terminal/quantities.ts"
 import type { HistogramBar } from "./time-histogram.ts"
 import type { TraceSummary } from "./trace-summary.ts"
 

@@ -6,7 +6,7 @@ import { discover } from "../../kube/discovery.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import { HttpClient } from "../../kube/http/http-client.ts"
 import type { NamedKind } from "../../kube/kind-names.ts"
-import { readVersion } from "../version.ts"
+import { readVersion } from "../command-line/version.ts"
 
 export interface ResolverOptions {
   readonly offline: boolean

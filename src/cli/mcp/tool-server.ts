@@ -16,8 +16,8 @@ import {
 } from "@modelcontextprotocol/sdk/types.js"
 import { messageOf } from "../../message-of.ts"
 import { nearest, quoted, visible } from "../../text/index.ts"
+import { readVersion } from "../command-line/version.ts"
 import type { Terminal } from "../terminal/terminal.ts"
-import { readVersion } from "../version.ts"
 import type { PastTool } from "./past-tool.ts"
 import type { ToolAnswer } from "./tool-calls.ts"
 

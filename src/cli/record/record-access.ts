@@ -10,6 +10,7 @@ import {
   type OptionValues,
   oneOf,
   optional,
+  parseSize,
   type Reading,
   refused,
   repeated,
@@ -17,7 +18,6 @@ import {
   withDefault,
 } from "../command-line/arguments.ts"
 import { parseDuration } from "../command-line/instant.ts"
-import { parseSize } from "../command-line/size.ts"
 
 const parseTarget = (given: string): Reading<AllowedPlace> => {
   const reading = readAllowList([given])

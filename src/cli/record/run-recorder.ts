@@ -13,8 +13,8 @@ import { type RunningRecorder, reasonOf, startRecorder } from "../../recorder/re
 import type { RecorderClose } from "../../recorder/recorder-actors.ts"
 import { lowerHelperPriority } from "../../runtime/thread/thread-priority.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
+import { readVersion } from "../command-line/version.ts"
 import { formatRecorded } from "../terminal/quantities.ts"
-import { readVersion } from "../version.ts"
 import type { RecordOutput, RunRecorder } from "./run-options.ts"
 
 /** ms between two reads of the counters. */

@@ -14,9 +14,9 @@ import {
   withDefault,
 } from "../command-line/arguments.ts"
 import { parseDuration } from "../command-line/instant.ts"
-import { parseListenAddress } from "../listening-server.ts"
+import { parseListenAddress } from "../command-line/listening-server.ts"
 import { parseMoment, parseReplayedKind, parseSeededKind, parseSettling, parseSpeed } from "./replay-values.ts"
-import { parseRecorderPlace } from "./source/running-recorder.ts"
+import { parseRecorderPlace } from "./running-recorder.ts"
 
 const parsePositiveDuration = (given: string): Reading<number> => {
   const duration = parseDuration(given)

@@ -10,7 +10,7 @@ import { fileSpool } from "../../trace/spool.ts"
 import { recorderAt } from "../export/connection/recorder-connection.ts"
 import { userAgent } from "../export/connection/recorder-place.ts"
 import { recorderToken } from "../export/connection/recorder-token.ts"
-import { openSource } from "../replay/source/replay-source.ts"
+import { openSource } from "../replay/replay-source.ts"
 import { RecorderPast } from "./recorder-past.ts"
 
 /** What of an object can be older than the moment that is shown, where not every change of it counts. */

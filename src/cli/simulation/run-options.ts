@@ -13,7 +13,7 @@ import {
   withDefault,
 } from "../command-line/arguments.ts"
 import { parseDuration } from "../command-line/instant.ts"
-import { readVersion } from "../version.ts"
+import { readVersion } from "../command-line/version.ts"
 import { clusterOptions } from "./simulation-cluster.ts"
 
 const parseSpeed = (given: string): Reading<number> => {

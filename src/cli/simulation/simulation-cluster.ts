@@ -9,8 +9,8 @@ import { visible } from "../../text/index.ts"
 import { optional } from "../command-line/arguments.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { describeRefused, isRefusedError } from "../command-line/refused-credentials.ts"
+import { readVersion } from "../command-line/version.ts"
 import type { Terminal } from "../terminal/terminal.ts"
-import { readVersion } from "../version.ts"
 
 /** Options of every command that talks to a cluster. */
 export const clusterOptions = {

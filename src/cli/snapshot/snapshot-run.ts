@@ -15,12 +15,12 @@ import type { TraceFormatName } from "../../trace/formats/names.ts"
 import { compileFilters } from "../../trace/selection/filters.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { describeRefused } from "../command-line/refused-credentials.ts"
+import { readVersion } from "../command-line/version.ts"
+import { compressionOf, openOutput, placeOf } from "../command-line/written-trace.ts"
 import type { LabelSelector } from "../export/export-client.ts"
 import { progressLine } from "../terminal/live-line.ts"
 import { formatBytes, formatCount } from "../terminal/quantities.ts"
 import { interruption, type Terminal } from "../terminal/terminal.ts"
-import { compressionOf, openOutput, placeOf } from "../trace/output.ts"
-import { readVersion } from "../version.ts"
 
 /** Dependencies that tests replace. */
 export interface SnapshotCommandSurroundings {

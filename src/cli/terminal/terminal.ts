@@ -1,6 +1,6 @@
 /** The parts of its process that a command uses, so that tests can replace them. */
 import type { Writable } from "node:stream"
-import { asTyped, invocation, type Program } from "../command-line/invocation.ts"
+import { asTyped, invocation, type Program } from "./invocation.ts"
 import { keepInterrupts, listenToKeyboard, type Suspension } from "./keyboard.ts"
 
 /** An output stream; `isTTY`, `columns` and `rows` are set if it is a terminal, which emits `resize` when they change. */

@@ -2,9 +2,8 @@
 
 import type { RuleFindings } from "../../validation/findings.ts"
 import type { ValidationReport } from "../../validation/trace-validation.ts"
-import { instantText } from "../inspect/moment-text.ts"
-import { alignedRows } from "../terminal/aligned-rows.ts"
-import { formatCount, formatInteger } from "../terminal/quantities.ts"
+import { alignedRows } from "../terminal/display-width.ts"
+import { formatCount, formatInteger, instantText } from "../terminal/quantities.ts"
 import { findingText } from "./finding-text.ts"
 
 /** Findings shown of each rule: enough to recognise a pattern, few enough for one screen. */

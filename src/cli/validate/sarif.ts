@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url"
 import type { Finding } from "../../validation/findings.ts"
 import { rules } from "../../validation/rules.ts"
 import type { ValidationReport } from "../../validation/trace-validation.ts"
-import { readVersion } from "../version.ts"
+import { readVersion } from "../command-line/version.ts"
 import { findingText, placeText, subjectText } from "./finding-text.ts"
 
 /** Address of the schema of this version, as the standard asks for. */

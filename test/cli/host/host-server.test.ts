@@ -1,7 +1,7 @@
 /** What `reel host` serves, over real HTTP. */
 import { request } from "node:http"
 import { expect, test } from "vitest"
-import { serveHost } from "../../../src/cli/host/host-server.ts"
+import { serveHost } from "../../../src/cli/command-line/listening-server.ts"
 
 test("metrics are refused to a host name that is not the server's own, as a rebound web page has; probes are not", async () => {
   const metrics = async () => [

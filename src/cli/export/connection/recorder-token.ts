@@ -4,7 +4,7 @@
  */
 import { readFile } from "node:fs/promises"
 import { codeOf } from "../../../trace/files/output-errors.ts"
-import { TokenUnreadable } from "../export-errors.ts"
+import { TokenUnreadable } from "./export-errors.ts"
 
 const tokenVariable = "KUBEREEL_TOKEN"
 

@@ -9,9 +9,8 @@ import {
   type JsonValue,
 } from "../../../trace/json/exact-json.ts"
 import { printedObject, yamlOf } from "../../past/printed-objects.ts"
-import { formatDuration } from "../../terminal/quantities.ts"
+import { formatDuration, localMoment } from "../../terminal/quantities.ts"
 import { placeText } from "../../validate/finding-text.ts"
-import { localMoment } from "../moment-text.ts"
 import { type EventList, isDeletion, type Shortcoming } from "./event-list.ts"
 import { type StyledLine, span } from "./styled-line.ts"
 

@@ -15,7 +15,7 @@ import { driverRole } from "../../../simulation/controller/objects/driver-accoun
 import { type CommandSyntax, flag, integerBetween, list, optional, withDefault } from "../../command-line/arguments.ts"
 import { type Command, command } from "../../command-line/command.ts"
 import { exitCodes } from "../../command-line/exit-codes.ts"
-import { readVersion } from "../../version.ts"
+import { readVersion } from "../../command-line/version.ts"
 import { k8sOptions, parseName, parsePort } from "../k8s-options.ts"
 import { defaultImage, prerequisites } from "../prerequisites.ts"
 

@@ -1,8 +1,8 @@
 /** The tools coverage and kinds: what is recorded, and what is missing of it. */
 import { isJsonObject, type JsonObject } from "../../../trace/json/exact-json.ts"
 import { isWhole, readCoverageAnswer } from "../../coverage/coverage-table.ts"
+import { ExportCut } from "../../export/connection/export-errors.ts"
 import { requestCoverage } from "../../export/export-client.ts"
-import { ExportCut } from "../../export/export-errors.ts"
 import { Misasked } from "../../past/asking.ts"
 import { objectsIn } from "../../past/describe-change.ts"
 import { readMoment } from "../../past/moments.ts"

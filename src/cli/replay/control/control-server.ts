@@ -17,7 +17,7 @@ import { goneSignal, json, refuse as refuseRequest, text } from "../../../record
 import { bracketed } from "../../../recorder/http/listen-error.ts"
 import { formatMetrics, type Metric, metricsContentType } from "../../../recorder/metrics/metrics-text.ts"
 import { speedLimits } from "../../../simulation/replay/replay-clock.ts"
-import { type ListenAddress, type ListeningServer, listenOn } from "../../listening-server.ts"
+import { type ListenAddress, type ListeningServer, listenOn } from "../../command-line/listening-server.ts"
 import type { ReplayState } from "./control-state.ts"
 import type { ReplayControl } from "./replay-control.ts"
 

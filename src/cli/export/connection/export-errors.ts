@@ -2,10 +2,10 @@
  * All errors of `reel export`. Each message says what to do; none of them leaves a file behind.
  */
 import * as Schema from "effect/Schema"
-import { type ConnectionCause, causeOfCode, describeCause } from "../../kube/http/connection-causes.ts"
-import { ExportInterrupted, OutputExists, OutputFailed } from "../../trace/files/output-errors.ts"
-import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
-import { ApiServerUnreachable, CredentialsUnusable, NotProxied } from "./connection/export-proxy-errors.ts"
+import { type ConnectionCause, causeOfCode, describeCause } from "../../../kube/http/connection-causes.ts"
+import { ExportInterrupted, OutputExists, OutputFailed } from "../../../trace/files/output-errors.ts"
+import { type ExitCode, exitCodes } from "../../command-line/exit-codes.ts"
+import { ApiServerUnreachable, CredentialsUnusable, NotProxied } from "./export-proxy-errors.ts"
 
 /** No response: nothing listens, no such host, not HTTP, or a time-out. */
 export class ServerUnreachable extends Schema.TaggedError<ServerUnreachable>()("ServerUnreachable", {

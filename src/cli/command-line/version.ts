@@ -1,8 +1,8 @@
 /** The version in package.json, wherever this module was bundled to. */
 import { readFileSync } from "node:fs"
 
-/** Up from src/cli/ and from dist/; the first package.json on the way is ours. */
-const places = ["../package.json", "../../package.json"]
+/** Up from dist/ and from src/cli/command-line/; the first package.json on the way is ours. */
+const places = ["../package.json", "../../../package.json"]
 
 /** `0.1.0`; `unknown` if package.json is missing, which nothing else depends on. */
 export const readVersion = (): string => {

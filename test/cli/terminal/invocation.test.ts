@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest"
-import { asTyped, invocation, invocationOf } from "../../../src/cli/command-line/invocation.ts"
+import { asTyped, invocation, invocationOf } from "../../../src/cli/terminal/invocation.ts"
 
 describe("the name of the program", () => {
   test.each([

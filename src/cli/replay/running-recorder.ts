@@ -1,14 +1,14 @@
 /** A window of a running recorder as the source of a replay: exported as NDJSON into a spool, from which it is replayed. */
 import { tmpdir } from "node:os"
-import { SpooledBytes } from "../../../trace/files/spooled-bytes.ts"
-import { fileSpool } from "../../../trace/spool.ts"
-import { type Reading, value } from "../../command-line/arguments.ts"
-import { parseServiceAddress, type ServiceAddress } from "../../export/connection/export-service-address.ts"
-import { type Recorder, recorderAt } from "../../export/connection/recorder-connection.ts"
-import { parseServer } from "../../export/connection/recorder-place.ts"
-import { recorderToken } from "../../export/connection/recorder-token.ts"
-import { requestExport } from "../../export/export-client.ts"
-import { readVersion } from "../../version.ts"
+import { SpooledBytes } from "../../trace/files/spooled-bytes.ts"
+import { fileSpool } from "../../trace/spool.ts"
+import { type Reading, value } from "../command-line/arguments.ts"
+import { readVersion } from "../command-line/version.ts"
+import { parseServiceAddress, type ServiceAddress } from "../export/connection/export-service-address.ts"
+import { type Recorder, recorderAt } from "../export/connection/recorder-connection.ts"
+import { parseServer } from "../export/connection/recorder-place.ts"
+import { recorderToken } from "../export/connection/recorder-token.ts"
+import { requestExport } from "../export/export-client.ts"
 
 /** Which recorder, and how to be let in. */
 export interface RecorderRequest {
@@ -92,7 +92,7 @@ const findRecorder = async ({ recorder, environment, signal }: WindowRequest): P
   const token = await recorderToken(tokenFile, environment)
   if (place.tag === "url") return recorderAt(place.url, token, "--recorder")
   // The code that reaches Services is loaded only when it is needed.
-  const { recorderInCluster } = await import("../../export/connection/export-in-cluster.ts")
+  const { recorderInCluster } = await import("../export/connection/export-in-cluster.ts")
   const { address } = place
   const credentials = { kubeconfig, context, environment, token }
   return recorderInCluster({ ...credentials, address, idleTimeoutMs, userAgent: userAgent(), signal })
