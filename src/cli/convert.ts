@@ -3,12 +3,20 @@ import { basename } from "node:path"
 import { type Clock, systemClock } from "../clock.ts"
 import { quoted, visible } from "../text/index.ts"
 import { type ConvertProgress, type ConvertSummary, convertInto } from "../trace/files/convert-file.ts"
-import { type Delivery, type OtlpSink, otlpEndpoint } from "../trace/files/otlp-endpoint.ts"
+import { type Delivery, type EndpointCompression, type OtlpSink, otlpEndpoint } from "../trace/files/otlp-endpoint.ts"
 import type { OutputFileSystem } from "../trace/files/output-file.ts"
 import { openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
 import { factsOf, formatOfFileName, TRACE_FORMAT_NAMES, type TraceFormatName } from "../trace/formats/names.ts"
 import { isTextView, isView, VIEW_NAMES, type ViewName, viewOfFileName } from "../trace/views/views.ts"
-import { type CommandSyntax, flag, type OptionValues, oneOf, optional, withDefault } from "./command-line/arguments.ts"
+import {
+  type CommandSyntax,
+  type DescribedName,
+  flag,
+  type OptionValues,
+  oneOf,
+  optional,
+  withDefault,
+} from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { temporaryVariables } from "./command-line/variables.ts"
@@ -21,16 +29,98 @@ import {
   saysItsGaps,
   terminalFault,
 } from "./command-line/written-trace.ts"
-import {
-  type EndpointSettings,
-  endpointSettings,
-  endpointVariables,
-  isEndpoint,
-  problemOfEndpoint,
-} from "./convert/endpoint.ts"
 import { progressLine } from "./terminal/live-line.ts"
 import { formatBytes, formatCount, formatDuration, formatRecorded } from "./terminal/quantities.ts"
 import { interruption, type Terminal } from "./terminal/terminal.ts"
+
+// What `reel convert` reads of an OTLP endpoint: its address, and headers and compression in the variables that OpenTelemetry's exporters use.
+
+/** Of each, the first that is set counts. */
+const HEADER_VARIABLES = ["OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"]
+const COMPRESSION_VARIABLES = ["OTEL_EXPORTER_OTLP_TRACES_COMPRESSION", "OTEL_EXPORTER_OTLP_COMPRESSION"]
+
+/** For the help of the command. */
+const endpointVariables: readonly DescribedName[] = [
+  [
+    "OTEL_EXPORTER_OTLP_HEADERS",
+    "headers for an OTLP endpoint, as NAME=VALUE,NAME=VALUE; OTEL_EXPORTER_OTLP_TRACES_HEADERS takes precedence",
+  ],
+  [
+    "OTEL_EXPORTER_OTLP_COMPRESSION",
+    "compression of requests to an OTLP endpoint: gzip, or none (default); OTEL_EXPORTER_OTLP_TRACES_COMPRESSION takes precedence",
+  ],
+]
+
+/** Whether an output is the address of an endpoint and not a file. */
+export const isEndpoint = (output: string): boolean => /^https?:\/\//i.test(output)
+
+/** What is wrong with the address; `undefined`: nothing. */
+export const problemOfEndpoint = (output: string): string | undefined => {
+  if (!URL.canParse(output)) return "the address of the endpoint is not a URL"
+  const { username, password } = new URL(output)
+  // The address is in messages, which are in logs.
+  if (username !== "" || password !== "")
+    return "the address of the endpoint contains credentials; put them in OTEL_EXPORTER_OTLP_HEADERS"
+  return undefined
+}
+
+/** A header: its name and its value. */
+type EndpointHeader = readonly [name: string, value: string]
+
+/** How requests are sent, or what is wrong with that in words that do not quote headers: they may be secret. */
+type EndpointSettings =
+  | {
+      readonly _tag: "Settings"
+      readonly headers: ReadonlyArray<EndpointHeader>
+      readonly compression: EndpointCompression
+    }
+  | { readonly _tag: "BadEndpoint"; readonly problem: string }
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** What the environment says. */
+export const endpointSettings = (environment: Environment): EndpointSettings => {
+  const headers = headersIn(environment)
+  if (typeof headers === "string") return { _tag: "BadEndpoint", problem: headers }
+  const { name, value: compression } = firstSet(COMPRESSION_VARIABLES, environment) ?? { name: "", value: "none" }
+  if (compression !== "gzip" && compression !== "none")
+    return { _tag: "BadEndpoint", problem: `${name}: must be gzip or none` }
+  return { _tag: "Settings", headers, compression }
+}
+
+const firstSet = (names: ReadonlyArray<string>, environment: Environment) =>
+  names.map((name) => ({ name, value: environment[name] ?? "" })).find(({ value }) => value !== "")
+
+/** W3C baggage without properties, values percent-encoded. A problem is a text. */
+const headersIn = (environment: Environment): ReadonlyArray<EndpointHeader> | string => {
+  const set = firstSet(HEADER_VARIABLES, environment)
+  if (set === undefined) return []
+  const headers: EndpointHeader[] = []
+  const entries = set.value.split(",")
+  for (const [index, entry] of entries.entries()) {
+    if (entry.trim() === "") continue
+    const header = headerIn(entry)
+    if (header === undefined)
+      return `${set.name}: entry ${index + 1} of ${entries.length} is not NAME=VALUE with a value in percent-encoding`
+    headers.push(header)
+  }
+  return headers
+}
+
+const headerIn = (entry: string): EndpointHeader | undefined => {
+  const equals = entry.indexOf("=")
+  if (equals === -1) return undefined
+  try {
+    const name = decodeURIComponent(entry.slice(0, equals).trim())
+    const value = decodeURIComponent(entry.slice(equals + 1).trim())
+    // Throws for what no header can be.
+    new Headers([[name, value]])
+    return [name, value]
+  } catch {
+    // decodeURIComponent and Headers have no other errors than that the text is wrong.
+    return undefined
+  }
+}
 
 /** What OUT can be: a trace, or a view of one. */
 type OutputName = TraceFormatName | ViewName

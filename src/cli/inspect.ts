@@ -27,18 +27,18 @@ import {
   placeOptions,
 } from "./export/connection/recorder-place.ts"
 import { recordingItems, type Stretch, takeItems } from "./inspect/inspected-items.ts"
-import { overviewJson, overviewLines } from "./inspect/overview-text.ts"
 import {
   coverageWithin,
   directoryOverview,
   eventsIn,
+  overviewJson,
+  overviewLines,
   type RecordingOverview,
   recorderOverview,
 } from "./inspect/recording-overview.ts"
 import { type CountedRecording, RecordingParts, type WantedPart } from "./inspect/recording-parts.ts"
 import type { Reading } from "./inspect/screen/screen-session.ts"
-import { summaryJson } from "./inspect/summary-json.ts"
-import { summaryLines } from "./inspect/summary-lines.ts"
+import { summaryJson, summaryLines } from "./inspect/summary-lines.ts"
 import { TraceSummarizer } from "./inspect/trace-summary.ts"
 import { Misasked } from "./past/asking.ts"
 import { readWindow } from "./past/moments.ts"

@@ -39,7 +39,7 @@ import { ambiguityOf, describeInstant, parseInstant } from "./command-line/insta
 import { listenOption } from "./command-line/listening-server.ts"
 import { storeVariables } from "./command-line/variables.ts"
 import { isExportError, TokenUnreadable } from "./export/connection/export-errors.ts"
-import { recorderToken } from "./export/connection/recorder-token.ts"
+import { recorderToken } from "./export/connection/recorder-place.ts"
 import { parseSpeed } from "./replay/replay-values.ts"
 import { openPasts, recorderUrl } from "./serve/served-past.ts"
 import { interruption, type Terminal } from "./terminal/terminal.ts"

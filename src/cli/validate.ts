@@ -42,8 +42,7 @@ import {
 import { alignedRows } from "./terminal/display-width.ts"
 import { formatCount } from "./terminal/quantities.ts"
 import { interruption, type Terminal } from "./terminal/terminal.ts"
-import { placeText } from "./validate/finding-text.ts"
-import { countFindings, reportTable, reportText } from "./validate/report-lines.ts"
+import { countFindings, placeText, reportTable, reportText } from "./validate/report-lines.ts"
 import { sarifLog } from "./validate/sarif.ts"
 
 // Writes the repaired trace of `reel validate --fix`.

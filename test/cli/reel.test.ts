@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises"
 import { describe, expect, test } from "vitest"
 import { exitCodeMeanings, exitCodes } from "../../src/cli/command-line/exit-codes.ts"
-import type { RecordOptions } from "../../src/cli/record/run-options.ts"
+import type { RecordOptions } from "../../src/cli/record/run-recorder.ts"
 import { recordCommand } from "../../src/cli/record.ts"
 import { commands, reel } from "../../src/cli/reel.ts"
 import { type CapturedTerminal, capturedTerminal } from "./captured-terminal.ts"

@@ -7,9 +7,8 @@ import { formatBytes, formatCount } from "../terminal/quantities.ts"
 import type { Terminal } from "../terminal/terminal.ts"
 import { ExportCut } from "./connection/export-errors.ts"
 import type { ExportQuery, ExportShortcomings } from "./export-client.ts"
-import { readForecast, renderForecast, verdictOf } from "./export-forecast.ts"
+import { describeLateHeader, readForecast, renderForecast, verdictOf } from "./export-forecast.ts"
 import { describeIncompleteness, listed } from "./incompleteness.ts"
-import { describeLateHeader } from "./late-report.ts"
 import type { TraceContents } from "./trace-check.ts"
 
 /** A trace that was written to its destination. */

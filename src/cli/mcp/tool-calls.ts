@@ -14,8 +14,7 @@ import { Misasked } from "../past/asking.ts"
 import { openPast, type PastOptions } from "../past/past-places.ts"
 import { traceDirectory } from "../past/trace-place.ts"
 import type { Terminal } from "../terminal/terminal.ts"
-import { AnswerCompleteness } from "./answer-completeness.ts"
-import { AnswerPage } from "./answer-page.ts"
+import { AnswerCompleteness, AnswerPage } from "./answer-page.ts"
 import type { PastTool } from "./past-tool.ts"
 
 // The traces that a server is asked about, each as a recording in a temporary directory: made with the first question, and kept until the server ends.

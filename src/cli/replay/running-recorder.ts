@@ -6,8 +6,7 @@ import { type Reading, value } from "../command-line/arguments.ts"
 import { readVersion } from "../command-line/version.ts"
 import { parseServiceAddress, type ServiceAddress } from "../export/connection/export-service-address.ts"
 import { type Recorder, recorderAt } from "../export/connection/recorder-connection.ts"
-import { parseServer } from "../export/connection/recorder-place.ts"
-import { recorderToken } from "../export/connection/recorder-token.ts"
+import { parseServer, recorderToken } from "../export/connection/recorder-place.ts"
 import { requestExport } from "../export/export-client.ts"
 
 /** Which recorder, and how to be let in. */

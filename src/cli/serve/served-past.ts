@@ -8,8 +8,7 @@ import { decodeRecorderState, type RecorderState, recorderStateKey } from "../..
 import { ArchivePast, JoinedPast, NothingToServe, type Past, TracePast } from "../../serve/index.ts"
 import { fileSpool } from "../../trace/spool.ts"
 import { recorderAt } from "../export/connection/recorder-connection.ts"
-import { userAgent } from "../export/connection/recorder-place.ts"
-import { recorderToken } from "../export/connection/recorder-token.ts"
+import { recorderToken, userAgent } from "../export/connection/recorder-place.ts"
 import { openSource } from "../replay/replay-source.ts"
 import { RecorderPast } from "./recorder-past.ts"
 

@@ -1,13 +1,15 @@
 /** Where a recording is: a running recorder at a URL or in a cluster, or a directory. The options for it, and how it is reached. */
+
+import { readFile } from "node:fs/promises"
 import { resolve } from "node:path"
-import type { OptionValues } from "../../command-line/arguments.ts"
-import { optional, type Reading, refused, value, withDefault } from "../../command-line/arguments.ts"
+import { codeOf } from "../../../trace/files/output-errors.ts"
+import { type OptionValues, optional, type Reading, refused, value, withDefault } from "../../command-line/arguments.ts"
 import { parseDuration } from "../../command-line/instant.ts"
 import { readVersion } from "../../command-line/version.ts"
 import type { Terminal } from "../../terminal/terminal.ts"
+import { TokenUnreadable } from "./export-errors.ts"
 import { parseServiceAddress } from "./export-service-address.ts"
 import { type RecorderAddress, recorderAt } from "./recorder-connection.ts"
-import { recorderToken } from "./recorder-token.ts"
 
 /** `HOST:PORT` means `http://HOST:PORT`. */
 export const parseServer = (given: string): Reading<URL> => {
@@ -104,3 +106,32 @@ export const openPlace = async (
   const recorder = await recorderInCluster({ ...options, ...common, address, environment, token, signal })
   return { ...common, recorder, close: nothing }
 }
+
+// The token that a command presents to a recorder: from a file or from KUBEREEL_TOKEN. Never from the command line, which every
+// user of the machine can read.
+
+const tokenVariable = "KUBEREEL_TOKEN"
+
+/** `undefined` if there is none: by default, a recorder on this machine needs no token. Rejects with {@link TokenUnreadable}. */
+export const recorderToken = async (
+  file: string | undefined,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<string | undefined> => {
+  const place = file ?? tokenVariable
+  const given = file === undefined ? environment[tokenVariable] : await contentOf(file)
+  if (given === undefined || (file === undefined && given === "")) return undefined
+  // The recorder's own token file may contain several tokens, the newest first.
+  const token = given.trim().split(/\s+/)[0] ?? ""
+  if (token === "") throw new TokenUnreadable({ place, reason: "it is empty" })
+  if (!/^[\x21-\x7e]+$/.test(token))
+    throw new TokenUnreadable({ place, reason: "it contains characters that are not allowed in a token" })
+  return token
+}
+
+const contentOf = (path: string): Promise<string> =>
+  readFile(path, "utf8").catch((cause: unknown) => {
+    throw new TokenUnreadable({ place: path, reason: reasonOf(codeOf(cause)) })
+  })
+
+const reasonOf = (code: string): string =>
+  code === "ENOENT" ? "file not found" : code === "EACCES" ? "permission denied" : `reading failed (${code})`

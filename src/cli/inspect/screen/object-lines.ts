@@ -10,7 +10,7 @@ import {
 } from "../../../trace/json/exact-json.ts"
 import { printedObject, yamlOf } from "../../past/printed-objects.ts"
 import { formatDuration, localMoment } from "../../terminal/quantities.ts"
-import { placeText } from "../../validate/finding-text.ts"
+import { placeText } from "../../validate/report-lines.ts"
 import { type EventList, isDeletion, type Shortcoming } from "./event-list.ts"
 import { type StyledLine, span } from "./styled-line.ts"
 

@@ -8,8 +8,7 @@ import { barText } from "../time-histogram.ts"
 import type { EventList, EventSort, FindingCounts, ListedObject } from "./event-list.ts"
 import { helpLines } from "./help-lines.ts"
 import { shortcomingText } from "./object-lines.ts"
-import { layoutOf, type ScreenLayout } from "./screen-layout.ts"
-import { type ScreenState, selectedEvent } from "./screen-state.ts"
+import { layoutOf, type ScreenLayout, type ScreenState, selectedEvent } from "./screen-state.ts"
 import {
   cutLine,
   fitLine,

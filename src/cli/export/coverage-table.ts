@@ -4,9 +4,9 @@ import * as Schema from "effect/Schema"
 import { describeRedacted, RedactedValues } from "../../kube/redaction/redacted-values.ts"
 import { formatLocalTime } from "../../local-time.ts"
 import { visible } from "../../text/index.ts"
-import { describeLate, Late } from "../export/export-forecast.ts"
 import { displayWidth } from "../terminal/display-width.ts"
 import { formatInteger } from "../terminal/quantities.ts"
+import { describeLate, Late } from "./export-forecast.ts"
 
 /** The part of a recorder's response that is printed; it may contain more. */
 const CoverageAnswer = Schema.Struct({
