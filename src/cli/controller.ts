@@ -21,7 +21,7 @@ import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { AddressUnavailable, type Condition, listenOption, serveHost } from "./command-line/listening-server.ts"
 import { refusedAtStart } from "./command-line/refused-credentials.ts"
-import { clusterVariables } from "./command-line/variables.ts"
+import { clusterOptions, clusterVariables } from "./command-line/shared-options.ts"
 import { readVersion } from "./command-line/version.ts"
 import { interruption, type Terminal } from "./terminal/terminal.ts"
 
@@ -117,11 +117,7 @@ const verbosity = (given: string): Reading<boolean> =>
     : refused(`must be one of ${verbosities.join(", ")}`)
 
 const options = {
-  kubeconfig: optional(
-    "FILE",
-    "kubeconfig of the cluster; default: as kubectl finds it, or the pod's own service account",
-  ),
-  context: optional("NAME", "context of the kubeconfig"),
+  ...clusterOptions,
   namespace: optional(
     "-n NAME",
     "namespace of the controller's Leases; default: CTRL_NAMESPACE of the environment, else that of the context or the pod",

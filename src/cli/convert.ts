@@ -1,4 +1,5 @@
 /** `reel convert`: arguments and printing. The work is in src/trace/files. */
+
 import { basename } from "node:path"
 import { type Clock, systemClock } from "../clock.ts"
 import { quoted, visible } from "../text/index.ts"
@@ -19,7 +20,7 @@ import {
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { temporaryVariables } from "./command-line/variables.ts"
+import { formatOption, temporaryVariables } from "./command-line/shared-options.ts"
 import {
   compressionOf,
   describeLeftOut,
@@ -128,11 +129,7 @@ type OutputName = TraceFormatName | ViewName
 const outputNames: ReadonlyArray<OutputName> = [...TRACE_FORMAT_NAMES, ...VIEW_NAMES]
 
 const options = {
-  from: optional(
-    "FORMAT",
-    `format of IN: ${TRACE_FORMAT_NAMES.join(", ")}; default: inferred from its name, else from its first bytes`,
-    oneOf(...TRACE_FORMAT_NAMES),
-  ),
+  from: formatOption("IN"),
   to: optional(
     "FORMAT",
     `format of OUT: one of those, or a view, which is never read back: ${VIEW_NAMES.join(", ")}; default: inferred from its name`,

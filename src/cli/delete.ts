@@ -1,12 +1,13 @@
 /** `reel delete`. */
+
 import { simulationKind } from "../simulation/api/derived-names.ts"
 import type { Simulation } from "../simulation/api/simulation.ts"
 import { type CommandSyntax, flag } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { exitCodes } from "./command-line/exit-codes.ts"
-import { clusterVariables } from "./command-line/variables.ts"
+import { clusterOptions, clusterVariables } from "./command-line/shared-options.ts"
 import { followSimulations } from "./simulation/follow-simulations.ts"
-import { clusterOptions, inCluster } from "./simulation/simulation-cluster.ts"
+import { inCluster } from "./simulation/simulation-cluster.ts"
 import { interruption } from "./terminal/terminal.ts"
 
 const options = {

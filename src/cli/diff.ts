@@ -14,7 +14,7 @@ import {
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { parseDuration } from "./command-line/instant.ts"
-import { recorderVariables } from "./command-line/variables.ts"
+import { recorderVariables } from "./command-line/shared-options.ts"
 import { diffTraces, type TraceDiffOrder } from "./diff/trace-diff.ts"
 import { type Asking, ask, Misasked } from "./past/asking.ts"
 import { detailLines, objectName, UnknownWriters, writersText } from "./past/describe-change.ts"

@@ -2,7 +2,7 @@
 import { type CommandSyntax, flag, list, type OptionValues, optional, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { recorderVariables } from "./command-line/variables.ts"
+import { recorderVariables } from "./command-line/shared-options.ts"
 import { fieldOption, printChanges } from "./history.ts"
 import { type Asking, ask, Misasked, outputOption } from "./past/asking.ts"
 import { changesOf } from "./past/changes-of.ts"

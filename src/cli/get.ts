@@ -13,7 +13,7 @@ import {
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { builtInPlurals } from "./command-line/kind-option.ts"
-import { recorderVariables } from "./command-line/variables.ts"
+import { recorderVariables } from "./command-line/shared-options.ts"
 import { type Asking, ask, Misasked } from "./past/asking.ts"
 import { objectOf, objectsOf, resourceOf } from "./past/changes-of.ts"
 import { readMoment } from "./past/moments.ts"

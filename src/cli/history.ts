@@ -12,7 +12,7 @@ import {
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { recorderVariables } from "./command-line/variables.ts"
+import { recorderVariables } from "./command-line/shared-options.ts"
 import { type Asking, ask, outputOption } from "./past/asking.ts"
 import { changesOf } from "./past/changes-of.ts"
 import { changeLines, objectName, UnknownWriters } from "./past/describe-change.ts"

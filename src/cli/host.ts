@@ -1,4 +1,5 @@
 /** `reel host`: arguments, and the parts of a host put together. */
+
 import { readdir } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { systemClock } from "../clock.ts"
@@ -33,7 +34,7 @@ import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { AddressUnavailable, type Condition, listenOption, serveHost } from "./command-line/listening-server.ts"
 import { refusedAtStart } from "./command-line/refused-credentials.ts"
-import { clusterVariables } from "./command-line/variables.ts"
+import { clusterOptions, clusterVariables } from "./command-line/shared-options.ts"
 import { readVersion } from "./command-line/version.ts"
 import { hostMetrics } from "./host/host-metrics.ts"
 import { HostModules, openImageDirectory } from "./host/host-modules.ts"
@@ -105,8 +106,7 @@ const options = {
     madeKind,
   ),
   journal: optional("FILE", "with --replay: write what happened, step by step, as NDJSON; the file must not exist"),
-  kubeconfig: optional("FILE", "kubeconfig of the cluster; default: as kubectl finds it"),
-  context: optional("NAME", "context of the kubeconfig"),
+  ...clusterOptions,
   listen: listenOption(7790, "where /healthz, /readyz and /metrics are served"),
   workers: withDefault("2", "NUMBER", "threads that WebAssembly modules share", integerBetween(1, 64)),
   "state-directory": optional(

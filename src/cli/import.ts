@@ -1,15 +1,16 @@
 /** `reel import audit`: arguments, progress and exit codes. The work is in src/audit. */
+
 import { stat } from "node:fs/promises"
 import { importAudit } from "../audit/import-audit.ts"
 import type { ImportProgress, ImportSummary } from "../audit/import-order.ts"
 import { describeLosses } from "../audit/lives/losses.ts"
 import { describeRedacted } from "../kube/redaction/redacted-values.ts"
 import { defaultExceptions, isExcepted, isException } from "../recorder/configuration/every-kind.ts"
-import { newRedactionKey, RedactionKeyError, readRedactionKey } from "../recorder/redaction/redaction-key.ts"
+import { RedactionKeyError } from "../recorder/redaction/redaction-key.ts"
 import { quoted, visible } from "../text/index.ts"
 import { openOutputForEnd } from "../trace/files/output-file.ts"
 import { openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
-import { factsOf, formatOfFileName, TRACE_FORMAT_NAMES, type TraceFormatName } from "../trace/formats/names.ts"
+import { factsOf, formatOfFileName, type TraceFormatName } from "../trace/formats/names.ts"
 import {
   type CommandSyntax,
   flag,
@@ -23,7 +24,7 @@ import {
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { temporaryVariables } from "./command-line/variables.ts"
+import { outputFormatOption, redactionOptions, temporaryVariables } from "./command-line/shared-options.ts"
 import {
   compressionOf,
   describeLeftOut,
@@ -33,7 +34,7 @@ import {
   terminalFault,
 } from "./command-line/written-trace.ts"
 import { parseOutput } from "./export/export-options.ts"
-import { loadedConfiguration } from "./record/loaded-configuration.ts"
+import { loadedConfiguration, redactionKeyFrom } from "./record/loaded-configuration.ts"
 import { progressLine } from "./terminal/live-line.ts"
 import { formatBytes, formatCount, formatInteger } from "./terminal/quantities.ts"
 import { interruption, type Terminal } from "./terminal/terminal.ts"
@@ -112,11 +113,7 @@ const describeProgress = (
 
 const options = {
   output: optional("-o TRACE", "where to write the trace; - means standard output (required)", parseOutput),
-  format: optional(
-    "FORMAT",
-    `${TRACE_FORMAT_NAMES.join(", ")}; default: by the extension of TRACE, else ndjson`,
-    oneOf(...TRACE_FORMAT_NAMES),
-  ),
+  format: outputFormatOption("TRACE"),
   except: list(
     "KIND",
     `leave out a kind, such as v1.Event, or a group, such as metrics.k8s.io/*; always left out: ${defaultExceptions.join(", ")}`,
@@ -125,15 +122,11 @@ const options = {
         ? value(given)
         : refused("write a kind as group/version.Kind or v1.Kind, or all kinds of a group as group/*"),
   ),
-  secretsInPlainText: flag({ help: "write v1.Secret as it is; default: its values are replaced by keyed hashes" }),
   config: optional(
     "FILE",
     "a recorder's configuration, of which the rules of redaction count here; default: the default rules",
   ),
-  redactKeyFile: optional(
-    "FILE",
-    "the key of the hashes that replace secret values, at least 16 bytes; default: a random one that is not kept",
-  ),
+  ...redactionOptions,
   report: withDefault(
     "text",
     "FORMAT",
@@ -212,7 +205,7 @@ const runImport = async (
   openInput: (path: string) => Promise<TraceInput>,
 ): Promise<ExitCode> => {
   const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${visible(line)}\n`)
-  const redactionKey = await keyFrom(redactKeyFile)
+  const redactionKey = await redactionKeyFrom(redactKeyFile)
   if (redactionKey instanceof RedactionKeyError) {
     say(redactionKey.message)
     return exitCodes.usage
@@ -244,16 +237,6 @@ const runImport = async (
     for (const line of rest) say(line)
   }
   return isIncomplete(outcome.summary) ? exitCodes.incomplete : exitCodes.ok
-}
-
-const keyFrom = async (file: string | undefined): Promise<Uint8Array | RedactionKeyError> => {
-  if (file === undefined) return newRedactionKey()
-  try {
-    return await readRedactionKey(file)
-  } catch (cause) {
-    if (cause instanceof RedactionKeyError) return cause
-    throw cause
-  }
 }
 
 /** Bytes of all logs; `undefined` if one of them is a pipe, or cannot be read, which is reported when it is its turn. */

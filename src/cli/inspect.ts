@@ -11,12 +11,12 @@ import { openTraceItems } from "../trace/files/trace-items.ts"
 import { DecompressionError } from "../trace/formats/compression.ts"
 import type { TraceItems } from "../trace/formats/decoded-items.ts"
 import { BadTraceError } from "../trace/formats/format.ts"
-import { formatOfFileName, TRACE_FORMAT_NAMES } from "../trace/formats/names.ts"
+import { formatOfFileName } from "../trace/formats/names.ts"
 import { SpoolError } from "../trace/spool.ts"
 import { type CommandSyntax, flag, type OptionValues, oneOf, optional, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { recorderVariables, temporaryVariables } from "./command-line/variables.ts"
+import { formatOption, recorderVariables, temporaryVariables } from "./command-line/shared-options.ts"
 import { exitCodeOfExport, isExportError } from "./export/connection/export-errors.ts"
 import {
   faultOfPlace,
@@ -105,11 +105,7 @@ const options = {
     "TIME",
     "of a recording: end of what is read of it, exclusive; now is, for a directory, the end of the recording",
   ),
-  from: optional(
-    "FORMAT",
-    `format of TRACE: ${TRACE_FORMAT_NAMES.join(", ")}; default: inferred from its name, else from its first bytes`,
-    oneOf(...TRACE_FORMAT_NAMES),
-  ),
+  from: formatOption("TRACE"),
   ...placeOptions,
 }
 

@@ -1,10 +1,11 @@
 /** `reel pause` and `reel resume`. */
+
 import { simulationKind } from "../simulation/api/derived-names.ts"
 import type { Simulation } from "../simulation/api/simulation.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { exitCodes } from "./command-line/exit-codes.ts"
-import { clusterVariables } from "./command-line/variables.ts"
-import { clusterOptions, inCluster, SimulationProblem } from "./simulation/simulation-cluster.ts"
+import { clusterOptions, clusterVariables } from "./command-line/shared-options.ts"
+import { inCluster, SimulationProblem } from "./simulation/simulation-cluster.ts"
 
 /** What one of them says of itself. */
 interface Pausing {

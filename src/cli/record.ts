@@ -3,6 +3,7 @@
  *
  * Log lines go to standard error; the live status line goes to standard output, and only if that is a terminal.
  */
+
 import { backgroundClock } from "../clock.ts"
 import { everyKindConfiguration, everyKindKey, isException } from "../recorder/configuration/every-kind.ts"
 import { readRetainBytes, readRetainFor } from "../recorder/configuration/retention-limits.ts"
@@ -25,8 +26,7 @@ import { type Command, command } from "./command-line/command.ts"
 import { parseDuration } from "./command-line/instant.ts"
 import { readKind } from "./command-line/kind-option.ts"
 import { listenOption } from "./command-line/listening-server.ts"
-import { clusterVariables } from "./command-line/variables.ts"
-import { allowSecretsAdvice } from "./record/allow-secrets.ts"
+import { allowSecretsAdvice, clusterOptions, clusterVariables } from "./command-line/shared-options.ts"
 import { accessOptions, readAccess } from "./record/record-access.ts"
 import { givenLimits, ofKinds } from "./record/record-limits.ts"
 import type { RecordOptions, RecordOutput, RunRecorder } from "./record/run-recorder.ts"
@@ -167,11 +167,7 @@ const options = {
     "for --all: a kind that is not recorded, such as events, or all kinds of a group, such as example.com/*; separate several with commas",
     parseException,
   ),
-  kubeconfig: optional(
-    "FILE",
-    "kubeconfig of the cluster; default: KUBECONFIG, ~/.kube/config or, in a pod, its service account",
-  ),
-  context: optional("NAME", "context of the kubeconfig; default: its current context"),
+  ...clusterOptions,
   namespace: list(
     "-n NAME",
     "record only this namespace (a Role in it is enough); separate several with commas",

@@ -8,67 +8,54 @@ import { type RecorderConfiguration, withinNamespaces } from "../recorder/config
 import { byCause } from "../recorder/kind-status.ts"
 import { serverTrouble } from "../recorder/notices/server-trouble.ts"
 import { isRefusedCredentials, withConnectionAdvice } from "../recorder/notices/trouble-advice.ts"
-import { newRedactionKey, RedactionKeyError, readRedactionKey } from "../recorder/redaction/redaction-key.ts"
+import { RedactionKeyError } from "../recorder/redaction/redaction-key.ts"
 import { type SnapshotOutcome, type WrittenSnapshot, writeSnapshot } from "../recorder/snapshot/write-snapshot.ts"
 import { visible } from "../text/index.ts"
 import { OutputExists } from "../trace/files/output-errors.ts"
-import { factsOf, formatOfFileName, TRACE_FORMAT_NAMES, type TraceFormatName } from "../trace/formats/names.ts"
+import { factsOf, formatOfFileName, type TraceFormatName } from "../trace/formats/names.ts"
 import { compileFilters } from "../trace/selection/filters.ts"
-import { type CommandSyntax, flag, list, oneOf, optional } from "./command-line/arguments.ts"
+import { type CommandSyntax, flag, list, type OptionValues, oneOf, optional } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { describeRefused } from "./command-line/refused-credentials.ts"
-import { clusterVariables } from "./command-line/variables.ts"
+import {
+  allowSecretsAdvice,
+  clusterOptions,
+  clusterVariables,
+  outputFormatOption,
+  redactionOptions,
+} from "./command-line/shared-options.ts"
 import { readVersion } from "./command-line/version.ts"
 import { compressionOf, openOutput, placeOf, terminalFault } from "./command-line/written-trace.ts"
-import type { LabelSelector } from "./export/export-client.ts"
 import { exportOptions, parseOutput } from "./export/export-options.ts"
-import { allowSecretsAdvice } from "./record/allow-secrets.ts"
-import { loadedConfiguration } from "./record/loaded-configuration.ts"
+import { loadedConfiguration, redactionKeyFrom } from "./record/loaded-configuration.ts"
 import { progressLine } from "./terminal/live-line.ts"
 import { formatBytes, formatCount } from "./terminal/quantities.ts"
 import { interruption, type Terminal } from "./terminal/terminal.ts"
 
 /** Dependencies that tests replace. */
-interface SnapshotCommandSurroundings {
+interface SnapshotSurroundings {
   /** µs since the Unix epoch. */
   readonly now: () => number
   readonly sleep: (ms: number) => Promise<void>
 }
 
 /** The request of the command line. */
-interface SnapshotCommandOrder {
-  readonly kubeconfig: string | undefined
-  readonly context: string | undefined
-  readonly excludedNamespaces: ReadonlyArray<string>
-  readonly excludedLabels: ReadonlyArray<LabelSelector>
-  readonly excludeOwned: boolean
-  readonly excludeDaemonSetOwned: boolean
-  readonly force: boolean
-  /** File with the key for redacted values; `undefined`: a random key that is not kept. */
-  readonly redactKeyFile: string | undefined
+interface Order extends OptionValues<typeof options> {
   readonly output: string
   readonly format: TraceFormatName
   readonly configuration: RecorderConfiguration
-  readonly secretsInPlainText: boolean
 }
 
 /** Takes the snapshot and reports the result. Rejects only for defects. */
 const runSnapshot = async (
-  order: SnapshotCommandOrder,
+  order: Order,
   terminal: Terminal,
-  { now, sleep }: SnapshotCommandSurroundings,
+  { now, sleep }: SnapshotSurroundings,
   say: (line: string) => void,
 ): Promise<ExitCode> => {
-  const { output, format, kubeconfig, context, excludeOwned, excludeDaemonSetOwned, force } = order
-  const { redactKeyFile } = order
-  const redactionKey =
-    redactKeyFile === undefined
-      ? newRedactionKey()
-      : await readRedactionKey(redactKeyFile).catch((cause: unknown) => {
-          if (cause instanceof RedactionKeyError) return cause
-          throw cause
-        })
+  const { output, format, kubeconfig, context, force } = order
+  const redactionKey = await redactionKeyFrom(order.redactKeyFile)
   if (redactionKey instanceof RedactionKeyError) {
     say(redactionKey.message)
     return exitCodes.usage
@@ -76,12 +63,18 @@ const runSnapshot = async (
   using interrupted = interruption(terminal)
   using progress = progressLine(terminal)
   const filters = compileFilters({
-    excluded_namespaces: order.excludedNamespaces,
-    excluded_labels: order.excludedLabels,
+    excluded_namespaces: order.excludeNamespace,
+    excluded_labels: order.excludeLabel,
   })
+  const isExcluded = (mode: "include" | "exclude" | undefined): boolean =>
+    (mode ?? (format === "simkube" ? "exclude" : "include")) === "exclude"
   const outcome = await writeSnapshot({
     cluster: { kubeconfig, context, userAgent: `kubereel/${readVersion()}` },
-    order: { ...kindsOf(order), filters, excludeOwned, excludeDaemonSetOwned },
+    order: {
+      ...{ ...kindsOf(order), filters },
+      excludeOwned: isExcluded(order.owned),
+      excludeDaemonSetOwned: isExcluded(order.daemonsetOwned),
+    },
     redactionKey,
     format,
     compression: compressionOf(output),
@@ -95,7 +88,7 @@ const runSnapshot = async (
   return report(order, outcome, terminal, say)
 }
 
-const kindsOf = ({ configuration: { kinds, every }, secretsInPlainText }: SnapshotCommandOrder) => ({
+const kindsOf = ({ configuration: { kinds, every }, secretsInPlainText }: Order) => ({
   kinds,
   ...(every !== undefined && {
     every: (discovered: ReadonlyArray<DiscoveredKind>) =>
@@ -107,7 +100,7 @@ const kindsOf = ({ configuration: { kinds, every }, secretsInPlainText }: Snapsh
 })
 
 const report = (
-  { output, format }: SnapshotCommandOrder,
+  { output, format }: Order,
   outcome: SnapshotOutcome,
   terminal: Terminal,
   say: (line: string) => void,
@@ -162,16 +155,8 @@ const options = {
     "which kinds to list, as for reel record; default: every kind that can be watched, but neither Leases nor metrics",
   ),
   output: optional("-o FILE", "where to write the trace; - means standard output (required)", parseOutput),
-  format: optional(
-    "FORMAT",
-    `${TRACE_FORMAT_NAMES.join(", ")}; default: by the extension of FILE, else ndjson`,
-    oneOf(...TRACE_FORMAT_NAMES),
-  ),
-  kubeconfig: optional(
-    "FILE",
-    "kubeconfig of the cluster; default: KUBECONFIG, ~/.kube/config or, in a pod, its service account",
-  ),
-  context: optional("NAME", "context of the kubeconfig; default: its current context"),
+  format: outputFormatOption("FILE"),
+  ...clusterOptions,
   namespace: list("-n NAME", "list only this namespace (a Role in it is enough); separate several with commas"),
   excludeNamespace: list("NAME", "exclude objects in this namespace; separate several with commas"),
   excludeLabel: exportOptions.excludeLabel,
@@ -180,16 +165,8 @@ const options = {
     "include or exclude objects that other objects of the trace own; default: exclude for simkube, else include",
     oneOf("include", "exclude"),
   ),
-  daemonsetOwned: optional(
-    "MODE",
-    "include or exclude objects that a DaemonSet owns; default: as for --owned",
-    oneOf("include", "exclude"),
-  ),
-  secretsInPlainText: flag({ help: "write v1.Secret as it is; default: its values are replaced by keyed hashes" }),
-  redactKeyFile: optional(
-    "FILE",
-    "the key of the hashes that replace secret values, at least 16 bytes; default: a random one that is not kept",
-  ),
+  daemonsetOwned: exportOptions.daemonsetOwned,
+  ...redactionOptions,
   allowSecrets: flag({ help: "deprecated and ignored: v1.Secret is written with redacted values" }),
   force: flag({ short: "f", help: "overwrite FILE if it exists" }),
 }
@@ -216,13 +193,13 @@ const syntax: CommandSyntax<typeof options> = {
   seeAlso: ["reel record", "reel convert", "docs/reference/configuration.md"],
 }
 
-const systemSurroundings: SnapshotCommandSurroundings = {
+const systemSurroundings: SnapshotSurroundings = {
   now: () => Date.now() * 1000,
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 }
 
 /** The command; `surroundings` defaults to the real system. */
-export const snapshotCommand = (surroundings: SnapshotCommandSurroundings = systemSurroundings): Command =>
+export const snapshotCommand = (surroundings: SnapshotSurroundings = systemSurroundings): Command =>
   command(syntax, async (given, terminal) => {
     const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${line}\n`)
     const { output } = given
@@ -233,24 +210,7 @@ export const snapshotCommand = (surroundings: SnapshotCommandSurroundings = syst
     if (loaded === undefined) return exitCodes.usage
     if (given.allowSecrets) say(allowSecretsAdvice)
     const configuration = withinNamespaces(loaded.configuration, [...new Set(given.namespace)])
-    const isExcluded = (mode: "include" | "exclude" | undefined): boolean =>
-      (mode ?? (format === "simkube" ? "exclude" : "include")) === "exclude"
-    const { kubeconfig, context, force, redactKeyFile } = given
-    const order: SnapshotCommandOrder = {
-      kubeconfig,
-      context,
-      force,
-      redactKeyFile,
-      output,
-      format,
-      configuration,
-      secretsInPlainText: given.secretsInPlainText,
-      excludedNamespaces: given.excludeNamespace,
-      excludedLabels: given.excludeLabel,
-      excludeOwned: isExcluded(given.owned),
-      excludeDaemonSetOwned: isExcluded(given.daemonsetOwned),
-    }
-    return runSnapshot(order, terminal, surroundings, say)
+    return runSnapshot({ ...given, output, format, configuration }, terminal, surroundings, say)
   })
 
 const wrongOutput = (output: string | undefined, format: TraceFormatName, terminal: Terminal): string | undefined => {

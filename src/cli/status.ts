@@ -1,4 +1,5 @@
 /** `reel status`: Simulations as a table or as they are, once or as they change. */
+
 import { stringify } from "yaml"
 import { backgroundClock } from "../clock.ts"
 import type { ApiClient } from "../kube/client/api-client.ts"
@@ -8,9 +9,9 @@ import { visible } from "../text/index.ts"
 import { type CommandSyntax, flag, type OptionValues, oneOf, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { clusterVariables } from "./command-line/variables.ts"
+import { clusterOptions, clusterVariables } from "./command-line/shared-options.ts"
 import { followSimulations } from "./simulation/follow-simulations.ts"
-import { clusterOptions, inCluster } from "./simulation/simulation-cluster.ts"
+import { inCluster } from "./simulation/simulation-cluster.ts"
 import { describeEnd, describeProgress, hasEnded, simulationTable } from "./simulation/simulation-lines.ts"
 import { createLiveLine } from "./terminal/live-line.ts"
 import { interruption, isLive, type Terminal } from "./terminal/terminal.ts"

@@ -1,4 +1,5 @@
 /** `reel transform`: arguments and printing. The language is in src/trace/transform. */
+
 import { existsSync } from "node:fs"
 import { availableParallelism } from "node:os"
 import { quoted, visible } from "../text/index.ts"
@@ -24,7 +25,7 @@ import {
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { temporaryVariables } from "./command-line/variables.ts"
+import { formatOption, temporaryVariables } from "./command-line/shared-options.ts"
 import {
   compressionOf,
   describeLeftOut,
@@ -53,11 +54,7 @@ const options = {
     "text or json: what was done, on standard error; of a --dry-run on standard output",
     oneOf("text", "json"),
   ),
-  from: optional(
-    "FORMAT",
-    `format of TRACE: ${TRACE_FORMAT_NAMES.join(", ")}; default: inferred from its name, else from its first bytes`,
-    oneOf(...TRACE_FORMAT_NAMES),
-  ),
+  from: formatOption("TRACE"),
   to: optional(
     "FORMAT",
     "format of OUT; default: inferred from its name, else that of TRACE by its name",

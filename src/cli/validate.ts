@@ -1,4 +1,5 @@
 /** `reel validate`: what a replay of a trace would trip over. The rules are in src/validation. */
+
 import { tmpdir } from "node:os"
 import { visible, visibleInJson } from "../text/index.ts"
 import { type ConvertError, convertInto } from "../trace/files/convert-file.ts"
@@ -8,7 +9,7 @@ import { InputUnreadable, openTraceFile, type TraceInput } from "../trace/files/
 import { openTraceItems } from "../trace/files/trace-items.ts"
 import { DecompressionError } from "../trace/formats/compression.ts"
 import { BadTraceError, type LeftOut } from "../trace/formats/format.ts"
-import { factsOf, formatOfFileName, TRACE_FORMAT_NAMES, type TraceFormatName } from "../trace/formats/names.ts"
+import { factsOf, formatOfFileName, type TraceFormatName } from "../trace/formats/names.ts"
 import { fileSpool, SpoolError } from "../trace/spool.ts"
 import type { Findings } from "../validation/findings.ts"
 import { type RepairCounts, repairing } from "../validation/repair.ts"
@@ -29,7 +30,7 @@ import {
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { temporaryVariables } from "./command-line/variables.ts"
+import { formatOption, temporaryVariables } from "./command-line/shared-options.ts"
 import {
   compressionOf,
   describeLeftOut,
@@ -161,11 +162,7 @@ const options = {
     "prefix of the replay's namespaces, with which names must not be too long; empty: no prefix",
     (given) => value(given),
   ),
-  from: optional(
-    "FORMAT",
-    `format of TRACE: ${TRACE_FORMAT_NAMES.join(", ")}; default: inferred from its name, else from its first bytes`,
-    oneOf(...TRACE_FORMAT_NAMES),
-  ),
+  from: formatOption("TRACE"),
   explain: optional("CODE", "explain one rule, such as E0003, instead", (given) => {
     const rule = ruleNamed(given)
     return rule === undefined

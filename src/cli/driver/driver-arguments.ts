@@ -1,4 +1,5 @@
 /** The command line and the environment of `reel driver`: those of SimKube's driver, and options of our own for `spec.driver.args`. */
+
 import * as Result from "effect/Result"
 import {
   type CommandSyntax,
@@ -10,7 +11,7 @@ import {
   required,
   withDefault,
 } from "../command-line/arguments.ts"
-import { clusterVariables, storeVariables } from "../command-line/variables.ts"
+import { clusterOptions, clusterVariables, storeVariables } from "../command-line/shared-options.ts"
 import { parseSettling } from "../replay/replay-values.ts"
 
 const port = integerBetween(0, 65_535)
@@ -26,11 +27,7 @@ export const driverOptions = {
   keyPath: required("FILE", "its key, PEM"),
   admissionWebhookPort: withDefault("8888", "PORT", "port of the webhook, on all addresses", port),
   verbosity: optional("-v LEVEL", "accepted because SimKube's driver has it; without effect"),
-  kubeconfig: optional(
-    "FILE",
-    "kubeconfig of the cluster; default: KUBECONFIG, ~/.kube/config, or the pod's service account",
-  ),
-  context: optional("NAME", "context of the kubeconfig; default: its current context"),
+  ...clusterOptions,
   partial: flag({ help: "replay although the cluster lacks kinds or permissions; what needs them is refused" }),
   intoRecordedCluster: flag({ help: "replay although the cluster is the one that was recorded" }),
   concurrency: withDefault("16", "NUMBER", "writes at the same time", integerBetween(1, 256)),

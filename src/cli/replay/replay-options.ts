@@ -1,7 +1,7 @@
 /** The options of `reel replay` and the parsers of their values. */
+
 import { isIPv6 } from "node:net"
 import { speedLimits } from "../../simulation/replay/replay-clock.ts"
-import { TRACE_FORMAT_NAMES } from "../../trace/formats/names.ts"
 import {
   flag,
   integerBetween,
@@ -15,6 +15,7 @@ import {
 } from "../command-line/arguments.ts"
 import { parseDuration } from "../command-line/instant.ts"
 import { parseListenAddress } from "../command-line/listening-server.ts"
+import { formatOption } from "../command-line/shared-options.ts"
 import { parseMoment, parseReplayedKind, parseSeededKind, parseSettling, parseSpeed } from "./replay-values.ts"
 import { parseRecorderPlace } from "./running-recorder.ts"
 
@@ -95,11 +96,7 @@ export const replayOptions = {
     "how often to replay the trace, each time from the start, after everything was removed; forever: until Ctrl-C",
     parseRepetitions,
   ),
-  format: optional(
-    "FORMAT",
-    `format of TRACE: ${TRACE_FORMAT_NAMES.join(", ")}; default: inferred from its first bytes`,
-    oneOf(...TRACE_FORMAT_NAMES),
-  ),
+  format: formatOption("TRACE", "inferred from its first bytes"),
   namespacePrefix: withDefault(
     "virtual",
     "TEXT",

@@ -1,4 +1,5 @@
 /** The options of `reel run`: SimKube's, with its short forms and defaults, and ours after them. */
+
 import { traceDurationMs, traceDurationRule } from "../../simulation/api/trace-duration.ts"
 import {
   flag,
@@ -13,8 +14,8 @@ import {
   withDefault,
 } from "../command-line/arguments.ts"
 import { parseDuration } from "../command-line/instant.ts"
+import { clusterOptions } from "../command-line/shared-options.ts"
 import { readVersion } from "../command-line/version.ts"
-import { clusterOptions } from "./simulation-cluster.ts"
 
 const parseSpeed = (given: string): Reading<number> => {
   const speed = /^\d{1,9}(?:\.\d{1,9})?$/.test(given) ? Number(given) : Number.NaN

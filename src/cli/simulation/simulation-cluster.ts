@@ -6,20 +6,10 @@ import { isCredentialsError } from "../../kube/credentials/errors.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import { withConnectionAdvice } from "../../recorder/notices/trouble-advice.ts"
 import { visible } from "../../text/index.ts"
-import { optional } from "../command-line/arguments.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { describeRefused, isRefusedError } from "../command-line/refused-credentials.ts"
 import { readVersion } from "../command-line/version.ts"
 import type { Terminal } from "../terminal/terminal.ts"
-
-/** Options of every command that talks to a cluster. */
-export const clusterOptions = {
-  kubeconfig: optional(
-    "FILE",
-    "kubeconfig of the cluster; default: KUBECONFIG, ~/.kube/config, or a pod's service account",
-  ),
-  context: optional("NAME", "context of the kubeconfig; default: its current context"),
-}
 
 /** Which cluster. */
 export interface ClusterChoice {
