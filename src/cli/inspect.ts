@@ -5,18 +5,15 @@ import { resolve } from "node:path"
 import { backgroundClock } from "../clock.ts"
 import { withLocalTimes } from "../local-time.ts"
 import { visible, visibleInJson } from "../text/index.ts"
-import { ExportInterrupted } from "../trace/files/output-errors.ts"
-import { InputUnreadable, openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
+import { openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
 import { openTraceItems } from "../trace/files/trace-items.ts"
-import { DecompressionError } from "../trace/formats/compression.ts"
 import type { TraceItems } from "../trace/formats/decoded-items.ts"
-import { BadTraceError } from "../trace/formats/format.ts"
 import { formatOfFileName } from "../trace/formats/names.ts"
-import { SpoolError } from "../trace/spool.ts"
 import { type CommandSyntax, flag, type OptionValues, oneOf, optional, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { formatOption, recorderVariables, temporaryVariables } from "./command-line/shared-options.ts"
+import { traceFault } from "./command-line/trace-fault.ts"
 import { exitCodeOfExport, isExportError } from "./export/connection/export-errors.ts"
 import {
   faultOfPlace,
@@ -162,11 +159,6 @@ export const inspectCommand = (surroundings: Partial<InspectSurroundings> = {}):
     })
   })
 
-const isKnown = (error: unknown): error is Error =>
-  [BadTraceError, DecompressionError, InputUnreadable, ExportInterrupted, SpoolError].some(
-    (known) => error instanceof known,
-  )
-
 const inspect = async (
   subject: InspectedSubject,
   given: Options,
@@ -193,10 +185,10 @@ const inspect = async (
       say(error._tag === "ExportRefused" ? withLocalTimes(error.message, course.nowMs) : error.message)
       return exitCodeOfExport(error)
     }
-    if (!isKnown(error)) throw error
-    const isAboutBytes = error instanceof BadTraceError || error instanceof DecompressionError
-    say(isAboutBytes ? `${subject.name}: ${error.message}` : error.message)
-    return error instanceof ExportInterrupted ? exitCodes.interrupted : exitCodes.failed
+    const fault = traceFault(error, subject.name)
+    if (fault === undefined) throw error
+    say(fault.line)
+    return fault.exitCode
   }
 }
 

@@ -1,10 +1,8 @@
 /** `reel sandbox`: arguments and printing. The cluster is in src/sandbox. */
-import { readFile } from "node:fs/promises"
 import { setTimeout as sleep } from "node:timers/promises"
 import { systemClock } from "../clock.ts"
 import { cleanUpDemo, playDemo } from "../sandbox/demo/index.ts"
 import { LocalCluster, sandboxContext, writeKubeconfig } from "../sandbox/local-cluster.ts"
-import { makeServerCertificate } from "../simulation/webhook/certificate.ts"
 import { visible } from "../text/index.ts"
 import { OutputFailed } from "../trace/files/output-errors.ts"
 import {
@@ -18,6 +16,7 @@ import {
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { certificateOfRun, mayReplace } from "./command-line/kubeconfig-of-run.ts"
 import { listenOption } from "./command-line/listening-server.ts"
 import { interruption, type Terminal } from "./terminal/terminal.ts"
 
@@ -76,22 +75,22 @@ const run = async (given: Options, terminal: Terminal): Promise<ExitCode | strin
   const { standardOutput, standardError } = terminal
   const { host, port } = given.listen
   if (host !== "127.0.0.1") return "a sandbox listens on 127.0.0.1 only: write --listen PORT"
-  if (!given.force && !(await mayReplace(given.kubeconfig)))
+  if (!given.force && !(await mayReplace(given.kubeconfig, `"current-context": "${sandboxContext}"`)))
     return `${visible(given.kubeconfig)} exists and is not a sandbox kubeconfig; name another file with --kubeconfig, or overwrite it with --force`
   using stop = interruption(terminal, true)
   try {
-    const tls = given.authorization === undefined ? undefined : ownCertificate()
+    const own = given.authorization === undefined ? undefined : certificateOfRun(host)
     await using cluster = await LocalCluster.start({
       port,
       nodes: given.nodes,
       // The ledger is for comparisons in tests; here it would grow without limit.
       ledger: "none",
       ...(given.authorization !== undefined && { authorization: given.authorization }),
-      ...(tls !== undefined && { tls }),
+      ...(own !== undefined && { tls: { key: own.key, cert: own.certificate, ca: own.authority } }),
       onTrouble: (detail) => standardError.write(`${syntax.name}: ${visible(detail)}\n`),
     })
     const { url, token } = cluster.sandbox
-    await writeKubeconfig(given.kubeconfig, url, token, tls?.ca)
+    await writeKubeconfig(given.kubeconfig, url, token, own?.authority)
     standardOutput.write(
       `API server   ${url} (Kubernetes 1.34, in memory)\nnodes        ${given.nodes}\nkubeconfig   ${given.kubeconfig}\n\n` +
         `  kubectl --kubeconfig ${given.kubeconfig} get pods -A\n\nPress Ctrl-C to stop it; everything in it is then lost.\n`,
@@ -103,22 +102,6 @@ const run = async (given: Options, terminal: Terminal): Promise<ExitCode | strin
     standardError.write(`${syntax.name}: ${describe(error, { port, kubeconfig: given.kubeconfig })}\n`)
     return exitCodes.failed
   }
-}
-
-/** Longer than anybody runs one. */
-const validMs = 10 * 365 * 24 * 60 * 60 * 1000
-/** For clocks that differ. */
-const validBeforeMs = 24 * 60 * 60 * 1000
-
-/** kubectl sends no token over plain HTTP, so a sandbox that asks who somebody is needs a certificate. */
-const ownCertificate = () => {
-  const nowMs = systemClock.wallMicros() / 1000
-  const { authority, certificate, key } = makeServerCertificate({
-    host: "127.0.0.1",
-    notBeforeMs: nowMs - validBeforeMs,
-    notAfterMs: nowMs + validMs,
-  })
-  return { key, cert: certificate, ca: authority }
 }
 
 const repeatDemo = async (cluster: LocalCluster, signal: AbortSignal, { standardOutput }: Terminal): Promise<void> => {
@@ -134,15 +117,6 @@ const repeatDemo = async (cluster: LocalCluster, signal: AbortSignal, { standard
     if (signal.aborted) return
     await cleanUpDemo(client)
     await sleep(demoPauseMs, undefined, { signal }).catch(() => undefined)
-  }
-}
-
-/** Whether the file does not exist, or was written by an earlier sandbox. */
-const mayReplace = async (path: string): Promise<boolean> => {
-  try {
-    return (await readFile(path, "utf8")).includes(`"current-context": "${sandboxContext}"`)
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "ENOENT"
   }
 }
 

@@ -1,5 +1,5 @@
 /** `reel serve`: arguments and printing. The server is in src/serve. */
-import { readFile, writeFile } from "node:fs/promises"
+import { writeFile } from "node:fs/promises"
 import { isArchiveError } from "../archive/archive-errors.ts"
 import { TargetError } from "../blob/target-error.ts"
 import { systemClock } from "../clock.ts"
@@ -16,7 +16,6 @@ import {
   NothingToServe,
   type Past,
 } from "../serve/index.ts"
-import { makeServerCertificate } from "../simulation/webhook/certificate.ts"
 import { quoted, visible } from "../text/index.ts"
 import { ExportInterrupted, OutputFailed } from "../trace/files/output-errors.ts"
 import { InputUnreadable } from "../trace/files/trace-input.ts"
@@ -36,6 +35,7 @@ import {
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { ambiguityOf, describeInstant, parseInstant } from "./command-line/instant.ts"
+import { certificateOfRun, mayReplace } from "./command-line/kubeconfig-of-run.ts"
 import { listenOption } from "./command-line/listening-server.ts"
 import { storeVariables } from "./command-line/shared-options.ts"
 import { isExportError, TokenUnreadable } from "./export/connection/export-errors.ts"
@@ -152,7 +152,7 @@ const problemOf = async (
   if (speed === "max") return "--speed max is for replays; name a number"
   if (!isLoopback(host) && tokenFile === undefined)
     return `--listen ${quoted(host)}: anyone who can reach that address could read everything; require a token with --token-file`
-  if (force || (await mayReplace(kubeconfigOut))) return undefined
+  if (force || (await mayReplace(kubeconfigOut, `"user": "${historyUser}"`))) return undefined
   return `${visible(kubeconfigOut)} exists and is not a kubeconfig of reel serve; name another file with --kubeconfig-out, or overwrite it with --force`
 }
 
@@ -174,7 +174,7 @@ const run = async (sources: ReadonlyArray<string>, given: Options, terminal: Ter
     const [root = given.play ? "start" : "end"] = given.at
     const token = await recorderToken(given.tokenFile, {})
     const host = reachable(given.listen.host)
-    const certificate = token === undefined ? undefined : ownCertificate(host)
+    const certificate = token === undefined ? undefined : certificateOfRun(host)
     await using server = await HistoryServer.listen({
       past,
       clock: systemClock,
@@ -248,26 +248,6 @@ const summaryOf = (past: Past, { url, root, given }: Started): string => {
     "Press Ctrl-C to stop it.",
     "",
   ].join("\n")
-}
-
-/** Longer than anybody runs one. */
-const validMs = 10 * 365 * 24 * 60 * 60 * 1000
-/** For clocks that differ. */
-const validBeforeMs = 24 * 60 * 60 * 1000
-
-/** kubectl sends no token over plain HTTP. */
-const ownCertificate = (host: string) => {
-  const nowMs = systemClock.wallMicros() / 1000
-  return makeServerCertificate({ host, notBeforeMs: nowMs - validBeforeMs, notAfterMs: nowMs + validMs })
-}
-
-/** Whether the file does not exist, or was written by an earlier run. */
-const mayReplace = async (path: string): Promise<boolean> => {
-  try {
-    return (await readFile(path, "utf8")).includes(`"user": "${historyUser}"`)
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "ENOENT"
-  }
 }
 
 const known = [

@@ -3,14 +3,12 @@
 import { tmpdir } from "node:os"
 import { visible, visibleInJson } from "../text/index.ts"
 import { type ConvertError, convertInto } from "../trace/files/convert-file.ts"
-import { ExportInterrupted } from "../trace/files/output-errors.ts"
 import { SpooledBytes } from "../trace/files/spooled-bytes.ts"
-import { InputUnreadable, openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
+import { openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
 import { openTraceItems } from "../trace/files/trace-items.ts"
-import { DecompressionError } from "../trace/formats/compression.ts"
-import { BadTraceError, type LeftOut } from "../trace/formats/format.ts"
+import type { LeftOut } from "../trace/formats/format.ts"
 import { factsOf, formatOfFileName, type TraceFormatName } from "../trace/formats/names.ts"
-import { fileSpool, SpoolError } from "../trace/spool.ts"
+import { fileSpool } from "../trace/spool.ts"
 import type { Findings } from "../validation/findings.ts"
 import { type RepairCounts, repairing } from "../validation/repair.ts"
 import type { Rule } from "../validation/rule.ts"
@@ -31,6 +29,7 @@ import {
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { formatOption, temporaryVariables } from "./command-line/shared-options.ts"
+import { traceFault } from "./command-line/trace-fault.ts"
 import {
   compressionOf,
   describeLeftOut,
@@ -256,11 +255,6 @@ const print = ({ standardOutput }: Terminal, lines: Iterable<string>): void => {
   standardOutput.write(text)
 }
 
-const isKnown = (error: unknown): error is Error =>
-  [BadTraceError, DecompressionError, InputUnreadable, SpoolError, ExportInterrupted].some(
-    (known) => error instanceof known,
-  )
-
 const validate = async (
   trace: string,
   given: Options,
@@ -303,13 +297,10 @@ const validate = async (
       signal,
     })
   } catch (error) {
-    if (!isKnown(error)) throw error
-    say(
-      error instanceof InputUnreadable || error instanceof ExportInterrupted
-        ? error.message
-        : `${name}: ${error.message}`,
-    )
-    return error instanceof ExportInterrupted ? exitCodes.interrupted : exitCodes.failed
+    const fault = traceFault(error, name)
+    if (fault === undefined) throw error
+    say(fault.line)
+    return fault.exitCode
   } finally {
     spooled?.[Symbol.dispose]()
   }

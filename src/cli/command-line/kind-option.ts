@@ -57,7 +57,7 @@ export const builtInPlurals: ReadonlyArray<string> = [
   ...new Set(builtIn.flatMap(({ plural }) => (plural === undefined ? [] : [plural]))),
 ]
 
-export type KindReading =
+type KindReading =
   /** `text`: as it is written exactly, `apps/v1.Deployment`. */
   | { readonly tag: "kind"; readonly gvk: GroupVersionKind; readonly text: string }
   | { readonly tag: "unknown"; readonly problem: string }

@@ -8,15 +8,14 @@ import {
   type TraceComparison,
 } from "../../trace/comparison/compare-traces.ts"
 import type { ObjectEvent } from "../../trace/event.ts"
-import { codeOf, ExportInterrupted } from "../../trace/files/output-errors.ts"
+import { codeOf } from "../../trace/files/output-errors.ts"
 import { InputUnreadable, openTraceFile } from "../../trace/files/trace-input.ts"
 import { openTraceItems } from "../../trace/files/trace-items.ts"
-import { DecompressionError } from "../../trace/formats/compression.ts"
-import { BadTraceError } from "../../trace/formats/format.ts"
 import { formatOfFileName } from "../../trace/formats/names.ts"
 import { formatExactJson, type JsonValue } from "../../trace/json/exact-json.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { readKind } from "../command-line/kind-option.ts"
+import { traceFault } from "../command-line/trace-fault.ts"
 import { incompleteTogether } from "../past/shortcoming-lines.ts"
 import { interruption, type Terminal } from "../terminal/terminal.ts"
 import { traceDiffLines } from "./trace-diff-lines.ts"
@@ -118,13 +117,10 @@ export const diffTraces = async (order: TraceDiffOrder, terminal: Terminal): Pro
     if (order.hasExitCode && !comparison.isSame) return exitCodes.failed
     return lacks.length > 0 ? exitCodes.incomplete : exitCodes.ok
   } catch (error) {
-    const isKnown = [BadTraceError, DecompressionError, InputUnreadable, ExportInterrupted].some(
-      (known) => error instanceof known,
-    )
-    if (!isKnown || !(error instanceof Error)) throw error
-    const isNamed = error instanceof InputUnreadable || error instanceof ExportInterrupted
-    say(isNamed ? error.message : `${reading}: ${error.message}`)
-    return error instanceof ExportInterrupted ? exitCodes.interrupted : exitCodes.failed
+    const fault = traceFault(error, reading)
+    if (fault === undefined) throw error
+    say(fault.line)
+    return fault.exitCode
   }
 }
 

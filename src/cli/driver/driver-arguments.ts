@@ -16,7 +16,7 @@ import { parseSettling } from "../replay/replay-values.ts"
 
 const port = integerBetween(0, 65_535)
 
-export const driverOptions = {
+const driverOptions = {
   simName: required("NAME", "the Simulation"),
   controllerNs: required("NAMESPACE", "namespace of the controller, where SimKube's keeps a Lease of the driver"),
   tracePath: required(

@@ -129,7 +129,7 @@ const serveMetrics = (address: ListenAddress, run: Repetitions): Promise<Listeni
 }
 
 /** What a driver uses of the world. */
-export interface DriverOptions {
+interface DriverOptions {
   readonly request: DriverRequest
   /** The API server, over HTTP. */
   readonly endpoints: EndpointSource

@@ -19,7 +19,7 @@ import { describeRefusal } from "../../host/modules/module-problem.ts"
 import { isCredentialsError } from "../../kube/credentials/errors.ts"
 import { messageOf } from "../../message-of.ts"
 
-export interface HostModulesOptions {
+interface HostModulesOptions {
   readonly host: ModuleHost
   readonly clock: Pick<Clock, "after">
   /** Gets what an operator should see, a line each. */

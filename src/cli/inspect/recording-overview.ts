@@ -14,7 +14,7 @@ import { countRows, gapLines, histogramJson, histogramLines } from "./summary-li
 import { type HistogramBar, TimeHistogram } from "./time-histogram.ts"
 
 /** One kind. Times are µs since the Unix epoch. */
-export interface KindOverview {
+interface KindOverview {
   readonly gvk: string
   readonly events: number
   /** Objects that it ever had; `undefined`: a recorder does not say it. */
@@ -27,7 +27,7 @@ export interface KindOverview {
 }
 
 /** A range of a kind's time with something to be said about it. Times are µs since the Unix epoch. */
-export interface OverviewGap {
+interface OverviewGap {
   readonly gvk: string
   readonly namespace: string
   readonly fromTime: number

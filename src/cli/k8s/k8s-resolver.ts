@@ -8,7 +8,7 @@ import { HttpClient } from "../../kube/http/http-client.ts"
 import type { NamedKind } from "../../kube/kind-names.ts"
 import { readVersion } from "../command-line/version.ts"
 
-export interface ResolverOptions {
+interface ResolverOptions {
   readonly offline: boolean
   readonly kubeconfig: string | undefined
   readonly context: string | undefined

@@ -8,7 +8,7 @@ import { type AskedPast, Misasked } from "./asking.ts"
 import { askPast } from "./past-client.ts"
 
 /** The recorded kinds of all places, with the names that discovery gave. */
-export const recordedKindsOf = async ({ places, signal }: AskedPast): Promise<ReadonlyArray<NamedKind>> => {
+const recordedKindsOf = async ({ places, signal }: AskedPast): Promise<ReadonlyArray<NamedKind>> => {
   const kinds = new Map<string, NamedKind>()
   for (const place of places) {
     for await (const { gvk: text, discovered } of askPast(place, "kinds", {}, signal)) {
@@ -55,7 +55,7 @@ export const chosenKinds = async (
 }
 
 /** One object, or all of a kind: `deploy/web`, `deploy`. */
-export interface NamedPart {
+interface NamedPart {
   readonly kind: string
   readonly name: string | undefined
 }

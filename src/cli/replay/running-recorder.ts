@@ -19,7 +19,7 @@ export interface RecorderRequest {
 }
 
 /** A URL, or a Service in the recorded cluster. */
-export type RecorderPlace =
+type RecorderPlace =
   | { readonly tag: "url"; readonly url: URL }
   | { readonly tag: "service"; readonly address: ServiceAddress }
 

@@ -19,7 +19,7 @@ import { ExportRefused } from "../export/connection/export-errors.ts"
 import type { RecorderAddress } from "../export/connection/recorder-connection.ts"
 import { askPast, type PastParameters } from "../past/past-client.ts"
 
-export interface RecorderPastOptions {
+interface RecorderPastOptions {
   /** Only what is in this namespace. Default: everything. */
   readonly namespace: string | undefined
   /** What an object of a kind may lack that is recorded with that detail, one sentence each without a full stop. */

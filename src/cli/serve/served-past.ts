@@ -20,7 +20,7 @@ const unrecorded: Readonly<Record<Detect, ReadonlyArray<string>>> = {
   spec: ["only changes of its spec were recorded: everything else may be older"],
 }
 
-export interface PastSurroundings {
+interface PastSurroundings {
   /** Only of what a running recorder has. Default: everything. */
   readonly namespace?: string | undefined
   readonly environment: Readonly<Record<string, string | undefined>>

@@ -12,7 +12,7 @@ import { readVersion } from "../command-line/version.ts"
 import type { Terminal } from "../terminal/terminal.ts"
 
 /** Which cluster. */
-export interface ClusterChoice {
+interface ClusterChoice {
   readonly kubeconfig: string | undefined
   readonly context: string | undefined
 }

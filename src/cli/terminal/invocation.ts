@@ -9,7 +9,7 @@ import { basename } from "node:path"
 export type Program = "reel" | "kubectl reel"
 
 /** What a process of the program is. */
-export interface Invocation {
+interface Invocation {
   readonly program: Program
   /** Whether it is to print completions for kubectl, instead of running a command. */
   readonly isCompleting: boolean

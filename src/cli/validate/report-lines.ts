@@ -35,7 +35,7 @@ export const countFindings = (report: ValidationReport, severity: "error" | "war
   report.rules.filter(({ rule }) => rule.severity === severity).reduce((sum, { findings }) => sum + findings.length, 0)
 
 /** One line: what was checked and how much was found. */
-export const summaryLine = (name: string, report: ValidationReport): string => {
+const summaryLine = (name: string, report: ValidationReport): string => {
   const checked = `${name}: ${formatCount(report.states, "state")} of objects checked`
   const [errors, warnings] = [countFindings(report, "error"), countFindings(report, "warning")]
   if (errors + warnings === 0) return `${checked}, nothing found`
@@ -44,7 +44,7 @@ export const summaryLine = (name: string, report: ValidationReport): string => {
 }
 
 /** Remarks about the whole trace. */
-export const remarkLines = ({ unrecordedKinds, notLookedFor, unreadable }: ValidationReport): ReadonlyArray<string> => [
+const remarkLines = ({ unrecordedKinds, notLookedFor, unreadable }: ValidationReport): ReadonlyArray<string> => [
   ...(unrecordedKinds.length === 0
     ? []
     : [`The trace has no objects at all of ${unrecordedKinds.join(", ")}: whatever refers to one is found above.`]),

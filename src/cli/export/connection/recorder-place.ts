@@ -27,7 +27,7 @@ export const parseTimeout = (given: string): Reading<number> => {
 }
 
 /** Where `reel record` listens by default. */
-export const defaultServer = "http://127.0.0.1:7777"
+const defaultServer = "http://127.0.0.1:7777"
 
 export const placeOptions = {
   server: optional("-s URL", `URL of the recorder; default: ${defaultServer}`, parseServer),

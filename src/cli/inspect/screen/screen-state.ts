@@ -50,7 +50,7 @@ export const layoutOf = ({ size, opened }: Laid): ScreenLayout => {
 }
 
 /** A state of an object that is shown. */
-export interface OpenedObject {
+interface OpenedObject {
   readonly event: number
   readonly lines: ReadonlyArray<StyledLine>
   /** The first line and the first column that are shown. */

@@ -38,10 +38,10 @@ export const controlOf = (run: Repetitions, stop: () => void): ReplayControl => 
 })
 
 /** Pauses, or resumes if it is paused. */
-export const togglePause = (control: ReplayControl): void => (control.isPaused ? control.resume() : control.pause())
+const togglePause = (control: ReplayControl): void => (control.isPaused ? control.resume() : control.pause())
 
 /** Multiplies the speed within its limits. The maximum is not multiplied, and is halved to the fastest speed. */
-export const multiplySpeed = (control: ReplayControl, factor: number): void => {
+const multiplySpeed = (control: ReplayControl, factor: number): void => {
   const { minimum, maximum } = speedLimits
   if (control.speed !== "max") control.setSpeed(Math.min(maximum, Math.max(minimum, control.speed * factor)))
   else if (factor < 1) control.setSpeed(maximum)
