@@ -1,4 +1,4 @@
-/** Small HTTP servers of commands: where they listen, and how they end. */
+/** Small HTTP servers of commands: where they listen, how they end, and what those of a host serve. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import * as Schema from "effect/Schema"
 import { messageOf } from "../../message-of.ts"

@@ -1,4 +1,4 @@
-/** Where commands write a trace: a file, compressed by its name, or standard output for `-`. */
+/** Traces that commands write: where to (a file, compressed by its name, or standard output for `-`), and what they lack. */
 import { randomBytes } from "node:crypto"
 import { visible } from "../../text/index.ts"
 import { type OutputFileSystem, type OutputSink, openOutputFile, streamOutput } from "../../trace/files/output-file.ts"

@@ -1,4 +1,4 @@
-/** Numbers for people, formatted the same on every machine: no locale, decimal units. */
+/** Numbers and moments for people; numbers are formatted the same on every machine: no locale, decimal units. */
 import { formatInstant, formatLocalTime } from "../../local-time.ts"
 
 /** `1,234`: an integer with commas. */
