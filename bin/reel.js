@@ -24,7 +24,7 @@ const signals = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"]
 
 /** Runs the same program again under another Node, and ends as that one ends. */
 const handOver = (node) => {
-  // The path by which this one was started, because its name says what to do (src/cli/command-line/invocation.ts).
+  // The path by which this one was started, because its name says what to do (src/cli/terminal/invocation.ts).
   const child = spawn(node, process.argv.slice(1), {
     stdio: "inherit",
     // If the other Node is too old as well, it must not hand over to itself for ever.

@@ -33,10 +33,11 @@ const names = [
 /** From the bottom up: a folder imports only folders above its own line. */
 export const layers: ReadonlyArray<Layer> = [
   { folder: "runtime", imports: [], reason: "Actors know nothing of Kubernetes." },
-  { folder: "kube", imports: [] },
+  { folder: "text", imports: [], reason: "It knows only text." },
+  { folder: "kube", imports: ["text"] },
   { folder: "blob", imports: [] },
   { folder: "page", imports: [], reason: "It is how a page looks and is escaped, whatever is on it." },
-  { folder: "trace", imports: ["page", ...names], reason: "A trace is read and written without a cluster." },
+  { folder: "trace", imports: ["page", "text", ...names], reason: "A trace is read and written without a cluster." },
   { folder: "validation", imports: ["trace", ...names], reason: "A trace is judged without a cluster." },
   { folder: "audit", imports: ["trace", "kube"], reason: "A log is imported without a cluster." },
   { folder: "wire", imports: ["trace", ...names] },
@@ -54,7 +55,7 @@ export const layers: ReadonlyArray<Layer> = [
     reason: "It shows the past, and loads no sandbox.",
   },
   { folder: "sandbox", imports: ["apiserver", "host", "trace", "kube", "runtime"] },
-  { folder: "recorder", imports: ["actors", "archive", "wire", "trace", "kube", "blob", "runtime"] },
+  { folder: "recorder", imports: ["actors", "archive", "wire", "trace", "kube", "text", "blob", "runtime"] },
   {
     folder: "simulation",
     imports: ["recorder", "host", "archive", "trace", "page", "kube"],
@@ -87,6 +88,7 @@ export const layers: ReadonlyArray<Layer> = [
       "trace",
       "page",
       "kube",
+      "text",
       "blob",
       "runtime",
     ],

@@ -2,7 +2,6 @@
 import { randomBytes } from "node:crypto"
 import { readFile, stat } from "node:fs/promises"
 import { basename } from "node:path"
-import { visible } from "../recorder/configuration/quoted.ts"
 import {
   comparedTime,
   compareReports,
@@ -20,20 +19,12 @@ import {
 } from "../simulation/comparison/compared-columns.ts"
 import { differentTrace, NotAReport, type ReadReport, readReport } from "../simulation/comparison/compared-report.ts"
 import { comparisonPage, mostReports } from "../simulation/page/comparison-page.ts"
+import { visible } from "../text/index.ts"
 import { codeOf, OutputExists, OutputFailed } from "../trace/files/output-errors.ts"
 import { type OutputSink, openOutputFile } from "../trace/files/output-file.ts"
-import {
-  type CommandSyntax,
-  flag,
-  type OptionValues,
-  oneOf,
-  optional,
-  text,
-  withDefault,
-} from "./command-line/arguments.ts"
+import { type CommandSyntax, flag, type OptionValues, oneOf, optional, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { UsageError } from "./command-line/usage-error.ts"
 import { share } from "./replay/fidelity-summary.ts"
 import { displayWidth } from "./terminal/display-width.ts"
 import { formatInteger } from "./terminal/quantities.ts"
@@ -80,17 +71,8 @@ const format = (value: Value, unit: Row["unit"]): string => {
 }
 
 const options = {
-  output: withDefault("text", {
-    short: "o",
-    placeholder: "FORMAT",
-    help: "text for people, json for programs",
-    parse: oneOf("text", "json"),
-  }),
-  html: optional({
-    placeholder: "FILE",
-    help: "also write a page for browsers, with pods and lateness over time",
-    parse: text,
-  }),
+  output: withDefault("text", "-o FORMAT", "text for people, json for programs", oneOf("text", "json")),
+  html: optional("FILE", "also write a page for browsers, with pods and lateness over time"),
   force: flag({ short: "f", help: "overwrite FILE if it exists; compare reports of different traces all the same" }),
 }
 
@@ -123,11 +105,7 @@ const largestReport = 64 * 1024 * 1024
 export const compareCommand = (): Command =>
   command(syntax, async (given, terminal, paths) => {
     const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${visible(line)}\n`)
-    if (paths.length > mostReports) {
-      const problem = `${paths.length} reports: at most ${mostReports} can be compared`
-      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
-      return exitCodes.usage
-    }
+    if (paths.length > mostReports) return `${paths.length} reports: at most ${mostReports} can be compared`
     try {
       return await compare(given, paths, terminal, say)
     } catch (error) {

@@ -3,11 +3,10 @@
  * that asks the program takes 0.15 s each time the key is pressed. Only kubectl does that: it has no other way.
  */
 
-import { quoted } from "../recorder/configuration/quoted.ts"
+import { quoted } from "../text/index.ts"
 import type { CommandSyntax } from "./command-line/arguments.ts"
 import { type Command, type CommandEntry, command } from "./command-line/command.ts"
 import { exitCodes } from "./command-line/exit-codes.ts"
-import { UsageError } from "./command-line/usage-error.ts"
 import { bashScript } from "./completions/bash.ts"
 import { type CompletedCommand, completedCommand } from "./completions/completed-command.ts"
 import { fishScript } from "./completions/fish.ts"
@@ -54,13 +53,9 @@ const syntax: CommandSyntax<Record<never, never>> = {
 
 /** `commands`: those to complete. */
 export const completionsCommand = (commands: ReadonlyArray<CommandEntry>): Command =>
-  command(syntax, async (_, { standardOutput, standardError }, [shell = ""]) => {
+  command(syntax, async (_, { standardOutput }, [shell = ""]) => {
     const script = scripts.get(shell)
-    if (script === undefined) {
-      const problem = `there is no script for ${quoted(shell)}: expected bash, zsh, fish or powershell`
-      standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
-      return exitCodes.usage
-    }
+    if (script === undefined) return `there is no script for ${quoted(shell)}: expected bash, zsh, fish or powershell`
     standardOutput.write(script(await Promise.all(commands.map(completedCommand))))
     return exitCodes.ok
   })

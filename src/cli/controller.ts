@@ -5,28 +5,25 @@ import type { RunningControllers } from "../host/controller/run/running-controll
 import { loadCredentials } from "../kube/credentials/credentials.ts"
 import { isCredentialsError } from "../kube/credentials/errors.ts"
 import { labelComplaints } from "../kube/names.ts"
-import { visible } from "../recorder/configuration/quoted.ts"
 import type { Metric } from "../recorder/metrics/metrics-text.ts"
 import { startSimulationController } from "../simulation/controller/start-controller.ts"
+import { visible } from "../text/index.ts"
 import {
   type CommandSyntax,
   type OptionValues,
   optional,
   type Reading,
   refused,
-  text,
   value,
   withDefault,
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { AddressUnavailable, type Condition, listenOption, serveHost } from "./command-line/listening-server.ts"
 import { refusedAtStart } from "./command-line/refused-credentials.ts"
-import { UsageError } from "./command-line/usage-error.ts"
-import { clusterVariables } from "./command-line/variables.ts"
-import { type Condition, serveHost } from "./host/host-server.ts"
-import { AddressUnavailable, type ListenAddress, listenAddressOf, listenOptions } from "./listening-server.ts"
-import type { Terminal } from "./terminal/terminal.ts"
-import { readVersion } from "./version.ts"
+import { clusterOptions, clusterVariables } from "./command-line/shared-options.ts"
+import { readVersion } from "./command-line/version.ts"
+import { interruption, type Terminal } from "./terminal/terminal.ts"
 
 // Metrics of `reel controller`.
 
@@ -119,28 +116,20 @@ const verbosity = (given: string): Reading<boolean> =>
     ? value(verbosities.indexOf(given) >= 3)
     : refused(`must be one of ${verbosities.join(", ")}`)
 
-const defaultPort = 7791
-
 const options = {
-  kubeconfig: optional({
-    placeholder: "FILE",
-    help: "kubeconfig of the cluster; default: as kubectl finds it, or the pod's own service account",
-    parse: text,
-  }),
-  context: optional({ placeholder: "NAME", help: "context of the kubeconfig", parse: text }),
-  namespace: optional({
-    short: "n",
-    placeholder: "NAME",
-    help: "namespace of the controller's Leases; default: CTRL_NAMESPACE of the environment, else that of the context or the pod",
-    parse: namespaceName,
-  }),
-  ...listenOptions(defaultPort, "where /healthz, /readyz and /metrics are served"),
-  verbosity: withDefault("info", {
-    short: "v",
-    placeholder: "LEVEL",
-    help: "from info on, the output of hooks is printed; off, error and warn leave it out",
-    parse: verbosity,
-  }),
+  ...clusterOptions,
+  namespace: optional(
+    "-n NAME",
+    "namespace of the controller's Leases; default: CTRL_NAMESPACE of the environment, else that of the context or the pod",
+    namespaceName,
+  ),
+  listen: listenOption(7791, "where /healthz, /readyz and /metrics are served"),
+  verbosity: withDefault(
+    "info",
+    "-v LEVEL",
+    "from info on, the output of hooks is printed; off, error and warn leave it out",
+    verbosity,
+  ),
 }
 
 const syntax: CommandSyntax<typeof options> = {
@@ -163,23 +152,12 @@ const syntax: CommandSyntax<typeof options> = {
   seeAlso: ["reel run", "reel k8s", "docs/guides/simulations.md", "docs/reference/simulation-controller.md"],
 }
 
-export const controllerCommand = (): Command =>
-  command(syntax, async (given, terminal) => {
-    const listening = listenAddressOf(given, defaultPort)
-    if (typeof listening !== "string") return run({ ...given, listening }, terminal)
-    terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: listening }).message}\n`)
-    return exitCodes.usage
-  })
+export const controllerCommand = (): Command => command(syntax, run)
 
-const run = async (
-  given: OptionValues<typeof options> & { readonly listening: ListenAddress },
-  terminal: Terminal,
-): Promise<ExitCode> => {
+const run = async (given: OptionValues<typeof options>, terminal: Terminal): Promise<ExitCode> => {
   const { standardOutput, standardError, environment } = terminal
   const say = (line: string): void => void standardError.write(`${syntax.name}: ${visible(line)}\n`)
-  const stop = new AbortController()
-  const stopListening = terminal.onInterrupt(() => stop.abort())
-  const giveBack = terminal.keepInterrupts?.()
+  using stop = interruption(terminal, true)
   const lines = new OutputLines((simulation, line) => void standardOutput.write(`${simulation}: ${visible(line)}\n`))
   try {
     const credentials = await loadCredentials({ kubeconfig: given.kubeconfig, context: given.context })
@@ -197,12 +175,12 @@ const run = async (
       onTrouble: say,
       ...(given.verbosity && { onHookOutput: (simulation: string, chunk: Buffer) => lines.add(simulation, chunk) }),
     })
-    await using server = await serveHost(given.listening, {
+    await using server = await serveHost(given.listen, {
       metrics: async () => controllerMetrics(controller),
       conditions: () => [readiness(controller)],
     })
     say(`simulations, with Leases in namespace ${namespace}; metrics: ${server.url}/metrics`)
-    await aborted(stop.signal)
+    await stop.happened
     say("ending")
     return exitCodes.ok
   } catch (error) {
@@ -211,8 +189,6 @@ const run = async (
     return exitCodes.failed
   } finally {
     lines.end()
-    giveBack?.()
-    stopListening()
   }
 }
 
@@ -222,9 +198,3 @@ const readiness = (controller: RunningControllers): Condition => {
   const detail = isMet ? "read" : "waiting for the definitions of Simulations, or for the first lists; the log says why"
   return { name: "simulations", isMet, detail }
 }
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener("abort", () => resolve(), { once: true })
-  })

@@ -1,30 +1,127 @@
 /** `reel convert`: arguments and printing. The work is in src/trace/files. */
+
 import { basename } from "node:path"
-import { backgroundClock, type Clock, systemClock } from "../clock.ts"
-import { quoted, visible } from "../recorder/configuration/quoted.ts"
+import { type Clock, systemClock } from "../clock.ts"
+import { quoted, visible } from "../text/index.ts"
 import { type ConvertProgress, type ConvertSummary, convertInto } from "../trace/files/convert-file.ts"
-import { type Delivery, type OtlpSink, otlpEndpoint } from "../trace/files/otlp-endpoint.ts"
+import { type Delivery, type EndpointCompression, type OtlpSink, otlpEndpoint } from "../trace/files/otlp-endpoint.ts"
 import type { OutputFileSystem } from "../trace/files/output-file.ts"
 import { openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
 import { factsOf, formatOfFileName, TRACE_FORMAT_NAMES, type TraceFormatName } from "../trace/formats/names.ts"
 import { isTextView, isView, VIEW_NAMES, type ViewName, viewOfFileName } from "../trace/views/views.ts"
-import { type CommandSyntax, flag, type OptionValues, oneOf, optional, withDefault } from "./command-line/arguments.ts"
+import {
+  type CommandSyntax,
+  type DescribedName,
+  flag,
+  type OptionValues,
+  oneOf,
+  optional,
+  withDefault,
+} from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { UsageError } from "./command-line/usage-error.ts"
-import { temporaryVariables } from "./command-line/variables.ts"
+import { formatOption, temporaryVariables } from "./command-line/shared-options.ts"
 import {
-  type EndpointSettings,
-  endpointSettings,
-  endpointVariables,
-  isEndpoint,
-  problemOfEndpoint,
-} from "./convert/endpoint.ts"
-import { createLiveLine } from "./terminal/live-line.ts"
+  compressionOf,
+  describeLeftOut,
+  exitCodeOfFailure,
+  openOutput,
+  placeOf,
+  saysItsGaps,
+  terminalFault,
+} from "./command-line/written-trace.ts"
+import { progressLine } from "./terminal/live-line.ts"
 import { formatBytes, formatCount, formatDuration, formatRecorded } from "./terminal/quantities.ts"
-import { isLive, type Terminal } from "./terminal/terminal.ts"
-import { describeLeftOut, saysItsGaps } from "./trace/left-out.ts"
-import { compressionOf, exitCodeOfFailure, openOutput, placeOf, terminalFault } from "./trace/output.ts"
+import { interruption, type Terminal } from "./terminal/terminal.ts"
+
+// What `reel convert` reads of an OTLP endpoint: its address, and headers and compression in the variables that OpenTelemetry's exporters use.
+
+/** Of each, the first that is set counts. */
+const HEADER_VARIABLES = ["OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"]
+const COMPRESSION_VARIABLES = ["OTEL_EXPORTER_OTLP_TRACES_COMPRESSION", "OTEL_EXPORTER_OTLP_COMPRESSION"]
+
+/** For the help of the command. */
+const endpointVariables: readonly DescribedName[] = [
+  [
+    "OTEL_EXPORTER_OTLP_HEADERS",
+    "headers for an OTLP endpoint, as NAME=VALUE,NAME=VALUE; OTEL_EXPORTER_OTLP_TRACES_HEADERS takes precedence",
+  ],
+  [
+    "OTEL_EXPORTER_OTLP_COMPRESSION",
+    "compression of requests to an OTLP endpoint: gzip, or none (default); OTEL_EXPORTER_OTLP_TRACES_COMPRESSION takes precedence",
+  ],
+]
+
+/** Whether an output is the address of an endpoint and not a file. */
+export const isEndpoint = (output: string): boolean => /^https?:\/\//i.test(output)
+
+/** What is wrong with the address; `undefined`: nothing. */
+export const problemOfEndpoint = (output: string): string | undefined => {
+  if (!URL.canParse(output)) return "the address of the endpoint is not a URL"
+  const { username, password } = new URL(output)
+  // The address is in messages, which are in logs.
+  if (username !== "" || password !== "")
+    return "the address of the endpoint contains credentials; put them in OTEL_EXPORTER_OTLP_HEADERS"
+  return undefined
+}
+
+/** A header: its name and its value. */
+type EndpointHeader = readonly [name: string, value: string]
+
+/** How requests are sent, or what is wrong with that in words that do not quote headers: they may be secret. */
+type EndpointSettings =
+  | {
+      readonly _tag: "Settings"
+      readonly headers: ReadonlyArray<EndpointHeader>
+      readonly compression: EndpointCompression
+    }
+  | { readonly _tag: "BadEndpoint"; readonly problem: string }
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** What the environment says. */
+export const endpointSettings = (environment: Environment): EndpointSettings => {
+  const headers = headersIn(environment)
+  if (typeof headers === "string") return { _tag: "BadEndpoint", problem: headers }
+  const { name, value: compression } = firstSet(COMPRESSION_VARIABLES, environment) ?? { name: "", value: "none" }
+  if (compression !== "gzip" && compression !== "none")
+    return { _tag: "BadEndpoint", problem: `${name}: must be gzip or none` }
+  return { _tag: "Settings", headers, compression }
+}
+
+const firstSet = (names: ReadonlyArray<string>, environment: Environment) =>
+  names.map((name) => ({ name, value: environment[name] ?? "" })).find(({ value }) => value !== "")
+
+/** W3C baggage without properties, values percent-encoded. A problem is a text. */
+const headersIn = (environment: Environment): ReadonlyArray<EndpointHeader> | string => {
+  const set = firstSet(HEADER_VARIABLES, environment)
+  if (set === undefined) return []
+  const headers: EndpointHeader[] = []
+  const entries = set.value.split(",")
+  for (const [index, entry] of entries.entries()) {
+    if (entry.trim() === "") continue
+    const header = headerIn(entry)
+    if (header === undefined)
+      return `${set.name}: entry ${index + 1} of ${entries.length} is not NAME=VALUE with a value in percent-encoding`
+    headers.push(header)
+  }
+  return headers
+}
+
+const headerIn = (entry: string): EndpointHeader | undefined => {
+  const equals = entry.indexOf("=")
+  if (equals === -1) return undefined
+  try {
+    const name = decodeURIComponent(entry.slice(0, equals).trim())
+    const value = decodeURIComponent(entry.slice(equals + 1).trim())
+    // Throws for what no header can be.
+    new Headers([[name, value]])
+    return [name, value]
+  } catch {
+    // decodeURIComponent and Headers have no other errors than that the text is wrong.
+    return undefined
+  }
+}
 
 /** What OUT can be: a trace, or a view of one. */
 type OutputName = TraceFormatName | ViewName
@@ -32,21 +129,18 @@ type OutputName = TraceFormatName | ViewName
 const outputNames: ReadonlyArray<OutputName> = [...TRACE_FORMAT_NAMES, ...VIEW_NAMES]
 
 const options = {
-  from: optional({
-    placeholder: "FORMAT",
-    help: `format of IN: ${TRACE_FORMAT_NAMES.join(", ")}; default: inferred from its name, else from its first bytes`,
-    parse: oneOf(...TRACE_FORMAT_NAMES),
-  }),
-  to: optional({
-    placeholder: "FORMAT",
-    help: `format of OUT: one of those, or a view, which is never read back: ${VIEW_NAMES.join(", ")}; default: inferred from its name`,
-    parse: oneOf(...outputNames),
-  }),
-  owned: withDefault("include", {
-    placeholder: "MODE",
-    help: "include or exclude objects that other objects of the trace own, directly or indirectly, but for the lifecycles of their pods; controllers create them again on replay",
-    parse: oneOf("include", "exclude"),
-  }),
+  from: formatOption("IN"),
+  to: optional(
+    "FORMAT",
+    `format of OUT: one of those, or a view, which is never read back: ${VIEW_NAMES.join(", ")}; default: inferred from its name`,
+    oneOf(...outputNames),
+  ),
+  owned: withDefault(
+    "include",
+    "MODE",
+    "include or exclude objects that other objects of the trace own, directly or indirectly, but for the lifecycles of their pods; controllers create them again on replay",
+    oneOf("include", "exclude"),
+  ),
   force: flag({ short: "f", help: "overwrite OUT if it exists" }),
 }
 
@@ -102,11 +196,7 @@ const systemSurroundings: ConvertSurroundings = { openInput: openTraceFile, now:
 export const convertCommand = (surroundings: ConvertSurroundings = systemSurroundings): Command =>
   command(syntax, async (given, terminal, [input = "", output = ""]) => {
     const order = readOrder(given, input, output, terminal)
-    if (order instanceof UsageError) {
-      terminal.standardError.write(`${order.message}\n`)
-      return exitCodes.usage
-    }
-    return runConversion(order, terminal, surroundings)
+    return typeof order === "string" ? order : runConversion(order, terminal, surroundings)
   })
 
 interface Order {
@@ -120,21 +210,20 @@ interface Order {
   readonly endpoint?: Extract<EndpointSettings, { readonly _tag: "Settings" }>
 }
 
-/** Checks that involve more than one option. */
-const readOrder = (given: Options, input: string, output: string, terminal: Terminal): Order | UsageError => {
-  const wrong = (problem: string): UsageError => new UsageError({ command: syntax.name, problem })
-  if (input === "" || output === "") return wrong("a file name is empty")
+/** Checks that involve more than one option; a problem is a text. */
+const readOrder = (given: Options, input: string, output: string, terminal: Terminal): Order | string => {
+  if (input === "" || output === "") return "a file name is empty"
   const endpoint = isEndpoint(output) ? readEndpoint(given, output, terminal) : undefined
-  if (endpoint?._tag === "BadEndpoint") return wrong(endpoint.problem)
+  if (endpoint?._tag === "BadEndpoint") return endpoint.problem
   // The names of some views end with that of a format: .otlp.jsonl.
   const to = endpoint !== undefined ? "otlp" : (given.to ?? viewOfFileName(output) ?? formatOfFileName(output))
   if (to === undefined) {
     const what = output === "-" ? "standard output" : quoted(basename(output))
-    return wrong(`--to FORMAT is required (${outputNames.join(", ")}): ${what} does not imply a format`)
+    return `--to FORMAT is required (${outputNames.join(", ")}): ${what} does not imply a format`
   }
   const isText = isView(to) ? isTextView(to) : factsOf(to).isText
   const fault = terminalFault(output, { format: to, isText }, terminal)
-  if (fault !== undefined) return wrong(fault)
+  if (fault !== undefined) return fault
   return {
     input,
     output,
@@ -160,13 +249,8 @@ const runConversion = async (
   terminal: Terminal,
   { openInput, now, fileSystem, clock = systemClock }: ConvertSurroundings,
 ): Promise<ExitCode> => {
-  const abort = new AbortController()
-  const stopListening = terminal.onInterrupt(() => abort.abort())
-  const progress = createLiveLine({
-    stream: terminal.standardError,
-    isEnabled: isLive(terminal.standardError, terminal.environment),
-    clock: backgroundClock,
-  })
+  using interrupted = interruption(terminal)
+  using progress = progressLine(terminal)
   const started = now()
   const endpoint =
     order.endpoint === undefined
@@ -175,33 +259,28 @@ const runConversion = async (
           url: order.output,
           headers: order.endpoint.headers,
           compression: order.endpoint.compression,
-          signal: abort.signal,
+          signal: interrupted.signal,
           clock,
           random: Math.random,
         })
-  try {
-    const outcome = await convertInto({
-      inputName: order.input === "-" ? "standard input" : order.input,
-      openInput: () => openInput(order.input),
-      from: order.from,
-      to: order.to,
-      excludeOwned: order.excludeOwned,
-      compression: endpoint === undefined ? compressionOf(order.output) : "none",
-      openSink: async () => endpoint ?? openOutput(order.output, { force: order.force, fileSystem }, terminal),
-      signal: abort.signal,
-      onProgress: (state) => progress.show(() => describeProgress(state, now() - started)),
-    })
-    progress.close()
-    if (outcome._tag === "Converted") return report(order, outcome.summary, endpoint, terminal)
-    // It quotes the file, which may contain control sequences.
-    terminal.standardError.write(`${syntax.name}: ${visible(outcome.error.message)}\n`)
-    if (endpoint !== undefined && outcome.error._tag === "ExportInterrupted")
-      terminal.standardError.write(`${syntax.name}: ${visible(describeDelivery(endpoint.delivery))}\n`)
-    return exitCodeOfFailure(outcome.error)
-  } finally {
-    progress.close()
-    stopListening()
-  }
+  const outcome = await convertInto({
+    inputName: order.input === "-" ? "standard input" : order.input,
+    openInput: () => openInput(order.input),
+    from: order.from,
+    to: order.to,
+    excludeOwned: order.excludeOwned,
+    compression: endpoint === undefined ? compressionOf(order.output) : "none",
+    openSink: async () => endpoint ?? openOutput(order.output, { force: order.force, fileSystem }, terminal),
+    signal: interrupted.signal,
+    onProgress: (state) => progress.show(() => describeProgress(state, now() - started)),
+  })
+  progress.close()
+  if (outcome._tag === "Converted") return report(order, outcome.summary, endpoint, terminal)
+  // It quotes the file, which may contain control sequences.
+  terminal.standardError.write(`${syntax.name}: ${visible(outcome.error.message)}\n`)
+  if (endpoint !== undefined && outcome.error._tag === "ExportInterrupted")
+    terminal.standardError.write(`${syntax.name}: ${visible(describeDelivery(endpoint.delivery))}\n`)
+  return exitCodeOfFailure(outcome.error)
 }
 
 /** The size of a pipe is unknown, so the time left is shown for files only. */

@@ -1,36 +1,31 @@
 /** `reel coverage`: what a recording has, of a running recorder or in a directory, as a table or as the recorder describes it. */
 import { withLocalTimes } from "../local-time.ts"
-import { visibleInJson } from "../recorder/configuration/quoted.ts"
-import { type CommandSyntax, type OptionValues, oneOf, text, withDefault } from "./command-line/arguments.ts"
+import { visibleInJson } from "../text/index.ts"
+import { type CommandSyntax, type OptionValues, oneOf, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { UsageError } from "./command-line/usage-error.ts"
-import { recorderVariables } from "./command-line/variables.ts"
-import { coverageLines, isWhole, readCoverageAnswer } from "./coverage/coverage-table.ts"
+import { recorderVariables } from "./command-line/shared-options.ts"
+import { ExportCut, exitCodeOfExport, isExportError } from "./export/connection/export-errors.ts"
 import { faultOfPlace, type OpenPlace, openPlace, placeOptions } from "./export/connection/recorder-place.ts"
+import { coverageLines, isWhole, readCoverageAnswer } from "./export/coverage-table.ts"
 import { requestCoverage } from "./export/export-client.ts"
-import { ExportCut, exitCodeOfExport, isExportError } from "./export/export-errors.ts"
 import { Misasked } from "./past/asking.ts"
 import { readWindow } from "./past/moments.ts"
-import type { Terminal } from "./terminal/terminal.ts"
+import { interruption, type Terminal } from "./terminal/terminal.ts"
 
 const options = {
-  output: withDefault("table", {
-    short: "o",
-    placeholder: "FORMAT",
-    help: "table, with times of this machine's time zone; or json, with times in µs since 1970",
-    parse: oneOf("table", "json"),
-  }),
-  start: withDefault("0", {
-    placeholder: "TIME",
-    help: "start of the window, inclusive; a duration counts back from --end. 0 is the beginning of the recording",
-    parse: text,
-  }),
-  end: withDefault("now", {
-    placeholder: "TIME",
-    help: "end of the window, exclusive; now is, with --data-dir, the end of the recording",
-    parse: text,
-  }),
+  output: withDefault(
+    "table",
+    "-o FORMAT",
+    "table, with times of this machine's time zone; or json, with times in µs since 1970",
+    oneOf("table", "json"),
+  ),
+  start: withDefault(
+    "0",
+    "TIME",
+    "start of the window, inclusive; a duration counts back from --end. 0 is the beginning of the recording",
+  ),
+  end: withDefault("now", "TIME", "end of the window, exclusive; now is, with --data-dir, the end of the recording"),
   ...placeOptions,
 }
 
@@ -56,27 +51,20 @@ type Options = OptionValues<typeof options>
 /** The command. `now`: µs since the Unix epoch. */
 export const coverageCommand = (now: () => number = () => Date.now() * 1000): Command =>
   command(syntax, async (given, terminal) => {
-    const problem = faultOfPlace(given)
-    return problem === undefined ? show(given, terminal, now) : refuse(problem, terminal)
+    return faultOfPlace(given) ?? show(given, terminal, now)
   })
 
-const refuse = (problem: string, { standardError }: Terminal): ExitCode => {
-  standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
-  return exitCodes.usage
-}
-
-const show = async (given: Options, terminal: Terminal, now: () => number): Promise<ExitCode> => {
+const show = async (given: Options, terminal: Terminal, now: () => number): Promise<ExitCode | string> => {
   const { standardOutput, standardError } = terminal
-  const abort = new AbortController()
-  const stopListening = terminal.onInterrupt(() => abort.abort())
+  using interrupted = interruption(terminal)
   const say = (line: string): void => void standardError.write(`${syntax.name}: ${line}\n`)
   const nowMs = now() / 1000
   let place: OpenPlace | undefined
   try {
-    place = await openPlace(given, terminal, say, abort.signal)
+    place = await openPlace(given, terminal, say, interrupted.signal)
     const { offline, name } = place.recorder
     const window = readWindow(given, { moment: offline?.knownUntil ?? now(), say })
-    const answer = await requestCoverage(place, window, abort.signal)
+    const answer = await requestCoverage(place, window, interrupted.signal)
     const coverage = readCoverageAnswer(answer)
     if (coverage === undefined)
       throw new ExportCut({ server: name, bytes: 0, reason: "the response is not a recorder's coverage" })
@@ -84,13 +72,12 @@ const show = async (given: Options, terminal: Terminal, now: () => number): Prom
     else for (const line of coverageLines(coverage, nowMs)) standardOutput.write(`${line}\n`)
     return isWhole(coverage) && offline?.lacksLog !== true ? exitCodes.ok : exitCodes.incomplete
   } catch (cause) {
-    if (cause instanceof Misasked) return refuse(cause.message, terminal)
+    if (cause instanceof Misasked) return cause.message
     if (!isExportError(cause)) throw cause
     // The recorder's reasons are for programs too, so its times are in UTC.
     say(cause._tag === "ExportRefused" ? withLocalTimes(cause.message, nowMs) : cause.message)
     return exitCodeOfExport(cause)
   } finally {
-    stopListening()
     await place?.close()
   }
 }

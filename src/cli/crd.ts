@@ -3,24 +3,18 @@ import { randomBytes } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import { text as textOf } from "node:stream/consumers"
 import { renderManifests } from "../k8s/index.ts"
-import { quoted, visible } from "../recorder/configuration/quoted.ts"
 import { simulationDefinitions } from "../simulation/api/definitions.ts"
+import { quoted, visible } from "../text/index.ts"
 import { codeOf, OutputExists, OutputFailed } from "../trace/files/output-errors.ts"
 import { openOutputFile } from "../trace/files/output-file.ts"
-import { type CommandSyntax, flag, type OptionValues, optional, text } from "./command-line/arguments.ts"
+import { type CommandSyntax, flag, type OptionValues, optional } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { UsageError } from "./command-line/usage-error.ts"
 import { definitionTypes, UnusableDefinition } from "./crd/definition-types.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 
 const options = {
-  output: optional({
-    short: "o",
-    placeholder: "FILE",
-    help: "write to a file instead of standard output",
-    parse: text,
-  }),
+  output: optional("-o FILE", "write to a file instead of standard output"),
   force: flag({ short: "f", help: "overwrite the file if it exists" }),
 }
 
@@ -56,9 +50,7 @@ export const crdCommand = (): Command =>
       return print(given, terminal, file === "-" ? "standard input " : `${file} `, async () =>
         definitionTypes(await read(file)),
       )
-    const problem = problemOf(what, file, unexpected)
-    terminal.standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
-    return exitCodes.usage
+    return problemOf(what, file, unexpected)
   })
 
 const header = "Simulations for kubereel and SimKube: docs/reference/simulation-api.md"

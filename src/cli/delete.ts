@@ -1,12 +1,14 @@
 /** `reel delete`. */
+
 import { simulationKind } from "../simulation/api/derived-names.ts"
 import type { Simulation } from "../simulation/api/simulation.ts"
 import { type CommandSyntax, flag } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { exitCodes } from "./command-line/exit-codes.ts"
-import { clusterVariables } from "./command-line/variables.ts"
+import { clusterOptions, clusterVariables } from "./command-line/shared-options.ts"
 import { followSimulations } from "./simulation/follow-simulations.ts"
-import { clusterOptions, inCluster } from "./simulation/simulation-cluster.ts"
+import { inCluster } from "./simulation/simulation-cluster.ts"
+import { interruption } from "./terminal/terminal.ts"
 
 const options = {
   wait: flag({ help: "wait until the Simulation and everything that it created are gone" }),
@@ -33,19 +35,14 @@ export const deleteCommand = (): Command =>
         say(left === undefined ? `deleted the Simulation ${name}` : `the Simulation ${name} is being deleted`)
         return exitCodes.ok
       }
-      const stop = new AbortController()
-      const removeListener = terminal.onInterrupt(() => stop.abort())
-      try {
-        const how = await followSimulations(client, {
-          name,
-          signal: stop.signal,
-          onTrouble: say,
-          take: (all) => all.every(({ metadata }) => metadata.uid !== uid),
-        })
-        say(how === "done" ? `deleted the Simulation ${name}` : "interrupted; the deletion goes on")
-        return how === "done" ? exitCodes.ok : exitCodes.interrupted
-      } finally {
-        removeListener()
-      }
+      using interrupted = interruption(terminal)
+      const how = await followSimulations(client, {
+        name,
+        signal: interrupted.signal,
+        onTrouble: say,
+        take: (all) => all.every(({ metadata }) => metadata.uid !== uid),
+      })
+      say(how === "done" ? `deleted the Simulation ${name}` : "interrupted; the deletion goes on")
+      return how === "done" ? exitCodes.ok : exitCodes.interrupted
     }),
   )

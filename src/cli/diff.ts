@@ -1,5 +1,5 @@
 /** `reel diff`: what two moments of a recording differ in, or two traces. */
-import { visible } from "../recorder/configuration/quoted.ts"
+import { visible } from "../text/index.ts"
 import { formatExactJson } from "../trace/json/exact-json.ts"
 import {
   type CommandSyntax,
@@ -9,15 +9,12 @@ import {
   oneOf,
   optional,
   refused,
-  text,
   value,
   withDefault,
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
-import { exitCodes } from "./command-line/exit-codes.ts"
 import { parseDuration } from "./command-line/instant.ts"
-import { UsageError } from "./command-line/usage-error.ts"
-import { recorderVariables } from "./command-line/variables.ts"
+import { recorderVariables } from "./command-line/shared-options.ts"
 import { diffTraces, type TraceDiffOrder } from "./diff/trace-diff.ts"
 import { type Asking, ask, Misasked } from "./past/asking.ts"
 import { detailLines, objectName, UnknownWriters, writersText } from "./past/describe-change.ts"
@@ -27,43 +24,28 @@ import { askPast } from "./past/past-client.ts"
 import { pastOptions } from "./past/past-places.ts"
 
 const options = {
-  at: optional({
-    placeholder: "TIME..TIME",
-    help: "the two moments: 03:00..03:12, -1h..now; required, unless two traces are compared",
-    parse: text,
-  }),
-  namespace: optional({ short: "n", placeholder: "NAME", help: "only this namespace", parse: text }),
-  selector: optional({
-    short: "l",
-    placeholder: "SELECTOR",
-    help: "only objects that have these labels at one of both moments",
-    parse: text,
-  }),
-  kind: list({
-    short: "k",
-    placeholder: "KIND",
-    help: "only these kinds: pods,deploy; default: all, or that of the operand",
-    parse: text,
-    split: true,
-  }),
+  at: optional("TIME..TIME", "the two moments: 03:00..03:12, -1h..now; required, unless two traces are compared"),
+  namespace: optional("-n NAME", "only this namespace"),
+  selector: optional("-l SELECTOR", "only objects that have these labels at one of both moments"),
+  kind: list("-k KIND", "only these kinds: pods,deploy; default: all, or that of the operand"),
   except: exceptOption,
-  output: withDefault("text", {
-    short: "o",
-    placeholder: "FORMAT",
-    help: "text, or json: one JSON object a line, of traces one document; of traces also html: a page for browsers",
-    parse: oneOf("text", "json", "html"),
-  }),
+  output: withDefault(
+    "text",
+    "-o FORMAT",
+    "text, or json: one JSON object a line, of traces one document; of traces also html: a page for browsers",
+    oneOf("text", "json", "html"),
+  ),
   allFields: flag({
     help: "of traces: compare every field, also status, UIDs, versions and what else a replay leaves to the cluster",
   }),
-  tolerance: optional({
-    placeholder: "DURATION",
-    help: "of traces: times that differ by no more than this are the same; default: 1s",
-    parse: (given) => {
+  tolerance: optional(
+    "DURATION",
+    "of traces: times that differ by no more than this are the same; default: 1s",
+    (given) => {
       const duration = parseDuration(given)
       return duration === undefined ? refused("must be a duration such as 500ms or 2s") : value(duration)
     },
-  }),
+  ),
   exitCode: flag({ help: "of traces: exit with 1 if they differ" }),
   ...pastOptions,
 }
@@ -107,9 +89,7 @@ export const diffCommand = (now: () => number = () => Date.now() * 1000): Comman
       return ask(given, { name, terminal, now }, (asking) => diff({ ...given, at }, operands, asking))
     }
     const order = traceOrder(given, operands)
-    if (typeof order !== "string") return diffTraces(order, terminal)
-    terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: order }).message}\n`)
-    return exitCodes.usage
+    return typeof order === "string" ? order : diffTraces(order, terminal)
   })
 
 /** µs. */

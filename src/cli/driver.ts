@@ -6,14 +6,14 @@ import { systemClock } from "../clock.ts"
 import { loadCredentials } from "../kube/credentials/credentials.ts"
 import { isCredentialsError } from "../kube/credentials/errors.ts"
 import { messageOf } from "../message-of.ts"
-import { visible } from "../recorder/configuration/quoted.ts"
+import { visible } from "../text/index.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { refusedAtStart } from "./command-line/refused-credentials.ts"
-import { UsageError } from "./command-line/usage-error.ts"
+import { readVersion } from "./command-line/version.ts"
 import { driverSyntax, requestOf } from "./driver/driver-arguments.ts"
 import { type DriverOutcome, runDriver } from "./driver/run-driver.ts"
-import { readVersion } from "./version.ts"
+import { interruption } from "./terminal/terminal.ts"
 
 // The message in which a container says why it ended.
 
@@ -49,32 +49,33 @@ export const driverCommand = (): Command =>
     if (Result.isFailure(request)) {
       const problem = request.failure
       await leaveMessage(problem, environment, log)
-      terminal.standardError.write(`${new UsageError({ command: driverSyntax.name, problem }).message}\n`)
-      return exitCodes.usage
+      return problem
     }
-    const ending = new AbortController()
-    const stopListening = terminal.onInterrupt(() => ending.abort())
+    using interrupted = interruption(terminal)
     const run = async (): Promise<Omit<DriverOutcome, "exitCode"> & { readonly exitCode: ExitCode }> => {
       try {
         const { kubeconfig, context } = given
         const endpoints = await loadCredentials({ kubeconfig, context, environment })
         const refusal = await refusedAtStart(endpoints, `kubereel/${readVersion()}`)
         if (refusal !== undefined) return { exitCode: exitCodes.notPermitted, message: refusal }
-        const world = { endpoints, environment, clock: systemClock, random: Math.random, signal: ending.signal, log }
+        const world = {
+          endpoints,
+          environment,
+          clock: systemClock,
+          random: Math.random,
+          signal: interrupted.signal,
+          log,
+        }
         return await runDriver({ request: request.success, ...world })
       } catch (error) {
         if (!isCredentialsError(error)) throw error
         return { exitCode: 1, message: error.message }
       }
     }
-    try {
-      const { exitCode, message } = await run()
-      if (message !== "") {
-        log(message)
-        await leaveMessage(message, environment, log)
-      }
-      return exitCode
-    } finally {
-      stopListening()
+    const { exitCode, message } = await run()
+    if (message !== "") {
+      log(message)
+      await leaveMessage(message, environment, log)
     }
+    return exitCode
   })

@@ -1,16 +1,8 @@
 /** `reel events`: everything that happened in a stretch of time. */
-import {
-  type CommandSyntax,
-  flag,
-  list,
-  type OptionValues,
-  optional,
-  text,
-  withDefault,
-} from "./command-line/arguments.ts"
+import { type CommandSyntax, flag, list, type OptionValues, optional, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { recorderVariables } from "./command-line/variables.ts"
+import { recorderVariables } from "./command-line/shared-options.ts"
 import { fieldOption, printChanges } from "./history.ts"
 import { type Asking, ask, Misasked, outputOption } from "./past/asking.ts"
 import { changesOf } from "./past/changes-of.ts"
@@ -20,33 +12,14 @@ import { chosenKinds, exceptOption } from "./past/object-name.ts"
 import { pastOptions } from "./past/past-places.ts"
 
 const options = {
-  since: withDefault("10m", {
-    placeholder: "TIME",
-    help: "from this moment on: 10m, 03:12; 0 is the beginning of the recording",
-    parse: text,
-  }),
-  until: withDefault("now", { placeholder: "TIME", help: "up to this moment", parse: text }),
-  kind: list({
-    short: "k",
-    placeholder: "KIND",
-    help: "only these kinds: pods,deploy; default: all",
-    parse: text,
-    split: true,
-  }),
+  since: withDefault("10m", "TIME", "from this moment on: 10m, 03:12; 0 is the beginning of the recording"),
+  until: withDefault("now", "TIME", "up to this moment"),
+  kind: list("-k KIND", "only these kinds: pods,deploy; default: all"),
   except: exceptOption,
-  namespace: optional({ short: "n", placeholder: "NAME", help: "only this namespace", parse: text }),
-  name: optional({ placeholder: "NAME", help: "only objects of this name", parse: text }),
-  selector: optional({
-    short: "l",
-    placeholder: "SELECTOR",
-    help: "only objects that have these labels before or after the change",
-    parse: text,
-  }),
-  fieldSelector: optional({
-    placeholder: "SELECTOR",
-    help: "only objects that have these fields before or after the change",
-    parse: text,
-  }),
+  namespace: optional("-n NAME", "only this namespace"),
+  name: optional("NAME", "only objects of this name"),
+  selector: optional("-l SELECTOR", "only objects that have these labels before or after the change"),
+  fieldSelector: optional("SELECTOR", "only objects that have these fields before or after the change"),
   field: fieldOption,
   follow: flag({ short: "f", help: "then go on with what changes, until Ctrl-C" }),
   output: outputOption,

@@ -4,8 +4,8 @@ import { backgroundClock } from "../clock.ts"
 import { parseGvk } from "../kube/gvk.ts"
 import type { NamedKind } from "../kube/kind-names.ts"
 import { formatInstant, formatLocalTime, withLocalTimes } from "../local-time.ts"
-import { quoted } from "../recorder/configuration/quoted.ts"
 import { clockTolerance } from "../recorder/export/window-coverage.ts"
+import { quoted } from "../text/index.ts"
 import type { OutputFileSystem } from "../trace/files/output-file.ts"
 import { openTraceFile } from "../trace/files/trace-input.ts"
 import { type Compression, withoutCompressionExtension } from "../trace/formats/compression-names.ts"
@@ -15,8 +15,9 @@ import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { describeInstant } from "./command-line/instant.ts"
 import { isExactKind, readKind } from "./command-line/kind-option.ts"
-import { UsageError } from "./command-line/usage-error.ts"
-import { recorderVariables, storeVariables, temporaryVariables } from "./command-line/variables.ts"
+import { recorderVariables, storeVariables, temporaryVariables } from "./command-line/shared-options.ts"
+import { openOutput, terminalFault } from "./command-line/written-trace.ts"
+import { exitCodeOfExport, isExportError } from "./export/connection/export-errors.ts"
 import { faultOfPlace, type OpenPlace, openPlace } from "./export/connection/recorder-place.ts"
 import {
   type ExportQuery,
@@ -25,7 +26,6 @@ import {
   requestRecordedKinds,
   requestUpload,
 } from "./export/export-client.ts"
-import { exitCodeOfExport, isExportError } from "./export/export-errors.ts"
 import { readForecast } from "./export/export-forecast.ts"
 import { type Destination, defaultStart, exportOptions } from "./export/export-options.ts"
 import { type ExportProgress, expectedLines, showProgress } from "./export/export-progress.ts"
@@ -33,9 +33,8 @@ import { report, reportForecast } from "./export/export-report.ts"
 import { exportTrace } from "./export/export-trace.ts"
 import { Misasked } from "./past/asking.ts"
 import { readMoment } from "./past/moments.ts"
-import { createLiveLine } from "./terminal/live-line.ts"
-import { isLive, type Terminal } from "./terminal/terminal.ts"
-import { openOutput, terminalFault } from "./trace/output.ts"
+import { progressLine } from "./terminal/live-line.ts"
+import { interruption, isLive, type Terminal } from "./terminal/terminal.ts"
 
 // The kinds that an export asks for: names as people write them become those of the recording. Built-in kinds need no question; for others the
 // recorder is asked what it records.
@@ -121,16 +120,8 @@ const systemSurroundings: ExportSurroundings = { now: () => Date.now() * 1000 }
 /** The command; `surroundings` defaults to the real system. */
 export const exportCommand = (surroundings: ExportSurroundings = systemSurroundings): Command =>
   command(syntax, async (given, terminal) => {
-    const problem = faultOfPlace(given)
-    return problem === undefined ? runExport(given, terminal, surroundings) : refuse(wrong(problem), terminal)
+    return faultOfPlace(given) ?? runExport(given, terminal, surroundings)
   })
-
-const wrong = (problem: string): UsageError => new UsageError({ command: syntax.name, problem })
-
-const refuse = (error: UsageError, { standardError }: Terminal): ExitCode => {
-  standardError.write(`${error.message}\n`)
-  return exitCodes.usage
-}
 
 interface Order extends Options {
   /** `undefined` only with `--dry-run`. */
@@ -147,31 +138,27 @@ interface Present {
   readonly isEnd: boolean
 }
 
-/** Checks that involve more than one option. @throws Misasked */
-const readOrder = (given: Options, terminal: Terminal, { moment, isEnd }: Present): Order | UsageError => {
+/** Checks that involve more than one option; a problem is a text. @throws Misasked */
+const readOrder = (given: Options, terminal: Terminal, { moment, isEnd }: Present): Order | string => {
   const { output, dryRun } = given
-  if (output === undefined && !dryRun) return wrong("--output FILE is required; - means standard output")
+  if (output === undefined && !dryRun) return "--output FILE is required; - means standard output"
   const name = output?.kind === "store" ? output.url : (output?.path ?? "")
   const format = given.format ?? formatOfFileName(name) ?? (dryRun || isWithoutExtension(name) ? "ndjson" : undefined)
   if (format === undefined)
-    return wrong(
-      `--format FORMAT is required (ndjson, simkube, kwok): ${quoted(basename(name))} does not imply a format`,
-    )
+    return `--format FORMAT is required (ndjson, simkube, kwok): ${quoted(basename(name))} does not imply a format`
   const { compression } = withoutCompressionExtension(name)
   const fault = dryRun ? undefined : terminalFault(name, { format, isText: factsOf(format).isText }, terminal)
-  if (fault !== undefined) return wrong(fault)
+  if (fault !== undefined) return fault
   // The window is said as a whole, so its ends need not be.
   const reference = { moment, say: () => undefined }
   const endTime = readMoment("--end", given.end, reference)
   const startTime = readMoment("--start", given.start, reference, endTime)
   if (startTime > moment + clockTolerance && startTime !== endTime)
-    return wrong(
-      isEnd
-        ? `the window starts at ${describeInstant(startTime, moment)}, after the end of the recording at ${describeInstant(moment, moment)}`
-        : `the window starts at ${describeInstant(startTime, moment)}, which is in the future; it is now ${formatLocalTime(moment / 1000, moment / 1000)}`,
-    )
+    return isEnd
+      ? `the window starts at ${describeInstant(startTime, moment)}, after the end of the recording at ${describeInstant(moment, moment)}`
+      : `the window starts at ${describeInstant(startTime, moment)}, which is in the future; it is now ${formatLocalTime(moment / 1000, moment / 1000)}`
   if (startTime > endTime)
-    return wrong(`the window ends at ${formatInstant(endTime)}, before its start at ${formatInstant(startTime)}`)
+    return `the window ends at ${formatInstant(endTime)}, before its start at ${formatInstant(startTime)}`
   return { ...given, output, format, compression, startTime, endTime }
 }
 
@@ -205,13 +192,16 @@ const queryOf = (order: Order, { recorder, idleTimeoutMs, userAgent }: OpenPlace
   maximumBytes: order.maximumSize,
 })
 
-const runExport = async (given: Options, terminal: Terminal, surroundings: ExportSurroundings): Promise<ExitCode> => {
-  const abort = new AbortController()
+const runExport = async (
+  given: Options,
+  terminal: Terminal,
+  surroundings: ExportSurroundings,
+): Promise<ExitCode | string> => {
   /** Aborted at the end: the parallel forecast request is of no use then. */
   const answered = new AbortController()
-  const stopListening = terminal.onInterrupt(() => abort.abort())
+  using interrupted = interruption(terminal)
   const isWatched = isLive(terminal.standardError, terminal.environment)
-  const line = createLiveLine({ stream: terminal.standardError, isEnabled: isWatched, clock: backgroundClock })
+  using line = progressLine(terminal)
   let progress: ExportProgress | undefined
   let place: OpenPlace | undefined
   const nowMs = surroundings.now() / 1000
@@ -220,27 +210,28 @@ const runExport = async (given: Options, terminal: Terminal, surroundings: Expor
     // A mistake in the command line is found before a recorder is looked for; in a recording's directory, `now` is its end.
     const present = { moment: surroundings.now(), isEnd: false }
     const early = given.dataDir === undefined ? readOrder(given, terminal, present) : undefined
-    if (early instanceof UsageError) return refuse(early, terminal)
+    if (typeof early === "string") return early
     const program = given.transform === undefined ? undefined : await readTransform(given.transform)
     if (typeof program === "string") {
       say(program)
       return exitCodes.failed
     }
-    place = await openPlace(given, terminal, say, abort.signal)
+    place = await openPlace(given, terminal, say, interrupted.signal)
     const { offline } = place.recorder
     const order = early ?? readOrder(given, terminal, { moment: offline?.knownUntil ?? 0, isEnd: true })
-    if (order instanceof UsageError) return refuse(order, terminal)
+    if (typeof order === "string") return order
     if (order.start !== defaultStart || !isOpenEnd(order.end) || offline !== undefined)
       say(describeWindow(order, nowMs * 1000, offline !== undefined))
-    const query = await withKinds({ ...queryOf(order, place), transform: program?.text }, abort.signal)
-    if (query instanceof UsageError) return refuse(query, terminal)
+    const query = await withKinds({ ...queryOf(order, place), transform: program?.text }, interrupted.signal)
+    if (typeof query === "string") return query
     const { output } = order
     const writer = given.dataDir === undefined ? "the recorder is" : "reel is"
     const url = output?.kind === "store" ? output.url : localPath
-    if (order.dryRun) return reportForecast(await requestForecast(query, url, abort.signal), query, terminal, nowMs)
+    if (order.dryRun)
+      return reportForecast(await requestForecast(query, url, interrupted.signal), query, terminal, nowMs)
     if (output?.kind === "store") {
       progress = showProgress(line, backgroundClock, `${writer} writing`)
-      const written = await requestUpload(query, output.url, abort.signal)
+      const written = await requestUpload(query, output.url, interrupted.signal)
       progress.close()
       return report(query, { place: written.location, contents: undefined, ...written }, terminal, nowMs)
     }
@@ -249,7 +240,7 @@ const runExport = async (given: Options, terminal: Terminal, surroundings: Expor
     const summary = await exportTrace({
       query,
       openSink: () => openOutput(path, { force: order.force, fileSystem: surroundings.fileSystem }, terminal),
-      signal: abort.signal,
+      signal: interrupted.signal,
       onAnswer: ({ isOurs }) => {
         if (isWatched && isOurs) expectLines(query, answered.signal, progress)
       },
@@ -258,7 +249,7 @@ const runExport = async (given: Options, terminal: Terminal, surroundings: Expor
     progress.close()
     return report(query, { place: path === "-" ? "standard output" : path, ...summary }, terminal, nowMs)
   } catch (cause) {
-    if (cause instanceof Misasked) return refuse(wrong(cause.message), terminal)
+    if (cause instanceof Misasked) return cause.message
     if (!isExportError(cause)) throw cause
     progress?.close()
     // The recorder's reasons are for programs too, so its times are in UTC.
@@ -268,7 +259,6 @@ const runExport = async (given: Options, terminal: Terminal, surroundings: Expor
   } finally {
     answered.abort()
     progress?.close()
-    stopListening()
     await place?.close()
   }
 }
@@ -290,10 +280,10 @@ const describeWindow = ({ startTime, endTime, end }: Order, moment: number, isOf
 const isOpenEnd = (end: string): boolean => end === "now" || end === "end"
 
 /** The query with exact names of kinds. */
-const withKinds = async (query: ExportQuery, signal: AbortSignal): Promise<ExportQuery | UsageError> => {
+const withKinds = async (query: ExportQuery, signal: AbortSignal): Promise<ExportQuery | string> => {
   const { kinds = [], excluded_kinds = [] } = query.filters
   const resolved = await resolveKinds([...kinds, ...excluded_kinds], () => requestRecordedKinds(query, signal))
-  if ("problem" in resolved) return new UsageError({ command: syntax.name, problem: resolved.problem })
+  if ("problem" in resolved) return resolved.problem
   return {
     ...query,
     filters: {

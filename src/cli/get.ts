@@ -1,6 +1,6 @@
 /** `reel get`: objects as they were at a moment, printed as kubectl prints them. */
 import { parseGvk } from "../kube/gvk.ts"
-import { visible } from "../recorder/configuration/quoted.ts"
+import { visible } from "../text/index.ts"
 import {
   type CommandSyntax,
   flag,
@@ -8,53 +8,36 @@ import {
   type OptionValues,
   oneOf,
   optional,
-  text,
   withDefault,
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { builtInPlurals } from "./command-line/kind-option.ts"
-import { recorderVariables } from "./command-line/variables.ts"
+import { recorderVariables } from "./command-line/shared-options.ts"
 import { type Asking, ask, Misasked } from "./past/asking.ts"
-import { objectOf } from "./past/changes-of.ts"
+import { objectOf, objectsOf, resourceOf } from "./past/changes-of.ts"
 import { readMoment } from "./past/moments.ts"
 import { exactKinds, readObjectName } from "./past/object-name.ts"
-import { objectsOf, resourceOf } from "./past/objects-of.ts"
 import type { PastParameters } from "./past/past-client.ts"
 import { pastOptions } from "./past/past-places.ts"
 import { PastTable } from "./past/past-table.ts"
 import { ListWriter, printedObject } from "./past/printed-objects.ts"
 
 const options = {
-  at: withDefault("now", {
-    placeholder: "TIME",
-    help: "the moment: 03:12, yesterday 03:12, -10m, 2026-11-21T10:00:00Z; now is, with --data-dir, the end of the recording",
-    parse: text,
-  }),
-  namespace: optional({ short: "n", placeholder: "NAME", help: "only this namespace; default: all", parse: text }),
+  at: withDefault(
+    "now",
+    "TIME",
+    "the moment: 03:12, yesterday 03:12, -10m, 2026-11-21T10:00:00Z; now is, with --data-dir, the end of the recording",
+  ),
+  namespace: optional("-n NAME", "only this namespace; default: all"),
   allNamespaces: flag({ short: "A", help: "all namespaces, which is the default" }),
-  selector: optional({
-    short: "l",
-    placeholder: "SELECTOR",
-    help: "only objects with these labels: app=web,tier in (a,b)",
-    parse: text,
-  }),
-  fieldSelector: optional({
-    placeholder: "SELECTOR",
-    help: "only objects with these fields, of any path: spec.nodeName=a,status.phase!=Running",
-    parse: text,
-  }),
-  output: optional({
-    short: "o",
-    placeholder: "FORMAT",
-    help: "wide, name, json or yaml; default: a table",
-    parse: oneOf("wide", "name", "json", "yaml"),
-  }),
-  limit: optional({
-    placeholder: "N",
-    help: "at most so many objects of each kind",
-    parse: integerBetween(1, 1_000_000),
-  }),
+  selector: optional("-l SELECTOR", "only objects with these labels: app=web,tier in (a,b)"),
+  fieldSelector: optional(
+    "SELECTOR",
+    "only objects with these fields, of any path: spec.nodeName=a,status.phase!=Running",
+  ),
+  output: optional("-o FORMAT", "wide, name, json or yaml; default: a table", oneOf("wide", "name", "json", "yaml")),
+  limit: optional("N", "at most so many objects of each kind", integerBetween(1, 1_000_000)),
   showManagedFields: flag({ help: "keep metadata.managedFields in json and yaml" }),
   ...pastOptions,
 }

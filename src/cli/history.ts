@@ -7,13 +7,12 @@ import {
   type OptionValues,
   optional,
   refused,
-  text,
   value,
   withDefault,
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { recorderVariables } from "./command-line/variables.ts"
+import { recorderVariables } from "./command-line/shared-options.ts"
 import { type Asking, ask, outputOption } from "./past/asking.ts"
 import { changesOf } from "./past/changes-of.ts"
 import { changeLines, objectName, UnknownWriters } from "./past/describe-change.ts"
@@ -22,23 +21,23 @@ import { exactKinds, readObjectName } from "./past/object-name.ts"
 import { pastOptions } from "./past/past-places.ts"
 
 /** A path to a field, as text. */
-export const fieldOption = optional({
-  placeholder: "PATH",
-  help: 'only changes of this field: spec.replicas, metadata.labels["app"], spec.template.spec.containers[name=web].image',
-  parse: (given: string) => {
+export const fieldOption = optional(
+  "PATH",
+  'only changes of this field: spec.replicas, metadata.labels["app"], spec.template.spec.containers[name=web].image',
+  (given: string) => {
     const path = parseFieldPath(given)
     return isFieldPath(path) ? value(given) : refused(`is no path to a field: ${path.problem}`)
   },
-})
+)
 
 const options = {
-  namespace: optional({ short: "n", placeholder: "NAME", help: "namespace of the object; default: any", parse: text }),
-  since: withDefault("0", {
-    placeholder: "TIME",
-    help: "from this moment on: 2h, 03:12, 2026-11-21T10:00:00Z; 0 is the beginning of the recording",
-    parse: text,
-  }),
-  until: withDefault("now", { placeholder: "TIME", help: "up to this moment", parse: text }),
+  namespace: optional("-n NAME", "namespace of the object; default: any"),
+  since: withDefault(
+    "0",
+    "TIME",
+    "from this moment on: 2h, 03:12, 2026-11-21T10:00:00Z; 0 is the beginning of the recording",
+  ),
+  until: withDefault("now", "TIME", "up to this moment"),
   field: fieldOption,
   withOwned: flag({
     help: "the objects that it owned as well, such as a Deployment's ReplicaSets and Pods, and the Kubernetes Events about them",

@@ -11,7 +11,6 @@ import { describeRefusal } from "../host/modules/module-problem.ts"
 import { provideScriptLibrary } from "../host/scripts/script-library.ts"
 import { loadScript } from "../host/scripts/thread/load-script.ts"
 import { messageOf } from "../message-of.ts"
-import { visible } from "../recorder/configuration/quoted.ts"
 import { HostedController } from "../rehearsal/cast/hosted-controller.ts"
 import { HostedModule } from "../rehearsal/cast/hosted-module.ts"
 import type { Participant } from "../rehearsal/cast/participant.ts"
@@ -19,11 +18,12 @@ import { type JournalStep, journalText } from "../rehearsal/journal/journal.ts"
 import { type OpenedTrace, openTrace } from "../rehearsal/open-trace.ts"
 import { rehearse } from "../rehearsal/rehearsal.ts"
 import type { Speed } from "../simulation/schedule/replay-clock.ts"
+import { visible } from "../text/index.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { ReplaySummary } from "./host/replay-summary.ts"
 import { reported } from "./replay/replay-failures.ts"
-import { kindsNamed } from "./replay/source/trace-kinds.ts"
-import type { Terminal } from "./terminal/terminal.ts"
+import { kindsNamed } from "./replay/trace-kinds.ts"
+import { interruption, type Terminal } from "./terminal/terminal.ts"
 
 /** Objects of `kind` that belong to an object of `owner` are made by the WebAssembly modules. Both are names as people write them. */
 export interface MadeKind {
@@ -46,10 +46,13 @@ export interface HostReplay {
 }
 
 /** Resolves with `failed` if a module was refused or trapped, or if the last run for some object failed. */
-export const replayHost = (order: HostReplay, terminal: Terminal, say: (line: string) => void): Promise<ExitCode> => {
-  const stop = new AbortController()
-  const stopListening = terminal.onInterrupt(() => stop.abort())
-  return reported(say, () => run(order, terminal, say, stop.signal)).finally(stopListening)
+export const replayHost = async (
+  order: HostReplay,
+  terminal: Terminal,
+  say: (line: string) => void,
+): Promise<ExitCode> => {
+  using interrupted = interruption(terminal)
+  return await reported(say, () => run(order, terminal, say, interrupted.signal))
 }
 
 const run = async (

@@ -1,4 +1,5 @@
 /** `reel host`: arguments, and the parts of a host put together. */
+
 import { readdir } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { systemClock } from "../clock.ts"
@@ -17,34 +18,38 @@ import { loadCredentials } from "../kube/credentials/credentials.ts"
 import { isCredentialsError } from "../kube/credentials/errors.ts"
 import { parseDuration } from "../kube/duration.ts"
 import type { EndpointSource } from "../kube/endpoint.ts"
-import { visible } from "../recorder/configuration/quoted.ts"
+import { visible } from "../text/index.ts"
 import {
   type CommandSyntax,
   integerBetween,
-  list,
   type OptionValues,
   optional,
   type Reading,
   refused,
-  text,
+  repeated,
   value,
   withDefault,
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { AddressUnavailable, type Condition, listenOption, serveHost } from "./command-line/listening-server.ts"
 import { refusedAtStart } from "./command-line/refused-credentials.ts"
-import { UsageError } from "./command-line/usage-error.ts"
-import { clusterVariables } from "./command-line/variables.ts"
+import { clusterOptions, clusterVariables } from "./command-line/shared-options.ts"
+import { readVersion } from "./command-line/version.ts"
 import { hostMetrics } from "./host/host-metrics.ts"
-import { HostModules } from "./host/host-modules.ts"
-import { type Condition, serveHost } from "./host/host-server.ts"
-import { openImageDirectory } from "./host/image-directory.ts"
-import { toldLines } from "./host/told-lines.ts"
+import { HostModules, openImageDirectory } from "./host/host-modules.ts"
 import type { MadeKind } from "./host-replay.ts"
-import { AddressUnavailable, type ListenAddress, listenAddressOf, listenOptions } from "./listening-server.ts"
 import { parseMoment, parseSpeed } from "./replay/replay-values.ts"
-import type { Terminal } from "./terminal/terminal.ts"
-import { readVersion } from "./version.ts"
+import { interruption, type Terminal } from "./terminal/terminal.ts"
+
+// What a host tells on standard error: safe for terminals, and readable although an error may have a stack.
+
+/** The text after `prefix`. Its further lines are indented, so that what a module throws cannot pass for a line of the host. */
+const toldLines = (prefix: string, text: string): string =>
+  text
+    .split("\n")
+    .map((line, index) => `${index === 0 ? prefix : "  "}${visible(line)}\n`)
+    .join("")
 
 /** ms, or `undefined` for `never`. */
 const idleTime = (given: string): Reading<number | undefined> => {
@@ -66,72 +71,54 @@ const madeKind = (given: string): Reading<MadeKind> => {
   return value({ owner, kind })
 }
 
-const defaultPort = 7790
-
 const options = {
-  replay: optional({
-    placeholder: "TRACE|DIRECTORY",
-    help: "feed this trace, or the data directory of a recorder, to the modules instead of a cluster, and print what they did",
-    parse: text,
-  }),
-  from: optional({
-    placeholder: "TIME",
-    help: "with --replay: the first moment; default: the start of the trace",
-    parse: parseMoment("start"),
-  }),
-  to: optional({
-    placeholder: "TIME",
-    help: "with --replay: the moment at which it ends, exclusive; default: the end of the trace",
-    parse: parseMoment("end"),
-  }),
-  speed: withDefault("max", {
-    placeholder: "NUMBER",
-    help: "with --replay: how many times faster than recorded; max: without waiting",
-    parse: parseSpeed,
-  }),
-  latency: withDefault("0s", {
-    placeholder: "DURATION",
-    help: "with --replay: time of the recording that each request of a module takes",
-    parse: duration,
-  }),
-  settle: withDefault("0s", {
-    placeholder: "DURATION",
-    help: "with --replay: time that goes on after the end of the trace, for retries and delays",
-    parse: duration,
-  }),
-  makes: list({
-    placeholder: "OWNER=KIND",
-    split: false,
-    help: "with --replay: WebAssembly modules make objects of KIND for those of OWNER, so what is recorded of them is not fed; scripts say it themselves",
-    parse: madeKind,
-  }),
-  journal: optional({
-    placeholder: "FILE",
-    help: "with --replay: write what happened, step by step, as NDJSON; the file must not exist",
-    parse: text,
-  }),
-  kubeconfig: optional({
-    placeholder: "FILE",
-    help: "kubeconfig of the cluster; default: as kubectl finds it",
-    parse: text,
-  }),
-  context: optional({ placeholder: "NAME", help: "context of the kubeconfig", parse: text }),
-  ...listenOptions(defaultPort, "where /healthz, /readyz and /metrics are served"),
-  workers: withDefault("2", {
-    placeholder: "NUMBER",
-    help: "threads that WebAssembly modules share",
-    parse: integerBetween(1, 64),
-  }),
-  "state-directory": optional({
-    placeholder: "DIRECTORY",
-    help: "where modules with checkpoint: true keep what they know, so that they miss no deletion while the host is down; they are refused without it. For one host at a time",
-    parse: text,
-  }),
-  "unload-after": withDefault("1m", {
-    placeholder: "DURATION",
-    help: "how long a WebAssembly module is idle before its memory is written to disk; or never",
-    parse: idleTime,
-  }),
+  replay: optional(
+    "TRACE|DIRECTORY",
+    "feed this trace, or the data directory of a recorder, to the modules instead of a cluster, and print what they did",
+  ),
+  from: optional("TIME", "with --replay: the first moment; default: the start of the trace", parseMoment("start")),
+  to: optional(
+    "TIME",
+    "with --replay: the moment at which it ends, exclusive; default: the end of the trace",
+    parseMoment("end"),
+  ),
+  speed: withDefault(
+    "max",
+    "NUMBER",
+    "with --replay: how many times faster than recorded; max: without waiting",
+    parseSpeed,
+  ),
+  latency: withDefault(
+    "0s",
+    "DURATION",
+    "with --replay: time of the recording that each request of a module takes",
+    duration,
+  ),
+  settle: withDefault(
+    "0s",
+    "DURATION",
+    "with --replay: time that goes on after the end of the trace, for retries and delays",
+    duration,
+  ),
+  makes: repeated(
+    "OWNER=KIND",
+    "with --replay: WebAssembly modules make objects of KIND for those of OWNER, so what is recorded of them is not fed; scripts say it themselves",
+    madeKind,
+  ),
+  journal: optional("FILE", "with --replay: write what happened, step by step, as NDJSON; the file must not exist"),
+  ...clusterOptions,
+  listen: listenOption(7790, "where /healthz, /readyz and /metrics are served"),
+  workers: withDefault("2", "NUMBER", "threads that WebAssembly modules share", integerBetween(1, 64)),
+  "state-directory": optional(
+    "DIRECTORY",
+    "where modules with checkpoint: true keep what they know, so that they miss no deletion while the host is down; they are refused without it. For one host at a time",
+  ),
+  "unload-after": withDefault(
+    "1m",
+    "DURATION",
+    "how long a WebAssembly module is idle before its memory is written to disk; or never",
+    idleTime,
+  ),
 }
 
 const syntax: CommandSyntax<typeof options> = {
@@ -163,14 +150,10 @@ export const hostCommand = (
   loadReplay: () => Promise<Pick<typeof import("./host-replay.ts"), "replayHost">>,
 ): Command =>
   command(syntax, async (given, terminal, [directory = ""]) => {
-    const listening = listenAddressOf(given, defaultPort)
-    const problem = typeof listening === "string" ? listening : wrongCombination(given)
-    if (problem !== undefined || typeof listening === "string") {
-      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: problem ?? "" }).message}\n`)
-      return exitCodes.usage
-    }
+    const problem = wrongCombination(given)
+    if (problem !== undefined) return problem
     const { replay: trace, from, to, speed, latency: latencyMs, settle: settleMs, makes, journal } = given
-    if (trace === undefined) return run({ ...given, listening }, terminal, directory)
+    if (trace === undefined) return run(given, terminal, directory)
     const { replayHost } = await loadReplay()
     const say = (text: string): void => void terminal.standardError.write(toldLines(`${syntax.name}: `, text))
     return replayHost({ directory, trace, from, to, speed, latencyMs, settleMs, makes, journal }, terminal, say)
@@ -189,16 +172,10 @@ const wrongCombination = (given: OptionValues<typeof options>): string | undefin
   return given.speed === "max" ? undefined : "--speed needs --replay"
 }
 
-const run = async (
-  given: OptionValues<typeof options> & { readonly listening: ListenAddress },
-  terminal: Terminal,
-  directory: string,
-): Promise<ExitCode> => {
+const run = async (given: OptionValues<typeof options>, terminal: Terminal, directory: string): Promise<ExitCode> => {
   const { standardOutput, standardError } = terminal
   const say = (text: string): void => void standardError.write(toldLines(`${syntax.name}: `, text))
-  const stop = new AbortController()
-  const stopListening = terminal.onInterrupt(() => stop.abort())
-  const giveBack = terminal.keepInterrupts?.()
+  using stop = interruption(terminal, true)
   try {
     const unreadable = await readdir(directory).then(() => undefined, codeOf)
     if (unreadable !== undefined) {
@@ -263,7 +240,7 @@ const run = async (
         refused: modules.refused,
       })
     }
-    await using server = await serveHost(given.listening, { conditions, metrics })
+    await using server = await serveHost(given.listen, { conditions, metrics })
     say(`modules of ${directory}; metrics: ${server.url}/metrics`)
     using followed = new ModuleDirectory({
       directory,
@@ -271,16 +248,13 @@ const run = async (
       changed: (changes) => void modules.apply(changes),
     })
     await followed.start()
-    await aborted(stop.signal)
+    await stop.happened
     say("ending")
     return exitCodes.ok
   } catch (error) {
     if (!(error instanceof AddressUnavailable || isCredentialsError(error))) throw error
     say(error.message)
     return exitCodes.failed
-  } finally {
-    giveBack?.()
-    stopListening()
   }
 }
 
@@ -304,9 +278,3 @@ const identities = (host: EndpointSource, client: ApiClient, say: (line: string)
     return source
   }
 }
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener("abort", () => resolve(), { once: true })
-  })

@@ -1,16 +1,16 @@
 /** `reel import audit`: arguments, progress and exit codes. The work is in src/audit. */
+
 import { stat } from "node:fs/promises"
 import { importAudit } from "../audit/import-audit.ts"
 import type { ImportProgress, ImportSummary } from "../audit/import-order.ts"
 import { describeLosses } from "../audit/lives/losses.ts"
-import { backgroundClock } from "../clock.ts"
 import { describeRedacted } from "../kube/redaction/redacted-values.ts"
 import { defaultExceptions, isExcepted, isException } from "../recorder/configuration/every-kind.ts"
-import { quoted, visible } from "../recorder/configuration/quoted.ts"
-import { newRedactionKey, RedactionKeyError, readRedactionKey } from "../recorder/redaction/redaction-key.ts"
+import { RedactionKeyError } from "../recorder/redaction/redaction-key.ts"
+import { quoted, visible } from "../text/index.ts"
 import { openOutputForEnd } from "../trace/files/output-file.ts"
 import { openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
-import { factsOf, formatOfFileName, TRACE_FORMAT_NAMES, type TraceFormatName } from "../trace/formats/names.ts"
+import { factsOf, formatOfFileName, type TraceFormatName } from "../trace/formats/names.ts"
 import {
   type CommandSyntax,
   flag,
@@ -19,21 +19,25 @@ import {
   oneOf,
   optional,
   refused,
-  text,
   value,
   withDefault,
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { UsageError } from "./command-line/usage-error.ts"
-import { temporaryVariables } from "./command-line/variables.ts"
+import { outputFormatOption, redactionOptions, temporaryVariables } from "./command-line/shared-options.ts"
+import {
+  compressionOf,
+  describeLeftOut,
+  exitCodeOfFailure,
+  openOutput,
+  placeOf,
+  terminalFault,
+} from "./command-line/written-trace.ts"
 import { parseOutput } from "./export/export-options.ts"
-import { loadedConfiguration } from "./record/loaded-configuration.ts"
-import { createLiveLine } from "./terminal/live-line.ts"
+import { loadedConfiguration, redactionKeyFrom } from "./record/loaded-configuration.ts"
+import { progressLine } from "./terminal/live-line.ts"
 import { formatBytes, formatCount, formatInteger } from "./terminal/quantities.ts"
-import { isLive, type Terminal } from "./terminal/terminal.ts"
-import { describeLeftOut } from "./trace/left-out.ts"
-import { compressionOf, exitCodeOfFailure, openOutput, placeOf, terminalFault } from "./trace/output.ts"
+import { interruption, type Terminal } from "./terminal/terminal.ts"
 
 // What an import says at its end: what was written, and what the logs did not have, by kind and reason.
 
@@ -108,42 +112,27 @@ const describeProgress = (
 }
 
 const options = {
-  output: optional({
-    short: "o",
-    placeholder: "TRACE",
-    help: "where to write the trace; - means standard output (required)",
-    parse: parseOutput,
-  }),
-  format: optional({
-    placeholder: "FORMAT",
-    help: `${TRACE_FORMAT_NAMES.join(", ")}; default: by the extension of TRACE, else ndjson`,
-    parse: oneOf(...TRACE_FORMAT_NAMES),
-  }),
-  except: list({
-    placeholder: "KIND",
-    help: `leave out a kind, such as v1.Event, or a group, such as metrics.k8s.io/*; always left out: ${defaultExceptions.join(", ")}`,
-    parse: (given) =>
+  output: optional("-o TRACE", "where to write the trace; - means standard output (required)", parseOutput),
+  format: outputFormatOption("TRACE"),
+  except: list(
+    "KIND",
+    `leave out a kind, such as v1.Event, or a group, such as metrics.k8s.io/*; always left out: ${defaultExceptions.join(", ")}`,
+    (given) =>
       isException(given)
         ? value(given)
         : refused("write a kind as group/version.Kind or v1.Kind, or all kinds of a group as group/*"),
-    split: true,
-  }),
-  secretsInPlainText: flag({ help: "write v1.Secret as it is; default: its values are replaced by keyed hashes" }),
-  config: optional({
-    placeholder: "FILE",
-    help: "a recorder's configuration, of which the rules of redaction count here; default: the default rules",
-    parse: text,
-  }),
-  redactKeyFile: optional({
-    placeholder: "FILE",
-    help: "the key of the hashes that replace secret values, at least 16 bytes; default: a random one that is not kept",
-    parse: text,
-  }),
-  report: withDefault("text", {
-    placeholder: "FORMAT",
-    help: "text or json: what was imported and what the logs lack, on standard error",
-    parse: oneOf("text", "json"),
-  }),
+  ),
+  config: optional(
+    "FILE",
+    "a recorder's configuration, of which the rules of redaction count here; default: the default rules",
+  ),
+  ...redactionOptions,
+  report: withDefault(
+    "text",
+    "FORMAT",
+    "text or json: what was imported and what the logs lack, on standard error",
+    oneOf("text", "json"),
+  ),
   force: flag({ short: "f", help: "overwrite TRACE if it exists" }),
 }
 
@@ -183,11 +172,7 @@ type Options = OptionValues<typeof options>
 export const importCommand = (openInput: (path: string) => Promise<TraceInput> = openTraceFile): Command =>
   command(syntax, async (given, terminal, [source = "", ...logs]) => {
     const order = readOrder(given, source, logs, terminal)
-    if (typeof order === "string") {
-      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: order }).message}\n`)
-      return exitCodes.usage
-    }
-    return runImport(order, given, terminal, openInput)
+    return typeof order === "string" ? order : runImport(order, given, terminal, openInput)
   })
 
 interface Order {
@@ -220,59 +205,38 @@ const runImport = async (
   openInput: (path: string) => Promise<TraceInput>,
 ): Promise<ExitCode> => {
   const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${visible(line)}\n`)
-  const redactionKey = await keyFrom(redactKeyFile)
+  const redactionKey = await redactionKeyFrom(redactKeyFile)
   if (redactionKey instanceof RedactionKeyError) {
     say(redactionKey.message)
     return exitCodes.usage
   }
   const loaded = config === undefined ? undefined : await loadedConfiguration(config, { secretsInPlainText }, say)
   if (config !== undefined && loaded === undefined) return exitCodes.usage
-  const abort = new AbortController()
-  const stopListening = terminal.onInterrupt(() => abort.abort())
-  const progress = createLiveLine({
-    stream: terminal.standardError,
-    isEnabled: isLive(terminal.standardError, terminal.environment),
-    clock: backgroundClock,
-  })
+  using interrupted = interruption(terminal)
+  using progress = progressLine(terminal)
   const exceptions = [...defaultExceptions, ...except]
   const size = await sizeOf(logs)
-  try {
-    const outcome = await importAudit({
-      ...{ logs, openInput, format, redactionKey, secretsInPlainText, redaction: loaded?.redaction },
-      isExcluded: (gvk) => isExcepted(exceptions, gvk),
-      compression: compressionOf(output),
-      openSink: () => openOutput(output, { force, open: openOutputForEnd }, terminal),
-      signal: abort.signal,
-      onProgress: (done) => progress.show(() => describeProgress(done, size)),
-    })
-    progress.close()
-    if (outcome.tag === "failed") {
-      say(outcome.error.message)
-      return exitCodeOfFailure(outcome.error)
-    }
-    const place = placeOf(output)
-    if (report === "json")
-      terminal.standardError.write(`${JSON.stringify(reportJson(place, outcome.summary, format))}\n`)
-    else {
-      const [first, ...rest] = reportLines(outcome.summary, format)
-      terminal.standardError.write(`${visible(place)}: ${first}\n`)
-      for (const line of rest) say(line)
-    }
-    return isIncomplete(outcome.summary) ? exitCodes.incomplete : exitCodes.ok
-  } finally {
-    progress.close()
-    stopListening()
+  const outcome = await importAudit({
+    ...{ logs, openInput, format, redactionKey, secretsInPlainText, redaction: loaded?.redaction },
+    isExcluded: (gvk) => isExcepted(exceptions, gvk),
+    compression: compressionOf(output),
+    openSink: () => openOutput(output, { force, open: openOutputForEnd }, terminal),
+    signal: interrupted.signal,
+    onProgress: (done) => progress.show(() => describeProgress(done, size)),
+  })
+  progress.close()
+  if (outcome.tag === "failed") {
+    say(outcome.error.message)
+    return exitCodeOfFailure(outcome.error)
   }
-}
-
-const keyFrom = async (file: string | undefined): Promise<Uint8Array | RedactionKeyError> => {
-  if (file === undefined) return newRedactionKey()
-  try {
-    return await readRedactionKey(file)
-  } catch (cause) {
-    if (cause instanceof RedactionKeyError) return cause
-    throw cause
+  const place = placeOf(output)
+  if (report === "json") terminal.standardError.write(`${JSON.stringify(reportJson(place, outcome.summary, format))}\n`)
+  else {
+    const [first, ...rest] = reportLines(outcome.summary, format)
+    terminal.standardError.write(`${visible(place)}: ${first}\n`)
+    for (const line of rest) say(line)
   }
+  return isIncomplete(outcome.summary) ? exitCodes.incomplete : exitCodes.ok
 }
 
 /** Bytes of all logs; `undefined` if one of them is a pipe, or cannot be read, which is reported when it is its turn. */

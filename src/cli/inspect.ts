@@ -4,28 +4,17 @@ import { stat } from "node:fs/promises"
 import { resolve } from "node:path"
 import { backgroundClock } from "../clock.ts"
 import { withLocalTimes } from "../local-time.ts"
-import { visible, visibleInJson } from "../recorder/configuration/quoted.ts"
-import { ExportInterrupted } from "../trace/files/output-errors.ts"
-import { InputUnreadable, openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
+import { visible, visibleInJson } from "../text/index.ts"
+import { openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
 import { openTraceItems } from "../trace/files/trace-items.ts"
-import { DecompressionError } from "../trace/formats/compression.ts"
 import type { TraceItems } from "../trace/formats/decoded-items.ts"
-import { BadTraceError } from "../trace/formats/format.ts"
-import { formatOfFileName, TRACE_FORMAT_NAMES } from "../trace/formats/names.ts"
-import { SpoolError } from "../trace/spool.ts"
-import {
-  type CommandSyntax,
-  flag,
-  type OptionValues,
-  oneOf,
-  optional,
-  text,
-  withDefault,
-} from "./command-line/arguments.ts"
+import { formatOfFileName } from "../trace/formats/names.ts"
+import { type CommandSyntax, flag, type OptionValues, oneOf, optional, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { UsageError } from "./command-line/usage-error.ts"
-import { recorderVariables, temporaryVariables } from "./command-line/variables.ts"
+import { formatOption, recorderVariables, temporaryVariables } from "./command-line/shared-options.ts"
+import { traceFault } from "./command-line/trace-fault.ts"
+import { exitCodeOfExport, isExportError } from "./export/connection/export-errors.ts"
 import {
   faultOfPlace,
   type OpenPlace,
@@ -34,24 +23,23 @@ import {
   parseServer,
   placeOptions,
 } from "./export/connection/recorder-place.ts"
-import { exitCodeOfExport, isExportError } from "./export/export-errors.ts"
 import { recordingItems, type Stretch, takeItems } from "./inspect/inspected-items.ts"
-import { overviewJson, overviewLines } from "./inspect/overview-text.ts"
 import {
   coverageWithin,
   directoryOverview,
   eventsIn,
+  overviewJson,
+  overviewLines,
   type RecordingOverview,
   recorderOverview,
 } from "./inspect/recording-overview.ts"
 import { type CountedRecording, RecordingParts, type WantedPart } from "./inspect/recording-parts.ts"
 import type { Reading } from "./inspect/screen/screen-session.ts"
-import { summaryJson } from "./inspect/summary-json.ts"
-import { summaryLines } from "./inspect/summary-lines.ts"
+import { summaryJson, summaryLines } from "./inspect/summary-lines.ts"
 import { TraceSummarizer } from "./inspect/trace-summary.ts"
 import { Misasked } from "./past/asking.ts"
 import { readWindow } from "./past/moments.ts"
-import { isLive, type Terminal } from "./terminal/terminal.ts"
+import { interruption, isLive, type Terminal } from "./terminal/terminal.ts"
 
 // What a command line names to be inspected: a trace, a directory, or a recorder.
 
@@ -99,28 +87,22 @@ const placeOf = async (given: PlaceOptions, operand: string): Promise<PlaceOptio
 }
 
 const options = {
-  output: optional({
-    short: "o",
-    placeholder: "FORMAT",
-    help: "a summary: text, with times of this machine's time zone, or json; default: in a terminal the interactive view, else text",
-    parse: oneOf("text", "json"),
-  }),
+  output: optional(
+    "-o FORMAT",
+    "a summary: text, with times of this machine's time zone, or json; default: in a terminal the interactive view, else text",
+    oneOf("text", "json"),
+  ),
   full: flag({ help: "of a recording: a summary of its events, as of a trace" }),
-  start: optional({
-    placeholder: "TIME",
-    help: "of a recording: start of what is read of it, inclusive; a duration counts back from --end, 0 is the beginning. Default: the beginning",
-    parse: text,
-  }),
-  end: withDefault("now", {
-    placeholder: "TIME",
-    help: "of a recording: end of what is read of it, exclusive; now is, for a directory, the end of the recording",
-    parse: text,
-  }),
-  from: optional({
-    placeholder: "FORMAT",
-    help: `format of TRACE: ${TRACE_FORMAT_NAMES.join(", ")}; default: inferred from its name, else from its first bytes`,
-    parse: oneOf(...TRACE_FORMAT_NAMES),
-  }),
+  start: optional(
+    "TIME",
+    "of a recording: start of what is read of it, inclusive; a duration counts back from --end, 0 is the beginning. Default: the beginning",
+  ),
+  end: withDefault(
+    "now",
+    "TIME",
+    "of a recording: end of what is read of it, exclusive; now is, for a directory, the end of the recording",
+  ),
+  from: formatOption("TRACE"),
   ...placeOptions,
 }
 
@@ -165,55 +147,48 @@ interface InspectSurroundings {
 export const inspectCommand = (surroundings: Partial<InspectSurroundings> = {}): Command =>
   command(syntax, async (given, terminal, [operand]) => {
     const subject = await readSubject(given, operand)
-    if (typeof subject === "string") return refuse(subject, terminal)
+    if (typeof subject === "string") return subject
     const isOfRecording = given.full || given.start !== undefined || given.end !== "now"
-    if (subject.tag === "trace" && isOfRecording)
-      return refuse("--full, --start and --end are for recordings", terminal)
+    if (subject.tag === "trace" && isOfRecording) return "--full, --start and --end are for recordings"
     const isInteractive =
       given.output === undefined && !given.full && isLive(terminal.standardOutput, terminal.environment)
-    if (!isInteractive && isOfRecording && !given.full) return refuse("--start and --end require --full", terminal)
+    if (!isInteractive && isOfRecording && !given.full) return "--start and --end require --full"
     return inspect(subject, given, terminal, {
       ...{ isInteractive, now: () => Date.now() * 1000, openInput: openTraceFile, mostEvents: undefined },
       ...surroundings,
     })
   })
 
-const refuse = (problem: string, { standardError }: Terminal): ExitCode => {
-  standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
-  return exitCodes.usage
-}
-
-const isKnown = (error: unknown): error is Error =>
-  [BadTraceError, DecompressionError, InputUnreadable, ExportInterrupted, SpoolError].some(
-    (known) => error instanceof known,
-  )
-
 const inspect = async (
   subject: InspectedSubject,
   given: Options,
   terminal: Terminal,
   surroundings: InspectSurroundings & { readonly isInteractive: boolean },
-): Promise<ExitCode> => {
+): Promise<ExitCode | string> => {
   const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${visible(line)}\n`)
-  const abort = new AbortController()
-  const stopListening = terminal.onInterrupt(() => abort.abort())
-  const giveUp = (): void => abort.abort()
+  using interrupted = interruption(terminal)
   const nowMs = surroundings.now() / 1000
-  const course: Course = { ...surroundings, given, terminal, say, signal: abort.signal, giveUp, nowMs }
+  const course: Course = {
+    ...surroundings,
+    given,
+    terminal,
+    say,
+    signal: interrupted.signal,
+    giveUp: interrupted.interrupt,
+    nowMs,
+  }
   try {
     return subject.tag === "trace" ? await inspectTrace(subject, course) : await inspectRecording(subject, course)
   } catch (error) {
-    if (error instanceof Misasked) return refuse(error.message, terminal)
+    if (error instanceof Misasked) return error.message
     if (isExportError(error)) {
       say(error._tag === "ExportRefused" ? withLocalTimes(error.message, course.nowMs) : error.message)
       return exitCodeOfExport(error)
     }
-    if (!isKnown(error)) throw error
-    const isAboutBytes = error instanceof BadTraceError || error instanceof DecompressionError
-    say(isAboutBytes ? `${subject.name}: ${error.message}` : error.message)
-    return error instanceof ExportInterrupted ? exitCodes.interrupted : exitCodes.failed
-  } finally {
-    stopListening()
+    const fault = traceFault(error, subject.name)
+    if (fault === undefined) throw error
+    say(fault.line)
+    return fault.exitCode
   }
 }
 
@@ -240,8 +215,7 @@ const look = async (
   { terminal, nowMs }: Course,
   open: (wanted: WantedPart, reading: Reading) => Promise<TraceItems>,
 ): Promise<ExitCode | undefined> => {
-  const { runScreen } = await import("./inspect/screen/screen-session.ts")
-  const { loadEvents } = await import("./inspect/screen/load-events.ts")
+  const { loadEvents, runScreen } = await import("./inspect/screen/screen-session.ts")
   return runScreen({
     ...{ terminal, name, nowMs, clock: backgroundClock },
     load: async (list, wanted, reading) =>

@@ -16,27 +16,24 @@ import { defaultDetect, defaultIgnore } from "../kube/scanner/object/detect-rule
 import { defaultConfiguration, defaultConfigurationName } from "../recorder/configuration/default-configuration.ts"
 import { loadConfiguration } from "../recorder/configuration/load-configuration.ts"
 import { formatWarning } from "../recorder/configuration/problem.ts"
-import { quoted } from "../recorder/configuration/quoted.ts"
 import { withinNamespaces } from "../recorder/configuration/tracked-kind.ts"
 import { byCause } from "../recorder/status/kind-status.ts"
 import { serverTrouble } from "../recorder/status/server-trouble.ts"
 import { isRefusedCredentials, withConnectionAdvice } from "../recorder/status/trouble-advice.ts"
+import { quoted } from "../text/index.ts"
 import type { CommandSyntax, OptionValues } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { readKinds } from "./command-line/kind-option.ts"
 import { describeRefused } from "./command-line/refused-credentials.ts"
-import { UsageError } from "./command-line/usage-error.ts"
-import { clusterVariables } from "./command-line/variables.ts"
+import { allowSecretsAdvice, clusterVariables } from "./command-line/shared-options.ts"
+import { readVersion } from "./command-line/version.ts"
 import { k8sHostCommand } from "./k8s/host/k8s-host.ts"
-import { k8sOptions } from "./k8s/k8s-options.ts"
+import { k8sOptions, retentionArguments } from "./k8s/k8s-options.ts"
 import { withResolver } from "./k8s/k8s-resolver.ts"
-import { retentionArguments } from "./k8s/k8s-retention.ts"
+import { k8sSimulationCommand } from "./k8s/k8s-simulation.ts"
 import { defaultImage, prerequisites } from "./k8s/prerequisites.ts"
-import { k8sSimulationCommand } from "./k8s/simulation/k8s-simulation.ts"
-import { allowSecretsAdvice } from "./record/allow-secrets.ts"
 import type { Terminal } from "./terminal/terminal.ts"
-import { readVersion } from "./version.ts"
 
 // The configuration that goes into a ConfigMap: parsed, and its original text.
 
@@ -130,13 +127,13 @@ export const k8sCommand = (): Command => {
 const defaultApiServerPorts: ReadonlyArray<number> = [443, 6443]
 const defaultTargetPorts: ReadonlyArray<number> = [443]
 
-const run = async (given: Options, { standardOutput, standardError, environment }: Terminal): Promise<ExitCode> => {
+const run = async (
+  given: Options,
+  { standardOutput, standardError, environment }: Terminal,
+): Promise<ExitCode | string> => {
   const say = (message: string): void => void standardError.write(`${syntax.name}: ${message}\n`)
   const authentication = authenticationOf(given)
-  if (typeof authentication === "string") {
-    standardError.write(`${new UsageError({ command: syntax.name, problem: authentication }).message}\n`)
-    return exitCodes.usage
-  }
+  if (typeof authentication === "string") return authentication
   const loaded = await Effect.runPromise(
     Effect.result(readK8sConfiguration(given.config, { secretsInPlainText: given.secretsInPlainText })),
   )
@@ -156,11 +153,7 @@ const run = async (given: Options, { standardOutput, standardError, environment 
     say(`${resolved.reason}\nWithout a cluster, --offline prints manifests for built-in kinds.`)
     return exitCodes.failed
   }
-  if ("problem" in resolved.value) {
-    const { problem } = resolved.value
-    standardError.write(`${new UsageError({ command: syntax.name, problem: `--owner-kind: ${problem}` }).message}\n`)
-    return exitCodes.usage
-  }
+  if ("problem" in resolved.value) return `--owner-kind: ${resolved.value.problem}`
   const { watched, unresolved } = resolved.value
   const failed = unresolved.filter(({ isAbsent }) => !isAbsent)
   for (const each of unresolved) if (each.isAbsent) say(describeAbsent(each, given))

@@ -1,7 +1,7 @@
 /** The process `reel`: runs when bin/reel.js imports it, and exits with the command's exit code. */
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { invocation } from "./command-line/invocation.ts"
 import { commands, reel } from "./reel.ts"
+import { invocation } from "./terminal/invocation.ts"
 import { processTerminal } from "./terminal/terminal.ts"
 
 // In "reel help | head -1" the reader closes the pipe; a stack trace would be misleading.

@@ -4,17 +4,15 @@ import { zoneName } from "../local-time.ts"
 import type { CommandSyntax } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { exitCodes } from "./command-line/exit-codes.ts"
-import { UsageError } from "./command-line/usage-error.ts"
-import { recorderVariables, temporaryVariables } from "./command-line/variables.ts"
+import { recorderVariables, temporaryVariables } from "./command-line/shared-options.ts"
 import { type PastTool, pastTool } from "./mcp/past-tool.ts"
 import { readableItem } from "./mcp/readable-item.ts"
 import { ToolCalls } from "./mcp/tool-calls.ts"
-import { optionalText, requiredText } from "./mcp/tool-parameters.ts"
+import { kindsIn, labels, namespace, optionalText, requiredText } from "./mcp/tool-parameters.ts"
 import { serveTools } from "./mcp/tool-server.ts"
 import { events, objectHistory, why } from "./mcp/tools/changes.ts"
 import { getObjects } from "./mcp/tools/get-objects.ts"
 import { coverage, kinds } from "./mcp/tools/recordings.ts"
-import { kindsIn, labels, namespace } from "./mcp/tools/shared-parameters.ts"
 import { Misasked } from "./past/asking.ts"
 import { readStretch } from "./past/moments.ts"
 import { exactKinds } from "./past/object-name.ts"
@@ -89,10 +87,7 @@ const syntax: CommandSyntax<typeof options> = {
 export const mcpCommand = (now: () => number = () => Date.now() * 1000, input: Readable = process.stdin): Command =>
   command(syntax, async (given, terminal) => {
     const problem = faultOfPast(given)
-    if (problem !== undefined) {
-      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
-      return exitCodes.usage
-    }
+    if (problem !== undefined) return problem
     const calls = new ToolCalls(given, { terminal, now })
     try {
       const answer = calls.answer.bind(calls)

@@ -3,6 +3,7 @@
  *
  * Log lines go to standard error; the live status line goes to standard output, and only if that is a terminal.
  */
+
 import { backgroundClock } from "../clock.ts"
 import { everyKindConfiguration, everyKindKey, isException } from "../recorder/configuration/every-kind.ts"
 import { readRetainBytes, readRetainFor } from "../recorder/configuration/retention-limits.ts"
@@ -18,21 +19,17 @@ import {
   optional,
   type Reading,
   refused,
-  text,
   value,
   withDefault,
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
-import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { parseDuration } from "./command-line/instant.ts"
 import { readKind } from "./command-line/kind-option.ts"
-import { UsageError } from "./command-line/usage-error.ts"
-import { clusterVariables } from "./command-line/variables.ts"
-import { listenAddressOf, listenOptions } from "./listening-server.ts"
-import { allowSecretsAdvice } from "./record/allow-secrets.ts"
+import { listenOption } from "./command-line/listening-server.ts"
+import { allowSecretsAdvice, clusterOptions, clusterVariables } from "./command-line/shared-options.ts"
 import { accessOptions, readAccess } from "./record/record-access.ts"
 import { givenLimits, ofKinds } from "./record/record-limits.ts"
-import type { RecordOptions, RecordOutput, RunRecorder } from "./record/run-options.ts"
+import type { RecordOptions, RecordOutput, RunRecorder } from "./record/run-recorder.ts"
 import { type RecorderStatus, renderStatusLine } from "./record/status-line.ts"
 import { createLiveLine } from "./terminal/live-line.ts"
 import { createLogger, levelOf } from "./terminal/log.ts"
@@ -120,16 +117,16 @@ const parseLeaseDuration = (given: string): Reading<number> => {
 const defaultDurationMs = 15_000
 
 const leaseOptions = {
-  lease: optional({
-    placeholder: "NAMESPACE/NAME",
-    help: "record only while holding this Lease, which is made if necessary: of several recorders with one Lease, one records and the others stand by; needs --data-dir",
-    parse: parseLease,
-  }),
-  leaseDuration: optional({
-    placeholder: "DURATION",
-    help: "for --lease: another recorder takes over after so long without a sign of life, whole seconds from 3s to 1h; default: 15s",
-    parse: parseLeaseDuration,
-  }),
+  lease: optional(
+    "NAMESPACE/NAME",
+    "record only while holding this Lease, which is made if necessary: of several recorders with one Lease, one records and the others stand by; needs --data-dir",
+    parseLease,
+  ),
+  leaseDuration: optional(
+    "DURATION",
+    "for --lease: another recorder takes over after so long without a sign of life, whole seconds from 3s to 1h; default: 15s",
+    parseLeaseDuration,
+  ),
 }
 
 type Given = OptionValues<typeof leaseOptions>
@@ -158,84 +155,68 @@ const parseException = (given: string): Reading<string> => {
 }
 
 const options = {
-  config: optional({
-    short: "c",
-    placeholder: "FILE",
-    help: "what to record: a SimKube tracer configuration, or one with kubereel's own settings; default: workloads and the lifecycles of their pods",
-    parse: text,
-  }),
+  config: optional(
+    "-c FILE",
+    "what to record: a SimKube tracer configuration, or one with kubereel's own settings; default: workloads and the lifecycles of their pods",
+  ),
   all: flag({
     help: "record every kind that can be watched, new ones as soon as they are installed, but neither Leases nor metrics; Secrets with redacted values",
   }),
-  except: list({
-    placeholder: "KIND",
-    help: "for --all: a kind that is not recorded, such as events, or all kinds of a group, such as example.com/*; separate several with commas",
-    parse: parseException,
-    split: true,
-  }),
-  kubeconfig: optional({
-    placeholder: "FILE",
-    help: "kubeconfig of the cluster; default: KUBECONFIG, ~/.kube/config or, in a pod, its service account",
-    parse: text,
-  }),
-  context: optional({
-    placeholder: "NAME",
-    help: "context of the kubeconfig; default: its current context",
-    parse: text,
-  }),
-  namespace: list({
-    short: "n",
-    placeholder: "NAME",
-    help: "record only this namespace (a Role in it is enough); separate several with commas",
-    parse: parseNamespace,
-    split: true,
-  }),
-  dataDir: optional({
-    short: "d",
-    placeholder: "DIRECTORY",
-    help: "where to keep the recording; started again on the same directory, the recorder continues it; default: a new temporary directory",
-    parse: text,
-  }),
+  except: list(
+    "KIND",
+    "for --all: a kind that is not recorded, such as events, or all kinds of a group, such as example.com/*; separate several with commas",
+    parseException,
+  ),
+  ...clusterOptions,
+  namespace: list(
+    "-n NAME",
+    "record only this namespace (a Role in it is enough); separate several with commas",
+    parseNamespace,
+  ),
+  dataDir: optional(
+    "-d DIRECTORY",
+    "where to keep the recording; started again on the same directory, the recorder continues it; default: a new temporary directory",
+  ),
   ...leaseOptions,
-  fsync: withDefault("interval", {
-    placeholder: "WHEN",
-    help: "interval: a power failure loses at most the last second; always: loses nothing, but is slower",
-    parse: oneOf("interval", "always"),
-  }),
-  retainFor: list({
-    placeholder: "DURATION",
-    help: "how long what was recorded is kept, such as 30d, at least 10m; of a kind: v1.Event=1d; default: for ever",
-    parse: ofKinds((text) => readRetainFor(text)),
-    split: true,
-  }),
-  retainBytes: list({
-    placeholder: "SIZE",
-    help: "how much the recording may take on disk, such as 20Gi, at least 64Mi; of a kind: v1.Event=1Gi, at least 1Mi; default: any",
-    parse: ofKinds((text, gvk) => readRetainBytes(text, gvk !== undefined)),
-    split: true,
-  }),
-  listCompression: withDefault("auto", {
-    placeholder: "WHEN",
-    help: "gzip on lists: auto: in pages, if the API server is on another machine and not that of the pod's own cluster; always: all lists, which are then made in pages; never",
-    parse: oneOf("auto", "always", "never"),
-  }),
-  ...listenOptions(
+  fsync: withDefault(
+    "interval",
+    "WHEN",
+    "interval: a power failure loses at most the last second; always: loses nothing, but is slower",
+    oneOf("interval", "always"),
+  ),
+  retainFor: list(
+    "DURATION",
+    "how long what was recorded is kept, such as 30d, at least 10m; of a kind: v1.Event=1d; default: for ever",
+    ofKinds((text) => readRetainFor(text)),
+  ),
+  retainBytes: list(
+    "SIZE",
+    "how much the recording may take on disk, such as 20Gi, at least 64Mi; of a kind: v1.Event=1Gi, at least 1Mi; default: any",
+    ofKinds((text, gvk) => readRetainBytes(text, gvk !== undefined)),
+  ),
+  listCompression: withDefault(
+    "auto",
+    "WHEN",
+    "gzip on lists: auto: in pages, if the API server is on another machine and not that of the pod's own cluster; always: all lists, which are then made in pages; never",
+    oneOf("auto", "always", "never"),
+  ),
+  listen: listenOption(
     7777,
     "where exports, questions, readiness and metrics are served; an address that other machines can reach needs --auth or --allow-anonymous",
   ),
   ...accessOptions,
   secretsInPlainText: flag({ help: "record v1.Secret as it is; default: its values are replaced by keyed hashes" }),
-  redactKeyFile: optional({
-    placeholder: "FILE",
-    help: "the key of the hashes that replace secret values, at least 16 bytes; default: redaction.key in the data directory, made once",
-    parse: text,
-  }),
+  redactKeyFile: optional(
+    "FILE",
+    "the key of the hashes that replace secret values, at least 16 bytes; default: redaction.key in the data directory, made once",
+  ),
   allowSecrets: flag({ help: "deprecated and ignored: v1.Secret is recorded with redacted values" }),
-  logFormat: withDefault("text", {
-    placeholder: "FORMAT",
-    help: "text for people, json for programs: one object per line with time, level, message and facts",
-    parse: oneOf("text", "json"),
-  }),
+  logFormat: withDefault(
+    "text",
+    "FORMAT",
+    "text for people, json for programs: one object per line with time, level, message and facts",
+    oneOf("text", "json"),
+  ),
   verbose: count({ short: "v", help: "also log every recorded event" }),
 }
 
@@ -295,21 +276,13 @@ export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): 
       tlsCert: _certificate,
       tlsKey: _key,
       listen,
-      port,
-      bind,
       ...others
     } = given
-    const listening = listenAddressOf({ listen, port, bind }, 7777)
     const { maximumExportTime, maximumExportSize, retainFor, retainBytes, all, except, ...more } = others
     const { lease: _lease, leaseDuration: _duration, ...rest } = more
-    const wrong = (problem: string): ExitCode => {
-      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
-      return exitCodes.usage
-    }
-    if (typeof listening === "string") return wrong(listening)
-    const where = { bind: listening.host, port: listening.port }
+    const where = { bind: listen.host, port: listen.port }
     const access = kindsProblem(given) ?? leaseProblem(given) ?? readAccess({ ...given, ...where })
-    if (typeof access === "string") return wrong(access)
+    if (typeof access === "string") return access
     const namespaces = [...new Set(namespace)]
     const recordOptions: RecordOptions = {
       ...{ ...rest, ...where, ...access, namespaces, verbosity: verbose, lease: leaseOf(given) },

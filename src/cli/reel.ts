@@ -1,12 +1,11 @@
 /** `reel`: finds the command and runs it. Commands are loaded on demand, so that none pays for another. */
-import { quoted, visible } from "../recorder/configuration/quoted.ts"
-import { nearest } from "../recorder/configuration/spelling.ts"
+import { nearest, quoted, visible } from "../text/index.ts"
+import { UsageError } from "./command-line/arguments.ts"
 import { type CommandEntry, command, commandNamed } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { renderExitCodes, renderHelp, renderOverview } from "./command-line/help.ts"
-import { UsageError } from "./command-line/usage-error.ts"
+import { readVersion } from "./command-line/version.ts"
 import { columnsOf, type Terminal } from "./terminal/terminal.ts"
-import { readVersion } from "./version.ts"
 
 /** All commands, in the order in which `reel help` lists them. */
 export const commands: readonly CommandEntry[] = [
@@ -123,7 +122,7 @@ export const commands: readonly CommandEntry[] = [
   {
     name: "resume",
     summary: "Resumes a paused Simulation where it stopped.",
-    load: async () => (await import("./resume.ts")).resumeCommand(),
+    load: async () => (await import("./pause.ts")).resumeCommand(),
   },
   {
     name: "delete",

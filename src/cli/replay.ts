@@ -2,25 +2,23 @@
 import { randomBytes } from "node:crypto"
 import { readSourcePath } from "../blob/target-address.ts"
 import { systemClock } from "../clock.ts"
-import { visible } from "../recorder/configuration/quoted.ts"
 import { forecastReplay } from "../simulation/replay/forecast.ts"
 import { cleanUp, RemovalUnchecked } from "../simulation/target/clean-up.ts"
+import { visible } from "../text/index.ts"
 import { type CommandSyntax, type OptionValues, optionName } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { UsageError } from "./command-line/usage-error.ts"
-import { storeVariables } from "./command-line/variables.ts"
-import { keysHelp } from "./replay/control/control-keys.ts"
+import { storeVariables } from "./command-line/shared-options.ts"
 import { faultOfControl } from "./replay/control/control-server.ts"
+import { keysHelp } from "./replay/control/replay-control.ts"
 import { reported } from "./replay/replay-failures.ts"
-import { listenForInterrupts } from "./replay/replay-interrupts.ts"
 import { replayOptions } from "./replay/replay-options.ts"
 import type { ReplayOrder, Say } from "./replay/replay-order.ts"
 import { runReplay } from "./replay/replay-run.ts"
-import { withStage } from "./replay/replay-stage.ts"
+import { listenForInterrupts, withStage } from "./replay/replay-stage.ts"
 import { describeForecast } from "./replay/replay-summary.ts"
 import { openTarget } from "./replay/replay-target.ts"
-import { kindsIn, namesIn } from "./replay/source/named-in-trace.ts"
+import { kindsIn, namesIn } from "./replay/trace-kinds.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 
 // `reel replay --clean NAME`: removes what a replay created.
@@ -111,10 +109,7 @@ type Options = OptionValues<typeof replayOptions>
 export const replayCommand = (): Command =>
   command(syntax, async (given, terminal, [trace]) => {
     const problem = wrongCombination(given, trace)
-    if (problem !== undefined) {
-      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
-      return exitCodes.usage
-    }
+    if (problem !== undefined) return problem
     const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${line}\n`)
     const target = { kubeconfig: given.kubeconfig, context: given.context }
     if (given.clean !== undefined) return runCleanUp(given.clean, target, terminal, say)

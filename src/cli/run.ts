@@ -12,8 +12,7 @@ import { codeOf } from "../trace/files/output-errors.ts"
 import type { CommandSyntax } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { UsageError } from "./command-line/usage-error.ts"
-import { clusterVariables } from "./command-line/variables.ts"
+import { clusterVariables } from "./command-line/shared-options.ts"
 import { awaitEnd } from "./simulation/await-end.ts"
 import { runOptions } from "./simulation/run-options.ts"
 import { inCluster, reporting, SimulationProblem } from "./simulation/simulation-cluster.ts"
@@ -99,10 +98,7 @@ const syntax: CommandSyntax<typeof runOptions> = {
 export const runCommand = (): Command =>
   command(syntax, async (given, terminal, [name = ""]) => {
     const problem = wrongCombination(given)
-    if (problem !== undefined) {
-      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
-      return exitCodes.usage
-    }
+    if (problem !== undefined) return problem
     return reporting(syntax.name, terminal, async () => {
       const hooks = await readHookFiles(given.hooks)
       const surroundings = { now: new Date().toISOString(), directory: process.cwd() }

@@ -1,11 +1,9 @@
 /** `reel sandbox`: arguments and printing. The cluster is in src/sandbox. */
-import { readFile } from "node:fs/promises"
 import { setTimeout as sleep } from "node:timers/promises"
 import { systemClock } from "../clock.ts"
-import { visible } from "../recorder/configuration/quoted.ts"
 import { cleanUpDemo, playDemo } from "../sandbox/demo/index.ts"
 import { LocalCluster, sandboxContext, writeKubeconfig } from "../sandbox/local-cluster.ts"
-import { makeServerCertificate } from "../simulation/webhook/certificate.ts"
+import { visible } from "../text/index.ts"
 import { OutputFailed } from "../trace/files/output-errors.ts"
 import {
   type CommandSyntax,
@@ -14,38 +12,37 @@ import {
   type OptionValues,
   oneOf,
   optional,
-  text,
   withDefault,
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { UsageError } from "./command-line/usage-error.ts"
-import { listenAddressOf, listenOptions } from "./listening-server.ts"
-import type { Terminal } from "./terminal/terminal.ts"
+import { certificateOfRun, mayReplace } from "./command-line/kubeconfig-of-run.ts"
+import { listenOption } from "./command-line/listening-server.ts"
+import { interruption, type Terminal } from "./terminal/terminal.ts"
 
 const options = {
-  ...listenOptions(8001, "where the API server listens, a loopback address"),
-  nodes: withDefault("3", {
-    short: "n",
-    placeholder: "NUMBER",
-    help: "virtual nodes; pods are simulated: containers never run",
-    parse: integerBetween(0, 10_000),
-  }),
-  kubeconfig: withDefault("sandbox.kubeconfig", {
-    placeholder: "FILE",
-    help: "where to write a kubeconfig for the sandbox; one of an earlier sandbox is overwritten",
-    parse: text,
-  }),
-  authorization: optional({
-    placeholder: "MODE",
-    help: "rbac: authenticate and authorize requests as a real API server does, over HTTPS; the kubeconfig is that of an administrator",
-    parse: oneOf("rbac"),
-  }),
-  workload: optional({
-    placeholder: "NAME",
-    help: "demo: a shop that opens, scales, rolls out, breaks, recovers and closes, in a loop",
-    parse: oneOf("demo"),
-  }),
+  listen: listenOption(8001, "where the API server listens, a loopback address"),
+  nodes: withDefault(
+    "3",
+    "-n NUMBER",
+    "virtual nodes; pods are simulated: containers never run",
+    integerBetween(0, 10_000),
+  ),
+  kubeconfig: withDefault(
+    "sandbox.kubeconfig",
+    "FILE",
+    "where to write a kubeconfig for the sandbox; one of an earlier sandbox is overwritten",
+  ),
+  authorization: optional(
+    "MODE",
+    "rbac: authenticate and authorize requests as a real API server does, over HTTPS; the kubeconfig is that of an administrator",
+    oneOf("rbac"),
+  ),
+  workload: optional(
+    "NAME",
+    "demo: a shop that opens, scales, rolls out, breaks, recovers and closes, in a loop",
+    oneOf("demo"),
+  ),
   force: flag({ short: "f", help: "overwrite FILE even if it is not a sandbox kubeconfig" }),
 }
 
@@ -74,68 +71,37 @@ export const sandboxCommand = (): Command => command(syntax, run)
 /** ms between two rounds of the demo. */
 const demoPauseMs = 5000
 
-const run = async (given: Options, terminal: Terminal): Promise<ExitCode> => {
+const run = async (given: Options, terminal: Terminal): Promise<ExitCode | string> => {
   const { standardOutput, standardError } = terminal
-  const listening = listenAddressOf(given, 8001)
-  const isOwn = typeof listening === "object" && listening.host === "127.0.0.1"
-  if (!isOwn) {
-    const problem =
-      typeof listening === "string" ? listening : "a sandbox listens on 127.0.0.1 only: write --listen PORT"
-    standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
-    return exitCodes.usage
-  }
-  const { port } = listening
-  if (!given.force && !(await mayReplace(given.kubeconfig))) {
-    const problem = `${visible(given.kubeconfig)} exists and is not a sandbox kubeconfig; name another file with --kubeconfig, or overwrite it with --force`
-    standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
-    return exitCodes.usage
-  }
-  const stop = new AbortController()
-  const stopListening = terminal.onInterrupt(() => stop.abort())
-  const giveBack = terminal.keepInterrupts?.()
+  const { host, port } = given.listen
+  if (host !== "127.0.0.1") return "a sandbox listens on 127.0.0.1 only: write --listen PORT"
+  if (!given.force && !(await mayReplace(given.kubeconfig, `"current-context": "${sandboxContext}"`)))
+    return `${visible(given.kubeconfig)} exists and is not a sandbox kubeconfig; name another file with --kubeconfig, or overwrite it with --force`
+  using stop = interruption(terminal, true)
   try {
-    const tls = given.authorization === undefined ? undefined : ownCertificate()
+    const own = given.authorization === undefined ? undefined : certificateOfRun(host)
     await using cluster = await LocalCluster.start({
       port,
       nodes: given.nodes,
       // The ledger is for comparisons in tests; here it would grow without limit.
       ledger: "none",
       ...(given.authorization !== undefined && { authorization: given.authorization }),
-      ...(tls !== undefined && { tls }),
+      ...(own !== undefined && { tls: { key: own.key, cert: own.certificate, ca: own.authority } }),
       onTrouble: (detail) => standardError.write(`${syntax.name}: ${visible(detail)}\n`),
     })
     const { url, token } = cluster.sandbox
-    await writeKubeconfig(given.kubeconfig, url, token, tls?.ca)
+    await writeKubeconfig(given.kubeconfig, url, token, own?.authority)
     standardOutput.write(
       `API server   ${url} (Kubernetes 1.34, in memory)\nnodes        ${given.nodes}\nkubeconfig   ${given.kubeconfig}\n\n` +
         `  kubectl --kubeconfig ${given.kubeconfig} get pods -A\n\nPress Ctrl-C to stop it; everything in it is then lost.\n`,
     )
     if (given.workload === "demo") await repeatDemo(cluster, stop.signal, terminal)
-    else await aborted(stop.signal)
+    else await stop.happened
     return exitCodes.ok
   } catch (error) {
     standardError.write(`${syntax.name}: ${describe(error, { port, kubeconfig: given.kubeconfig })}\n`)
     return exitCodes.failed
-  } finally {
-    giveBack?.()
-    stopListening()
   }
-}
-
-/** Longer than anybody runs one. */
-const validMs = 10 * 365 * 24 * 60 * 60 * 1000
-/** For clocks that differ. */
-const validBeforeMs = 24 * 60 * 60 * 1000
-
-/** kubectl sends no token over plain HTTP, so a sandbox that asks who somebody is needs a certificate. */
-const ownCertificate = () => {
-  const nowMs = systemClock.wallMicros() / 1000
-  const { authority, certificate, key } = makeServerCertificate({
-    host: "127.0.0.1",
-    notBeforeMs: nowMs - validBeforeMs,
-    notAfterMs: nowMs + validMs,
-  })
-  return { key, cert: certificate, ca: authority }
 }
 
 const repeatDemo = async (cluster: LocalCluster, signal: AbortSignal, { standardOutput }: Terminal): Promise<void> => {
@@ -154,15 +120,6 @@ const repeatDemo = async (cluster: LocalCluster, signal: AbortSignal, { standard
   }
 }
 
-/** Whether the file does not exist, or was written by an earlier sandbox. */
-const mayReplace = async (path: string): Promise<boolean> => {
-  try {
-    return (await readFile(path, "utf8")).includes(`"current-context": "${sandboxContext}"`)
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "ENOENT"
-  }
-}
-
 const describe = (
   error: unknown,
   { port, kubeconfig }: { readonly port: number; readonly kubeconfig: string },
@@ -172,9 +129,3 @@ const describe = (
   if (code !== undefined && path === kubeconfig) return visible(new OutputFailed({ path, code }).message)
   return visible(message)
 }
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener("abort", () => resolve(), { once: true })
-  })

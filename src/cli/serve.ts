@@ -1,12 +1,11 @@
 /** `reel serve`: arguments and printing. The server is in src/serve. */
-import { readFile, writeFile } from "node:fs/promises"
+import { writeFile } from "node:fs/promises"
 import { isArchiveError } from "../archive/archive-errors.ts"
 import { TargetError } from "../blob/target-error.ts"
 import { systemClock } from "../clock.ts"
 import { formatLocalTime } from "../local-time.ts"
 import { isOwnHost } from "../recorder/access/browser-guard.ts"
 import { isLoopback } from "../recorder/access/open-access.ts"
-import { quoted, visible } from "../recorder/configuration/quoted.ts"
 import { bracketed, ListenError } from "../recorder/http/listen-error.ts"
 import {
   type AskedMoment,
@@ -17,7 +16,7 @@ import {
   NothingToServe,
   type Past,
 } from "../serve/index.ts"
-import { makeServerCertificate } from "../simulation/webhook/certificate.ts"
+import { quoted, visible } from "../text/index.ts"
 import { ExportInterrupted, OutputFailed } from "../trace/files/output-errors.ts"
 import { InputUnreadable } from "../trace/files/trace-input.ts"
 import { DecompressionError } from "../trace/formats/compression.ts"
@@ -26,25 +25,24 @@ import { SpoolError } from "../trace/spool.ts"
 import {
   type CommandSyntax,
   flag,
-  list,
   type OptionValues,
   optional,
+  parseSize,
   type Reading,
-  text,
+  repeated,
   withDefault,
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { ambiguityOf, describeInstant, parseInstant } from "./command-line/instant.ts"
-import { parseSize } from "./command-line/size.ts"
-import { UsageError } from "./command-line/usage-error.ts"
-import { storeVariables } from "./command-line/variables.ts"
-import { recorderToken } from "./export/connection/recorder-token.ts"
-import { isExportError, TokenUnreadable } from "./export/export-errors.ts"
-import { type ListenAddress, listenAddressOf, listenOptions } from "./listening-server.ts"
+import { certificateOfRun, mayReplace } from "./command-line/kubeconfig-of-run.ts"
+import { listenOption } from "./command-line/listening-server.ts"
+import { storeVariables } from "./command-line/shared-options.ts"
+import { isExportError, TokenUnreadable } from "./export/connection/export-errors.ts"
+import { recorderToken } from "./export/connection/recorder-place.ts"
 import { parseSpeed } from "./replay/replay-values.ts"
 import { openPasts, recorderUrl } from "./serve/served-past.ts"
-import type { Terminal } from "./terminal/terminal.ts"
+import { interruption, type Terminal } from "./terminal/terminal.ts"
 
 // The moments that `reel serve` is asked for, on its command line and in paths.
 
@@ -74,40 +72,35 @@ const remarkOn = (text: string, microseconds: number): string | undefined => {
 }
 
 const options = {
-  at: list({
-    placeholder: "TIME",
-    help: "a moment: start, end, 03:12, yesterday 03:12, 2026-11-21T10:00:00Z; durations such as -10m count back from the end. The first one is that of paths without a moment; each is a context of the kubeconfig; default: end, or with --play start",
-    parse: text,
-    split: false,
-  }),
+  at: repeated(
+    "TIME",
+    "a moment: start, end, 03:12, yesterday 03:12, 2026-11-21T10:00:00Z; durations such as -10m count back from the end. The first one is that of paths without a moment; each is a context of the kubeconfig; default: end, or with --play start",
+  ),
   play: flag({ help: "let time run from the first moment, and deliver the changes to watches as they happened" }),
-  speed: optional({
-    placeholder: "NUMBER",
-    help: "with --play: recorded time for each unit of real time; default: 1",
-    parse: parseSpeed,
-  }),
-  ...listenOptions(8001, "where the API server listens; an address that other machines can reach needs --token-file"),
-  tokenFile: optional({
-    placeholder: "FILE",
-    help: "require the token in FILE of every request, over HTTPS with a certificate made for this run; the kubeconfig has both",
-    parse: text,
-  }),
-  kubeconfigOut: withDefault("history.kubeconfig", {
-    placeholder: "FILE",
-    help: "where to write a kubeconfig with a context for each moment, readable by its owner only",
-    parse: text,
-  }),
-  namespace: optional({
-    short: "n",
-    placeholder: "NAME",
-    help: "of a running recorder, only what is in this namespace; needed if you may read no other",
-    parse: text,
-  }),
-  cache: withDefault("256Mi", {
-    placeholder: "SIZE",
-    help: "memory for states of moments that were read; older ones are read again when they are asked for",
-    parse: parseSize,
-  }),
+  speed: optional("NUMBER", "with --play: recorded time for each unit of real time; default: 1", parseSpeed),
+  listen: listenOption(
+    8001,
+    "where the API server listens; an address that other machines can reach needs --token-file",
+  ),
+  tokenFile: optional(
+    "FILE",
+    "require the token in FILE of every request, over HTTPS with a certificate made for this run; the kubeconfig has both",
+  ),
+  kubeconfigOut: withDefault(
+    "history.kubeconfig",
+    "FILE",
+    "where to write a kubeconfig with a context for each moment, readable by its owner only",
+  ),
+  namespace: optional(
+    "-n NAME",
+    "of a running recorder, only what is in this namespace; needed if you may read no other",
+  ),
+  cache: withDefault(
+    "256Mi",
+    "SIZE",
+    "memory for states of moments that were read; older ones are read again when they are asked for",
+    parseSize,
+  ),
   force: flag({ short: "f", help: "overwrite FILE even if it is not a kubeconfig of reel serve" }),
 }
 
@@ -142,20 +135,15 @@ const syntax: CommandSyntax<typeof options> = {
 }
 
 type Options = OptionValues<typeof options>
-type Served = Options & { readonly listening: ListenAddress }
 
 export const serveCommand = (): Command =>
   command(syntax, async (given, terminal, sources) => {
-    const listening = listenAddressOf(given, 8001)
-    const problem = typeof listening === "string" ? listening : await problemOf(given, listening, sources)
-    if (problem === undefined && typeof listening !== "string") return run(sources, { ...given, listening }, terminal)
-    terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: problem ?? "" }).message}\n`)
-    return exitCodes.usage
+    const problem = await problemOf(given, sources)
+    return problem ?? run(sources, given, terminal)
   })
 
 const problemOf = async (
-  { play, speed, tokenFile, kubeconfigOut, force, namespace }: Options,
-  { host }: ListenAddress,
+  { play, speed, tokenFile, kubeconfigOut, force, namespace, listen: { host } }: Options,
   sources: ReadonlyArray<string>,
 ): Promise<string | undefined> => {
   if (namespace !== undefined && sources.some((source) => recorderUrl(source) === undefined))
@@ -164,18 +152,16 @@ const problemOf = async (
   if (speed === "max") return "--speed max is for replays; name a number"
   if (!isLoopback(host) && tokenFile === undefined)
     return `--listen ${quoted(host)}: anyone who can reach that address could read everything; require a token with --token-file`
-  if (force || (await mayReplace(kubeconfigOut))) return undefined
+  if (force || (await mayReplace(kubeconfigOut, `"user": "${historyUser}"`))) return undefined
   return `${visible(kubeconfigOut)} exists and is not a kubeconfig of reel serve; name another file with --kubeconfig-out, or overwrite it with --force`
 }
 
 /** ms between the bookmarks of a watch: about the real server's. */
 const bookmarkInterval = 60_000
 
-const run = async (sources: ReadonlyArray<string>, given: Served, terminal: Terminal): Promise<ExitCode> => {
+const run = async (sources: ReadonlyArray<string>, given: Options, terminal: Terminal): Promise<ExitCode> => {
   const { standardOutput, standardError } = terminal
-  const stop = new AbortController()
-  const stopListening = terminal.onInterrupt(() => stop.abort())
-  const giveBack = terminal.keepInterrupts?.()
+  using stop = interruption(terminal, true)
   const say = (line: string): void => void standardError.write(`${syntax.name}: ${visible(line)}\n`)
   let past: Past | undefined
   try {
@@ -187,14 +173,14 @@ const run = async (sources: ReadonlyArray<string>, given: Served, terminal: Term
     const { begin, end } = past
     const [root = given.play ? "start" : "end"] = given.at
     const token = await recorderToken(given.tokenFile, {})
-    const host = reachable(given.listening.host)
-    const certificate = token === undefined ? undefined : ownCertificate(host)
+    const host = reachable(given.listen.host)
+    const certificate = token === undefined ? undefined : certificateOfRun(host)
     await using server = await HistoryServer.listen({
       past,
       clock: systemClock,
       readMoment: (moment) => readMomentInPath(moment, { begin, end }),
       root: { moment: root, speed: given.play ? ((given.speed ?? 1) as number) : undefined },
-      ...given.listening,
+      ...given.listen,
       token,
       refuseHost: token === undefined ? rebound : undefined,
       tls: certificate && { key: certificate.key, cert: certificate.certificate },
@@ -209,7 +195,7 @@ const run = async (sources: ReadonlyArray<string>, given: Served, terminal: Term
       { mode: 0o600 },
     )
     standardOutput.write(summaryOf(past, { url, root, given }))
-    await aborted(stop.signal)
+    await stop.happened
     return exitCodes.ok
   } catch (error) {
     if (error instanceof ExportInterrupted && stop.signal.aborted) return exitCodes.ok
@@ -218,8 +204,6 @@ const run = async (sources: ReadonlyArray<string>, given: Served, terminal: Term
     say(message)
     return error instanceof MomentRefused ? exitCodes.usage : exitCodes.failed
   } finally {
-    giveBack?.()
-    stopListening()
     past?.close()
   }
 }
@@ -266,26 +250,6 @@ const summaryOf = (past: Past, { url, root, given }: Started): string => {
   ].join("\n")
 }
 
-/** Longer than anybody runs one. */
-const validMs = 10 * 365 * 24 * 60 * 60 * 1000
-/** For clocks that differ. */
-const validBeforeMs = 24 * 60 * 60 * 1000
-
-/** kubectl sends no token over plain HTTP. */
-const ownCertificate = (host: string) => {
-  const nowMs = systemClock.wallMicros() / 1000
-  return makeServerCertificate({ host, notBeforeMs: nowMs - validBeforeMs, notAfterMs: nowMs + validMs })
-}
-
-/** Whether the file does not exist, or was written by an earlier run. */
-const mayReplace = async (path: string): Promise<boolean> => {
-  try {
-    return (await readFile(path, "utf8")).includes(`"user": "${historyUser}"`)
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "ENOENT"
-  }
-}
-
 const known = [
   NothingToServe,
   MomentRefused,
@@ -298,18 +262,12 @@ const known = [
 ]
 
 /** For failures that a person can do something about; `undefined` for defects. */
-const messageFor = (error: unknown, { listening, kubeconfigOut }: Served): string | undefined => {
+const messageFor = (error: unknown, { listen, kubeconfigOut }: Options): string | undefined => {
   if (isArchiveError(error) || isExportError(error) || known.some((each) => error instanceof each))
     return (error as Error).message
   const { code, syscall, path } = error as NodeJS.ErrnoException
   if (code !== undefined && path === kubeconfigOut) return new OutputFailed({ path, code }).message
   if (code !== undefined && (syscall === "listen" || syscall === "getaddrinfo"))
-    return new ListenError({ ...listening, code }).message
+    return new ListenError({ ...listen, code }).message
   return undefined
 }
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener("abort", () => resolve(), { once: true })
-  })

@@ -1,77 +1,172 @@
-/** `reel snapshot`: its arguments. The work is in src/recorder/snapshot, what is printed in snapshot/snapshot-run.ts. */
-import { everyKindConfiguration } from "../recorder/configuration/every-kind.ts"
-import { withinNamespaces } from "../recorder/configuration/tracked-kind.ts"
-import { factsOf, formatOfFileName, TRACE_FORMAT_NAMES, type TraceFormatName } from "../trace/formats/names.ts"
-import { type CommandSyntax, flag, list, oneOf, optional, text } from "./command-line/arguments.ts"
+/** `reel snapshot`: arguments, progress and exit codes. The work is in src/recorder/snapshot. */
+
+import type { DiscoveredKind } from "../kube/discovery/discovered-kinds.ts"
+import type { ApiEndpoint } from "../kube/endpoint.ts"
+import { defaultDetect, defaultIgnore } from "../kube/scanner/object/detect-rules.ts"
+import { everyKindConfiguration, expandEveryKind } from "../recorder/configuration/every-kind.ts"
+import { type RecorderConfiguration, withinNamespaces } from "../recorder/configuration/tracked-kind.ts"
+import { RedactionKeyError } from "../recorder/redaction/redaction-key.ts"
+import { type SnapshotOutcome, type WrittenSnapshot, writeSnapshot } from "../recorder/snapshot/write-snapshot.ts"
+import { byCause } from "../recorder/status/kind-status.ts"
+import { serverTrouble } from "../recorder/status/server-trouble.ts"
+import { isRefusedCredentials, withConnectionAdvice } from "../recorder/status/trouble-advice.ts"
+import { visible } from "../text/index.ts"
+import { OutputExists } from "../trace/files/output-errors.ts"
+import { factsOf, formatOfFileName, type TraceFormatName } from "../trace/formats/names.ts"
+import { compileFilters } from "../trace/selection/filters.ts"
+import { type CommandSyntax, flag, list, type OptionValues, oneOf, optional } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
-import { exitCodes } from "./command-line/exit-codes.ts"
-import { UsageError } from "./command-line/usage-error.ts"
-import { clusterVariables } from "./command-line/variables.ts"
+import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { describeRefused } from "./command-line/refused-credentials.ts"
+import {
+  allowSecretsAdvice,
+  clusterOptions,
+  clusterVariables,
+  outputFormatOption,
+  redactionOptions,
+} from "./command-line/shared-options.ts"
+import { readVersion } from "./command-line/version.ts"
+import { compressionOf, openOutput, placeOf, terminalFault } from "./command-line/written-trace.ts"
 import { exportOptions, parseOutput } from "./export/export-options.ts"
-import { allowSecretsAdvice } from "./record/allow-secrets.ts"
-import { loadedConfiguration } from "./record/loaded-configuration.ts"
-import { runSnapshot, type SnapshotCommandOrder, type SnapshotCommandSurroundings } from "./snapshot/snapshot-run.ts"
-import type { Terminal } from "./terminal/terminal.ts"
-import { terminalFault } from "./trace/output.ts"
+import { loadedConfiguration, redactionKeyFrom } from "./record/loaded-configuration.ts"
+import { progressLine } from "./terminal/live-line.ts"
+import { formatBytes, formatCount } from "./terminal/quantities.ts"
+import { interruption, type Terminal } from "./terminal/terminal.ts"
+
+/** Dependencies that tests replace. */
+interface SnapshotSurroundings {
+  /** µs since the Unix epoch. */
+  readonly now: () => number
+  readonly sleep: (ms: number) => Promise<void>
+}
+
+/** The request of the command line. */
+interface Order extends OptionValues<typeof options> {
+  readonly output: string
+  readonly format: TraceFormatName
+  readonly configuration: RecorderConfiguration
+}
+
+/** Takes the snapshot and reports the result. Rejects only for defects. */
+const runSnapshot = async (
+  order: Order,
+  terminal: Terminal,
+  { now, sleep }: SnapshotSurroundings,
+  say: (line: string) => void,
+): Promise<ExitCode> => {
+  const { output, format, kubeconfig, context, force } = order
+  const redactionKey = await redactionKeyFrom(order.redactKeyFile)
+  if (redactionKey instanceof RedactionKeyError) {
+    say(redactionKey.message)
+    return exitCodes.usage
+  }
+  using interrupted = interruption(terminal)
+  using progress = progressLine(terminal)
+  const filters = compileFilters({
+    excluded_namespaces: order.excludeNamespace,
+    excluded_labels: order.excludeLabel,
+  })
+  const isExcluded = (mode: "include" | "exclude" | undefined): boolean =>
+    (mode ?? (format === "simkube" ? "exclude" : "include")) === "exclude"
+  const outcome = await writeSnapshot({
+    cluster: { kubeconfig, context, userAgent: `kubereel/${readVersion()}` },
+    order: {
+      ...{ ...kindsOf(order), filters },
+      excludeOwned: isExcluded(order.owned),
+      excludeDaemonSetOwned: isExcluded(order.daemonsetOwned),
+    },
+    redactionKey,
+    format,
+    compression: compressionOf(output),
+    openSink: () => openOutput(output, { force }, terminal),
+    signal: interrupted.signal,
+    sleep,
+    now,
+    onProgress: (objects) => progress.show(() => `listing: ${formatCount(objects, "object")}`),
+  })
+  progress.close()
+  return report(order, outcome, terminal, say)
+}
+
+const kindsOf = ({ configuration: { kinds, every }, secretsInPlainText }: Order) => ({
+  kinds,
+  ...(every !== undefined && {
+    every: (discovered: ReadonlyArray<DiscoveredKind>) =>
+      expandEveryKind(kinds, every, discovered, {
+        secretsInPlainText,
+        defaults: { defaultDetect, defaultIgnore },
+      }),
+  }),
+})
+
+const report = (
+  { output, format }: Order,
+  outcome: SnapshotOutcome,
+  terminal: Terminal,
+  say: (line: string) => void,
+): ExitCode => {
+  switch (outcome.tag) {
+    case "written": {
+      const counts = `${formatCount(outcome.objects, "object")}, ${formatBytes(outcome.bytes)}`
+      terminal.standardError.write(`${placeOf(output)}: ${counts}\n`)
+      return reportLacking(outcome, format, say)
+    }
+    case "nothing-listed": {
+      const { missing, endpoint } = outcome
+      for (const { gvks, detail } of byCause(missing)) say(describeMissing(gvks, detail, endpoint))
+      const isRefused = missing.every(({ state, detail }) => state === "forbidden" || isRefusedCredentials(detail))
+      return isRefused ? exitCodes.notPermitted : exitCodes.failed
+    }
+    case "failed":
+      say(outcome.error.message)
+      return outcome.error instanceof OutputExists ? exitCodes.usage : exitCodes.failed
+    case "aborted":
+      say("interrupted; no file was kept")
+      return exitCodes.interrupted
+  }
+}
+
+/** A trouble of the server is one of all kinds. */
+const describeMissing = (gvks: ReadonlyArray<string>, detail: string, endpoint: ApiEndpoint): string => {
+  if (isRefusedCredentials(detail)) return describeRefused(detail, endpoint)
+  const trouble = serverTrouble(detail)
+  const what = trouble?.subject ?? `${gvks.join(", ")} cannot be listed`
+  return `${what}: ${withConnectionAdvice(detail)}`
+}
+
+const reportLacking = (
+  { missing, unknownOwners, leftOut: { objects, warnings } }: WrittenSnapshot,
+  format: TraceFormatName,
+  say: (line: string) => void,
+): ExitCode => {
+  for (const { gvks, detail } of byCause(missing))
+    say(`the trace is incomplete: ${gvks.join(", ")} could not be listed: ${withConnectionAdvice(detail)}`)
+  if (unknownOwners.length > 0)
+    say(`owners could not be looked up: ${unknownOwners.join(", ")}. Their objects were treated as unowned`)
+  if (objects.size > 0)
+    say(`the ${format} format cannot represent ${[...objects.keys()].join(", ")}; --format ndjson includes everything`)
+  for (const warning of warnings) say(visible(warning))
+  return missing.length === 0 && unknownOwners.length === 0 ? exitCodes.ok : exitCodes.incomplete
+}
 
 const options = {
-  config: optional({
-    short: "c",
-    placeholder: "FILE",
-    help: "which kinds to list, as for reel record; default: every kind that can be watched, but neither Leases nor metrics",
-    parse: text,
-  }),
-  output: optional({
-    short: "o",
-    placeholder: "FILE",
-    help: "where to write the trace; - means standard output (required)",
-    parse: parseOutput,
-  }),
-  format: optional({
-    placeholder: "FORMAT",
-    help: `${TRACE_FORMAT_NAMES.join(", ")}; default: by the extension of FILE, else ndjson`,
-    parse: oneOf(...TRACE_FORMAT_NAMES),
-  }),
-  kubeconfig: optional({
-    placeholder: "FILE",
-    help: "kubeconfig of the cluster; default: KUBECONFIG, ~/.kube/config or, in a pod, its service account",
-    parse: text,
-  }),
-  context: optional({
-    placeholder: "NAME",
-    help: "context of the kubeconfig; default: its current context",
-    parse: text,
-  }),
-  namespace: list({
-    short: "n",
-    placeholder: "NAME",
-    help: "list only this namespace (a Role in it is enough); separate several with commas",
-    parse: text,
-    split: true,
-  }),
-  excludeNamespace: list({
-    placeholder: "NAME",
-    help: "exclude objects in this namespace; separate several with commas",
-    parse: text,
-    split: true,
-  }),
+  config: optional(
+    "-c FILE",
+    "which kinds to list, as for reel record; default: every kind that can be watched, but neither Leases nor metrics",
+  ),
+  output: optional("-o FILE", "where to write the trace; - means standard output (required)", parseOutput),
+  format: outputFormatOption("FILE"),
+  ...clusterOptions,
+  namespace: list("-n NAME", "list only this namespace (a Role in it is enough); separate several with commas"),
+  excludeNamespace: list("NAME", "exclude objects in this namespace; separate several with commas"),
   excludeLabel: exportOptions.excludeLabel,
-  owned: optional({
-    placeholder: "MODE",
-    help: "include or exclude objects that other objects of the trace own; default: exclude for simkube, else include",
-    parse: oneOf("include", "exclude"),
-  }),
-  daemonsetOwned: optional({
-    placeholder: "MODE",
-    help: "include or exclude objects that a DaemonSet owns; default: as for --owned",
-    parse: oneOf("include", "exclude"),
-  }),
-  secretsInPlainText: flag({ help: "write v1.Secret as it is; default: its values are replaced by keyed hashes" }),
-  redactKeyFile: optional({
-    placeholder: "FILE",
-    help: "the key of the hashes that replace secret values, at least 16 bytes; default: a random one that is not kept",
-    parse: text,
-  }),
+  owned: optional(
+    "MODE",
+    "include or exclude objects that other objects of the trace own; default: exclude for simkube, else include",
+    oneOf("include", "exclude"),
+  ),
+  daemonsetOwned: exportOptions.daemonsetOwned,
+  ...redactionOptions,
   allowSecrets: flag({ help: "deprecated and ignored: v1.Secret is written with redacted values" }),
   force: flag({ short: "f", help: "overwrite FILE if it exists" }),
 }
@@ -98,44 +193,24 @@ const syntax: CommandSyntax<typeof options> = {
   seeAlso: ["reel record", "reel convert", "docs/reference/configuration.md"],
 }
 
-const systemSurroundings: SnapshotCommandSurroundings = {
+const systemSurroundings: SnapshotSurroundings = {
   now: () => Date.now() * 1000,
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 }
 
 /** The command; `surroundings` defaults to the real system. */
-export const snapshotCommand = (surroundings: SnapshotCommandSurroundings = systemSurroundings): Command =>
+export const snapshotCommand = (surroundings: SnapshotSurroundings = systemSurroundings): Command =>
   command(syntax, async (given, terminal) => {
     const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${line}\n`)
     const { output } = given
     const format = given.format ?? (output === undefined ? undefined : formatOfFileName(output)) ?? "ndjson"
     const problem = wrongOutput(output, format, terminal)
-    if (output === undefined || problem !== undefined) {
-      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: problem ?? "" }).message}\n`)
-      return exitCodes.usage
-    }
+    if (output === undefined || problem !== undefined) return problem ?? ""
     const loaded = await loadedConfiguration(given.config ?? { text: everyKindConfiguration([]) }, given, say)
     if (loaded === undefined) return exitCodes.usage
     if (given.allowSecrets) say(allowSecretsAdvice)
     const configuration = withinNamespaces(loaded.configuration, [...new Set(given.namespace)])
-    const isExcluded = (mode: "include" | "exclude" | undefined): boolean =>
-      (mode ?? (format === "simkube" ? "exclude" : "include")) === "exclude"
-    const { kubeconfig, context, force, redactKeyFile } = given
-    const order: SnapshotCommandOrder = {
-      kubeconfig,
-      context,
-      force,
-      redactKeyFile,
-      output,
-      format,
-      configuration,
-      secretsInPlainText: given.secretsInPlainText,
-      excludedNamespaces: given.excludeNamespace,
-      excludedLabels: given.excludeLabel,
-      excludeOwned: isExcluded(given.owned),
-      excludeDaemonSetOwned: isExcluded(given.daemonsetOwned),
-    }
-    return runSnapshot(order, terminal, surroundings, say)
+    return runSnapshot({ ...given, output, format, configuration }, terminal, surroundings, say)
   })
 
 const wrongOutput = (output: string | undefined, format: TraceFormatName, terminal: Terminal): string | undefined => {

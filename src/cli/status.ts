@@ -1,32 +1,32 @@
 /** `reel status`: Simulations as a table or as they are, once or as they change. */
+
 import { stringify } from "yaml"
 import { backgroundClock } from "../clock.ts"
 import type { ApiClient } from "../kube/client/api-client.ts"
-import { visible } from "../recorder/configuration/quoted.ts"
 import { simulationKind } from "../simulation/api/derived-names.ts"
 import type { Simulation } from "../simulation/api/simulation.ts"
+import { visible } from "../text/index.ts"
 import { type CommandSyntax, flag, type OptionValues, oneOf, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { UsageError } from "./command-line/usage-error.ts"
-import { clusterVariables } from "./command-line/variables.ts"
+import { clusterOptions, clusterVariables } from "./command-line/shared-options.ts"
 import { followSimulations } from "./simulation/follow-simulations.ts"
-import { clusterOptions, inCluster } from "./simulation/simulation-cluster.ts"
+import { inCluster } from "./simulation/simulation-cluster.ts"
 import { describeEnd, describeProgress, hasEnded, simulationTable } from "./simulation/simulation-lines.ts"
 import { createLiveLine } from "./terminal/live-line.ts"
-import { isLive, type Terminal } from "./terminal/terminal.ts"
+import { interruption, isLive, type Terminal } from "./terminal/terminal.ts"
 
 const options = {
   watch: flag({
     short: "w",
     help: "show changes until Ctrl-C, or until the Simulation NAME has ended",
   }),
-  output: withDefault("table", {
-    short: "o",
-    placeholder: "FORMAT",
-    help: "table; wide: with the key figures of the latest repetition; json or yaml: the objects themselves",
-    parse: oneOf("table", "wide", "json", "yaml"),
-  }),
+  output: withDefault(
+    "table",
+    "-o FORMAT",
+    "table; wide: with the key figures of the latest repetition; json or yaml: the objects themselves",
+    oneOf("table", "wide", "json", "yaml"),
+  ),
   ...clusterOptions,
 }
 
@@ -44,11 +44,8 @@ type Options = OptionValues<typeof options>
 
 export const statusCommand = (): Command =>
   command(syntax, async (given, terminal, [name]) => {
-    if (given.watch && (given.output === "json" || given.output === "yaml")) {
-      const problem = "--watch shows tables; for objects use kubectl get simulations --watch -o json"
-      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem }).message}\n`)
-      return exitCodes.usage
-    }
+    if (given.watch && (given.output === "json" || given.output === "yaml"))
+      return "--watch shows tables; for objects use kubectl get simulations --watch -o json"
     return inCluster(syntax.name, given, terminal, async (client) => {
       const present = await read(client, name)
       const print = (text: string): void => void terminal.standardOutput.write(`${visible(text)}\n`)
@@ -98,45 +95,39 @@ const watchAll = async (client: ApiClient, { output }: Options, terminal: Termin
 const watchOne = async (client: ApiClient, name: string, terminal: Terminal): Promise<ExitCode> => {
   const { standardOutput, environment } = terminal
   const live = isLive(standardOutput, environment)
-  const line = createLiveLine({ stream: standardOutput, isEnabled: live, clock: backgroundClock })
+  using line = createLiveLine({ stream: standardOutput, isEnabled: live, clock: backgroundClock })
   let last: Simulation | undefined
   let before: string | undefined
-  try {
-    const how = await watching(terminal, (signal, onTrouble) =>
-      followSimulations(client, {
-        name,
-        signal,
-        onTrouble,
-        take: (all) => {
-          last = all[0]
-          if (last === undefined) return true
-          const text = visible(`${name}: ${describeProgress(last)}`)
-          line.show(() => text)
-          if (!live && text !== before) standardOutput.write(`${text}\n`)
-          before = text
-          return hasEnded(last)
-        },
-      }),
-    )
-    line.close()
-    if (how === "done")
-      for (const text of last === undefined ? [`${name} was deleted`] : describeEnd(last))
-        standardOutput.write(`${visible(text)}\n`)
-    return exitCodes.ok
-  } finally {
-    line.close()
-  }
+  const how = await watching(terminal, (signal, onTrouble) =>
+    followSimulations(client, {
+      name,
+      signal,
+      onTrouble,
+      take: (all) => {
+        last = all[0]
+        if (last === undefined) return true
+        const text = visible(`${name}: ${describeProgress(last)}`)
+        line.show(() => text)
+        if (!live && text !== before) standardOutput.write(`${text}\n`)
+        before = text
+        return hasEnded(last)
+      },
+    }),
+  )
+  line.close()
+  if (how === "done")
+    for (const text of last === undefined ? [`${name} was deleted`] : describeEnd(last))
+      standardOutput.write(`${visible(text)}\n`)
+  return exitCodes.ok
 }
 
 const watching = async <T>(
-  { onInterrupt, standardError }: Terminal,
+  terminal: Terminal,
   follow: (signal: AbortSignal, onTrouble: (detail: string) => void) => Promise<T>,
 ): Promise<T> => {
-  const stop = new AbortController()
-  const removeListener = onInterrupt(() => stop.abort())
-  try {
-    return await follow(stop.signal, (detail) => void standardError.write(`${syntax.name}: ${visible(detail)}\n`))
-  } finally {
-    removeListener()
-  }
+  using interrupted = interruption(terminal)
+  const say = (detail: string): void =>
+    void terminal.standardError.write(`${syntax.name}: ${visible(detail)}
+`)
+  return await follow(interrupted.signal, say)
 }

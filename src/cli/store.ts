@@ -6,20 +6,11 @@ import { backupRecording } from "../archive/upkeep/backup-recording.ts"
 import { compactRecording } from "../archive/upkeep/compact-recording.ts"
 import { type RecordingInfo, readRecordingInfo } from "../archive/upkeep/recording-info.ts"
 import { formatInstant, formatLocalTime } from "../local-time.ts"
-import { quoted, visible } from "../recorder/configuration/quoted.ts"
 import { readRetainBytes, readRetainFor, retentionSettings } from "../recorder/configuration/retention-limits.ts"
-import {
-  type CommandSyntax,
-  list,
-  type OptionValues,
-  oneOf,
-  optional,
-  text,
-  withDefault,
-} from "./command-line/arguments.ts"
+import { enumerated, quoted, visible } from "../text/index.ts"
+import { type CommandSyntax, list, type OptionValues, oneOf, optional, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { UsageError } from "./command-line/usage-error.ts"
 import { givenLimits, ofKinds } from "./record/record-limits.ts"
 import { formatBytes, formatCount } from "./terminal/quantities.ts"
 import type { Terminal } from "./terminal/terminal.ts"
@@ -92,30 +83,19 @@ const growth = ({ growthPerDay, daysLeft, diskFreeBytes }: RecordingInfo): strin
 const instant = (micros: number): string | null => (micros === 0 ? null : formatInstant(micros))
 
 const options = {
-  dataDir: optional({ placeholder: "DIR", help: "the data directory of the recording; required", parse: text }),
-  to: optional({
-    placeholder: "DIR",
-    help: "salvage, backup: a new or empty directory for the copy; required",
-    parse: text,
-  }),
-  output: withDefault("table", {
-    short: "o",
-    placeholder: "FORMAT",
-    help: "info: table for people, json for programs",
-    parse: oneOf("table", "json"),
-  }),
-  retainFor: list({
-    placeholder: "DURATION",
-    help: "compact: also remove what is older, such as 30d; of a kind: v1.Event=1d",
-    parse: ofKinds((given) => readRetainFor(given)),
-    split: true,
-  }),
-  retainBytes: list({
-    placeholder: "SIZE",
-    help: "compact: also remove the oldest until the recording fits, such as 20Gi; of a kind: v1.Event=1Gi",
-    parse: ofKinds((given, gvk) => readRetainBytes(given, gvk !== undefined)),
-    split: true,
-  }),
+  dataDir: optional("DIR", "the data directory of the recording; required"),
+  to: optional("DIR", "salvage, backup: a new or empty directory for the copy; required"),
+  output: withDefault("table", "-o FORMAT", "info: table for people, json for programs", oneOf("table", "json")),
+  retainFor: list(
+    "DURATION",
+    "compact: also remove what is older, such as 30d; of a kind: v1.Event=1d",
+    ofKinds((given) => readRetainFor(given)),
+  ),
+  retainBytes: list(
+    "SIZE",
+    "compact: also remove the oldest until the recording fits, such as 20Gi; of a kind: v1.Event=1Gi",
+    ofKinds((given, gvk) => readRetainBytes(given, gvk !== undefined)),
+  ),
 }
 
 type Given = OptionValues<typeof options>
@@ -155,10 +135,7 @@ export const storeCommand = (): Command =>
   command(syntax, async (given, terminal, [what]) => {
     const problem = problemOf(what, given)
     const { dataDir } = given
-    if (problem !== undefined || dataDir === undefined) {
-      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: problem ?? "" }).message}\n`)
-      return exitCodes.usage
-    }
+    if (problem !== undefined || dataDir === undefined) return problem ?? ""
     try {
       return await run(what as Action, dataDir, given, terminal)
     } catch (cause) {
@@ -188,7 +165,7 @@ const problemOf = (
   what: string | undefined,
   { dataDir, to, output, retainFor, retainBytes }: Given,
 ): string | undefined => {
-  const all = `${actions.slice(0, -1).join(", ")} or ${actions.at(-1)}`
+  const all = enumerated(actions, "or")
   if (what === undefined) return `say what to do: ${all}`
   if (!actions.some((each) => each === what)) return `${quoted(what)} is none of ${all}`
   if (dataDir === undefined) return `${what} needs --data-dir`

@@ -1,8 +1,8 @@
 /** `reel transform`: arguments and printing. The language is in src/trace/transform. */
+
 import { existsSync } from "node:fs"
 import { availableParallelism } from "node:os"
-import { backgroundClock } from "../clock.ts"
-import { quoted, visible } from "../recorder/configuration/quoted.ts"
+import { quoted, visible } from "../text/index.ts"
 import { type ConvertSummary, convertInto } from "../trace/files/convert-file.ts"
 import type { OutputSink } from "../trace/files/output-file.ts"
 import { openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
@@ -20,56 +20,46 @@ import {
   oneOf,
   optional,
   refused,
-  text,
   value,
   withDefault,
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { UsageError } from "./command-line/usage-error.ts"
-import { temporaryVariables } from "./command-line/variables.ts"
-import { createLiveLine } from "./terminal/live-line.ts"
+import { formatOption, temporaryVariables } from "./command-line/shared-options.ts"
+import {
+  compressionOf,
+  describeLeftOut,
+  exitCodeOfFailure,
+  openOutput,
+  placeOf,
+  saysItsGaps,
+  terminalFault,
+} from "./command-line/written-trace.ts"
+import { progressLine } from "./terminal/live-line.ts"
 import { formatBytes, formatInteger } from "./terminal/quantities.ts"
-import { isLive, type Terminal } from "./terminal/terminal.ts"
-import { describeLeftOut, saysItsGaps } from "./trace/left-out.ts"
-import { compressionOf, exitCodeOfFailure, openOutput, placeOf, terminalFault } from "./trace/output.ts"
+import { interruption, type Terminal } from "./terminal/terminal.ts"
 import { commandTable, reportJson, sampleLines, summaryLine } from "./transform/transform-report.ts"
 import { type ProgramPlace, readProgram, type WrittenProgram } from "./transform/written-program.ts"
 
 const options = {
-  output: optional({
-    short: "o",
-    placeholder: "OUT",
-    help: "the trace to write; - means standard output",
-    parse: text,
-  }),
-  expression: optional({
-    short: "e",
-    placeholder: "PROGRAM",
-    help: "the program itself, instead of its file",
-    parse: text,
-  }),
+  output: optional("-o OUT", "the trace to write; - means standard output"),
+  expression: optional("-e PROGRAM", "the program itself, instead of its file"),
   dryRun: flag({ help: "write nothing; count what each command would change, with examples" }),
-  samples: withDefault("3", {
-    placeholder: "N",
-    help: "examples for each command of a --dry-run",
-    parse: (given) => (/^\d{1,3}$/.test(given) ? value(Number(given)) : refused("expected a number from 0 to 999")),
-  }),
-  report: withDefault("text", {
-    placeholder: "FORMAT",
-    help: "text or json: what was done, on standard error; of a --dry-run on standard output",
-    parse: oneOf("text", "json"),
-  }),
-  from: optional({
-    placeholder: "FORMAT",
-    help: `format of TRACE: ${TRACE_FORMAT_NAMES.join(", ")}; default: inferred from its name, else from its first bytes`,
-    parse: oneOf(...TRACE_FORMAT_NAMES),
-  }),
-  to: optional({
-    placeholder: "FORMAT",
-    help: "format of OUT; default: inferred from its name, else that of TRACE by its name",
-    parse: oneOf(...TRACE_FORMAT_NAMES),
-  }),
+  samples: withDefault("3", "N", "examples for each command of a --dry-run", (given) =>
+    /^\d{1,3}$/.test(given) ? value(Number(given)) : refused("expected a number from 0 to 999"),
+  ),
+  report: withDefault(
+    "text",
+    "FORMAT",
+    "text or json: what was done, on standard error; of a --dry-run on standard output",
+    oneOf("text", "json"),
+  ),
+  from: formatOption("TRACE"),
+  to: optional(
+    "FORMAT",
+    "format of OUT; default: inferred from its name, else that of TRACE by its name",
+    oneOf(...TRACE_FORMAT_NAMES),
+  ),
   force: flag({ short: "f", help: "overwrite OUT if it exists" }),
 }
 
@@ -109,10 +99,7 @@ export const transformCommand = (
 ): Command =>
   command(syntax, async (given, terminal, operands) => {
     const order = readOrder(given, operands, terminal)
-    if (typeof order === "string") {
-      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: order }).message}\n`)
-      return exitCodes.usage
-    }
+    if (typeof order === "string") return order
     const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${visible(line)}\n`)
     const written = await readProgram(order.program, openInput)
     if (typeof written === "string") {
@@ -175,60 +162,50 @@ const runTransform = async (
   terminal: Terminal,
   { openInput, now, say }: Surroundings,
 ): Promise<ExitCode> => {
-  const abort = new AbortController()
-  const stopListening = terminal.onInterrupt(() => abort.abort())
-  const progress = createLiveLine({
-    stream: terminal.standardError,
-    isEnabled: isLive(terminal.standardError, terminal.environment),
-    clock: backgroundClock,
-  })
+  using interrupted = interruption(terminal)
+  using progress = progressLine(terminal)
   await using threads = new TransformThreads({ entry: entry(), threads: availableParallelism(), alone: runBatch })
   let counts: TransformCounts = noTransformation(written.program)
-  try {
-    const outcome = await convertInto({
-      inputName: trace === "-" ? "standard input" : trace,
-      openInput: () => openInput(trace),
-      from: given.from ?? formatOfFileName(trace),
-      to,
-      excludeOwned: false,
-      compression: output === undefined ? "none" : compressionOf(output),
-      transform: (items) => {
-        // A trace may be read twice.
-        counts = noTransformation(written.program)
-        const { run, lanes } = threads
-        return transformedItems(
-          items,
-          { program: written.program, run, lanes, samples: given.dryRun ? given.samples : 0 },
-          counts,
-        )
-      },
-      openSink: async () => (output === undefined ? nowhere : openOutput(output, { force: given.force }, terminal)),
-      signal: abort.signal,
-      onProgress: ({ bytesRead, size }) =>
-        progress.show(
-          () =>
-            `${formatInteger(counts.objects)} states${size === undefined ? "" : `, ${Math.floor((100 * bytesRead) / Math.max(1, size))} %`}`,
-        ),
-    })
-    progress.close()
-    if (outcome._tag === "Converted") {
-      print({ output, given, written, counts, nowMs: now() }, outcome.summary, terminal)
-      const { leftOut } = outcome.summary
-      for (const line of describeLeftOut(leftOut, to)) say(line)
-      return saysItsGaps(leftOut) ? exitCodes.ok : exitCodes.incomplete
-    }
-    const { error } = outcome
-    if (error instanceof TransformFailed && error.at !== undefined) {
-      const { line, column, excerpt } = faultAt(written.text, error.at, error.message)
-      terminal.standardError.write(
-        `${syntax.name}: ${trace}: line ${line}, column ${column} of the program: ${visible(error.message)}\n${excerpt}\nNothing was written\n`,
+  const outcome = await convertInto({
+    inputName: trace === "-" ? "standard input" : trace,
+    openInput: () => openInput(trace),
+    from: given.from ?? formatOfFileName(trace),
+    to,
+    excludeOwned: false,
+    compression: output === undefined ? "none" : compressionOf(output),
+    transform: (items) => {
+      // A trace may be read twice.
+      counts = noTransformation(written.program)
+      const { run, lanes } = threads
+      return transformedItems(
+        items,
+        { program: written.program, run, lanes, samples: given.dryRun ? given.samples : 0 },
+        counts,
       )
-    } else say(error instanceof TransformFailed ? `${trace}: ${error.message}. Nothing was written` : error.message)
-    return exitCodeOfFailure(error)
-  } finally {
-    progress.close()
-    stopListening()
+    },
+    openSink: async () => (output === undefined ? nowhere : openOutput(output, { force: given.force }, terminal)),
+    signal: interrupted.signal,
+    onProgress: ({ bytesRead, size }) =>
+      progress.show(
+        () =>
+          `${formatInteger(counts.objects)} states${size === undefined ? "" : `, ${Math.floor((100 * bytesRead) / Math.max(1, size))} %`}`,
+      ),
+  })
+  progress.close()
+  if (outcome._tag === "Converted") {
+    print({ output, given, written, counts, nowMs: now() }, outcome.summary, terminal)
+    const { leftOut } = outcome.summary
+    for (const line of describeLeftOut(leftOut, to)) say(line)
+    return saysItsGaps(leftOut) ? exitCodes.ok : exitCodes.incomplete
   }
+  const { error } = outcome
+  if (error instanceof TransformFailed && error.at !== undefined) {
+    const { line, column, excerpt } = faultAt(written.text, error.at, error.message)
+    terminal.standardError.write(
+      `${syntax.name}: ${trace}: line ${line}, column ${column} of the program: ${visible(error.message)}\n${excerpt}\nNothing was written\n`,
+    )
+  } else say(error instanceof TransformFailed ? `${trace}: ${error.message}. Nothing was written` : error.message)
+  return exitCodeOfFailure(error)
 }
 
 /** The bundle beside the command, or of the checkout, else the source. */

@@ -1,15 +1,14 @@
 /** `reel validate`: what a replay of a trace would trip over. The rules are in src/validation. */
+
 import { tmpdir } from "node:os"
-import { visible, visibleInJson } from "../recorder/configuration/quoted.ts"
+import { visible, visibleInJson } from "../text/index.ts"
 import { type ConvertError, convertInto } from "../trace/files/convert-file.ts"
-import { ExportInterrupted } from "../trace/files/output-errors.ts"
 import { SpooledBytes } from "../trace/files/spooled-bytes.ts"
-import { InputUnreadable, openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
+import { openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
 import { openTraceItems } from "../trace/files/trace-items.ts"
-import { DecompressionError } from "../trace/formats/compression.ts"
-import { BadTraceError, type LeftOut } from "../trace/formats/format.ts"
-import { factsOf, formatOfFileName, TRACE_FORMAT_NAMES, type TraceFormatName } from "../trace/formats/names.ts"
-import { fileSpool, SpoolError } from "../trace/spool.ts"
+import type { LeftOut } from "../trace/formats/format.ts"
+import { factsOf, formatOfFileName, type TraceFormatName } from "../trace/formats/names.ts"
+import { fileSpool } from "../trace/spool.ts"
 import type { Findings } from "../validation/findings.ts"
 import { type RepairCounts, repairing } from "../validation/repair.ts"
 import type { Rule } from "../validation/rule.ts"
@@ -24,21 +23,26 @@ import {
   oneOf,
   optional,
   refused,
-  text,
   value,
   withDefault,
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { UsageError } from "./command-line/usage-error.ts"
-import { temporaryVariables } from "./command-line/variables.ts"
-import { alignedRows } from "./terminal/aligned-rows.ts"
+import { formatOption, temporaryVariables } from "./command-line/shared-options.ts"
+import { traceFault } from "./command-line/trace-fault.ts"
+import {
+  compressionOf,
+  describeLeftOut,
+  exitCodeOfFailure,
+  openOutput,
+  placeOf,
+  saysItsGaps,
+  terminalFault,
+} from "./command-line/written-trace.ts"
+import { alignedRows } from "./terminal/display-width.ts"
 import { formatCount } from "./terminal/quantities.ts"
-import type { Terminal } from "./terminal/terminal.ts"
-import { describeLeftOut, saysItsGaps } from "./trace/left-out.ts"
-import { compressionOf, exitCodeOfFailure, openOutput, placeOf, terminalFault } from "./trace/output.ts"
-import { placeText } from "./validate/finding-text.ts"
-import { countFindings, reportTable, reportText } from "./validate/report-lines.ts"
+import { interruption, type Terminal } from "./terminal/terminal.ts"
+import { countFindings, placeText, reportTable, reportText } from "./validate/report-lines.ts"
 import { sarifLog } from "./validate/sarif.ts"
 
 // Writes the repaired trace of `reel validate --fix`.
@@ -142,38 +146,27 @@ const ruleJson = ({ code, name, severity, summary, explanation, fix }: Rule) => 
 })
 
 const options = {
-  output: withDefault("text", {
-    short: "o",
-    placeholder: "FORMAT",
-    help: "text: by rule, with examples; table: one row for each rule; json: everything; sarif: for code hosts and editors",
-    parse: oneOf("text", "table", "json", "sarif"),
-  }),
-  fix: optional({
-    placeholder: "OUT",
-    help: "write a trace without what was found and can be removed; - means standard output",
-    parse: text,
-  }),
+  output: withDefault(
+    "text",
+    "-o FORMAT",
+    "text: by rule, with examples; table: one row for each rule; json: everything; sarif: for code hosts and editors",
+    oneOf("text", "table", "json", "sarif"),
+  ),
+  fix: optional("OUT", "write a trace without what was found and can be removed; - means standard output"),
   force: flag({ short: "f", help: "overwrite OUT if it exists" }),
   generateTransform: flag({ help: "print a program of SimKube's transform language that removes the same" }),
-  namespacePrefix: withDefault("virtual", {
-    placeholder: "PREFIX",
-    help: "prefix of the replay's namespaces, with which names must not be too long; empty: no prefix",
-    parse: (given) => value(given),
-  }),
-  from: optional({
-    placeholder: "FORMAT",
-    help: `format of TRACE: ${TRACE_FORMAT_NAMES.join(", ")}; default: inferred from its name, else from its first bytes`,
-    parse: oneOf(...TRACE_FORMAT_NAMES),
-  }),
-  explain: optional({
-    placeholder: "CODE",
-    help: "explain one rule, such as E0003, instead",
-    parse: (given) => {
-      const rule = ruleNamed(given)
-      return rule === undefined
-        ? refused(`no such rule; there are ${rules.map(({ code }) => code).join(", ")}`)
-        : value(rule)
-    },
+  namespacePrefix: withDefault(
+    "virtual",
+    "PREFIX",
+    "prefix of the replay's namespaces, with which names must not be too long; empty: no prefix",
+    (given) => value(given),
+  ),
+  from: formatOption("TRACE"),
+  explain: optional("CODE", "explain one rule, such as E0003, instead", (given) => {
+    const rule = ruleNamed(given)
+    return rule === undefined
+      ? refused(`no such rule; there are ${rules.map(({ code }) => code).join(", ")}`)
+      : value(rule)
   }),
   list: flag({ help: "list all rules instead" }),
 }
@@ -216,10 +209,7 @@ type Order =
 export const validateCommand = (openInput: (path: string) => Promise<TraceInput> = openTraceFile): Command =>
   command(syntax, async (given, terminal, operands) => {
     const order = readOrder(given, operands)
-    if (typeof order === "string") {
-      terminal.standardError.write(`${new UsageError({ command: syntax.name, problem: order }).message}\n`)
-      return exitCodes.usage
-    }
+    if (typeof order === "string") return order
     if (order.tag === "trace") return validate(order.trace, given, terminal, openInput)
     const isJson = given.output === "json"
     const json = order.tag === "list" ? rules.map(ruleJson) : ruleJson(order.rule)
@@ -265,11 +255,6 @@ const print = ({ standardOutput }: Terminal, lines: Iterable<string>): void => {
   standardOutput.write(text)
 }
 
-const isKnown = (error: unknown): error is Error =>
-  [BadTraceError, DecompressionError, InputUnreadable, SpoolError, ExportInterrupted].some(
-    (known) => error instanceof known,
-  )
-
 const validate = async (
   trace: string,
   given: Options,
@@ -278,9 +263,8 @@ const validate = async (
 ): Promise<ExitCode> => {
   const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${visible(line)}\n`)
   const name = trace === "-" ? "standard input" : trace
-  const abort = new AbortController()
-  const stopListening = terminal.onInterrupt(() => abort.abort())
-  const { signal } = abort
+  using interrupted = interruption(terminal)
+  const { signal } = interrupted
   let spooled: SpooledBytes | undefined
   try {
     let input = await openInput(trace)
@@ -313,15 +297,11 @@ const validate = async (
       signal,
     })
   } catch (error) {
-    if (!isKnown(error)) throw error
-    say(
-      error instanceof InputUnreadable || error instanceof ExportInterrupted
-        ? error.message
-        : `${name}: ${error.message}`,
-    )
-    return error instanceof ExportInterrupted ? exitCodes.interrupted : exitCodes.failed
+    const fault = traceFault(error, name)
+    if (fault === undefined) throw error
+    say(fault.line)
+    return fault.exitCode
   } finally {
-    stopListening()
     spooled?.[Symbol.dispose]()
   }
 }

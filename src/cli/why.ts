@@ -1,9 +1,9 @@
 /** `reel why`: the chain of events that led to what became of an object. */
 import { formatLocalTime } from "../local-time.ts"
-import { type CommandSyntax, type OptionValues, optional, text, withDefault } from "./command-line/arguments.ts"
+import { type CommandSyntax, type OptionValues, optional, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { recorderVariables } from "./command-line/variables.ts"
+import { recorderVariables } from "./command-line/shared-options.ts"
 import { type Asking, ask, Misasked } from "./past/asking.ts"
 import { changesOf } from "./past/changes-of.ts"
 import { UnknownWriters } from "./past/describe-change.ts"
@@ -13,13 +13,9 @@ import { pastOptions } from "./past/past-places.ts"
 import { WhyLines } from "./past/why-lines.ts"
 
 const options = {
-  namespace: optional({ short: "n", placeholder: "NAME", help: "namespace of the object; default: any", parse: text }),
-  since: withDefault("0", {
-    placeholder: "TIME",
-    help: "from this moment on; 0 is the beginning of the recording",
-    parse: text,
-  }),
-  until: withDefault("now", { placeholder: "TIME", help: "up to this moment", parse: text }),
+  namespace: optional("-n NAME", "namespace of the object; default: any"),
+  since: withDefault("0", "TIME", "from this moment on; 0 is the beginning of the recording"),
+  until: withDefault("now", "TIME", "up to this moment"),
   ...pastOptions,
 }
 

@@ -4,6 +4,8 @@
  * Accepts exactly what the API server accepts (k8s.io/apimachinery, package labels). A rejected selector comes with a reason.
  */
 
+import { quoted } from "../text/index.ts"
+
 /** How a requirement compares a label's value. `Gt` and `Lt` compare integers and have no form in an object. */
 type LabelOperator = "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt"
 
@@ -182,12 +184,3 @@ const labelKeyFault = (key: string): string | undefined => {
     return `the prefix of ${quoted(key)} is not a DNS name`
   return qualifiedName.test(key.slice(slash + 1)) ? undefined : `${quoted(key)} is not a label name`
 }
-
-const longestQuote = 60
-
-/** Quotes text for a message: one line, short, invisible characters escaped. */
-const quoted = (text: string): string =>
-  JSON.stringify(text.length > longestQuote ? `${text.slice(0, longestQuote)}…` : text).replace(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
-    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
-  )

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { DATABASE_FILE } from "../../src/archive/reading-access.ts"
 import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
-import { type CoverageAnswer, coverageLines } from "../../src/cli/coverage/coverage-table.ts"
+import { type CoverageAnswer, coverageLines } from "../../src/cli/export/coverage-table.ts"
 import { Sandbox } from "../../src/sandbox/index.ts"
 import { type RecorderProcess, Workplace } from "../recorder/recorder/recorder-command.ts"
 import { copyOf, filesOf, reelCoverage } from "./recorded-directory.ts"

@@ -23,7 +23,7 @@ let witness: string
 beforeAll(async () => {
   place = new Workplace()
   witness = buildWitness(place.directory)
-  const sandbox = place.reel("sandbox", "--port", "0", "--kubeconfig", place.path("kubeconfig"))
+  const sandbox = place.reel("sandbox", "--listen", "0", "--kubeconfig", place.path("kubeconfig"))
   url = (await sandbox.says(/http:\/\/127\.0\.0\.1:\d+/))[0]
 }, patient(30_000))
 afterAll(() => place.close())

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises"
 import { describe, expect, test } from "vitest"
 import { exitCodeMeanings, exitCodes } from "../../src/cli/command-line/exit-codes.ts"
-import type { RecordOptions } from "../../src/cli/record/run-options.ts"
+import type { RecordOptions } from "../../src/cli/record/run-recorder.ts"
 import { recordCommand } from "../../src/cli/record.ts"
 import { commands, reel } from "../../src/cli/reel.ts"
 import { type CapturedTerminal, capturedTerminal } from "./captured-terminal.ts"
@@ -67,8 +67,8 @@ describe("reel", () => {
       'reel record: --namespace "Shop": it is not a valid namespace name (at most 63 lower-case letters, digits and -)\nTry "reel record --help".\n',
     ],
     [
-      ["record", "-c", "a.yml", "--bind", "http://x"],
-      'reel record: --bind "http://x": must be an IP address or a host name, such as 127.0.0.1 or ::\nTry "reel record --help".\n',
+      ["record", "-c", "a.yml", "--listen", "http://x"],
+      'reel record: --listen "http://x": must be PORT or ADDRESS:PORT, such as 7780 or 0.0.0.0:7780\nTry "reel record --help".\n',
     ],
     [
       ["record", "-c", "a.yml", "--auth", "token"],
@@ -174,7 +174,7 @@ describe("reel record", () => {
   test("passes all options to the recorder", async () => {
     const dayMicros = 24 * 3600 * 1e6
     const argv =
-      "-c a.yml --kubeconfig k --context x -p 0 --bind [::1] -d /d -n shop,pay -n shop --log-format json -vv --secrets-in-plain-text --redact-key-file k.key --fsync always --list-compression always --auth token --token-file t --tls-cert t.crt --tls-key t.key --allow-target s3://traces/shop --allow-target gs:// --maximum-export-time 10m --maximum-export-size 10Gi --retain-for 30d,v1.Event=1d --retain-bytes 20Gi --retain-bytes v1.Event=1Gi"
+      "-c a.yml --kubeconfig k --context x --listen [::1]:0 -d /d -n shop,pay -n shop --log-format json -vv --secrets-in-plain-text --redact-key-file k.key --fsync always --list-compression always --auth token --token-file t --tls-cert t.crt --tls-key t.key --allow-target s3://traces/shop --allow-target gs:// --maximum-export-time 10m --maximum-export-size 10Gi --retain-for 30d,v1.Event=1d --retain-bytes 20Gi --retain-bytes v1.Event=1Gi"
     expect(await record(argv.split(" "))).toEqual({
       config: "a.yml",
       kubeconfig: "k",

@@ -8,7 +8,7 @@ let place: Workplace
 let url: string
 beforeAll(async () => {
   place = new Workplace()
-  const sandbox = place.reel("sandbox", "--port", "0", "--nodes", "1", "--kubeconfig", place.path("kubeconfig"))
+  const sandbox = place.reel("sandbox", "--listen", "0", "--nodes", "1", "--kubeconfig", place.path("kubeconfig"))
   url = (await sandbox.says(/http:\/\/127\.0\.0\.1:\d+/))[0]
 }, patient(15_000))
 afterAll(() => place.close())

@@ -29,7 +29,7 @@ describe("reel sandbox", () => {
   test("serves a cluster with nodes until it is interrupted, and writes a kubeconfig that only its owner can read", async () => {
     const terminal = capturedTerminal()
     const kubeconfig = join(directory, "kubeconfig")
-    const ended = run(terminal, "--port", "0", "--nodes", "2", "--kubeconfig", kubeconfig)
+    const ended = run(terminal, "--listen", "0", "--nodes", "2", "--kubeconfig", kubeconfig)
     const server = await started(terminal)
     const nodes = (await (await fetch(`${server}/api/v1/nodes`)).json()) as { readonly items: ReadonlyArray<unknown> }
     expect(nodes.items).toHaveLength(2)
@@ -45,7 +45,7 @@ describe("reel sandbox", () => {
   test("with authorization writes the kubeconfig of an administrator, and others have no rights", async () => {
     const terminal = capturedTerminal()
     const kubeconfig = join(directory, "kubeconfig")
-    const ended = run(terminal, "--port", "0", "--nodes", "0", "--kubeconfig", kubeconfig, "--authorization", "rbac")
+    const ended = run(terminal, "--listen", "0", "--nodes", "0", "--kubeconfig", kubeconfig, "--authorization", "rbac")
     const server = await started(terminal)
     const { users, clusters } = JSON.parse(readFileSync(kubeconfig, "utf8"))
     const { cluster } = clusters[0]
@@ -68,13 +68,13 @@ describe("reel sandbox", () => {
     const kubeconfig = join(directory, "kubeconfig")
     writeFileSync(kubeconfig, "apiVersion: v1\nkind: Config\n")
     const refused = capturedTerminal()
-    expect(await run(refused, "--port", "0", "--kubeconfig", kubeconfig)).toBe(exitCodes.usage)
+    expect(await run(refused, "--listen", "0", "--kubeconfig", kubeconfig)).toBe(exitCodes.usage)
     expect(refused.standardError.text()).toContain(
       "is not a sandbox kubeconfig; name another file with --kubeconfig, or overwrite it with --force",
     )
     for (const force of [["--force"], []]) {
       const terminal = capturedTerminal()
-      const ended = run(terminal, "--port", "0", "--nodes", "0", "--kubeconfig", kubeconfig, ...force)
+      const ended = run(terminal, "--listen", "0", "--nodes", "0", "--kubeconfig", kubeconfig, ...force)
       await started(terminal)
       terminal.interrupt()
       expect(await ended).toBe(exitCodes.ok)
@@ -96,7 +96,15 @@ describe("reel sandbox", () => {
 
   test("reports which file it cannot write", async () => {
     const terminal = capturedTerminal()
-    const code = await run(terminal, "--port", "0", "--nodes", "0", "--kubeconfig", join(directory, "no", "kubeconfig"))
+    const code = await run(
+      terminal,
+      "--listen",
+      "0",
+      "--nodes",
+      "0",
+      "--kubeconfig",
+      join(directory, "no", "kubeconfig"),
+    )
     expect(code).toBe(exitCodes.failed)
     expect(terminal.standardError.text()).toMatch(
       /cannot write .*no\/kubeconfig: its directory does not exist\. Create it first/,

@@ -47,7 +47,7 @@ test("several recordings are one past", async () => {
   const [one, other] = [join(place(), "day.ndjson"), join(place(), "day.ndjson")]
   const terminal = capturedTerminal()
   const kubeconfig = join(temporaryDirectory(), "kubeconfig")
-  const ended = serveCommand().run([one, other, "--port", "0", "--kubeconfig-out", kubeconfig], terminal)
+  const ended = serveCommand().run([one, other, "--listen", "0", "--kubeconfig-out", kubeconfig], terminal)
   const url = await started(terminal)
   expect(terminal.standardOutput.text()).toContain(`recorded     ${one}, ${other}, from `)
   const list = (await (await fetch(`${url}/api/v1/configmaps`)).json()) as { readonly items: ReadonlyArray<object> }
@@ -61,7 +61,7 @@ describe("reel serve", () => {
     const directory = place()
     const terminal = capturedTerminal()
     const kubeconfig = join(directory, "kubeconfig")
-    const words = [join(directory, "day.ndjson"), "--at", "-10m", "--port", "0", "--kubeconfig-out", kubeconfig]
+    const words = [join(directory, "day.ndjson"), "--at", "-10m", "--listen", "0", "--kubeconfig-out", kubeconfig]
     const ended = serveCommand().run(words, terminal)
     const url = await started(terminal)
     const said = (minutes: number): string => formatLocalTime(at(minutes) / 1000, Date.now())
@@ -89,7 +89,7 @@ describe("reel serve", () => {
     const terminal = capturedTerminal()
     const [kubeconfig, token] = [join(directory, "kubeconfig"), join(directory, "token")]
     writeFileSync(token, "let-me-in-please\n")
-    const words = ["--port", "0", "--kubeconfig-out", kubeconfig, "--token-file", token, "--play", "--speed", "10"]
+    const words = ["--listen", "0", "--kubeconfig-out", kubeconfig, "--token-file", token, "--play", "--speed", "10"]
     const ended = serveCommand().run([join(directory, "day.ndjson"), ...words], terminal)
     const url = await started(terminal)
     expect(terminal.standardOutput.text()).toContain("; time runs from there, 10 times as fast")
@@ -115,7 +115,7 @@ describe("reel serve", () => {
     expect((await refused("x.ndjson", "--play", "--speed", "max"))[1]).toContain(
       "--speed max is for replays; name a number",
     )
-    expect((await refused("x.ndjson", "--bind", "0.0.0.0"))[1]).toContain("require a token with --token-file")
+    expect((await refused("x.ndjson", "--listen", "0.0.0.0:0"))[1]).toContain("require a token with --token-file")
     expect((await refused())[0]).toBe(exitCodes.usage)
     const kubeconfig = join(temporaryDirectory(), "config")
     writeFileSync(kubeconfig, "apiVersion: v1\nkind: Config\n")
@@ -126,7 +126,7 @@ describe("reel serve", () => {
 
   test("says what is wrong with a source or a moment", async () => {
     const directory = place()
-    const kubeconfig = ["--port", "0", "--kubeconfig-out", join(directory, "kubeconfig")]
+    const kubeconfig = ["--listen", "0", "--kubeconfig-out", join(directory, "kubeconfig")]
     expect(await refused(temporaryDirectory(), ...kubeconfig)).toEqual([
       exitCodes.failed,
       expect.stringMatching(
@@ -159,13 +159,13 @@ describe("reel serve", () => {
     await new Promise((resolve) => taken.once("listening", resolve))
     const { port } = taken.address() as { readonly port: number }
     const day = join(directory, "day.ndjson")
-    const inUse = await refused(day, "--port", String(port), "--kubeconfig-out", join(directory, "kubeconfig"))
+    const inUse = await refused(day, "--listen", String(port), "--kubeconfig-out", join(directory, "kubeconfig"))
     taken.close()
     expect(inUse).toEqual([
       exitCodes.failed,
       `reel serve: port ${port} on 127.0.0.1 is in use; choose another with --listen (port 0 is any free one)\n`,
     ])
-    expect(await refused(day, "--port", "0", "--kubeconfig-out", join(directory, "no", "kubeconfig"))).toEqual([
+    expect(await refused(day, "--listen", "0", "--kubeconfig-out", join(directory, "no", "kubeconfig"))).toEqual([
       exitCodes.failed,
       expect.stringContaining("its directory does not exist"),
     ])

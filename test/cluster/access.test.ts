@@ -122,7 +122,7 @@ beforeAll(async () => {
   const config = join(directory, "config.yml")
   await writeFile(config, "trackedObjects:\n  v1.ConfigMap: {}\n")
   const kubeconfig = await kubeconfigFor(tokens.recorder ?? "")
-  const words = ["record", "-c", config, "--kubeconfig", kubeconfig, "-p", "0", "-d", join(directory, "data")]
+  const words = ["record", "-c", config, "--kubeconfig", kubeconfig, "--listen", "0", "-d", join(directory, "data")]
   recorder = new RecorderProcess([...words, "--auth", "kubernetes", "--log-format", "json"], {})
   await recorder.ready(60_000)
 }, 120_000)

@@ -58,7 +58,7 @@ export const startRecorder = async (
   const reel = fileURLToPath(new URL("../../bin/reel.js", import.meta.url))
   const what = config === undefined ? ["--all"] : ["--config", config]
   const words = ["record", ...what, "--kubeconfig", cluster.kubeconfig]
-  words.push("--port", "0", "--data-dir", dataDirectory, ...more)
+  words.push("--listen", "0", "--data-dir", dataDirectory, ...more)
   const { KUBECONFIG: _never, ...env } = process.env
   const child = spawn(process.execPath, [reel, ...words], { env, stdio: ["ignore", "ignore", "pipe"] })
   const log: string[] = []

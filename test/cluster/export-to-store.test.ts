@@ -58,7 +58,7 @@ beforeAll(async () => {
   client = new S3Client({ endpoint: url, region: "us-east-1", forcePathStyle: true, credentials })
   await client.send(new CreateBucketCommand({ Bucket: "traces" }))
   place = new Workplace()
-  const serving = place.reel("sandbox", "--port", "0", "--kubeconfig", place.path("sandbox.kubeconfig"))
+  const serving = place.reel("sandbox", "--listen", "0", "--kubeconfig", place.path("sandbox.kubeconfig"))
   sandbox = (await serving.says(/http:\/\/127\.0\.0\.1:\d+/))[0]
   for (let number = 0; number < 300; number++) {
     const metadata = { namespace: "default", name: `object-${number}` }

@@ -121,7 +121,7 @@ beforeAll(async () => {
   await writeFile(config, stringify({ trackedObjects: Object.fromEntries(kinds.map((gvk) => [gvk, {}])) }))
   const words = ["record", "-c", config, "--kubeconfig", await kubeconfigFor(tokens.recorder ?? "")]
   recorder = new RecorderProcess(
-    [...words, "-p", "0", "-d", join(directory, "data"), "--auth", "kubernetes", "--log-format", "json"],
+    [...words, "--listen", "0", "-d", join(directory, "data"), "--auth", "kubernetes", "--log-format", "json"],
     {},
   )
   await recorder.ready(60_000)
@@ -273,7 +273,7 @@ describe("a reader with rights to one namespace", () => {
 
   test("sees its own with kubectl as it was, through reel serve and its token", async () => {
     const kubeconfig = join(directory, "history.kubeconfig")
-    const words = ["serve", await recorder.listening(), "-n", shop, "--port", "0", "--kubeconfig-out", kubeconfig]
+    const words = ["serve", await recorder.listening(), "-n", shop, "--listen", "0", "--kubeconfig-out", kubeconfig]
     const served = new ReelProcess(words, { env: { ...process.env, KUBEREEL_TOKEN: tokens.shopper ?? "" } })
     try {
       await served.says(/Press Ctrl-C/, 30_000)

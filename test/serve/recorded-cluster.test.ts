@@ -117,7 +117,7 @@ describe("reel serve", () => {
     const terminal = capturedTerminal()
     const kubeconfig = join(temporaryDirectory(), "kubeconfig")
     const ended = serveCommand().run(
-      [recorded.dataDir, "--at", "start", "--at", "end", "--port", "0", "--kubeconfig-out", kubeconfig],
+      [recorded.dataDir, "--at", "start", "--at", "end", "--listen", "0", "--kubeconfig-out", kubeconfig],
       terminal,
     )
     await until(() => terminal.standardOutput.text().includes("Ctrl-C") || terminal.standardError.text() !== "")

@@ -7,10 +7,21 @@
  * abbreviated, so that a new option cannot change the meaning of an old script.
  */
 import { parseArgs } from "node:util"
-import { quoted } from "../../recorder/configuration/quoted.ts"
-import { nearest } from "../../recorder/configuration/spelling.ts"
+import * as Schema from "effect/Schema"
+import { enumerated, nearest, quoted } from "../../text/index.ts"
 import type { exitCodeMeanings } from "./exit-codes.ts"
-import { UsageError } from "./usage-error.ts"
+
+/** The command line is invalid: exit code 2, nothing was done. */
+export class UsageError extends Schema.TaggedError<UsageError>()("UsageError", {
+  /** `reel export`. */
+  command: Schema.String,
+  /** What is invalid and what is allowed, in one line. */
+  problem: Schema.String,
+}) {
+  override get message(): string {
+    return `${this.command}: ${this.problem}\nTry "${this.command} --help".`
+  }
+}
 
 /** The result of reading one text: a value, or the reason why the text is not one (continues "…: "). */
 export type Reading<T> =
@@ -42,65 +53,82 @@ interface Described {
   readonly help: string
 }
 
-interface DescribedValue<T> extends Described {
-  readonly placeholder: string
-  readonly parse: Parse<T>
-}
-
-const option = <T>(
-  described: Described & { placeholder?: string; parse?: { readonly choices?: readonly string[] } },
-  note: string,
-  read: Option<T>["read"],
-): Option<T> => ({
-  short: described.short,
-  placeholder: described.placeholder,
-  choices: described.parse?.choices,
-  help: described.help + note,
-  read,
+/** An option without a value. */
+const bare = <T>({ short, help }: Described, read: Option<T>["read"]): Option<T> => ({
+  ...{ short, placeholder: undefined, choices: undefined, help, read },
 })
 
+/** `name`: as help shows it, `FILE` or `-o FILE`. */
+const valued = <T>(
+  name: string,
+  help: string,
+  { choices }: { readonly choices?: readonly string[] },
+  read: Option<T>["read"],
+): Option<T> => {
+  const [short, placeholder] = /^-\w /.test(name) ? [name.slice(1, 2), name.slice(3)] : [undefined, name]
+  return { short, placeholder, choices, help, read }
+}
+
+/** Any non-empty text. An empty text is nearly always a shell variable that was not set. */
+export const text = (given: string): Reading<string> => (given === "" ? refused("it is empty") : value(given))
+
 /** Present or not. */
-export const flag = (described: Described): Option<boolean> => option(described, "", (given) => value(given.length > 0))
+export const flag = (described: Described): Option<boolean> => bare(described, (given) => value(given.length > 0))
 
 /** The number of times it was given: `-vv` is 2. */
-export const count = (described: Described): Option<number> => option(described, "", (given) => value(given.length))
+export const count = (described: Described): Option<number> => bare(described, (given) => value(given.length))
 
-/** A value, or `undefined` if the option is not given. */
-export const optional = <T>(described: DescribedValue<T>): Option<T | undefined> =>
-  option<T | undefined>(described, "", (given) => {
+/** A value, or `undefined` if the option is not given. Of this and the others, `name` is that of the value, `FILE`, after a short option if there is one: `-o FILE`. */
+export function optional(name: string, help: string): Option<string | undefined>
+export function optional<T>(name: string, help: string, parse: Parse<T>): Option<T | undefined>
+export function optional(name: string, help: string, parse: Parse<unknown> = text): Option<unknown> {
+  return valued(name, help, parse, (given) => {
     const last = given.at(-1)
-    return last === undefined ? value(undefined) : described.parse(last)
+    return last === undefined ? value(undefined) : parse(last)
   })
+}
 
 /** A value that is required. */
-export const required = <T>(described: DescribedValue<T>): Option<T> =>
-  option(described, " (required)", (given) => {
+export function required(name: string, help: string): Option<string>
+export function required<T>(name: string, help: string, parse: Parse<T>): Option<T>
+export function required(name: string, help: string, parse: Parse<unknown> = text): Option<unknown> {
+  return valued(name, `${help} (required)`, parse, (given) => {
     const last = given.at(-1)
-    return last === undefined ? refused("is required") : described.parse(last)
+    return last === undefined ? refused("is required") : parse(last)
   })
+}
 
 /** A value with a default; the default is written as on the command line and shown in help. */
-export const withDefault = <T>(text: string, described: DescribedValue<T>): Option<T> =>
-  option(described, ` (default ${text})`, (given) => described.parse(given.at(-1) ?? text))
+export function withDefault(text: string, name: string, help: string): Option<string>
+export function withDefault<T>(text: string, name: string, help: string, parse: Parse<T>): Option<T>
+export function withDefault(usual: string, name: string, help: string, parse: Parse<unknown> = text): Option<unknown> {
+  return valued(name, `${help} (default ${usual})`, parse, (given) => parse(given.at(-1) ?? usual))
+}
 
-/** Any number of values: the option may be repeated and, with `split`, one value may hold several separated by commas. */
-export const list = <T>(described: DescribedValue<T> & { readonly split: boolean }): Option<readonly T[]> =>
-  option(described, " (may be repeated)", (given) => {
+const several = <T>(name: string, help: string, parse: Parse<T>, separator: string | undefined): Option<readonly T[]> =>
+  valued(name, `${help} (may be repeated)`, parse, (given) => {
     const values: T[] = []
-    for (const text of described.split ? given.flatMap((text) => text.split(",")) : given) {
-      const reading = described.parse(text.trim())
+    for (const text of separator === undefined ? given : given.flatMap((text) => text.split(separator))) {
+      const reading = parse(text.trim())
       if (reading._tag === "Refused") return reading
       values.push(reading.value)
     }
     return value(values)
   })
 
-/** Any non-empty text. An empty text is nearly always a shell variable that was not set. */
-export const text = (given: string): Reading<string> => (given === "" ? refused("it is empty") : value(given))
+/** Any number of values: the option may be repeated, and one text may hold several separated by commas. */
+export function list(name: string, help: string): Option<readonly string[]>
+export function list<T>(name: string, help: string, parse: Parse<T>): Option<readonly T[]>
+export function list(name: string, help: string, parse: Parse<unknown> = text): Option<unknown> {
+  return several(name, help, parse, ",")
+}
 
-/** `a, b or c`. An Intl.ListFormat that only errors need costs every recorder 5 MB of locale data. */
-const alternatives = (choices: ReadonlyArray<string>): string =>
-  choices.length < 2 ? choices.join() : `${choices.slice(0, -1).join(", ")} or ${choices.at(-1)}`
+/** The same without commas: each text is one value. */
+export function repeated(name: string, help: string): Option<readonly string[]>
+export function repeated<T>(name: string, help: string, parse: Parse<T>): Option<readonly T[]>
+export function repeated(name: string, help: string, parse: Parse<unknown> = text): Option<unknown> {
+  return several(name, help, parse, undefined)
+}
 
 /** One of these words. */
 export const oneOf = <const T extends string>(...choices: readonly T[]): Parse<T> => {
@@ -108,7 +136,7 @@ export const oneOf = <const T extends string>(...choices: readonly T[]): Parse<T
     const choice = choices.find((choice) => choice === given)
     if (choice !== undefined) return value(choice)
     const meant = nearest(given, choices)
-    return refused(`must be ${alternatives(choices)}${meant === undefined ? "" : `; did you mean ${meant}?`}`)
+    return refused(`must be ${enumerated(choices, "or")}${meant === undefined ? "" : `; did you mean ${meant}?`}`)
   }
   return Object.assign(parse, { choices })
 }
@@ -252,7 +280,7 @@ const visibleName = (rawName: string): string => quoted(rawName).slice(1, -1)
 const mistakeIn = (token: OptionToken, option: Option<unknown>): string | undefined => {
   if (option.placeholder === undefined) return token.value === undefined ? undefined : `${token.rawName} takes no value`
   if (token.value === undefined) return `${token.rawName} needs a value (${option.placeholder})`
-  // In "--config --port 80" the value was forgotten; in "--start -10m" and "--output -" it starts with a dash.
+  // In "--config --listen 80" the value was forgotten; in "--start -10m" and "--output -" it starts with a dash.
   if (token.inlineValue !== true && /^-[^\d.]/.test(token.value))
     return `${token.rawName} needs a value (${option.placeholder}); to pass ${quoted(token.value)} as the value, write ${token.rawName}=…`
   return undefined
@@ -262,4 +290,16 @@ const refusal = (name: string, option: Option<unknown>, texts: readonly string[]
   const given = texts.at(-1)
   if (given === undefined) return `--${name} ${option.placeholder ?? ""} ${reason}`
   return `--${name} ${quoted(given)}: ${reason}`
+}
+
+// Sizes in bytes, as options take them.
+
+const powers = "KMGT"
+
+/** Size in bytes from `500Mi`, `10Gi`, `2G` or `1000`: Kubernetes' units, binary with an i. */
+export const parseSize = (given: string): Reading<number> => {
+  const [, amount, unit = "", binary] = /^([1-9]\d{0,8})(?:([KMGT])(i?))?$/.exec(given) ?? []
+  if (amount === undefined) return refused("must be a size such as 500Mi or 10Gi")
+  const power = unit === "" ? 0 : powers.indexOf(unit) + 1
+  return value(Number(amount) * (binary === "i" ? 1024 : 1000) ** power)
 }

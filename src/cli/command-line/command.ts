@@ -1,9 +1,8 @@
 import { columnsOf, type Terminal } from "../terminal/terminal.ts"
-import { readVersion } from "../version.ts"
-import type { CommandSyntax, OptionTable, OptionValues } from "./arguments.ts"
-import { parseArguments } from "./arguments.ts"
+import { type CommandSyntax, type OptionTable, type OptionValues, parseArguments, UsageError } from "./arguments.ts"
 import { type ExitCode, exitCodes } from "./exit-codes.ts"
 import { renderHelp } from "./help.ts"
+import { readVersion } from "./version.ts"
 
 /** One `reel` command, as the dispatcher sees it. */
 export interface Command {
@@ -28,13 +27,20 @@ export interface CommandEntry {
 export const commandNamed = (commands: ReadonlyArray<CommandEntry>, name: string): CommandEntry | undefined =>
   commands.find((entry) => entry.name === name || entry.aliases?.includes(name) === true)
 
-/** Wraps a command's body in what all commands share: parsing, `--help`, `--version` and usage errors. */
+/**
+ * Wraps a command's body in what all commands share: parsing, `--help`, `--version` and usage errors. A body that resolves with a text has found what is
+ * wrong with the command line, such as two options that exclude each other.
+ */
 export const command = <Table extends OptionTable>(
   syntax: CommandSyntax<Table>,
-  body: (options: OptionValues<Table>, terminal: Terminal, operands: readonly string[]) => Promise<ExitCode>,
+  body: (options: OptionValues<Table>, terminal: Terminal, operands: readonly string[]) => Promise<ExitCode | string>,
 ): Command => ({
   syntax,
   run: async (argv, terminal) => {
+    const refuse = (error: UsageError): ExitCode => {
+      terminal.standardError.write(`${error.message}\n`)
+      return exitCodes.usage
+    }
     const parsed = parseArguments(syntax, argv)
     switch (parsed._tag) {
       case "Help":
@@ -44,10 +50,13 @@ export const command = <Table extends OptionTable>(
         terminal.standardOutput.write(`kubereel ${readVersion()}\n`)
         return exitCodes.ok
       case "Wrong":
-        terminal.standardError.write(`${parsed.error.message}\n`)
-        return exitCodes.usage
-      case "Options":
-        return body(parsed.options, terminal, parsed.operands)
+        return refuse(parsed.error)
+      case "Options": {
+        const outcome = await body(parsed.options, terminal, parsed.operands)
+        return typeof outcome === "string"
+          ? refuse(new UsageError({ command: syntax.name, problem: outcome }))
+          : outcome
+      }
     }
   },
 })

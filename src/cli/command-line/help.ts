@@ -1,7 +1,8 @@
 /** Help texts, rendered from the tables that the command line is parsed with, so that the two cannot disagree. */
+
+import { asTyped, invocation, type Program } from "../terminal/invocation.ts"
 import { type CommandSyntax, optionName } from "./arguments.ts"
 import { exitCodeMeanings, exitCodes } from "./exit-codes.ts"
-import { asTyped, invocation, type Program } from "./invocation.ts"
 
 /** Longer lines are hard to read; narrower terminals get shorter lines. */
 const widest = 100

@@ -32,7 +32,7 @@ export const parseDuration = (text: string): number | undefined => {
 }
 
 /** The current time, and the time that durations count back from. */
-export interface Reference {
+interface Reference {
   /** µs since the Unix epoch; of a recording that has ended, its end. `now` and `end`. */
   readonly now: number
   /** µs since the Unix epoch: `10m` and `-10m` are ten minutes before it, and `03:12` is the last one before it. */

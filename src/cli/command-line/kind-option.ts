@@ -5,8 +5,7 @@
 import { builtInKinds, discoverBuiltIn } from "../../k8s/rights/built-in-resources.ts"
 import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
 import { findKind, type NamedKind, namesWithKinds } from "../../kube/kind-names.ts"
-import { quoted } from "../../recorder/configuration/quoted.ts"
-import { nearest } from "../../recorder/configuration/spelling.ts"
+import { nearest, quoted } from "../../text/index.ts"
 
 /** kubectl's, of Kubernetes 1.34. */
 const shortNames: Readonly<Record<string, ReadonlyArray<string>>> = {
@@ -58,7 +57,7 @@ export const builtInPlurals: ReadonlyArray<string> = [
   ...new Set(builtIn.flatMap(({ plural }) => (plural === undefined ? [] : [plural]))),
 ]
 
-export type KindReading =
+type KindReading =
   /** `text`: as it is written exactly, `apps/v1.Deployment`. */
   | { readonly tag: "kind"; readonly gvk: GroupVersionKind; readonly text: string }
   | { readonly tag: "unknown"; readonly problem: string }

@@ -2,7 +2,7 @@
  * The script for bash. It needs neither the package bash-completion nor a bash newer than macOS's 3.2, where names of files are completed without
  * the slash after directories (`compopt` is missing).
  */
-import type { CompletedCommand, CompletedOption, Words } from "./completed-command.ts"
+import { type CompletedCommand, type CompletedOption, mark } from "./completed-command.ts"
 
 /** The script. */
 export const bashScript = (commands: ReadonlyArray<CompletedCommand>): string => `\
@@ -92,18 +92,4 @@ const valuesOf = (options: ReadonlyArray<CompletedOption>): string => {
   if (spellings.size === 0) return ""
   const branches = [...spellings].map(([values, names]) => `    ${names.join(" | ")}) values='${values}' ;;\n`)
   return `    case $option in\n${branches.join("")}    esac\n`
-}
-
-/** How the script writes what a word may be: `.` files, `/` directories, `-` anything, else the words. */
-const mark = (words: Words): string => {
-  switch (words.tag) {
-    case "files":
-      return "."
-    case "directories":
-      return "/"
-    case "other":
-      return "-"
-    case "words":
-      return words.words.join(" ")
-  }
 }

@@ -91,3 +91,17 @@ const brief = (help: string): string => {
   if (first.length <= longestHelp) return first
   return `${first.slice(0, first.lastIndexOf(" ", longestHelp - 3))}...`
 }
+
+/** How scripts write what a word may be: `.` files, `/` directories, `-` anything, else the words. */
+export const mark = (words: Words): string => {
+  switch (words.tag) {
+    case "files":
+      return "."
+    case "directories":
+      return "/"
+    case "other":
+      return "-"
+    case "words":
+      return words.words.join(" ")
+  }
+}

@@ -1,5 +1,5 @@
 /** The script for PowerShell, from Windows PowerShell 5.1 on. */
-import type { CompletedCommand, CompletedOption, Words } from "./completed-command.ts"
+import { type CompletedCommand, type CompletedOption, mark } from "./completed-command.ts"
 
 /** The script. Options are lines of text, because the keys of PowerShell's tables do not tell `-n` from `-N`. */
 export const powershellScript = (commands: ReadonlyArray<CompletedCommand>): string => `\
@@ -84,19 +84,6 @@ const linesOf = ({ long, short, help, value }: CompletedOption): ReadonlyArray<s
   (short === undefined ? [long] : [short, long]).map(
     (name) => `${name}|${value === undefined ? "" : mark(value)}|${help}`,
   )
-
-const mark = (words: Words): string => {
-  switch (words.tag) {
-    case "files":
-      return "."
-    case "directories":
-      return "/"
-    case "other":
-      return "-"
-    case "words":
-      return words.words.join(" ")
-  }
-}
 
 /** A string in which nothing is expanded. */
 const quotedWord = (text: string): string => `'${text.replaceAll("'", "''")}'`

@@ -11,7 +11,7 @@ import { differenceLines, objectName } from "../past/describe-change.ts"
 import { formatCount } from "../terminal/quantities.ts"
 
 /** Objects of each part that are shown. */
-export const mostShown = 50
+const mostShown = 50
 
 /** Offsets that are shown for one object. */
 const mostOffsets = 5

@@ -1,6 +1,6 @@
 /** `reel diff A B`: two traces. What is compared is decided in src/trace/comparison. */
 import { stat } from "node:fs/promises"
-import { visible, visibleInJson } from "../../recorder/configuration/quoted.ts"
+import { visible, visibleInJson } from "../../text/index.ts"
 import {
   type ComparedTrace,
   type ComparedTraceFacts,
@@ -8,18 +8,16 @@ import {
   type TraceComparison,
 } from "../../trace/comparison/compare-traces.ts"
 import type { ObjectEvent } from "../../trace/event.ts"
-import { codeOf, ExportInterrupted } from "../../trace/files/output-errors.ts"
+import { codeOf } from "../../trace/files/output-errors.ts"
 import { InputUnreadable, openTraceFile } from "../../trace/files/trace-input.ts"
 import { openTraceItems } from "../../trace/files/trace-items.ts"
-import { DecompressionError } from "../../trace/formats/compression.ts"
-import { BadTraceError } from "../../trace/formats/format.ts"
 import { formatOfFileName } from "../../trace/formats/names.ts"
 import { formatExactJson, type JsonValue } from "../../trace/json/exact-json.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { readKind } from "../command-line/kind-option.ts"
-import { UsageError } from "../command-line/usage-error.ts"
+import { traceFault } from "../command-line/trace-fault.ts"
 import { incompleteTogether } from "../past/shortcoming-lines.ts"
-import type { Terminal } from "../terminal/terminal.ts"
+import { interruption, type Terminal } from "../terminal/terminal.ts"
 import { traceDiffLines } from "./trace-diff-lines.ts"
 import { traceDiffPage } from "./trace-diff-page.ts"
 
@@ -79,19 +77,14 @@ export interface TraceDiffOrder {
 
 const command = "reel diff"
 
-/** Prints what differs. */
-export const diffTraces = async (order: TraceDiffOrder, terminal: Terminal): Promise<ExitCode> => {
+/** Prints what differs. A text is what is wrong with the command line. */
+export const diffTraces = async (order: TraceDiffOrder, terminal: Terminal): Promise<ExitCode | string> => {
   const { standardOutput, standardError } = terminal
   const say = (line: string): void => void standardError.write(`${command}: ${visible(line)}\n`)
   const kinds = exactKindsOf("--kind", order.kinds)
   const except = exactKindsOf("--except", order.except)
-  if (typeof kinds === "string" || typeof except === "string") {
-    const problem = typeof kinds === "string" ? kinds : String(except)
-    standardError.write(`${new UsageError({ command, problem }).message}\n`)
-    return exitCodes.usage
-  }
-  const abort = new AbortController()
-  const stopListening = terminal.onInterrupt(() => abort.abort())
+  if (typeof kinds === "string" || typeof except === "string") return typeof kinds === "string" ? kinds : String(except)
+  using interrupted = interruption(terminal)
   const { paths, namespace } = order
   const isSelected = (event: ObjectEvent): boolean =>
     (kinds.size === 0 || kinds.has(event.gvk)) &&
@@ -102,7 +95,7 @@ export const diffTraces = async (order: TraceDiffOrder, terminal: Terminal): Pro
   const traceAt = (path: string): ComparedTrace => ({
     open: async () => {
       reading = path
-      return itemsOf(path, abort.signal)
+      return itemsOf(path, interrupted.signal)
     },
   })
   try {
@@ -124,15 +117,10 @@ export const diffTraces = async (order: TraceDiffOrder, terminal: Terminal): Pro
     if (order.hasExitCode && !comparison.isSame) return exitCodes.failed
     return lacks.length > 0 ? exitCodes.incomplete : exitCodes.ok
   } catch (error) {
-    const isKnown = [BadTraceError, DecompressionError, InputUnreadable, ExportInterrupted].some(
-      (known) => error instanceof known,
-    )
-    if (!isKnown || !(error instanceof Error)) throw error
-    const isNamed = error instanceof InputUnreadable || error instanceof ExportInterrupted
-    say(isNamed ? error.message : `${reading}: ${error.message}`)
-    return error instanceof ExportInterrupted ? exitCodes.interrupted : exitCodes.failed
-  } finally {
-    stopListening()
+    const fault = traceFault(error, reading)
+    if (fault === undefined) throw error
+    say(fault.line)
+    return fault.exitCode
   }
 }
 

@@ -1,4 +1,5 @@
 /** The command line and the environment of `reel driver`: those of SimKube's driver, and options of our own for `spec.driver.args`. */
+
 import * as Result from "effect/Result"
 import {
   type CommandSyntax,
@@ -8,70 +9,39 @@ import {
   optional,
   parseArguments,
   required,
-  text,
   withDefault,
 } from "../command-line/arguments.ts"
-import { clusterVariables, storeVariables } from "../command-line/variables.ts"
+import { clusterOptions, clusterVariables, storeVariables } from "../command-line/shared-options.ts"
 import { parseSettling } from "../replay/replay-values.ts"
 
 const port = integerBetween(0, 65_535)
 
-export const driverOptions = {
-  simName: required({ placeholder: "NAME", help: "the Simulation", parse: text }),
-  controllerNs: required({
-    placeholder: "NAMESPACE",
-    help: "namespace of the controller, where SimKube's keeps a Lease of the driver",
-    parse: text,
-  }),
-  tracePath: required({
-    placeholder: "TRACE",
-    help: "a path, file:///PATH, s3://BUCKET/KEY (also gs:// and azure://) or http(s)://HOST/PATH; or the data directory of a recorder",
-    parse: text,
-  }),
-  certPath: required({
-    placeholder: "FILE",
-    help: "certificate of the webhook, PEM; read again when it changes",
-    parse: text,
-  }),
-  keyPath: required({ placeholder: "FILE", help: "its key, PEM", parse: text }),
-  admissionWebhookPort: withDefault("8888", {
-    placeholder: "PORT",
-    help: "port of the webhook, on all addresses",
-    parse: port,
-  }),
-  verbosity: optional({
-    short: "v",
-    placeholder: "LEVEL",
-    help: "accepted because SimKube's driver has it; without effect",
-    parse: text,
-  }),
-  kubeconfig: optional({
-    placeholder: "FILE",
-    help: "kubeconfig of the cluster; default: KUBECONFIG, ~/.kube/config, or the pod's service account",
-    parse: text,
-  }),
-  context: optional({
-    placeholder: "NAME",
-    help: "context of the kubeconfig; default: its current context",
-    parse: text,
-  }),
+const driverOptions = {
+  simName: required("NAME", "the Simulation"),
+  controllerNs: required("NAMESPACE", "namespace of the controller, where SimKube's keeps a Lease of the driver"),
+  tracePath: required(
+    "TRACE",
+    "a path, file:///PATH, s3://BUCKET/KEY (also gs:// and azure://) or http(s)://HOST/PATH; or the data directory of a recorder",
+  ),
+  certPath: required("FILE", "certificate of the webhook, PEM; read again when it changes"),
+  keyPath: required("FILE", "its key, PEM"),
+  admissionWebhookPort: withDefault("8888", "PORT", "port of the webhook, on all addresses", port),
+  verbosity: optional("-v LEVEL", "accepted because SimKube's driver has it; without effect"),
+  ...clusterOptions,
   partial: flag({ help: "replay although the cluster lacks kinds or permissions; what needs them is refused" }),
   intoRecordedCluster: flag({ help: "replay although the cluster is the one that was recorded" }),
-  concurrency: withDefault("16", {
-    placeholder: "NUMBER",
-    help: "writes at the same time",
-    parse: integerBetween(1, 256),
-  }),
-  settle: withDefault("10s", {
-    placeholder: "DURATION",
-    help: "how long the comparison with the trace may wait at the end until nothing has changed for a second",
-    parse: parseSettling,
-  }),
-  metricsPort: optional({
-    placeholder: "PORT",
-    help: "serve the metrics of the replay at /metrics, on all addresses; default: nowhere",
-    parse: port,
-  }),
+  concurrency: withDefault("16", "NUMBER", "writes at the same time", integerBetween(1, 256)),
+  settle: withDefault(
+    "10s",
+    "DURATION",
+    "how long the comparison with the trace may wait at the end until nothing has changed for a second",
+    parseSettling,
+  ),
+  metricsPort: optional(
+    "PORT",
+    "serve the metrics of the replay at /metrics, on all addresses; default: nowhere",
+    port,
+  ),
 }
 
 export const driverSyntax: CommandSyntax<typeof driverOptions> = {

@@ -26,14 +26,13 @@ import type { WebhookIdentity } from "../../simulation/driver/driver-webhook.ts"
 import type { Repetitions } from "../../simulation/replay/repetitions.ts"
 import { InputUnreadable } from "../../trace/files/trace-input.ts"
 import { BadTraceError } from "../../trace/formats/format.ts"
-import { isByOwnName, type ListenAddress, type ListeningServer, listenOn } from "../listening-server.ts"
+import { isByOwnName, type ListenAddress, type ListeningServer, listenOn } from "../command-line/listening-server.ts"
+import { readVersion } from "../command-line/version.ts"
 import { metricsOf } from "../replay/control/control-state.ts"
 import { isReportable } from "../replay/replay-failures.ts"
 import { replayRetries } from "../replay/replay-target.ts"
-import { readVersion } from "../version.ts"
 import type { DriverRequest } from "./driver-arguments.ts"
-import { TraceNotServed, traceOpener } from "./driver-trace.ts"
-import { type PatienceOptions, withPatience } from "./patience.ts"
+import { type PatienceOptions, TraceNotServed, traceOpener, withPatience } from "./driver-trace.ts"
 
 // Full reports in an object store.
 
@@ -130,7 +129,7 @@ const serveMetrics = (address: ListenAddress, run: Repetitions): Promise<Listeni
 }
 
 /** What a driver uses of the world. */
-export interface DriverOptions {
+interface DriverOptions {
   readonly request: DriverRequest
   /** The API server, over HTTP. */
   readonly endpoints: EndpointSource

@@ -11,8 +11,8 @@ import type { IncomingMessage } from "node:http"
 import { codeOf, ExportInterrupted } from "../../trace/files/output-errors.ts"
 import type { Compression } from "../../trace/formats/compression-names.ts"
 import type { TraceFormatName } from "../../trace/formats/names.ts"
+import { ExportCut, ExportRefused } from "./connection/export-errors.ts"
 import { askRecorder, headerOf, postExport, type RecorderAddress } from "./connection/recorder-connection.ts"
-import { ExportCut, ExportRefused } from "./export-errors.ts"
 
 /** A label selector as Kubernetes objects contain it. */
 export interface LabelSelector {

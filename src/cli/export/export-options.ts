@@ -7,13 +7,14 @@ import {
   list,
   oneOf,
   optional,
+  parseSize,
   type Reading,
   refused,
+  repeated,
   text,
   value,
   withDefault,
 } from "../command-line/arguments.ts"
-import { parseSize } from "../command-line/size.ts"
 import { parseTimeout, placeOptions } from "./connection/recorder-place.ts"
 import type { LabelSelector } from "./export-client.ts"
 
@@ -64,122 +65,75 @@ const toLabelSelector = (requirements: readonly LabelRequirement[]): Reading<Lab
 export const defaultStart = "-30m"
 
 export const exportOptions = {
-  output: optional({
-    short: "o",
-    placeholder: "FILE",
-    help: "where to write the trace: a file, - for standard output, or s3://BUCKET/KEY (also gs:// and azure://), which the recorder writes, or with --data-dir this command (required unless --dry-run)",
-    parse: parseDestination,
-  }),
-  format: optional({
-    placeholder: "FORMAT",
-    help: "ndjson (complete), simkube (for replay with SimKube 2) or kwok (for replay with kwokctl); default: by the extension of FILE (.sktrace is simkube, .yaml is kwok), else ndjson. FILE.zst and FILE.gz are compressed",
-    parse: oneOf("ndjson", "simkube", "kwok"),
-  }),
-  start: withDefault(defaultStart, {
-    placeholder: "TIME",
-    help: "start of the window, inclusive; a duration counts back from --end",
-    parse: text,
-  }),
-  end: withDefault("now", {
-    placeholder: "TIME",
-    help: "end of the window, exclusive; a duration counts back from now, which with --data-dir is the end of the recording",
-    parse: text,
-  }),
-  namespace: list({
-    short: "n",
-    placeholder: "NAME",
-    help: "only objects in this namespace; * and ? are wildcards",
-    parse: text,
-    split: true,
-  }),
-  kind: list({
-    placeholder: "KIND",
-    help: "only this kind, such as deployment, deploy, deployments.apps, apps/v1.Deployment or apps/*",
-    parse: text,
-    split: true,
-  }),
-  name: list({
-    placeholder: "NAME",
-    help: "only objects with this name, or namespace/name",
-    parse: text,
-    split: true,
-  }),
-  label: list({
-    placeholder: "SELECTOR",
-    help: "only objects whose labels match, such as app=web,tier!=db",
-    parse: parseExcludedLabel,
-    split: false,
-  }),
-  excludeNamespace: list({
-    placeholder: "NAME",
-    help: "exclude objects in this namespace; separate several with commas",
-    parse: text,
-    split: true,
-  }),
-  excludeKind: list({
-    placeholder: "KIND",
-    help: "exclude this kind, such as event, v1.Event or events.k8s.io/*; * and ? are wildcards",
-    parse: text,
-    split: true,
-  }),
-  excludeName: list({
-    placeholder: "NAME",
-    help: "exclude objects with this name, or namespace/name",
-    parse: text,
-    split: true,
-  }),
-  excludeLabel: list({
-    placeholder: "SELECTOR",
-    help: "exclude objects whose labels match, such as app=web,tier in (a,b)",
-    parse: parseExcludedLabel,
-    split: false,
-  }),
-  owned: optional({
-    placeholder: "MODE",
-    help: "include or exclude objects that other objects of the trace own (such as the ReplicaSets of an exported Deployment); default: exclude for simkube and kwok, include for ndjson",
-    parse: oneOf("include", "exclude"),
-  }),
-  daemonsetOwned: optional({
-    placeholder: "MODE",
-    help: "include or exclude objects that a DaemonSet owns; default: as for --owned",
-    parse: oneOf("include", "exclude"),
-  }),
-  sanitise: optional({
-    placeholder: "MODE",
-    help: "replay: remove the fields that another cluster must set itself from the objects of an ndjson trace, as simkube and kwok always do; default: none",
-    parse: oneOf("none", "replay"),
-  }),
-  ownerTimeout: optional({
-    placeholder: "DURATION",
-    help: "how long the recorder may spend looking up unknown owners; default: 5s",
-    parse: parseTimeout,
-  }),
-  require: optional({
-    placeholder: "WHAT",
-    help: "complete: write nothing if a kind is not being watched or the window has gaps, instead of exporting what was recorded; all: also if times of changes are estimates because they were received late",
-    parse: oneOf("all", "complete"),
-  }),
-  times: optional({
-    placeholder: "TIMES",
-    help: "happened or received: what the window and the times in the trace mean for changes that were received late; default: happened",
-    parse: oneOf("happened", "received"),
-  }),
-  transform: optional({
-    placeholder: "FILE",
-    help: "a program of the transform language, which the recorder runs on what it exports; - means standard input",
-    parse: text,
-  }),
+  output: optional(
+    "-o FILE",
+    "where to write the trace: a file, - for standard output, or s3://BUCKET/KEY (also gs:// and azure://), which the recorder writes, or with --data-dir this command (required unless --dry-run)",
+    parseDestination,
+  ),
+  format: optional(
+    "FORMAT",
+    "ndjson (complete), simkube (for replay with SimKube 2) or kwok (for replay with kwokctl); default: by the extension of FILE (.sktrace is simkube, .yaml is kwok), else ndjson. FILE.zst and FILE.gz are compressed",
+    oneOf("ndjson", "simkube", "kwok"),
+  ),
+  start: withDefault(defaultStart, "TIME", "start of the window, inclusive; a duration counts back from --end"),
+  end: withDefault(
+    "now",
+    "TIME",
+    "end of the window, exclusive; a duration counts back from now, which with --data-dir is the end of the recording",
+  ),
+  namespace: list("-n NAME", "only objects in this namespace; * and ? are wildcards"),
+  kind: list("KIND", "only this kind, such as deployment, deploy, deployments.apps, apps/v1.Deployment or apps/*"),
+  name: list("NAME", "only objects with this name, or namespace/name"),
+  label: repeated("SELECTOR", "only objects whose labels match, such as app=web,tier!=db", parseExcludedLabel),
+  excludeNamespace: list("NAME", "exclude objects in this namespace; separate several with commas"),
+  excludeKind: list("KIND", "exclude this kind, such as event, v1.Event or events.k8s.io/*; * and ? are wildcards"),
+  excludeName: list("NAME", "exclude objects with this name, or namespace/name"),
+  excludeLabel: repeated(
+    "SELECTOR",
+    "exclude objects whose labels match, such as app=web,tier in (a,b)",
+    parseExcludedLabel,
+  ),
+  owned: optional(
+    "MODE",
+    "include or exclude objects that other objects of the trace own (such as the ReplicaSets of an exported Deployment); default: exclude for simkube and kwok, include for ndjson",
+    oneOf("include", "exclude"),
+  ),
+  daemonsetOwned: optional(
+    "MODE",
+    "include or exclude objects that a DaemonSet owns; default: as for --owned",
+    oneOf("include", "exclude"),
+  ),
+  sanitise: optional(
+    "MODE",
+    "replay: remove the fields that another cluster must set itself from the objects of an ndjson trace, as simkube and kwok always do; default: none",
+    oneOf("none", "replay"),
+  ),
+  ownerTimeout: optional(
+    "DURATION",
+    "how long the recorder may spend looking up unknown owners; default: 5s",
+    parseTimeout,
+  ),
+  require: optional(
+    "WHAT",
+    "complete: write nothing if a kind is not being watched or the window has gaps, instead of exporting what was recorded; all: also if times of changes are estimates because they were received late",
+    oneOf("all", "complete"),
+  ),
+  times: optional(
+    "TIMES",
+    "happened or received: what the window and the times in the trace mean for changes that were received late; default: happened",
+    oneOf("happened", "received"),
+  ),
+  transform: optional(
+    "FILE",
+    "a program of the transform language, which the recorder runs on what it exports; - means standard input",
+  ),
   dryRun: flag({ help: "print what the export would contain and what would be missing; write nothing" }),
-  maximumTime: optional({
-    placeholder: "DURATION",
-    help: "abort the export after this long; default: the recorder's limit",
-    parse: parseTimeout,
-  }),
-  maximumSize: optional({
-    placeholder: "SIZE",
-    help: "abort the export if the trace grows larger than this, such as 10Gi; default: the recorder's limit",
-    parse: parseSize,
-  }),
+  maximumTime: optional("DURATION", "abort the export after this long; default: the recorder's limit", parseTimeout),
+  maximumSize: optional(
+    "SIZE",
+    "abort the export if the trace grows larger than this, such as 10Gi; default: the recorder's limit",
+    parseSize,
+  ),
   force: flag({ short: "f", help: "overwrite FILE if it exists" }),
   ...placeOptions,
 }

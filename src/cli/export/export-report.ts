@@ -1,15 +1,14 @@
 /** The final report of `reel export`: what was written, and what is missing from it. */
 import { formatLocalTime, formatWindow } from "../../local-time.ts"
-import { visible } from "../../recorder/configuration/quoted.ts"
+import { visible } from "../../text/index.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
+import { describeUnchanged } from "../command-line/written-trace.ts"
 import { formatBytes, formatCount } from "../terminal/quantities.ts"
 import type { Terminal } from "../terminal/terminal.ts"
-import { describeUnchanged } from "../trace/left-out.ts"
+import { ExportCut } from "./connection/export-errors.ts"
 import type { ExportQuery, ExportShortcomings } from "./export-client.ts"
-import { ExportCut } from "./export-errors.ts"
-import { readForecast, renderForecast, verdictOf } from "./export-forecast.ts"
+import { describeLateHeader, readForecast, renderForecast, verdictOf } from "./export-forecast.ts"
 import { describeIncompleteness, listed } from "./incompleteness.ts"
-import { describeLateHeader } from "./late-report.ts"
 import type { TraceContents } from "./trace-check.ts"
 
 /** A trace that was written to its destination. */

@@ -1,6 +1,6 @@
 /** What a trace lacks, as the recorder states it in a header, in sentences for people. */
 import { formatLocalTime } from "../../local-time.ts"
-import { visible } from "../../recorder/configuration/quoted.ts"
+import { enumerated, visible } from "../../text/index.ts"
 import { nearestKind } from "../command-line/kind-option.ts"
 
 /** Kinds named in one sentence; the header has all of them. */
@@ -36,7 +36,7 @@ const named = (name: string): string => name.replace(/^(\d+) more$/, "$1 more ki
 /** `v1.Pod, v1.Node and 40 more` */
 export const listed = (names: ReadonlyArray<string>): string => {
   const shown = names.length > mostNamed ? [...names.slice(0, mostNamed), `${names.length - mostNamed} more`] : names
-  return shown.length < 2 ? shown.join() : `${shown.slice(0, -1).join(", ")} and ${shown.at(-1)}`
+  return enumerated(shown, "and")
 }
 
 /** What is said of one kind, and of several. */

@@ -6,7 +6,7 @@ import type { ScriptStatus } from "../../host/scripts/script-host.ts"
 import type { Metric } from "../../recorder/metrics/metrics-text.ts"
 
 /** Of the executor, per module. */
-export interface RequestCounts {
+interface RequestCounts {
   readonly module: string
   readonly requests: number
   readonly refused: number

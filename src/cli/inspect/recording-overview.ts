@@ -3,15 +3,18 @@
  */
 import { isArchiveError } from "../../archive/archive-errors.ts"
 import { readOverview } from "../../archive/reading/recorded-overview.ts"
+import { visible } from "../../text/index.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
-import { type CoverageAnswer, readCoverageAnswer } from "../coverage/coverage-table.ts"
+import { ExportCut, RecordingUnreadable } from "../export/connection/export-errors.ts"
 import type { RecorderAddress } from "../export/connection/recorder-connection.ts"
+import { type CoverageAnswer, readCoverageAnswer } from "../export/coverage-table.ts"
 import { requestCoverage } from "../export/export-client.ts"
-import { ExportCut, RecordingUnreadable } from "../export/export-errors.ts"
+import { formatCount, formatDuration, formatInteger, instantText, localMoment } from "../terminal/quantities.ts"
+import { countRows, gapLines, histogramJson, histogramLines } from "./summary-lines.ts"
 import { type HistogramBar, TimeHistogram } from "./time-histogram.ts"
 
 /** One kind. Times are µs since the Unix epoch. */
-export interface KindOverview {
+interface KindOverview {
   readonly gvk: string
   readonly events: number
   /** Objects that it ever had; `undefined`: a recorder does not say it. */
@@ -24,7 +27,7 @@ export interface KindOverview {
 }
 
 /** A range of a kind's time with something to be said about it. Times are µs since the Unix epoch. */
-export interface OverviewGap {
+interface OverviewGap {
   readonly gvk: string
   readonly namespace: string
   readonly fromTime: number
@@ -126,5 +129,77 @@ const withRange = (kinds: ReadonlyArray<KindOverview>): Pick<RecordingOverview, 
   return {
     kinds: shown.toSorted((one, other) => other.events - one.events),
     range: since.length === 0 ? undefined : { from: Math.min(...since), to: Math.max(...until, Math.min(...since)) },
+  }
+}
+
+// What a recording has, as lines for people and as a document for programs.
+
+/** Rows of a table before the rest is counted. */
+const mostRows = 20
+
+/** Lines without line breaks. `nowMs`: decides whether times have a date. */
+export const overviewLines = (name: string, overview: RecordingOverview, nowMs: number): ReadonlyArray<string> => {
+  const { range, kinds, namespaces, bars, gaps, lateChanges } = overview
+  const local = (micros: number | undefined): string => (micros === undefined ? "-" : localMoment(micros, nowMs))
+  const events = kinds.reduce((sum, each) => sum + each.events, 0)
+  const hasStates = kinds.some(({ state }) => state !== undefined)
+  const table = countRows([
+    ["KIND", "EVENTS", "OBJECTS", "SINCE", "UNTIL", ...(hasStates ? ["STATE"] : [])],
+    ...kinds.map(({ gvk, events: its, objects, since, until, state }) => [
+      ...[gvk, formatInteger(its), objects === undefined ? "-" : formatInteger(objects), local(since), local(until)],
+      ...(hasStates ? [state ?? "-"] : []),
+    ]),
+  ])
+  return [
+    `${name}: a recording`,
+    range === undefined
+      ? "time      nothing is recorded yet"
+      : `time      ${local(range.from)} to ${local(range.to)}, ${formatDuration((range.to - range.from) / 1000)}`,
+    `events    ${formatInteger(events)}`,
+    ...histogramLines(bars, nowMs),
+    "",
+    ...table,
+    ...namespaceLines(namespaces),
+    ...(gaps.length === 0 ? [] : ["", ...gapLines(gaps, gaps.length, nowMs)]),
+    ...(lateChanges === 0
+      ? []
+      : [`late: the times of ${formatCount(lateChanges, "change")} are estimates; reel coverage shows which`]),
+    "--full reads the events: created, changed and deleted objects, sizes, running times of pods",
+  ].map(visible)
+}
+
+const namespaceLines = (namespaces: RecordingOverview["namespaces"]): ReadonlyArray<string> => {
+  if (namespaces === undefined || namespaces.length === 0) return []
+  const shown = namespaces.slice(0, mostRows)
+  return [
+    "",
+    ...countRows([
+      ["NAMESPACE", "OBJECTS"],
+      ...shown.map(({ namespace, objects }) => [namespace === "" ? "(none)" : namespace, formatInteger(objects)]),
+    ]),
+    ...(namespaces.length > shown.length
+      ? [`and ${formatCount(namespaces.length - shown.length, "further namespace")}`]
+      : []),
+  ]
+}
+
+/** A document for JSON.stringify: times are RFC 3339, `null` where there is nothing. */
+export const overviewJson = (name: string, overview: RecordingOverview): object => {
+  const { range, kinds, namespaces, bars, gaps, lateChanges } = overview
+  const instant = (micros: number | undefined): string | null => (micros === undefined ? null : instantText(micros))
+  return {
+    recording: name,
+    first: instant(range?.from),
+    last: instant(range?.to),
+    events: kinds.reduce((sum, { events }) => sum + events, 0),
+    kinds: kinds.map(({ gvk, events, objects, since, until, state }) => ({
+      ...{ gvk, events, objects: objects ?? null, since: instant(since), until: instant(until), state: state ?? null },
+    })),
+    namespaces: namespaces ?? null,
+    histogram: histogramJson(bars),
+    gaps: gaps.map(({ gvk, namespace, fromTime, toTime, reason, detail }) => ({
+      ...{ gvk, namespace, from: instant(fromTime), to: instant(toTime), reason, detail },
+    })),
+    lateChanges,
   }
 }

@@ -2,6 +2,8 @@
 import { isIP } from "node:net"
 import { readAllowList } from "../../blob/allow-list.ts"
 import type { SecretKey } from "../../k8s/index.ts"
+import { quantityOf } from "../../kube/quantity.ts"
+import { readRetainBytes, readRetainFor } from "../../recorder/configuration/retention-limits.ts"
 import {
   flag,
   integerBetween,
@@ -10,11 +12,63 @@ import {
   optional,
   type Reading,
   refused,
-  text,
+  repeated,
   value,
   withDefault,
 } from "../command-line/arguments.ts"
-import { retentionOptions } from "./k8s-retention.ts"
+import { ofKinds } from "../record/record-limits.ts"
+
+// How much a recorder in a cluster keeps: as given, and by default four fifths of its volume, so that it never fills it.
+
+/** As the recorder reads it, but passed on as written. */
+const asWritten =
+  (parse: (given: string) => Reading<unknown>) =>
+  (given: string): Reading<string> => {
+    const reading = parse(given)
+    return reading._tag === "Value" ? value(given) : reading
+  }
+
+const bytesOfKinds = asWritten(ofKinds((text, gvk) => readRetainBytes(text, gvk !== undefined)))
+
+/** Leaves the limit to the configuration file. */
+const none = "none"
+
+const retentionOptions = {
+  retainFor: list(
+    "DURATION",
+    "how long what was recorded is kept, such as 30d; of a kind: v1.Event=1d; default: as long as there is room",
+    asWritten(ofKinds((text) => readRetainFor(text))),
+  ),
+  retainBytes: list(
+    "SIZE",
+    "how much the recording may take on disk; of a kind: v1.Event=1Gi; none: any; default: four fifths of --size",
+    (given) => (given === none ? value(given) : bytesOfKinds(given)),
+  ),
+} as const
+
+interface RetentionGiven {
+  readonly retainFor: ReadonlyArray<string>
+  readonly retainBytes: ReadonlyArray<string>
+  readonly size: string
+}
+
+const mebibyte = 1024 * 1024
+
+/** Arguments of the recorder. `isLimited`: the configuration file has a limit of bytes for all, which the command line must not replace unasked. */
+export const retentionArguments = (
+  { retainFor, retainBytes, size }: RetentionGiven,
+  isLimited: boolean,
+): ReadonlyArray<string> => {
+  const wanted = retainBytes.filter((text) => text !== none)
+  const isDefault = !isLimited && retainBytes.every((text) => text.includes("="))
+  const fourFifths = `${Math.floor((0.8 * (quantityOf(size) ?? 0)) / mebibyte)}Mi`
+  // Of a volume that is too small for any limit, none is set.
+  const ofVolume = isDefault && typeof readRetainBytes(fourFifths, false) === "number" ? [fourFifths] : []
+  return [
+    ...retainFor.map((text) => `--retain-for=${text}`),
+    ...[...ofVolume, ...wanted].map((text) => `--retain-bytes=${text}`),
+  ]
+}
 
 /** A DNS label, which is also the value of a label. */
 export const parseName = (given: string): Reading<string> =>
@@ -59,147 +113,110 @@ export const parsePort = integerBetween(1, 65_535)
 
 /** The options of `reel k8s`. */
 export const k8sOptions = {
-  host: optional({
-    placeholder: "DIRECTORY",
-    help: "print manifests of a controller host for these modules instead; its options: reel k8s --host DIRECTORY --help",
-    parse: text,
-  }),
+  host: optional(
+    "DIRECTORY",
+    "print manifests of a controller host for these modules instead; its options: reel k8s --host DIRECTORY --help",
+  ),
   simulation: flag({
     help: "print manifests of the controller of Simulations instead; its options: reel k8s --simulation --help",
   }),
-  config: optional({
-    short: "c",
-    placeholder: "FILE",
-    help: "what to record, as for reel record; default: workloads and the lifecycles of their pods",
-    parse: text,
-  }),
-  namespace: withDefault("kubereel", {
-    short: "n",
-    placeholder: "NAME",
-    help: "namespace to run the recorder in",
-    parse: parseName,
-  }),
-  name: withDefault("kubereel", {
-    placeholder: "NAME",
-    help: "name of the Deployment, its ServiceAccount and its roles; a second recorder needs a different name",
-    parse: parseName,
-  }),
-  image: optional({
-    short: "i",
-    placeholder: "IMAGE",
-    help: "image of the recorder; default: kubereel:VERSION",
-    parse: text,
-  }),
-  recordNamespace: list({
-    placeholder: "NAME",
-    help: "record only this namespace (a Role in it is enough); separate several with commas",
-    parse: parseName,
-    split: true,
-  }),
-  ownerKind: list({
-    placeholder: "KIND",
-    help: "a kind that owns recorded objects, in addition to the owner kinds built into Kubernetes, such as rollout or argoproj.io/v1alpha1.Rollout",
-    parse: text,
-    split: true,
-  }),
+  config: optional(
+    "-c FILE",
+    "what to record, as for reel record; default: workloads and the lifecycles of their pods",
+  ),
+  namespace: withDefault("kubereel", "-n NAME", "namespace to run the recorder in", parseName),
+  name: withDefault(
+    "kubereel",
+    "NAME",
+    "name of the Deployment, its ServiceAccount and its roles; a second recorder needs a different name",
+    parseName,
+  ),
+  image: optional("-i IMAGE", "image of the recorder; default: kubereel:VERSION"),
+  recordNamespace: list(
+    "NAME",
+    "record only this namespace (a Role in it is enough); separate several with commas",
+    parseName,
+  ),
+  ownerKind: list(
+    "KIND",
+    "a kind that owns recorded objects, in addition to the owner kinds built into Kubernetes, such as rollout or argoproj.io/v1alpha1.Rollout",
+  ),
   secretsInPlainText: flag({ help: "record v1.Secret as it is; default: its values are replaced by keyed hashes" }),
-  redactKeySecret: optional({
-    placeholder: "NAME/KEY",
-    help: "the Secret, and the key in it, with the key of the hashes that replace secret values; default: one that is made in the data directory",
-    parse: parseSecretKey,
-  }),
+  redactKeySecret: optional(
+    "NAME/KEY",
+    "the Secret, and the key in it, with the key of the hashes that replace secret values; default: one that is made in the data directory",
+    parseSecretKey,
+  ),
   allowSecrets: flag({ help: "deprecated and ignored: v1.Secret is recorded with redacted values" }),
-  size: withDefault("10Gi", {
-    placeholder: "SIZE",
-    help: "size of the recording's volume; an event takes about 70 bytes, and 20 once its block is merged with others",
-    parse: parseSize,
-  }),
+  size: withDefault(
+    "10Gi",
+    "SIZE",
+    "size of the recording's volume; an event takes about 70 bytes, and 20 once its block is merged with others",
+    parseSize,
+  ),
   volumeClaim: flag({ help: "keep the recording on a PersistentVolumeClaim; otherwise it is lost with the pod" }),
-  storageClass: optional({
-    placeholder: "NAME",
-    help: "storage class of the claim; default: the cluster's default",
-    parse: text,
-  }),
+  storageClass: optional("NAME", "storage class of the claim; default: the cluster's default"),
   ...retentionOptions,
-  lease: optional({
-    placeholder: "NAME",
-    help: "a Lease in its namespace, for two recorders with a --name each, of which one records and the other stands by; also the name of the Service that leads to the one that records",
-    parse: parseName,
-  }),
-  fsync: withDefault("interval", {
-    placeholder: "WHEN",
-    help: "interval: a power failure loses at most the last second; always: loses nothing, but is slower",
-    parse: oneOf("interval", "always"),
-  }),
-  auth: withDefault("kubernetes", {
-    placeholder: "HOW",
-    help: "who may export: users who may create exports.kubereel.dev (kubernetes; others see the past of what they may read), anyone with a token from a Secret (token), or anyone who can reach the port (none)",
-    parse: oneOf("kubernetes", "token", "none"),
-  }),
-  tokenSecret: optional({
-    placeholder: "NAME/KEY",
-    help: "for --auth token: the Secret and its key that hold one token per line; default: NAME-tokens/tokens, with the NAME of --name",
-    parse: parseSecretKey,
-  }),
-  allowTarget: list({
-    placeholder: "PREFIX",
-    help: "object store location that the recorder may write traces to, such as s3://traces/team-a; default: none",
-    parse: parsePlace,
-    split: false,
-  }),
-  targetSecret: optional({
-    placeholder: "NAME",
-    help: "Secret with the environment variables that hold the credentials for those stores, such as AWS_ACCESS_KEY_ID",
-    parse: parseSecretName,
-  }),
-  targetPort: list({
-    placeholder: "PORT",
-    help: "port of those stores, for the network policy; default: 443",
-    parse: parsePort,
-    split: true,
-  }),
-  bind: withDefault("0.0.0.0", {
-    placeholder: "ADDRESS",
-    help: "address to listen on in the pod; use :: where pods have no IPv4 address",
-    parse: oneOf("0.0.0.0", "::"),
-  }),
-  expectedObjects: withDefault("10000", {
-    placeholder: "NUMBER",
-    help: "expected number of recorded objects, from which the memory request is computed",
-    parse: integerBetween(0, 100_000_000),
-  }),
-  expectedChanges: withDefault("1000", {
-    placeholder: "NUMBER",
-    help: "expected changes per second at peak, from which the CPU request is computed",
-    parse: integerBetween(0, 1_000_000),
-  }),
-  apiServerPort: list({
-    placeholder: "PORT",
-    help: "port of the API servers, for the network policy; default: 443 and 6443",
-    parse: parsePort,
-    split: true,
-  }),
-  allowFrom: list({
-    placeholder: "CIDR",
-    help: "address range that may reach the recorder, such as that of the API servers for their service proxy",
-    parse: parseBlock,
-    split: true,
-  }),
+  lease: optional(
+    "NAME",
+    "a Lease in its namespace, for two recorders with a --name each, of which one records and the other stands by; also the name of the Service that leads to the one that records",
+    parseName,
+  ),
+  fsync: withDefault(
+    "interval",
+    "WHEN",
+    "interval: a power failure loses at most the last second; always: loses nothing, but is slower",
+    oneOf("interval", "always"),
+  ),
+  auth: withDefault(
+    "kubernetes",
+    "HOW",
+    "who may export: users who may create exports.kubereel.dev (kubernetes; others see the past of what they may read), anyone with a token from a Secret (token), or anyone who can reach the port (none)",
+    oneOf("kubernetes", "token", "none"),
+  ),
+  tokenSecret: optional(
+    "NAME/KEY",
+    "for --auth token: the Secret and its key that hold one token per line; default: NAME-tokens/tokens, with the NAME of --name",
+    parseSecretKey,
+  ),
+  allowTarget: repeated(
+    "PREFIX",
+    "object store location that the recorder may write traces to, such as s3://traces/team-a; default: none",
+    parsePlace,
+  ),
+  targetSecret: optional(
+    "NAME",
+    "Secret with the environment variables that hold the credentials for those stores, such as AWS_ACCESS_KEY_ID",
+    parseSecretName,
+  ),
+  targetPort: list("PORT", "port of those stores, for the network policy; default: 443", parsePort),
+  bind: withDefault(
+    "0.0.0.0",
+    "ADDRESS",
+    "address to listen on in the pod; use :: where pods have no IPv4 address",
+    oneOf("0.0.0.0", "::"),
+  ),
+  expectedObjects: withDefault(
+    "10000",
+    "NUMBER",
+    "expected number of recorded objects, from which the memory request is computed",
+    integerBetween(0, 100_000_000),
+  ),
+  expectedChanges: withDefault(
+    "1000",
+    "NUMBER",
+    "expected changes per second at peak, from which the CPU request is computed",
+    integerBetween(0, 1_000_000),
+  ),
+  apiServerPort: list("PORT", "port of the API servers, for the network policy; default: 443 and 6443", parsePort),
+  allowFrom: list(
+    "CIDR",
+    "address range that may reach the recorder, such as that of the API servers for their service proxy",
+    parseBlock,
+  ),
   monitoring: flag({ help: "add a ServiceMonitor, a PrometheusRule and a Grafana dashboard" }),
-  monitoringNamespace: withDefault("monitoring", {
-    placeholder: "NAME",
-    help: "namespace that Prometheus runs in",
-    parse: parseName,
-  }),
-  kubeconfig: optional({
-    placeholder: "FILE",
-    help: "kubeconfig of the cluster that has the kinds; default: KUBECONFIG or ~/.kube/config",
-    parse: text,
-  }),
-  context: optional({
-    placeholder: "NAME",
-    help: "context of the kubeconfig; default: its current context",
-    parse: text,
-  }),
+  monitoringNamespace: withDefault("monitoring", "NAME", "namespace that Prometheus runs in", parseName),
+  kubeconfig: optional("FILE", "kubeconfig of the cluster that has the kinds; default: KUBECONFIG or ~/.kube/config"),
+  context: optional("NAME", "context of the kubeconfig; default: its current context"),
   offline: flag({ help: "contact no cluster; only kinds built into Kubernetes are known" }),
 }

@@ -6,9 +6,9 @@ import { discover } from "../../kube/discovery/discovery.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import { HttpClient } from "../../kube/http/http-client.ts"
 import type { NamedKind } from "../../kube/kind-names.ts"
-import { readVersion } from "../version.ts"
+import { readVersion } from "../command-line/version.ts"
 
-export interface ResolverOptions {
+interface ResolverOptions {
   readonly offline: boolean
   readonly kubeconfig: string | undefined
   readonly context: string | undefined

@@ -15,10 +15,9 @@ import {
   type RequestId,
 } from "@modelcontextprotocol/sdk/types.js"
 import { messageOf } from "../../message-of.ts"
-import { quoted, visible } from "../../recorder/configuration/quoted.ts"
-import { nearest } from "../../recorder/configuration/spelling.ts"
+import { nearest, quoted, visible } from "../../text/index.ts"
+import { readVersion } from "../command-line/version.ts"
 import type { Terminal } from "../terminal/terminal.ts"
-import { readVersion } from "../version.ts"
 import type { PastTool } from "./past-tool.ts"
 import type { ToolAnswer } from "./tool-calls.ts"
 

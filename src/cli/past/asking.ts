@@ -5,24 +5,23 @@
  * knows more recent changes counts.
  */
 import { withLocalTimes } from "../../local-time.ts"
-import { visible, visibleInJson } from "../../recorder/configuration/quoted.ts"
+import { visible, visibleInJson } from "../../text/index.ts"
 import type { JsonObject } from "../../trace/json/exact-json.ts"
 import { oneOf, withDefault } from "../command-line/arguments.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
-import { UsageError } from "../command-line/usage-error.ts"
+import { exitCodeOfExport, isExportError } from "../export/connection/export-errors.ts"
 import type { OpenPlace } from "../export/connection/recorder-place.ts"
-import { exitCodeOfExport, isExportError } from "../export/export-errors.ts"
-import type { Terminal } from "../terminal/terminal.ts"
+import { interruption, type Terminal } from "../terminal/terminal.ts"
 import { faultOfPast, type OpenPast, openPast, type PastOptions } from "./past-places.ts"
 import { ShortcomingLines } from "./shortcoming-lines.ts"
 
 /** How changes are printed. */
-export const outputOption = withDefault("text", {
-  short: "o",
-  placeholder: "FORMAT",
-  help: "text, or json: one JSON object a line",
-  parse: oneOf("text", "json"),
-})
+export const outputOption = withDefault(
+  "text",
+  "-o FORMAT",
+  "text, or json: one JSON object a line",
+  oneOf("text", "json"),
+)
 
 /** What a question needs. */
 export interface AskedPast {
@@ -53,29 +52,24 @@ interface AskingSurroundings {
   readonly now: () => number
 }
 
-/** Opens the places, runs the command, says what is missing and ends. The exit code is 3 if anything is. */
+/** Opens the places, runs the command, says what is missing and ends. The exit code is 3 if anything is; a text is what is wrong with the command line. */
 export const ask = async (
   options: PastOptions,
   { name, terminal, now }: AskingSurroundings,
   run: (asking: Asking) => Promise<ExitCode | undefined>,
-): Promise<ExitCode> => {
+): Promise<ExitCode | string> => {
   const { standardOutput, standardError } = terminal
   const say = (line: string): void => void standardError.write(`${name}: ${visible(line)}\n`)
-  const misused = (problem: string): ExitCode => {
-    standardError.write(`${new UsageError({ command: name, problem }).message}\n`)
-    return exitCodes.usage
-  }
   const problem = faultOfPast(options)
-  if (problem !== undefined) return misused(problem)
-  const abort = new AbortController()
-  const stopListening = terminal.onInterrupt(() => abort.abort())
+  if (problem !== undefined) return problem
+  using interrupted = interruption(terminal)
   let past: OpenPast | undefined
   const nowMs = now() / 1000
   const missing = new ShortcomingLines()
   try {
-    past = await openPast(options, { terminal, say, signal: abort.signal })
+    past = await openPast(options, { terminal, say, signal: interrupted.signal })
     const asking: Asking = {
-      ...{ places: past.places, signal: abort.signal, nowMs, say },
+      ...{ places: past.places, signal: interrupted.signal, nowMs, say },
       moment: past.end ?? now(),
       print: (line) => void standardOutput.write(`${visibleInJson(line)}\n`),
       lacks: (end) => missing.note(end),
@@ -84,12 +78,11 @@ export const ask = async (
     for (const line of missing.lines(nowMs)) say(line)
     return code ?? (missing.isIncomplete ? exitCodes.incomplete : exitCodes.ok)
   } catch (cause) {
-    if (cause instanceof Misasked) return misused(cause.message)
+    if (cause instanceof Misasked) return cause.message
     if (!isExportError(cause)) throw cause
     say(cause._tag === "ExportRefused" ? withLocalTimes(cause.message, nowMs) : cause.message)
     return exitCodeOfExport(cause)
   } finally {
-    stopListening()
     await past?.close()
   }
 }

@@ -1,7 +1,11 @@
 /** The changes of all places as one history: in the order of their times, each once, although two recordings may have it. */
+
+import type { Resource } from "../../apiserver/kinds/resources.ts"
+import { formatGvk } from "../../kube/gvk.ts"
 import { isJsonObject, type JsonObject } from "../../trace/json/exact-json.ts"
 import type { AskedPast } from "./asking.ts"
 import { askPast, type PastParameters } from "./past-client.ts"
+import { builtinResource, customResource, unknownResource } from "./past-table.ts"
 
 interface Position {
   readonly answer: AsyncGenerator<JsonObject, JsonObject, void>
@@ -55,3 +59,53 @@ const timeIn = ({ change }: Position): number => Number(change.time)
 
 /** The object of a change; empty if it was not asked for, or there is none. */
 export const objectOf = ({ object }: JsonObject): JsonObject => (isJsonObject(object) ? object : {})
+
+// The objects of one kind at a moment, of all places as one past.
+
+/** The objects of all places, in the order of names within each; of two states of one object the one that was recorded later counts. */
+export async function* objectsOf(
+  asking: AskedPast,
+  kind: string,
+  parameters: PastParameters,
+): AsyncGenerator<JsonObject, void, void> {
+  const { places, signal, lacks } = asking
+  const [only, ...others] = places
+  if (only !== undefined && others.length === 0) {
+    lacks(yield* askPast(only, "objects", { ...parameters, kind }, signal))
+    return
+  }
+  const found = new Map<string, JsonObject>()
+  const ends: JsonObject[] = []
+  for (const place of places) {
+    const answer = askPast(place, "objects", { ...parameters, kind }, signal)
+    for (;;) {
+      const next = await answer.next()
+      if (next.done === true) {
+        ends.push(next.value)
+        break
+      }
+      const key = `${next.value.namespace}/${next.value.name}`
+      const known = found.get(key)
+      if (known === undefined || Number(known.time) <= Number(next.value.time)) found.set(key, next.value)
+    }
+  }
+  // One recording that has all of the moment is enough.
+  if (!ends.some(({ isComplete }) => isComplete === true)) for (const end of ends) lacks(end)
+  yield* [...found].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, item]) => item)
+}
+
+const definitions = formatGvk({ group: "apiextensions.k8s.io", version: "v1", kind: "CustomResourceDefinition" })
+
+/** The columns of a custom kind are those of its definition at that moment, if definitions are recorded. */
+const definedKind = async ({ places, signal }: AskedPast, gvk: string, at: number): Promise<Resource | undefined> => {
+  for (const place of places)
+    for await (const item of askPast(place, "objects", { kind: definitions, at }, signal)) {
+      const resource = customResource(objectOf(item), gvk)
+      if (resource !== undefined) return resource
+    }
+  return undefined
+}
+
+/** What is known of a kind at a moment, for its columns. */
+export const resourceOf = async (asking: AskedPast, gvk: string, at: number): Promise<Resource> =>
+  builtinResource(gvk) ?? (await definedKind(asking, gvk, at)) ?? unknownResource(gvk)

@@ -5,7 +5,7 @@
 
 import type { StreamEndReason } from "../../recorder/http/stream-end.ts"
 import type { JsonObject, JsonValue } from "../../trace/json/exact-json.ts"
-import { isExportError } from "../export/export-errors.ts"
+import { isExportError } from "../export/connection/export-errors.ts"
 import { type Asking, Misasked } from "./asking.ts"
 import { askPast, type PastParameters } from "./past-client.ts"
 

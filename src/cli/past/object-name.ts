@@ -2,13 +2,13 @@
 import { formatGvk, parseGvk } from "../../kube/gvk.ts"
 import type { NamedKind } from "../../kube/kind-names.ts"
 import { isJsonObject, type JsonObject } from "../../trace/json/exact-json.ts"
-import { list, text } from "../command-line/arguments.ts"
+import { list } from "../command-line/arguments.ts"
 import { readKind } from "../command-line/kind-option.ts"
 import { type AskedPast, Misasked } from "./asking.ts"
 import { askPast } from "./past-client.ts"
 
 /** The recorded kinds of all places, with the names that discovery gave. */
-export const recordedKindsOf = async ({ places, signal }: AskedPast): Promise<ReadonlyArray<NamedKind>> => {
+const recordedKindsOf = async ({ places, signal }: AskedPast): Promise<ReadonlyArray<NamedKind>> => {
   const kinds = new Map<string, NamedKind>()
   for (const place of places) {
     for await (const { gvk: text, discovered } of askPast(place, "kinds", {}, signal)) {
@@ -37,12 +37,7 @@ export const exactKinds = async (asking: AskedPast, names: ReadonlyArray<string>
 }
 
 /** Kinds that are left out of an answer. */
-export const exceptOption = list({
-  placeholder: "KIND",
-  help: "leave out these kinds: events,leases",
-  parse: text,
-  split: true,
-})
+export const exceptOption = list("KIND", "leave out these kinds: events,leases")
 
 /** Exact names of the kinds that are named, or of all that are recorded, without the excepted ones; `undefined`: all. @throws Misasked */
 export const chosenKinds = async (
@@ -60,7 +55,7 @@ export const chosenKinds = async (
 }
 
 /** One object, or all of a kind: `deploy/web`, `deploy`. */
-export interface NamedPart {
+interface NamedPart {
   readonly kind: string
   readonly name: string | undefined
 }

@@ -1,23 +1,19 @@
 /** The recordings that a question about the past is asked of: the options that name them, and how they are opened. */
-import { list, type OptionValues, text } from "../command-line/arguments.ts"
+import { type OptionValues, repeated } from "../command-line/arguments.ts"
 import { faultOfPlace, type OpenPlace, openPlace, placeOptions } from "../export/connection/recorder-place.ts"
 import type { Terminal } from "../terminal/terminal.ts"
 
 /** Which recordings to ask. */
 export const pastOptions = {
   ...placeOptions,
-  dataDir: list({
-    placeholder: "DIR",
-    help: "ask the recording in this directory instead, which may be a copy or belong to someone else",
-    parse: text,
-    split: false,
-  }),
-  trace: list({
-    placeholder: "FILE",
-    help: "ask this trace instead, a file of reel export or reel snapshot in NDJSON, compressed or not",
-    parse: text,
-    split: false,
-  }),
+  dataDir: repeated(
+    "DIR",
+    "ask the recording in this directory instead, which may be a copy or belong to someone else",
+  ),
+  trace: repeated(
+    "FILE",
+    "ask this trace instead, a file of reel export or reel snapshot in NDJSON, compressed or not",
+  ),
 }
 
 export type PastOptions = OptionValues<typeof pastOptions>

@@ -5,7 +5,7 @@ import { withoutStatusCells } from "../../apiserver/table/cells/printer.ts"
 import { printerOf } from "../../apiserver/table/printers.ts"
 import { formatGvk, parseGvk } from "../../kube/gvk.ts"
 import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
-import { alignedRows } from "../terminal/aligned-rows.ts"
+import { alignedRows } from "../terminal/display-width.ts"
 import { objectsIn } from "./describe-change.ts"
 
 const builtin = new Map(builtinResources.map((resource) => [formatGvk(resource.gvk), resource]))

@@ -1,7 +1,7 @@
 /** Objects as kubectl prints them: keys in order, without managedFields, several as a List. Streams: an object is printed as it comes. */
 import { Document, Scalar, visit } from "yaml"
 import { apiVersionOf, parseGvk } from "../../kube/gvk.ts"
-import { visibleInJson } from "../../recorder/configuration/quoted.ts"
+import { visibleInJson } from "../../text/index.ts"
 import {
   formatExactJson,
   IntegralFloat,

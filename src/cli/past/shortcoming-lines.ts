@@ -1,5 +1,7 @@
 /** What answers about the past lack, in a line for each kind of warning: a recording of all kinds began with fifty first lists, and a line for each hid the answer. */
+
 import { formatLocalTime } from "../../local-time.ts"
+import { enumerated } from "../../text/index.ts"
 import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
 import { formatCount } from "../terminal/quantities.ts"
 
@@ -99,7 +101,7 @@ const lineOf = (all: ReadonlyArray<Shortcoming>, time: (micros: number) => strin
 const kindsText = (names: ReadonlyArray<string>): string => {
   const more = names.length - mostNamed
   if (more > 1) return `${names.slice(0, mostNamed).join(", ")} and ${more} more kinds`
-  return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`
+  return enumerated(names, "and")
 }
 
 interface IncompletePart {

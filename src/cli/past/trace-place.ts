@@ -7,7 +7,7 @@ import { NoHistoryInTrace, recordTrace } from "../../archive/trace-recording.ts"
 import { openTraceFile } from "../../trace/files/trace-input.ts"
 import { openTraceItems } from "../../trace/files/trace-items.ts"
 import { BadTraceError } from "../../trace/formats/format.ts"
-import { RecordingUnreadable } from "../export/export-errors.ts"
+import { RecordingUnreadable } from "../export/connection/export-errors.ts"
 
 /** A directory that exists until it is closed. */
 interface TraceDirectory {

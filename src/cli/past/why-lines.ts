@@ -2,7 +2,7 @@
  * The events in the life of an object that explain what became of it, picked out of the changes of itself and its owners: changes of an owner's spec, creation,
  * scheduling, conditions, containers that ended or wait, deletion, and the Kubernetes Events about it.
  */
-import { visible } from "../../recorder/configuration/quoted.ts"
+import { visible } from "../../text/index.ts"
 import { eventKinds } from "../../trace/event-statement.ts"
 import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
 import { conditionMicros } from "../../trace/views/lives/conditions.ts"

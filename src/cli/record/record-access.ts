@@ -10,14 +10,14 @@ import {
   type OptionValues,
   oneOf,
   optional,
+  parseSize,
   type Reading,
   refused,
-  text,
+  repeated,
   value,
   withDefault,
 } from "../command-line/arguments.ts"
 import { parseDuration } from "../command-line/instant.ts"
-import { parseSize } from "../command-line/size.ts"
 
 const parseTarget = (given: string): Reading<AllowedPlace> => {
   const reading = readAllowList([given])
@@ -44,45 +44,44 @@ const parseLimit = (given: string): Reading<number> =>
   given === "none" ? value(Number.POSITIVE_INFINITY) : parseSize(given)
 
 export const accessOptions = {
-  auth: withDefault("none", {
-    placeholder: "HOW",
-    help: "who may export and see what is recorded. none: anyone who can reach the address; token: anyone with one of the tokens in --token-file; kubernetes: users who may create exports.kubereel.dev, and others see the past of what they may read",
-    parse: oneOf("none", "token", "kubernetes"),
-  }),
-  tokenFile: optional({
-    placeholder: "FILE",
-    help: "for --auth token: file with one token per line, each of at least 16 characters; read again for each request",
-    parse: text,
-  }),
-  tlsCert: optional({
-    placeholder: "FILE",
-    help: "serve over HTTPS with the certificate in FILE, in PEM, followed by those of intermediate authorities; a replaced file is used within seconds",
-    parse: text,
-  }),
-  tlsKey: optional({ placeholder: "FILE", help: "for --tls-cert: file with its private key, in PEM", parse: text }),
+  auth: withDefault(
+    "none",
+    "HOW",
+    "who may export and see what is recorded. none: anyone who can reach the address; token: anyone with one of the tokens in --token-file; kubernetes: users who may create exports.kubereel.dev, and others see the past of what they may read",
+    oneOf("none", "token", "kubernetes"),
+  ),
+  tokenFile: optional(
+    "FILE",
+    "for --auth token: file with one token per line, each of at least 16 characters; read again for each request",
+  ),
+  tlsCert: optional(
+    "FILE",
+    "serve over HTTPS with the certificate in FILE, in PEM, followed by those of intermediate authorities; a replaced file is used within seconds",
+  ),
+  tlsKey: optional("FILE", "for --tls-cert: file with its private key, in PEM"),
   allowAnonymous: flag({ help: "allow --auth none on an address that other machines can reach" }),
-  allowHost: list({
-    placeholder: "NAME",
-    help: "for --auth none: a host name that clients may use, besides localhost and IP addresses, such as that of a proxy",
-    parse: parseHostName,
-    split: true,
-  }),
-  allowTarget: list({
-    placeholder: "PREFIX",
-    help: "object store location that requests may have traces written to, such as s3://traces/team-a; default: none",
-    parse: parseTarget,
-    split: false,
-  }),
-  maximumExportTime: withDefault("1h", {
-    placeholder: "DURATION",
-    help: "abort an export after this long; a request may set a lower limit",
-    parse: parseTime,
-  }),
-  maximumExportSize: withDefault("none", {
-    placeholder: "SIZE",
-    help: "abort an export that grows larger than this, such as 10Gi; a request may set a lower limit",
-    parse: parseLimit,
-  }),
+  allowHost: list(
+    "NAME",
+    "for --auth none: a host name that clients may use, besides localhost and IP addresses, such as that of a proxy",
+    parseHostName,
+  ),
+  allowTarget: repeated(
+    "PREFIX",
+    "object store location that requests may have traces written to, such as s3://traces/team-a; default: none",
+    parseTarget,
+  ),
+  maximumExportTime: withDefault(
+    "1h",
+    "DURATION",
+    "abort an export after this long; a request may set a lower limit",
+    parseTime,
+  ),
+  maximumExportSize: withDefault(
+    "none",
+    "SIZE",
+    "abort an export that grows larger than this, such as 10Gi; a request may set a lower limit",
+    parseLimit,
+  ),
 }
 
 /** The options as settings of the recorder. */

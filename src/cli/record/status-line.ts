@@ -5,7 +5,7 @@
  * watched kinds, uptime, lag and objects, the names of kinds in trouble (replaced by a count), and finally the count.
  */
 import type { KindState } from "../../kube/watch/protocol/protocol.ts"
-import { visible } from "../../recorder/configuration/quoted.ts"
+import { visible } from "../../text/index.ts"
 import { displayWidth } from "../terminal/display-width.ts"
 import { formatCount, formatDuration, formatInteger } from "../terminal/quantities.ts"
 

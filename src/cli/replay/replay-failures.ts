@@ -26,11 +26,11 @@ import { DecompressionError } from "../../trace/formats/compression.ts"
 import { BadTraceError } from "../../trace/formats/format.ts"
 import { SpoolError } from "../../trace/spool.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
+import { AddressUnavailable } from "../command-line/listening-server.ts"
 import { describeRefused, isRefusedError } from "../command-line/refused-credentials.ts"
-import { exitCodeOfExport, isExportError } from "../export/export-errors.ts"
-import { AddressUnavailable } from "../listening-server.ts"
+import { exitCodeOfExport, isExportError } from "../export/connection/export-errors.ts"
 import type { Say } from "./replay-order.ts"
-import { UnknownKind } from "./source/trace-kinds.ts"
+import { UnknownKind } from "./trace-kinds.ts"
 
 /** Failures that a person can do something about. */
 const known = [

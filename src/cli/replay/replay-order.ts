@@ -3,7 +3,7 @@ import type { ReplayOptions } from "../../simulation/replay/replay.ts"
 import type { TraceFormatName } from "../../trace/formats/names.ts"
 import type { ControlSettings } from "./control/control-server.ts"
 import type { TargetRequest } from "./replay-target.ts"
-import type { RecorderRequest } from "./source/running-recorder.ts"
+import type { RecorderRequest } from "./running-recorder.ts"
 
 /** The request of the command line. */
 export interface ReplayOrder

@@ -1,8 +1,7 @@
 /** `reel replay` on a terminal: shows progress, and prints what happened. */
 
 import { isIP } from "node:net"
-import { backgroundClock, systemClock } from "../../clock.ts"
-import { visible } from "../../recorder/configuration/quoted.ts"
+import { systemClock } from "../../clock.ts"
 import { reportPage } from "../../simulation/page/report-page.ts"
 import { followRecordedLives } from "../../simulation/pods/followed-pods.ts"
 import { LifeScout } from "../../simulation/pods/life-scout.ts"
@@ -12,21 +11,20 @@ import { Repetitions, type RepetitionsOptions } from "../../simulation/replay/re
 import { type ReplaySurvey, surveyReplay } from "../../simulation/replay/replay-survey.ts"
 import type { RepetitionsReport, ReplayReport } from "../../simulation/report/replay-report.ts"
 import { registeredWebhook, type WebhookAddress } from "../../simulation/webhook/pod-webhook.ts"
+import { visible } from "../../text/index.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
-import { createLiveLine } from "../terminal/live-line.ts"
+import { progressLine } from "../terminal/live-line.ts"
 import { isLive, type Terminal } from "../terminal/terminal.ts"
-import { keysHelp, listenForKeys, listenForSignals } from "./control/control-keys.ts"
 import { serveControl } from "./control/control-server.ts"
 import { metricsOf, stateOf } from "./control/control-state.ts"
-import { controlOf } from "./control/replay-control.ts"
+import { controlOf, keysHelp, listenForKeys, listenForSignals } from "./control/replay-control.ts"
 import { describeLeft, reported } from "./replay-failures.ts"
-import { listenForInterrupts } from "./replay-interrupts.ts"
 import type { ReplayOrder, Say } from "./replay-order.ts"
 import { judgedBy } from "./replay-reports.ts"
-import { type ReplayStage, withStage } from "./replay-stage.ts"
+import type { ReplaySource } from "./replay-source.ts"
+import { listenForInterrupts, type ReplayStage, withStage } from "./replay-stage.ts"
 import { describeRepetition, describeReplay, describeReplayProgress } from "./replay-summary.ts"
 import { isLoopback } from "./replay-target.ts"
-import type { ReplaySource } from "./source/replay-source.ts"
 
 // Lets a replay be controlled while it runs: by keys, by signals, and over HTTP if that was requested.
 
@@ -128,11 +126,7 @@ const surveySource = async (
 /** Replays a trace. Rejects only for defects. */
 export const runReplay = (requested: ReplayOrder, terminal: Terminal, say: Say): Promise<ExitCode> =>
   reported(say, async () => {
-    const line = createLiveLine({
-      stream: terminal.standardError,
-      isEnabled: isLive(terminal.standardError, terminal.environment),
-      clock: backgroundClock,
-    })
+    const line = progressLine(terminal)
     const tell: Say = (text) => line.around(() => say(text))
     const interrupts = listenForInterrupts(terminal, tell)
     const print = (text: string): void => void terminal.standardOutput.write(`${visible(text)}\n`)

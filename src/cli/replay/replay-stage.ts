@@ -1,9 +1,36 @@
 /** What a replay reads from and writes to, opened in the order in which mistakes cost least, and closed whatever happens. */
-import type { ReplayOrder } from "./replay-order.ts"
+
+import type { Terminal } from "../terminal/terminal.ts"
+import type { ReplayOrder, Say } from "./replay-order.ts"
 import { openReportFiles, type ReportFiles } from "./replay-reports.ts"
+import { openSource, type ReplaySource, type SourceSurroundings } from "./replay-source.ts"
 import { type OpenTarget, openTarget } from "./replay-target.ts"
-import { explainedByTrace } from "./source/named-in-trace.ts"
-import { openSource, type ReplaySource, type SourceSurroundings } from "./source/replay-source.ts"
+import { explainedByTrace } from "./trace-kinds.ts"
+
+// Ctrl-C during a replay: the first ends it, the second ends the removal of what it created.
+
+/** What Ctrl-C does, until {@link Interrupts.stop}. */
+interface Interrupts {
+  /** Aborted by the first Ctrl-C. */
+  readonly first: AbortController
+  /** Aborted by the second. */
+  readonly second: AbortController
+  /** As Ctrl-C, but a second call does nothing. */
+  readonly interrupt: () => void
+  readonly stop: () => void
+}
+
+/** `say` gets the line that the first Ctrl-C prints. */
+export const listenForInterrupts = (terminal: Terminal, say: Say = () => undefined): Interrupts => {
+  const [first, second] = [new AbortController(), new AbortController()]
+  const interrupt = (): void => {
+    if (first.signal.aborted) return
+    say("interrupted: removing what was created; press Ctrl-C again to leave it")
+    first.abort()
+  }
+  const stop = terminal.onInterrupt(() => (first.signal.aborted ? second.abort() : interrupt()))
+  return { first, second, interrupt, stop }
+}
 
 export interface ReplayStage<Checked> {
   /** With the kinds that only the trace could explain. */

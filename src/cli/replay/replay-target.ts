@@ -9,7 +9,7 @@ import { guessedKind } from "../../rehearsal/feed/guessed-kinds.ts"
 import { LocalCluster } from "../../sandbox/local-cluster.ts"
 import { LocalTransport } from "../../sandbox/local-transport.ts"
 import { isFieldConflict } from "../../simulation/target/target-cluster.ts"
-import { readVersion } from "../version.ts"
+import { readVersion } from "../command-line/version.ts"
 
 export interface TargetRequest {
   /** Neither: a sandbox. */

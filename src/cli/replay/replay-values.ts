@@ -6,7 +6,7 @@ import { kindWithoutVersion } from "../../trace/sanitising/built-in-kinds.ts"
 import { type Reading, refused, value } from "../command-line/arguments.ts"
 import { parseDuration, parseInstant } from "../command-line/instant.ts"
 import { isExactKind, readKind } from "../command-line/kind-option.ts"
-import type { ReplayedKind } from "./source/named-in-trace.ts"
+import type { ReplayedKind } from "./trace-kinds.ts"
 
 export const parseSpeed = (given: string): Reading<Speed> => {
   if (given === "max") return value("max")

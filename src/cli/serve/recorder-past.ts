@@ -15,11 +15,11 @@ import {
 } from "../../serve/index.ts"
 import type { Action, GapEvent, LateChanges } from "../../trace/event.ts"
 import { formatExactJson, isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
+import { ExportRefused } from "../export/connection/export-errors.ts"
 import type { RecorderAddress } from "../export/connection/recorder-connection.ts"
-import { ExportRefused } from "../export/export-errors.ts"
 import { askPast, type PastParameters } from "../past/past-client.ts"
 
-export interface RecorderPastOptions {
+interface RecorderPastOptions {
   /** Only what is in this namespace. Default: everything. */
   readonly namespace: string | undefined
   /** What an object of a kind may lack that is recorded with that detail, one sentence each without a full stop. */

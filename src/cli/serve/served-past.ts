@@ -8,9 +8,8 @@ import { decodeRecorderState, type RecorderState, recorderStateKey } from "../..
 import { ArchivePast, JoinedPast, NothingToServe, type Past, TracePast } from "../../serve/index.ts"
 import { fileSpool } from "../../trace/spool.ts"
 import { recorderAt } from "../export/connection/recorder-connection.ts"
-import { userAgent } from "../export/connection/recorder-place.ts"
-import { recorderToken } from "../export/connection/recorder-token.ts"
-import { openSource } from "../replay/source/replay-source.ts"
+import { recorderToken, userAgent } from "../export/connection/recorder-place.ts"
+import { openSource } from "../replay/replay-source.ts"
 import { RecorderPast } from "./recorder-past.ts"
 
 /** What of an object can be older than the moment that is shown, where not every change of it counts. */
@@ -21,7 +20,7 @@ const unrecorded: Readonly<Record<Detect, ReadonlyArray<string>>> = {
   spec: ["only changes of its spec were recorded: everything else may be older"],
 }
 
-export interface PastSurroundings {
+interface PastSurroundings {
   /** Only of what a running recorder has. Default: everything. */
   readonly namespace?: string | undefined
   readonly environment: Readonly<Record<string, string | undefined>>

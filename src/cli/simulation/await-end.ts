@@ -1,12 +1,12 @@
 /** Waits for the end of one Simulation, shows how far it is, and says how it went by the exit code. */
 import { backgroundClock } from "../../clock.ts"
 import type { ApiClient } from "../../kube/client/api-client.ts"
-import { visible } from "../../recorder/configuration/quoted.ts"
 import type { Simulation } from "../../simulation/api/simulation.ts"
+import { visible } from "../../text/index.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
-import { createLiveLine } from "../terminal/live-line.ts"
+import { progressLine } from "../terminal/live-line.ts"
 import { formatDuration } from "../terminal/quantities.ts"
-import { isLive, type Terminal } from "../terminal/terminal.ts"
+import { interruption, isLive, type Terminal } from "../terminal/terminal.ts"
 import { followSimulations } from "./follow-simulations.ts"
 import { describeEnd, describeProgress, hasEnded } from "./simulation-lines.ts"
 
@@ -31,17 +31,16 @@ export const awaitEnd = async (
   const { standardOutput, standardError, environment } = terminal
   const { name, uid } = simulation.metadata
   const live = isLive(standardError, environment)
-  const line = createLiveLine({ stream: standardError, isEnabled: live, clock: backgroundClock })
+  using line = progressLine(terminal)
   const say = (text: string): void => line.around(() => void standardError.write(`${command}: ${visible(text)}\n`))
-  const stop = new AbortController()
   let isLate = false
-  const removeListener = terminal.onInterrupt(() => stop.abort())
+  using stop = interruption(terminal)
   const limit =
     timeoutMs === undefined
       ? undefined
       : backgroundClock.after(timeoutMs, () => {
           isLate = true
-          stop.abort()
+          stop.interrupt()
         })
   let last: Simulation | undefined
   let state: string | undefined
@@ -73,9 +72,7 @@ export const awaitEnd = async (
     for (const text of describeEnd(last)) standardOutput.write(`${visible(text)}\n`)
     return exitCodeOf(last)
   } finally {
-    line.close()
     limit?.cancel()
-    removeListener()
   }
 }
 

@@ -4,30 +4,15 @@ import { AlreadyExistsError, ForbiddenError, NotFoundError } from "../../kube/cl
 import { loadCredentials } from "../../kube/credentials/credentials.ts"
 import { isCredentialsError } from "../../kube/credentials/errors.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
-import { visible } from "../../recorder/configuration/quoted.ts"
 import { withConnectionAdvice } from "../../recorder/status/trouble-advice.ts"
-import { optional, text } from "../command-line/arguments.ts"
+import { visible } from "../../text/index.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { describeRefused, isRefusedError } from "../command-line/refused-credentials.ts"
+import { readVersion } from "../command-line/version.ts"
 import type { Terminal } from "../terminal/terminal.ts"
-import { readVersion } from "../version.ts"
-
-/** Options of every command that talks to a cluster. */
-export const clusterOptions = {
-  kubeconfig: optional({
-    placeholder: "FILE",
-    help: "kubeconfig of the cluster; default: KUBECONFIG, ~/.kube/config, or a pod's service account",
-    parse: text,
-  }),
-  context: optional({
-    placeholder: "NAME",
-    help: "context of the kubeconfig; default: its current context",
-    parse: text,
-  }),
-}
 
 /** Which cluster. */
-export interface ClusterChoice {
+interface ClusterChoice {
   readonly kubeconfig: string | undefined
   readonly context: string | undefined
 }

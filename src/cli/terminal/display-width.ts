@@ -3,6 +3,7 @@
  * Asian wide characters and emoji take two columns, combining marks and joiners none. A terminal that disagrees gets a line
  * that is a column too short or too long, never a broken character.
  */
+import { visible } from "../../text/index.ts"
 
 /** Blocks of wide characters (Unicode 17, East_Asian_Width W and F), merged where only unassigned code points are between them. */
 const wideBlocks: ReadonlyArray<readonly [first: number, last: number]> = [
@@ -59,4 +60,26 @@ const graphemeWidth = (grapheme: string): number => {
   // An emoji, or a symbol that a variation selector turns into one.
   if (/^\p{Emoji_Presentation}/u.test(grapheme) || grapheme.includes("\ufe0f")) return 2
   return wideBlocks.some(([from, to]) => first >= from && first <= to) ? 2 : 1
+}
+
+// Rows of text with their columns aligned.
+
+/** One line for each row; columns are as wide as their widest cell, three spaces apart. Cells are made {@link visible}. */
+export const alignedRows = (
+  rows: ReadonlyArray<ReadonlyArray<string>>,
+  isRightAligned: (column: number) => boolean = () => false,
+): ReadonlyArray<string> => {
+  const shown = rows.map((row) => row.map(visible))
+  const widths = (shown[0] ?? []).map((_, column) =>
+    shown.reduce((widest, row) => Math.max(widest, displayWidth(row[column] ?? "")), 0),
+  )
+  return shown.map((row) =>
+    row
+      .map((cell, column) => {
+        const padding = " ".repeat((widths[column] ?? 0) - displayWidth(cell))
+        return isRightAligned(column) ? padding + cell : cell + padding
+      })
+      .join("   ")
+      .trimEnd(),
+  )
 }

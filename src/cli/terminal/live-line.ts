@@ -5,16 +5,16 @@
  * shown); the line never wraps, not even after the window was made narrower; other output goes above it. If the line is not
  * enabled, nothing is ever written.
  */
-import type { Clock, Timer } from "../../clock.ts"
+import { backgroundClock, type Clock, type Timer } from "../../clock.ts"
 import { cutToWidth } from "./display-width.ts"
-import { columnsOf, type Output } from "./terminal.ts"
+import { columnsOf, isLive, type Output, type Terminal } from "./terminal.ts"
 
-export interface LiveLine {
+export interface LiveLine extends Disposable {
   /** Shows a new text, now or when the next repaint is due. `render` is called with the width of the terminal at that time. */
   readonly show: (render: (columns: number) => string) => void
   /** Erases the line while `write` writes whole lines to the same terminal, then paints it again. */
   readonly around: (write: () => void) => void
-  /** Erases the line for good. May be called again. */
+  /** Erases the line for good, as disposing does. May be called again. */
   readonly close: () => void
 }
 
@@ -31,7 +31,10 @@ const intervalMs = 250
 const erase = "\r\u001b[K"
 
 export const createLiveLine = ({ stream, isEnabled, clock }: LiveLineOptions): LiveLine => {
-  if (!isEnabled) return { show: () => undefined, around: (write) => write(), close: () => undefined }
+  if (!isEnabled) {
+    const nothing = (): void => undefined
+    return { show: nothing, around: (write) => write(), close: nothing, [Symbol.dispose]: nothing }
+  }
   let render: ((columns: number) => string) | undefined
   let isPainted = false
   let paintedAt = Number.NEGATIVE_INFINITY
@@ -52,6 +55,13 @@ export const createLiveLine = ({ stream, isEnabled, clock }: LiveLineOptions): L
     isPainted = false
   }
 
+  const close = (): void => {
+    isClosed = true
+    paintTimer?.cancel()
+    paintTimer = undefined
+    clear()
+  }
+
   return {
     show(next) {
       if (isClosed) return
@@ -69,11 +79,11 @@ export const createLiveLine = ({ stream, isEnabled, clock }: LiveLineOptions): L
       if (wasPainted && paintTimer === undefined)
         paintTimer = clock.after(Math.max(0, paintedAt + intervalMs - clock.monotonicMs()), paint)
     },
-    close() {
-      isClosed = true
-      paintTimer?.cancel()
-      paintTimer = undefined
-      clear()
-    },
+    close,
+    [Symbol.dispose]: close,
   }
 }
+
+/** How far a command is: a line on standard error, if that is a terminal. */
+export const progressLine = ({ standardError: stream, environment }: Terminal): LiveLine =>
+  createLiveLine({ stream, isEnabled: isLive(stream, environment), clock: backgroundClock })

@@ -8,7 +8,7 @@
  * Guarantees: never throws, not even for values that JSON cannot represent; one line is one `sink` call; logged text can neither
  * forge a line nor control a terminal. The sink decides what happens under overload; the logger buffers nothing.
  */
-import { visible } from "../../recorder/configuration/quoted.ts"
+import { visible } from "../../text/index.ts"
 
 /** From most severe to most verbose. */
 export const logLevels = ["error", "warn", "info", "debug"] as const

@@ -1,4 +1,5 @@
-/** Numbers for people, formatted the same on every machine: no locale, decimal units. */
+/** Numbers and moments for people; numbers are formatted the same on every machine: no locale, decimal units. */
+import { formatInstant, formatLocalTime } from "../../local-time.ts"
 
 /** `1,234`: an integer with commas. */
 export const formatInteger = (number: number): string => String(Math.round(number)).replace(/\B(?=(?:\d{3})+$)/g, ",")
@@ -35,3 +36,14 @@ export const formatDuration = (milliseconds: number): string => {
   if (minutes < 60) return `${minutes} m ${two(seconds % 60)} s`
   return hours < 24 ? `${hours} h ${two(minutes % 60)} m` : `${days} d ${two(hours % 24)} h`
 }
+
+// Moments of a trace in words. Traces that others wrote have times that are no date; then the number is shown.
+
+const isDate = (micros: number): boolean => Number.isSafeInteger(micros) && micros >= 0
+
+/** `03:12:00 CET`, in the time zone of this machine. `micros`: µs since the Unix epoch. `nowMs`: decides whether there is a date. */
+export const localMoment = (micros: number, nowMs: number): string =>
+  isDate(micros) ? formatLocalTime(micros / 1000, nowMs) : `${micros} µs`
+
+/** RFC 3339. */
+export const instantText = (micros: number): string => (isDate(micros) ? formatInstant(micros) : `${micros} µs`)

@@ -1,6 +1,6 @@
 /** The parts of its process that a command uses, so that tests can replace them. */
 import type { Writable } from "node:stream"
-import { asTyped, invocation, type Program } from "../command-line/invocation.ts"
+import { asTyped, invocation, type Program } from "./invocation.ts"
 import { keepInterrupts, listenToKeyboard, type Suspension } from "./keyboard.ts"
 
 /** An output stream; `isTTY`, `columns` and `rows` are set if it is a terminal, which emits `resize` when they change. */
@@ -68,6 +68,33 @@ export const processTerminal: Terminal = {
     process.on("SIGUSR1", first).on("SIGUSR2", second)
     return () => void process.off("SIGUSR1", first).off("SIGUSR2", second)
   },
+}
+
+/** That the user wants the command to end, for as long as it is not disposed of. */
+interface Interruption extends Disposable {
+  /** Is aborted then. */
+  readonly signal: AbortSignal
+  /** Resolves then. */
+  readonly happened: Promise<void>
+  /** Acts as if the user wanted it. */
+  readonly interrupt: () => void
+}
+
+/** Listens for it. `isKept`: Ctrl-C is kept from the shell, for commands that run until then. */
+export const interruption = (terminal: Terminal, isKept = false): Interruption => {
+  const ending = new AbortController()
+  const { promise: happened, resolve } = Promise.withResolvers<void>()
+  const interrupt = (): void => {
+    ending.abort()
+    resolve()
+  }
+  const stopListening = terminal.onInterrupt(interrupt)
+  const giveBack = isKept ? terminal.keepInterrupts?.() : undefined
+  const dispose = (): void => {
+    giveBack?.()
+    stopListening()
+  }
+  return { signal: ending.signal, happened, interrupt, [Symbol.dispose]: dispose }
 }
 
 /** Width for texts: the terminal's, or 80 if the output is not a terminal or does not know its width (a serial line reports 0). */

@@ -5,7 +5,7 @@ import type { JsonValue } from "../../trace/json/exact-json.ts"
 import type { TransformSample } from "../../trace/transform/object-batch.ts"
 import type { TransformCounts } from "../../trace/transform/transformed-items.ts"
 import { differenceLines } from "../past/describe-change.ts"
-import { alignedRows } from "../terminal/aligned-rows.ts"
+import { alignedRows } from "../terminal/display-width.ts"
 import { formatCount, formatInteger } from "../terminal/quantities.ts"
 import type { WrittenProgram } from "./written-program.ts"
 

@@ -1,11 +1,31 @@
 /** The report of a validation for people: text grouped by rule with examples, or a table with a row for each rule. */
 
-import type { RuleFindings } from "../../validation/findings.ts"
+import type { Finding, RuleFindings } from "../../validation/findings.ts"
+import type { Place, Subject } from "../../validation/rule.ts"
 import type { ValidationReport } from "../../validation/trace-validation.ts"
-import { instantText } from "../inspect/moment-text.ts"
-import { alignedRows } from "../terminal/aligned-rows.ts"
-import { formatCount, formatInteger } from "../terminal/quantities.ts"
-import { findingText } from "./finding-text.ts"
+import { alignedRows } from "../terminal/display-width.ts"
+import { formatCount, formatInteger, instantText } from "../terminal/quantities.ts"
+
+// Findings in words.
+
+/** `apps/v1.Deployment shop/web`; the kind alone if the finding is about a kind. */
+export const subjectText = ({ gvk, namespace, name }: Subject): string => {
+  const own = namespace === "" ? name : `${namespace}/${name}`
+  return [gvk === "" ? "(no kind)" : gvk, own].filter((part) => part !== "").join(" ")
+}
+
+/** `Secret db`; where a finding is about the object itself, the field. */
+const referenceText = ({ kind, name, places }: Pick<Finding, "kind" | "name" | "places">): string =>
+  [kind, name].filter((part) => part !== "").join(" ") || places.map(placeText).join(", ")
+
+/** `spec.template.spec.containers[*].env[*].valueFrom.secretKeyRef.name` */
+export const placeText = ({ element, by }: Place): string => (element === "" ? by : `${element}.${by}`)
+
+/** `apps/v1.Deployment shop/web: Secret db`; the subject alone if it is itself what is missing. */
+export const findingText = (finding: Pick<Finding, "subject" | "kind" | "name" | "places">): string =>
+  finding.name !== "" && finding.name === finding.subject.name
+    ? subjectText(finding.subject)
+    : `${subjectText(finding.subject)}: ${referenceText(finding)}`
 
 /** Findings shown of each rule: enough to recognise a pattern, few enough for one screen. */
 const mostExamples = 5
@@ -15,7 +35,7 @@ export const countFindings = (report: ValidationReport, severity: "error" | "war
   report.rules.filter(({ rule }) => rule.severity === severity).reduce((sum, { findings }) => sum + findings.length, 0)
 
 /** One line: what was checked and how much was found. */
-export const summaryLine = (name: string, report: ValidationReport): string => {
+const summaryLine = (name: string, report: ValidationReport): string => {
   const checked = `${name}: ${formatCount(report.states, "state")} of objects checked`
   const [errors, warnings] = [countFindings(report, "error"), countFindings(report, "warning")]
   if (errors + warnings === 0) return `${checked}, nothing found`
@@ -24,7 +44,7 @@ export const summaryLine = (name: string, report: ValidationReport): string => {
 }
 
 /** Remarks about the whole trace. */
-export const remarkLines = ({ unrecordedKinds, notLookedFor, unreadable }: ValidationReport): ReadonlyArray<string> => [
+const remarkLines = ({ unrecordedKinds, notLookedFor, unreadable }: ValidationReport): ReadonlyArray<string> => [
   ...(unrecordedKinds.length === 0
     ? []
     : [`The trace has no objects at all of ${unrecordedKinds.join(", ")}: whatever refers to one is found above.`]),

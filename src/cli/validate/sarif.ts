@@ -6,8 +6,8 @@ import { pathToFileURL } from "node:url"
 import type { Finding } from "../../validation/findings.ts"
 import { rules } from "../../validation/rules.ts"
 import type { ValidationReport } from "../../validation/trace-validation.ts"
-import { readVersion } from "../version.ts"
-import { findingText, placeText, subjectText } from "./finding-text.ts"
+import { readVersion } from "../command-line/version.ts"
+import { findingText, placeText, subjectText } from "./report-lines.ts"
 
 /** Address of the schema of this version, as the standard asks for. */
 const schema = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

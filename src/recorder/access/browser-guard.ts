@@ -8,7 +8,7 @@
  */
 import type { IncomingHttpHeaders } from "node:http"
 import { isIP } from "node:net"
-import { quoted } from "../configuration/quoted.ts"
+import { quoted } from "../../text/index.ts"
 import type { Access, Refusal } from "./access.ts"
 
 /** Host names accepted besides `localhost` and IP addresses; `any`: every `Host` is accepted. */

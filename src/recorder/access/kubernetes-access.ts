@@ -13,7 +13,7 @@ import { createHash } from "node:crypto"
 import type { Clock } from "../../clock.ts"
 import { DecisionCache } from "../../kube/access/decision-cache.ts"
 import { type Attributes, type ReviewedUser, ReviewFailed, type Reviews } from "../../kube/access/reviews.ts"
-import { visible } from "../configuration/quoted.ts"
+import { visible } from "../../text/index.ts"
 import { type Access, type Action, type Decision, presentedToken } from "./access.ts"
 import type { MayRead, ReadAction } from "./may-read.ts"
 

@@ -5,7 +5,7 @@
  * listed is an error and no empty answer. Kinds that come in without being named (all of them, neighbours in an owner tree) are left out.
  */
 import { parseGvk } from "../../kube/gvk.ts"
-import { visible } from "../configuration/quoted.ts"
+import { visible } from "../../text/index.ts"
 import type { MayRead, Reader } from "./may-read.ts"
 
 /** A kind that a question is about. */

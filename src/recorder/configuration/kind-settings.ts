@@ -7,11 +7,10 @@ import { fieldSelectorTerms, parseFieldSelector } from "../../kube/field-selecto
 import { formatGvk, type GroupVersionKind } from "../../kube/gvk.ts"
 import { pointerFault } from "../../kube/json-pointer.ts"
 import { parseLabelSelector } from "../../kube/label-selector.ts"
+import { nearest, quoted } from "../../text/index.ts"
 import { fixedTemplatePaths } from "./known-kinds.ts"
-import { quoted } from "./quoted.ts"
 import { readRetainBytes, readRetainFor } from "./retention-limits.ts"
 import type { Entry, PlacedText, SettingReader } from "./setting-reader.ts"
-import { nearest } from "./spelling.ts"
 import type { ConfiguredKind, Detect, SkipOwned } from "./tracked-kind.ts"
 import type { Position } from "./yaml-document.ts"
 

@@ -9,15 +9,14 @@ import * as Result from "effect/Result"
 import { isScalar } from "yaml"
 import { type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
 import { defaultRedaction, type RedactionSettings, redactionOf } from "../../kube/redaction/redaction-rules.ts"
+import { nearest, quoted } from "../../text/index.ts"
 import { everyKindKey, readEveryKind } from "./every-kind.ts"
 import { kindKeys, readKind, readLimit } from "./kind-settings.ts"
 import { suggestFamiliarKind, suggestKind } from "./known-kinds.ts"
 import { ConfigurationInvalidError, type ConfigurationWarning } from "./problem.ts"
-import { quoted } from "./quoted.ts"
 import { readRedaction } from "./redaction-settings.ts"
 import { readRetainBytes, readRetainFor } from "./retention-limits.ts"
 import { type Entry, SettingReader } from "./setting-reader.ts"
-import { nearest } from "./spelling.ts"
 import {
   type DetectionDefaults,
   type EveryKind,

@@ -6,7 +6,7 @@
  * operator's terminal, and quotes at most 60 characters of it, so that a kubeconfig given by mistake does not end up in a log.
  */
 import * as Schema from "effect/Schema"
-import { quoted } from "./quoted.ts"
+import { quoted } from "../../text/index.ts"
 
 /** Where in the file: both count from 1; columns are UTF-16 units, as editors count them. */
 const position = { line: Schema.Number, column: Schema.Number }

@@ -3,9 +3,9 @@ import type { Node } from "yaml"
 import { formatGvk, parseGvk } from "../../kube/gvk.ts"
 import { pointerFault } from "../../kube/json-pointer.ts"
 import { defaultRedaction, defaultRules, type RedactionSettings } from "../../kube/redaction/redaction-rules.ts"
+import { nearest } from "../../text/index.ts"
 import { suggestKind } from "./known-kinds.ts"
 import type { SettingReader } from "./setting-reader.ts"
-import { nearest } from "./spelling.ts"
 
 /** The keys of `redact`, in the order in which messages list them. */
 export const redactionKeys = ["env", "annotations", "pointers", "without"] as const

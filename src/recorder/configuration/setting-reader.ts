@@ -6,8 +6,8 @@
  * problems are kept.
  */
 import { isMap, isScalar, isSeq, type Node, type Scalar, type YAMLMap } from "yaml"
+import { quoted } from "../../text/index.ts"
 import type { ConfigurationProblem, ConfigurationWarning } from "./problem.ts"
-import { quoted } from "./quoted.ts"
 import type { Position, YamlDocument } from "./yaml-document.ts"
 
 /** 4,000 kinds with 25 values each, which is about what fits into the largest file without aliases. */

@@ -18,8 +18,8 @@ import {
   visit,
   type YAMLParseError,
 } from "yaml"
+import { visible } from "../../text/index.ts"
 import type { ConfigurationProblem } from "./problem.ts"
-import { visible } from "./quoted.ts"
 
 /**
  * 256 KiB hold some 4,000 kinds; a few hundred are already many. The parser needs up to 1.8 s for the worst 256 KiB (braces alone) and four

@@ -16,10 +16,10 @@ export class ListenError extends Schema.TaggedError<ListenError>()("ListenError"
         return `listening on ${where} is not permitted; choose a port above 1023 with --listen`
       case "EADDRNOTAVAIL":
       case "EINVAL":
-        return `${this.host} is not an address of this machine; choose one with --bind`
+        return `${this.host} is not an address of this machine; choose one with --listen`
       case "ENOTFOUND":
       case "EAI_AGAIN":
-        return `host ${this.host} not found; choose an address of this machine with --bind`
+        return `host ${this.host} not found; choose an address of this machine with --listen`
       default:
         return `cannot listen on ${where}: ${this.code}`
     }

@@ -9,18 +9,18 @@ import {
   oneOf,
   optional,
   parseArguments,
+  repeated,
   required,
-  text,
   withDefault,
 } from "../../../src/cli/command-line/arguments.ts"
 
 const options = {
-  config: required({ short: "c", placeholder: "FILE", help: "a file", parse: text }),
-  dataDir: optional({ placeholder: "DIRECTORY", help: "a directory", parse: text }),
-  port: withDefault("7777", { short: "p", placeholder: "PORT", help: "a port", parse: integerBetween(0, 65_535) }),
-  format: withDefault("text", { placeholder: "FORMAT", help: "a format", parse: oneOf("text", "json") }),
-  namespace: list({ placeholder: "NAME", help: "a namespace", parse: text, split: true }),
-  label: list({ placeholder: "SELECTOR", help: "a selector", parse: text, split: false }),
+  config: required("-c FILE", "a file"),
+  dataDir: optional("DIRECTORY", "a directory"),
+  port: withDefault("7777", "-p PORT", "a port", integerBetween(0, 65_535)),
+  format: withDefault("text", "FORMAT", "a format", oneOf("text", "json")),
+  namespace: list("NAME", "a namespace"),
+  label: repeated("SELECTOR", "a selector"),
   force: flag({ short: "f", help: "no questions" }),
   verbose: count({ short: "v", help: "more" }),
 }

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs"
 import { describe, expect, test } from "vitest"
-import { type CommandSyntax, flag, optional, text } from "../../../src/cli/command-line/arguments.ts"
+import { type CommandSyntax, flag, optional } from "../../../src/cli/command-line/arguments.ts"
 import { renderHelp, synopsisOf } from "../../../src/cli/command-line/help.ts"
 import { commands } from "../../../src/cli/reel.ts"
 
@@ -9,7 +9,7 @@ const syntax: CommandSyntax = {
   summary: "Copies a tape.",
   description: ["reel deck winds it first."],
   options: {
-    output: optional({ short: "o", placeholder: "FILE", help: "where to write, as reel deck does", parse: text }),
+    output: optional("-o FILE", "where to write, as reel deck does"),
     keep: flag({ help: "keep it" }),
   },
   operand: { placeholder: "TAPE", help: "the tape", count: 1 },

@@ -1,5 +1,5 @@
 /** Two commands with every sort of option and operand that completions distinguish. Those of `reel` change too often for snapshots. */
-import { flag, list, oneOf, optional, text, withDefault } from "../../../src/cli/command-line/arguments.ts"
+import { flag, list, oneOf, optional, withDefault } from "../../../src/cli/command-line/arguments.ts"
 import { type CommandEntry, command } from "../../../src/cli/command-line/command.ts"
 
 const tape = command(
@@ -7,10 +7,10 @@ const tape = command(
     name: "reel tape",
     summary: "Copies what's on a tape.",
     options: {
-      output: optional({ short: "o", placeholder: "FILE", help: "where to write [it]; default: nowhere", parse: text }),
-      dataDir: optional({ short: "d", placeholder: "DIR", help: "where it is", parse: text }),
-      format: withDefault("ndjson", { placeholder: "FORMAT", help: "a format", parse: oneOf("ndjson", "kwok") }),
-      kind: list({ short: "K", placeholder: "KIND", help: "only these: pods,deploy", parse: text, split: true }),
+      output: optional("-o FILE", "where to write [it]; default: nowhere"),
+      dataDir: optional("-d DIR", "where it is"),
+      format: withDefault("ndjson", "FORMAT", "a format", oneOf("ndjson", "kwok")),
+      kind: list("-K KIND", "only these: pods,deploy"),
       keep: flag({ short: "k", help: `keep it, ${"and a long explanation ".repeat(5)}of that` }),
     },
     operand: { placeholder: "TRACE", help: "the trace", count: 1 },

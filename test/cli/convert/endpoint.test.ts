@@ -1,6 +1,6 @@
 /** Endpoints and their headers, as users name them. */
 import { expect, test } from "vitest"
-import { endpointSettings, isEndpoint, problemOfEndpoint } from "../../../src/cli/convert/endpoint.ts"
+import { endpointSettings, isEndpoint, problemOfEndpoint } from "../../../src/cli/convert.ts"
 
 test("an output is an endpoint if it is an address of HTTP", () => {
   for (const output of ["http://collector:4318/v1/traces", "HTTPS://x"]) expect(isEndpoint(output)).toBe(true)

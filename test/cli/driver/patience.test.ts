@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { withPatience } from "../../../src/cli/driver/patience.ts"
+import { withPatience } from "../../../src/cli/driver/driver-trace.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 
 const forever = new AbortController().signal

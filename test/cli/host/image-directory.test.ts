@@ -3,10 +3,10 @@ import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { expect, onTestFinished, test } from "vitest"
-import { openImageDirectory } from "../../../src/cli/host/image-directory.ts"
+import { openImageDirectory } from "../../../src/cli/host/host-modules.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 
-const source = fileURLToPath(new URL("../../../src/cli/host/image-directory.ts", import.meta.url))
+const source = fileURLToPath(new URL("../../../src/cli/host/host-modules.ts", import.meta.url))
 const noTrouble = (detail: string): void => expect.unreachable(detail)
 
 /** A process that has a directory open, with an image in it. */

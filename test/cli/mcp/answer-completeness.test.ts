@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { AnswerCompleteness } from "../../../src/cli/mcp/answer-completeness.ts"
+import { AnswerCompleteness } from "../../../src/cli/mcp/answer-page.ts"
 
 test("all times of what an answer lacks are in RFC 3339", () => {
   const completeness = new AnswerCompleteness()

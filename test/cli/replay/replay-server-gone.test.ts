@@ -42,7 +42,7 @@ afterEach(() => place.close())
 // Requests are repeated for half a minute and more, which the limit does not allow.
 test("two interruptions end it without waiting for repeated requests", { timeout: patient(20_000) }, async () => {
   const kubeconfig = place.path("kubeconfig")
-  const sandbox = place.reel("sandbox", "--port", "0", "--nodes", "1", "--kubeconfig", kubeconfig)
+  const sandbox = place.reel("sandbox", "--listen", "0", "--nodes", "1", "--kubeconfig", kubeconfig)
   await sandbox.says(/http:\/\/127\.0\.0\.1:\d+/)
   const replay = place.reel(
     "replay",

@@ -90,7 +90,7 @@ test("reel serve URL serves it, of one namespace only if that is asked for", asy
     const terminal = capturedTerminal()
     const kubeconfig = join(temporaryDirectory(), "kubeconfig")
     const ended = serveCommand().run(
-      [await recorder.listening(), "--port", "0", "--kubeconfig-out", kubeconfig, ...words],
+      [await recorder.listening(), "--listen", "0", "--kubeconfig-out", kubeconfig, ...words],
       terminal,
     )
     await until(() => terminal.standardOutput.text().includes("Ctrl-C") || terminal.standardError.text() !== "")
@@ -112,7 +112,7 @@ test("a URL where no recorder is, and a namespace of a directory, are refused wi
   const run = async (...words: ReadonlyArray<string>) => {
     const terminal = capturedTerminal()
     const kubeconfig = join(temporaryDirectory(), "kubeconfig")
-    const code = await serveCommand().run([...words, "--port", "0", "--kubeconfig-out", kubeconfig], terminal)
+    const code = await serveCommand().run([...words, "--listen", "0", "--kubeconfig-out", kubeconfig], terminal)
     return [code, terminal.standardError.text()]
   }
   expect(await run("http://127.0.0.1:9")).toEqual([

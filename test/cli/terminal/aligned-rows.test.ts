@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { alignedRows } from "../../../src/cli/terminal/aligned-rows.ts"
+import { alignedRows } from "../../../src/cli/terminal/display-width.ts"
 
 test("columns are as wide as their widest cell on a terminal, and lines have no spaces at the end", () => {
   expect(

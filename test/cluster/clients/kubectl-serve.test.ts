@@ -89,7 +89,7 @@ beforeAll(async () => {
   recorded = await recordCluster({ look: (url) => printedBy("--server", url) })
   const moments = recorded.observations.flatMap(({ time }) => ["--at", `${time / 1_000_000}`])
   server = place.reel(
-    ...["serve", recorded.dataDir, ...moments, "--port", "0", "--kubeconfig-out", place.path("history")],
+    ...["serve", recorded.dataDir, ...moments, "--listen", "0", "--kubeconfig-out", place.path("history")],
   )
   await server.says(/Ctrl-C/)
 }, 600_000)
@@ -166,7 +166,7 @@ describe("kubectl", () => {
   test("get -w follows while time runs", async () => {
     const from = `${(recorded.observations[0]?.time ?? 0) / 1_000_000}`
     const playing = place.reel(
-      ...["serve", recorded.dataDir, "--at", from, "--play", "--speed", "5", "--port", "0"],
+      ...["serve", recorded.dataDir, "--at", from, "--play", "--speed", "5", "--listen", "0"],
       ...["--kubeconfig-out", join(place.directory, "play")],
     )
     await playing.says(/Ctrl-C/)

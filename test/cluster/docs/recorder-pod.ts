@@ -33,7 +33,7 @@ export class RecorderPod {
     const kubeconfig = join(directory, "recorder.kubeconfig")
     writeFileSync(kubeconfig, await kubeconfigWith(cluster, (await at("create", "token", "kubereel")).trim()))
     const words = ["record", "-c", config, "--kubeconfig", kubeconfig, "--data-dir", join(directory, "recorded")]
-    const listening = ["--bind", "0.0.0.0", "--port", "0", "--auth", "kubernetes"]
+    const listening = ["--listen", "0.0.0.0:0", "--auth", "kubernetes"]
     const process = new RecorderProcess([...words, ...listening], {})
     await process.ready(60_000)
     const containerPort = Number(new URL(await process.listening()).port)

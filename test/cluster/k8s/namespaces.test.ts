@@ -97,7 +97,7 @@ const kubeconfigOfAccount = async (): Promise<string> => {
 }
 
 const start = async (dataDir: string): Promise<RecorderProcess> => {
-  const words = ["record", "-c", config, "--kubeconfig", kubeconfig, "-p", "0", "-d", join(directory, dataDir)]
+  const words = ["record", "-c", config, "--kubeconfig", kubeconfig, "--listen", "0", "-d", join(directory, dataDir)]
   const started = new RecorderProcess([...words, "--namespace", recorded.join(",")], {})
   await started.ready(60_000)
   return started

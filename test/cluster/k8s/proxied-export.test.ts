@@ -112,7 +112,7 @@ beforeAll(async () => {
   const config = join(directory, "tracer.yml")
   await writeFile(config, Object.values(only(objects, "ConfigMap").data as Record<string, string>)[0] ?? "")
   const words = ["record", "-c", config, "--kubeconfig", await kubeconfigOf("recorder", tokens.recorder)]
-  const listening = ["--bind", "0.0.0.0", "--port", "0", "--auth", "kubernetes", "--log-format", "json"]
+  const listening = ["--listen", "0.0.0.0:0", "--auth", "kubernetes", "--log-format", "json"]
   recorder = new RecorderProcess([...words, ...listening, "--data-dir", join(directory, "data")], {})
   await recorder.ready(60_000)
   const { metadata, spec } = only(objects, "Deployment").spec.template

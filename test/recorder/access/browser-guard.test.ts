@@ -45,7 +45,7 @@ describe("the host name in a request to a recorder", () => {
     for (const action of ["export", "coverage", "metrics"] as const) expect(await statusOf({ host }, action)).toBe(421)
   })
 
-  test("is accepted if --bind or --allow-host names it, in any spelling", async () => {
+  test("is accepted if --listen or --allow-host names it, in any spelling", async () => {
     const names = ["recorder.example.com", "::1"]
     expect(await statusOf({ host: "Recorder.Example.com:80" }, "export", names)).toBe(200)
     expect(await statusOf({ host: "example.com" }, "export", names)).toBe(421)

@@ -174,7 +174,7 @@ test("after a kill of the recorder, a client goes on where it was, and reel even
   await recorder.kill()
   await follower.ended
   for (let count = 21; count <= 30; count++) put("counted", { count: String(count) })
-  recorder = start(["--port", port])
+  recorder = start(["--listen", port])
   await recorder.ready()
   const again = await Follower.start(await events("?kind=configmaps&name=counted"), {
     "Last-Event-ID": String(last.sequence),
@@ -210,7 +210,7 @@ test("a recorder that is stopped says so in the last item; reel events --follow 
   const { type, sequence, reason } = follower.items.at(-1) ?? {}
   expect([type, reason, sequence]).toEqual(["end", "stopping", follower.items.at(-2)?.sequence])
   put("kept", { count: "3" })
-  recorder = start(["--port", port])
+  recorder = start(["--listen", port])
   await recorder.ready()
   await isPrinted('data.count: "2" → "3"')
   terminal.interrupt()

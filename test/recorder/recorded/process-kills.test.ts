@@ -86,7 +86,7 @@ const startRecorder = async (directory: string): Promise<RunningRecorder> => {
       join(directory, "kubeconfig"),
       "--data-dir",
       join(directory, "data"),
-      "--port",
+      "--listen",
       "0",
     ],
     { stdio: ["ignore", "ignore", "pipe"] },

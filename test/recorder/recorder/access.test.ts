@@ -126,12 +126,12 @@ describe("W-19: a recorder that would be open to anyone", () => {
   test("does not start on an address that others can reach, without an explicit option", async () => {
     const start = (...more: string[]) =>
       place.record({ cluster: { server: sandbox.url }, more, name: "open", dataDir: place.path("open") })
-    const refused = start("--bind", "0.0.0.0")
+    const refused = start("--listen", "0.0.0.0:0")
     expect((await refused.ended).code).toBe(2)
     expect(refused.log).toMatch(
       /other machines can reach 0\.0\.0\.0.*--auth kubernetes or --auth token, or allow it with --allow-anonymous/,
     )
-    const insisted = start("--bind", "0.0.0.0", "--allow-anonymous")
+    const insisted = start("--listen", "0.0.0.0:0", "--allow-anonymous")
     await insisted.ready()
     expect((await ask(insisted, "/export")).status).toBe(200)
   })

@@ -166,7 +166,7 @@ describe.concurrent("a recorder does not start", { timeout: patient(30_000) }, (
     )
     try {
       const start = (...more: string[]) => linesOfFailedStart(place.record({ cluster: { server: sandbox.url }, more }))
-      expect(await start("--port", String(port))).toEqual([
+      expect(await start("--listen", String(port))).toEqual([
         expect.stringContaining(
           `port ${port} on 127.0.0.1 is in use; choose another with --listen (port 0 is any free one)`,
         ),
@@ -174,11 +174,11 @@ describe.concurrent("a recorder does not start", { timeout: patient(30_000) }, (
       // A port in use must not leave a lock and an empty recording in a directory that the user named.
       expect(existsSync(place.path("data"))).toBe(false)
       // TEST-NET-1: belongs to no one.
-      expect(await start("--bind", "192.0.2.1", "--allow-anonymous")).toEqual([
-        expect.stringContaining("192.0.2.1 is not an address of this machine; choose one with --bind"),
+      expect(await start("--listen", "192.0.2.1:0", "--allow-anonymous")).toEqual([
+        expect.stringContaining("192.0.2.1 is not an address of this machine; choose one with --listen"),
       ])
-      expect(await start("--bind", "no-such-host.invalid", "--allow-anonymous")).toEqual([
-        expect.stringContaining("host no-such-host.invalid not found; choose an address of this machine with --bind"),
+      expect(await start("--listen", "no-such-host.invalid:0", "--allow-anonymous")).toEqual([
+        expect.stringContaining("host no-such-host.invalid not found; choose an address of this machine with --listen"),
       ])
     } finally {
       server.close()

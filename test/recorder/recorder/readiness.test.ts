@@ -65,7 +65,7 @@ test("without --config the default is recorded, which is that of reel k8s, and i
   await using place = new Workplace()
   await using sandbox = await Sandbox.start()
   const kubeconfig = place.write("kubeconfig", kubeconfigOf({ server: sandbox.url }))
-  const recorder = place.reel("record", "--kubeconfig", kubeconfig, "--port", "0", "--data-dir", place.path("data"))
+  const recorder = place.reel("record", "--kubeconfig", kubeconfig, "--listen", "0", "--data-dir", place.path("data"))
   await recorder.says(/v1\.Pod watching/)
   const [, recorded = ""] = await recorder.says(
     /no --config: recording the default configuration, (.*); "reel k8s --offline" prints it/,

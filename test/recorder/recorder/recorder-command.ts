@@ -303,7 +303,7 @@ export class Workplace {
     const what = kinds === "all" ? ["--all"] : ["--config", this.write(`config${name}.yml`, configurationOf(kinds))]
     const path = this.path(`kubeconfig${name}`)
     const kubeconfig = cluster === undefined ? path : this.write(`kubeconfig${name}`, kubeconfigOf(cluster))
-    const words = ["record", ...what, "--kubeconfig", kubeconfig, "--port", "0"]
+    const words = ["record", ...what, "--kubeconfig", kubeconfig, "--listen", "0"]
     if (dataDir !== "none") words.push("--data-dir", dataDir)
     return this.#keep(new RecorderProcess([...words, ...more], options))
   }

@@ -3,10 +3,10 @@ import { fileURLToPath } from "node:url"
 import { describe, expect, test } from "vitest"
 import type { Documented } from "../../../scripts/cli-reference/parts.ts"
 import { documentedCommands, updated } from "../../../scripts/cli-reference.ts"
-import { flag, oneOf, optional, text } from "../../../src/cli/command-line/arguments.ts"
+import { flag, oneOf, optional } from "../../../src/cli/command-line/arguments.ts"
 
-const kubeconfig = optional({ placeholder: "FILE", help: "kubeconfig; default: KUBECONFIG", parse: text })
-const context = optional({ placeholder: "NAME", help: "context of it", parse: text })
+const kubeconfig = optional("FILE", "kubeconfig; default: KUBECONFIG")
+const context = optional("NAME", "context of it")
 
 const tape: Documented = {
   syntax: {
@@ -14,12 +14,7 @@ const tape: Documented = {
     summary: "Copies a tape.",
     description: ["docs/guides/replay.md says more; reel deck winds it first."],
     options: {
-      output: optional({
-        short: "o",
-        placeholder: "FORMAT",
-        help: "text, or json for a program | a script",
-        parse: oneOf("text", "json"),
-      }),
+      output: optional("-o FORMAT", "text, or json for a program | a script", oneOf("text", "json")),
       kubeconfig,
       context,
     },

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Writable } from "node:stream"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { isExportError } from "../../../src/cli/export/export-errors.ts"
+import { isExportError } from "../../../src/cli/export/connection/export-errors.ts"
 import {
   type OutputFileSystem,
   type OutputSink,

@@ -16,9 +16,9 @@ import { causeIn, codeOfError, describeConnectionError } from "../../../kube/htt
 import { connectionCodes } from "../../../kube/http/response-handler.ts"
 import { speaksTls } from "../../../kube/http/tls-probe.ts"
 import { messageOf } from "../../../message-of.ts"
-import { visible } from "../../../recorder/configuration/quoted.ts"
+import { visible } from "../../../text/index.ts"
 import { codeOf, ExportInterrupted } from "../../../trace/files/output-errors.ts"
-import { type ExportError, ExportRefused, ServerUnreachable } from "../export-errors.ts"
+import { type ExportError, ExportRefused, ServerUnreachable } from "./export-errors.ts"
 
 /** A recorder, and how to send requests to it. */
 export interface Recorder {

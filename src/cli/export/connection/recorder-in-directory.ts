@@ -3,7 +3,7 @@
 import { isArchiveError } from "../../../archive/archive-errors.ts"
 import { formatLocalTime } from "../../../local-time.ts"
 import { openOfflineRecording } from "../../../recorder/offline-recording.ts"
-import { OfflineRefused, RecordingUnreadable } from "../export-errors.ts"
+import { OfflineRefused, RecordingUnreadable } from "./export-errors.ts"
 import { describeCause, oneLine, type Recorder } from "./recorder-connection.ts"
 
 /** µs by which the clocks of two machines may differ without a word. */

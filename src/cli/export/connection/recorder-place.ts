@@ -1,13 +1,15 @@
 /** Where a recording is: a running recorder at a URL or in a cluster, or a directory. The options for it, and how it is reached. */
+
+import { readFile } from "node:fs/promises"
 import { resolve } from "node:path"
-import type { OptionValues } from "../../command-line/arguments.ts"
-import { optional, type Reading, refused, text, value, withDefault } from "../../command-line/arguments.ts"
+import { codeOf } from "../../../trace/files/output-errors.ts"
+import { type OptionValues, optional, type Reading, refused, value, withDefault } from "../../command-line/arguments.ts"
 import { parseDuration } from "../../command-line/instant.ts"
+import { readVersion } from "../../command-line/version.ts"
 import type { Terminal } from "../../terminal/terminal.ts"
-import { readVersion } from "../../version.ts"
+import { TokenUnreadable } from "./export-errors.ts"
 import { parseServiceAddress } from "./export-service-address.ts"
 import { type RecorderAddress, recorderAt } from "./recorder-connection.ts"
-import { recorderToken } from "./recorder-token.ts"
 
 /** `HOST:PORT` means `http://HOST:PORT`. */
 export const parseServer = (given: string): Reading<URL> => {
@@ -25,45 +27,29 @@ export const parseTimeout = (given: string): Reading<number> => {
 }
 
 /** Where `reel record` listens by default. */
-export const defaultServer = "http://127.0.0.1:7777"
+const defaultServer = "http://127.0.0.1:7777"
 
 export const placeOptions = {
-  server: optional({
-    short: "s",
-    placeholder: "URL",
-    help: `URL of the recorder; default: ${defaultServer}`,
-    parse: parseServer,
-  }),
-  dataDir: optional({
-    placeholder: "DIR",
-    help: "read the recording in this directory instead, which may be a copy or belong to someone else; no recorder has to run, and the recording is not changed",
-    parse: text,
-  }),
-  inCluster: optional({
-    placeholder: "NAMESPACE/SERVICE",
-    help: "ask the recorder behind this Service, through the API server of a kubeconfig. Write SERVICE:PORT for a port other than http",
-    parse: parseServiceAddress,
-  }),
-  kubeconfig: optional({
-    placeholder: "FILE",
-    help: "for --in-cluster: kubeconfig of the cluster; default: KUBECONFIG, ~/.kube/config or, in a pod, its service account",
-    parse: text,
-  }),
-  context: optional({
-    placeholder: "NAME",
-    help: "for --in-cluster: context of the kubeconfig; default: its current context",
-    parse: text,
-  }),
-  tokenFile: optional({
-    placeholder: "FILE",
-    help: "token to present to the recorder; default: the value of KUBEREEL_TOKEN or, with --in-cluster, the token of the kubeconfig's user",
-    parse: text,
-  }),
-  timeout: withDefault("2m", {
-    placeholder: "DURATION",
-    help: "abort if no data arrives from the recorder for this long",
-    parse: parseTimeout,
-  }),
+  server: optional("-s URL", `URL of the recorder; default: ${defaultServer}`, parseServer),
+  dataDir: optional(
+    "DIR",
+    "read the recording in this directory instead, which may be a copy or belong to someone else; no recorder has to run, and the recording is not changed",
+  ),
+  inCluster: optional(
+    "NAMESPACE/SERVICE",
+    "ask the recorder behind this Service, through the API server of a kubeconfig. Write SERVICE:PORT for a port other than http",
+    parseServiceAddress,
+  ),
+  kubeconfig: optional(
+    "FILE",
+    "for --in-cluster: kubeconfig of the cluster; default: KUBECONFIG, ~/.kube/config or, in a pod, its service account",
+  ),
+  context: optional("NAME", "for --in-cluster: context of the kubeconfig; default: its current context"),
+  tokenFile: optional(
+    "FILE",
+    "token to present to the recorder; default: the value of KUBEREEL_TOKEN or, with --in-cluster, the token of the kubeconfig's user",
+  ),
+  timeout: withDefault("2m", "DURATION", "abort if no data arrives from the recorder for this long", parseTimeout),
 }
 
 export type PlaceOptions = OptionValues<typeof placeOptions>
@@ -120,3 +106,32 @@ export const openPlace = async (
   const recorder = await recorderInCluster({ ...options, ...common, address, environment, token, signal })
   return { ...common, recorder, close: nothing }
 }
+
+// The token that a command presents to a recorder: from a file or from KUBEREEL_TOKEN. Never from the command line, which every
+// user of the machine can read.
+
+const tokenVariable = "KUBEREEL_TOKEN"
+
+/** `undefined` if there is none: by default, a recorder on this machine needs no token. Rejects with {@link TokenUnreadable}. */
+export const recorderToken = async (
+  file: string | undefined,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<string | undefined> => {
+  const place = file ?? tokenVariable
+  const given = file === undefined ? environment[tokenVariable] : await contentOf(file)
+  if (given === undefined || (file === undefined && given === "")) return undefined
+  // The recorder's own token file may contain several tokens, the newest first.
+  const token = given.trim().split(/\s+/)[0] ?? ""
+  if (token === "") throw new TokenUnreadable({ place, reason: "it is empty" })
+  if (!/^[\x21-\x7e]+$/.test(token))
+    throw new TokenUnreadable({ place, reason: "it contains characters that are not allowed in a token" })
+  return token
+}
+
+const contentOf = (path: string): Promise<string> =>
+  readFile(path, "utf8").catch((cause: unknown) => {
+    throw new TokenUnreadable({ place: path, reason: reasonOf(codeOf(cause)) })
+  })
+
+const reasonOf = (code: string): string =>
+  code === "ENOENT" ? "file not found" : code === "EACCES" ? "permission denied" : `reading failed (${code})`

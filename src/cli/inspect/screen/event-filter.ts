@@ -5,7 +5,7 @@ import { builtinResource } from "../../past/past-table.ts"
 import type { EventList, ListedObject } from "./event-list.ts"
 
 /** All conditions must be met; a filter without any shows everything. */
-export interface EventFilter {
+interface EventFilter {
   /** As it was typed. */
   readonly text: string
   readonly terms: ReadonlyArray<FilterTerm>

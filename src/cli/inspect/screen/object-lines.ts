@@ -1,5 +1,5 @@
 /** One state of an object as lines: what it is, what is wrong with it, what changed, and its YAML. */
-import { visible } from "../../../recorder/configuration/quoted.ts"
+import { visible } from "../../../text/index.ts"
 import { differencesBetween } from "../../../trace/json/difference.ts"
 import {
   exactJsonIn,
@@ -9,9 +9,8 @@ import {
   type JsonValue,
 } from "../../../trace/json/exact-json.ts"
 import { printedObject, yamlOf } from "../../past/printed-objects.ts"
-import { formatDuration } from "../../terminal/quantities.ts"
-import { placeText } from "../../validate/finding-text.ts"
-import { localMoment } from "../moment-text.ts"
+import { formatDuration, localMoment } from "../../terminal/quantities.ts"
+import { placeText } from "../../validate/report-lines.ts"
 import { type EventList, isDeletion, type Shortcoming } from "./event-list.ts"
 import { type StyledLine, span } from "./styled-line.ts"
 

@@ -14,7 +14,7 @@ const pieceBytes = 512 * 1024
 const keptPieces = 4
 
 /** Where a state is. */
-export interface StatePlace {
+interface StatePlace {
   readonly piece: number
   readonly offset: number
   readonly length: number

@@ -7,8 +7,15 @@ import { FilteredEvents, readFilter } from "./event-filter.ts"
 import { helpLines } from "./help-lines.ts"
 import { shortcomingText } from "./object-lines.ts"
 import { objectTree } from "./object-tree.ts"
-import { layoutOf, type ScreenSize } from "./screen-layout.ts"
-import { following, opening, type Prompt, type ScreenState, selectedEvent } from "./screen-state.ts"
+import {
+  following,
+  layoutOf,
+  opening,
+  type Prompt,
+  type ScreenSize,
+  type ScreenState,
+  selectedEvent,
+} from "./screen-state.ts"
 import { textOf } from "./styled-line.ts"
 
 // Goes to what is searched for, and to findings and gaps.

@@ -1,16 +1,14 @@
 /** The screen as lines (docs/decisions/0057-the-view-of-a-trace-is-a-state-machine.md): as many as the terminal has rows, none wider than it has columns. */
 
 import { formatLocalTime } from "../../../local-time.ts"
-import { visible } from "../../../recorder/configuration/quoted.ts"
+import { visible } from "../../../text/index.ts"
 import { displayWidth } from "../../terminal/display-width.ts"
-import { formatCount, formatDuration, formatInteger } from "../../terminal/quantities.ts"
-import { localMoment } from "../moment-text.ts"
+import { formatCount, formatDuration, formatInteger, localMoment } from "../../terminal/quantities.ts"
 import { barText } from "../time-histogram.ts"
 import type { EventList, EventSort, FindingCounts, ListedObject } from "./event-list.ts"
 import { helpLines } from "./help-lines.ts"
 import { shortcomingText } from "./object-lines.ts"
-import { layoutOf, type ScreenLayout } from "./screen-layout.ts"
-import { type ScreenState, selectedEvent } from "./screen-state.ts"
+import { layoutOf, type ScreenLayout, type ScreenState, selectedEvent } from "./screen-state.ts"
 import {
   cutLine,
   fitLine,

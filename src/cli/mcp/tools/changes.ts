@@ -7,8 +7,18 @@ import type { PastParameters } from "../../past/past-client.ts"
 import { WhyLines } from "../../past/why-lines.ts"
 import { pastTool, type ToolAnswering } from "../past-tool.ts"
 import { readableItem } from "../readable-item.ts"
-import { optionalText, switchOf } from "../tool-parameters.ts"
-import { changedField, fields, kindsIn, labels, namespace, object, since, until } from "./shared-parameters.ts"
+import {
+  changedField,
+  fields,
+  kindsIn,
+  labels,
+  namespace,
+  object,
+  optionalText,
+  since,
+  switchOf,
+  until,
+} from "../tool-parameters.ts"
 
 const unchanged = (kind: string, name: string): string => `there are no changes of ${kind} ${name} in that time`
 

@@ -4,16 +4,24 @@ import { formatInstant } from "../../../local-time.ts"
 import type { JsonObject, JsonValue } from "../../../trace/json/exact-json.ts"
 import { isFieldPath, parseFieldPath, valuesAt } from "../../../trace/json/field-path.ts"
 import { Misasked } from "../../past/asking.ts"
-import { objectOf } from "../../past/changes-of.ts"
+import { objectOf, objectsOf, resourceOf } from "../../past/changes-of.ts"
 import { readMoment } from "../../past/moments.ts"
 import { exactKinds } from "../../past/object-name.ts"
-import { objectsOf, resourceOf } from "../../past/objects-of.ts"
 import { namedCells } from "../../past/past-table.ts"
 import { printedObject } from "../../past/printed-objects.ts"
 import { itemBytes, pageBytes } from "../answer-page.ts"
 import { pastTool, type ToolAnswering } from "../past-tool.ts"
-import { optionalText, optionalWord, requiredText } from "../tool-parameters.ts"
-import { at, fieldPath, fields, kindsIn, labels, namespace } from "./shared-parameters.ts"
+import {
+  at,
+  fieldPath,
+  fields,
+  kindsIn,
+  labels,
+  namespace,
+  optionalText,
+  optionalWord,
+  requiredText,
+} from "../tool-parameters.ts"
 
 type Form = "table" | "wide" | "name" | "json"
 

@@ -1,16 +1,15 @@
 /** The tools coverage and kinds: what is recorded, and what is missing of it. */
 import { isJsonObject, type JsonObject } from "../../../trace/json/exact-json.ts"
-import { isWhole, readCoverageAnswer } from "../../coverage/coverage-table.ts"
+import { ExportCut } from "../../export/connection/export-errors.ts"
+import { isWhole, readCoverageAnswer } from "../../export/coverage-table.ts"
 import { requestCoverage } from "../../export/export-client.ts"
-import { ExportCut } from "../../export/export-errors.ts"
 import { Misasked } from "../../past/asking.ts"
 import { objectsIn } from "../../past/describe-change.ts"
 import { readMoment } from "../../past/moments.ts"
 import { askPast } from "../../past/past-client.ts"
-import { withReadableTimes } from "../answer-completeness.ts"
+import { withReadableTimes } from "../answer-page.ts"
 import { pastTool, type ToolAnswering } from "../past-tool.ts"
-import { textOr } from "../tool-parameters.ts"
-import { since } from "./shared-parameters.ts"
+import { since, textOr } from "../tool-parameters.ts"
 
 /** Of which recording an item is; needed only if there are several. */
 const recordingOf = ({ places }: ToolAnswering, index: number): JsonObject =>

@@ -17,7 +17,7 @@ import { RequestBodies } from "../../../recorder/http/body/request-bodies.ts"
 import { bracketed } from "../../../recorder/http/listen-error.ts"
 import { formatMetrics, type Metric, metricsContentType } from "../../../recorder/metrics/metrics-text.ts"
 import { speedLimits } from "../../../simulation/schedule/replay-clock.ts"
-import { type ListenAddress, type ListeningServer, listenOn } from "../../listening-server.ts"
+import { type ListenAddress, type ListeningServer, listenOn } from "../../command-line/listening-server.ts"
 import type { ReplayState } from "./control-state.ts"
 import type { ReplayControl } from "./replay-control.ts"
 

@@ -2,6 +2,7 @@
 
 import type { Repetitions } from "../../../simulation/replay/repetitions.ts"
 import { type Speed, speedLimits } from "../../../simulation/schedule/replay-clock.ts"
+import type { Terminal } from "../../terminal/terminal.ts"
 
 /** What a user can do to a running replay. */
 export interface ReplayControl {
@@ -37,11 +38,41 @@ export const controlOf = (run: Repetitions, stop: () => void): ReplayControl => 
 })
 
 /** Pauses, or resumes if it is paused. */
-export const togglePause = (control: ReplayControl): void => (control.isPaused ? control.resume() : control.pause())
+const togglePause = (control: ReplayControl): void => (control.isPaused ? control.resume() : control.pause())
 
 /** Multiplies the speed within its limits. The maximum is not multiplied, and is halved to the fastest speed. */
-export const multiplySpeed = (control: ReplayControl, factor: number): void => {
+const multiplySpeed = (control: ReplayControl, factor: number): void => {
   const { minimum, maximum } = speedLimits
   if (control.speed !== "max") control.setSpeed(Math.min(maximum, Math.max(minimum, control.speed * factor)))
   else if (factor < 1) control.setSpeed(maximum)
 }
+
+// The keys and signals that control a replay.
+
+/** What the keys do, for people. */
+export const keysHelp =
+  "space pauses and resumes, + and - double and halve the speed, m means without waiting, s steps while it is paused, q stops"
+
+const commands: ReadonlyMap<string, (control: ReplayControl) => void> = new Map([
+  [" ", togglePause],
+  ["+", (control) => multiplySpeed(control, 2)],
+  // The same key without Shift.
+  ["=", (control) => multiplySpeed(control, 2)],
+  ["-", (control) => multiplySpeed(control, 1 / 2)],
+  ["m", (control) => control.setSpeed("max")],
+  ["s", (control) => control.step()],
+  ["right", (control) => control.step()],
+  ["q", (control) => control.stop()],
+])
+
+/** Ends listening; for keys, the terminal is as before. */
+type StopListening = () => void
+
+/** `undefined` if no one can press keys. */
+export const listenForKeys = (terminal: Terminal, control: ReplayControl): StopListening | undefined =>
+  terminal.onKey?.((key) => commands.get(key)?.(control))
+
+/** SIGUSR1 pauses and resumes, SIGUSR2 steps. Not on Windows, which has neither. */
+export const listenForSignals = (terminal: Terminal, control: ReplayControl): StopListening =>
+  terminal.onUserSignal?.((signal) => (signal === "SIGUSR1" ? togglePause(control) : control.step())) ??
+  (() => undefined)

@@ -1,5 +1,7 @@
 /** Programs from their text, and what is wrong with a text that is none. */
+
 import * as Schema from "effect/Schema"
+import { enumerated } from "../../../text/index.ts"
 import { faultIn, tooDeep } from "./check-program.ts"
 import { type Expectation, SyntaxError as GrammarError, parse } from "./grammar.js"
 import type { Program } from "./program.ts"
@@ -69,7 +71,7 @@ const detailOf = (error: GrammarError, text: string): string => {
   const found = error.found === null ? "the end of the program" : foundAt(text, at)
   if (error.found === '"' && !isClosed(text, at))
     return "a string without its closing quote, or with a backslash that escapes it"
-  return `expected ${listOf(wanted(error.expected))}, found ${found}`
+  return `expected ${enumerated(wanted(error.expected), "or") || "something else"}, found ${found}`
 }
 
 const foundAt = (text: string, at: number): string => {
@@ -107,6 +109,3 @@ const nameOf = (expectation: Expectation): string | undefined => {
       return expectation.description
   }
 }
-
-const listOf = (names: ReadonlyArray<string>): string =>
-  names.length < 2 ? (names[0] ?? "something else") : `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`

@@ -1,11 +1,10 @@
 /** A story in a trace, and the screen that shows it. */
 import { onTestFinished } from "vitest"
 import { EventList } from "../../../../src/cli/inspect/screen/event-list.ts"
-import { loadEvents } from "../../../../src/cli/inspect/screen/load-events.ts"
 import { PackedStates } from "../../../../src/cli/inspect/screen/packed-states.ts"
 import { updated } from "../../../../src/cli/inspect/screen/screen-keys.ts"
-import type { ScreenSize } from "../../../../src/cli/inspect/screen/screen-layout.ts"
-import { firstScreen, type ScreenState } from "../../../../src/cli/inspect/screen/screen-state.ts"
+import { loadEvents } from "../../../../src/cli/inspect/screen/screen-session.ts"
+import { firstScreen, type ScreenSize, type ScreenState } from "../../../../src/cli/inspect/screen/screen-state.ts"
 import { screenLines } from "../../../../src/cli/inspect/screen/screen-view.ts"
 import { textOf } from "../../../../src/cli/inspect/screen/styled-line.ts"
 import type { ObjectEvent } from "../../../../src/trace/event.ts"
