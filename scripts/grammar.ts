@@ -1,8 +1,9 @@
 /**
- * Generates src/trace/transform/language/grammar.js, the parser of the transform language, from grammar.peggy. It is not in the repository: `npm ci`
- * makes it (`prepare`), and so does a build, which tests, benchmarks and `npm start` run first.
+ * Generates src/trace/transform/language/grammar.js, the parser of the transform language, from grammar.peggy. It is not in the repository: a
+ * build makes it, which tests, benchmarks and `npm start` run first, and so does `npm run lint`.
  */
 import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { createRequire } from "node:module"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
@@ -15,7 +16,7 @@ export const makeParser = async (root: string): Promise<void> => {
   const parser = join(root, "src/trace/transform/language/grammar.js")
   const changedMs = (path: string): number | undefined => statSync(path, { throwIfNoEntry: false })?.mtimeMs
   if (changedMs(grammar) === undefined) return
-  const tools = [import.meta.url, import.meta.resolve("peggy")].map((url) => fileURLToPath(url))
+  const tools = [fileURLToPath(import.meta.url), createRequire(import.meta.url).resolve("peggy")]
   const neededMs = Math.max(...[grammar, ...tools].map((path) => changedMs(path) ?? 0))
   if ((changedMs(parser) ?? 0) > neededMs) return
   const { default: peggy } = await import("peggy")

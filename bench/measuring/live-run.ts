@@ -131,7 +131,7 @@ interface LiveRecorder {
 const watched = async ({ name, directory, cluster, life }: LiveRun): Promise<LiveReport> => {
   const words = ["--config", configuration, "--kubeconfig", cluster.kubeconfig, "--data-dir", join(directory, "data")]
   await using recorder = new LineProcess({
-    script: [reel, "record", ...words, "--port", "0"],
+    script: [reel, "record", ...words, "--listen", "127.0.0.1:0"],
     endsBy: "signal",
   })
   const server = await recorder.hear(

@@ -39,7 +39,7 @@ export const startRecorder = async (
   await writeFile(config, JSON.stringify({ trackedObjects }))
   await writeFile(kubeconfig, JSON.stringify(kubeconfigOf(cluster.server)))
   fill?.(data)
-  const settings = ["--config", config, "--kubeconfig", kubeconfig, "--data-dir", data, "--port", "0"]
+  const settings = ["--config", config, "--kubeconfig", kubeconfig, "--data-dir", data, "--listen", "127.0.0.1:0"]
   const launch = async (): Promise<Launched> => {
     const child = new LineProcess({
       script: [reel, "record", ...settings, "--log-format", "json"],

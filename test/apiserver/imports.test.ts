@@ -24,10 +24,10 @@ const reachable = (entry: string): { modules: ReadonlySet<string>; packages: Rea
   return { modules: new Set([...modules].map((file) => relative(root, file))), packages }
 }
 
-test("the server imports its own modules and those of kube and the clock, none of the sandbox", () => {
+test("the server imports its own modules and those of kube, text and the clock, none of the sandbox", () => {
   const { modules, packages } = reachable("src/apiserver/index.ts")
   const folders = new Set([...modules].map((file) => file.split("/").slice(0, 2).join("/")))
-  expect([...folders].sort()).toEqual(["src/apiserver", "src/clock.ts", "src/kube"])
+  expect([...folders].sort()).toEqual(["src/apiserver", "src/clock.ts", "src/kube", "src/text"])
   expect([...packages].sort()).toEqual(["effect/Schema", "protobufjs/minimal.js", "yaml"])
 })
 

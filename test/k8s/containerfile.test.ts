@@ -60,14 +60,6 @@ test.runIf(isThorough())(
   },
 )
 
-test("what npm ci runs is copied before it", async () => {
-  const { scripts } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { scripts: { prepare: string } }
-  const programs = scripts.prepare.match(/scripts\/[\w-]+\.[jt]s/g) ?? []
-  expect(programs.length).toBeGreaterThan(0)
-  expect(containerfile.indexOf("COPY scripts scripts\n")).toBeGreaterThan(0)
-  expect(containerfile.indexOf("COPY scripts scripts\n")).toBeLessThan(containerfile.indexOf("RUN npm ci"))
-})
-
 test("it starts the recorder as the user of the manifests, with the tested entry point", async () => {
   const { version } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { version: string }
   const { runAsUser, runAsGroup } = (await printed("--offline")).one("Deployment").spec.template.spec.securityContext

@@ -14,6 +14,6 @@ test("the room imports the API server, the archive, traces and names of kinds, a
       if (name.startsWith(".") && name.endsWith(".ts")) modules.add(resolve(dirname(file), name))
   const folders = new Set([...modules].map((file) => relative(root, file).split("/")[1] ?? ""))
   expect([...folders].filter((folder) => !folder.endsWith(".ts")).sort()).toEqual([
-    ...["apiserver", "archive", "kube", "serve", "trace", "wire"],
+    ...["apiserver", "archive", "kube", "serve", "text", "trace", "wire"],
   ])
 })
