@@ -1,5 +1,5 @@
 /** The requests to `POST /export` that cost a recorder most, within and beyond its limits. */
-import { maximumEntries, maximumPatterns } from "../../src/recorder/export/filter-limits.ts"
+import { maximumEntries, maximumPatterns } from "../../src/recorder/export/limits.ts"
 
 export interface HeavyRequests {
   readonly name: string

@@ -42,7 +42,7 @@ export const deleteCommand = (): Command =>
         onTrouble: say,
         take: (all) => all.every(({ metadata }) => metadata.uid !== uid),
       })
-      say(how === "done" ? `deleted the Simulation ${name}` : "interrupted; the deletion goes on")
+      say(how === "done" ? `deleted the Simulation ${name}` : "interrupted; the cluster continues the deletion")
       return how === "done" ? exitCodes.ok : exitCodes.interrupted
     }),
   )

@@ -97,7 +97,7 @@ const options = {
   settle: withDefault(
     "0s",
     "DURATION",
-    "with --replay: time that goes on after the end of the trace, for retries and delays",
+    "with --replay: time that passes after the end of the trace, for retries and delays",
     duration,
   ),
   makes: repeated(

@@ -56,7 +56,7 @@ const reportStore = (patience: PatienceOptions): ReportStore => ({
     }),
 })
 
-/** The last request of a repetition, which must not be lost because the pod is told to end. */
+/** The last request of a repetition, which must not be lost when the pod is terminated. */
 const never = new AbortController().signal
 
 const patiently = async (patience: PatienceOptions, signal: AbortSignal, work: () => Promise<void>): Promise<void> => {

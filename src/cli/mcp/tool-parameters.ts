@@ -184,7 +184,7 @@ export const fieldPath = (description: string): Parameter<string | undefined> =>
   }
 }
 
-/** That of tools that answer with changes. */
+/** The field parameter of the tools that return changes. */
 export const changedField = fieldPath(
   'only changes of this field: spec.replicas, metadata.labels["app"], spec.template.spec.containers[name=web].image',
 )

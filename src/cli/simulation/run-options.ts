@@ -107,7 +107,7 @@ export const runOptions = {
   wait: flag({ help: "wait until the simulation has ended; the exit code says how" }),
   timeout: optional(
     "DURATION",
-    "for --wait and --sandbox: give up after this time, while the Simulation goes on in a cluster; default: never",
+    "for --wait and --sandbox: give up after this time, while the Simulation continues in a cluster; default: never",
     parseTimeout,
   ),
   dryRun: flag({ help: "only print the manifest, for kubectl apply" }),

@@ -10,10 +10,9 @@ import type { EventTimes, LateCause } from "../../trace/event.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { CompiledFilters } from "../../trace/selection/filters.ts"
 import type { ExportRefusal } from "../http/body/http-answer.ts"
-import type { KindStatus } from "../status/kind-status.ts"
+import { type KindStatus, requestedStatus } from "../status/kind-status.ts"
 import { latestOf } from "./late-changes.ts"
 import type { Reach, Recording } from "./recording.ts"
-import { requestedStatus } from "./requested-status.ts"
 
 /** µs since the Unix epoch; the end is exclusive. */
 export interface TimeRange {

@@ -12,7 +12,7 @@ import { formatOfAccept, formatOfFileName, type TraceFormatName } from "../../tr
 import { type CompiledFilters, compileFilters, GivenFilters } from "../../trace/selection/filters.ts"
 import { REMOVED_FOR_REPLAY, REMOVED_FOR_SIMKUBE } from "../../trace/trace-item.ts"
 import type { ExportRefusal } from "../http/body/http-answer.ts"
-import { filterLimitFault } from "./filter-limits.ts"
+import { filterLimitFault } from "./limits.ts"
 
 /** `maximum` is in the units of the field; no sensible request exceeds it. */
 const count = (maximum: number) => Schema.Int.check(Schema.isBetween({ minimum: 0, maximum }))

@@ -2,8 +2,9 @@
  * The state of each recorded kind, as its watcher reports it, and whether the store can write: the source of readiness, of the
  * incompleteness header of exports, of exit codes, and of the status line.
  */
-import type { NamespaceState } from "../../actors/watcher/progress/namespace-states.ts"
+import { combinedState, type NamespaceState } from "../../actors/watcher/progress/namespace-states.ts"
 import type { KindState } from "../../kube/watch/protocol/protocol.ts"
+import type { CompiledFilters } from "../../trace/selection/filters.ts"
 import { forbiddenReason, namedKinds } from "./forbidden-kinds.ts"
 import type { RecorderState } from "./recorder-state.ts"
 import { serverTrouble } from "./server-trouble.ts"
@@ -288,3 +289,16 @@ const starting = (gvk: string, detail: string, since: number): KindStatus => ({
   since,
   isRefused: false,
 })
+
+/**
+ * The state of a kind as far as a request asks for it: what happens in namespaces that its filters exclude does not concern it. The kind with the state of its requested namespaces; as it is if it is not watched namespace by namespace, or all of its namespaces
+ * are requested; `undefined` if none of them is.
+ */
+export const requestedStatus = (
+  status: KindStatus,
+  { excludesNamespace }: Pick<CompiledFilters, "excludesNamespace">,
+): KindStatus | undefined => {
+  const namespaces = status.namespaces.filter(({ namespace }) => !excludesNamespace(namespace))
+  if (namespaces.length === status.namespaces.length) return status
+  return namespaces.length === 0 ? undefined : { ...status, ...combinedState(namespaces), namespaces }
+}

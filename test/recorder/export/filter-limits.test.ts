@@ -6,7 +6,7 @@ import {
   maximumEntryLength,
   maximumPatterns,
   maximumSelectors,
-} from "../../../src/recorder/export/filter-limits.ts"
+} from "../../../src/recorder/export/limits.ts"
 import { readExportRequest } from "../../../src/recorder/export/request.ts"
 
 const many = <Entry>(length: number, entry: (index: number) => Entry): Entry[] =>
