@@ -80,7 +80,7 @@ const open = (directory: string, onFault: (reason: string) => void): DatabaseSyn
   if (fault !== undefined) onFault(fault)
   // The database is all there is. SQLite must not see such a log: closing the connection would remove it, even if a recorder has started meanwhile.
   if (!hasTransactions) {
-    const cut = cutOff(directory)
+    const cut = missingEnd(directory)
     if (cut !== undefined)
       throw new CorruptArchiveError({
         directory,
@@ -159,8 +159,11 @@ interface CutOff {
  *
  * @throws what the file system throws
  */
-export const cutOff = (directory: string): CutOff | undefined => {
-  if (isBeingWritten(directory) || contentOfLogIn(directory).hasTransactions) return undefined
+export const cutOff = (directory: string): CutOff | undefined =>
+  isBeingWritten(directory) || contentOfLogIn(directory).hasTransactions ? undefined : missingEnd(directory)
+
+/** Of a database that is all there is. */
+const missingEnd = (directory: string): CutOff | undefined => {
   const path = join(directory, DATABASE_FILE)
   const header = Buffer.alloc(HEADER_BYTES)
   const file = openSync(path, "r")

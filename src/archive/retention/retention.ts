@@ -332,7 +332,7 @@ export class Retention {
       if (this.#isOver) return
       if (merged !== this.#merging.merged) {
         merged = this.#merging.merged
-        this.#isDue = this.#isExpired()
+        this.#isDue = this.#hasDueStride()
         if (this.#isDue) return
       }
       yield
@@ -383,7 +383,7 @@ export class Retention {
   }
 
   /** Whether a limit of time, or of the bytes of a kind, has something to remove that no lease of a reader holds. */
-  #isExpired(): boolean {
+  #hasDueStride(): boolean {
     if (!removesAnything(this.#policy)) return false
     const demand = { nowMicros: this.#parts.now(), used: 0, excess: 0, unswept: 0, isShort: this.isShort }
     const leasedFrom = this.#leasedFrom()
