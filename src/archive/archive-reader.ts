@@ -15,23 +15,27 @@ import type { EventTimes, GapEvent, LateChanges, ObjectEvent, TraceEvent } from 
 import type { JsonObject } from "../trace/json/exact-json.ts"
 import type { OwnerReference } from "../trace/ownership/owner-references.ts"
 import { metadataOf } from "../trace/sanitising/managed-fields.ts"
-import { RecordingDisturbedError, RetentionOutranError, toArchiveError } from "./archive-errors.ts"
 import { BlockSource, type BlockSourceOptions } from "./blocks/block-source.ts"
 import { listedObjects, mergeEvents, readEvent } from "./blocks/event-merge.ts"
 import { LastStates } from "./checkpoints/last-states.ts"
 import { ATTEMPTS, StateHistory } from "./checkpoints/state-history.ts"
 import { WindowDamage } from "./damage/window-damage.ts"
-import { type FirstLists, firstListsOf, type OpenedWindow } from "./reading/first-lists.ts"
-import { presentObjects, type WindowLimits } from "./reading/present-objects.ts"
-import { isBeingWritten } from "./reading-access.ts"
-import { readGaps } from "./rows/gap-rows.ts"
+import { RecordingDisturbedError, RetentionOutranError, toArchiveError } from "./directory/archive-errors.ts"
+import {
+  type FirstLists,
+  firstListsOf,
+  type OpenedWindow,
+  presentObjects,
+  type WindowLimits,
+} from "./reading/first-lists.ts"
+import { type LateSelection, readGaps, readLateRanges } from "./rows/gap-rows.ts"
 import { type KeptKind, readKeptKinds } from "./rows/kind-table.ts"
 import { KnownOwners, type OwnerChange, type OwnerEdge } from "./rows/known-owners.ts"
-import { type LateSelection, readLateRanges } from "./rows/late-rows.ts"
 import { readMetadata } from "./rows/metadata.ts"
 import { ObjectNames } from "./rows/object-rows.ts"
-import { type PodLifeSelection, type RecordedPodLife, readPodLives } from "./rows/pod-lives.ts"
-import { lastSequenceOf, openForReading } from "./schema.ts"
+import { type PodLifeSelection, type RecordedPodLife, readPodLives } from "./rows/pod-table.ts"
+import { isBeingWritten } from "./tables/reading-access.ts"
+import { lastSequenceOf, openForReading } from "./tables/schema.ts"
 
 /** Which events to read. Times are µs since the Unix epoch. */
 export interface EventSelection {

@@ -21,6 +21,13 @@
  */
 
 export {
+  ArchiveReader,
+  type BlockInfo,
+  type EventSelection,
+  type RecordingSummary,
+  type SnapshotSelection,
+} from "./archive-reader.ts"
+export {
   type ArchiveError,
   ArchiveIoError,
   CorruptArchiveError,
@@ -29,11 +36,4 @@ export {
   OlderRecordingError,
   RecordingDisturbedError,
   RetentionOutranError,
-} from "./archive-errors.ts"
-export {
-  ArchiveReader,
-  type BlockInfo,
-  type EventSelection,
-  type RecordingSummary,
-  type SnapshotSelection,
-} from "./archive-reader.ts"
+} from "./directory/archive-errors.ts"

@@ -6,15 +6,14 @@
  */
 import { closeSync, existsSync, openSync, readdirSync, readSync, renameSync, statSync } from "node:fs"
 import { join } from "node:path"
-import { CorruptArchiveError, isDamage, NotARecordingError, toArchiveError } from "./archive-errors.ts"
 import { ArchiveWriter } from "./archive-writer.ts"
+import { CorruptArchiveError, isDamage, NotARecordingError, toArchiveError } from "./directory/archive-errors.ts"
 import { lockDirectory } from "./directory/directory-lock.ts"
 import { makePrivateDirectory } from "./directory/private-files.ts"
-import { DATABASE_FILE, hasLog, isBeingWritten, logOf, openDamaged } from "./reading-access.ts"
 import { type KindState, readKinds } from "./rows/kind-table.ts"
 import { beginningOf, type LostBeginning, SET_ASIDE_KEY } from "./rows/metadata.ts"
-import { faultOfLog } from "./soundness/sound-log.ts"
-import { addChecksumFunction, faultOfTable } from "./soundness/sound-rows.ts"
+import { DATABASE_FILE, faultOfLog, hasLog, isBeingWritten, logOf, openDamaged } from "./tables/reading-access.ts"
+import { addChecksumFunction, faultOfTable } from "./tables/sound-rows.ts"
 import type { ArchiveWriterOptions } from "./writing.ts"
 
 /** What names of directories with damaged recordings begin with; `disk-metrics.ts`, which may not load this module, has the same. */

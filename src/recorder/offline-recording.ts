@@ -15,7 +15,7 @@ import { maximumNamed, type Settled } from "../actors/owner-resolver/definition.
 import { openOwnershipGraph } from "../actors/owner-resolver/graph.ts"
 import { RecordingDisturbedError } from "../archive/archive-errors.ts"
 import { type RecordingFacts, readRecordingFacts } from "../archive/reading/recording-facts.ts"
-import { isBeingWritten } from "../archive/reading-access.ts"
+import { isBeingWritten } from "../archive/tables/reading-access.ts"
 import { openTarget } from "../blob/open-target.ts"
 import { systemClock } from "../clock.ts"
 import { parseGvk } from "../kube/gvk.ts"

@@ -2,19 +2,19 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { describe, expect, test } from "vitest"
+import { ArchiveReader } from "../../src/archive/archive-reader.ts"
+import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
+import { salvageRecording } from "../../src/archive/damage/salvage-recording.ts"
+import { verifyRecording } from "../../src/archive/damage/verify-recording.ts"
 import {
   DiskFullError,
   NewerRecordingError,
   NotARecordingError,
   OlderRecordingError,
   UncommittedFramesError,
-} from "../../src/archive/archive-errors.ts"
-import { ArchiveReader } from "../../src/archive/archive-reader.ts"
-import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
-import { salvageRecording } from "../../src/archive/damage/salvage-recording.ts"
-import { verifyRecording } from "../../src/archive/damage/verify-recording.ts"
-import { DATABASE_FILE, FORMAT_VERSION } from "../../src/archive/schema.ts"
+} from "../../src/archive/directory/archive-errors.ts"
 import { openOrBegin } from "../../src/archive/set-aside.ts"
+import { DATABASE_FILE, FORMAT_VERSION } from "../../src/archive/tables/schema.ts"
 import { readRecordingInfo } from "../../src/archive/upkeep/recording-info.ts"
 import type { ArchiveWriterOptions } from "../../src/archive/writing.ts"
 import { MalformedFrameError } from "../../src/wire/observations.ts"

@@ -8,7 +8,7 @@ import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
 import { verifyRecording } from "../../src/archive/damage/verify-recording.ts"
 import { lockDirectory } from "../../src/archive/directory/directory-lock.ts"
 import { readRecordingFacts } from "../../src/archive/reading/recording-facts.ts"
-import { DATABASE_FILE, isBeingWritten } from "../../src/archive/reading-access.ts"
+import { DATABASE_FILE, isBeingWritten } from "../../src/archive/tables/reading-access.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
 import { asIfCrashed } from "./crashed-copy.ts"
 import { encodeFrame, START } from "./sample-frames.ts"
@@ -63,7 +63,7 @@ test("a directory is being written while its lock is held, and looking changes n
 test("another process sees the lock, and looking does not free it", () => {
   const directory = temporaryDirectory()
   const lock = lockDirectory(directory)
-  const module = new URL("../../src/archive/reading-access.ts", import.meta.url).href
+  const module = new URL("../../src/archive/tables/reading-access.ts", import.meta.url).href
   const look = (): string =>
     execFileSync(process.execPath, [
       ...["--input-type=module", "-e"],

@@ -5,7 +5,7 @@
  * then, although the Pod does not change. Whether an owner is in the trace is a fact of the whole window (`ExportedOwners`).
  */
 import type { ArchiveReader } from "../../archive/archive-reader.ts"
-import type { WindowLimits } from "../../archive/reading/present-objects.ts"
+import type { WindowLimits } from "../../archive/reading/first-lists.ts"
 import type { ObjectEvent } from "../../trace/event.ts"
 import type { JsonObject } from "../../trace/json/exact-json.ts"
 import { type OwnerReference, readOwnerReferences } from "../../trace/ownership/owner-references.ts"

@@ -37,7 +37,7 @@ export abstract class BlockFrame {
   readonly firstSequence: number
   abstract readonly events: FrameEvents
   readonly floors: TimeFloors
-  /** Whether lengths and objects are those that are stored (merged/abridged-object.ts), not those that arrived. */
+  /** Whether lengths and objects are those that are stored (object-bytes.ts), not those that arrived. */
   abstract readonly isOfMergedBlock: boolean
 
   constructor(firstSequence: number, floors: TimeFloors) {

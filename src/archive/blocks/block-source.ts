@@ -11,12 +11,12 @@
 
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import type { EventTimes } from "../../trace/event.ts"
-import { CorruptArchiveError, RetentionOutranError, toArchiveError } from "../archive-errors.ts"
-import { type Beginning, Beginnings, fromTheFirst } from "../retention/beginnings.ts"
+import { CorruptArchiveError, RetentionOutranError, toArchiveError } from "../directory/archive-errors.ts"
+import { type Beginning, Beginnings, fromTheFirst } from "../rows/beginnings.ts"
 import type { BlockFrame } from "./block-frame.ts"
-import type { BlockTable } from "./block-table.ts"
+import type { BlockTable } from "./block-rows.ts"
 import { confined } from "./confined.ts"
-import type { WantedObjects } from "./merged/object-index.ts"
+import type { WantedObjects } from "./object-index.ts"
 import { type EventPlace, StoredBlocks } from "./stored-blocks.ts"
 
 /** A kind to read: the archive's number for it, and its name. */

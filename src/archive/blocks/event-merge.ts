@@ -14,7 +14,7 @@ import { ACTION_NAMES, APPLIED } from "../../wire/observation-wire.ts"
 import type { ObjectNames } from "../rows/object-rows.ts"
 import type { BlockFrame } from "./block-frame.ts"
 import type { BlockSource, KindKey } from "./block-source.ts"
-import { unabridged } from "./merged/abridged-object.ts"
+import { unabridged } from "./object-bytes.ts"
 import type { EventPlace } from "./stored-blocks.ts"
 
 /** The events to read; times are µs since the Unix epoch. */

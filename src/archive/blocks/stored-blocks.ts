@@ -6,13 +6,20 @@
  * Memory: tables of contents and payloads are kept in two small caches, bounded by count and by bytes.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite"
-import { CorruptArchiveError, type RetentionOutranError, toArchiveError } from "../archive-errors.ts"
-import { isSoundRow } from "../tables.ts"
+import { CorruptArchiveError, type RetentionOutranError, toArchiveError } from "../directory/archive-errors.ts"
+import { isSoundRow } from "../tables/tables.ts"
 import type { BlockFrame } from "./block-frame.ts"
-import { checkColumn, isDamagedColumn } from "./block-rows.ts"
-import { type BlockData, type BlockTable, objectsOf, placeOf, tableOf } from "./block-table.ts"
+import {
+  type BlockData,
+  type BlockTable,
+  checkColumn,
+  isDamagedColumn,
+  objectsOf,
+  placeOf,
+  tableOf,
+} from "./block-rows.ts"
 import { confined } from "./confined.ts"
-import { indexHeadBytes, ObjectIndex, type WantedObjects } from "./merged/object-index.ts"
+import { indexHeadBytes, ObjectIndex, type WantedObjects } from "./object-index.ts"
 
 // Unpacked blocks that are kept for a while: tables of contents, bounded by count, and blocks with their objects, bounded by bytes.
 

@@ -7,10 +7,9 @@
  */
 
 import { VANISHED } from "../../wire/observation-wire.ts"
-import { RetentionOutranError } from "../archive-errors.ts"
 import type { BlockSource, KindKey } from "../blocks/block-source.ts"
-import { byObject } from "../blocks/by-object.ts"
-import { lowerBound } from "./lower-bound.ts"
+import { byObject, lowerBound } from "../blocks/number-columns.ts"
+import { RetentionOutranError } from "../directory/archive-errors.ts"
 import { ATTEMPTS, type CheckpointChain, type StateHistory } from "./state-history.ts"
 
 /** Events read beyond the requested one: about as many as vanish in a relist of one kind. */

@@ -10,13 +10,14 @@
  *
  * Memory: one set of columns per step of the chain, 33 bytes an object, all of it released with the result.
  */
-
 import type { DatabaseSync, StatementSync } from "node:sqlite"
+import type { ResourceVersion } from "../../kube/resource-version.ts"
 import type { EventTimes } from "../../trace/event.ts"
-import { isDamage, RetentionOutranError, toArchiveError } from "../archive-errors.ts"
 import { unpackColumn } from "../blocks/block-rows.ts"
 import type { BlockSource, KindKey } from "../blocks/block-source.ts"
-import { isSoundRow } from "../tables.ts"
+import { isDamage, RetentionOutranError, toArchiveError } from "../directory/archive-errors.ts"
+import { ObjectNames } from "../rows/object-rows.ts"
+import { isSoundRow } from "../tables/tables.ts"
 import { decodeStates, mergeStates, NO_STATES, type ObjectStates, StateCollector } from "./object-states.ts"
 
 /** The part of a kind's history to read. */
@@ -221,4 +222,47 @@ export const mergeAll = (sets: ReadonlyArray<ObjectStates>): ObjectStates => {
     level = merged.reverse()
   }
   return level[0] ?? NO_STATES
+}
+
+// The live objects of one kind, from which its next watcher detects what changed while it was not watched.
+
+/** One object with its last state. */
+export interface LiveObject {
+  readonly number: number
+  readonly uid: string
+  readonly namespace: string
+  readonly name: string
+  /** An integer, or the text of an opaque version. */
+  readonly version: ResourceVersion | string
+  /** The two halves of the fingerprint, unsigned 32-bit integers. */
+  readonly fingerprintLow: number
+  readonly fingerprintHigh: number
+}
+
+/** Objects per batch: about what one message between workers may carry. */
+const BATCH_OBJECTS = 1024
+
+/**
+ * Objects alive after `throughSequence`, in batches ordered by number. Memory: 33 bytes for each object of the kind until the last batch is
+ * read, and one batch of names.
+ */
+export function* liveObjectsOf(
+  database: DatabaseSync,
+  directory: string,
+  history: StateHistory,
+  kind: KindKey,
+  throughSequence: number,
+): Generator<ReadonlyArray<LiveObject>, void, void> {
+  const names = new ObjectNames(database, directory)
+  const states = history.aliveAt(kind, { throughSequence })
+  for (let start = 0; start < states.count; start += BATCH_OBJECTS) {
+    const batch: Array<LiveObject> = []
+    for (let index = start; index < Math.min(start + BATCH_OBJECTS, states.count); index++) {
+      const { number, uid, namespace, name } = names.nameOf(kind.id, states.numbers[index] as number)
+      const fingerprintLow = states.fingerprintsLow[index] as number
+      const fingerprintHigh = states.fingerprintsHigh[index] as number
+      batch.push({ number, uid, namespace, name, version: states.version(index), fingerprintLow, fingerprintHigh })
+    }
+    yield batch
+  }
 }

@@ -4,7 +4,7 @@
  */
 import { statSync } from "node:fs"
 import { join } from "node:path"
-import { DATABASE_FILE } from "../reading-access.ts"
+import { DATABASE_FILE } from "../tables/reading-access.ts"
 
 /** Of one data directory. A recording that takes the place of another begins anew. */
 export class KnownIntact {

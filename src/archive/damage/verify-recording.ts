@@ -3,11 +3,11 @@
  * Changes nothing, also beside a running recorder. Memory is that of one block.
  */
 import type { DatabaseSync } from "node:sqlite"
-import { CorruptArchiveError, isDamage, toArchiveError } from "../archive-errors.ts"
 import { checkColumn } from "../blocks/block-rows.ts"
 import { BlockSource } from "../blocks/block-source.ts"
-import { openDamaged } from "../reading-access.ts"
-import { requireFormat } from "../schema.ts"
+import { CorruptArchiveError, isDamage, toArchiveError } from "../directory/archive-errors.ts"
+import { openDamaged } from "../tables/reading-access.ts"
+import { requireFormat } from "../tables/schema.ts"
 import {
   addChecksumFunction,
   faultOfStructure,
@@ -15,8 +15,8 @@ import {
   requireDefinitions,
   TABLES_OF_BLOBS,
   TABLES_OF_ROWS,
-} from "../soundness/sound-rows.ts"
-import { isSoundRow } from "../tables.ts"
+} from "../tables/sound-rows.ts"
+import { isSoundRow } from "../tables/tables.ts"
 
 /** A damaged block as the rows of its kinds describe it. */
 export interface DamagedBlock {

@@ -11,9 +11,9 @@
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import type { EventTimes, GapEvent } from "../../trace/event.ts"
-import { toArchiveError } from "../archive-errors.ts"
 import type { BlockSource, KindKey } from "../blocks/block-source.ts"
 import type { StateHistory } from "../checkpoints/state-history.ts"
+import { toArchiveError } from "../directory/archive-errors.ts"
 
 /** Times are µs since the Unix epoch. */
 interface InspectedWindow {

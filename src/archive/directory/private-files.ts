@@ -7,7 +7,7 @@
  */
 import { chmodSync, closeSync, fchmodSync, mkdirSync, openSync, readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
-import { systemCodeOf } from "../archive-errors.ts"
+import { systemCodeOf } from "./archive-errors.ts"
 
 const privateDirectory = 0o700
 const privateFile = 0o600

@@ -24,7 +24,7 @@ import { hostname } from "node:os"
 import { join } from "node:path"
 import { backgroundClock, type Clock, type Timer } from "../../clock.ts"
 import { isRecord } from "../../is-record.ts"
-import { systemCodeOf } from "../archive-errors.ts"
+import { systemCodeOf } from "../directory/archive-errors.ts"
 import { makePrivateDirectory, makePrivateFile } from "../directory/private-files.ts"
 
 /** Directory of the leases in a data directory. Its writer makes it. */

@@ -1,9 +1,9 @@
 /** The damaged blocks that an answer met, as gaps: what they hold is missing from it, and everything else is there. */
 
 import type { GapEvent, ObjectEvent } from "../../trace/event.ts"
-import { ArchiveIoError, CorruptArchiveError } from "../archive-errors.ts"
 import { eventIn } from "../blocks/event-merge.ts"
 import type { EventPlace } from "../blocks/stored-blocks.ts"
+import { ArchiveIoError, CorruptArchiveError } from "../directory/archive-errors.ts"
 import type { KeptKind } from "../rows/kind-table.ts"
 import type { QueriedRecording } from "./queried-recording.ts"
 

@@ -4,10 +4,10 @@
  */
 import { eventKinds } from "../../trace/event-statement.ts"
 import { type OwnerReference, parseOwnerReferences } from "../../trace/ownership/owner-references.ts"
-import { requireSoundTables } from "../soundness/sound-rows.ts"
-import { objectRowsOf } from "./objects/object-rows-of.ts"
+import { requireSoundTables } from "../tables/sound-rows.ts"
 import type { ObjectSelection } from "./objects/object-selection.ts"
 import type { QueriedRecording } from "./queried-recording.ts"
+import { objectRowsOf } from "./queried-recording.ts"
 
 /** An object of a tree. */
 export interface TreeObject {

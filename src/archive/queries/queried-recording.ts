@@ -8,17 +8,18 @@
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
-import { CorruptArchiveError, RecordingDisturbedError, toArchiveError } from "../archive-errors.ts"
 import { BlockSource, type BlockSourceOptions } from "../blocks/block-source.ts"
 import { StateHistory } from "../checkpoints/state-history.ts"
 import type { KnownIntact } from "../damage/known-intact.ts"
-import { isBeingWritten } from "../reading-access.ts"
+import { CorruptArchiveError, RecordingDisturbedError, toArchiveError } from "../directory/archive-errors.ts"
 import { type KeptKind, readKeptKinds } from "../rows/kind-table.ts"
 import { KnownOwners } from "../rows/known-owners.ts"
 import { readMetadata } from "../rows/metadata.ts"
 import { ObjectNames } from "../rows/object-rows.ts"
-import { lastSequenceOf, openForReading } from "../schema.ts"
-import { requireSoundObjects } from "../soundness/sound-rows.ts"
+import { isBeingWritten } from "../tables/reading-access.ts"
+import { lastSequenceOf, openForReading } from "../tables/schema.ts"
+import { requireSoundObjects } from "../tables/sound-rows.ts"
+import type { ObjectSelection } from "./objects/object-selection.ts"
 
 /**
  * bytes of unpacked blocks kept. Questions read blocks in order, and memory that was just given back is faster to unpack into than more of it: a
@@ -197,3 +198,56 @@ const readNow = (database: DatabaseSync): Now => {
     lastTime: Math.max(0, ...times),
   }
 }
+
+// Finds objects by name among all that were ever recorded of a kind.
+
+/** One object for as long as it lived: an object that was deleted and made again is two. */
+interface RecordedObject {
+  readonly number: number
+  readonly uid: string
+  readonly namespace: string
+  readonly name: string
+  /** Its first event. */
+  readonly firstSequence: number
+}
+
+/**
+ * The objects with these names, in the order in which they were first seen, up to the cut. Reads all rows of the kind: 20 ms for 100,000.
+ *
+ * @throws CorruptArchiveError if a row is damaged, because it could be the one that is looked for
+ */
+export function* objectRowsOf(
+  recording: QueriedRecording,
+  kind: KeptKind,
+  { namespace, name, uid, shownNamespaces }: ObjectSelection,
+): Generator<RecordedObject, void, void> {
+  const shown = shownNamespaces?.(kind.gvk)
+  if (shown?.size === 0) return
+  recording.requireSoundObjects()
+  const given = { namespace, name, uid }
+  const columns = (Object.keys(given) as (keyof typeof given)[]).filter((column) => given[column] !== undefined)
+  const conditions = columns.map((column) => ` AND ${column} = ?`).join("")
+  const values = columns.map((column) => given[column] as string)
+  const page = recording.database.prepare(`
+    SELECT number, uid, namespace, name, first_sequence FROM object
+    WHERE kind = ? AND number > ?${conditions} ORDER BY number LIMIT ${PAGE_ROWS}`)
+  for (let after = 0; ; ) {
+    const rows = recording.reading(() => page.all(kind.id, after, ...values))
+    for (const row of rows) {
+      after = Number(row.number)
+      const firstSequence = Number(row.first_sequence)
+      if (firstSequence > recording.cut || shown?.has(String(row.namespace)) === false) continue
+      yield {
+        number: after,
+        uid: String(row.uid),
+        namespace: String(row.namespace),
+        name: String(row.name),
+        firstSequence,
+      }
+    }
+    if (rows.length < PAGE_ROWS) return
+  }
+}
+
+/** Rows per fetch: each is a short transaction. */
+const PAGE_ROWS = 1000

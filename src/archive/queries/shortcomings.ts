@@ -5,9 +5,8 @@
  * moment (those closed before it were made up for by the list that closed them), a stretch of time by all that overlap it.
  */
 import type { GapEvent, LateChanges } from "../../trace/event.ts"
-import { readGaps } from "../rows/gap-rows.ts"
+import { readGaps, readLateRanges } from "../rows/gap-rows.ts"
 import type { KeptKind } from "../rows/kind-table.ts"
-import { readLateRanges } from "../rows/late-rows.ts"
 import type { QueriedRecording } from "./queried-recording.ts"
 
 /**

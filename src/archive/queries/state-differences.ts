@@ -5,11 +5,11 @@
 import type { ObjectEvent } from "../../trace/event.ts"
 import type { ObjectStates } from "../checkpoints/object-states.ts"
 import type { KeptKind } from "../rows/kind-table.ts"
+import { withoutPauses } from "./changes.ts"
 import { DamageFound } from "./damage-found.ts"
-import { objectRowsOf } from "./objects/object-rows-of.ts"
 import { contentMatcher, hasNames, type ObjectSelection } from "./objects/object-selection.ts"
-import { withoutPauses } from "./pauses.ts"
 import type { QueriedRecording } from "./queried-recording.ts"
+import { objectRowsOf } from "./queried-recording.ts"
 import { type Shortcomings, shortcomingsOf, shortcomingsTogether } from "./shortcomings.ts"
 import { aliveAt } from "./state-at.ts"
 

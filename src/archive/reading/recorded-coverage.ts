@@ -6,16 +6,15 @@
 import type { DatabaseSync } from "node:sqlite"
 import type { RedactedValues } from "../../kube/redaction/redacted-values.ts"
 import type { EventTimes, GapEvent, LateChanges } from "../../trace/event.ts"
-import { toArchiveError } from "../archive-errors.ts"
 import { BlockSource } from "../blocks/block-source.ts"
 import { StateHistory } from "../checkpoints/state-history.ts"
 import { KnownIntact } from "../damage/known-intact.ts"
 import { WindowDamage } from "../damage/window-damage.ts"
-import { readGaps } from "../rows/gap-rows.ts"
+import { toArchiveError } from "../directory/archive-errors.ts"
+import { readGaps, readLateRanges } from "../rows/gap-rows.ts"
 import { readKeptKinds } from "../rows/kind-table.ts"
-import { readLateRanges } from "../rows/late-rows.ts"
 import { readRedacted } from "../rows/metadata.ts"
-import { lastSequenceOf, openForReading } from "../schema.ts"
+import { lastSequenceOf, openForReading } from "../tables/schema.ts"
 
 /** Times are µs since the Unix epoch. */
 interface CoverageWindow {

@@ -1,9 +1,9 @@
 /** From when and up to when each kind and each of its namespaces is recorded, without reading anything else. */
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
-import { toArchiveError } from "../archive-errors.ts"
+import { toArchiveError } from "../directory/archive-errors.ts"
 import { readKeptKinds } from "../rows/kind-table.ts"
 import { readMetadata } from "../rows/metadata.ts"
-import { openForReading } from "../schema.ts"
+import { openForReading } from "../tables/schema.ts"
 import { firstListsOf } from "./first-lists.ts"
 
 /** A kind, or a namespace of one that is recorded namespace by namespace, whose first list is recorded. */

@@ -6,18 +6,18 @@
  * kind, and its states at the window's start.
  */
 
-import { toArchiveError } from "../archive-errors.ts"
 import { BlockSource } from "../blocks/block-source.ts"
 import { FirstList } from "../blocks/event-merge.ts"
 import { StateHistory } from "../checkpoints/state-history.ts"
 import { KnownIntact } from "../damage/known-intact.ts"
 import { WindowDamage } from "../damage/window-damage.ts"
+import { toArchiveError } from "../directory/archive-errors.ts"
 import { readKeptKinds } from "../rows/kind-table.ts"
 import { readMetadata } from "../rows/metadata.ts"
-import { openForReading } from "../schema.ts"
-import { requireSoundTables } from "../soundness/sound-rows.ts"
+import { openForReading } from "../tables/schema.ts"
+import { requireSoundTables } from "../tables/sound-rows.ts"
+import type { WindowLimits } from "./first-lists.ts"
 import { firstListsOf, openedWindow } from "./first-lists.ts"
-import type { WindowLimits } from "./present-objects.ts"
 
 /** Of one kind. */
 interface WindowCounts {

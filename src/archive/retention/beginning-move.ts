@@ -3,15 +3,18 @@
  * these states the remains that the state at the new beginning is read from, and its blocks no blocks of these kinds any more.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite"
-import { isDamage } from "../archive-errors.ts"
+import type { Gap } from "../../wire/observations.ts"
 import { pack } from "../blocks/block.ts"
 import type { BlockFrame } from "../blocks/block-frame.ts"
+import type { BlockSource } from "../blocks/block-source.ts"
 import { encodeStates, NO_STATES, type ObjectStates, StateCollector } from "../checkpoints/object-states.ts"
-import { mergeAll, REMAINS } from "../checkpoints/state-history.ts"
-import type { RetainedRow } from "./beginnings.ts"
-import type { RetainedKinds } from "./retained-kinds.ts"
+import { mergeAll, REMAINS, type StateHistory } from "../checkpoints/state-history.ts"
+import { isDamage } from "../directory/archive-errors.ts"
+import type { RetainedKinds, RetainedRow } from "../rows/beginnings.ts"
+import type { KindTable } from "../rows/kind-table.ts"
+import type { OwnerSets } from "../rows/owner-sets.ts"
+import type { TrustedDatabase } from "../tables/trusted-database.ts"
 import type { PlannedStride } from "./stride-plan.ts"
-import type { WriterParts } from "./writer-parts.ts"
 
 const GAP_DETAIL =
   "a damaged block that retention removed: objects that were last changed in it are not in the states at the beginning"
@@ -157,4 +160,22 @@ const statementsOf = (database: DatabaseSync) => {
     ),
     deleteFormer: prepare("DELETE FROM former_owner_set WHERE kind = ?1 AND until_time <= ?2 AND until_received <= ?2"),
   }
+}
+
+// What retention uses of the writer of a recording.
+
+/** Lent by the writer, which works between the steps. */
+export interface WriterParts {
+  readonly directory: string
+  readonly database: TrustedDatabase
+  readonly kinds: KindTable
+  readonly ownerSets: OwnerSets
+  readonly source: BlockSource
+  readonly history: StateHistory
+  /** Whether frames wait for a commit. */
+  readonly isPending: () => boolean
+  /** Notes a gap, durable with the next commit. */
+  readonly noteGap: (gvk: string, gap: Gap) => void
+  /** µs since the Unix epoch. */
+  readonly now: () => number
 }

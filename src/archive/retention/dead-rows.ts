@@ -6,7 +6,7 @@
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { parseOwnerReferences } from "../../trace/ownership/owner-references.ts"
-import type { Beginning } from "./beginnings.ts"
+import type { Beginning } from "../rows/beginnings.ts"
 
 /** Rows per transaction. */
 const PAGE_ROWS = 1000

@@ -11,8 +11,10 @@
 import { randomBytes } from "node:crypto"
 import { closeSync, openSync, rmSync, statfsSync, statSync, truncateSync, writeSync } from "node:fs"
 import { join } from "node:path"
-import { systemCodeOf } from "../archive-errors.ts"
+import type { DatabaseSync } from "node:sqlite"
+import { systemCodeOf } from "../directory/archive-errors.ts"
 import { makePrivateFile } from "../directory/private-files.ts"
+import { DATABASE_FILE, logOf } from "../tables/reading-access.ts"
 
 /** Its name in a data directory. */
 export const RESERVE_FILE = "reserve"
@@ -105,4 +107,109 @@ export const lendReserve = (directory: string): boolean => {
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return false
   truncateSync(path)
   return true
+}
+
+// The bytes of a recording on disk, and how they are given back.
+//
+// Pages of removed rows are used again for what is recorded next, so only what exceeds a part of the file is given back to the system, some
+// pages at a time: SQLite moves the last pages of the file into free ones, and the next checkpoint cuts it.
+
+/** Bytes. */
+export interface DiskUse {
+  /** Of the database file, with what is in the log but not yet in the file. */
+  readonly database: number
+  /** Part of it that is free. */
+  readonly free: number
+  /** Of the database file as it is. */
+  readonly file: number
+  readonly log: number
+}
+
+/** Free pages that are kept, as a part of the file: the next blocks use them. */
+const KEPT_PART = 16
+
+/** Likewise, at least 4 MB. */
+const KEPT_PAGES = 1024
+
+/** Pages moved in one transaction: some 3 ms. */
+const PAGES_PER_STEP = 256
+
+/** @throws what SQLite and the file system throw */
+export const diskUse = (database: DatabaseSync, directory: string): DiskUse => {
+  const pragma = (name: string): number => Number(database.prepare(`PRAGMA ${name}`).get()?.[name])
+  const pageSize = pragma("page_size")
+  return {
+    database: pragma("page_count") * pageSize,
+    free: pragma("freelist_count") * pageSize,
+    file: statSync(join(directory, DATABASE_FILE)).size,
+    log: statSync(logOf(directory), { throwIfNoEntry: false })?.size ?? 0,
+  }
+}
+
+/**
+ * Gives some free pages back, if there are more than are to be kept. `isShort`: none are to be kept. Returns whether there may be more.
+ *
+ * @throws what SQLite throws
+ */
+export const giveBack = (database: DatabaseSync, isShort: boolean): boolean => {
+  const pragma = (name: string): number => Number(database.prepare(`PRAGMA ${name}`).get()?.[name])
+  const free = pragma("freelist_count")
+  const kept = isShort ? 0 : Math.max(KEPT_PAGES, Math.floor(pragma("page_count") / KEPT_PART))
+  const pages = Math.min(PAGES_PER_STEP, free - kept)
+  if (pages <= 0) return false
+  // A statement that must be run to its end: each step moves one page.
+  database.prepare(`PRAGMA incremental_vacuum(${pages})`).all()
+  return pages === PAGES_PER_STEP && pragma("freelist_count") < free
+}
+
+// Whether a recording has more bytes than its limit, and how much it grows nevertheless.
+
+/** Of the whole recording. */
+export class BytesLimit {
+  readonly #used: () => number
+  #bytes: number | undefined
+  /** What is beyond the limit cannot be removed: a reader keeps it, or it is the state of what lives on. */
+  #isStuck = false
+  /** The least that was used since the limit was set, or since something could not be removed. */
+  #least = Number.POSITIVE_INFINITY
+
+  /** `used`: bytes that the recording has on disk, as far as removing helps. */
+  constructor(used: () => number) {
+    this.#used = used
+  }
+
+  /** `undefined`: there is none. */
+  set(bytes: number | undefined): void {
+    this.#bytes = bytes
+    this.#least = Number.POSITIVE_INFINITY
+  }
+
+  /** Everything was removed that could be. @throws what `used` throws */
+  noteRemoved(): void {
+    this.#isStuck = false
+    this.#isStuck = this.isExceeded()
+  }
+
+  /** Whether something is to be removed before anything else is done. @throws what `used` throws */
+  isExceeded(): boolean {
+    return this.#bytes !== undefined && !this.#isStuck && this.#used() > this.#bytes
+  }
+
+  /** Whether at least this part of the limit is used. @throws what `used` throws */
+  isUsed(part: number): boolean {
+    return this.#bytes !== undefined && this.#used() >= this.#bytes * part
+  }
+
+  /**
+   * Bytes by which the recording has outgrown its limit; one that was larger when it got the limit, by which it has grown since it was smallest. 0 while what is
+   * beyond cannot be removed.
+   *
+   * @throws what `used` throws
+   */
+  outgrown(): number {
+    if (this.#bytes === undefined) return 0
+    const used = this.#used()
+    this.#least = this.#isStuck ? Number.POSITIVE_INFINITY : Math.min(this.#least, used)
+    return Math.max(0, used - Math.max(this.#bytes, this.#least))
+  }
 }

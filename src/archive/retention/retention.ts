@@ -21,22 +21,19 @@
  * Memory: 33 bytes for each event of a stride and each object that changed in several of them, 8 bytes for each live object while 5 runs, and one unpacked block.
  */
 import type { DatabaseSync } from "node:sqlite"
-import { DiskFullError, toArchiveError } from "../archive-errors.ts"
 import type { ObjectStates } from "../checkpoints/object-states.ts"
+import { liveSequences, type Sequences } from "../checkpoints/object-states.ts"
 import { mergeAll } from "../checkpoints/state-history.ts"
+import { DiskFullError, toArchiveError } from "../directory/archive-errors.ts"
 import { heldLeases, removeExpiredLeases } from "../leases/lease.ts"
-import { BlockMerging, type MergingBounds, mergingBounds } from "../upkeep/block-merging.ts"
+import { RetainedKinds } from "../rows/beginnings.ts"
+import type { WriterParts } from "./beginning-move.ts"
 import { BeginningMove } from "./beginning-move.ts"
-import { BytesLimit } from "./bytes-limit.ts"
-import { CarriedOver } from "./carried-over.ts"
-import { DiskReserve, RESERVE_BYTES } from "./disk-reserve.ts"
+import { BlockMerging, type MergingBounds, mergingBounds } from "./block-merging.ts"
+import { BytesLimit, DiskReserve, type DiskUse, diskUse, giveBack, RESERVE_BYTES } from "./disk-reserve.ts"
 import { isNamed, keepsAll, type RetentionPolicy, removesAnything, STRIDES, shortestOf } from "./policy.ts"
-import { RetainedKinds } from "./retained-kinds.ts"
-import { liveSequences, type Sequences } from "./sequences.ts"
-import { type DiskUse, diskUse, giveBack } from "./space.ts"
 import { type PlannedStride, type StrideBounds, StridePlan, strideBounds } from "./stride-plan.ts"
-import { Sweeping } from "./sweeping.ts"
-import type { WriterParts } from "./writer-parts.ts"
+import { CarriedOver, Sweeping } from "./sweeping.ts"
 
 /** Sizes that tests make smaller. */
 export interface RetentionSizes {

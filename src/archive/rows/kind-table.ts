@@ -9,7 +9,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import { isSameProgress, type NamespaceListReason, type NamespaceProgress } from "../../wire/namespace-progress.ts"
 import type { Observations } from "../../wire/observations.ts"
-import { readRetained } from "../retention/beginnings.ts"
+import { readRetained } from "./beginnings.ts"
 
 // The progress of each namespace of a kind that is watched namespace by namespace: a row each. Kinds watched as a whole have no rows.
 

@@ -10,8 +10,8 @@ import type { EventTimes } from "../../trace/event.ts"
 import { type OwnerReference, parseOwnerReferences } from "../../trace/ownership/owner-references.ts"
 import { groupKindOf, gvkOfReference } from "../../trace/ownership/ownership.ts"
 import { podKind } from "../../trace/pods/pod-lives-kind.ts"
-import { toArchiveError } from "../archive-errors.ts"
-import { requireSoundTables } from "../soundness/sound-rows.ts"
+import { toArchiveError } from "../directory/archive-errors.ts"
+import { requireSoundTables } from "../tables/sound-rows.ts"
 
 /** What is known of one object's owners. */
 export interface OwnerEdge {

@@ -4,8 +4,8 @@ import { statSync } from "node:fs"
 import { join } from "node:path"
 import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { RedactedSums, type RedactedValues } from "../../kube/redaction/redacted-values.ts"
-import { toArchiveError } from "../archive-errors.ts"
-import { DATABASE_FILE } from "../reading-access.ts"
+import { toArchiveError } from "../directory/archive-errors.ts"
+import { DATABASE_FILE } from "../tables/reading-access.ts"
 
 /** `open` from when a writer opens the recording until it closes it in order; then `closed`, and everything is in the database file. */
 export const WRITER_KEY = "writer"
@@ -28,6 +28,9 @@ export const readRedacted = (database: DatabaseSync): ReadonlyArray<RedactedValu
  * Absent: none was lost.
  */
 export const LOST_BEGINNING_KEY = "lostBeginning"
+
+/** Key of the metadata that says when the recorder had all its first lists, µs since the Unix epoch. Absent if it ended before. */
+export const FIRST_LISTS_KEY = "firstLists"
 
 export interface LostBeginning {
   /** µs since the Unix epoch: the lost recording did not begin before. */

@@ -8,8 +8,8 @@
  */
 
 import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite"
-import { CorruptArchiveError, toArchiveError } from "../archive-errors.ts"
-import { isSoundRow } from "../tables.ts"
+import { CorruptArchiveError, toArchiveError } from "../directory/archive-errors.ts"
+import { isSoundRow } from "../tables/tables.ts"
 
 /** The identity of an object for as long as it lives. */
 interface ObjectName {

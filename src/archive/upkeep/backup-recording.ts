@@ -7,14 +7,14 @@
 import { existsSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { backup, DatabaseSync } from "node:sqlite"
-import { DirectoryNotWritableError, toArchiveError } from "../archive-errors.ts"
 import { type Verification, verifyRecording } from "../damage/verify-recording.ts"
+import { DirectoryNotWritableError, toArchiveError } from "../directory/archive-errors.ts"
 import { lockDirectory } from "../directory/directory-lock.ts"
 import { makePrivateFile } from "../directory/private-files.ts"
 import { takeLease } from "../leases/lease.ts"
 import { WRITER_KEY } from "../rows/metadata.ts"
-import { DATABASE_FILE, openForReading } from "../schema.ts"
-import { addChecksumFunction } from "../soundness/sound-rows.ts"
+import { DATABASE_FILE, openForReading } from "../tables/schema.ts"
+import { addChecksumFunction } from "../tables/sound-rows.ts"
 
 /** Pages of one step, which other threads of the process wait for: 4 MiB. */
 const PAGES_PER_STEP = 1024

@@ -1,7 +1,7 @@
 /** Makes a recording that no one writes as small as it can be, and removes what is older than it is to be kept. */
 import { ArchiveWriter } from "../archive-writer.ts"
 import type { RetentionPolicy } from "../retention/policy.ts"
-import { openForReading } from "../schema.ts"
+import { openForReading } from "../tables/schema.ts"
 
 interface Compaction {
   /** Bytes on disk. */

@@ -1,11 +1,11 @@
 /** What a recording holds and what it takes on disk, by kind, and how fast it grows. Reads rows, no event. */
 import { statfsSync } from "node:fs"
 import type { DatabaseSync } from "node:sqlite"
-import { toArchiveError } from "../archive-errors.ts"
+import { toArchiveError } from "../directory/archive-errors.ts"
 import { type HeldLease, heldLeases } from "../leases/lease.ts"
-import { diskUse } from "../retention/space.ts"
+import { diskUse } from "../retention/disk-reserve.ts"
 import { readKeptKinds } from "../rows/kind-table.ts"
-import { FORMAT_VERSION, openForReading } from "../schema.ts"
+import { FORMAT_VERSION, openForReading } from "../tables/schema.ts"
 
 /** One kind. Times are µs since the Unix epoch. */
 interface KindInfo {

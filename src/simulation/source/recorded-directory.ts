@@ -3,7 +3,7 @@ import * as Schema from "effect/Schema"
 import { NotARecordingError } from "../../archive/archive-errors.ts"
 import { ArchiveReader } from "../../archive/archive-reader.ts"
 import { type Lease, takeLease } from "../../archive/leases/lease.ts"
-import { type RecordedWindow, recordedTrace } from "../../archive/reading/recorded-trace.ts"
+import { type RecordedWindow, recordedTrace } from "../../archive/recorded-trace.ts"
 import { ExportInterrupted } from "../../trace/files/output-errors.ts"
 import type { TraceItem } from "../../trace/trace-item.ts"
 

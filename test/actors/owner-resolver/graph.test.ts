@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { expect, test } from "vitest"
 import { openOwnershipGraph } from "../../../src/actors/owner-resolver/graph.ts"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
-import type { AnsweredOwner } from "../../../src/archive/rows/unrecorded-owners.ts"
+import type { AnsweredOwner } from "../../../src/archive/rows/owner-sets.ts"
 import { podKind } from "../../../src/trace/pods/pod-lives-kind.ts"
 import { ObservationsBuilder } from "../../../src/wire/observations.ts"
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest"
 import { unpackMargin } from "../../../src/archive/blocks/block.ts"
-import type { BlockData } from "../../../src/archive/blocks/block-table.ts"
+import type { BlockData } from "../../../src/archive/blocks/block-rows.ts"
 import { WholeObjects } from "../../../src/archive/blocks/object-bytes.ts"
 import { BlockCache, TableCache } from "../../../src/archive/blocks/stored-blocks.ts"
 

@@ -6,7 +6,7 @@ import {
   sumOfPlanes,
   toPlanes,
   valueInPlanes,
-} from "../../../src/archive/blocks/byte-planes.ts"
+} from "../../../src/archive/blocks/number-columns.ts"
 
 const number = fc.oneof(
   fc.integer({ min: 0, max: 3 }),

@@ -1,15 +1,14 @@
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, test } from "vitest"
+import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import {
   DirectoryInUseError,
   DirectoryNotWritableError,
   NetworkFileSystemError,
   NotARecordingError,
-} from "../../../src/archive/archive-errors.ts"
-import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
-import { lockDirectory } from "../../../src/archive/directory/directory-lock.ts"
-import { networkFileSystemOf } from "../../../src/archive/directory/network-filesystem.ts"
+} from "../../../src/archive/directory/archive-errors.ts"
+import { lockDirectory, networkFileSystemOf } from "../../../src/archive/directory/directory-lock.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 
 const HOLDER = { host: "node-7", pid: 4711, startedAt: "2026-11-21T10:00:00.000Z" }

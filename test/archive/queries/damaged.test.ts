@@ -9,7 +9,7 @@ import { QueriedRecording } from "../../../src/archive/queries/queried-recording
 import { isComplete, type Shortcomings } from "../../../src/archive/queries/shortcomings.ts"
 import { stateAt } from "../../../src/archive/queries/state-at.ts"
 import { stateDifferences } from "../../../src/archive/queries/state-differences.ts"
-import { DATABASE_FILE } from "../../../src/archive/reading-access.ts"
+import { DATABASE_FILE } from "../../../src/archive/tables/reading-access.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { START } from "../sample-frames.ts"
 import { recordHistory } from "./sample-history.ts"

@@ -1,7 +1,7 @@
 /** Random histories of objects with labels and replicas: recorded, and beside it as a plain list, from which every question is answered the slow way. */
 import fc from "fast-check"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
-import { mergingBounds } from "../../../src/archive/upkeep/block-merging.ts"
+import { mergingBounds } from "../../../src/archive/retention/block-merging.ts"
 import type { Action } from "../../../src/trace/event.ts"
 import { encodeFrame, nameOf, type SampleFrame, START } from "../sample-frames.ts"
 

@@ -2,10 +2,10 @@
 import { rmSync } from "node:fs"
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import { NotARecordingError } from "../../../src/archive/archive-errors.ts"
 import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
+import { NotARecordingError } from "../../../src/archive/directory/archive-errors.ts"
 import { readCoverage } from "../../../src/archive/reading/recorded-coverage.ts"
-import { readOverview } from "../../../src/archive/reading/recorded-overview.ts"
+import { readOverview } from "../../../src/archive/reading/recording-facts.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { recordSample, sampleKinds } from "../sample-recording.ts"
 

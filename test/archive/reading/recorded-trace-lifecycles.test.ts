@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test } from "vitest"
 import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
-import { recordedTrace } from "../../../src/archive/reading/recorded-trace.ts"
+import { recordedTrace } from "../../../src/archive/recorded-trace.ts"
 import { podLivesKind } from "../../../src/trace/pods/pod-lives-kind.ts"
 import { ObservationsBuilder, type PodLife } from "../../../src/wire/observations.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"

@@ -1,7 +1,7 @@
 /** Changes that fill a disk: of 20 objects in turn, 30 kB each, which do not compress. */
 import { randomBytes } from "node:crypto"
-import { DiskFullError } from "../../../src/archive/archive-errors.ts"
 import type { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
+import { DiskFullError } from "../../../src/archive/directory/archive-errors.ts"
 import { encodeFrame } from "../sample-frames.ts"
 
 const objects = 20

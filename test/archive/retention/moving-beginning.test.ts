@@ -1,8 +1,8 @@
 /** A reader says since when there is something, and the beginning moves before it reads: it is told, and gets nothing that begins later. */
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest"
-import { RetentionOutranError } from "../../../src/archive/archive-errors.ts"
 import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
+import { RetentionOutranError } from "../../../src/archive/directory/archive-errors.ts"
 import { changes } from "../../../src/archive/queries/changes.ts"
 import { QueriedRecording } from "../../../src/archive/queries/queried-recording.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"

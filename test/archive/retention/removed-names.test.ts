@@ -2,9 +2,9 @@
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { expect, onTestFinished, test } from "vitest"
-import { RetentionOutranError } from "../../../src/archive/archive-errors.ts"
 import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
+import { RetentionOutranError } from "../../../src/archive/directory/archive-errors.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { encodeFrame, START } from "../sample-frames.ts"
 

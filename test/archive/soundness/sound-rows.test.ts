@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import { KnownIntact } from "../../../src/archive/damage/known-intact.ts"
 import { QueriedRecording } from "../../../src/archive/queries/queried-recording.ts"
-import { DATABASE_FILE } from "../../../src/archive/schema.ts"
+import { DATABASE_FILE } from "../../../src/archive/tables/schema.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { encodeFrame, START } from "../sample-frames.ts"
 

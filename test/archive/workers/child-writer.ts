@@ -11,8 +11,8 @@
 
 import { writeSync } from "node:fs"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
+import { mergingBounds } from "../../../src/archive/retention/block-merging.ts"
 import { keepsAll } from "../../../src/archive/retention/policy.ts"
-import { mergingBounds } from "../../../src/archive/upkeep/block-merging.ts"
 import { encodeFrame, START } from "../sample-frames.ts"
 
 const [mode = "", directory = "", last = "0"] = process.argv.slice(2)

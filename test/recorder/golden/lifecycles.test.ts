@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, describe, expect, test } from "vitest"
 import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
-import type { RecordedPodLife } from "../../../src/archive/rows/pod-lives.ts"
+import type { RecordedPodLife } from "../../../src/archive/rows/pod-table.ts"
 import { SimkubeTraceReader } from "../../../src/trace/formats/simkube/simkube-trace-reader.ts"
 import { recordLines } from "./record-lines.ts"
 

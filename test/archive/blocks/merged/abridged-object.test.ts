@@ -6,7 +6,7 @@ import {
   type KnownTexts,
   literal,
   unabridged,
-} from "../../../../src/archive/blocks/merged/abridged-object.ts"
+} from "../../../../src/archive/blocks/object-bytes.ts"
 
 const text = fc.oneof(fc.constantFrom("", "a", "12", '"', "web-1", "ä"), fc.string({ maxLength: 8 }), fc.uuid())
 

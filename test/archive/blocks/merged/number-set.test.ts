@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { NumberSet, writeNumberSet } from "../../../../src/archive/blocks/merged/number-set.ts"
+import { NumberSet, writeNumberSet } from "../../../../src/archive/blocks/object-index.ts"
 
 const highest = 2 ** 32 - 1
 

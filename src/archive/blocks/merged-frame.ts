@@ -1,8 +1,8 @@
 /** Frames of merged blocks: all events of a kind, whose objects are stored by object. */
-import type { ResourceVersion } from "../../../kube/resource-version.ts"
-import { type ActionCode, joinVersion } from "../../../wire/observations.ts"
-import { BlockFrame, type FrameEvents } from "../block-frame.ts"
-import { byObject } from "../by-object.ts"
+import type { ResourceVersion } from "../../kube/resource-version.ts"
+import { type ActionCode, joinVersion } from "../../wire/observations.ts"
+import { BlockFrame, type FrameEvents } from "./block-frame.ts"
+import { byObject } from "./number-columns.ts"
 import { planeFields, type StoredColumns } from "./stored-columns.ts"
 
 /** The events of a merged block's kind from some index on, with sequence numbers between which there may be others. */

@@ -7,8 +7,8 @@
  */
 import { DatabaseSync } from "node:sqlite"
 import { crc32 } from "node:zlib"
-import { CorruptArchiveError } from "../archive-errors.ts"
-import { CHECKSUM_FUNCTION, isSoundRow, TABLES } from "../tables.ts"
+import { CorruptArchiveError } from "../directory/archive-errors.ts"
+import { CHECKSUM_FUNCTION, isSoundRow, TABLES } from "./tables.ts"
 
 /** Small tables on which everything else depends. */
 export const CENTRAL_TABLES = [

@@ -1,4 +1,110 @@
 /**
+ * Which objects a merged block has, readable without unpacking its table of contents: it stands before the table in the same BLOB, as a frame that zstd
+ * skips (RFC 8878, 3.1.2). Most questions about one object are answered by it for most blocks.
+ */
+import { crc32 } from "node:zlib"
+import protobuf from "protobufjs/minimal.js"
+import { messageOf } from "../../message-of.ts"
+import { MalformedFrameError } from "../../wire/observations.ts"
+
+/** The first of the numbers with which a frame to skip may begin. */
+const magic = 0x184d2a50
+/** Magic number and length, as zstd demands, and the CRC-32 of what follows. */
+const headerBytes = 12
+
+/** Fields of `ObjectIndex` and `KindObjects`. */
+const kindTag = (1 << 3) | 2
+const gvkTag = (1 << 3) | 2
+const numbersTag = (2 << 3) | 2
+
+/** The objects of one frame of the table, in the order of frames. */
+interface KindObjects<Numbers> {
+  readonly gvk: string
+  readonly numbers: Numbers
+}
+
+/** Objects that are looked for. */
+export interface WantedObjects {
+  readonly gvk: string
+  readonly numbers: ReadonlySet<number>
+}
+
+export const writeObjectIndex = (kinds: ReadonlyArray<KindObjects<Uint8Array>>): Uint8Array => {
+  const writer = protobuf.Writer.create()
+  for (const { gvk, numbers } of kinds)
+    writer.uint32(kindTag).fork().uint32(gvkTag).string(gvk).uint32(numbersTag).bytes(numbers).ldelim()
+  const content = writer.finish()
+  const header = Buffer.alloc(headerBytes)
+  header.writeUInt32LE(magic, 0)
+  header.writeUInt32LE(content.length + 4, 4)
+  header.writeUInt32LE(crc32(content), 8)
+  return Buffer.concat([header, content])
+}
+
+/** Bytes of a BLOB in which most indexes are. */
+export const indexHeadBytes = 4096
+
+/** More than these are not looked for: unpacking the table then takes no longer. */
+const mostLookedFor = 64
+
+/** An index, and where the table begins. */
+export class ObjectIndex {
+  readonly kinds: ReadonlyArray<KindObjects<NumberSet>>
+  /** Of all of it. */
+  readonly byteLength: number
+
+  private constructor(kinds: ReadonlyArray<KindObjects<NumberSet>>, byteLength: number) {
+    this.kinds = kinds
+    this.byteLength = byteLength
+  }
+
+  /** That of a BLOB, of which the beginning suffices; `undefined`: it has none, or not as a whole. @throws MalformedFrameError */
+  static of(toc: Uint8Array): ObjectIndex | undefined {
+    const view = new DataView(toc.buffer, toc.byteOffset, toc.byteLength)
+    if (toc.length < headerBytes || view.getUint32(0, true) !== magic) return undefined
+    const end = 8 + view.getUint32(4, true)
+    if (end > toc.length) return undefined
+    try {
+      const content = toc.subarray(headerBytes, end)
+      if (crc32(content) !== view.getUint32(8, true)) throw new RangeError("its checksum is another one")
+      return new ObjectIndex(readKinds(content), end)
+    } catch (error) {
+      throw new MalformedFrameError({ reason: `index of objects: ${messageOf(error)}`, byteLength: toc.length })
+    }
+  }
+
+  /** Whether the block may have one of them: `true` as well if they are too many to look for. */
+  mayHold({ gvk, numbers }: WantedObjects): boolean {
+    const ofKind = this.kinds.filter((each) => each.gvk === gvk)
+    if (numbers.size > mostLookedFor) return ofKind.length > 0
+    for (const number of numbers) if (ofKind.some((each) => each.numbers.rankOf(number) >= 0)) return true
+    return false
+  }
+}
+
+const readKinds = (content: Uint8Array): ReadonlyArray<KindObjects<NumberSet>> => {
+  const reader = protobuf.Reader.create(content)
+  const kinds: Array<KindObjects<NumberSet>> = []
+  while (reader.pos < reader.len) {
+    const tag = reader.uint32()
+    if (tag !== kindTag) {
+      reader.skipType(tag & 7)
+      continue
+    }
+    const end = reader.uint32() + reader.pos
+    let [gvk, numbers] = ["", new Uint8Array(0)]
+    while (reader.pos < end) {
+      const field = reader.uint32()
+      if (field === gvkTag) gvk = reader.string()
+      else if (field === numbersTag) numbers = reader.bytes() as Uint8Array<ArrayBuffer>
+      else reader.skipType(field & 7)
+    }
+    kinds.push({ gvk, numbers: new NumberSet(numbers) })
+  }
+  return kinds
+}
+
+/**
  * A set of numbers that is searched as it is stored, in Elias–Fano's form: of each number, in ascending order, the lowest bits one after the other, and the
  * rest as bits that are set where it is. So it takes 2 bits a number more than the logarithm of their mean distance, 7 for 3,000 objects of 100,000, and
  * a number is found in half a µs, where unpacking a table of contents takes 50.
@@ -6,7 +112,7 @@
  * Bytes: count, first number and span (last less first) as u32, little-endian; lowest bits; the rest.
  */
 
-const headerBytes = 12
+const setHeaderBytes = 12
 
 /** How many of the lowest bits are stored as they are. */
 const lowBitsOf = (count: number, span: number): number => (span <= count ? 0 : 31 - Math.clz32(span / count))
@@ -22,7 +128,7 @@ export const writeNumberSet = (ascending: Uint32Array): Uint8Array => {
   const first = ascending[0] as number
   const span = (ascending[count - 1] as number) - first
   const lowBits = lowBitsOf(count, span)
-  const highAt = headerBytes + bytesFor(count * lowBits)
+  const highAt = setHeaderBytes + bytesFor(count * lowBits)
   const bytes = Buffer.alloc(highAt + bytesFor(count + highOf(span, lowBits) + 1))
   bytes.writeUInt32LE(count, 0)
   bytes.writeUInt32LE(first, 4)
@@ -32,7 +138,7 @@ export const writeNumberSet = (ascending: Uint32Array): Uint8Array => {
   }
   ascending.forEach((number, rank) => {
     const value = number - first
-    for (let bit = 0; bit < lowBits; bit++) if ((value >>> bit) & 1) set(headerBytes, rank * lowBits + bit)
+    for (let bit = 0; bit < lowBits; bit++) if ((value >>> bit) & 1) set(setHeaderBytes, rank * lowBits + bit)
     set(highAt, highOf(value, lowBits) + rank)
   })
   return bytes
@@ -51,11 +157,11 @@ export class NumberSet {
 
   /** @throws RangeError if these are not the bytes of a set */
   constructor(bytes: Uint8Array) {
-    if (bytes.length < headerBytes) throw new RangeError(`a set of numbers in ${bytes.length} bytes`)
-    const header = new DataView(bytes.buffer, bytes.byteOffset, headerBytes)
+    if (bytes.length < setHeaderBytes) throw new RangeError(`a set of numbers in ${bytes.length} bytes`)
+    const header = new DataView(bytes.buffer, bytes.byteOffset, setHeaderBytes)
     const [count, first, span] = [0, 4, 8].map((at) => header.getUint32(at, true)) as [number, number, number]
     const lowBits = lowBitsOf(count, span)
-    const highAt = headerBytes + bytesFor(count * lowBits)
+    const highAt = setHeaderBytes + bytesFor(count * lowBits)
     const length = highAt + bytesFor(count + highOf(span, lowBits) + 1)
     if (count === 0 || count > span + 1 || first + span >= 2 ** 32 || length !== bytes.length)
       throw new RangeError(`${count} numbers from ${first} to ${first + span} in ${bytes.length} bytes`)
@@ -63,7 +169,7 @@ export class NumberSet {
     this.#first = first
     this.#span = span
     this.#lowBits = lowBits
-    this.#lows = bytes.subarray(headerBytes, highAt)
+    this.#lows = bytes.subarray(setHeaderBytes, highAt)
     this.#highs = bytes.subarray(highAt)
   }
 

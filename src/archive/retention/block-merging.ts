@@ -8,13 +8,12 @@
  * Memory: the unpacked blocks, 8 MiB, and 50 bytes for each of their events.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite"
-import { isDamage } from "../archive-errors.ts"
-import { BlockRows } from "../blocks/block-rows.ts"
-import { objectsOf, tableOf } from "../blocks/block-table.ts"
-import { MergedBlock, type NamesOf } from "../blocks/merged/merged-block.ts"
+import { BlockRows, objectsOf, tableOf } from "../blocks/block-rows.ts"
+import { MergedBlock, type NamesOf } from "../blocks/merged-block.ts"
 import type { ObjectBytes } from "../blocks/object-bytes.ts"
+import { isDamage } from "../directory/archive-errors.ts"
 import { knownNamesOf } from "../rows/object-rows.ts"
-import { isSoundRow } from "../tables.ts"
+import { isSoundRow } from "../tables/tables.ts"
 
 /** When there is enough for a merged block. */
 export interface MergingBounds {

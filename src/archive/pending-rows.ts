@@ -3,12 +3,19 @@
  * failed commit is retried with the same rows.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite"
-import type { Gap } from "../../wire/observations.ts"
-import type { BlockSummary, PackedBlock } from "../blocks/block.ts"
-import { BlockRows } from "../blocks/block-rows.ts"
-import type { ChangeTimes } from "../blocks/change-times.ts"
-import { gapWriter, hasGapRow, type PlacedGap } from "./gap-rows.ts"
-import { LateRows } from "./late-rows.ts"
+import {
+  decodeColumns,
+  type Gap,
+  MalformedFrameError,
+  type Observations,
+  type SplitFrame,
+  splitObservations,
+} from "../wire/observations.ts"
+import type { BlockSummary, PackedBlock } from "./blocks/block.ts"
+import { BlockRows } from "./blocks/block-rows.ts"
+import { gapWriter, hasGapRow, LateRows, type PlacedGap } from "./rows/gap-rows.ts"
+import { type KindEntry, type KindTable, nextNumberAfter } from "./rows/kind-table.ts"
+import type { PodTable } from "./rows/pod-table.ts"
 
 /** A block that will not change any more. */
 interface SealedBlock {
@@ -117,3 +124,55 @@ const isSameGap = (one: Gap, other: Gap): boolean =>
   one.toTime === other.toTime &&
   one.reason === other.reason &&
   one.namespace === other.namespace
+
+// Checks a frame of observations completely before any of it is taken, so that an invalid frame affects nothing else.
+
+interface CheckedFrame {
+  readonly split: SplitFrame
+  readonly events: Observations
+  /** The kind's state before the frame; `undefined`: it is the kind's first. */
+  readonly before: KindEntry | undefined
+}
+
+/** @throws MalformedFrameError if the bytes are not a frame, or refer to an object or a pod that was never introduced */
+export const checkFrame = (frame: Uint8Array, kinds: KindTable, pods: PodTable): CheckedFrame => {
+  const split = splitObservations(frame)
+  const events = decodeColumns(split.columns, split.payload)
+  events.check()
+  const before = kinds.get(events.gvk)
+  const nextNumber = Math.max(before?.nextObjectNumber ?? 1, nextNumberAfter(events))
+  const highest = events.highestObjectNumber()
+  if (highest >= nextNumber) {
+    const reason = `object ${highest} of ${events.gvk} was never introduced; the next new number is ${nextNumber}`
+    throw new MalformedFrameError({ reason, byteLength: frame.length })
+  }
+  const unknownPod = pods.unknownIn(events)
+  if (unknownPod !== undefined) {
+    const reason = `pod ${unknownPod} was never introduced; the next new number is ${pods.nextNumber}`
+    throw new MalformedFrameError({ reason, byteLength: frame.length })
+  }
+  return { split, events, before }
+}
+
+// When an object changed, as a frame says: for what is stored beside the events of the frame.
+
+/** When a change happened and when it was received, µs since the Unix epoch. */
+export interface ChangeTimes {
+  readonly time: number
+  readonly received: number
+}
+
+/**
+ * The times of the first change of the object with this number in a frame, or `now` if it has none: then only its owners changed. `floors`: the
+ * last times of the kind, before which nothing of it happened or was received.
+ */
+export const changeTimesOf = (events: Observations, number: number, floors: ChangeTimes, now: number): ChangeTimes => {
+  let [time, received] = [now, now]
+  for (let index = 0; index < events.count; index++) {
+    if (events.objectNumber(index) !== number) continue
+    time = events.time(index)
+    received = events.received(index)
+    break
+  }
+  return { time: Math.max(time, floors.time), received: Math.max(received, floors.received) }
+}

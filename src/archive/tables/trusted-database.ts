@@ -8,12 +8,11 @@
 import { closeSync, existsSync, fdatasync, openSync } from "node:fs"
 import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
-import { ArchiveIoError, CorruptArchiveError, DiskFullError, toArchiveError } from "./archive-errors.ts"
-import { BUSY_TIMEOUT_MILLISECONDS, hasLog, logOf } from "./reading-access.ts"
+import { ArchiveIoError, CorruptArchiveError, DiskFullError, toArchiveError } from "../directory/archive-errors.ts"
+import { WriterDatabase } from "./database.ts"
+import { BUSY_TIMEOUT_MILLISECONDS, faultOfLog, hasLog, logOf } from "./reading-access.ts"
 import { DATABASE_FILE, lastSequenceOf } from "./schema.ts"
-import { faultOfLog } from "./soundness/sound-log.ts"
-import { requireSoundStructure } from "./soundness/sound-rows.ts"
-import { WriterDatabase } from "./writer-database.ts"
+import { requireSoundStructure } from "./sound-rows.ts"
 
 export class TrustedDatabase {
   readonly #directory: string
