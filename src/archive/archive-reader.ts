@@ -10,7 +10,7 @@
  * retention removes what is being read, which a lease prevents (leases/lease.ts).
  */
 
-import type { DatabaseSync, StatementSync } from "node:sqlite"
+import type { DatabaseSync } from "node:sqlite"
 import type { EventTimes, GapEvent, LateChanges, ObjectEvent, TraceEvent } from "../trace/event.ts"
 import type { JsonObject } from "../trace/json/exact-json.ts"
 import type { OwnerReference } from "../trace/ownership/owner-references.ts"
@@ -20,7 +20,7 @@ import { listedObjects, mergeEvents, readEvent } from "./blocks/event-merge.ts"
 import { LastStates } from "./checkpoints/last-states.ts"
 import { ATTEMPTS, StateHistory } from "./checkpoints/state-history.ts"
 import { WindowDamage } from "./damage/window-damage.ts"
-import { RecordingDisturbedError, RetentionOutranError, toArchiveError } from "./directory/archive-errors.ts"
+import { RecordingDisturbedError, RetentionOutranError, reading, toArchiveError } from "./directory/archive-errors.ts"
 import {
   type FirstLists,
   firstListsOf,
@@ -34,6 +34,7 @@ import { KnownOwners, type OwnerChange, type OwnerEdge } from "./rows/known-owne
 import { readMetadata } from "./rows/metadata.ts"
 import { ObjectNames } from "./rows/object-rows.ts"
 import { type PodLifeSelection, type RecordedPodLife, readPodLives } from "./rows/pod-table.ts"
+import { prepare, rowsInPages, type Statement } from "./tables/database.ts"
 import { isBeingWritten } from "./tables/reading-access.ts"
 import { lastSequenceOf, openForReading } from "./tables/schema.ts"
 
@@ -105,8 +106,8 @@ export class ArchiveReader {
   readonly #lastStates: LastStates
   readonly #damage: WindowDamage
   readonly #knownKinds = new Map<string, KeptKind>()
-  readonly #blocks: StatementSync
-  readonly #summary: StatementSync
+  readonly #blocks: Statement<Omit<BlockInfo, "isSealed"> & { readonly sealed: number }>
+  readonly #summary: Statement<RecordingSummary>
   readonly #owners: KnownOwners
   readonly #isAlone: boolean
 
@@ -136,14 +137,18 @@ export class ArchiveReader {
     this.#lastStates = new LastStates(this.#source, this.#history)
     this.#damage = new WindowDamage(database, this.#source, this.#history, directory)
     this.#owners = new KnownOwners(database, directory)
-    this.#blocks = database.prepare(`
-      SELECT first_sequence, last_sequence, min_time, max_time, events, data_size, sealed,
-        length(toc) + length(data) AS stored_bytes
-      FROM block WHERE last_sequence >= ? ORDER BY last_sequence LIMIT ${PAGE_ROWS}`)
-    this.#summary = database.prepare(`
-      SELECT coalesce(sum(events), 0) AS events, coalesce(min(min_time), 0) AS min_time,
-        coalesce(max(max_time), 0) AS max_time, (SELECT count(*) FROM gap) AS gaps
-      FROM block_kind`)
+    this.#blocks = prepare(
+      database,
+      `SELECT first_sequence AS firstSequence, last_sequence AS lastSequence, min_time AS minTime, max_time AS maxTime, events,
+        data_size AS payloadBytes, length(toc) + length(data) AS storedBytes, sealed
+      FROM block WHERE last_sequence >= ? ORDER BY last_sequence LIMIT ${PAGE_ROWS}`,
+    )
+    this.#summary = prepare(
+      database,
+      `SELECT coalesce(sum(events), 0) AS events, (SELECT count(*) FROM gap) AS gaps,
+        coalesce(min(min_time), 0) AS minTime, coalesce(max(max_time), 0) AS maxTime
+      FROM block_kind`,
+    )
   }
 
   /** Sequence number of the last durable event or gap, 0 if there is none. */
@@ -153,13 +158,8 @@ export class ArchiveReader {
 
   /** What the recording covers now. */
   summary(): RecordingSummary {
-    const row = this.#reading(() => this.#summary.get())
-    return {
-      events: Number(row?.events),
-      gaps: Number(row?.gaps),
-      minTime: Number(row?.min_time),
-      maxTime: Number(row?.max_time),
-    }
+    const nothing: RecordingSummary = { events: 0, gaps: 0, minTime: 0, maxTime: 0 }
+    return { ...nothing, ...this.#reading(() => this.#summary.get()) }
   }
 
   /**
@@ -187,25 +187,12 @@ export class ArchiveReader {
   *blocks(
     range: { readonly fromSequence?: number; readonly throughSequence?: number } = {},
   ): Generator<BlockInfo, void, void> {
-    let position = range.fromSequence ?? 0
-    for (;;) {
-      const rows = this.#reading(() => this.#blocks.all(position))
-      for (const row of rows) {
-        const block: BlockInfo = {
-          firstSequence: Number(row.first_sequence),
-          lastSequence: Number(row.last_sequence),
-          minTime: Number(row.min_time),
-          maxTime: Number(row.max_time),
-          events: Number(row.events),
-          payloadBytes: Number(row.data_size),
-          storedBytes: Number(row.stored_bytes),
-          isSealed: row.sealed !== 0,
-        }
-        if (block.firstSequence > (range.throughSequence ?? NEVER)) return
-        yield block
-        position = block.lastSequence + 1
-      }
-      if (rows.length < PAGE_ROWS) return
+    const { fromSequence = 0, throughSequence = NEVER } = range
+    const page = (last: Pick<BlockInfo, "lastSequence"> | undefined) =>
+      this.#reading(() => this.#blocks.all(last === undefined ? fromSequence : last.lastSequence + 1))
+    for (const { sealed, ...block } of rowsInPages(PAGE_ROWS, page)) {
+      if (block.firstSequence > throughSequence) return
+      yield { ...block, isSealed: sealed !== 0 }
     }
   }
 
@@ -379,11 +366,7 @@ export class ArchiveReader {
   }
 
   #reading<Answer>(read: () => Answer): Answer {
-    try {
-      return read()
-    } catch (error) {
-      throw toArchiveError(this.directory, "read", error)
-    }
+    return reading(this.directory, read)
   }
 }
 

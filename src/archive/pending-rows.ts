@@ -2,7 +2,7 @@
  * Rows that wait for the next commit: sealed blocks, names of new objects, gaps, late ranges. They are kept until {@link PendingRows.clear}, so that a
  * failed commit is retried with the same rows.
  */
-import type { DatabaseSync, StatementSync } from "node:sqlite"
+
 import {
   decodeColumns,
   type Gap,
@@ -16,6 +16,7 @@ import { BlockRows } from "./blocks/block-rows.ts"
 import { gapWriter, hasGapRow, LateRows, type PlacedGap } from "./rows/gap-rows.ts"
 import { type KindEntry, type KindTable, nextNumberAfter } from "./rows/kind-table.ts"
 import type { PodTable } from "./rows/pod-table.ts"
+import { type Connection, prepare, type Statement } from "./tables/database.ts"
 
 /** A block that will not change any more. */
 interface SealedBlock {
@@ -39,25 +40,31 @@ interface PendingObject {
 }
 
 export class PendingRows {
-  readonly #database: DatabaseSync
+  readonly #database: Connection
   readonly #blocks: BlockRows
-  readonly #insertObject: StatementSync
-  readonly #keepOwners: StatementSync
+  readonly #insertObject: Statement<never>
+  readonly #keepOwners: Statement<never>
   readonly #insertGap: (placed: PlacedGap) => void
   readonly late: LateRows
   #sealed: Array<SealedBlock> = []
   #objects: Array<PendingObject> = []
   #gaps: Array<PlacedGap> = []
 
-  constructor(database: DatabaseSync) {
+  constructor(database: Connection) {
     this.#database = database
     this.#blocks = new BlockRows(database)
-    this.#insertObject = database.prepare(`
+    this.#insertObject = prepare(
+      database,
+      `
       INSERT INTO object (kind, number, uid, namespace, name, first_sequence, owners) VALUES (?, ?, ?, ?, ?, ?, ?)
-      ON CONFLICT (kind, number) DO UPDATE SET owners = excluded.owners WHERE owners <> excluded.owners`)
-    this.#keepOwners = database.prepare(`
+      ON CONFLICT (kind, number) DO UPDATE SET owners = excluded.owners WHERE owners <> excluded.owners`,
+    )
+    this.#keepOwners = prepare(
+      database,
+      `
       INSERT OR IGNORE INTO former_owner_set (kind, number, until_time, until_received, owners)
-      SELECT kind, number, ?, ?, owners FROM object WHERE kind = ? AND number = ? AND owners <> ?`)
+      SELECT kind, number, ?, ?, owners FROM object WHERE kind = ? AND number = ? AND owners <> ?`,
+    )
     this.#insertGap = gapWriter(database)
     this.late = new LateRows(database)
   }

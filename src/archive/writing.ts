@@ -1,10 +1,10 @@
 /** How a recording is opened for writing, and what its writer returns for frames and commits. */
 
-import type { DatabaseSync, StatementSync } from "node:sqlite"
 import type { FileSystemTypeOf, LockHolder } from "./directory/directory-lock.ts"
 import type { RetentionSizes } from "./retention/retention.ts"
 import type { LostBeginning } from "./rows/metadata.ts"
 import type { NamedOwner } from "./rows/owner-sets.ts"
+import { type Connection, prepare, rowsOf, type Statement } from "./tables/database.ts"
 import type { FsyncMode } from "./tables/schema.ts"
 
 /** How a recording is opened for writing. Every default suits `reel record`. */
@@ -92,24 +92,28 @@ export class SenderLedger {
   /** Senders with frames since the last commit: they wait for an acknowledgement, also of a repeated frame. */
   readonly #waiting = new Set<string>()
   readonly #above: number
-  readonly #save: StatementSync
-  readonly #handOut: StatementSync
+  readonly #save: Statement<never>
+  readonly #handOut: Statement<never>
 
   /** `above`: lives up to this number belong to another recording. */
-  constructor(database: DatabaseSync, above = 0) {
+  constructor(database: Connection, above = 0) {
     this.#above = above
-    this.#save = database.prepare(`
+    this.#save = prepare(
+      database,
+      `
       INSERT INTO sender (name, handed_out, incarnation, frame) VALUES (?, ?, ?, ?)
       ON CONFLICT (name) DO UPDATE SET handed_out = excluded.handed_out, incarnation = excluded.incarnation,
-        frame = excluded.frame`)
-    this.#handOut = database.prepare(`
+        frame = excluded.frame`,
+    )
+    this.#handOut = prepare(
+      database,
+      `
       INSERT INTO sender (name, handed_out, incarnation, frame) VALUES (?, ?, 0, 0)
-      ON CONFLICT (name) DO UPDATE SET handed_out = excluded.handed_out`)
-    for (const row of database.prepare("SELECT name, handed_out, incarnation, frame FROM sender").all()) {
-      const [incarnation, number] = [Number(row.incarnation), Number(row.frame)]
-      const handedOut = Number(row.handed_out)
-      this.#senders.set(String(row.name), { handedOut, incarnation, number, durable: [incarnation, number] })
-    }
+      ON CONFLICT (name) DO UPDATE SET handed_out = excluded.handed_out`,
+    )
+    const senders = "SELECT name, handed_out AS handedOut, incarnation, frame AS number FROM sender"
+    for (const { name, ...row } of rowsOf<Omit<SenderState, "durable"> & { name: string }>(database, senders))
+      this.#senders.set(name, { ...row, durable: [row.incarnation, row.number] })
   }
 
   /** Classifies a frame without taking it. A duplicate's sender gets its acknowledgement (again) with the next commit. */

@@ -7,10 +7,9 @@ import { readFile } from "node:fs/promises"
 import { pipeline } from "node:stream/promises"
 import { setImmediate } from "node:timers/promises"
 import type * as Gcs from "@google-cloud/storage"
-import { type ImportPackage, loadSdk } from "./optional-package.ts"
 import type { Part, PartSink } from "./part-writer.ts"
 import type { StoreAddress } from "./target-address.ts"
-import { targetError } from "./target-error.ts"
+import { type ImportPackage, loadSdk, targetError } from "./target-error.ts"
 
 /** Seconds for which the SDK keeps repeating a request; our own deadlines end it earlier. */
 const repeatSeconds = 60

@@ -10,14 +10,12 @@ import { EventEmitter } from "node:events"
 import type * as S3 from "@aws-sdk/client-s3"
 import type * as Azure from "@azure/storage-blob"
 import { type Clock, systemClock } from "../clock.ts"
-import { connectAzure } from "./azure-account.ts"
-import { within } from "./deadline.ts"
+import { connectAzure } from "./azure-target.ts"
 import { connectGcs } from "./gcs-target.ts"
-import { type ImportPackage, importPackage, loadSdk } from "./optional-package.ts"
-import { targetDeadlines } from "./part-writer.ts"
+import { targetDeadlines, within } from "./part-writer.ts"
 import { connectS3 } from "./s3-target.ts"
 import type { StoreAddress } from "./target-address.ts"
-import { targetError, targetErrorOf } from "./target-error.ts"
+import { type ImportPackage, importPackage, loadSdk, targetError, targetErrorOf } from "./target-error.ts"
 
 // An object in S3 or a compatible store, read in ranges with the connection of {@link connectS3}.
 

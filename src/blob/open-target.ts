@@ -5,13 +5,18 @@
 import * as Effect from "effect/Effect"
 import { type Clock, systemClock } from "../clock.ts"
 import { openAzure } from "./azure-target.ts"
-import { within } from "./deadline.ts"
 import { openGcs } from "./gcs-target.ts"
-import { type ImportPackage, importPackage } from "./optional-package.ts"
-import { type ExportTarget, type PartSink, PartWriter, type TargetDeadlines, targetDeadlines } from "./part-writer.ts"
+import {
+  type ExportTarget,
+  type PartSink,
+  PartWriter,
+  type TargetDeadlines,
+  targetDeadlines,
+  within,
+} from "./part-writer.ts"
 import { openS3 } from "./s3-target.ts"
 import type { StoreAddress } from "./target-address.ts"
-import { type TargetError, targetErrorOf } from "./target-error.ts"
+import { type ImportPackage, importPackage, type TargetError, targetErrorOf } from "./target-error.ts"
 
 export interface OpenTargetOptions {
   /** Stored with the object. Default `application/octet-stream`. */

@@ -3,9 +3,9 @@
  * them: `AWS_*` variables, shared configuration files, web identity, container and instance roles. Parts carry the SDK's default checksums.
  */
 import type * as S3 from "@aws-sdk/client-s3"
-import { type ImportPackage, loadSdk } from "./optional-package.ts"
 import type { Part, PartSink } from "./part-writer.ts"
 import type { StoreAddress } from "./target-address.ts"
+import { type ImportPackage, loadSdk } from "./target-error.ts"
 
 /** ms within which a server must accept a connection, and longest silence on it. */
 const connectionMs = 5000

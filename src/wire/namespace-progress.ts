@@ -5,6 +5,7 @@
  */
 import type protobuf from "protobufjs/minimal.js"
 import type { GapReason } from "../trace/event.ts"
+import { Message } from "./message.ts"
 
 export interface NamespaceProgress {
   readonly namespace: string
@@ -19,62 +20,37 @@ export interface NamespaceProgress {
 export type NamespaceListReason = "" | "first" | GapReason
 
 const listReasons: ReadonlyArray<NamespaceListReason> = [
-  ...["", "first"],
-  ...["expired", "overload", "stopped", "cluster-restored", "damaged"],
-] as ReadonlyArray<NamespaceListReason>
+  ...(["", "first", "expired", "overload", "stopped", "cluster-restored", "damaged"] as const),
+]
 
-const Tag = {
-  namespace: (1 << 3) | 2,
-  completeThrough: (2 << 3) | 2,
-  completeTime: (3 << 3) | 1,
-  listReason: (4 << 3) | 2,
-} as const
-
-/** Tags, lengths, and the time: everything except characters. */
-const FIXED_BYTES = 6 + 3 * 6 + 9
-/** UTF-8 needs at most three bytes for one UTF-16 unit. */
-const UTF8_BYTES_PER_UNIT = 3
-/** A version of existing servers: etcd's revision has 64 bits. */
-const VERSION_UNITS = 20
-const LIST_REASON_UNITS = "cluster-restored".length
+/** The message `NamespaceProgress`. */
+export const progressFields = new Message({
+  namespace: [1, "string"],
+  completeThrough: [2, "string"],
+  completeTime: [3, "double"],
+  listReason: [4, "string"],
+})
 
 /** Upper bound of one on the wire. */
-export const namespaceProgressBytes = ({ namespace, completeThrough, listReason }: NamespaceProgress): number =>
-  FIXED_BYTES + UTF8_BYTES_PER_UNIT * (namespace.length + completeThrough.length + listReason.length)
+export const namespaceProgressBytes = (progress: NamespaceProgress): number => progressFields.byteLength(progress)
 
-/** Maximum bytes of the progress of these namespaces, unless their versions are opaque and long. */
+/** Maximum bytes of the progress of these namespaces, unless their versions are opaque and long: etcd's revision has 64 bits, so 20 digits. */
 export const namespaceProgressRoom = (namespaces: Iterable<string>): number => {
+  const [completeThrough, listReason] = ["9".repeat(20), "cluster-restored"]
   let room = 0
-  for (const namespace of namespaces) {
-    room += FIXED_BYTES + UTF8_BYTES_PER_UNIT * (namespace.length + VERSION_UNITS + LIST_REASON_UNITS)
-  }
+  for (const namespace of namespaces)
+    room += progressFields.byteLength({ namespace, completeThrough, completeTime: 0, listReason })
   return room
 }
 
-/** Writes the message as the field with this tag. */
-export const writeNamespaceProgress = (writer: protobuf.Writer, tag: number, progress: NamespaceProgress): void => {
-  writer.uint32(tag).fork()
-  writer.uint32(Tag.namespace).string(progress.namespace)
-  if (progress.completeThrough !== "") writer.uint32(Tag.completeThrough).string(progress.completeThrough)
-  if (progress.completeTime !== 0) writer.uint32(Tag.completeTime).double(progress.completeTime)
-  if (progress.listReason !== "") writer.uint32(Tag.listReason).string(progress.listReason)
-  writer.ldelim()
-}
-
-/** Reads a message that ends at `end`. Unknown fields are skipped. @throws RangeError, Error: the bytes are not such a message */
-export const readNamespaceProgress = (reader: protobuf.Reader, end: number): NamespaceProgress => {
-  let namespace = ""
-  let completeThrough = ""
-  let completeTime = 0
-  let given = ""
-  while (reader.pos < end) {
-    const tag = reader.uint32()
-    if (tag === Tag.namespace) namespace = reader.string()
-    else if (tag === Tag.completeThrough) completeThrough = reader.string()
-    else if (tag === Tag.completeTime) completeTime = reader.double()
-    else if (tag === Tag.listReason) given = reader.string()
-    else reader.skipType(tag & 7)
-  }
+/** Reads a message. @throws RangeError, Error: the bytes are not such a message */
+export const namespaceProgressIn = (reader: protobuf.Reader, end?: number): NamespaceProgress => {
+  const {
+    namespace = "",
+    completeThrough = "",
+    completeTime = 0,
+    listReason: given = "",
+  } = progressFields.read(reader, end)
   const listReason = listReasons.find((reason) => reason === given)
   if (listReason === undefined) throw new RangeError(`list reason ${JSON.stringify(given)} of namespace ${namespace}`)
   if (!Number.isSafeInteger(completeTime) || completeTime < 0)

@@ -1,17 +1,10 @@
-/**
- * The fields of a frame other than its objects, located but not copied.
- *
- * Columns are returned as spans of the given bytes. Everything that protobufjs rejects, and every known number with an unknown shape,
- * becomes one {@link MalformedFrameError}.
- */
-
+/** What a frame has besides its columns, `proto/observations.proto`: how it is written, and read so that everything else fails with {@link MalformedFrameError}. */
 import * as Schema from "effect/Schema"
-import protobuf from "protobufjs/minimal.js"
 import { parseGvk } from "../kube/gvk.ts"
 import { messageOf } from "../message-of.ts"
-import type { GapReason } from "../trace/event.ts"
-import { type NamespaceProgress, readNamespaceProgress } from "./namespace-progress.ts"
-import { GAP_REASONS, type Gap, GapTag, type NewObject, NewObjectTag, Tag } from "./observation-wire.ts"
+import { Message, readerOf, type Span } from "./message.ts"
+import { type NamespaceProgress, namespaceProgressIn } from "./namespace-progress.ts"
+import { GAP_REASONS, type Gap, LATE_CAUSES, type LateRange, type NewObject, type PodLife } from "./observation-wire.ts"
 
 /** The bytes are not a frame. The sender has a defect or the bytes were damaged; nothing of the frame is used. */
 export class MalformedFrameError extends Schema.TaggedError<MalformedFrameError>()("MalformedFrameError", {
@@ -29,230 +22,107 @@ export class MalformedFrameError extends Schema.TaggedError<MalformedFrameError>
 export const malformed = (bytes: Uint8Array, reason: string): MalformedFrameError =>
   new MalformedFrameError({ reason, byteLength: bytes.length })
 
-/** Position of a length-delimited field's content. */
-interface Span {
-  readonly start: number
-  readonly length: number
-}
+/** The message `Observations`, but for the objects. Columns are located. */
+export const observationFields = new Message({
+  gvk: [2, "string"],
+  epoch: [3, "uint32"],
+  timeBase: [4, "double"],
+  actions: [5, "span"],
+  objectNumbers: [6, "span"],
+  lengths: [7, "span"],
+  timeDeltas: [8, "span"],
+  resourceVersions: [9, "span"],
+  opaqueVersions: [10, "manyStrings"],
+  fingerprints: [11, "span"],
+  newObjects: [12, "manySpans"],
+  gaps: [13, "manySpans"],
+  completeThrough: [14, "string"],
+  podLives: [15, "manySpans"],
+  tracksPods: [16, "bool"],
+  listReason: [17, "string"],
+  selection: [18, "string"],
+  namespaces: [19, "manySpans"],
+  complete: [20, "bool"],
+  leftNamespaces: [21, "manyStrings"],
+  livesLag: [22, "bool"],
+  lateness: [23, "span"],
+  lateRanges: [24, "manySpans"],
+  behind: [25, "bool"],
+  redacted: [26, "manyNumbers"],
+})
 
-const NO_SPAN: Span = { start: 0, length: 0 }
-const NO_SPANS: ReadonlyArray<number> = []
-const NO_STRINGS: ReadonlyArray<string> = []
+export const newObjectFields = new Message({
+  number: [1, "uint32"],
+  uid: [2, "string"],
+  namespace: [3, "string"],
+  name: [4, "string"],
+  ownerReferences: [5, "bytes"],
+})
 
-/** Locates every field of `columns` (a frame without its field 1). @throws MalformedFrameError */
-export const parseColumns = (columns: Uint8Array) => {
-  const reader = readerOf(columns)
-  let gvk = ""
-  let epoch = 0
-  let timeBase = 0
-  let actions = NO_SPAN
-  let objectNumbers = NO_SPAN
-  let lengths = NO_SPAN
-  let timeDeltas = NO_SPAN
-  let resourceVersions = NO_SPAN
-  let fingerprints = NO_SPAN
-  let opaqueVersions: Array<string> | undefined
-  let newObjects: Array<number> | undefined
-  let gaps: Array<number> | undefined
-  let completeThrough = ""
-  let podLives: Array<number> | undefined
-  let tracksPods = false
-  let listReason = ""
-  let selection = ""
-  let namespaces: Array<number> | undefined
-  let isComplete = false
-  let leftNamespaces: Array<string> | undefined
-  let livesLag = false
-  let lateness = NO_SPAN
-  let lateRanges: Array<number> | undefined
-  let isBehind = false
-  let redacted: Array<number> | undefined
-  reading(columns, () => {
-    while (reader.pos < reader.len) {
-      const tag = reader.uint32()
-      switch (tag) {
-        case Tag.gvk:
-          gvk = reader.string()
-          break
-        case Tag.epoch:
-          epoch = reader.uint32()
-          break
-        case Tag.timeBase:
-          timeBase = reader.double()
-          break
-        case Tag.actions:
-          actions = span(reader)
-          break
-        case Tag.objectNumbers:
-          objectNumbers = span(reader)
-          break
-        case Tag.lengths:
-          lengths = span(reader)
-          break
-        case Tag.timeDeltas:
-          timeDeltas = span(reader)
-          break
-        case Tag.resourceVersions:
-          resourceVersions = span(reader)
-          break
-        case Tag.fingerprints:
-          fingerprints = span(reader)
-          break
-        case Tag.opaqueVersions:
-          opaqueVersions ??= []
-          opaqueVersions.push(reader.string())
-          break
-        case Tag.newObjects: {
-          const { start, length } = span(reader)
-          newObjects ??= []
-          newObjects.push(start, start + length)
-          break
-        }
-        case Tag.gaps: {
-          const { start, length } = span(reader)
-          gaps ??= []
-          gaps.push(start, start + length)
-          break
-        }
-        case Tag.completeThrough:
-          completeThrough = reader.string()
-          break
-        case Tag.podLives: {
-          const { start, length } = span(reader)
-          podLives ??= []
-          podLives.push(start, start + length)
-          break
-        }
-        case Tag.tracksPods:
-          tracksPods = reader.bool()
-          break
-        case Tag.listReason:
-          listReason = reader.string()
-          break
-        case Tag.selection:
-          selection = reader.string()
-          break
-        case Tag.namespaces: {
-          const { start, length } = span(reader)
-          namespaces ??= []
-          namespaces.push(start, start + length)
-          break
-        }
-        case Tag.complete:
-          isComplete = reader.bool()
-          break
-        case Tag.leftNamespaces:
-          leftNamespaces ??= []
-          leftNamespaces.push(reader.string())
-          break
-        case Tag.livesLag:
-          livesLag = reader.bool()
-          break
-        case Tag.lateness:
-          lateness = span(reader)
-          break
-        case Tag.lateRanges: {
-          const { start, length } = span(reader)
-          lateRanges ??= []
-          lateRanges.push(start, start + length)
-          break
-        }
-        case Tag.behind:
-          isBehind = reader.bool()
-          break
-        case Tag.redacted: {
-          const end = reader.uint32() + reader.pos
-          redacted ??= []
-          while (reader.pos < end) redacted.push(reader.uint32())
-          break
-        }
-        default:
-          skipUnknown(columns, reader, tag, LAST_FIELD)
-      }
-    }
-  })
-  return {
-    gvk,
-    epoch,
-    timeBase,
-    actions,
-    objectNumbers,
-    lengths,
-    timeDeltas,
-    resourceVersions,
-    fingerprints,
-    opaqueVersions: opaqueVersions ?? NO_STRINGS,
-    newObjects: newObjects ?? NO_SPANS,
-    gaps: gaps ?? NO_SPANS,
-    completeThrough,
-    isBehind,
-    podLives: podLives ?? NO_SPANS,
-    tracksPods,
-    listReason,
-    selection,
-    namespaces: namespaces ?? NO_SPANS,
-    isComplete,
-    leftNamespaces: leftNamespaces ?? NO_STRINGS,
-    livesLag,
-    lateness,
-    lateRanges: lateRanges ?? NO_SPANS,
-    redacted: redacted ?? NO_SPANS,
+export const gapFields = new Message({
+  fromVersion: [1, "string"],
+  toVersion: [2, "string"],
+  fromTime: [3, "double"],
+  toTime: [4, "double"],
+  reason: [5, "string"],
+  detail: [6, "string"],
+  gvk: [7, "string"],
+  namespace: [8, "string"],
+})
+
+export const lateRangeFields = new Message({
+  notBefore: [1, "double"],
+  notAfter: [2, "double"],
+  receivedFrom: [3, "double"],
+  receivedTo: [4, "double"],
+  events: [5, "uint32"],
+  cause: [6, "string"],
+  namespace: [7, "string"],
+})
+
+export const podLifeFields = new Message({
+  pod: [1, "uint32"],
+  time: [2, "double"],
+  start: [3, "double"],
+  end: [4, "double"],
+  gone: [5, "bool"],
+  uid: [6, "string"],
+  namespace: [7, "string"],
+  name: [8, "string"],
+  specHash: [9, "fixed64"],
+  ownerReferences: [10, "bytes"],
+  received: [11, "double"],
+})
+
+/** A record of a lifecycle as {@link podLifeFields} has it. */
+export const podLifeMessage = ({ identity, ...life }: PodLife) => ({ ...life, ...identity })
+
+/** What `read` returns of some bytes; protobufjs reports damage as plain RangeErrors and Errors. @throws MalformedFrameError */
+export const reading = <Answer>(columns: Uint8Array, read: () => Answer): Answer => {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof MalformedFrameError) throw error
+    throw malformed(columns, messageOf(error))
   }
 }
 
-/** Reads one `NewObject` between two offsets. `ownerReferences` is a view. @throws MalformedFrameError */
-export const parseNewObject = (columns: Uint8Array, start: number, end: number): NewObject => {
-  const reader = readerOf(columns, start, end)
-  let number = 0
-  let uid = ""
-  let namespace = ""
-  let name = ""
-  let owners: Span | undefined
-  reading(columns, () => {
-    while (reader.pos < end) {
-      const tag = reader.uint32()
-      if (tag === NewObjectTag.number) number = reader.uint32()
-      else if (tag === NewObjectTag.uid) uid = reader.string()
-      else if (tag === NewObjectTag.namespace) namespace = reader.string()
-      else if (tag === NewObjectTag.name) name = reader.string()
-      else if (tag === NewObjectTag.ownerReferences) owners = span(reader)
-      else skipUnknown(columns, reader, tag, NewObjectTag.ownerReferences >>> 3)
-    }
-  })
+/** Reads one `NewObject`. `ownerReferences` is a view. @throws MalformedFrameError */
+export const parseNewObject = (columns: Uint8Array, span: Span): NewObject => {
+  const found = reading(columns, () => newObjectFields.read(readerOf(columns, span)))
+  const { number = 0, uid = "", namespace = "", name = "", ownerReferences } = found
   if (number === 0 || uid === "")
     throw malformed(columns, `new object number ${number} with UID ${JSON.stringify(uid)}`)
   const object = { number, uid, namespace, name }
-  return owners === undefined || owners.length === 0
-    ? object
-    : { ...object, ownerReferences: columns.subarray(owners.start, owners.start + owners.length) }
+  return ownerReferences === undefined || ownerReferences.length === 0 ? object : { ...object, ownerReferences }
 }
 
-/** Reads one `Gap` between two offsets. @throws MalformedFrameError */
-export const parseGap = (columns: Uint8Array, start: number, end: number): Gap => {
-  const reader = readerOf(columns, start, end)
-  let fromVersion = ""
-  let toVersion = ""
-  let fromTime = 0
-  let toTime = 0
-  let reason = ""
-  let detail = ""
-  let gvk = ""
-  let namespace = ""
-  reading(columns, () => {
-    while (reader.pos < end) {
-      const tag = reader.uint32()
-      if (tag === GapTag.fromVersion) fromVersion = reader.string()
-      else if (tag === GapTag.toVersion) toVersion = reader.string()
-      else if (tag === GapTag.fromTime) fromTime = reader.double()
-      else if (tag === GapTag.toTime) toTime = reader.double()
-      else if (tag === GapTag.reason) reason = reader.string()
-      else if (tag === GapTag.detail) detail = reader.string()
-      else if (tag === GapTag.gvk) gvk = reader.string()
-      else if (tag === GapTag.namespace) namespace = reader.string()
-      else skipUnknown(columns, reader, tag, GapTag.namespace >>> 3)
-    }
-  })
-  if (!isGapReason(reason)) throw malformed(columns, `gap reason ${JSON.stringify(reason)}`)
+/** Reads one `Gap`. @throws MalformedFrameError */
+export const parseGap = (columns: Uint8Array, span: Span): Gap => {
+  const found = reading(columns, () => gapFields.read(readerOf(columns, span)))
+  const { fromVersion = "", toVersion = "", fromTime = 0, toTime = 0, detail = "", namespace = "", gvk = "" } = found
+  const reason = GAP_REASONS.find((each) => each === found.reason)
+  if (reason === undefined) throw malformed(columns, `gap reason ${JSON.stringify(found.reason ?? "")}`)
   if (!isTime(fromTime) || !isTime(toTime)) throw malformed(columns, `gap from ${fromTime} to ${toTime}`)
   const gap = { fromVersion, toVersion, fromTime, toTime, reason, detail, namespace }
   if (gvk === "") return gap
@@ -260,58 +130,75 @@ export const parseGap = (columns: Uint8Array, start: number, end: number): Gap =
   return { ...gap, gvk }
 }
 
-/** Reads one `NamespaceProgress` between two offsets. @throws MalformedFrameError */
-export const parseNamespaceProgress = (columns: Uint8Array, start: number, end: number): NamespaceProgress => {
-  const reader = readerOf(columns, start, end)
-  let progress: NamespaceProgress | undefined
-  reading(columns, () => {
-    progress = readNamespaceProgress(reader, end)
-  })
-  return progress as NamespaceProgress
+/** Reads one `LateRange`. @throws MalformedFrameError */
+export const parseLateRange = (columns: Uint8Array, span: Span): LateRange => {
+  const found = reading(columns, () => lateRangeFields.read(readerOf(columns, span)))
+  const { notBefore = 0, notAfter = 0, receivedFrom = 0, receivedTo = 0, events = 0, namespace = "" } = found
+  const cause = LATE_CAUSES.find((each) => each === found.cause)
+  if (cause === undefined) throw malformed(columns, `late for cause ${JSON.stringify(found.cause ?? "")}`)
+  if (!isSpan(notBefore, notAfter)) throw malformed(columns, `a late range from ${notBefore} to ${notAfter}`)
+  if (!isSpan(receivedFrom, receivedTo) || receivedTo < notBefore)
+    throw malformed(columns, `a late range received from ${receivedFrom} to ${receivedTo}, not before ${notBefore}`)
+  return { notBefore, notAfter, receivedFrom, receivedTo, events, cause, namespace }
 }
+
+/** Reads one `PodLife`. `ownerReferences` is a view. @throws MalformedFrameError */
+export const parsePodLife = (columns: Uint8Array, span: Span): PodLife => {
+  const found = reading(columns, () => podLifeFields.read(readerOf(columns, span)))
+  const { pod = 0, time = 0, start = 0, end, received, gone = false, specHash, ownerReferences } = found
+  const { uid = "", namespace = "", name = "" } = found
+  if (pod === 0) throw malformed(columns, "a pod life without a pod number")
+  if (!isTime(time)) throw malformed(columns, `a pod life observed at ${time}`)
+  if (received !== undefined && !(isTime(received) && received >= time))
+    throw malformed(columns, `a pod life of ${time} observed at ${received}`)
+  if (!Number.isSafeInteger(start) || !(end === undefined || (Number.isSafeInteger(end) && end >= start)))
+    throw malformed(columns, `a pod life from ${start} to ${end}`)
+  if ((uid === "") !== (specHash === undefined)) throw malformed(columns, `pod ${pod} is named by halves`)
+  return {
+    ...{ pod, time, start, end, gone },
+    ...(received !== undefined && { received }),
+    ...(specHash !== undefined && { identity: { uid, namespace, name, specHash } }),
+    ...(ownerReferences !== undefined && { ownerReferences }),
+  }
+}
+
+/** Reads one `NamespaceProgress`. @throws MalformedFrameError */
+export const parseNamespaceProgress = (columns: Uint8Array, span: Span): NamespaceProgress =>
+  reading(columns, () => namespaceProgressIn(readerOf(columns, span)))
 
 /** Whether a number is a valid time: whole µs since the Unix epoch. */
 export const isTime = (time: number): boolean => Number.isSafeInteger(time) && time >= 0
 
-/** Checks that a column has one entry per event. @throws MalformedFrameError */
-export const expectWidth = (columns: Uint8Array, field: string, column: Span, width: number, count: number): void => {
-  if (column.length !== count * width) {
-    throw malformed(columns, `${field} has ${column.length} bytes, ${count} events need ${count * width}`)
+const isSpan = (from: number, to: number): boolean => isTime(from) && isTime(to) && from <= to
+
+/** A frame in two parts, both views of the frame's own bytes. */
+export interface SplitFrame {
+  /** The objects back to back, without field header. */
+  readonly payload: Uint8Array
+  /** Every other field, as on the wire. */
+  readonly columns: Uint8Array
+}
+
+/** Tag of field 1, the objects. */
+export const OBJECTS_TAG = (1 << 3) | 2
+
+/**
+ * Splits a frame without reading its columns, so that the store can keep both parts without decoding either. Field 1 must come first, as the .proto file
+ * requires; a frame that starts with another field has no objects.
+ *
+ * @throws MalformedFrameError if the length of field 1 exceeds the frame.
+ */
+export const splitObservations = (frame: Uint8Array): SplitFrame => {
+  if (frame.length === 0 || frame[0] !== OBJECTS_TAG) return { payload: frame.subarray(0, 0), columns: frame }
+  let length = 0
+  let position = 1
+  for (let scale = 1; ; scale *= 128) {
+    const byte = frame[position++]
+    if (byte === undefined || position > 6) throw malformed(frame, "the length of field 1 is cut off or too long")
+    length += (byte & 0x7f) * scale
+    if (byte < 0x80) break
   }
-}
-
-const LAST_FIELD = Tag.redacted >>> 3
-
-const isGapReason = (reason: string): reason is GapReason => (GAP_REASONS as ReadonlyArray<string>).includes(reason)
-
-/** Always on a Buffer: protobufjs then reads strings natively. */
-export const readerOf = (bytes: Uint8Array, start = 0, end = bytes.length): protobuf.Reader => {
-  const reader = protobuf.Reader.create(Buffer.from(bytes.buffer, bytes.byteOffset, end))
-  reader.pos = start
-  return reader
-}
-
-/** The content of the length-delimited field at the reader's position; the reader moves past it. */
-export const span = (reader: protobuf.Reader): Span => {
-  const length = reader.uint32()
-  const start = reader.pos
-  reader.skip(length)
-  return { start, length }
-}
-
-/** Fields of a newer writer are skipped; a known number with another wire type is damage. */
-export const skipUnknown = (columns: Uint8Array, reader: protobuf.Reader, tag: number, lastField: number): void => {
-  const field = tag >>> 3
-  if (field <= lastField) throw malformed(columns, `field ${field} with wire type ${tag & 7} at offset ${reader.pos}`)
-  reader.skipType(tag & 7)
-}
-
-/** protobufjs reports damage as plain RangeErrors and Errors. */
-export const reading = (columns: Uint8Array, read: () => void): void => {
-  try {
-    read()
-  } catch (error) {
-    if (error instanceof MalformedFrameError) throw error
-    throw malformed(columns, messageOf(error))
-  }
+  const end = position + length
+  if (end > frame.length) throw malformed(frame, `field 1 claims ${length} bytes, ${frame.length - position} follow`)
+  return { payload: frame.subarray(position, end), columns: frame.subarray(end) }
 }

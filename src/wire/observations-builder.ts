@@ -14,27 +14,32 @@ import { formatGvk, type GroupVersionKind } from "../kube/gvk.ts"
 import { valueKinds } from "../kube/redaction/redacted-values.ts"
 import type { FrameEvent } from "./frame-event.ts"
 import { FrameTimes } from "./frame-times.ts"
-import { type NamespaceProgress, namespaceProgressBytes, writeNamespaceProgress } from "./namespace-progress.ts"
-import { lateRangeBytes, writeLateRange } from "./observation-late-range.ts"
-import { podLifeBytes, writePodLife } from "./observation-pod-life.ts"
+import { utf8BytesPerUnit } from "./message.ts"
+import { type NamespaceProgress, namespaceProgressBytes, progressFields } from "./namespace-progress.ts"
+import {
+  gapFields,
+  lateRangeFields,
+  newObjectFields,
+  OBJECTS_TAG,
+  observationFields,
+  podLifeFields,
+  podLifeMessage,
+} from "./observation-fields.ts"
 import {
   COLUMN_BYTES_PER_EVENT,
   type Gap,
-  GapTag,
   type LateRange,
   type NewObject,
-  NewObjectTag,
   PAYLOAD_HEADER_BYTES,
   type PodLife,
-  Tag,
 } from "./observation-wire.ts"
+
+const Tag = observationFields.tags
 
 /** Largest tag and length of one length-delimited field. */
 const FIELD_HEADER_BYTES = 6
 /** Field headers of the seven columns, of gvk and complete_through, plus epoch (6), time_base (9), four booleans (3 each) and redacted (3, 5 each). */
 const FIXED_BYTES = PAYLOAD_HEADER_BYTES + 9 * FIELD_HEADER_BYTES + 6 + 9 + 4 * 3 + 3 + 5 * valueKinds.length
-/** UTF-8 needs at most three bytes for one UTF-16 unit. */
-const UTF8_BYTES_PER_UNIT = 3
 const TWO_POW_32 = 0x1_0000_0000
 /** A 256 KiB frame of 4 KiB objects contains 64 events; the columns grow by doubling. */
 const DEFAULT_CAPACITY = 64
@@ -120,7 +125,7 @@ export class ObservationsBuilder {
       FIXED_BYTES +
       this.#gvkBytes +
       this.#keptBytes +
-      this.#completeThrough.length * UTF8_BYTES_PER_UNIT
+      this.#completeThrough.length * utf8BytesPerUnit
     )
   }
 
@@ -129,12 +134,12 @@ export class ObservationsBuilder {
    * `append` returned false in a fresh frame.
    */
   sizeFor(objectBytes: number, object?: NewObject): number {
-    return this.#fixedSize(objectBytes) + newObjectBytes(object)
+    return this.#fixedSize(objectBytes) + (object === undefined ? 0 : newObjectFields.byteLength(object))
   }
 
   /** Likewise for a lifecycle record. */
   sizeForPodLife(life: PodLife): number {
-    return this.#fixedSize(0) + podLifeBytes(life)
+    return this.#fixedSize(0) + podLifeFields.byteLength(podLifeMessage(life))
   }
 
   /**
@@ -172,7 +177,7 @@ export class ObservationsBuilder {
     const length = end - start
     const isOpaque = typeof version === "string"
     if (isOpaque !== this.#opaque && index > 0) return false
-    const versionBytes = isOpaque ? FIELD_HEADER_BYTES + version.length * UTF8_BYTES_PER_UNIT : 0
+    const versionBytes = isOpaque ? FIELD_HEADER_BYTES + version.length * utf8BytesPerUnit : 0
     if (!this.#fits(length + COLUMN_BYTES_PER_EVENT + versionBytes)) return false
     if (index === this.#capacity) this.#grow()
     if (!this.#times.add(index, timeMicros, receivedMicros === 0 ? timeMicros : receivedMicros)) return false
@@ -220,50 +225,32 @@ export class ObservationsBuilder {
    * object again in the next frame: the store ignores the repetition. `false` if it does not fit.
    */
   addObject(object: NewObject, following = 0): boolean {
-    if (!this.#fits(newObjectBytes(object) + following)) return false
-    const rare = this.#rare
-    rare.uint32(Tag.newObjects).fork()
-    rare.uint32(NewObjectTag.number).uint32(object.number)
-    rare.uint32(NewObjectTag.uid).string(object.uid)
-    if (object.namespace !== "") rare.uint32(NewObjectTag.namespace).string(object.namespace)
-    rare.uint32(NewObjectTag.name).string(object.name)
-    const owners = object.ownerReferences
-    if (owners !== undefined && owners.length > 0) rare.uint32(NewObjectTag.ownerReferences).bytes(owners)
-    rare.ldelim()
+    if (!this.#fits(newObjectFields.byteLength(object) + following)) return false
+    const { ownerReferences: owners } = object
+    const ownerReferences = owners !== undefined && owners.length > 0 ? owners : undefined
+    newObjectFields.writeField(this.#rare, Tag.newObjects, { ...object, ownerReferences })
     return true
   }
 
   /** Reports a missing range. `false` if it does not fit. */
   addGap(gap: Gap): boolean {
-    const { gvk = "", namespace } = gap
-    const versions = gap.fromVersion.length + gap.toVersion.length
-    const units = versions + gap.reason.length + gap.detail.length + gvk.length + namespace.length
-    if (!this.#fits(7 * FIELD_HEADER_BYTES + 18 + units * UTF8_BYTES_PER_UNIT)) return false
-    const rare = this.#rare
-    rare.uint32(Tag.gaps).fork()
-    if (gap.fromVersion !== "") rare.uint32(GapTag.fromVersion).string(gap.fromVersion)
-    if (gap.toVersion !== "") rare.uint32(GapTag.toVersion).string(gap.toVersion)
-    rare.uint32(GapTag.fromTime).double(gap.fromTime)
-    rare.uint32(GapTag.toTime).double(gap.toTime)
-    rare.uint32(GapTag.reason).string(gap.reason)
-    if (gap.detail !== "") rare.uint32(GapTag.detail).string(gap.detail)
-    if (gvk !== "") rare.uint32(GapTag.gvk).string(gvk)
-    if (namespace !== "") rare.uint32(GapTag.namespace).string(namespace)
-    rare.ldelim()
+    if (!this.#fits(gapFields.byteLength(gap))) return false
+    gapFields.writeField(this.#rare, Tag.gaps, gap)
     return true
   }
 
   /** Describes late events of this frame. `false` if it does not fit. */
   addLateRange(range: LateRange): boolean {
-    if (!this.#fits(lateRangeBytes(range))) return false
-    writeLateRange(this.#rare, range)
+    if (!this.#fits(lateRangeFields.byteLength(range))) return false
+    lateRangeFields.writeField(this.#rare, Tag.lateRanges, range)
     return true
   }
 
   /** Records a lifecycle change of a pod. `false` if it does not fit, or would leave less room than `following` bytes. */
   addPodLife(life: PodLife, following = 0): boolean {
-    if (!this.#fits(podLifeBytes(life) + following)) return false
-    writePodLife(this.#rare, life)
+    const message = podLifeMessage(life)
+    if (!this.#fits(podLifeFields.byteLength(message) + following)) return false
+    podLifeFields.writeField(this.#rare, Tag.podLives, message)
     return true
   }
 
@@ -302,10 +289,10 @@ export class ObservationsBuilder {
   namespaces({ moved, left, isComplete, livesLag }: NamespacesNews): boolean {
     let bytes = 0
     for (const progress of moved) bytes += namespaceProgressBytes(progress)
-    for (const namespace of left) bytes += FIELD_HEADER_BYTES + namespace.length * UTF8_BYTES_PER_UNIT
+    for (const namespace of left) bytes += FIELD_HEADER_BYTES + namespace.length * utf8BytesPerUnit
     if (!this.#fits(bytes)) return false
     const rare = this.#rare
-    for (const progress of moved) writeNamespaceProgress(rare, Tag.namespaces, progress)
+    for (const progress of moved) progressFields.writeField(rare, Tag.namespaces, progress)
     for (const namespace of left) rare.uint32(Tag.leftNamespaces).string(namespace)
     if (isComplete) rare.uint32(Tag.complete).bool(true)
     if (livesLag) rare.uint32(Tag.livesLag).bool(true)
@@ -323,7 +310,7 @@ export class ObservationsBuilder {
   finish(): number {
     const target = this.#target
     const payloadLength = this.#payloadEnd - PAYLOAD_HEADER_BYTES
-    target[0] = Tag.objects
+    target[0] = OBJECTS_TAG
     target[1] = (payloadLength & 0x7f) | 0x80
     target[2] = ((payloadLength >>> 7) & 0x7f) | 0x80
     target[3] = ((payloadLength >>> 14) & 0x7f) | 0x80
@@ -360,7 +347,7 @@ export class ObservationsBuilder {
   }
 
   #addText(tag: number, text: string): boolean {
-    if (!this.#fits(FIELD_HEADER_BYTES + text.length * UTF8_BYTES_PER_UNIT)) return false
+    if (!this.#fits(FIELD_HEADER_BYTES + text.length * utf8BytesPerUnit)) return false
     this.#rare.uint32(tag).string(text)
     return true
   }
@@ -399,11 +386,3 @@ const doubled = (column: DataView): DataView => {
   larger.set(new Uint8Array(column.buffer))
   return new DataView(larger.buffer)
 }
-
-/** Upper bound of an object row on the wire. */
-const newObjectBytes = (object: NewObject | undefined): number =>
-  object === undefined
-    ? 0
-    : 6 * FIELD_HEADER_BYTES +
-      (object.uid.length + object.namespace.length + object.name.length) * UTF8_BYTES_PER_UNIT +
-      (object.ownerReferences?.length ?? 0)

@@ -11,18 +11,20 @@
 
 import { parseGvk } from "../kube/gvk.ts"
 import type { ResourceVersion } from "../kube/resource-version.ts"
+import { readerOf, type Span } from "./message.ts"
 import type { NamespaceProgress } from "./namespace-progress.ts"
 import {
-  expectWidth,
   isTime,
   malformed,
-  parseColumns,
+  observationFields,
   parseGap,
+  parseLateRange,
   parseNamespaceProgress,
   parseNewObject,
+  parsePodLife,
+  reading,
+  splitObservations,
 } from "./observation-fields.ts"
-import { parseLateRange } from "./observation-late-range.ts"
-import { parsePodLife } from "./observation-pod-life.ts"
 import {
   type ActionCode,
   type Gap,
@@ -31,9 +33,8 @@ import {
   type PodLife,
   VANISHED,
 } from "./observation-wire.ts"
-import { splitObservations } from "./split-frame.ts"
 
-export { MalformedFrameError } from "./observation-fields.ts"
+export { MalformedFrameError, type SplitFrame, splitObservations } from "./observation-fields.ts"
 export {
   type ActionCode,
   APPLIED,
@@ -46,7 +47,6 @@ export {
   VANISHED,
 } from "./observation-wire.ts"
 export { ObservationsBuilder } from "./observations-builder.ts"
-export { type SplitFrame, splitObservations } from "./split-frame.ts"
 
 /**
  * Reads a whole frame and checks every column against every other.
@@ -70,6 +70,8 @@ export const decodeColumns = (columns: Uint8Array, payload: Uint8Array | number)
   typeof payload === "number"
     ? new Observations(columns, payload, columns.subarray(0, 0))
     : new Observations(columns, payload.length, payload)
+
+const noSpan: Span = { start: 0, length: 0 }
 
 /** A decoded frame. Indexes run from 0 to `count`−1 and are not checked: an index outside gives a RangeError or nonsense. */
 export class Observations {
@@ -116,12 +118,12 @@ export class Observations {
   readonly #versions: number
   readonly #fingerprints: number
   readonly #lateness: number
-  /** Start and end of each field 12, 13, 15, 19 and 24, in pairs. */
-  readonly #newObjectSpans: ReadonlyArray<number>
-  readonly #gapSpans: ReadonlyArray<number>
-  readonly #podLifeSpans: ReadonlyArray<number>
-  readonly #namespaceSpans: ReadonlyArray<number>
-  readonly #lateRangeSpans: ReadonlyArray<number>
+  /** Fields 12, 13, 15, 19 and 24. */
+  readonly #newObjectSpans: ReadonlyArray<Span>
+  readonly #gapSpans: ReadonlyArray<Span>
+  readonly #podLifeSpans: ReadonlyArray<Span>
+  readonly #namespaceSpans: ReadonlyArray<Span>
+  readonly #lateRangeSpans: ReadonlyArray<Span>
   readonly #opaqueVersions: ReadonlyArray<string>
   /** Running sums, computed on first use. */
   #offsets: Uint32Array | undefined
@@ -130,49 +132,48 @@ export class Observations {
 
   /** Use {@link decodeObservations} or {@link decodeColumns}. */
   constructor(columns: Uint8Array, payloadLength: number, payload: Uint8Array) {
-    const fields = parseColumns(columns)
-    const count = fields.actions.length
-    expectWidth(columns, "object_numbers", fields.objectNumbers, 4, count)
-    expectWidth(columns, "lengths", fields.lengths, 4, count)
-    expectWidth(columns, "time_deltas", fields.timeDeltas, 4, count)
-    expectWidth(columns, "resource_versions", fields.resourceVersions, 8, count)
-    expectWidth(columns, "fingerprints", fields.fingerprints, 8, count)
-    if (fields.lateness.length !== 0) expectWidth(columns, "lateness", fields.lateness, 8, count)
-    if (fields.opaqueVersions.length !== 0 && fields.opaqueVersions.length !== count) {
-      throw malformed(columns, `${fields.opaqueVersions.length} opaque_versions for ${count} events`)
+    const fields = reading(columns, () => observationFields.read(readerOf(columns)))
+    const { actions = noSpan, lateness = noSpan, opaqueVersions = [] } = fields
+    const count = actions.length
+    const start = (name: string, column: Span = noSpan, width: number): number => {
+      if (column.length !== count * width)
+        throw malformed(columns, `${name} has ${column.length} bytes, ${count} events need ${count * width}`)
+      return column.start
     }
-    this.gvk = fields.gvk
-    this.epoch = fields.epoch
+    if (opaqueVersions.length !== 0 && opaqueVersions.length !== count)
+      throw malformed(columns, `${opaqueVersions.length} opaque_versions for ${count} events`)
+    this.gvk = fields.gvk ?? ""
+    this.epoch = fields.epoch ?? 0
     this.count = count
     this.payloadLength = payloadLength
     this.payload = payload
-    this.completeThrough = fields.completeThrough
-    this.isBehind = fields.isBehind
-    this.listReason = fields.listReason
-    this.selection = fields.selection
-    this.isComplete = fields.isComplete
-    this.leftNamespaces = fields.leftNamespaces
-    this.livesLag = fields.livesLag
-    this.hasLateEvents = fields.lateness.length > 0
-    this.hasOpaqueVersions = fields.opaqueVersions.length > 0
+    this.completeThrough = fields.completeThrough ?? ""
+    this.isBehind = fields.behind ?? false
+    this.listReason = fields.listReason ?? ""
+    this.selection = fields.selection ?? ""
+    this.isComplete = fields.complete ?? false
+    this.leftNamespaces = fields.leftNamespaces ?? []
+    this.livesLag = fields.livesLag ?? false
+    this.hasLateEvents = lateness.length > 0
+    this.hasOpaqueVersions = opaqueVersions.length > 0
+    this.tracksPods = fields.tracksPods ?? false
+    this.redacted = fields.redacted ?? []
     this.#columns = columns
     this.#view = new DataView(columns.buffer, columns.byteOffset, columns.byteLength)
-    this.#timeBase = fields.timeBase
-    this.#actions = fields.actions.start
-    this.#objectNumbers = fields.objectNumbers.start
-    this.#lengths = fields.lengths.start
-    this.#timeDeltas = fields.timeDeltas.start
-    this.#versions = fields.resourceVersions.start
-    this.#fingerprints = fields.fingerprints.start
-    this.#lateness = fields.lateness.start
-    this.#newObjectSpans = fields.newObjects
-    this.#gapSpans = fields.gaps
-    this.#podLifeSpans = fields.podLives
-    this.#namespaceSpans = fields.namespaces
-    this.#lateRangeSpans = fields.lateRanges
-    this.tracksPods = fields.tracksPods
-    this.redacted = fields.redacted
-    this.#opaqueVersions = fields.opaqueVersions
+    this.#timeBase = fields.timeBase ?? 0
+    this.#actions = actions.start
+    this.#objectNumbers = start("object_numbers", fields.objectNumbers, 4)
+    this.#lengths = start("lengths", fields.lengths, 4)
+    this.#timeDeltas = start("time_deltas", fields.timeDeltas, 4)
+    this.#versions = start("resource_versions", fields.resourceVersions, 8)
+    this.#fingerprints = start("fingerprints", fields.fingerprints, 8)
+    this.#lateness = lateness.length === 0 ? 0 : start("lateness", lateness, 8)
+    this.#newObjectSpans = fields.newObjects ?? []
+    this.#gapSpans = fields.gaps ?? []
+    this.#podLifeSpans = fields.podLives ?? []
+    this.#namespaceSpans = fields.namespaces ?? []
+    this.#lateRangeSpans = fields.lateRanges ?? []
+    this.#opaqueVersions = opaqueVersions
   }
 
   /** All fields but the objects, as they were read. */
@@ -282,58 +283,51 @@ export class Observations {
 
   /** Number of objects introduced in this frame. */
   get newObjectCount(): number {
-    return this.#newObjectSpans.length / 2
+    return this.#newObjectSpans.length
   }
 
   /** Read once and cached. @throws MalformedFrameError unless the frame was checked. */
   newObject(index: number): NewObject {
     this.#newObjects ??= []
-    const known = this.#newObjects[index]
-    if (known !== undefined) return known
-    const [start, end] = [this.#newObjectSpans[index * 2] as number, this.#newObjectSpans[index * 2 + 1] as number]
-    const object = parseNewObject(this.#columns, start, end)
-    this.#newObjects[index] = object
-    return object
+    this.#newObjects[index] ??= parseNewObject(this.#columns, this.#newObjectSpans[index] ?? noSpan)
+    return this.#newObjects[index]
   }
 
   get gapCount(): number {
-    return this.#gapSpans.length / 2
+    return this.#gapSpans.length
   }
 
   /** @throws MalformedFrameError unless the frame was checked. */
   gap(index: number): Gap {
-    return parseGap(this.#columns, this.#gapSpans[index * 2] as number, this.#gapSpans[index * 2 + 1] as number)
+    return parseGap(this.#columns, this.#gapSpans[index] ?? noSpan)
   }
 
   get podLifeCount(): number {
-    return this.#podLifeSpans.length / 2
+    return this.#podLifeSpans.length
   }
 
   /** @throws MalformedFrameError unless the frame was checked. */
   podLife(index: number): PodLife {
-    const [start, end] = [this.#podLifeSpans[index * 2] as number, this.#podLifeSpans[index * 2 + 1] as number]
-    return parsePodLife(this.#columns, start, end)
+    return parsePodLife(this.#columns, this.#podLifeSpans[index] ?? noSpan)
   }
 
   /** The progress of the namespaces with news. */
   get namespaceCount(): number {
-    return this.#namespaceSpans.length / 2
+    return this.#namespaceSpans.length
   }
 
   /** @throws MalformedFrameError unless the frame was checked. */
   namespace(index: number): NamespaceProgress {
-    const [start, end] = [this.#namespaceSpans[index * 2] as number, this.#namespaceSpans[index * 2 + 1] as number]
-    return parseNamespaceProgress(this.#columns, start, end)
+    return parseNamespaceProgress(this.#columns, this.#namespaceSpans[index] ?? noSpan)
   }
 
   get lateRangeCount(): number {
-    return this.#lateRangeSpans.length / 2
+    return this.#lateRangeSpans.length
   }
 
   /** @throws MalformedFrameError unless the frame was checked. */
   lateRange(index: number): LateRange {
-    const [start, end] = [this.#lateRangeSpans[index * 2] as number, this.#lateRangeSpans[index * 2 + 1] as number]
-    return parseLateRange(this.#columns, start, end)
+    return parseLateRange(this.#columns, this.#lateRangeSpans[index] ?? noSpan)
   }
 
   /** Compares the columns with each other and reads what is otherwise read lazily. @throws MalformedFrameError */

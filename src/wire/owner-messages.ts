@@ -1,5 +1,6 @@
-/** The frames of `proto/owners.proto`. Rare (one per batch of new owners), so protobufjs's plain reader and writer are fast enough. */
+/** The frames of `proto/owners.proto`: one per batch of new owners. */
 import protobuf from "protobufjs/minimal.js"
+import { Message, readerOf } from "./message.ts"
 
 /** An owner that an object names. */
 export interface OwnerQuestion {
@@ -30,85 +31,41 @@ interface OwnerQuestions {
 /** Identifies an owner: a reference may name a UID under a kind that the object never had. */
 export const questionKey = ({ gvk, uid }: Pick<OwnerQuestion, "gvk" | "uid">): string => `${gvk} ${uid}`
 
-export const encodeOwnerQuestions = ({ questions, rescan }: OwnerQuestions): Uint8Array => {
+const listFields = new Message({ owners: [1, "manySpans"], rescan: [2, "bool"] })
+
+/** `OwnerAnswer`, and of a question the first four. */
+const ownerFields = new Message({
+  ...({ uid: [1, "string"], gvk: [2, "string"], namespace: [3, "string"], name: [4, "string"] } as const),
+  ...({ ownerReferences: [5, "bytes"], found: [6, "bool"], recorded: [7, "bool"] } as const),
+})
+
+const encode = (owners: ReadonlyArray<OwnerQuestion & Partial<OwnerAnswer>>, rescan: boolean): Uint8Array => {
   const writer = protobuf.Writer.create()
-  for (const question of questions) {
-    writer.uint32(10).fork()
-    writeQuestion(writer, question)
-    writer.ldelim()
-  }
-  if (rescan) writer.uint32(16).bool(true)
+  for (const owner of owners) ownerFields.writeField(writer, listFields.tags.owners, owner)
+  listFields.write(writer, { rescan })
   return writer.finish()
 }
+
+const decode = (bytes: Uint8Array): { readonly owners: ReadonlyArray<OwnerAnswer>; readonly rescan: boolean } => {
+  const { owners = [], rescan = false } = listFields.read(readerOf(bytes))
+  const answers = owners.map((span) => {
+    const { uid = "", gvk = "", namespace = "", name = "", ...answer } = ownerFields.read(readerOf(bytes, span))
+    const { ownerReferences = [], found = false, recorded = false } = answer
+    // A copy: a frame's memory is reused once it is acknowledged.
+    return { uid, gvk, namespace, name, ownerReferences: Uint8Array.from(ownerReferences), found, recorded }
+  })
+  return { owners: answers, rescan }
+}
+
+export const encodeOwnerQuestions = ({ questions, rescan }: OwnerQuestions): Uint8Array => encode(questions, rescan)
 
 /** Throws RangeError on malformed bytes; both ends are ours, so that is a crash. */
 export const decodeOwnerQuestions = (bytes: Uint8Array): OwnerQuestions => {
-  const reader = protobuf.Reader.create(bytes)
-  const questions: Array<OwnerQuestion> = []
-  let rescan = false
-  while (reader.pos < reader.len) {
-    const field = reader.uint32()
-    if (field === 10) {
-      const { ownerReferences: _none, found: _unused, recorded: _too, ...question } = readAnswer(reader)
-      questions.push(question)
-    } else if (field === 16) rescan = reader.bool()
-    else reader.skipType(field & 7)
-  }
-  return { questions, rescan }
+  const { owners, rescan } = decode(bytes)
+  return { questions: owners.map(({ uid, gvk, namespace, name }) => ({ uid, gvk, namespace, name })), rescan }
 }
 
-export const encodeOwnerAnswers = (answers: ReadonlyArray<OwnerAnswer>): Uint8Array => {
-  const writer = protobuf.Writer.create()
-  for (const answer of answers) {
-    writer.uint32(10).fork()
-    writeQuestion(writer, answer)
-    if (answer.ownerReferences.length > 0) writer.uint32(42).bytes(answer.ownerReferences)
-    if (answer.found) writer.uint32(48).bool(true)
-    if (answer.recorded) writer.uint32(56).bool(true)
-    writer.ldelim()
-  }
-  return writer.finish()
-}
+export const encodeOwnerAnswers = (answers: ReadonlyArray<OwnerAnswer>): Uint8Array => encode(answers, false)
 
 /** Throws RangeError on malformed bytes. */
-export const decodeOwnerAnswers = (bytes: Uint8Array): ReadonlyArray<OwnerAnswer> => {
-  const reader = protobuf.Reader.create(bytes)
-  const answers: Array<OwnerAnswer> = []
-  while (reader.pos < reader.len) {
-    const field = reader.uint32()
-    if (field === 10) answers.push(readAnswer(reader))
-    else reader.skipType(field & 7)
-  }
-  return answers
-}
-
-const writeQuestion = (writer: protobuf.Writer, { uid, gvk, namespace, name }: OwnerQuestion): void => {
-  writer.uint32(10).string(uid)
-  writer.uint32(18).string(gvk)
-  if (namespace !== "") writer.uint32(26).string(namespace)
-  writer.uint32(34).string(name)
-}
-
-const readAnswer = (reader: protobuf.Reader): OwnerAnswer => {
-  const end = reader.uint32() + reader.pos
-  let uid = ""
-  let gvk = ""
-  let namespace = ""
-  let name = ""
-  let ownerReferences: Uint8Array = new Uint8Array(0)
-  let found = false
-  let recorded = false
-  while (reader.pos < end) {
-    const field = reader.uint32()
-    if (field === 10) uid = reader.string()
-    else if (field === 18) gvk = reader.string()
-    else if (field === 26) namespace = reader.string()
-    else if (field === 34) name = reader.string()
-    // A copy: a frame's memory is reused once it is acknowledged.
-    else if (field === 42) ownerReferences = Uint8Array.from(reader.bytes())
-    else if (field === 48) found = reader.bool()
-    else if (field === 56) recorded = reader.bool()
-    else reader.skipType(field & 7)
-  }
-  return { uid, gvk, namespace, name, ownerReferences, found, recorded }
-}
+export const decodeOwnerAnswers = (bytes: Uint8Array): ReadonlyArray<OwnerAnswer> => decode(bytes).owners

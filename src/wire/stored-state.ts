@@ -3,8 +3,9 @@
  */
 import protobuf from "protobufjs/minimal.js"
 import type { ResourceVersion } from "../kube/resource-version.ts"
-import { type NamespaceProgress, readNamespaceProgress, writeNamespaceProgress } from "./namespace-progress.ts"
-import { PodColumns, type StoredPods, writePods } from "./stored-pods.ts"
+import { Message, readerOf, type Span } from "./message.ts"
+import { type NamespaceProgress, namespaceProgressIn, progressFields } from "./namespace-progress.ts"
+import type { StoredPod, StoredPods } from "./stored-pods.ts"
 
 /** The end of a kind's recording. */
 export interface KindResumePoint {
@@ -44,146 +45,132 @@ export interface StoredState extends KindResumePoint, StoredPods {
   readonly incarnation: number
 }
 
+const stateFields = new Message({
+  resumeVersion: [1, "string"],
+  epoch: [2, "uint32"],
+  nextObjectNumber: [3, "uint32"],
+  lastTime: [4, "double"],
+  completeTime: [5, "double"],
+  clusterUid: [6, "string"],
+  numbers: [7, "bytes"],
+  versions: [8, "bytes"],
+  fingerprints: [9, "bytes"],
+  opaqueVersions: [10, "manyStrings"],
+  uids: [11, "manyStrings"],
+  objectNamespaces: [12, "manyStrings"],
+  names: [13, "manyStrings"],
+  last: [14, "bool"],
+  incarnation: [15, "uint32"],
+  podNumbers: [16, "bytes"],
+  podStarts: [17, "bytes"],
+  podEnds: [18, "bytes"],
+  podsOwned: [19, "bytes"],
+  podUids: [20, "manyStrings"],
+  nextPodNumber: [21, "uint32"],
+  livesVersion: [22, "string"],
+  livesEpoch: [23, "uint32"],
+  livesTime: [24, "double"],
+  listReason: [25, "string"],
+  selection: [26, "string"],
+  podNamespaces: [27, "manyStrings"],
+  namespaces: [28, "manySpans"],
+  livesNamespaces: [29, "manySpans"],
+})
+
 export const encodeStoredState = (state: StoredState): Uint8Array => {
-  const count = state.objects.length
-  const numbers = new DataView(new ArrayBuffer(count * 4))
-  const versions = new DataView(new ArrayBuffer(count * 8))
-  const fingerprints = new DataView(new ArrayBuffer(count * 8))
+  const { objects, pods, lives, namespaces, ...others } = state
+  const isOpaque = objects.some(({ version }) => typeof version === "string")
   const writer = protobuf.Writer.create()
-  writer.uint32(tag(1, 2)).string(state.resumeVersion)
-  writer.uint32(tag(2, 0)).uint32(state.epoch)
-  writer.uint32(tag(3, 0)).uint32(state.nextObjectNumber)
-  writer.uint32(tag(4, 1)).double(state.lastTime)
-  writer.uint32(tag(5, 1)).double(state.completeTime)
-  writer.uint32(tag(6, 2)).string(state.clusterUid)
-  const opaque = state.objects.some((object) => typeof object.version === "string")
-  state.objects.forEach((object, index) => {
-    numbers.setUint32(index * 4, object.number, true)
-    if (typeof object.version !== "string") versions.setBigUint64(index * 8, BigInt(object.version), true)
-    fingerprints.setUint32(index * 8, object.fingerprintLow >>> 0, true)
-    fingerprints.setUint32(index * 8 + 4, object.fingerprintHigh >>> 0, true)
-    if (opaque) writer.uint32(tag(10, 2)).string(String(object.version))
-    writer.uint32(tag(11, 2)).string(object.uid)
-    writer.uint32(tag(12, 2)).string(object.namespace)
-    writer.uint32(tag(13, 2)).string(object.name)
+  stateFields.write(writer, {
+    ...others,
+    numbers: column(objects, 4, (view, at, { number }) => view.setUint32(at, number, true)),
+    versions: column(objects, 8, (view, at, { version }) => {
+      if (typeof version !== "string") view.setBigUint64(at, BigInt(version), true)
+    }),
+    fingerprints: column(objects, 8, (view, at, { fingerprintLow, fingerprintHigh }) => {
+      view.setUint32(at, fingerprintLow >>> 0, true)
+      view.setUint32(at + 4, fingerprintHigh >>> 0, true)
+    }),
+    opaqueVersions: isOpaque ? objects.map(({ version }) => String(version)) : [],
+    uids: objects.map(({ uid }) => uid),
+    objectNamespaces: objects.map(({ namespace }) => namespace),
+    names: objects.map(({ name }) => name),
+    podNumbers: column(pods, 4, (view, at, { number }) => view.setUint32(at, number, true)),
+    podStarts: column(pods, 8, (view, at, { start }) => view.setFloat64(at, start, true)),
+    podEnds: column(pods, 8, (view, at, { end = Number.NaN }) => view.setFloat64(at, end, true)),
+    podsOwned: column(pods, 1, (view, at, { owned }) => view.setUint8(at, owned ? 1 : 0)),
+    podUids: pods.map(({ uid }) => uid),
+    podNamespaces: pods.map(({ namespace }) => namespace),
+    ...{ livesVersion: lives.resumeVersion, livesEpoch: lives.epoch, livesTime: lives.completeTime },
   })
-  writer.uint32(tag(7, 2)).bytes(new Uint8Array(numbers.buffer))
-  writer.uint32(tag(8, 2)).bytes(new Uint8Array(versions.buffer))
-  writer.uint32(tag(9, 2)).bytes(new Uint8Array(fingerprints.buffer))
-  writer.uint32(tag(14, 0)).bool(state.last)
-  writePods(writer, state)
-  writer.uint32(tag(25, 2)).string(state.listReason)
-  writer.uint32(tag(26, 2)).string(state.selection)
-  for (const progress of state.namespaces) writeNamespaceProgress(writer, tag(28, 2), progress)
-  writer.uint32(tag(15, 0)).uint32(state.incarnation)
+  const { tags } = stateFields
+  for (const progress of namespaces) progressFields.writeField(writer, tags.namespaces, progress)
+  for (const progress of lives.namespaces) progressFields.writeField(writer, tags.livesNamespaces, progress)
   return writer.finish()
+}
+
+/** One value of so many bytes for each item, little-endian. */
+const column = <Item>(
+  items: ReadonlyArray<Item>,
+  width: number,
+  set: (view: DataView, at: number, item: Item) => void,
+): Uint8Array => {
+  const view = new DataView(new ArrayBuffer(items.length * width))
+  for (const [index, item] of items.entries()) set(view, index * width, item)
+  return new Uint8Array(view.buffer)
 }
 
 /** Throws RangeError on malformed bytes; both ends are ours, so that is a crash. */
 export const decodeStoredState = (bytes: Uint8Array): StoredState => {
-  const reader = protobuf.Reader.create(bytes)
-  let resumeVersion = ""
-  let epoch = 0
-  let nextObjectNumber = 0
-  let lastTime = 0
-  let completeTime = 0
-  let clusterUid = ""
-  let listReason = ""
-  let selection = ""
-  const progress: Array<NamespaceProgress> = []
-  let numbers: Uint8Array = new Uint8Array(0)
-  let versions: Uint8Array = new Uint8Array(0)
-  let fingerprints: Uint8Array = new Uint8Array(0)
-  const opaque: Array<string> = []
-  const uids: Array<string> = []
-  const namespaces: Array<string> = []
-  const names: Array<string> = []
-  let last = false
-  let incarnation = 0
-  const podColumns = new PodColumns()
-  while (reader.pos < reader.len) {
-    const field = reader.uint32()
-    switch (field >>> 3) {
-      case 1:
-        resumeVersion = reader.string()
-        break
-      case 2:
-        epoch = reader.uint32()
-        break
-      case 3:
-        nextObjectNumber = reader.uint32()
-        break
-      case 4:
-        lastTime = reader.double()
-        break
-      case 5:
-        completeTime = reader.double()
-        break
-      case 6:
-        clusterUid = reader.string()
-        break
-      case 7:
-        numbers = reader.bytes()
-        break
-      case 8:
-        versions = reader.bytes()
-        break
-      case 9:
-        fingerprints = reader.bytes()
-        break
-      case 10:
-        opaque.push(reader.string())
-        break
-      case 11:
-        uids.push(reader.string())
-        break
-      case 12:
-        namespaces.push(reader.string())
-        break
-      case 13:
-        names.push(reader.string())
-        break
-      case 14:
-        last = reader.bool()
-        break
-      case 15:
-        incarnation = reader.uint32()
-        break
-      case 25:
-        listReason = reader.string()
-        break
-      case 26:
-        selection = reader.string()
-        break
-      case 28:
-        progress.push(readNamespaceProgress(reader, reader.uint32() + reader.pos))
-        break
-      default:
-        if (!podColumns.read(field >>> 3, reader)) reader.skipType(field & 7)
-    }
-  }
-  const numberView = viewOf(numbers)
-  const versionView = viewOf(versions)
-  const fingerprintView = viewOf(fingerprints)
+  const found = stateFields.read(readerOf(bytes))
+  const { resumeVersion = "", epoch = 0, nextObjectNumber = 0, lastTime = 0, completeTime = 0, clusterUid = "" } = found
+  const { listReason = "", selection = "", last = false, incarnation = 0, nextPodNumber = 0 } = found
+  const { uids = [], objectNamespaces = [], names = [], podUids = [], podNamespaces = [] } = found
+  if (
+    objectNamespaces.length !== uids.length ||
+    names.length !== uids.length ||
+    podNamespaces.length !== podUids.length
+  )
+    throw new RangeError(`${names.length} names for ${uids.length} objects, or likewise of pods`)
+  const numbers = viewOf("numbers", found.numbers, 4 * uids.length)
+  const versions = viewOf("versions", found.versions, 8 * uids.length)
+  const fingerprints = viewOf("fingerprints", found.fingerprints, 8 * uids.length)
   const objects = uids.map((uid, index): StoredObject => {
-    const wide = versionView.getBigUint64(index * 8, true)
+    const wide = versions.getBigUint64(index * 8, true)
     return {
-      number: numberView.getUint32(index * 4, true),
-      uid,
-      namespace: namespaces[index] ?? "",
-      name: names[index] ?? "",
-      version: opaque[index] ?? (wide <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(wide) : wide),
-      fingerprintLow: fingerprintView.getUint32(index * 8, true) | 0,
-      fingerprintHigh: fingerprintView.getUint32(index * 8 + 4, true) | 0,
+      number: numbers.getUint32(index * 4, true),
+      ...{ uid, namespace: objectNamespaces[index] ?? "", name: names[index] ?? "" },
+      version: found.opaqueVersions?.[index] ?? (wide <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(wide) : wide),
+      fingerprintLow: fingerprints.getInt32(index * 8, true),
+      fingerprintHigh: fingerprints.getInt32(index * 8 + 4, true),
     }
   })
-  const { pods, nextPodNumber, lives } = podColumns.finish()
+  const podNumbers = viewOf("pod numbers", found.podNumbers, 4 * podUids.length)
+  const starts = viewOf("starts", found.podStarts, 8 * podUids.length)
+  const ends = viewOf("ends", found.podEnds, 8 * podUids.length)
+  const pods = podUids.map((uid, index): StoredPod => {
+    const end = ends.getFloat64(index * 8, true)
+    return {
+      ...{ number: podNumbers.getUint32(index * 4, true), uid, namespace: podNamespaces[index] ?? "" },
+      ...{ start: starts.getFloat64(index * 8, true), end: Number.isNaN(end) ? undefined : end },
+      owned: found.podsOwned?.[index] === 1,
+    }
+  })
+  const progressIn = (spans: ReadonlyArray<Span> = []): ReadonlyArray<NamespaceProgress> =>
+    spans.map((span) => namespaceProgressIn(readerOf(bytes, span)))
   return {
     ...{ resumeVersion, epoch, nextObjectNumber, lastTime, completeTime, clusterUid, objects, last, incarnation },
-    ...{ pods, nextPodNumber, lives, listReason, selection, namespaces: progress },
+    ...{ pods, nextPodNumber, listReason, selection, namespaces: progressIn(found.namespaces) },
+    lives: {
+      ...{ resumeVersion: found.livesVersion ?? "", epoch: found.livesEpoch ?? 0, completeTime: found.livesTime ?? 0 },
+      namespaces: progressIn(found.livesNamespaces),
+    },
   }
 }
 
-const tag = (field: number, wireType: number): number => (field << 3) | wireType
-
-const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+/** A column of so many bytes. @throws RangeError if it has another number of them */
+const viewOf = (name: string, bytes: Uint8Array | undefined, length: number): DataView => {
+  const { buffer, byteOffset, length: found } = bytes ?? new Uint8Array(0)
+  if (found !== length) throw new RangeError(`${name} have ${found} bytes instead of ${length}`)
+  return new DataView(buffer, byteOffset, length)
+}

@@ -6,7 +6,7 @@ import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
 import { verifyRecording } from "../../src/archive/damage/verify-recording.ts"
 import { mergingBounds } from "../../src/archive/retention/block-merging.ts"
 import { keepsAll, type RetentionPolicy } from "../../src/archive/retention/policy.ts"
-import { readRetained } from "../../src/archive/rows/beginnings.ts"
+import { Beginnings } from "../../src/archive/rows/beginnings.ts"
 import { readKinds } from "../../src/archive/rows/kind-table.ts"
 import { openForReading } from "../../src/archive/tables/schema.ts"
 import type { Action, GapEvent, LateChanges } from "../../src/trace/event.ts"
@@ -204,7 +204,7 @@ export class ModelledRecorder {
     const database = openForReading(this.#directory)
     try {
       const names = new Map(readKinds(database).map(({ id, gvk }) => [id, gvk]))
-      return new Map(readRetained(database).map(({ kind, ...row }) => [names.get(kind) as string, row]))
+      return new Map([...new Beginnings(database).all().values()].map(({ kind, ...row }) => [names.get(kind) as string, row]))
     } finally {
       database.close()
     }

@@ -211,12 +211,24 @@ test("an empty frame is an empty state", () => {
   })
 })
 
-test("a truncated frame is rejected", () => {
+const faultOf = (read: () => unknown): string => {
+  try {
+    read()
+    return ""
+  } catch (error) {
+    expect(error).toBeInstanceOf(RangeError)
+    return String(error)
+  }
+}
+
+test("a truncated frame is rejected, or lacks all objects or none", () => {
   const object = { number: 1, uid: "u", namespace: "n", name: "a", version: 5, fingerprintLow: 1, fingerprintHigh: 2 }
   const state = { ...decodeStoredState(new Uint8Array(0)), resumeVersion: "100", objects: [object] }
   const bytes = encodeStoredState(state)
-  // In the middle of a text, of a number, and between the names of objects and their columns.
-  for (const length of [1, 4, 20, bytes.length - 49]) {
-    expect(() => decodeStoredState(bytes.subarray(0, length))).toThrow(RangeError)
+  for (let length = 0; length < bytes.length; length++) {
+    const read = (): StoredState => decodeStoredState(bytes.subarray(0, length))
+    // Between two fields of the state, before any column or behind all of them, nothing shows that it is not whole.
+    if (faultOf(read) !== "") continue
+    expect([[], [object]]).toContainEqual(read().objects)
   }
 })

@@ -1,9 +1,22 @@
 /** Writes blocks into their tables. Everything here runs inside the commit's transaction. */
-import type { DatabaseSync, StatementSync } from "node:sqlite"
-import { isDamage } from "../directory/archive-errors.ts"
-import { type BlockSummary, type PackedBlock, readTable, requireChecksum, unpack, unpackChecked } from "./block.ts"
+
+import type { DatabaseSync } from "node:sqlite"
+import { isDamage, unlessDamaged } from "../directory/archive-errors.ts"
+import { type Connection, prepare, rowsOf, type Statement } from "../tables/database.ts"
+import { rowWriter } from "../tables/tables.ts"
+import {
+  type BlockSummary,
+  type KindRange,
+  type Packed,
+  type PackedBlock,
+  readTable,
+  requireChecksum,
+  unpack,
+  unpackChecked,
+} from "./block.ts"
 import type { BlockFrame } from "./block-frame.ts"
 import { readMergedTable } from "./merged-table.ts"
+import { firstIndex } from "./number-columns.ts"
 import { type ObjectBytes, type PieceDirectory, PiecedObjects, WholeObjects } from "./object-bytes.ts"
 import { ObjectIndex } from "./object-index.ts"
 import type { OpenBlock } from "./open-block.ts"
@@ -11,39 +24,37 @@ import type { OpenBlock } from "./open-block.ts"
 /** `sealed` of a block with its objects in pieces (merged-block.ts). */
 const MERGED = 2
 
-type Sealed = 0 | 1 | typeof MERGED
+/** What the sum of the rows of a kind in several blocks says. */
+interface KindRow extends KindRange {
+  readonly kind: number
+}
 
 /** Inserts blocks, and parts of the open block. */
 export class BlockRows {
-  readonly #insertBlock: StatementSync
-  readonly #insertKind: StatementSync
-  readonly #deleteParts: StatementSync
-  readonly #deleteKind: StatementSync
-  readonly #deleteSealed: StatementSync
-  readonly #deleteKinds: StatementSync
-  readonly #mergedKinds: StatementSync
+  readonly #insertBlock: (row: Readonly<Record<string, unknown>>) => void
+  readonly #insertKind: (row: Readonly<Record<string, unknown>>) => void
+  readonly #deleteParts: Statement<never>
+  readonly #deleteKind: Statement<never>
+  readonly #deleteSealed: Statement<never>
+  readonly #deleteKinds: Statement<never>
+  readonly #mergedKinds: Statement<KindRow>
 
-  constructor(database: DatabaseSync) {
-    this.#insertBlock = database.prepare(`
-      INSERT INTO block (last_sequence, first_sequence, min_time, max_time, events, sealed, carried, toc_size,
-        toc_checksum, data_size, data_checksum, toc, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-    this.#insertKind = database.prepare(
-      "INSERT INTO block_kind (kind, last_sequence, min_time, max_time, max_received, events, bytes) VALUES (?, ?, ?, ?, ?, ?, ?)",
-    )
-    this.#deleteParts = database.prepare(
-      "DELETE FROM block WHERE last_sequence >= ? AND last_sequence <= ? AND sealed = 0",
-    )
-    this.#deleteKind = database.prepare(
-      "DELETE FROM block_kind WHERE kind = ? AND last_sequence >= ? AND last_sequence <= ?",
-    )
-    this.#deleteSealed = database.prepare("DELETE FROM block WHERE last_sequence >= ? AND last_sequence <= ?")
+  constructor(database: Connection) {
+    this.#insertBlock = rowWriter(database, "block", { blobs: ["toc", "data"] })
+    this.#insertKind = rowWriter(database, "block_kind")
+    const inRange = "last_sequence >= ? AND last_sequence <= ?"
+    this.#deleteParts = prepare(database, `DELETE FROM block WHERE ${inRange} AND sealed = 0`)
+    this.#deleteKind = prepare(database, `DELETE FROM block_kind WHERE kind = ? AND ${inRange}`)
+    this.#deleteSealed = prepare(database, `DELETE FROM block WHERE ${inRange}`)
     // By kind, because that is the key: without the names of kinds, all rows would be read.
-    const inKinds = "kind IN (SELECT id FROM kind) AND last_sequence >= ? AND last_sequence <= ?"
-    this.#deleteKinds = database.prepare(`DELETE FROM block_kind WHERE ${inKinds}`)
-    this.#mergedKinds = database.prepare(`
-      SELECT kind, min(min_time) AS min_time, max(max_time) AS max_time, max(max_received) AS max_received,
+    const inKinds = `kind IN (SELECT id FROM kind) AND ${inRange}`
+    this.#deleteKinds = prepare(database, `DELETE FROM block_kind WHERE ${inKinds}`)
+    this.#mergedKinds = prepare(
+      database,
+      `SELECT kind, min(min_time) AS minTime, max(max_time) AS maxTime, max(max_received) AS maxReceived,
         sum(events) AS events, sum(bytes) AS bytes
-      FROM block_kind WHERE ${inKinds} GROUP BY kind`)
+      FROM block_kind WHERE ${inKinds} GROUP BY kind`,
+    )
   }
 
   /** Adds a sealed block. */
@@ -74,23 +85,20 @@ export class BlockRows {
     const kinds = this.#mergedKinds.all(firstSequence, lastSequence)
     this.#deleteKinds.run(firstSequence, lastSequence)
     this.#insertRow(block, MERGED, 0)
-    for (const { kind, min_time, max_time, max_received, events, bytes } of kinds)
-      this.#insertKind.run(...([kind, lastSequence, min_time, max_time, max_received, events, bytes] as number[]))
+    for (const row of kinds) this.#insertKind({ ...row, lastSequence })
   }
 
-  #insert(block: PackedBlock, sealed: Sealed): void {
+  #insert(block: PackedBlock, sealed: 0 | 1): void {
     this.#insertRow(block, sealed, 0)
     const { lastSequence, kinds } = block.summary
-    for (const [kind, range] of kinds) {
-      const { minTime, maxTime, maxReceived, events, bytes } = range
-      this.#insertKind.run(kind, lastSequence, minTime, maxTime, maxReceived, events, bytes)
-    }
+    for (const [kind, range] of kinds) this.#insertKind({ ...range, kind, lastSequence })
   }
 
-  #insertRow({ summary, toc, data }: PackedBlock, sealed: Sealed, carried: number): void {
-    const { firstSequence, lastSequence, minTime, maxTime, events } = summary
-    const content = [toc.size, toc.checksum, data.size, data.checksum, toc.bytes, data.bytes] as const
-    this.#insertBlock.run(lastSequence, firstSequence, minTime, maxTime, events, sealed, carried, ...content)
+  #insertRow({ summary, toc, data }: PackedBlock, sealed: 0 | 1 | typeof MERGED, carried: number): void {
+    this.#insertBlock({
+      ...{ ...summary, sealed, carried, toc: toc.bytes, data: data.bytes },
+      ...{ tocSize: toc.size, tocChecksum: toc.checksum, dataSize: data.size, dataChecksum: data.checksum },
+    })
   }
 }
 
@@ -110,35 +118,54 @@ export const restoreOrSeal = (database: DatabaseSync, open: OpenBlock, kindOf: (
 
 /** Fills a fresh open block with the parts that an earlier process committed. @throws MalformedFrameError or an error of zlib */
 const restoreOpenBlock = (database: DatabaseSync, open: OpenBlock, kindOf: (gvk: string) => number): void => {
-  const parts = database
-    .prepare(`
-      SELECT toc, toc_size, toc_checksum, data, data_size, data_checksum FROM block
-      WHERE sealed = 0 ORDER BY last_sequence`)
-    .all()
-  for (const row of parts) open.restore(unpackColumn(row, "toc"), unpackColumn(row, "data"), kindOf)
+  const parts = rowsOf<BlockRow>(database, `SELECT ${blockFields} FROM block WHERE sealed = 0 ORDER BY last_sequence`)
+  for (const row of parts) open.restore(unpack(tocOf(row)), unpack(dataOf(row)), kindOf)
 }
 
-/** Checks the BLOB of a column without unpacking it. @throws MalformedFrameError */
-export const checkColumn = (row: Record<string, unknown>, column: "toc" | "data" | "states"): void =>
-  requireChecksum(row[column] as Uint8Array, row[`${column}_checksum`] as number)
-
-/** Whether {@link checkColumn} finds it damaged. */
-export const isDamagedColumn = (row: Record<string, unknown>, column: "toc" | "data" | "states"): boolean => {
-  try {
-    checkColumn(row, column)
-    return false
-  } catch (error) {
-    if (isDamage(error)) return true
-    throw error
-  }
+/** A row of the table `block`, as far as its table of contents goes. */
+export interface TableRow {
+  readonly firstSequence: number
+  readonly lastSequence: number
+  readonly tocSize: number
+  readonly tocChecksum: number
+  readonly toc: Uint8Array
 }
 
-/** Reads the BLOB of a column that has its size and checksum beside it. @throws what {@link unpack} throws */
-export const unpackColumn = (row: Record<string, unknown>, column: "toc" | "data" | "states"): Buffer =>
-  unpack({
-    bytes: row[column] as Uint8Array,
-    size: row[`${column}_size`] as number,
-    checksum: row[`${column}_checksum`] as number,
+/** The columns of {@link TableRow}. */
+export const tableFields =
+  "first_sequence AS firstSequence, last_sequence AS lastSequence, toc_size AS tocSize, toc_checksum AS tocChecksum, toc"
+
+/** A row with its objects. */
+export interface BlockRow extends TableRow {
+  readonly dataSize: number
+  readonly dataChecksum: number
+  readonly data: Uint8Array
+}
+
+/** The columns of {@link BlockRow}. */
+export const blockFields = `${tableFields}, data_size AS dataSize, data_checksum AS dataChecksum, data`
+
+const tocOf = ({ toc, tocSize, tocChecksum }: TableRow): Packed => ({
+  bytes: toc,
+  size: tocSize,
+  checksum: tocChecksum,
+})
+
+const dataOf = ({ data, dataSize, dataChecksum }: BlockRow): Packed => ({
+  ...{ bytes: data, size: dataSize, checksum: dataChecksum },
+})
+
+/** Checks both BLOBs of a row without unpacking them. @throws MalformedFrameError */
+export const checkBlobs = (row: BlockRow): void => {
+  requireChecksum(row.toc, row.tocChecksum)
+  requireChecksum(row.data, row.dataChecksum)
+}
+
+/** The BLOB with the objects of a row; `undefined`: it is damaged. */
+export const soundData = (row: BlockRow): Uint8Array | undefined =>
+  unlessDamaged(() => {
+    requireChecksum(row.data, row.dataChecksum)
+    return row.data
   })
 
 // Reads rows of the table `block`, whichever form their BLOBs have.
@@ -162,36 +189,29 @@ export interface BlockData extends BlockTable {
   readonly objects: ObjectBytes
 }
 
-/** Reads the BLOB with a block's objects, for what of its events stands behind them; `undefined`: it is damaged. */
-type DataOf = () => Uint8Array | undefined
-
 /**
- * Reads the table of contents of a row. `dataOf`: by default that of the row. @throws MalformedFrameError or an error of zlib
+ * Reads the table of contents of a row. `data` reads the BLOB with the block's objects, for what of its events stands behind them; `undefined`: it is
+ * damaged. @throws MalformedFrameError or an error of zlib
  */
-export const tableOf = (row: Record<string, unknown>, dataOf: DataOf = () => row.data as Uint8Array): BlockTable => {
-  checkColumn(row, "toc")
-  const toc = row.toc as Uint8Array
+export const tableOf = (row: TableRow, data: () => Uint8Array | undefined): BlockTable => {
+  const { firstSequence, lastSequence, toc, tocSize, tocChecksum: checksum } = row
+  requireChecksum(toc, checksum)
   const index = ObjectIndex.of(toc)
-  const bytes = unpackChecked(index === undefined ? toc : toc.subarray(index.byteLength), row.toc_size as number)
-  const position = {
-    firstSequence: row.first_sequence as number,
-    lastSequence: row.last_sequence as number,
-    checksum: row.toc_checksum as number,
-  }
+  const bytes = unpackChecked(index === undefined ? toc : toc.subarray(index.byteLength), tocSize)
+  const position = { firstSequence, lastSequence, checksum }
   return index === undefined
     ? { ...position, frames: readTable(bytes), pieces: undefined, fingerprintBytes: 0 }
-    : { ...position, ...readMergedTable(bytes, index, dataOf) }
+    : { ...position, ...readMergedTable(bytes, index, data) }
 }
 
 /** Reads the objects of a row, those of a merged block as they are asked for. @throws MalformedFrameError or an error of zlib */
 export const objectsOf = (
-  row: Record<string, unknown>,
+  row: BlockRow,
   { pieces, fingerprintBytes }: Pick<BlockTable, "pieces" | "fingerprintBytes">,
 ): ObjectBytes => {
-  if (pieces === undefined) return new WholeObjects(unpackColumn(row, "data"))
-  checkColumn(row, "data")
-  const data = row.data as Uint8Array
-  return new PiecedObjects(data.subarray(0, data.length - fingerprintBytes), pieces)
+  if (pieces === undefined) return new WholeObjects(unpack(dataOf(row)))
+  requireChecksum(row.data, row.dataChecksum)
+  return new PiecedObjects(row.data.subarray(0, row.data.length - fingerprintBytes), pieces)
 }
 
 /** The frame with an event, and its index in it; `undefined`: the block does not have it. */
@@ -208,13 +228,6 @@ export const placeOf = (
 
 /** The last frame that begins at or before an event, of those in sequence order. */
 const frameBefore = (frames: ReadonlyArray<BlockFrame>, sequence: number): ReadonlyArray<BlockFrame> => {
-  let low = 0
-  let high = frames.length - 1
-  while (low < high) {
-    const middle = (low + high + 1) >>> 1
-    if ((frames[middle] as BlockFrame).firstSequence <= sequence) low = middle
-    else high = middle - 1
-  }
-  const frame = frames[low]
-  return frame === undefined ? [] : [frame]
+  const after = firstIndex(frames.length, (index) => (frames[index]?.firstSequence ?? 0) > sequence)
+  return frames.slice(Math.max(0, after - 1), Math.max(1, after))
 }

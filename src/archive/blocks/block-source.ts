@@ -9,21 +9,15 @@
  * Retention may remove what is being read. Its reader then gets RetentionOutranError, never a part of what it asked for.
  */
 
-import type { DatabaseSync, StatementSync } from "node:sqlite"
 import type { EventTimes } from "../../trace/event.ts"
-import { CorruptArchiveError, RetentionOutranError, toArchiveError } from "../directory/archive-errors.ts"
+import { CorruptArchiveError, confined, RetentionOutranError, reading } from "../directory/archive-errors.ts"
 import { type Beginning, Beginnings, fromTheFirst } from "../rows/beginnings.ts"
+import type { KindKey } from "../rows/kind-table.ts"
+import { type Connection, prepare, type Statement } from "../tables/database.ts"
 import type { BlockFrame } from "./block-frame.ts"
 import type { BlockTable } from "./block-rows.ts"
-import { confined } from "./confined.ts"
 import type { WantedObjects } from "./object-index.ts"
 import { type EventPlace, StoredBlocks } from "./stored-blocks.ts"
-
-/** A kind to read: the archive's number for it, and its name. */
-export interface KindKey {
-  readonly id: number
-  readonly gvk: string
-}
 
 /** As many blocks as the clocks of kinds that are merged may differ by. */
 const CACHED_BYTES = 8 * 1024 * 1024
@@ -46,8 +40,10 @@ export interface BlockSourceOptions {
 /** Reads the blocks of one database connection. */
 export class BlockSource {
   readonly #directory: string
-  readonly #blocksOfKind: Readonly<Record<EventTimes, StatementSync>>
-  readonly #holdsKind: StatementSync
+  readonly #blocksOfKind: Readonly<
+    Record<EventTimes, Statement<{ readonly lastSequence: number; readonly minTime: number }>>
+  >
+  readonly #holdsKind: Statement<unknown>
   readonly #beginnings: Beginnings
   readonly #isWriter: boolean
   /** By kind, where it began when this reader began, before it read anything else: what is read later may then be noticed to have moved. */
@@ -63,7 +59,7 @@ export class BlockSource {
   readonly #checked = new Set<number>()
   #skipsDamage: boolean
 
-  constructor(database: DatabaseSync, directory: string, options: BlockSourceOptions = {}) {
+  constructor(database: Connection, directory: string, options: BlockSourceOptions = {}) {
     this.#directory = directory
     this.#stored = new StoredBlocks(database, directory, {
       cachedBytes: options.cachedBytes ?? CACHED_BYTES,
@@ -74,12 +70,14 @@ export class BlockSource {
     this.#isWriter = options.isWriter ?? false
     this.#beginnings = new Beginnings(database)
     this.beginAnew()
-    const blocksOfKind = (time: "max_time" | "max_received"): StatementSync =>
-      database.prepare(`
-        SELECT last_sequence, min_time FROM block_kind
-        WHERE kind = ? AND last_sequence > ? AND ${time} >= ? ORDER BY last_sequence LIMIT ${PAGE_ROWS}`)
+    const blocksOfKind = (time: "max_time" | "max_received"): Statement<{ lastSequence: number; minTime: number }> =>
+      prepare(
+        database,
+        `SELECT last_sequence AS lastSequence, min_time AS minTime FROM block_kind
+        WHERE kind = ? AND last_sequence > ? AND ${time} >= ? ORDER BY last_sequence LIMIT ${PAGE_ROWS}`,
+      )
     this.#blocksOfKind = { happened: blocksOfKind("max_time"), received: blocksOfKind("max_received") }
-    this.#holdsKind = database.prepare("SELECT 1 FROM block_kind WHERE kind = ? AND last_sequence = ?")
+    this.#holdsKind = prepare(database, "SELECT 1 FROM block_kind WHERE kind = ? AND last_sequence = ?")
   }
 
   /**
@@ -259,10 +257,9 @@ export class BlockSource {
       const rows = this.#reading(() => this.#blocksOfKind[times].all(kind.id, position, fromTime))
       requireKept(position)
       if (rows.length === 0) return
-      for (const row of rows) {
-        const key = row.last_sequence as number
+      for (const { lastSequence: key, minTime } of rows) {
         if (key <= position) continue
-        if (wanted !== undefined && (row.min_time as number) > wanted.toTime) return
+        if (wanted !== undefined && minTime > wanted.toTime) return
         const table = this.#tableToRead(key, wanted)
         requireKept(position)
         for (const frame of table?.frames ?? []) {
@@ -284,10 +281,6 @@ export class BlockSource {
   }
 
   #reading<Answer>(read: () => Answer): Answer {
-    try {
-      return read()
-    } catch (error) {
-      throw toArchiveError(this.#directory, "read", error)
-    }
+    return reading(this.#directory, read)
   }
 }

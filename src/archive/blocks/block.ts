@@ -54,7 +54,7 @@ export interface PackedBlock {
 }
 
 /** A BLOB with the two columns that are needed to read it. */
-interface Packed {
+export interface Packed {
   readonly bytes: Uint8Array
   /** Bytes before compression. */
   readonly size: number

@@ -11,9 +11,10 @@
 
 import type { Action, EventTimes, ObjectEvent } from "../../trace/event.ts"
 import { ACTION_NAMES, APPLIED } from "../../wire/observation-wire.ts"
+import type { KindKey } from "../rows/kind-table.ts"
 import type { ObjectNames } from "../rows/object-rows.ts"
 import type { BlockFrame } from "./block-frame.ts"
-import type { BlockSource, KindKey } from "./block-source.ts"
+import type { BlockSource } from "./block-source.ts"
 import { unabridged } from "./object-bytes.ts"
 import type { EventPlace } from "./stored-blocks.ts"
 
@@ -110,16 +111,47 @@ const frontRunners = (cursors: ReadonlyArray<KindCursor>): [KindCursor, KindCurs
   return [first, second]
 }
 
-/** A position at one event of one kind. */
+/** A position among the events of one kind, moved by tables of contents alone. Before the first event until it was advanced. */
+export class FrameCursor {
+  readonly #frames: Generator<BlockFrame, void, void>
+  readonly #nextIndex: (frame: BlockFrame, index: number) => number
+  /** `undefined` before the first event. */
+  frame: BlockFrame | undefined
+  index = -1
+
+  /** `nextIndex`: index of the first event from one on that counts, `events.count` if there is none. Default: all count. */
+  constructor(
+    frames: Generator<BlockFrame, void, void>,
+    nextIndex: (frame: BlockFrame, index: number) => number = (_, index) => index,
+  ) {
+    this.#frames = frames
+    this.#nextIndex = nextIndex
+  }
+
+  /** Moves to the next event; `undefined`: there is none. */
+  next(): BlockFrame | undefined {
+    let index = this.index + 1
+    for (;;) {
+      if (this.frame !== undefined) {
+        this.index = this.#nextIndex(this.frame, index)
+        if (this.index < this.frame.events.count) return this.frame
+      }
+      const next = this.#frames.next()
+      if (next.done === true) return undefined
+      this.frame = next.value
+      index = 0
+    }
+  }
+}
+
+/** A position at one event of one kind in a range. */
 class KindCursor {
   readonly #kind: KindKey
   readonly #range: EventRange
-  readonly #frames: Generator<BlockFrame, void, void>
+  readonly #events: FrameCursor
   readonly #fromTime: number
   /** Until the first list has been read. */
   #list: FirstList | undefined
-  #frame: BlockFrame | undefined
-  #index = -1
   #time = 0
   #sequence = 0
 
@@ -129,32 +161,25 @@ class KindCursor {
     const through = range.listed?.get(kind.gvk)
     this.#list = through === undefined ? undefined : new FirstList(through)
     this.#fromTime = through === undefined ? range.fromTime : 0
-    this.#frames = source.framesOf(kind, 0, this.#fromTime, range.times)
+    this.#events = new FrameCursor(source.framesOf(kind, 0, this.#fromTime, range.times))
   }
 
   /** Moves to the next event of the range; `false` if there is none. */
   advance(): boolean {
     for (;;) {
-      this.#index++
-      let frame = this.#frame
-      if (frame === undefined || this.#index >= frame.events.count) {
-        const next = this.#frames.next()
-        if (next.done === true) return false
-        frame = next.value
-        this.#frame = frame
-        this.#index = 0
-      }
-      this.#time = frame.timeIn(this.#range.times, this.#index)
-      this.#sequence = frame.sequence(this.#index)
+      const frame = this.#events.next()
+      if (frame === undefined) return false
+      const { index } = this.#events
+      this.#time = frame.timeIn(this.#range.times, index)
+      this.#sequence = frame.sequence(index)
       if (this.#sequence > this.#range.cut || this.#time >= this.#range.untilTime) return false
-      if (this.#time < this.#fromTime || this.#isListed(frame)) continue
-      return true
+      if (this.#time >= this.#fromTime && !this.#isListed(frame, index)) return true
     }
   }
 
-  #isListed(frame: BlockFrame): boolean {
+  #isListed(frame: BlockFrame, index: number): boolean {
     if (this.#list === undefined) return false
-    if (this.#list.takes(frame, this.#index, this.#time)) return true
+    if (this.#list.takes(frame, index, this.#time)) return true
     if (this.#list.isOver(this.#time)) this.#list = undefined
     return false
   }

@@ -18,7 +18,6 @@ import {
   planeFields,
   StoredColumns,
   type StoredColumnsFields,
-  StoredFingerprints,
 } from "./stored-columns.ts"
 
 const piecesTag = (2 << 3) | 2
@@ -279,7 +278,7 @@ export const readMergedTable = (
     const bytes = fields.reduce((sum, { count }) => sum + count * fingerprintBytes, 0)
     let beforeEnd = bytes
     const columns = fields.map((each) => {
-      const stored = new StoredColumns(each, new StoredFingerprints(dataOf, beforeEnd, each.count))
+      const stored = new StoredColumns(each, { dataOf, beforeEnd })
       beforeEnd -= each.count * fingerprintBytes
       return stored
     })

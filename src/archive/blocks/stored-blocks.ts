@@ -5,20 +5,24 @@
  *
  * Memory: tables of contents and payloads are kept in two small caches, bounded by count and by bytes.
  */
-import type { DatabaseSync, StatementSync } from "node:sqlite"
-import { CorruptArchiveError, type RetentionOutranError, toArchiveError } from "../directory/archive-errors.ts"
+
+import { CorruptArchiveError, confined, type RetentionOutranError, reading } from "../directory/archive-errors.ts"
+import { type Connection, prepare, type Statement } from "../tables/database.ts"
 import { isSoundRow } from "../tables/tables.ts"
 import type { BlockFrame } from "./block-frame.ts"
 import {
   type BlockData,
+  type BlockRow,
   type BlockTable,
-  checkColumn,
-  isDamagedColumn,
+  blockFields,
+  checkBlobs,
   objectsOf,
   placeOf,
+  soundData,
+  type TableRow,
+  tableFields,
   tableOf,
 } from "./block-rows.ts"
-import { confined } from "./confined.ts"
 import { indexHeadBytes, ObjectIndex, type WantedObjects } from "./object-index.ts"
 
 // Unpacked blocks that are kept for a while: tables of contents, bounded by count, and blocks with their objects, bounded by bytes.
@@ -120,46 +124,54 @@ export interface EventPlace {
   readonly stored: Uint8Array
 }
 
+interface BlockPlace {
+  readonly firstSequence: number
+  readonly lastSequence: number
+  readonly tocChecksum: number
+}
+
+interface Stored {
+  /** 0: a part of the open block. */
+  readonly sealed: number
+  /** 1, if the row is as it was written. */
+  readonly isSound: number
+}
+
 /** Reads the blocks of one database connection. */
 export class StoredBlocks {
   readonly #directory: string
   readonly #ifOutran: () => RetentionOutranError | undefined
-  readonly #place: StatementSync
-  readonly #table: StatementSync
-  readonly #head: StatementSync
-  readonly #data: StatementSync
+  readonly #place: Statement<BlockPlace>
+  readonly #table: Statement<TableRow & Stored>
+  readonly #head: Statement<Stored & { readonly firstSequence: number; readonly head: unknown }>
+  readonly #data: Statement<BlockRow & Stored>
   readonly #tables = new TableCache()
   readonly #blocks: BlockCache
 
   /** `cachedBytes`: of payloads, but at least one block of any size is kept. `ifOutran`: why a block may be missing that was there. */
   constructor(
-    database: DatabaseSync,
+    database: Connection,
     directory: string,
     options: { readonly cachedBytes: number; readonly ifOutran: () => RetentionOutranError | undefined },
   ) {
     this.#directory = directory
     this.#ifOutran = options.ifOutran
     this.#blocks = new BlockCache(options.cachedBytes)
-    const isSound = isSoundRow("block")
-    this.#place = database.prepare(
-      "SELECT first_sequence, last_sequence, toc_checksum FROM block WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1",
+    const from = (columns: string): string =>
+      `SELECT ${columns}, sealed, ${isSoundRow("block")} AS isSound FROM block WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1`
+    this.#place = prepare(
+      database,
+      `SELECT first_sequence AS firstSequence, last_sequence AS lastSequence, toc_checksum AS tocChecksum FROM block
+      WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1`,
     )
-    this.#table = database.prepare(`
-      SELECT first_sequence, last_sequence, sealed, toc_size, toc_checksum, toc, ${isSound} AS is_sound FROM block
-      WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1`)
-    this.#head = database.prepare(`
-      SELECT first_sequence, substr(toc, 1, ${indexHeadBytes}) AS head, ${isSound} AS is_sound FROM block
-      WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1`)
-    this.#data = database.prepare(`
-      SELECT first_sequence, last_sequence, sealed, toc_size, toc_checksum, toc, data_size, data_checksum, data,
-        ${isSound} AS is_sound
-      FROM block WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1`)
+    this.#table = prepare(database, from(tableFields))
+    this.#head = prepare(database, from(`first_sequence AS firstSequence, substr(toc, 1, ${indexHeadBytes}) AS head`))
+    this.#data = prepare(database, from(blockFields))
   }
 
   /** The first block that ends at or after an event; `undefined`: there is none. */
   rangeFrom(sequence: number): Pick<BlockTable, "firstSequence" | "lastSequence"> | undefined {
-    const row = this.#reading(() => this.#place.get(sequence))
-    return row && { firstSequence: row.first_sequence as number, lastSequence: row.last_sequence as number }
+    return this.#reading(() => this.#place.get(sequence))
   }
 
   /** Table of the block that contains an event. @throws CorruptArchiveError if no block does. */
@@ -167,7 +179,7 @@ export class StoredBlocks {
     const cached = this.#cachedAt(sequence)
     if (cached !== undefined) return cached
     const row = this.#reading(() => this.#table.get(sequence))
-    if (row === undefined || (row.first_sequence as number) > sequence) throw this.#missing(sequence)
+    if (row === undefined || row.firstSequence > sequence) throw this.#missing(sequence)
     this.#requireSound(row)
     const table = this.#reading(() => tableOf(row, this.#dataOf(row)))
     // The last part of a block has the key that the sealed block will have, but less content: it must not be cached.
@@ -195,7 +207,7 @@ export class StoredBlocks {
   #isWithout(sequence: number, wanted: WantedObjects): boolean {
     const row = this.#reading(() => this.#head.get(sequence))
     // The whole table is then read, which says what is wrong.
-    if (row === undefined || (row.first_sequence as number) > sequence || row.is_sound !== 1) return false
+    if (row === undefined || row.firstSequence > sequence || row.isSound !== 1) return false
     const { head } = row
     return head instanceof Uint8Array && this.#reading(() => ObjectIndex.of(head)?.mayHold(wanted)) === false
   }
@@ -203,7 +215,7 @@ export class StoredBlocks {
   /** A block that sealed blocks were merged into has the key of the last of them. */
   #isPresent({ lastSequence, checksum }: BlockTable): boolean {
     const row = this.#reading(() => this.#place.get(lastSequence))
-    return row?.last_sequence === lastSequence && row.toc_checksum === checksum
+    return row?.lastSequence === lastSequence && row.tocChecksum === checksum
   }
 
   /** An event with its object as it is stored: most read it with `readEvent`. @throws CorruptArchiveError if no block contains it. */
@@ -219,12 +231,12 @@ export class StoredBlocks {
   #loadBlockAt(sequence: number): BlockData {
     const block = this.#reading(() => {
       const row = this.#data.get(sequence)
-      if (row === undefined || (row.first_sequence as number) > sequence) throw this.#missing(sequence)
+      if (row === undefined || row.firstSequence > sequence) throw this.#missing(sequence)
       this.#requireSound(row)
       // Whoever found the event in a table of contents has just unpacked it. Since then another block may have been put in the place of this one: with
       // the table of before, its objects would be cut from other bytes.
-      const known = this.#tables.get(row.last_sequence as number)
-      const table = known !== undefined && known.checksum === row.toc_checksum ? known : tableOf(row, this.#dataOf(row))
+      const known = this.#tables.get(row.lastSequence)
+      const table = known !== undefined && known.checksum === row.tocChecksum ? known : tableOf(row, this.#dataOf(row))
       return { ...table, objects: objectsOf(row, table) }
     })
     this.#blocks.keep(block)
@@ -232,13 +244,12 @@ export class StoredBlocks {
   }
 
   /** What a table of contents needs of the block's other BLOB. It is read again: a table that is kept must not keep it. */
-  #dataOf({ last_sequence, toc_checksum }: Record<string, unknown>): () => Uint8Array | undefined {
+  #dataOf({ lastSequence, tocChecksum }: TableRow): () => Uint8Array | undefined {
     return () =>
       this.#reading(() => {
-        const row = this.#data.get(last_sequence as number)
-        if (row === undefined || row.last_sequence !== last_sequence || row.toc_checksum !== toc_checksum)
-          throw this.#missing(last_sequence as number)
-        return isDamagedColumn(row, "data") ? undefined : (row.data as Uint8Array)
+        const row = this.#data.get(lastSequence)
+        if (row?.lastSequence !== lastSequence || row.tocChecksum !== tocChecksum) throw this.#missing(lastSequence)
+        return soundData(row)
       })
   }
 
@@ -246,16 +257,16 @@ export class StoredBlocks {
   check(key: number): { readonly isSealed: boolean } {
     return this.#reading(() => {
       const row = this.#data.get(key)
-      if (row === undefined || (row.first_sequence as number) > key) throw this.#missing(key)
+      if (row === undefined || row.firstSequence > key) throw this.#missing(key)
       this.#requireSound(row)
-      for (const column of ["toc", "data"] as const) checkColumn(row, column)
-      return { isSealed: row.sealed !== 0 && row.last_sequence === key }
+      checkBlobs(row)
+      return { isSealed: row.sealed !== 0 && row.lastSequence === key }
     })
   }
 
-  #requireSound(row: Record<string, unknown>): void {
-    if (row.is_sound !== 1) {
-      const reason = `the row of the block up to event ${row.last_sequence} is damaged`
+  #requireSound(row: TableRow & Stored): void {
+    if (row.isSound !== 1) {
+      const reason = `the row of the block up to event ${row.lastSequence} is damaged`
       throw new CorruptArchiveError({ directory: this.#directory, reason })
     }
   }
@@ -268,10 +279,6 @@ export class StoredBlocks {
   }
 
   #reading<Answer>(read: () => Answer): Answer {
-    try {
-      return read()
-    } catch (error) {
-      throw toArchiveError(this.#directory, "read", error)
-    }
+    return reading(this.#directory, read)
   }
 }

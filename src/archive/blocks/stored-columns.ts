@@ -33,6 +33,18 @@ export interface StoredColumnsFields {
   readonly numbers: NumberSet
 }
 
+/**
+ * Of an event: two u32, little-endian. Fingerprints stand behind the objects of a merged block in the same BLOB, and are not compressed, since they are as good as
+ * random. Only what goes on with a recording needs them; in the table of contents they were 8 of its 10 bytes an event, read by every question.
+ */
+export const fingerprintBytes = 8
+
+/** The fingerprints of one kind's events. `dataOf`: the BLOB; `undefined`: it is damaged. `beforeEnd`: bytes from the first of them to its end. */
+interface FingerprintPlace {
+  readonly dataOf: () => Uint8Array | undefined
+  readonly beforeEnd: number
+}
+
 const nothing = new Uint8Array(0)
 
 /** Values of a column that are read one by one, and sums that are added up: to unpack it takes as long as some of these. */
@@ -57,11 +69,12 @@ export class StoredColumns {
   #received: Float64Array | undefined
   #versions: readonly [low: Uint32Array, high: Uint32Array] | undefined
   readonly #lateness: DataView
-  readonly #fingerprints: StoredFingerprints
+  readonly #place: FingerprintPlace
+  #fingerprints: DataView | undefined
 
   /** @throws RangeError if a column has another length than the others */
-  constructor(fields: StoredColumnsFields, fingerprints: StoredFingerprints) {
-    this.#fingerprints = fingerprints
+  constructor(fields: StoredColumnsFields, place: FingerprintPlace) {
+    this.#place = place
     const { count, planes, lateness, opaqueVersions } = fields
     this.fields = fields
     for (const field of Object.values(planeFields)) requirePlanes(planes.get(field) ?? nothing, count)
@@ -140,12 +153,25 @@ export class StoredColumns {
     return (high + Math.floor(low / twoPow32)) % twoPow32
   }
 
+  /** 0 if the BLOB is damaged: the object's next state counts as a change. */
   fingerprintLow(index: number): number {
-    return this.#fingerprints.low(index)
+    this.#fingerprints ??= this.#readFingerprints()
+    return this.#fingerprints.getUint32(index * fingerprintBytes, true)
   }
 
   fingerprintHigh(index: number): number {
-    return this.#fingerprints.high(index)
+    this.#fingerprints ??= this.#readFingerprints()
+    return this.#fingerprints.getUint32(index * fingerprintBytes + 4, true)
+  }
+
+  #readFingerprints(): DataView {
+    const length = this.fields.count * fingerprintBytes
+    const { dataOf, beforeEnd } = this.#place
+    const data = dataOf()
+    if (data === undefined || data.length < beforeEnd) return new DataView(new ArrayBuffer(length))
+    const start = data.length - beforeEnd
+    // A copy: the BLOB is many times as large.
+    return new DataView(Uint8Array.prototype.slice.call(data, start, start + length).buffer)
   }
 
   #allVersions(): readonly [low: Uint32Array, high: Uint32Array] {
@@ -226,48 +252,4 @@ const versionsOf = (lowSteps: Uint32Array, highSteps: Uint32Array): readonly [Ui
     high[index] = lastHigh
   }
   return [low, high]
-}
-
-// The fingerprints of a merged block's events: behind its objects in the same BLOB, and not compressed, since they are as good as random. Only what goes on with a recording
-// needs them; in the table of contents they were 8 of its 10 bytes an event, read by every question.
-
-/** Of an event: two u32, little-endian. */
-export const fingerprintBytes = 8
-
-/** Fingerprints of one kind's events, read when one is asked for. */
-export class StoredFingerprints {
-  readonly #dataOf: () => Uint8Array | undefined
-  readonly #beforeEnd: number
-  readonly #count: number
-  #view: DataView | undefined
-
-  /** `dataOf`: the BLOB; `undefined`: it is damaged. `beforeEnd`: bytes from the first of these to its end. */
-  constructor(dataOf: () => Uint8Array | undefined, beforeEnd: number, count: number) {
-    this.#dataOf = dataOf
-    this.#beforeEnd = beforeEnd
-    this.#count = count
-  }
-
-  /** 0 if the BLOB is damaged: the object's next state counts as a change. */
-  low(index: number): number {
-    return this.#bytes().getUint32(index * fingerprintBytes, true)
-  }
-
-  high(index: number): number {
-    return this.#bytes().getUint32(index * fingerprintBytes + 4, true)
-  }
-
-  #bytes(): DataView {
-    this.#view ??= this.#read()
-    return this.#view
-  }
-
-  #read(): DataView {
-    const length = this.#count * fingerprintBytes
-    const data = this.#dataOf()
-    if (data === undefined || data.length < this.#beforeEnd) return new DataView(new ArrayBuffer(length))
-    const start = data.length - this.#beforeEnd
-    // A copy: the BLOB is many times as large.
-    return new DataView(Uint8Array.prototype.slice.call(data, start, start + length).buffer)
-  }
 }

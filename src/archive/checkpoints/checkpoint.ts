@@ -12,9 +12,11 @@
  * Why not one (object, block) row per object in a sealed block: docs/decisions/0003.
  */
 
-import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { type BlockSummary, type KindRange, pack } from "../blocks/block.ts"
-import type { BlockSource, KindKey } from "../blocks/block-source.ts"
+import type { BlockSource } from "../blocks/block-source.ts"
+import type { KindKey } from "../rows/kind-table.ts"
+import { type Connection, rowsOf } from "../tables/database.ts"
+import { rowWriter } from "../tables/tables.ts"
 import { encodeStates, mergeStates } from "./object-states.ts"
 import { mergeAll, REMAINS, type StateHistory } from "./state-history.ts"
 
@@ -60,26 +62,16 @@ export class Checkpoints {
   readonly #source: BlockSource
   readonly #history: StateHistory
   readonly #distance: CheckpointDistance
-  readonly #insert: StatementSync
+  readonly #insert: (row: Readonly<Record<string, unknown>>) => void
   #progress = new Map<number, Progress>()
 
-  constructor(database: DatabaseSync, source: BlockSource, history: StateHistory, distance: CheckpointDistance) {
+  constructor(database: Connection, source: BlockSource, history: StateHistory, distance: CheckpointDistance) {
     this.#source = source
     this.#history = history
     this.#distance = distance
-    this.#insert = database.prepare(`
-      INSERT INTO checkpoint (kind, through_sequence, last_time, last_received, is_full, objects, after_sequence,
-        states_size, states_checksum, states) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-    // Remains are as much to read as blocks.
-    const since = database.prepare(`
-      SELECT count(*) + (SELECT count(*) FROM checkpoint WHERE kind = ?1 AND through_sequence > ?2 AND is_full = ${REMAINS}) AS blocks,
-        coalesce(sum(events), 0) AS events FROM block_kind WHERE kind = ?1 AND last_sequence > ?2`)
-    for (const kind of database.prepare("SELECT id FROM kind").all()) {
-      const id = Number(kind.id)
-      const progress = readProgress(database, id)
-      const found = since.get(id, progress.throughSequence)
-      this.#progress.set(id, { ...progress, blocks: Number(found?.blocks), events: Number(found?.events) })
-    }
+    this.#insert = rowWriter(database, "checkpoint", { blobs: ["states"] })
+    for (const { id } of rowsOf<{ readonly id: number }>(database, "SELECT id FROM kind"))
+      this.#progress.set(id, readProgress(database, id))
   }
 
   /**
@@ -119,32 +111,41 @@ export class Checkpoints {
     if (isUnknown) return { ...progress, blocks: 0, events: 0 }
     const states = chain === undefined ? later : mergeStates(mergeAll(chain.steps), later, false)
     const { bytes, size, checksum } = pack(encodeStates(states))
-    const full = isFull ? 1 : 0
-    const place = [kind.id, throughSequence, last.maxTime, last.maxReceived, full] as const
-    this.#insert.run(...place, states.count, progress.throughSequence, size, checksum, bytes)
+    this.#insert({
+      ...{
+        kind: kind.id,
+        throughSequence,
+        lastTime: last.maxTime,
+        lastReceived: last.maxReceived,
+        isFull: isFull ? 1 : 0,
+      },
+      ...{ objects: states.count, afterSequence: progress.throughSequence },
+      ...{ statesSize: size, statesChecksum: checksum, states: bytes },
+    })
     return isFull
       ? { throughSequence, blocks: 0, events: 0, fullObjects: states.count, changedObjects: 0, changeRows: 0 }
       : { ...progress, throughSequence, blocks: 0, events: 0, changedObjects, changeRows: progress.changeRows + 1 }
   }
 }
 
-const readProgress = (database: DatabaseSync, kind: number): Progress => {
-  const full = database
-    .prepare(
-      "SELECT through_sequence, objects FROM checkpoint WHERE kind = ? AND is_full = 1 ORDER BY through_sequence DESC LIMIT 1",
-    )
-    .get(kind)
-  if (full === undefined) return NO_PROGRESS
-  const changes = database
-    .prepare(`
-      SELECT max(through_sequence) AS through, count(*) AS change_rows, sum(objects) AS objects FROM checkpoint
-      WHERE kind = ? AND through_sequence > ? AND is_full < ${REMAINS}`)
-    .get(kind, Number(full.through_sequence))
-  return {
-    throughSequence: Number(changes?.through ?? full.through_sequence),
-    ...{ blocks: 0, events: 0 },
-    fullObjects: Number(full.objects),
-    changedObjects: Number(changes?.objects ?? 0),
-    changeRows: Number(changes?.change_rows ?? 0),
-  }
+const readProgress = (database: Connection, kind: number): Progress => {
+  const [last] = rowsOf<Omit<Progress, "blocks" | "events">>(
+    database,
+    `SELECT coalesce(max(change.through_sequence), last.through_sequence) AS throughSequence, last.objects AS fullObjects,
+      coalesce(sum(change.objects), 0) AS changedObjects, count(change.kind) AS changeRows
+    FROM (SELECT * FROM checkpoint WHERE kind = ?1 AND is_full = 1 ORDER BY through_sequence DESC LIMIT 1) AS last
+    LEFT JOIN checkpoint AS change
+      ON change.kind = ?1 AND change.through_sequence > last.through_sequence AND change.is_full < ${REMAINS}
+    GROUP BY last.kind`,
+    kind,
+  )
+  const progress = last === undefined ? NO_PROGRESS : { ...NO_PROGRESS, ...last }
+  // Remains are as much to read as blocks.
+  const [since] = rowsOf<Pick<Progress, "blocks" | "events">>(
+    database,
+    `SELECT count(*) + (SELECT count(*) FROM checkpoint WHERE kind = ?1 AND through_sequence > ?2 AND is_full = ${REMAINS}) AS blocks,
+      coalesce(sum(events), 0) AS events FROM block_kind WHERE kind = ?1 AND last_sequence > ?2`,
+    ...[kind, progress.throughSequence],
+  )
+  return { ...progress, ...since }
 }

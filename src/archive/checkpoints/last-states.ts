@@ -7,9 +7,10 @@
  */
 
 import { VANISHED } from "../../wire/observation-wire.ts"
-import type { BlockSource, KindKey } from "../blocks/block-source.ts"
+import type { BlockSource } from "../blocks/block-source.ts"
 import { byObject, lowerBound } from "../blocks/number-columns.ts"
 import { RetentionOutranError } from "../directory/archive-errors.ts"
+import type { KindKey } from "../rows/kind-table.ts"
 import { ATTEMPTS, type CheckpointChain, type StateHistory } from "./state-history.ts"
 
 /** Events read beyond the requested one: about as many as vanish in a relist of one kind. */

@@ -62,13 +62,16 @@ export class ObjectStates {
   /** A copy with room for so many states. */
   copyFor(capacity: number): ObjectStates {
     const copy = new ObjectStates(capacity)
-    copy.numbers.set(this.numbers.subarray(0, this.count))
-    copy.sequences.set(this.sequences.subarray(0, this.count))
-    copy.versionsLow.set(this.versionsLow.subarray(0, this.count))
-    copy.versionsHigh.set(this.versionsHigh.subarray(0, this.count))
-    copy.fingerprintsLow.set(this.fingerprintsLow.subarray(0, this.count))
-    copy.fingerprintsHigh.set(this.fingerprintsHigh.subarray(0, this.count))
-    copy.dead.set(this.dead.subarray(0, this.count))
+    const columns = [
+      "numbers",
+      "sequences",
+      "versionsLow",
+      "versionsHigh",
+      "fingerprintsLow",
+      "fingerprintsHigh",
+      "dead",
+    ] as const
+    for (const column of columns) copy[column].set(this[column].subarray(0, this.count))
     copy.opaqueVersions = this.opaqueVersions?.slice(0, this.count)
     copy.count = this.count
     return copy

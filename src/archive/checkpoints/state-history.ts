@@ -10,13 +10,15 @@
  *
  * Memory: one set of columns per step of the chain, 33 bytes an object, all of it released with the result.
  */
-import type { DatabaseSync, StatementSync } from "node:sqlite"
+
 import type { ResourceVersion } from "../../kube/resource-version.ts"
 import type { EventTimes } from "../../trace/event.ts"
-import { unpackColumn } from "../blocks/block-rows.ts"
-import type { BlockSource, KindKey } from "../blocks/block-source.ts"
-import { isDamage, RetentionOutranError, toArchiveError } from "../directory/archive-errors.ts"
+import { type Packed, unpack } from "../blocks/block.ts"
+import type { BlockSource } from "../blocks/block-source.ts"
+import { RetentionOutranError, reading, unlessDamaged } from "../directory/archive-errors.ts"
+import type { KindKey } from "../rows/kind-table.ts"
 import { ObjectNames } from "../rows/object-rows.ts"
+import { type Connection, prepare, type Statement } from "../tables/database.ts"
 import { isSoundRow } from "../tables/tables.ts"
 import { decodeStates, mergeStates, NO_STATES, type ObjectStates, StateCollector } from "./object-states.ts"
 
@@ -50,31 +52,35 @@ export const ATTEMPTS = 5
 export class StateHistory {
   readonly #directory: string
   readonly #source: BlockSource
-  readonly #lastFull: Readonly<Record<EventTimes, StatementSync>>
-  readonly #chain: Readonly<Record<EventTimes, StatementSync>>
-  readonly #remains: StatementSync
+  readonly #lastFull: Readonly<Record<EventTimes, Statement<{ readonly through: number }>>>
+  readonly #chain: Readonly<Record<EventTimes, Statement<CheckpointRow>>>
+  readonly #remains: Statement<CheckpointRow>
   readonly #withFingerprints: boolean
 
   /** `withFingerprints`: what goes on with a recording needs them; else those of events are 0. */
-  constructor(database: DatabaseSync, source: BlockSource, directory: string, withFingerprints = false) {
+  constructor(database: Connection, source: BlockSource, directory: string, withFingerprints = false) {
     this.#withFingerprints = withFingerprints
     this.#directory = directory
     this.#source = source
-    const lastFull = (time: "last_time" | "last_received"): StatementSync =>
-      database.prepare(`
-        SELECT through_sequence FROM checkpoint
-        WHERE kind = ? AND through_sequence <= ? AND ${time} < ? AND is_full = 1
-        ORDER BY through_sequence DESC LIMIT 1`)
-    const isSound = isSoundRow("checkpoint")
-    const chain = (time: "last_time" | "last_received"): StatementSync =>
-      database.prepare(`
-        SELECT through_sequence, is_full, after_sequence, states_size, states_checksum, states, ${isSound} AS is_sound
-        FROM checkpoint WHERE kind = ? AND through_sequence >= ? AND through_sequence <= ? AND ${time} < ? AND is_full < ${REMAINS}
-        ORDER BY through_sequence`)
+    const lastFull = (time: "last_time" | "last_received"): Statement<{ readonly through: number }> =>
+      prepare(
+        database,
+        `SELECT through_sequence AS through FROM checkpoint
+        WHERE kind = ? AND through_sequence <= ? AND ${time} < ? AND is_full = 1 ORDER BY through_sequence DESC LIMIT 1`,
+      )
+    const select = `SELECT through_sequence AS throughSequence, is_full AS isFull, after_sequence AS afterSequence,
+      states AS bytes, states_size AS size, states_checksum AS checksum, ${isSoundRow("checkpoint")} AS isSound FROM checkpoint`
+    const chain = (time: "last_time" | "last_received"): Statement<CheckpointRow> =>
+      prepare(
+        database,
+        `${select} WHERE kind = ? AND through_sequence >= ? AND through_sequence <= ? AND ${time} < ? AND is_full < ${REMAINS}
+        ORDER BY through_sequence`,
+      )
     this.#lastFull = { happened: lastFull("last_time"), received: lastFull("last_received") }
-    this.#remains = database.prepare(`
-      SELECT through_sequence, after_sequence, states_size, states_checksum, states, ${isSound} AS is_sound
-      FROM checkpoint WHERE kind = ? AND through_sequence > ? AND is_full = ${REMAINS} ORDER BY through_sequence`)
+    this.#remains = prepare(
+      database,
+      `${select} WHERE kind = ? AND through_sequence > ? AND is_full = ${REMAINS} ORDER BY through_sequence`,
+    )
     this.#chain = { happened: chain("last_time"), received: chain("last_received") }
   }
 
@@ -151,15 +157,15 @@ export class StateHistory {
     if (throughSequence <= sequence) return []
     const steps: Array<ObjectStates> = []
     let covered = sequence
-    try {
-      for (const row of this.#remains.all(kind.id, sequence)) {
-        if (row.is_sound !== 1 || (row.after_sequence as number) > covered) break
-        steps.push(decodeStates(unpackColumn(row, "states")))
-        covered = row.through_sequence as number
-      }
-    } catch (error) {
-      if (!isDamage(error)) throw toArchiveError(this.#directory, "read", error)
-    }
+    reading(this.#directory, () =>
+      unlessDamaged(() => {
+        for (const row of this.#remains.all(kind.id, sequence)) {
+          if (row.isSound !== 1 || row.afterSequence > covered) break
+          steps.push(decodeStates(unpack(row)))
+          covered = row.throughSequence
+        }
+      }),
+    )
     if (covered >= throughSequence) return steps
     if (this.#source.beginningNow(kind).throughSequence !== throughSequence) throw this.#source.outran()
     this.#source.loseBeginning(kind)
@@ -172,36 +178,39 @@ export class StateHistory {
    */
   chainBefore(kind: KindKey, limit: HistoryLimit): CheckpointChain {
     const { beforeTime = NEVER, times = "happened" } = limit
-    try {
+    return reading(this.#directory, () => {
       for (let through = limit.throughSequence; ; ) {
         const full = this.#lastFull[times].get(kind.id, through, beforeTime)
         if (full === undefined) return { throughSequence: 0, steps: [] }
-        const first = full.through_sequence as number
-        const chain = soundChain(this.#chain[times].iterate(kind.id, first, limit.throughSequence, beforeTime))
+        const chain = soundChain(this.#chain[times].iterate(kind.id, full.through, limit.throughSequence, beforeTime))
         if (chain.steps.length > 0) return chain
-        through = first - 1
+        through = full.through - 1
       }
-    } catch (error) {
-      throw toArchiveError(this.#directory, "read", error)
-    }
+    })
   }
 }
 
+/** A checkpoint with its states, and whether it is as it was written: 1. */
+interface CheckpointRow extends Packed {
+  readonly throughSequence: number
+  readonly isFull: number
+  readonly afterSequence: number
+  readonly isSound: number
+}
+
 /** The checkpoints up to the first that is damaged or does not continue the one before. */
-const soundChain = (rows: Iterable<Record<string, unknown>>): CheckpointChain => {
+const soundChain = (rows: Iterable<CheckpointRow>): CheckpointChain => {
   const steps: Array<ObjectStates> = []
   let throughSequence = 0
-  try {
+  unlessDamaged(() => {
     for (const row of rows) {
       const continues =
-        steps.length === 0 ? row.is_full === 1 : row.is_full === 0 && row.after_sequence === throughSequence
-      if (row.is_sound !== 1 || !continues) break
-      steps.push(decodeStates(unpackColumn(row, "states")))
-      throughSequence = row.through_sequence as number
+        steps.length === 0 ? row.isFull === 1 : row.isFull === 0 && row.afterSequence === throughSequence
+      if (row.isSound !== 1 || !continues) break
+      steps.push(decodeStates(unpack(row)))
+      throughSequence = row.throughSequence
     }
-  } catch (error) {
-    if (!isDamage(error)) throw error
-  }
+  })
   return { throughSequence, steps }
 }
 
@@ -247,7 +256,7 @@ const BATCH_OBJECTS = 1024
  * read, and one batch of names.
  */
 export function* liveObjectsOf(
-  database: DatabaseSync,
+  database: Connection,
   directory: string,
   history: StateHistory,
   kind: KindKey,

@@ -5,28 +5,32 @@
  * are found in the objects themselves. What else is lost of a table may concern anything, so it is a gap of all kinds over the whole time. A copy
  * that cannot be finished is removed.
  */
+
 import { constants, copyFileSync, existsSync, rmSync, truncateSync } from "node:fs"
 import { join } from "node:path"
-import type { DatabaseSync, SQLInputValue } from "node:sqlite"
+import type { DatabaseSync, SQLInputValue, SQLOutputValue } from "node:sqlite"
 import { formatExactJson, isJsonObject } from "../../trace/json/exact-json.ts"
 import { metadataOf } from "../../trace/sanitising/managed-fields.ts"
 import type { BlockFrame } from "../blocks/block-frame.ts"
-import { BlockSource, type KindKey } from "../blocks/block-source.ts"
+import { BlockSource } from "../blocks/block-source.ts"
 import { isAbridged } from "../blocks/object-bytes.ts"
 import {
   CorruptArchiveError,
   DirectoryNotWritableError,
   isDamage,
   toArchiveError,
+  unlessDamaged,
 } from "../directory/archive-errors.ts"
 import { lockDirectory } from "../directory/directory-lock.ts"
 import { makePrivateDirectory } from "../directory/private-files.ts"
 import { gapWriter } from "../rows/gap-rows.ts"
+import type { KindKey } from "../rows/kind-table.ts"
 import { beginningOf, FIRST_LISTS_KEY, LOST_BEGINNING_KEY, type LostBeginning, WRITER_KEY } from "../rows/metadata.ts"
+import { type Connection, numberOf, prepare, prepareTuples, rowsOf } from "../tables/database.ts"
 import { cutOff, openDamaged, requireRecording } from "../tables/reading-access.ts"
 import { DATABASE_FILE, lastSequenceOf, openForWriting, requireFormat } from "../tables/schema.ts"
 import { addChecksumFunction, TABLES_OF_ROWS } from "../tables/sound-rows.ts"
-import { columnsOf, isSoundRow } from "../tables/tables.ts"
+import { columnsOf, isSoundRow, rowWriter } from "../tables/tables.ts"
 
 interface Salvage {
   /** What was lost for good, a sentence each. */
@@ -173,7 +177,7 @@ class Salvager {
   }
 
   run(): Salvage {
-    const lostRows = new Map(TABLES_OF_ROWS.map((table) => [table as string, this.#copyRows(table)]))
+    const lostRows = new Map(TABLES_OF_ROWS.map((table): readonly [string, boolean] => [table, this.#copyRows(table)]))
     const blocks = this.#copyBlocks()
     this.#copyCheckpoints()
     const silent = silentTables.filter((table) => lostRows.get(table))
@@ -205,8 +209,9 @@ class Salvager {
           SELECT ${columns}, ${isSoundRow(table)} AS is_sound FROM ${table} ORDER BY ${keyOf(table)} ${order}`)
         rows.setReadBigInts(true)
         rows.setReturnArrays(true)
-        this.#inBatches(rows.iterate() as unknown as Iterable<SQLInputValue[]>, (row) => {
-          if (row.pop() === 1n) insert(row)
+        this.#inBatches(rows.iterate(), (row) => {
+          const values = Object.values(row)
+          if (values.pop() === 1n) insert(values)
           else if (order === "ASC") damaged++
         })
       } catch (error) {
@@ -223,46 +228,43 @@ class Salvager {
     const checking = new BlockSource(this.#from, this.#directory, { cachedBytes: 0 })
     const columns = [...columnsOf("block"), "toc", "data"]
     const insert = this.#insertInto("block", columns)
-    const read = this.#from.prepare(`SELECT ${columns.join(", ")} FROM block WHERE last_sequence = ?`)
-    read.setReturnArrays(true)
-    const listed = this.#to.prepare("SELECT DISTINCT last_sequence AS key FROM block_kind").all()
-    const keys = [...new Set([...listed, ...this.#carriedBlocks()].map(({ key }) => key as number))].sort(
-      (a, b) => a - b,
+    const read = prepareTuples<SQLOutputValue[]>(
+      this.#from,
+      `SELECT ${columns.join(", ")} FROM block WHERE last_sequence = ?`,
     )
+    const listed = rowsOf<{ readonly key: number }>(this.#to, "SELECT DISTINCT last_sequence AS key FROM block_kind")
+    const keys = [...new Set([...listed, ...this.#carriedBlocks()].map(({ key }) => key))].sort((a, b) => a - b)
     let lostBlocks = 0
     this.#inBatches(keys, (key) => {
-      if (checking.isIntact(key)) insert(read.get(key) as unknown as ReadonlyArray<SQLInputValue>)
+      if (checking.isIntact(key)) insert(read.get(key) ?? [])
       else {
         lostBlocks++
-        this.#lost.push(`the block up to event ${key}: ${checking.faultOf(key as number)}`)
+        this.#lost.push(`the block up to event ${key}: ${checking.faultOf(key)}`)
       }
     })
     return { blocks: keys.length, lostBlocks }
   }
 
   /** Those with what retention carried over, which no kind lists. */
-  #carriedBlocks(): ReadonlyArray<Record<string, unknown>> {
-    try {
-      return this.#from.prepare("SELECT last_sequence AS key FROM block WHERE carried > 0").all()
-    } catch (error) {
-      if (!isDamage(error)) throw error
-      this.#lost.push("the list of blocks with what retention carried over")
-      return []
-    }
+  #carriedBlocks(): ReadonlyArray<{ readonly key: number }> {
+    const carried = unlessDamaged(() =>
+      rowsOf<{ readonly key: number }>(this.#from, "SELECT last_sequence AS key FROM block WHERE carried > 0"),
+    )
+    if (carried === undefined) this.#lost.push("the list of blocks with what retention carried over")
+    return carried ?? []
   }
 
   /** They only repeat what blocks contain, except the states at the beginning of what retention kept, whose lack is noticed. */
   #copyCheckpoints(): void {
     const columns = [...columnsOf("checkpoint"), "states"]
     const insert = this.#insertInto("checkpoint", columns)
-    try {
-      const rows = this.#from.prepare(`
-        SELECT ${columns.join(", ")} FROM checkpoint WHERE ${isSoundRow("checkpoint")} ORDER BY rowid`)
-      rows.setReturnArrays(true)
-      this.#inBatches(rows.iterate() as unknown as Iterable<SQLInputValue[]>, insert)
-    } catch (error) {
-      if (!isDamage(error)) throw error
-    }
+    unlessDamaged(() => {
+      const rows = prepareTuples<SQLOutputValue[]>(
+        this.#from,
+        `SELECT ${columns.join(", ")} FROM checkpoint WHERE ${isSoundRow("checkpoint")} ORDER BY rowid`,
+      )
+      this.#inBatches(rows.iterate(), insert)
+    })
   }
 
   #findKinds(): void {
@@ -286,23 +288,19 @@ class Salvager {
 
   #findNames(): void {
     const source = this.#blocks()
-    const insert = this.#to.prepare(`
-      INSERT INTO object (kind, number, uid, namespace, name, first_sequence, owners) VALUES (?, ?, ?, ?, ?, ?, ?)`)
-    const addOwners = this.#to.prepare(
+    const insert = rowWriter(this.#to, "object")
+    const addOwners = prepare<{ readonly id: number }>(
+      this.#to,
       "INSERT INTO owner_set (id, owner_references) SELECT coalesce(max(id), 0) + 1, ? FROM owner_set RETURNING id",
     )
-    const kinds = this.#to.prepare("SELECT id, gvk FROM kind ORDER BY id").all() as unknown as ReadonlyArray<KindKey>
+    const kinds = rowsOf<KindKey>(this.#to, "SELECT id, gvk FROM kind ORDER BY id")
     for (const kind of kinds) {
-      const known = new Set(
-        this.#to
-          .prepare("SELECT number FROM object WHERE kind = ?")
-          .all(kind.id)
-          .map(({ number }) => number as number),
-      )
+      const numbers = "SELECT number FROM object WHERE kind = ?"
+      const known = new Set(rowsOf<{ readonly number: number }>(this.#to, numbers, kind.id).map(({ number }) => number))
       const names = lostNames(source, kind, (number) => known.has(number))
-      for (const { number, uid, namespace, name, firstSequence, ownerReferences } of names) {
-        const owners = ownerReferences === "" ? 0 : (addOwners.get(ownerReferences)?.id as number)
-        insert.run(kind.id, number, uid, namespace, name, firstSequence, owners)
+      for (const { ownerReferences, ...name } of names) {
+        const owners = ownerReferences === "" ? 0 : (addOwners.get(ownerReferences)?.id ?? 0)
+        insert({ ...name, kind: kind.id, owners })
       }
       if (names.length > 0) this.#recovered.push(`the names of ${names.length} objects of kind ${kind.gvk}`)
     }
@@ -311,25 +309,29 @@ class Salvager {
   /** A gap of every kind over all of the recorded time. */
   #markAll(detail: string): void {
     const add = gapWriter(this.#to)
-    const times = this.#to
-      .prepare(`
-        SELECT coalesce(min(first), 0) AS first, coalesce(max(last), 0) AS last FROM (
-          SELECT min(min_time) AS first, max(max_time) AS last FROM block_kind
-          UNION ALL SELECT min(nullif(recorded_since, 0)), max(complete_through_time) FROM kind)`)
-      .get()
-    for (const { id } of this.#to.prepare("SELECT id FROM kind").all()) {
-      const gap = {
-        ...{ fromVersion: "", toVersion: "", namespace: "", reason: "damaged" as const, detail },
-        ...{ fromTime: Number(times?.first), toTime: Number(times?.last) },
-      }
-      add({ sequence: lastSequenceOf(this.#to) + 1, kind: Number(id), gap })
+    const [times] = rowsOf<{ readonly fromTime: number; readonly toTime: number }>(
+      this.#to,
+      `SELECT coalesce(min(first), 0) AS fromTime, coalesce(max(last), 0) AS toTime FROM (
+        SELECT min(min_time) AS first, max(max_time) AS last FROM block_kind
+        UNION ALL SELECT min(nullif(recorded_since, 0)), max(complete_through_time) FROM kind)`,
+    )
+    const gap = {
+      fromVersion: "",
+      toVersion: "",
+      namespace: "",
+      reason: "damaged" as const,
+      detail,
+      fromTime: 0,
+      toTime: 0,
     }
+    for (const { id } of rowsOf<KindKey>(this.#to, "SELECT id FROM kind"))
+      add({ sequence: lastSequenceOf(this.#to) + 1, kind: id, gap: { ...gap, ...times } })
   }
 
   /** Kinds that are lost as a whole are gaps as soon as a recorder lists them. */
   #markUnknownKinds(): void {
-    const first = this.#to.prepare("SELECT min(min_time) AS first FROM block_kind").get()?.first
-    const fromTime = Number(first ?? beginningOf(this.#directory) ?? 0)
+    const fromTime =
+      numberOf(this.#to, "SELECT min(min_time) AS value FROM block_kind") || (beginningOf(this.#directory) ?? 0)
     const lost: LostBeginning = { fromTime, detail: "kind: rows were lost when the recording was salvaged" }
     const put = this.#to.prepare("INSERT OR REPLACE INTO metadata (key, value) VALUES (?, ?)")
     put.run(LOST_BEGINNING_KEY, JSON.stringify(lost))
@@ -401,26 +403,21 @@ interface LostKind {
 }
 
 /** The kinds that blocks list and the table of kinds does not have. */
-export const lostKinds = (database: DatabaseSync, source: BlockSource): ReadonlyArray<LostKind> => {
-  const known = new Set(
-    database
-      .prepare("SELECT gvk FROM kind")
-      .all()
-      .map(({ gvk }) => String(gvk)),
-  )
-  const ids = database
-    .prepare("SELECT DISTINCT kind AS id FROM block_kind WHERE kind NOT IN (SELECT id FROM kind) ORDER BY id")
-    .all()
-  const keys = database.prepare("SELECT last_sequence AS key FROM block_kind WHERE kind = ?")
-  return ids.map(({ id }) => {
+export const lostKinds = (database: Connection, source: BlockSource): ReadonlyArray<LostKind> => {
+  const known = new Set(rowsOf<KindKey>(database, "SELECT gvk FROM kind").map(({ gvk }) => gvk))
+  const keys = prepare<{ readonly key: number }>(database, "SELECT last_sequence AS key FROM block_kind WHERE kind = ?")
+  return rowsOf<KindKey>(
+    database,
+    "SELECT DISTINCT kind AS id FROM block_kind WHERE kind NOT IN (SELECT id FROM kind) ORDER BY id",
+  ).map(({ id }) => {
     let candidates: Set<string> | undefined
-    for (const { key } of keys.all(id as number)) {
-      if (!source.isIntact(key as number)) continue
-      const inBlock = new Set(source.tableAt(key as number).frames.map((frame) => frame.events.gvk))
+    for (const { key } of keys.all(id)) {
+      if (!source.isIntact(key)) continue
+      const inBlock = new Set(source.tableAt(key).frames.map((frame) => frame.events.gvk))
       candidates = new Set([...(candidates ?? inBlock)].filter((gvk) => inBlock.has(gvk) && !known.has(gvk)))
     }
     const [gvk, ...others] = candidates ?? []
-    return { id: id as number, gvk: others.length === 0 ? gvk : undefined }
+    return { id, gvk: others.length === 0 ? gvk : undefined }
   })
 }
 

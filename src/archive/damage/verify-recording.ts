@@ -2,10 +2,11 @@
  * Reads all of a recording and says what of it is damaged: its log, the structure of its database, each row, each block, each checkpoint.
  * Changes nothing, also beside a running recorder. Memory is that of one block.
  */
-import type { DatabaseSync } from "node:sqlite"
-import { checkColumn } from "../blocks/block-rows.ts"
+
+import { requireChecksum } from "../blocks/block.ts"
 import { BlockSource } from "../blocks/block-source.ts"
 import { CorruptArchiveError, isDamage, toArchiveError } from "../directory/archive-errors.ts"
+import { type Connection, prepare, rowsOf } from "../tables/database.ts"
 import { openDamaged } from "../tables/reading-access.ts"
 import { requireFormat } from "../tables/schema.ts"
 import {
@@ -87,38 +88,35 @@ const noting = <Answer>(faults: string[], read: () => Answer): Answer | undefine
 }
 
 /** Of every block that has a row, or should have one. */
-const keysOfBlocks = (database: DatabaseSync): ReadonlyArray<number> =>
-  database
-    .prepare("SELECT last_sequence AS key FROM block_kind UNION SELECT last_sequence FROM block ORDER BY 1")
-    .all()
-    .map(({ key }) => Number(key))
+const keysOfBlocks = (database: Connection): ReadonlyArray<number> =>
+  rowsOf<{ readonly key: number }>(
+    database,
+    "SELECT last_sequence AS key FROM block_kind UNION SELECT last_sequence FROM block ORDER BY 1",
+  ).map(({ key }) => key)
 
-const damagedBlock = (database: DatabaseSync, lastSequence: number, fault: string): DamagedBlock => ({
+const damagedBlock = (database: Connection, lastSequence: number, fault: string): DamagedBlock => ({
   lastSequence,
   fault,
-  kinds: database
-    .prepare(`
-      SELECT gvk, min_time, max_time, events FROM block_kind JOIN kind ON kind.id = block_kind.kind WHERE last_sequence = ?`)
-    .all(lastSequence)
-    .map((row) => ({
-      gvk: String(row.gvk),
-      fromTime: Number(row.min_time),
-      toTime: Number(row.max_time),
-      events: Number(row.events),
-    })),
+  kinds: rowsOf<DamagedBlock["kinds"][number]>(
+    database,
+    `SELECT gvk, min_time AS fromTime, max_time AS toTime, events
+    FROM block_kind JOIN kind ON kind.id = block_kind.kind WHERE last_sequence = ?`,
+    lastSequence,
+  ).map((kind) => ({ ...kind })),
 })
 
 /** Returns their number. A damaged one costs time and no change: everything that it contains is in blocks as well. */
-const checkCheckpoints = (database: DatabaseSync, faults: string[]): number => {
-  const rows = database.prepare("SELECT rowid AS id FROM checkpoint").all()
-  const read = database.prepare(`
-    SELECT kind, through_sequence, states_checksum, states, ${isSoundRow("checkpoint")} AS is_sound
-    FROM checkpoint WHERE rowid = ?`)
+const checkCheckpoints = (database: Connection, faults: string[]): number => {
+  const rows = rowsOf<{ readonly id: number }>(database, "SELECT rowid AS id FROM checkpoint")
+  const read = prepare<{ readonly checksum: number; readonly states: Uint8Array; readonly isSound: number }>(
+    database,
+    `SELECT states_checksum AS checksum, states, ${isSoundRow("checkpoint")} AS isSound FROM checkpoint WHERE rowid = ?`,
+  )
   for (const { id } of rows) {
     noting(faults, () => {
-      const row = read.get(id as number)
-      if (row === undefined || row.is_sound !== 1) return `checkpoint ${id} is damaged`
-      checkColumn(row, "states")
+      const row = read.get(id)
+      if (row?.isSound !== 1) return `checkpoint ${id} is damaged`
+      requireChecksum(row.states, row.checksum)
       return undefined
     })
   }

@@ -9,11 +9,14 @@
  *
  * Everything that the window's export reads is checked, once for each {@link BlockSource}.
  */
-import type { DatabaseSync, StatementSync } from "node:sqlite"
+
 import type { EventTimes, GapEvent } from "../../trace/event.ts"
-import type { BlockSource, KindKey } from "../blocks/block-source.ts"
+import type { BlockSource } from "../blocks/block-source.ts"
+import { firstIndex } from "../blocks/number-columns.ts"
 import type { StateHistory } from "../checkpoints/state-history.ts"
-import { toArchiveError } from "../directory/archive-errors.ts"
+import { reading } from "../directory/archive-errors.ts"
+import type { KindKey } from "../rows/kind-table.ts"
+import { type Connection, prepare, type Statement } from "../tables/database.ts"
 
 /** Times are µs since the Unix epoch. */
 interface InspectedWindow {
@@ -40,20 +43,29 @@ export class WindowDamage {
   readonly #directory: string
   readonly #source: BlockSource
   readonly #history: StateHistory
-  readonly #blocks: StatementSync
-  readonly #keyOf: StatementSync
-  readonly #carried: StatementSync
+  readonly #blocks: Readonly<Record<EventTimes, Statement<BlockOfKind>>>
+  readonly #keyOf: Statement<{ readonly key: number }>
+  readonly #carried: Statement<BlockOfKind>
   readonly #known = new Map<string, ReadonlyArray<GapEvent>>()
 
-  constructor(database: DatabaseSync, source: BlockSource, history: StateHistory, directory: string) {
+  constructor(database: Connection, source: BlockSource, history: StateHistory, directory: string) {
     this.#directory = directory
     this.#source = source
     this.#history = history
-    this.#blocks = database.prepare(`
-      SELECT last_sequence, min_time, max_time, max_received, events FROM block_kind WHERE kind = ? ORDER BY last_sequence`)
-    this.#carried = database.prepare("SELECT min_time, max_time, events FROM block WHERE last_sequence = ?")
-    this.#keyOf = database.prepare(
-      "SELECT last_sequence FROM block_kind WHERE kind = ? AND last_sequence >= ? ORDER BY last_sequence LIMIT 1",
+    const blocks = (time: "max_time" | "max_received"): Statement<BlockOfKind> =>
+      prepare(
+        database,
+        `SELECT last_sequence AS key, min_time AS minTime, ${time} AS maxTime, events FROM block_kind
+        WHERE kind = ? ORDER BY last_sequence`,
+      )
+    this.#blocks = { happened: blocks("max_time"), received: blocks("max_received") }
+    this.#carried = prepare(
+      database,
+      "SELECT last_sequence AS key, min_time AS minTime, max_time AS maxTime, events FROM block WHERE last_sequence = ?",
+    )
+    this.#keyOf = prepare(
+      database,
+      "SELECT last_sequence AS key FROM block_kind WHERE kind = ? AND last_sequence >= ? ORDER BY last_sequence LIMIT 1",
     )
   }
 
@@ -83,7 +95,7 @@ export class WindowDamage {
   }
 
   #inspect(kind: KindKey, { cut, fromTime, untilTime, times }: InspectedWindow): ReadonlyArray<GapEvent> {
-    const blocks = this.#blocksOf(kind, times)
+    const blocks = reading(this.#directory, () => this.#blocks[times].all(kind.id))
     const inWindow = blocks.filter(({ minTime, maxTime }) => maxTime >= fromTime && minTime < untilTime)
     const gaps = new Map<number, GapEvent>()
     const add = (block: BlockOfKind, until: number, lost: string): void => {
@@ -133,48 +145,19 @@ export class WindowDamage {
     return [...gaps.values()]
   }
 
-  #blocksOf(kind: KindKey, times: EventTimes): ReadonlyArray<BlockOfKind> {
-    return this.#reading(() =>
-      this.#blocks.all(kind.id).map((row) => ({
-        key: row.last_sequence as number,
-        minTime: row.min_time as number,
-        maxTime: (times === "received" ? row.max_received : row.max_time) as number,
-        events: row.events as number,
-      })),
-    )
-  }
-
   #carriedBlock(key: number): BlockOfKind {
-    const row = this.#reading(() => this.#carried.get(key))
-    const [minTime, maxTime] = [Number(row?.min_time ?? 0), Number(row?.max_time ?? 0)]
-    return { key, minTime, maxTime, events: Number(row?.events ?? 0) }
+    return reading(this.#directory, () => this.#carried.get(key)) ?? { key, minTime: 0, maxTime: 0, events: 0 }
   }
 
   /** Key of the block that holds an event of a kind; the sequence number itself if none does, which no block has as its key. */
   #keyAt(kind: KindKey, sequence: number): number {
     if (sequence <= this.#source.beginningNow(kind).throughSequence) return this.#source.keyAt(sequence)
-    return this.#reading(() => (this.#keyOf.get(kind.id, sequence)?.last_sequence as number | undefined) ?? sequence)
-  }
-
-  #reading<Answer>(read: () => Answer): Answer {
-    try {
-      return read()
-    } catch (error) {
-      throw toArchiveError(this.#directory, "read", error)
-    }
+    return reading(this.#directory, () => this.#keyOf.get(kind.id, sequence))?.key ?? sequence
   }
 }
 
-const keyIn = (blocks: ReadonlyArray<BlockOfKind>, sequence: number): number => {
-  let low = 0
-  let high = blocks.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((blocks[middle] as BlockOfKind).key < sequence) low = middle + 1
-    else high = middle
-  }
-  return blocks[low]?.key ?? sequence
-}
+const keyIn = (blocks: ReadonlyArray<BlockOfKind>, sequence: number): number =>
+  blocks[firstIndex(blocks.length, (index) => (blocks[index]?.key ?? 0) >= sequence)]?.key ?? sequence
 
 interface Loss {
   readonly cut: number

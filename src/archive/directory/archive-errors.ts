@@ -184,20 +184,6 @@ export class UncommittedFramesError extends Schema.TaggedError<UncommittedFrames
   }
 }
 
-export type ArchiveError =
-  | DirectoryInUseError
-  | DirectoryNotWritableError
-  | NetworkFileSystemError
-  | NotARecordingError
-  | NewerRecordingError
-  | OlderRecordingError
-  | DiskFullError
-  | ArchiveIoError
-  | CorruptArchiveError
-  | RecordingDisturbedError
-  | RetentionOutranError
-  | UncommittedFramesError
-
 const classes = [
   DirectoryInUseError,
   DirectoryNotWritableError,
@@ -211,7 +197,9 @@ const classes = [
   RecordingDisturbedError,
   RetentionOutranError,
   UncommittedFramesError,
-]
+] as const
+
+export type ArchiveError = InstanceType<(typeof classes)[number]>
 
 export const isArchiveError = (cause: unknown): cause is ArchiveError => classes.some((known) => cause instanceof known)
 
@@ -288,4 +276,37 @@ export const toArchiveError = (directory: string, operation: string, error: unkn
   if (code === undefined) return error
   if (code === "ENOSPC" || code === "EDQUOT") return new DiskFullError({ directory, operation })
   return new ArchiveIoError({ directory, operation, code, reason: systemReasonOf(error, code) })
+}
+
+/** What `read` returns; what it throws, as by SQLite, becomes an ArchiveError ({@link toArchiveError}). */
+export const reading = <Answer>(directory: string, read: () => Answer): Answer => {
+  try {
+    return read()
+  } catch (error) {
+    throw toArchiveError(directory, "read", error)
+  }
+}
+
+/** What `read` returns; `undefined`: what it reads is damaged. Everything else is thrown. */
+export const unlessDamaged = <Answer>(read: () => Answer): Answer | undefined => {
+  try {
+    return read()
+  } catch (error) {
+    if (isDamage(error)) return undefined
+    throw error
+  }
+}
+
+/**
+ * What `read` returns, or in words why it cannot be read: it is damaged, or the disk does not return it. Damage that is confined to a block is an
+ * answer of its own (docs/decisions/0035-damage-is-confined.md). Everything else is thrown.
+ */
+export const confined = <Answer extends object>(read: () => Answer): Answer | string => {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof CorruptArchiveError) return error.reason
+    if (error instanceof ArchiveIoError) return `${error.code}: ${error.reason}`
+    throw error
+  }
 }

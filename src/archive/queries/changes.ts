@@ -4,11 +4,13 @@
  * Names are compared by number in tables of contents, before a block is decompressed. Where a filter depends on content, the state before a change counts
  * as well: an object that stops matching is in the answer with that change. Memory: one table of contents per kind, and {@link FormerStates}.
  */
+
 import { isCreation } from "../../trace/creation.ts"
 import type { ObjectEvent } from "../../trace/event.ts"
 import { exactJsonIn } from "../../trace/json/exact-json.ts"
 import { type FieldPath, fieldTextOf } from "../../trace/json/field-path.ts"
 import type { BlockFrame } from "../blocks/block-frame.ts"
+import { FrameCursor } from "../blocks/event-merge.ts"
 import { LastStates } from "../checkpoints/last-states.ts"
 import type { KeptKind } from "../rows/kind-table.ts"
 import { DamageFound } from "./damage-found.ts"
@@ -32,9 +34,7 @@ class KindChanges {
   readonly #recording: QueriedRecording
   readonly #stretch: Stretch
   readonly #cut: number
-  readonly #frames: Generator<BlockFrame, void, void>
-  #frame: BlockFrame | undefined
-  #index = -1
+  readonly #events: FrameCursor
   #time = 0
   sequence = 0
   /** The object's number within its kind. */
@@ -45,43 +45,41 @@ class KindChanges {
     this.#stretch = stretch
     this.#recording = recording
     this.#cut = recording.cut
-    const { from, to, numbers } = stretch
-    this.#frames =
+    const { from, numbers } = stretch
+    this.#events =
       numbers === undefined
-        ? recording.source.framesOf(kind, 0, from)
-        : recording.source.framesWith(kind, numbers, { fromTime: from, toTime: to })
+        ? new FrameCursor(recording.source.framesOf(kind, 0, from))
+        : new FrameCursor(this.#framesWith(numbers), (frame, index) => frame.indexOfObject(numbers, index))
   }
 
   /** Moves to the next change; `false` if there is none. */
   advance(): boolean {
-    const { from, to, numbers } = this.#stretch
-    if (numbers?.size === 0) return false
     for (;;) {
-      this.#index++
-      const frame = this.#frame
-      if (frame !== undefined && numbers !== undefined) this.#index = frame.indexOfObject(numbers, this.#index)
-      if (frame === undefined || this.#index >= frame.events.count) {
-        const next = this.#frames.next()
-        if (next.done === true) return false
-        this.#frame = next.value
-        this.#index = -1
-        // Objects that are looked for may not change any more.
-        const { events, firstSequence } = next.value
-        if (events.count > 0 && (next.value.time(0) > to || firstSequence > this.#cut)) return false
-        continue
-      }
-      this.number = frame.events.objectNumber(this.#index)
-      this.sequence = frame.sequence(this.#index)
-      if (this.sequence > this.#cut) return false
-      this.#time = frame.time(this.#index)
-      if (this.#time > to) return false
-      if (this.#time >= from) return true
+      const frame = this.#events.next()
+      if (frame === undefined) return false
+      const { index } = this.#events
+      this.number = frame.events.objectNumber(index)
+      this.sequence = frame.sequence(index)
+      this.#time = frame.time(index)
+      if (this.sequence > this.#cut || this.#time > this.#stretch.to) return false
+      if (this.#time >= this.#stretch.from) return true
+    }
+  }
+
+  /** Ends with the stretch: objects that are looked for may not change any more. */
+  *#framesWith(numbers: ReadonlySet<number>): Generator<BlockFrame, void, void> {
+    if (numbers.size === 0) return
+    const { source } = this.#recording
+    const { from: fromTime, to: toTime } = this.#stretch
+    for (const frame of source.framesWith(this.kind, numbers, { fromTime, toTime })) {
+      if (frame.events.count > 0 && (frame.time(0) > toTime || frame.firstSequence > this.#cut)) return
+      yield frame
     }
   }
 
   /** Whether the change is the first of its object. */
   get isIntroduced(): boolean {
-    const [frame, index] = [this.#frame, this.#index]
+    const { frame, index } = this.#events
     if (frame?.introduces(index) !== true) return false
     return this.#recording.isFirst(this.kind, this.number, frame.received(index))
   }

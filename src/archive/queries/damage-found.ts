@@ -2,9 +2,9 @@
 
 import type { GapEvent, ObjectEvent } from "../../trace/event.ts"
 import { eventIn } from "../blocks/event-merge.ts"
-import type { EventPlace } from "../blocks/stored-blocks.ts"
-import { ArchiveIoError, CorruptArchiveError } from "../directory/archive-errors.ts"
+import { confined } from "../directory/archive-errors.ts"
 import type { KeptKind } from "../rows/kind-table.ts"
+import { rowsOf } from "../tables/database.ts"
 import type { QueriedRecording } from "./queried-recording.ts"
 
 /** Collects the damage of one answer. */
@@ -28,14 +28,10 @@ export class DamageFound {
   /** An event with its object, valid until the next is read; `undefined` if its block is damaged, which is noted. */
   event(kind: KeptKind, sequence: number): ObjectEvent | undefined {
     const { source, names } = this.#recording
-    let place: EventPlace
-    try {
-      // Decompresses the block. The name is read afterwards: a damaged row of a name is an error.
-      place = source.eventAt(sequence)
-    } catch (error) {
-      const fault = faultOf(error)
-      if (fault === undefined) throw error
-      this.#note(kind, sequence, fault, "its changes are missing")
+    // Decompresses the block. The name is read afterwards: a damaged row of a name is an error.
+    const place = confined(() => source.eventAt(sequence))
+    if (typeof place === "string") {
+      this.#note(kind, sequence, place, "its changes are missing")
       return undefined
     }
     return eventIn(place, names, kind)
@@ -57,16 +53,12 @@ export class DamageFound {
 
   #blocksOf(kind: KeptKind, afterSequence: number) {
     return this.#recording.reading(() =>
-      this.#recording.database
-        .prepare(
-          "SELECT last_sequence, min_time, max_time FROM block_kind WHERE kind = ? AND last_sequence > ? ORDER BY last_sequence",
-        )
-        .all(kind.id, afterSequence)
-        .map((row) => ({
-          key: Number(row.last_sequence),
-          minTime: Number(row.min_time),
-          maxTime: Number(row.max_time),
-        })),
+      rowsOf<{ readonly key: number; readonly minTime: number; readonly maxTime: number }>(
+        this.#recording.database,
+        `SELECT last_sequence AS key, min_time AS minTime, max_time AS maxTime FROM block_kind
+        WHERE kind = ? AND last_sequence > ? ORDER BY last_sequence`,
+        ...[kind.id, afterSequence],
+      ),
     )
   }
 
@@ -82,11 +74,4 @@ export class DamageFound {
       detail: `the block up to event ${key} is damaged (${fault}): ${lost}`,
     })
   }
-}
-
-/** What is wrong with a block; `undefined`: the error is about something else. */
-const faultOf = (error: unknown): string | undefined => {
-  if (error instanceof CorruptArchiveError) return error.reason
-  if (error instanceof ArchiveIoError) return `${error.code}: ${error.reason}`
-  return undefined
 }

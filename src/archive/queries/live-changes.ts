@@ -6,7 +6,7 @@
  * each object that does not match the selection, and the former states if changes come with them.
  */
 import type { GapEvent } from "../../trace/event.ts"
-import type { BlockFrame } from "../blocks/block-frame.ts"
+import { FrameCursor } from "../blocks/event-merge.ts"
 import { readGapsAfter } from "../rows/gap-rows.ts"
 import type { KeptKind } from "../rows/kind-table.ts"
 import { changeTypeOf, FormerStates, passedOver, type RecordedChange } from "./changes.ts"
@@ -218,10 +218,7 @@ class CommitCursor implements Place {
   readonly kind: KeptKind
   readonly #recording: QueriedRecording
   readonly #cut: number
-  readonly #after: number
-  readonly #frames: Generator<BlockFrame, void, void>
-  #frame: BlockFrame | undefined
-  #index = -1
+  readonly #events: FrameCursor
   sequence = 0
   number = 0
   /** Whether it is the first event of its object. */
@@ -231,30 +228,21 @@ class CommitCursor implements Place {
     this.kind = kind
     this.#recording = recording
     this.#cut = recording.cut
-    this.#after = after
-    this.#frames = recording.source.framesAfter(kind, after)
+    this.#events = new FrameCursor(recording.source.framesAfter(kind, after), (frame, index) =>
+      Math.max(index, frame.firstIndexAfter(after)),
+    )
   }
 
   /** `false`: there is none up to the cut. */
   advance(): boolean {
-    for (;;) {
-      this.#index++
-      let frame = this.#frame
-      if (frame === undefined || this.#index >= frame.events.count) {
-        const next = this.#frames.next()
-        if (next.done === true) return false
-        frame = next.value
-        this.#frame = frame
-        this.#index = 0
-        if (frame.events.count === 0) continue
-      }
-      this.sequence = frame.sequence(this.#index)
-      if (this.sequence > this.#cut) return false
-      this.number = frame.events.objectNumber(this.#index)
-      if (this.sequence <= this.#after) continue
-      this.isIntroduced =
-        frame.introduces(this.#index) && this.#recording.isFirst(this.kind, this.number, frame.received(this.#index))
-      return true
-    }
+    const frame = this.#events.next()
+    if (frame === undefined) return false
+    const { index } = this.#events
+    this.sequence = frame.sequence(index)
+    if (this.sequence > this.#cut) return false
+    this.number = frame.events.objectNumber(index)
+    this.isIntroduced =
+      frame.introduces(index) && this.#recording.isFirst(this.kind, this.number, frame.received(index))
+    return true
   }
 }

@@ -2,8 +2,10 @@
  * The objects that an object owned, directly or not, at any time up to the cut: a Deployment's ReplicaSets and their Pods; and the Kubernetes Events about
  * all of them. By the owners that are noted beside names, so no object is read except Events.
  */
+
 import { eventKinds } from "../../trace/event-statement.ts"
 import { type OwnerReference, parseOwnerReferences } from "../../trace/ownership/owner-references.ts"
+import { prepare } from "../tables/database.ts"
 import { requireSoundTables } from "../tables/sound-rows.ts"
 import type { ObjectSelection } from "./objects/object-selection.ts"
 import type { QueriedRecording } from "./queried-recording.ts"
@@ -61,29 +63,30 @@ const ownedBy = (
     requireSoundTables(database, directory, ["owner_set", "former_owner_set"])
     /** By the number of a text of owners, the one of them that is asked for. */
     const sets = new Map<number, string>()
-    for (const row of database.prepare("SELECT id, owner_references FROM owner_set").iterate()) {
-      const owner = parseOwnerReferences(String(row.owner_references)).find(({ uid }) => owners.has(uid))
-      if (owner !== undefined) sets.set(Number(row.id), owner.uid)
+    const all = prepare<{ id: number; ownerReferences: string }>(
+      database,
+      "SELECT id, owner_references AS ownerReferences FROM owner_set",
+    )
+    for (const { id, ownerReferences } of all.iterate()) {
+      const owner = parseOwnerReferences(ownerReferences).find(({ uid }) => owners.has(uid))
+      if (owner !== undefined) sets.set(id, owner.uid)
     }
     if (sets.size === 0) return []
     const gvks = new Map(recording.kinds.map(({ id, gvk }) => [id, gvk]))
     const ids = JSON.stringify([...sets.keys()])
-    const found = database.prepare(`
+    const found = prepare<Pick<TreeObject, "number" | "uid" | "namespace" | "name"> & { kind: number; owners: number }>(
+      database,
+      `
       SELECT object.kind, object.number, uid, namespace, name, object.owners AS owners FROM object
       WHERE object.owners IN (SELECT value FROM json_each(?1)) AND first_sequence <= ?2
       UNION ALL
       SELECT object.kind, object.number, uid, namespace, name, former.owners AS owners FROM former_owner_set AS former
       JOIN object ON object.kind = former.kind AND object.number = former.number
-      WHERE former.owners IN (SELECT value FROM json_each(?1)) AND first_sequence <= ?2`)
-    return found.all(ids, cut).flatMap((row) => {
-      const gvk = gvks.get(Number(row.kind))
-      if (gvk === undefined) return []
-      return [
-        {
-          ...{ gvk, number: Number(row.number), uid: String(row.uid), namespace: String(row.namespace) },
-          ...{ name: String(row.name), owner: sets.get(Number(row.owners)) ?? "" },
-        },
-      ]
+      WHERE former.owners IN (SELECT value FROM json_each(?1)) AND first_sequence <= ?2`,
+    )
+    return found.all(ids, cut).flatMap(({ kind, owners: set, ...object }) => {
+      const gvk = gvks.get(kind)
+      return gvk === undefined ? [] : [{ ...object, gvk, owner: sets.get(set) ?? "" }]
     })
   })
 }

@@ -6,16 +6,18 @@
  * answer names what of it concerned it ({@link DamageFound}). Where a recorder may remove what is old, take a lease first (leases/lease.ts): else an answer may end with
  * RetentionOutranError.
  */
-import type { DatabaseSync, StatementSync } from "node:sqlite"
+
+import type { DatabaseSync } from "node:sqlite"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import { BlockSource, type BlockSourceOptions } from "../blocks/block-source.ts"
 import { StateHistory } from "../checkpoints/state-history.ts"
 import type { KnownIntact } from "../damage/known-intact.ts"
-import { CorruptArchiveError, RecordingDisturbedError, toArchiveError } from "../directory/archive-errors.ts"
-import { type KeptKind, readKeptKinds } from "../rows/kind-table.ts"
+import { CorruptArchiveError, RecordingDisturbedError, reading, toArchiveError } from "../directory/archive-errors.ts"
+import { type KeptKind, lastTimeOf, readKeptKinds } from "../rows/kind-table.ts"
 import { KnownOwners } from "../rows/known-owners.ts"
 import { readMetadata } from "../rows/metadata.ts"
 import { ObjectNames } from "../rows/object-rows.ts"
+import { prepare, rowsInPages, type Statement } from "../tables/database.ts"
 import { isBeingWritten } from "../tables/reading-access.ts"
 import { lastSequenceOf, openForReading } from "../tables/schema.ts"
 import { requireSoundObjects } from "../tables/sound-rows.ts"
@@ -49,7 +51,7 @@ export class QueriedRecording {
   readonly #knownUntil: (gvk: string) => number | undefined
   readonly #isAlone: boolean
   readonly #soundObjects: Map<number, number>
-  readonly #adoption: StatementSync
+  readonly #adoption: Statement<unknown>
   #now: Now
   #hasSoundObjects = false
 
@@ -80,7 +82,8 @@ export class QueriedRecording {
     this.names = new ObjectNames(database, directory, () => this.source.ifOutran())
     this.history = new StateHistory(database, this.source, directory)
     this.owners = new KnownOwners(database, directory)
-    this.#adoption = database.prepare(
+    this.#adoption = prepare(
+      database,
       "SELECT 1 FROM former_owner_set WHERE kind = ? AND number = ? AND until_received <= ? LIMIT 1",
     )
   }
@@ -155,11 +158,7 @@ export class QueriedRecording {
 
   /** Runs statements; what SQLite throws becomes an ArchiveError. */
   reading<Answer>(read: () => Answer): Answer {
-    try {
-      return read()
-    } catch (error) {
-      throw toArchiveError(this.directory, "read", error)
-    }
+    return reading(this.directory, read)
   }
 
   /**
@@ -187,15 +186,10 @@ interface Now {
 
 const readNow = (database: DatabaseSync): Now => {
   const kinds = readKeptKinds(database)
-  const times = kinds.flatMap(({ completeThroughTime, lastEventTime, namespaces }) => [
-    completeThroughTime,
-    lastEventTime,
-    ...namespaces.map(({ completeTime }) => completeTime),
-  ])
   return {
     cut: lastSequenceOf(database),
     kinds: new Map(kinds.map((kind) => [kind.gvk, kind])),
-    lastTime: Math.max(0, ...times),
+    lastTime: lastTimeOf(kinds),
   }
 }
 
@@ -224,29 +218,19 @@ export function* objectRowsOf(
   const shown = shownNamespaces?.(kind.gvk)
   if (shown?.size === 0) return
   recording.requireSoundObjects()
-  const given = { namespace, name, uid }
-  const columns = (Object.keys(given) as (keyof typeof given)[]).filter((column) => given[column] !== undefined)
-  const conditions = columns.map((column) => ` AND ${column} = ?`).join("")
-  const values = columns.map((column) => given[column] as string)
-  const page = recording.database.prepare(`
-    SELECT number, uid, namespace, name, first_sequence FROM object
-    WHERE kind = ? AND number > ?${conditions} ORDER BY number LIMIT ${PAGE_ROWS}`)
-  for (let after = 0; ; ) {
-    const rows = recording.reading(() => page.all(kind.id, after, ...values))
-    for (const row of rows) {
-      after = Number(row.number)
-      const firstSequence = Number(row.first_sequence)
-      if (firstSequence > recording.cut || shown?.has(String(row.namespace)) === false) continue
-      yield {
-        number: after,
-        uid: String(row.uid),
-        namespace: String(row.namespace),
-        name: String(row.name),
-        firstSequence,
-      }
-    }
-    if (rows.length < PAGE_ROWS) return
-  }
+  const given = Object.entries({ namespace, name, uid }).flatMap(([column, value]) =>
+    value === undefined ? [] : [[column, value] as const],
+  )
+  const conditions = given.map(([column]) => ` AND ${column} = ?`).join("")
+  const statement = prepare<RecordedObject>(
+    recording.database,
+    `SELECT number, uid, namespace, name, first_sequence AS firstSequence FROM object
+    WHERE kind = ? AND number > ?${conditions} ORDER BY number LIMIT ${PAGE_ROWS}`,
+  )
+  const page = (last: RecordedObject | undefined) =>
+    recording.reading(() => statement.all(kind.id, last?.number ?? 0, ...given.map(([, value]) => value)))
+  for (const row of rowsInPages(PAGE_ROWS, page))
+    if (row.firstSequence <= recording.cut && shown?.has(row.namespace) !== false) yield row
 }
 
 /** Rows per fetch: each is a short transaction. */

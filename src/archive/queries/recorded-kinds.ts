@@ -1,10 +1,12 @@
 /** The kinds of a recording, with what is known about each without reading an object. */
+
 import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
 import { hasStatus, recordsStatus, type StatusRecorded, statusAlways, statusNever } from "../../kube/statuses.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { DiscoveredKind } from "../../wire/discovered-kind.ts"
 import { firstListsOf } from "../reading/first-lists.ts"
 import { decodeDiscovery, discoveryKey } from "../rows/discovery.ts"
+import { prepare } from "../tables/database.ts"
 import type { QueriedRecording } from "./queried-recording.ts"
 
 /** Times are µs since the Unix epoch. */
@@ -34,7 +36,10 @@ export const recordedKinds = (recording: QueriedRecording): ReadonlyArray<Record
   const discovered = new Map(decodeDiscovery(metadata.get(discoveryKey)).map((kind) => [kind.gvk, kind]))
   const lists = firstListsOf(recording.kinds, metadata)
   const { detectOf, statusOf } = keptSettings(metadata)
-  const first = recording.database.prepare("SELECT namespace FROM object WHERE kind = ? LIMIT 1")
+  const first = prepare<{ readonly namespace: string }>(
+    recording.database,
+    "SELECT namespace FROM object WHERE kind = ? LIMIT 1",
+  )
   return recording.kinds
     .filter(({ gvk }) => gvk !== podLivesKind)
     .map(({ id, gvk, recordedSince, selection }) => {

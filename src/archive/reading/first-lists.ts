@@ -9,9 +9,9 @@
 import type { EventTimes } from "../../trace/event.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import { VANISHED } from "../../wire/observation-wire.ts"
-import type { BlockSource, KindKey } from "../blocks/block-source.ts"
+import type { BlockSource } from "../blocks/block-source.ts"
 import type { StateHistory } from "../checkpoints/state-history.ts"
-import type { KeptKind } from "../rows/kind-table.ts"
+import type { KeptKind, KindKey } from "../rows/kind-table.ts"
 import { FIRST_LISTS_KEY } from "../rows/metadata.ts"
 import type { ObjectNames } from "../rows/object-rows.ts"
 

@@ -3,18 +3,17 @@
  * window from tables of contents. The first look at a window checks its blocks, a second for each GB on disk; later ones take some ms.
  */
 
-import type { DatabaseSync } from "node:sqlite"
 import type { RedactedValues } from "../../kube/redaction/redacted-values.ts"
 import type { EventTimes, GapEvent, LateChanges } from "../../trace/event.ts"
 import { BlockSource } from "../blocks/block-source.ts"
 import { StateHistory } from "../checkpoints/state-history.ts"
 import { KnownIntact } from "../damage/known-intact.ts"
 import { WindowDamage } from "../damage/window-damage.ts"
-import { toArchiveError } from "../directory/archive-errors.ts"
 import { readGaps, readLateRanges } from "../rows/gap-rows.ts"
 import { readKeptKinds } from "../rows/kind-table.ts"
 import { readRedacted } from "../rows/metadata.ts"
-import { lastSequenceOf, openForReading } from "../tables/schema.ts"
+import { type Connection, prepare } from "../tables/database.ts"
+import { lastSequenceOf, readingRecording } from "../tables/schema.ts"
 
 /** Times are µs since the Unix epoch. */
 interface CoverageWindow {
@@ -60,13 +59,8 @@ interface RecordedCoverage {
 }
 
 /** `intact`: blocks that need not be checked again. @throws NotARecordingError, NewerRecordingError, OlderRecordingError, ArchiveIoError, CorruptArchiveError */
-export const readCoverage = (
-  directory: string,
-  window: CoverageWindow,
-  intact = new KnownIntact(),
-): RecordedCoverage => {
-  const database = openForReading(directory)
-  try {
+export const readCoverage = (directory: string, window: CoverageWindow, intact = new KnownIntact()): RecordedCoverage =>
+  readingRecording(directory, (database) => {
     // One read transaction for everything: the writer continues meanwhile, and seals parts into blocks.
     database.exec("BEGIN")
     const gaps = readGaps(database, { cut: Number.MAX_SAFE_INTEGER, ...window })
@@ -93,40 +87,35 @@ export const readCoverage = (
       }
     })
     return { cut, kinds, redacted: readRedacted(database) }
-  } catch (error) {
-    throw toArchiveError(directory, "read", error)
-  } finally {
-    // Also ends the transaction.
-    database.close()
-  }
-}
+  })
 
 /** Of a first list under way, a row has the time at which it began. */
 const timesOf = (recordedSince: number, completeTime: number) =>
   recordedSince === 0 ? { since: undefined, completeTime: 0 } : { since: recordedSince, completeTime }
 
 /** Counts the events of intact blocks, which all have been looked for. */
-const eventCounter = (database: DatabaseSync, source: BlockSource, { fromTime, untilTime }: CoverageWindow) => {
+const eventCounter = (database: Connection, source: BlockSource, { fromTime, untilTime }: CoverageWindow) => {
   // At one moment: blocks may be merged between two statements. A kind's times never decrease, so only one block, or several with the same
   // time, can extend across an end of the window.
-  const blocks = database.prepare(`
-    SELECT last_sequence, events, min_time >= ?2 AND max_time < ?3 AS is_whole,
+  const blocks = prepare<{ key: number; events: number; isWhole: number; previous: number }>(
+    database,
+    `SELECT last_sequence AS key, events, min_time >= ?2 AND max_time < ?3 AS isWhole,
       (SELECT coalesce(max(earlier.last_sequence), 0) FROM block_kind AS earlier
         WHERE earlier.kind = ?1 AND earlier.last_sequence < block_kind.last_sequence) AS previous
-    FROM block_kind WHERE kind = ?1 AND max_time >= ?2 AND min_time < ?3 ORDER BY last_sequence`)
+    FROM block_kind WHERE kind = ?1 AND max_time >= ?2 AND min_time < ?3 ORDER BY last_sequence`,
+  )
   return ({ id, gvk }: { readonly id: number; readonly gvk: string }): number => {
     let events = 0
-    for (const row of blocks.all(id, fromTime, untilTime)) {
-      const key = Number(row.last_sequence)
+    for (const { key, events: all, isWhole, previous } of blocks.all(id, fromTime, untilTime)) {
       if (source.faultOf(key) !== undefined) continue
-      if (row.is_whole === 1) {
-        events += Number(row.events)
+      if (isWhole === 1) {
+        events += all
         continue
       }
       // Or what the block has been merged into since.
       for (const frame of source.tableAt(key).frames) {
         if (frame.events.gvk !== gvk) continue
-        for (let index = frame.firstIndexAfter(Number(row.previous)); index < frame.events.count; index++) {
+        for (let index = frame.firstIndexAfter(previous); index < frame.events.count; index++) {
           const time = frame.time(index)
           if (time >= fromTime && time < untilTime && frame.sequence(index) <= key) events++
         }

@@ -1,9 +1,8 @@
 /** From when and up to when each kind and each of its namespaces is recorded, without reading anything else. */
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
-import { toArchiveError } from "../directory/archive-errors.ts"
 import { readKeptKinds } from "../rows/kind-table.ts"
 import { readMetadata } from "../rows/metadata.ts"
-import { openForReading } from "../tables/schema.ts"
+import { readingRecording } from "../tables/schema.ts"
 import { firstListsOf } from "./first-lists.ts"
 
 /** A kind, or a namespace of one that is recorded namespace by namespace, whose first list is recorded. */
@@ -26,9 +25,8 @@ interface RecordedSince {
  *
  * @throws NotARecordingError, NewerRecordingError, OlderRecordingError, ArchiveIoError, CorruptArchiveError
  */
-export const readRecordedSince = (directory: string): ReadonlyArray<RecordedSince> => {
-  const database = openForReading(directory)
-  try {
+export const readRecordedSince = (directory: string): ReadonlyArray<RecordedSince> =>
+  readingRecording(directory, (database) => {
     const kept = readKeptKinds(database)
     const first = firstListsOf(kept, readMetadata(database))?.kinds
     const later = (gvk: string, since: number) =>
@@ -47,9 +45,4 @@ export const readRecordedSince = (directory: string): ReadonlyArray<RecordedSinc
         })),
       ])
       .filter(({ since }) => since !== 0)
-  } catch (error) {
-    throw toArchiveError(directory, "read", error)
-  } finally {
-    database.close()
-  }
-}
+  })

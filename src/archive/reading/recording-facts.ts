@@ -1,12 +1,13 @@
 /** A recording as a whole, for readers without its recorder: what it says of itself, up to when it reaches, and whether all of it is there. */
 
 import type { GapEvent, LateChanges } from "../../trace/event.ts"
-import { CorruptArchiveError, toArchiveError } from "../directory/archive-errors.ts"
+import { CorruptArchiveError } from "../directory/archive-errors.ts"
 import { readGaps, readLateRanges } from "../rows/gap-rows.ts"
-import { readKeptKinds, readKinds } from "../rows/kind-table.ts"
+import { lastTimeOf, readKeptKinds, readKinds } from "../rows/kind-table.ts"
 import { readMetadata, WRITER_KEY } from "../rows/metadata.ts"
+import { rowsOf } from "../tables/database.ts"
 import { hasLog, isBeingWritten } from "../tables/reading-access.ts"
-import { lastSequenceOf, openForReading } from "../tables/schema.ts"
+import { lastSequenceOf, readingRecording } from "../tables/schema.ts"
 
 export interface RecordingFacts {
   readonly metadata: ReadonlyMap<string, string>
@@ -36,36 +37,27 @@ export interface RecordingFacts {
  */
 export const readRecordingFacts = (directory: string): RecordingFacts => {
   const isWritten = isBeingWritten(directory)
-  const database = openForReading(directory)
-  try {
+  return readingRecording(directory, (database) => {
     const metadata = readMetadata(database)
     const lacksLog = !isWritten && metadata.get(WRITER_KEY) === "open" && !hasLog(directory)
     if (lacksLog) {
-      const fault = database.prepare("PRAGMA integrity_check(1)").get()?.integrity_check
+      const [check] = rowsOf<{ readonly integrity_check: string }>(database, "PRAGMA integrity_check(1)")
+      const fault = check?.integrity_check
       if (fault !== "ok") {
         const reason = `recording.db was copied without recording.db-wal while it was being written, and is inconsistent (${fault})`
         throw new CorruptArchiveError({ directory, reason })
       }
     }
     const kinds = readKinds(database)
-    const times = kinds.flatMap(({ completeThroughTime, lastEventTime, namespaces }) => [
-      completeThroughTime,
-      lastEventTime,
-      ...namespaces.map(({ completeTime }) => completeTime),
-    ])
     return {
       metadata,
       kinds: kinds.map(({ gvk }) => gvk),
-      lastTime: Math.max(0, ...times),
+      lastTime: lastTimeOf(kinds),
       cut: lastSequenceOf(database),
       isWritten,
       lacksLog,
     }
-  } catch (error) {
-    throw toArchiveError(directory, "read", error)
-  } finally {
-    database.close()
-  }
+  })
 }
 
 // What a recording holds, for people who look at it for the first time: events by kind and how they are spread over time, objects, gaps, late changes. Reads
@@ -103,20 +95,16 @@ interface RecordedOverview {
 const mostCounted = 1_000_000
 
 /** @throws NotARecordingError, NewerRecordingError, OlderRecordingError, ArchiveIoError, CorruptArchiveError */
-export const readOverview = (directory: string): RecordedOverview => {
-  const database = openForReading(directory)
-  try {
+export const readOverview = (directory: string): RecordedOverview =>
+  readingRecording(directory, (database) => {
     // One read transaction: the writer goes on meanwhile.
     database.exec("BEGIN")
     const kept = readKeptKinds(database)
     const everything = { cut: Number.MAX_SAFE_INTEGER, fromTime: 0, untilTime: Number.MAX_SAFE_INTEGER }
-    const stretches = database
-      .prepare("SELECT kind, min_time, max_time, events FROM block_kind WHERE events > 0")
-      .all()
-      .map((row) => ({
-        ...{ kind: Number(row.kind), events: Number(row.events) },
-        ...{ from: Number(row.min_time), to: Number(row.max_time) },
-      }))
+    const stretches = rowsOf<RecordedStretch & { readonly kind: number }>(
+      database,
+      'SELECT kind, min_time AS "from", max_time AS "to", events FROM block_kind WHERE events > 0',
+    )
     const eventsOf = (id: number): number =>
       stretches.reduce((sum, { kind, events }) => (kind === id ? sum + events : sum), 0)
     const kinds = kept.map(({ id, gvk, nextObjectNumber, recordedSince, completeThroughTime, lastEventTime }) => ({
@@ -125,19 +113,11 @@ export const readOverview = (directory: string): RecordedOverview => {
     }))
     const isCounted = kinds.reduce((sum, { objects }) => sum + objects, 0) <= mostCounted
     const namespaces = isCounted
-      ? database
-          .prepare(
-            "SELECT namespace, count(*) AS objects FROM object GROUP BY namespace ORDER BY objects DESC, namespace",
-          )
-          .all()
-          .map((row) => ({ namespace: String(row.namespace), objects: Number(row.objects) }))
+      ? rowsOf<{ readonly namespace: string; readonly objects: number }>(
+          database,
+          "SELECT namespace, count(*) AS objects FROM object GROUP BY namespace ORDER BY objects DESC, namespace",
+        ).map((row) => ({ ...row }))
       : undefined
     const gaps = readGaps(database, everything)
     return { kinds, stretches, namespaces, gaps, late: readLateRanges(database, everything) }
-  } catch (error) {
-    throw toArchiveError(directory, "read", error)
-  } finally {
-    // Also ends the transaction.
-    database.close()
-  }
-}
+  })

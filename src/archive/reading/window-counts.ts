@@ -14,6 +14,7 @@ import { WindowDamage } from "../damage/window-damage.ts"
 import { toArchiveError } from "../directory/archive-errors.ts"
 import { readKeptKinds } from "../rows/kind-table.ts"
 import { readMetadata } from "../rows/metadata.ts"
+import { numberOf, prepare, rowsInPages } from "../tables/database.ts"
 import { openForReading } from "../tables/schema.ts"
 import { requireSoundTables } from "../tables/sound-rows.ts"
 import type { WindowLimits } from "./first-lists.ts"
@@ -38,6 +39,12 @@ interface CountOptions {
   readonly pause: () => Promise<void>
 }
 
+interface NamedRow {
+  readonly number: number
+  readonly namespace: string
+  readonly name: string
+}
+
 /** ms of work between two pauses: recording may wait for the core meanwhile. */
 const turnMs = 0.5
 
@@ -58,8 +65,10 @@ export const countWindow = async (
     const source = new BlockSource(database, directory, { intact: intact.blocksOf(directory) })
     const history = new StateHistory(database, source, directory)
     const inspection = new WindowDamage(database, source, history, directory)
-    const page = database.prepare(`
-      SELECT number, namespace, name FROM object WHERE kind = ? AND number > ? ORDER BY number LIMIT ${pageRows}`)
+    const page = prepare<NamedRow>(
+      database,
+      `SELECT number, namespace, name FROM object WHERE kind = ? AND number > ? ORDER BY number LIMIT ${pageRows}`,
+    )
     let isChecked = false
     let turnEnds = performance.now() + turnMs
     const pauseIfDue = async (): Promise<void> => {
@@ -73,17 +82,14 @@ export const countWindow = async (
       if (excludesName === undefined) return new Uint8Array(0)
       requireSoundTables(database, directory, isChecked ? [] : ["object"])
       isChecked = true
-      const last = database.prepare("SELECT max(number) AS last FROM object WHERE kind = ?").get(kind)
-      const excluded = new Uint8Array(Number(last?.last ?? 0) + 1)
-      for (let after = -1, more = true; more; ) {
-        const rows = page.all(kind, after)
-        for (const { number, namespace, name } of rows) {
-          after = Number(number)
-          if (after < excluded.length && excludesName(String(namespace), String(name))) excluded[after] = 1
-          // A name may be compared with hundreds of patterns, and a page of them took 30 s.
-          await pauseIfDue()
-        }
-        more = rows.length === pageRows
+      const last = numberOf(database, "SELECT max(number) AS value FROM object WHERE kind = ?", kind)
+      const excluded = new Uint8Array(last + 1)
+      for (const { number, namespace, name } of rowsInPages<NamedRow>(pageRows, (row) =>
+        page.all(kind, row?.number ?? -1),
+      )) {
+        if (number < excluded.length && excludesName(namespace, name)) excluded[number] = 1
+        // A name may be compared with hundreds of patterns, and a page of them took 30 s.
+        await pauseIfDue()
       }
       return excluded
     }

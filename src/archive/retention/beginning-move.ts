@@ -2,17 +2,18 @@
  * Moves the beginning of kinds behind a stride: folds its tables of contents to the last event of each object, and then, in one transaction, makes
  * these states the remains that the state at the new beginning is read from, and its blocks no blocks of these kinds any more.
  */
-import type { DatabaseSync, StatementSync } from "node:sqlite"
+
 import type { Gap } from "../../wire/observations.ts"
 import { pack } from "../blocks/block.ts"
-import type { BlockFrame } from "../blocks/block-frame.ts"
 import type { BlockSource } from "../blocks/block-source.ts"
 import { encodeStates, NO_STATES, type ObjectStates, StateCollector } from "../checkpoints/object-states.ts"
 import { mergeAll, REMAINS, type StateHistory } from "../checkpoints/state-history.ts"
-import { isDamage } from "../directory/archive-errors.ts"
+import { unlessDamaged } from "../directory/archive-errors.ts"
 import type { RetainedKinds, RetainedRow } from "../rows/beginnings.ts"
 import type { KindTable } from "../rows/kind-table.ts"
 import type { OwnerSets } from "../rows/owner-sets.ts"
+import { type Connection, prepare } from "../tables/database.ts"
+import { rowWriter } from "../tables/tables.ts"
 import type { TrustedDatabase } from "../tables/trusted-database.ts"
 import type { PlannedStride } from "./stride-plan.ts"
 
@@ -45,7 +46,7 @@ export class BeginningMove {
     const ids = new Map(kinds.map(({ gvk, id }) => [gvk, id]))
     const collectors = new Map<number, Array<StateCollector>>()
     for (const key of blocks) {
-      const frames = this.#framesOf(key)
+      const frames = unlessDamaged(() => this.#parts.source.tableAt(key).frames)
       if (frames === undefined) damaged.add(key)
       for (const frame of frames ?? []) {
         const kind = ids.get(frame.events.gvk)
@@ -78,7 +79,7 @@ export class BeginningMove {
         const before = this.#retained.of(id)
         const until = Math.max(before.removedThrough, removedThrough)
         const going = this.#statements.going.get(id, throughSequence)
-        const removed = Number(going?.events)
+        const removed = going?.events ?? 0
         this.#statements.deleteBlocks.run(id, throughSequence)
         this.#statements.deleteGaps.run(id, throughSequence, until)
         this.#statements.deleteLate.run(id, throughSequence, until)
@@ -91,15 +92,18 @@ export class BeginningMove {
                 kind: id,
                 throughSequence,
                 removedThrough: until,
-                sweptSequence: sweptBefore(before, Number(going?.first)),
+                sweptSequence: sweptBefore(before, going?.first ?? 0),
               }
         this.#retained.write(row)
         moved.push(row)
         events += removed
         if (removed === 0) continue
         const { bytes, size, checksum } = packed.get(id) ?? pack(encodeStates(NO_STATES))
-        const place = [id, throughSequence, until, until, states.get(id)?.count ?? 0, before.throughSequence] as const
-        this.#statements.insertRemains.run(...place, size, checksum, bytes)
+        this.#statements.insertRemains({
+          ...{ kind: id, throughSequence, lastTime: until, lastReceived: until, isFull: REMAINS },
+          ...{ objects: states.get(id)?.count ?? 0, afterSequence: before.throughSequence },
+          ...{ states: bytes, statesSize: size, statesChecksum: checksum },
+        })
         this.#statements.deleteCheckpoints.run(id, throughSequence)
         this.#statements.deleteRemains.run(id, throughSequence)
       }
@@ -109,16 +113,6 @@ export class BeginningMove {
     let ended = 0
     for (const each of states.values()) ended += each.dead.subarray(0, each.count).filter(Boolean).length
     return { events, ended }
-  }
-
-  /** `undefined`: the table of contents is damaged. */
-  #framesOf(key: number): ReadonlyArray<BlockFrame> | undefined {
-    try {
-      return this.#parts.source.tableAt(key).frames
-    } catch (error) {
-      if (!isDamage(error)) throw error
-      return undefined
-    }
   }
 
   /** Which objects changed in a block without its table of contents is unknown. */
@@ -136,29 +130,32 @@ export class BeginningMove {
 const sweptBefore = ({ sweptSequence, throughSequence }: RetainedRow, first: number): number =>
   sweptSequence < throughSequence ? sweptSequence : first - 1
 
-const statementsOf = (database: DatabaseSync) => {
-  const prepare = (sql: string): StatementSync => database.prepare(sql)
+const statementsOf = (database: Connection) => {
+  const statement = (sql: string) => prepare(database, sql)
   return {
-    insertRemains: prepare(`
-      INSERT INTO checkpoint (kind, through_sequence, last_time, last_received, is_full, objects, after_sequence, states_size,
-        states_checksum, states) VALUES (?, ?, ?, ?, ${REMAINS}, ?, ?, ?, ?, ?)`),
+    insertRemains: rowWriter(database, "checkpoint", { blobs: ["states"] }),
     // States at the beginning are built from the last full checkpoint before it.
-    deleteCheckpoints: prepare(`
+    deleteCheckpoints: statement(`
       DELETE FROM checkpoint WHERE kind = ?1 AND is_full < ${REMAINS} AND through_sequence <
         (SELECT max(through_sequence) FROM checkpoint WHERE kind = ?1 AND through_sequence <= ?2 AND is_full = 1)`),
     // A later checkpoint contains them.
-    deleteRemains: prepare(`
+    deleteRemains: statement(`
       DELETE FROM checkpoint WHERE kind = ?1 AND is_full = ${REMAINS} AND through_sequence <=
         (SELECT max(through_sequence) FROM checkpoint WHERE kind = ?1 AND through_sequence <= ?2 AND is_full < ${REMAINS})`),
-    going: prepare(`
+    going: prepare<{ readonly events: number; readonly first: number | null }>(
+      database,
+      `
       SELECT coalesce(sum(events), 0) AS events, min(last_sequence) AS first FROM block_kind
-      WHERE kind = ? AND last_sequence <= ?`),
-    deleteBlocks: prepare("DELETE FROM block_kind WHERE kind = ? AND last_sequence <= ?"),
-    deleteGaps: prepare("DELETE FROM gap WHERE kind = ? AND sequence <= ? AND to_time <= ?"),
-    deleteLate: prepare(
+      WHERE kind = ? AND last_sequence <= ?`,
+    ),
+    deleteBlocks: statement("DELETE FROM block_kind WHERE kind = ? AND last_sequence <= ?"),
+    deleteGaps: statement("DELETE FROM gap WHERE kind = ? AND sequence <= ? AND to_time <= ?"),
+    deleteLate: statement(
       "DELETE FROM late_range WHERE kind = ?1 AND sequence <= ?2 AND not_after <= ?3 AND received_to <= ?3",
     ),
-    deleteFormer: prepare("DELETE FROM former_owner_set WHERE kind = ?1 AND until_time <= ?2 AND until_received <= ?2"),
+    deleteFormer: statement(
+      "DELETE FROM former_owner_set WHERE kind = ?1 AND until_time <= ?2 AND until_received <= ?2",
+    ),
   }
 }
 

@@ -7,13 +7,14 @@
  *
  * Memory: the unpacked blocks, 8 MiB, and 50 bytes for each of their events.
  */
-import type { DatabaseSync, StatementSync } from "node:sqlite"
-import { BlockRows, objectsOf, tableOf } from "../blocks/block-rows.ts"
+
+import { type BlockRow, BlockRows, blockFields, objectsOf, tableOf } from "../blocks/block-rows.ts"
 import { MergedBlock, type NamesOf } from "../blocks/merged-block.ts"
 import type { ObjectBytes } from "../blocks/object-bytes.ts"
-import { isDamage } from "../directory/archive-errors.ts"
+import { unlessDamaged } from "../directory/archive-errors.ts"
 import { knownNamesOf } from "../rows/object-rows.ts"
-import { isSoundRow } from "../tables/tables.ts"
+import { type Connection, prepare, rowsInPages, type Statement } from "../tables/database.ts"
+import { fieldsOf, isSoundRow } from "../tables/tables.ts"
 
 /** When there is enough for a merged block. */
 export interface MergingBounds {
@@ -43,6 +44,16 @@ interface Run {
   readonly lastSequence: number
 }
 
+/** `stored`: bytes on disk. */
+interface MergeableRow extends Omit<BlockRow, "toc" | "data"> {
+  readonly minTime: number
+  readonly maxTime: number
+  readonly sealed: number
+  readonly carried: number
+  readonly stored: number
+  readonly isSound: number
+}
+
 /** Rows per fetch. */
 const pageRows = 64
 
@@ -51,26 +62,25 @@ export class BlockMerging {
   readonly #bounds: MergingBounds
   readonly #rows: BlockRows
   readonly #namesOf: NamesOf
-  readonly #page: StatementSync
-  readonly #block: StatementSync
+  readonly #page: Statement<MergeableRow>
+  readonly #block: Statement<BlockRow>
   readonly #transaction: (write: () => void) => void
   /** Everything up to here is merged, or stays as it is. */
   #position = 0
   #merged = 0
 
   /** `transaction` runs what writes, in one transaction. */
-  constructor(database: DatabaseSync, transaction: (write: () => void) => void, bounds: MergingBounds = mergingBounds) {
+  constructor(database: Connection, transaction: (write: () => void) => void, bounds: MergingBounds = mergingBounds) {
     this.#bounds = bounds
     this.#transaction = transaction
     this.#rows = new BlockRows(database)
     this.#namesOf = knownNamesOf(database)
-    this.#page = database.prepare(`
-      SELECT last_sequence, first_sequence, min_time, max_time, sealed, carried, toc_size, data_size,
-        length(toc) + length(data) AS stored, ${isSoundRow("block")} AS is_sound
-      FROM block WHERE last_sequence > ? ORDER BY last_sequence LIMIT ${pageRows}`)
-    this.#block = database.prepare(`
-      SELECT first_sequence, last_sequence, toc_size, toc_checksum, toc, data_size, data_checksum, data FROM block
-      WHERE last_sequence = ?`)
+    this.#page = prepare(
+      database,
+      `SELECT ${fieldsOf("block")}, length(toc) + length(data) AS stored, ${isSoundRow("block")} AS isSound
+      FROM block WHERE last_sequence > ? ORDER BY last_sequence LIMIT ${pageRows}`,
+    )
+    this.#block = prepare(database, `SELECT ${blockFields} FROM block WHERE last_sequence = ?`)
   }
 
   /** Merged blocks that were made since the writer was opened. */
@@ -98,39 +108,34 @@ export class BlockMerging {
     let [keys, firstSequence, minTime]: [number[], number, number] = [[], 0, 0]
     let [objects, stored, tables] = [0, 0, 0]
     const bounds = this.#bounds
-    const run = (): Run => ({ keys, firstSequence, lastSequence: keys.at(-1) as number })
-    for (let after = this.#position; ; ) {
-      const rows = this.#page.all(after)
-      for (const row of rows) {
-        const key = row.last_sequence as number
-        if (row.sealed === 0 && row.is_sound === 1) return undefined
-        const isLone = keys.length > 0 && (row.max_time as number) - minTime > spanMicros
-        if (isLone && keys.length > 1) return run()
-        // What a damaged row says must not get a checksum that is right.
-        const isMergeable = row.sealed === 1 && row.carried === 0 && row.is_sound === 1
-        if (isLone || !isMergeable) {
-          this.#position = isMergeable ? (keys[0] as number) : key
-          ;[keys, objects, stored, tables] = [[], 0, 0, 0]
-          if (!isMergeable) continue
-        }
-        if (keys.length === 0) {
-          firstSequence = row.first_sequence as number
-          minTime = row.min_time as number
-        }
-        keys.push(key)
-        objects += row.data_size as number
-        stored += row.stored as number
-        tables += row.toc_size as number
-        const isEnough =
-          objects >= bounds.objectBytes ||
-          stored >= bounds.storedBytes ||
-          tables >= bounds.tableBytes ||
-          keys.length >= bounds.blocks
-        if (isEnough) return run()
+    const run = (): Run => ({ keys, firstSequence, lastSequence: keys.at(-1) ?? 0 })
+    for (const row of rowsInPages(pageRows, (last: MergeableRow | undefined) =>
+      this.#page.all(last?.lastSequence ?? this.#position),
+    )) {
+      const key = row.lastSequence
+      if (row.sealed === 0 && row.isSound === 1) return undefined
+      const isLone = keys.length > 0 && row.maxTime - minTime > spanMicros
+      if (isLone && keys.length > 1) return run()
+      // What a damaged row says must not get a checksum that is right.
+      const isMergeable = row.sealed === 1 && row.carried === 0 && row.isSound === 1
+      if (isLone || !isMergeable) {
+        this.#position = isMergeable ? (keys[0] ?? key) : key
+        ;[keys, objects, stored, tables] = [[], 0, 0, 0]
+        if (!isMergeable) continue
       }
-      if (rows.length < pageRows) return undefined
-      after = rows.at(-1)?.last_sequence as number
+      if (keys.length === 0) ({ firstSequence, minTime } = row)
+      keys.push(key)
+      objects += row.dataSize
+      stored += row.stored
+      tables += row.tocSize
+      const isEnough =
+        objects >= bounds.objectBytes ||
+        stored >= bounds.storedBytes ||
+        tables >= bounds.tableBytes ||
+        keys.length >= bounds.blocks
+      if (isEnough) return run()
     }
+    return undefined
   }
 
   *#merge({ keys, firstSequence, lastSequence }: Run): Generator<void, void, void> {
@@ -138,14 +143,16 @@ export class BlockMerging {
     const read: ObjectBytes[] = []
     try {
       for (const key of keys) {
-        try {
-          const row = this.#block.get(key) as Record<string, unknown>
-          const table = tableOf(row)
+        const isSound = unlessDamaged(() => {
+          const row = this.#block.get(key)
+          if (row === undefined) return false
+          const table = tableOf(row, () => row.data)
           const objects = objectsOf(row, table)
           read.push(objects)
           for (const frame of table.frames) merged.add(frame, objects)
-        } catch (error) {
-          if (!isDamage(error)) throw error
+          return true
+        })
+        if (isSound !== true) {
           // Readers name what they cannot read of it. The blocks before it stay as they are, too.
           this.#position = key
           return

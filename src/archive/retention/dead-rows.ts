@@ -4,9 +4,10 @@
  * Everything here is found by walking the tables, so that a process that ends in the middle forgets nothing. A walk yields after each
  * transaction of some ms, between which the writer commits.
  */
-import type { DatabaseSync, StatementSync } from "node:sqlite"
+
 import { parseOwnerReferences } from "../../trace/ownership/owner-references.ts"
 import type { Beginning } from "../rows/beginnings.ts"
+import { type Connection, numberOf, pagesOf, prepare } from "../tables/database.ts"
 
 /** Rows per transaction. */
 const PAGE_ROWS = 1000
@@ -14,54 +15,19 @@ const PAGE_ROWS = 1000
 /** Removes what the states at a kind's beginning do not know. */
 export class DeadRows {
   readonly #transaction: (write: () => void) => void
-  readonly #objects: StatementSync
-  readonly #deleteObject: StatementSync
-  readonly #deleteFormer: StatementSync
-  readonly #pods: StatementSync
-  readonly #deletePod: StatementSync
-  readonly #deleteLives: StatementSync
-  readonly #deleteOldLives: StatementSync
-  readonly #ownerSets: StatementSync
-  readonly #lastOwnerSet: StatementSync
-  readonly #formerOwners: StatementSync
-  readonly #deleteOwnerSet: StatementSync
-  readonly #lifeOwners: StatementSync
-  readonly #owners: StatementSync
-  readonly #deleteOwner: StatementSync
+  readonly #database: Connection
+  readonly #statements: ReturnType<typeof statementsOf>
 
   /** `transaction` runs what writes, in one transaction. */
-  constructor(database: DatabaseSync, transaction: (write: () => void) => void) {
+  constructor(database: Connection, transaction: (write: () => void) => void) {
+    this.#database = database
     this.#transaction = transaction
-    const page = `LIMIT ${PAGE_ROWS}`
-    this.#objects = database.prepare(
-      `SELECT number, owners FROM object WHERE kind = ? AND number > ? ORDER BY number ${page}`,
-    )
-    this.#deleteObject = database.prepare("DELETE FROM object WHERE kind = ? AND number = ?")
-    this.#deleteFormer = database.prepare("DELETE FROM former_owner_set WHERE kind = ? AND number = ?")
-    this.#pods = database.prepare(`
-      SELECT number, is_gone, first_sequence,
-        (SELECT max(sequence) FROM pod_life WHERE pod = number AND sequence <= ?2 AND time <= ?3 AND received <= ?3) AS last_before,
-        (SELECT max(sequence) FROM pod_life WHERE pod = number) AS last,
-        (SELECT max(sequence) FROM pod_life WHERE pod = number AND sequence <= ?2 AND time <= ?3 AND received <= ?3
-          AND owner_references IS NOT NULL) AS last_owners
-      FROM pod WHERE number > ?1 ORDER BY number ${page}`)
-    this.#deletePod = database.prepare("DELETE FROM pod WHERE number = ?")
-    this.#deleteLives = database.prepare("DELETE FROM pod_life WHERE pod = ?")
-    this.#deleteOldLives = database.prepare(
-      "DELETE FROM pod_life WHERE pod = ? AND sequence < ? AND sequence NOT IN (?, ?)",
-    )
-    this.#ownerSets = database.prepare(
-      `SELECT id, owner_references FROM owner_set WHERE id > ? AND id <= ? ORDER BY id ${page}`,
-    )
-    this.#lastOwnerSet = database.prepare("SELECT coalesce(max(id), 0) AS last FROM owner_set")
-    this.#formerOwners = database.prepare("SELECT DISTINCT owners FROM former_owner_set")
-    this.#deleteOwnerSet = database.prepare("DELETE FROM owner_set WHERE id = ?")
-    this.#lifeOwners = database.prepare(`
-      SELECT sequence, owner_references FROM pod_life WHERE sequence > ? AND owner_references IS NOT NULL ORDER BY sequence ${page}`)
-    this.#owners = database.prepare(
-      `SELECT uid, gvk, owner_references, state FROM owner WHERE (uid, gvk) > (?, ?) ORDER BY uid, gvk ${page}`,
-    )
-    this.#deleteOwner = database.prepare("DELETE FROM owner WHERE uid = ? AND gvk = ?")
+    this.#statements = statementsOf(database)
+  }
+
+  /** The last owner set now. */
+  lastOwnerSet(): number {
+    return numberOf(this.#database, "SELECT max(id) AS value FROM owner_set")
   }
 
   /**
@@ -70,48 +36,39 @@ export class DeadRows {
    * Adds the owner sets of the others to `named`.
    */
   *objects(kind: number, alive: Uint32Array, named: Set<number>): Generator<void, void, void> {
+    const { objects, deleteObject, deleteFormer } = this.#statements
     const limit = alive.at(-1) ?? 0
     let index = 0
-    for (let after = 0; ; ) {
-      const rows = this.#objects.all(kind, after)
+    for (const rows of pagesOf<ObjectRow>(PAGE_ROWS, (last) => objects.all(kind, last?.number ?? 0))) {
       const dead = rows.filter(({ number, owners }) => {
-        while (index < alive.length && (alive[index] as number) < (number as number)) index++
-        const isDead = (number as number) < limit && alive[index] !== number
-        if (!isDead) named.add(owners as number)
+        while ((alive[index] ?? number) < number) index++
+        const isDead = number < limit && alive[index] !== number
+        if (!isDead) named.add(owners)
         return isDead
       })
-      if (dead.length > 0)
-        this.#transaction(() => {
-          for (const { number } of dead) {
-            this.#deleteObject.run(kind, number as number)
-            this.#deleteFormer.run(kind, number as number)
-          }
-        })
+      this.#removing(dead, ({ number }) => {
+        deleteObject.run(kind, number)
+        deleteFormer.run(kind, number)
+      })
       yield
-      if (rows.length < PAGE_ROWS) return
-      after = rows.at(-1)?.number as number
     }
   }
 
   /** Removes the pods that were gone before the beginning of their lifecycles, and what earlier states there were of the others. */
   *pods({ throughSequence, removedThrough }: Beginning): Generator<void, void, void> {
-    for (let after = 0; ; ) {
-      const rows = this.#pods.all(after, throughSequence, removedThrough)
-      this.#transaction(() => {
-        // The highest number stays, because the next pod gets the number after it.
-        rows.forEach(({ number, is_gone, first_sequence, last_before, last, last_owners }, at) => {
-          if (last_before === null) return
-          const isHighest = rows.length < PAGE_ROWS && at === rows.length - 1
-          if (is_gone === 1 && last === last_before && !isHighest) {
-            this.#deletePod.run(number as number)
-            this.#deleteLives.run(number as number)
-          } else
-            this.#deleteOldLives.run(...[number, last_before, first_sequence, last_owners ?? last_before].map(Number))
-        })
+    const { pods, deletePod, deleteLives, deleteOldLives } = this.#statements
+    const page = (last: PodRow | undefined) => pods.all(last?.number ?? 0, throughSequence, removedThrough)
+    for (const rows of pagesOf(PAGE_ROWS, page)) {
+      // The highest number stays, because the next pod gets the number after it.
+      const highest = rows.length < PAGE_ROWS ? rows.at(-1)?.number : undefined
+      this.#removing(rows, ({ number, isGone, firstSequence, lastBefore, last, lastOwners }) => {
+        if (lastBefore === null) return
+        if (isGone === 1 && last === lastBefore && number !== highest) {
+          deletePod.run(number)
+          deleteLives.run(number)
+        } else deleteOldLives.run(number, lastBefore, firstSequence, lastOwners ?? lastBefore)
       })
       yield
-      if (rows.length < PAGE_ROWS) return
-      after = rows.at(-1)?.number as number
     }
   }
 
@@ -120,61 +77,121 @@ export class DeadRows {
    * no object named an older one anew (`OwnerSets.forget`). Then owners that nothing names.
    */
   *owners(named: Set<number>, last: number): Generator<void, void, void> {
-    for (const { owners } of this.#formerOwners.all()) named.add(owners as number)
+    const { ownerSets, formerOwners, deleteOwnerSet, lifeOwners, owners, deleteOwner } = this.#statements
+    for (const former of formerOwners.all()) named.add(former.owners)
     const uids = new Set<string>()
-    const note = (references: unknown): void => {
-      for (const { uid } of parseOwnerReferences(String(references))) uids.add(uid)
+    const note = ({ ownerReferences }: References): void => {
+      for (const { uid } of parseOwnerReferences(ownerReferences)) uids.add(uid)
     }
-    for (let after = 0; ; ) {
-      const rows = this.#ownerSets.all(after, last)
-      const unnamed = rows.filter(({ id }) => !named.has(id as number))
-      for (const { id, owner_references } of rows) if (named.has(id as number)) note(owner_references)
-      if (unnamed.length > 0)
-        this.#transaction(() => {
-          for (const { id } of unnamed) this.#deleteOwnerSet.run(id as number)
-        })
-      yield
-      if (rows.length < PAGE_ROWS) break
-      after = rows.at(-1)?.id as number
-    }
-    for (let after = 0; ; ) {
-      const rows = this.#lifeOwners.all(after)
-      for (const { owner_references } of rows) note(owner_references)
-      yield
-      if (rows.length < PAGE_ROWS) break
-      after = rows.at(-1)?.sequence as number
-    }
-    for (const rows of this.#pagesOfOwners()) {
-      for (const { owner_references } of rows) note(owner_references)
+    for (const rows of pagesOf<OwnerSetRow>(PAGE_ROWS, (before) => ownerSets.all(before?.id ?? 0, last))) {
+      rows.filter(({ id }) => named.has(id)).forEach(note)
+      this.#removing(
+        rows.filter(({ id }) => !named.has(id)),
+        ({ id }) => deleteOwnerSet.run(id),
+      )
       yield
     }
-    for (const rows of this.#pagesOfOwners()) {
+    for (const rows of pagesOf<LifeRow>(PAGE_ROWS, (before) => lifeOwners.all(before?.sequence ?? 0))) {
+      rows.forEach(note)
+      yield
+    }
+    const pagesOfOwners = () =>
+      pagesOf<OwnerRow>(PAGE_ROWS, (before) => owners.all(before?.uid ?? "", before?.gvk ?? ""))
+    for (const rows of pagesOfOwners()) {
+      rows.forEach(note)
+      yield
+    }
+    let noted = last
+    for (const rows of pagesOfOwners()) {
       // Sets that were named while this walked; they are few.
-      for (const { id, owner_references } of this.#ownerSets.all(last, Number.MAX_SAFE_INTEGER)) {
-        last = id as number
-        note(owner_references)
+      for (const set of ownerSets.all(noted, Number.MAX_SAFE_INTEGER)) {
+        noted = set.id
+        note(set)
       }
-      const unnamed = rows.filter(({ uid, state }) => state !== "open" && !uids.has(String(uid)))
-      if (unnamed.length > 0)
-        this.#transaction(() => {
-          for (const { uid, gvk } of unnamed) this.#deleteOwner.run(String(uid), String(gvk))
-        })
+      this.#removing(
+        rows.filter(({ uid, state }) => state !== "open" && !uids.has(uid)),
+        ({ uid, gvk }) => deleteOwner.run(uid, gvk),
+      )
       yield
     }
   }
 
-  *#pagesOfOwners(): Generator<ReadonlyArray<Record<string, unknown>>, void, void> {
-    for (let after: readonly [uid: string, gvk: string] = ["", ""]; ; ) {
-      const rows = this.#owners.all(...after)
-      yield rows
-      const end = rows.at(-1)
-      if (end === undefined || rows.length < PAGE_ROWS) return
-      after = [String(end.uid), String(end.gvk)]
-    }
+  /** In one transaction, if there are any. */
+  #removing<Row>(rows: ReadonlyArray<Row>, remove: (row: Row) => void): void {
+    if (rows.length > 0) this.#transaction(() => rows.forEach(remove))
   }
+}
 
-  /** The last owner set now. */
-  lastOwnerSet(): number {
-    return Number(this.#lastOwnerSet.get()?.last)
+interface ObjectRow {
+  readonly number: number
+  readonly owners: number
+}
+
+interface PodRow {
+  readonly number: number
+  readonly isGone: number
+  readonly firstSequence: number
+  /** Of its lives: the last one, the last before the beginning, and the last of those that names owners. */
+  readonly last: number | null
+  readonly lastBefore: number | null
+  readonly lastOwners: number | null
+}
+
+interface References {
+  readonly ownerReferences: string
+}
+
+interface OwnerSetRow extends References {
+  readonly id: number
+}
+
+interface LifeRow extends References {
+  readonly sequence: number
+}
+
+interface OwnerRow extends References {
+  readonly uid: string
+  readonly gvk: string
+  readonly state: string
+}
+
+const statementsOf = (database: Connection) => {
+  const page = `LIMIT ${PAGE_ROWS}`
+  const references = "owner_references AS ownerReferences"
+  const before = "FROM pod_life WHERE pod = number AND sequence <= ?2 AND time <= ?3 AND received <= ?3"
+  const remove = (condition: string) => prepare(database, `DELETE FROM ${condition}`)
+  return {
+    objects: prepare<ObjectRow>(
+      database,
+      `SELECT number, owners FROM object WHERE kind = ? AND number > ? ORDER BY number ${page}`,
+    ),
+    pods: prepare<PodRow>(
+      database,
+      `SELECT number, is_gone AS isGone, first_sequence AS firstSequence,
+        (SELECT max(sequence) ${before}) AS lastBefore,
+        (SELECT max(sequence) FROM pod_life WHERE pod = number) AS last,
+        (SELECT max(sequence) ${before} AND owner_references IS NOT NULL) AS lastOwners
+      FROM pod WHERE number > ?1 ORDER BY number ${page}`,
+    ),
+    ownerSets: prepare<OwnerSetRow>(
+      database,
+      `SELECT id, ${references} FROM owner_set WHERE id > ? AND id <= ? ORDER BY id ${page}`,
+    ),
+    formerOwners: prepare<Pick<ObjectRow, "owners">>(database, "SELECT DISTINCT owners FROM former_owner_set"),
+    lifeOwners: prepare<LifeRow>(
+      database,
+      `SELECT sequence, ${references} FROM pod_life WHERE sequence > ? AND owner_references IS NOT NULL ORDER BY sequence ${page}`,
+    ),
+    owners: prepare<OwnerRow>(
+      database,
+      `SELECT uid, gvk, ${references}, state FROM owner WHERE (uid, gvk) > (?, ?) ORDER BY uid, gvk ${page}`,
+    ),
+    deleteObject: remove("object WHERE kind = ? AND number = ?"),
+    deleteFormer: remove("former_owner_set WHERE kind = ? AND number = ?"),
+    deletePod: remove("pod WHERE number = ?"),
+    deleteLives: remove("pod_life WHERE pod = ?"),
+    deleteOldLives: remove("pod_life WHERE pod = ? AND sequence < ? AND sequence NOT IN (?, ?)"),
+    deleteOwnerSet: remove("owner_set WHERE id = ?"),
+    deleteOwner: remove("owner WHERE uid = ? AND gvk = ?"),
   }
 }

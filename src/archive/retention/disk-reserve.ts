@@ -8,12 +8,13 @@
  * Only a recording with limits has one, beyond what the limits allow. While it is given up its file is empty, so that a later process knows that what room
  * there is was the reserve's.
  */
+
 import { randomBytes } from "node:crypto"
 import { closeSync, openSync, rmSync, statfsSync, statSync, truncateSync, writeSync } from "node:fs"
 import { join } from "node:path"
-import type { DatabaseSync } from "node:sqlite"
 import { systemCodeOf } from "../directory/archive-errors.ts"
 import { makePrivateFile } from "../directory/private-files.ts"
+import { type Connection, pragmaOf } from "../tables/database.ts"
 import { DATABASE_FILE, logOf } from "../tables/reading-access.ts"
 
 /** Its name in a data directory. */
@@ -135,12 +136,11 @@ const KEPT_PAGES = 1024
 const PAGES_PER_STEP = 256
 
 /** @throws what SQLite and the file system throw */
-export const diskUse = (database: DatabaseSync, directory: string): DiskUse => {
-  const pragma = (name: string): number => Number(database.prepare(`PRAGMA ${name}`).get()?.[name])
-  const pageSize = pragma("page_size")
+export const diskUse = (database: Connection, directory: string): DiskUse => {
+  const pageSize = pragmaOf(database, "page_size")
   return {
-    database: pragma("page_count") * pageSize,
-    free: pragma("freelist_count") * pageSize,
+    database: pragmaOf(database, "page_count") * pageSize,
+    free: pragmaOf(database, "freelist_count") * pageSize,
     file: statSync(join(directory, DATABASE_FILE)).size,
     log: statSync(logOf(directory), { throwIfNoEntry: false })?.size ?? 0,
   }
@@ -151,15 +151,14 @@ export const diskUse = (database: DatabaseSync, directory: string): DiskUse => {
  *
  * @throws what SQLite throws
  */
-export const giveBack = (database: DatabaseSync, isShort: boolean): boolean => {
-  const pragma = (name: string): number => Number(database.prepare(`PRAGMA ${name}`).get()?.[name])
-  const free = pragma("freelist_count")
-  const kept = isShort ? 0 : Math.max(KEPT_PAGES, Math.floor(pragma("page_count") / KEPT_PART))
+export const giveBack = (database: Connection, isShort: boolean): boolean => {
+  const free = pragmaOf(database, "freelist_count")
+  const kept = isShort ? 0 : Math.max(KEPT_PAGES, Math.floor(pragmaOf(database, "page_count") / KEPT_PART))
   const pages = Math.min(PAGES_PER_STEP, free - kept)
   if (pages <= 0) return false
   // A statement that must be run to its end: each step moves one page.
   database.prepare(`PRAGMA incremental_vacuum(${pages})`).all()
-  return pages === PAGES_PER_STEP && pragma("freelist_count") < free
+  return pages === PAGES_PER_STEP && pragmaOf(database, "freelist_count") < free
 }
 
 // Whether a recording has more bytes than its limit, and how much it grows nevertheless.

@@ -20,13 +20,14 @@
  *
  * Memory: 33 bytes for each event of a stride and each object that changed in several of them, 8 bytes for each live object while 5 runs, and one unpacked block.
  */
-import type { DatabaseSync } from "node:sqlite"
+
 import type { ObjectStates } from "../checkpoints/object-states.ts"
 import { liveSequences, type Sequences } from "../checkpoints/object-states.ts"
 import { mergeAll } from "../checkpoints/state-history.ts"
 import { DiskFullError, toArchiveError } from "../directory/archive-errors.ts"
 import { heldLeases, removeExpiredLeases } from "../leases/lease.ts"
 import { RetainedKinds } from "../rows/beginnings.ts"
+import { type Connection, numberOf } from "../tables/database.ts"
 import type { WriterParts } from "./beginning-move.ts"
 import { BeginningMove } from "./beginning-move.ts"
 import { BlockMerging, type MergingBounds, mergingBounds } from "./block-merging.ts"
@@ -80,7 +81,7 @@ const CUT_ATTEMPTS = 10_000
 export class Retention {
   readonly #parts: WriterParts
   readonly #sizes: RetentionSizes
-  readonly #database: DatabaseSync
+  readonly #database: Connection
   readonly #plan: StridePlan
   readonly #retained: RetainedKinds
   readonly #move: BeginningMove
@@ -124,7 +125,8 @@ export class Retention {
     this.#plan = new StridePlan(this.#database, this.#sizes.stride)
     this.#retained = new RetainedKinds(this.#database)
     this.#move = new BeginningMove(parts, this.#retained)
-    const earlier = carriedThrough(this.#database, this.#retained.lastSequence())
+    const carried = "SELECT sum(carried) AS value FROM block WHERE last_sequence <= ?"
+    const earlier = numberOf(this.#database, carried, this.#retained.lastSequence())
     this.#carriedOver = new CarriedOver(new Sweeping(parts, this.#retained), earlier, this.#sizes.collectAfter)
     this.#merging = new BlockMerging(
       this.#database,
@@ -340,7 +342,8 @@ export class Retention {
   #mergeAfter(): number {
     const first = this.#retained.lastSequence()
     if (!this.#limit.isUsed(NEAR_LIMIT)) return first
-    return first + Math.floor(Math.max(0, lastBlock(this.#database) - first) * SOON_REMOVED)
+    const lastBlock = numberOf(this.#database, "SELECT max(last_sequence) AS value FROM block")
+    return first + Math.floor(Math.max(0, lastBlock - first) * SOON_REMOVED)
   }
 
   /** Without room the blocks stay as they are, and are merged later: the reserve is for what removes something. */
@@ -433,11 +436,3 @@ export class Retention {
     this.#isGivingBack = false
   }
 }
-
-/** The last event of the last block. @throws what SQLite throws */
-const lastBlock = (database: DatabaseSync): number =>
-  Number(database.prepare("SELECT coalesce(max(last_sequence), 0) AS last FROM block").get()?.last)
-
-/** Events up to a sequence number that were carried over. @throws what SQLite throws */
-const carriedThrough = (database: DatabaseSync, last: number): number =>
-  Number(database.prepare("SELECT sum(carried) AS carried FROM block WHERE last_sequence <= ?").get(last)?.carried ?? 0)

@@ -2,8 +2,9 @@
  * Decides what is removed next: from the front, whole blocks of some kinds, at least a thirty-second of what is kept and at most what one step
  * can fold.
  */
-import type { DatabaseSync, StatementSync } from "node:sqlite"
+
 import type { KindEntry } from "../rows/kind-table.ts"
+import { type Connection, prepare, rowsInPages, type Statement } from "../tables/database.ts"
 import { limitsOf, type RetentionPolicy, STRIDES } from "./policy.ts"
 
 // How many bytes the events of each kind have, before compression.
@@ -20,24 +21,27 @@ interface Counted {
 
 /** Reads through the writer's connection. */
 export class KindBytes {
-  readonly #ends: StatementSync
-  readonly #sum: StatementSync
+  readonly #ends: Statement<{ readonly first: number | null; readonly last: number }>
+  readonly #sum: Statement<{ readonly bytes: number }>
   readonly #counted = new Map<number, Counted>()
 
-  constructor(database: DatabaseSync) {
+  constructor(database: Connection) {
     // In one SELECT, both together would read all rows.
-    this.#ends = database.prepare(`
-      SELECT (SELECT min(last_sequence) FROM block_kind WHERE kind = ?1) AS first,
-        (SELECT max(last_sequence) FROM block_kind WHERE kind = ?1) AS last`)
-    this.#sum = database.prepare(`
-      SELECT coalesce(sum(bytes), 0) AS bytes FROM block_kind WHERE kind = ? AND last_sequence > ? AND last_sequence < ?`)
+    this.#ends = prepare(
+      database,
+      `SELECT (SELECT min(last_sequence) FROM block_kind WHERE kind = ?1) AS first,
+        (SELECT max(last_sequence) FROM block_kind WHERE kind = ?1) AS last`,
+    )
+    this.#sum = prepare(
+      database,
+      "SELECT coalesce(sum(bytes), 0) AS bytes FROM block_kind WHERE kind = ? AND last_sequence > ? AND last_sequence < ?",
+    )
   }
 
   /** @throws what SQLite throws */
   of(kind: number): number {
-    const ends = this.#ends.get(kind)
-    if (ends?.first == null) return 0
-    const [first, last] = [Number(ends.first), Number(ends.last)]
+    const { first = null, last = 0 } = this.#ends.get(kind) ?? {}
+    if (first === null) return 0
     const before = this.#counted.get(kind)
     const known = before?.first === first ? before : { first, last: first - 1, bytes: 0 }
     const bytes = known.bytes + this.#between(kind, known.last, last)
@@ -47,7 +51,7 @@ export class KindBytes {
 
   /** Of the rows after `after` and before `before`. */
   #between(kind: number, after: number, before: number): number {
-    return Number(this.#sum.get(kind, after, before)?.bytes)
+    return this.#sum.get(kind, after, before)?.bytes ?? 0
   }
 }
 
@@ -106,21 +110,28 @@ const PAGE_ROWS = 64
 
 /** Plans through the writer's connection. */
 export class StridePlan {
-  readonly #ofKind: StatementSync
-  readonly #oldest: StatementSync
-  readonly #block: StatementSync
+  readonly #ofKind: Statement<KindRow>
+  readonly #oldest: Statement<{ readonly maxReceived: number }>
+  readonly #block: Statement<{ readonly sealed: number; readonly size: number; readonly stored: number }>
   readonly #bytes: KindBytes
   readonly #bounds: StrideBounds
   #leasedFrom = Number.POSITIVE_INFINITY
 
-  constructor(database: DatabaseSync, bounds: StrideBounds) {
+  constructor(database: Connection, bounds: StrideBounds) {
     this.#bounds = bounds
-    this.#ofKind = database.prepare(`
-      SELECT last_sequence, max_received, events, bytes FROM block_kind WHERE kind = ? AND last_sequence > ?
-      ORDER BY last_sequence LIMIT ${PAGE_ROWS}`)
-    this.#oldest = database.prepare("SELECT max_received FROM block_kind WHERE kind = ? ORDER BY last_sequence LIMIT 1")
-    this.#block = database.prepare(`
-      SELECT sealed, toc_size + data_size AS size, length(toc) + length(data) AS stored FROM block WHERE last_sequence = ?`)
+    this.#ofKind = prepare(
+      database,
+      `SELECT last_sequence AS lastSequence, max_received AS maxReceived, events, bytes FROM block_kind
+      WHERE kind = ? AND last_sequence > ? ORDER BY last_sequence LIMIT ${PAGE_ROWS}`,
+    )
+    this.#oldest = prepare(
+      database,
+      "SELECT max_received AS maxReceived FROM block_kind WHERE kind = ? ORDER BY last_sequence LIMIT 1",
+    )
+    this.#block = prepare(
+      database,
+      "SELECT sealed, toc_size + data_size AS size, length(toc) + length(data) AS stored FROM block WHERE last_sequence = ?",
+    )
     this.#bytes = new KindBytes(database)
   }
 
@@ -160,18 +171,17 @@ export class StridePlan {
   #ofTime(kinds: ReadonlyArray<KindEntry>, expiry: number, slack: number): PlannedStride | undefined {
     const isDue = kinds.some(({ id }) => {
       const row = this.#oldest.get(id)
-      return row !== undefined && (row.max_received as number) < expiry - slack
+      return row !== undefined && row.maxReceived < expiry - slack
     })
     return isDue ? this.#stride(kinds, ({ maxReceived }) => maxReceived < expiry) : undefined
   }
 
   #ofKindBytes(kind: KindEntry, limit: number): PlannedStride | undefined {
-    const rows = this.#ofKind.all(kind.id, 0)
     let [size, stored] = [0, 0]
-    for (const row of rows.slice(0, 8)) {
-      const block = this.#block.get(row.last_sequence as number)
-      size += Number(block?.size ?? 0)
-      stored += Number(block?.stored ?? 0)
+    for (const { lastSequence } of this.#ofKind.all(kind.id, 0).slice(0, 8)) {
+      const block = this.#block.get(lastSequence)
+      size += block?.size ?? 0
+      stored += block?.stored ?? 0
     }
     const all = this.#bytes.of(kind.id)
     const excess = size === 0 ? 0 : (all * stored) / size - limit
@@ -209,16 +219,17 @@ export class StridePlan {
       if (block?.sealed === 0) return
       let [events, rows, maxReceived, bytes] = [0, 0, 0, 0]
       for (const cursor of cursors) {
-        if (cursor.key !== key) continue
-        events += cursor.events
+        const { row } = cursor
+        if (row?.lastSequence !== key) continue
+        events += row.events
         rows++
-        maxReceived = Math.max(maxReceived, cursor.maxReceived)
-        bytes += cursor.bytes
+        maxReceived = Math.max(maxReceived, row.maxReceived)
+        bytes += row.bytes
         cursor.advance()
       }
       // A block whose row is lost takes nothing.
-      const share = block === undefined ? 0 : bytes / Math.max(1, Number(block.size))
-      yield { key, events, rows, maxReceived, storedBytes: share * Number(block?.stored ?? 0) }
+      const share = block === undefined ? 0 : bytes / Math.max(1, block.size)
+      yield { key, events, rows, maxReceived, storedBytes: share * (block?.stored ?? 0) }
     }
   }
 }
@@ -230,41 +241,31 @@ const groups = (
 ): ReadonlyMap<number | undefined, ReadonlyArray<KindEntry>> =>
   Map.groupBy(kinds, ({ gvk }) => limitsOf(policy, gvk).forMicros ?? policy.forMicros)
 
+/** A block as one of its kinds describes it. */
+interface KindRow {
+  readonly lastSequence: number
+  readonly maxReceived: number
+  readonly events: number
+  readonly bytes: number
+}
+
 /** The blocks of one kind in order. */
 class KindCursor {
-  readonly #rows: StatementSync
-  readonly #kind: number
-  #page: ReadonlyArray<Record<string, unknown>>
-  #at = 0
+  readonly #rows: Generator<KindRow, void, void>
+  /** `undefined`: there are no more. */
+  row: KindRow | undefined
 
-  constructor(rows: StatementSync, kind: number) {
-    this.#rows = rows
-    this.#kind = kind
-    this.#page = rows.all(kind, 0)
+  constructor(rows: Statement<KindRow>, kind: number) {
+    this.#rows = rowsInPages(PAGE_ROWS, (last: KindRow | undefined) => rows.all(kind, last?.lastSequence ?? 0))
+    this.advance()
   }
 
   /** Infinity: there are no more. */
   get key(): number {
-    return (this.#page[this.#at]?.last_sequence as number | undefined) ?? Number.POSITIVE_INFINITY
-  }
-
-  get events(): number {
-    return this.#page[this.#at]?.events as number
-  }
-
-  get bytes(): number {
-    return this.#page[this.#at]?.bytes as number
-  }
-
-  get maxReceived(): number {
-    return this.#page[this.#at]?.max_received as number
+    return this.row?.lastSequence ?? Number.POSITIVE_INFINITY
   }
 
   advance(): void {
-    const { key } = this
-    this.#at++
-    if (this.#at < this.#page.length || this.#page.length < PAGE_ROWS) return
-    this.#page = this.#rows.all(this.#kind, key)
-    this.#at = 0
+    this.row = this.#rows.next().value ?? undefined
   }
 }

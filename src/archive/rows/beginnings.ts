@@ -4,7 +4,8 @@
  * A beginning only moves forward. A reader holds no transaction, so it looks where the beginning is after each piece that it read, and what it read
  * counts only if nothing that it needs has been removed meanwhile.
  */
-import type { DatabaseSync, StatementSync } from "node:sqlite"
+import { type Connection, prepare, type Statement } from "../tables/database.ts"
+import { fieldsOf, rowWriter } from "../tables/tables.ts"
 
 /** What has been removed of one kind. */
 export interface Beginning {
@@ -24,72 +25,51 @@ export interface RetainedRow extends Beginning {
   readonly sweptSequence: number
 }
 
-/** Reads beginnings through one database connection. */
+/** Reads beginnings through one database connection. Every method throws what SQLite throws. */
 export class Beginnings {
-  readonly #row: StatementSync
-  readonly #all: StatementSync
-  readonly #last: StatementSync
+  readonly #row: Statement<Beginning>
+  readonly #all: Statement<RetainedRow>
+  readonly #last: Statement<{ readonly last: number }>
 
-  constructor(database: DatabaseSync) {
-    this.#row = database.prepare("SELECT through_sequence, removed_through FROM retained WHERE kind = ?")
-    this.#all = database.prepare("SELECT kind, through_sequence, removed_through FROM retained")
-    this.#last = database.prepare("SELECT coalesce(max(through_sequence), 0) AS last FROM retained")
+  constructor(database: Connection) {
+    const columns = fieldsOf("retained")
+    this.#row = prepare(database, `SELECT ${columns} FROM retained WHERE kind = ?`)
+    this.#all = prepare(database, `SELECT ${columns} FROM retained ORDER BY kind`)
+    this.#last = prepare(database, "SELECT coalesce(max(through_sequence), 0) AS last FROM retained")
   }
 
-  /** Of a kind, now. @throws what SQLite throws */
+  /** Of a kind, now. */
   of(kind: number): Beginning {
-    const row = this.#row.get(kind)
-    return row === undefined ? fromTheFirst : beginningIn(row)
+    return this.#row.get(kind) ?? fromTheFirst
   }
 
-  /** Of all kinds of which something was removed, at one moment. @throws what SQLite throws */
-  all(): ReadonlyMap<number, Beginning> {
-    return new Map(this.#all.all().map((row) => [row.kind as number, beginningIn(row)]))
+  /** Of all kinds of which something was removed, at one moment. */
+  all(): ReadonlyMap<number, RetainedRow> {
+    return new Map(this.#all.all().map((row) => [row.kind, row]))
   }
 
-  /** The last event that was removed of any kind. @throws what SQLite throws */
+  /** The last event that was removed of any kind. */
   last(): number {
-    return Number(this.#last.get()?.last)
+    return this.#last.get()?.last ?? 0
   }
 }
 
-const beginningIn = (row: Record<string, unknown>): Beginning => ({
-  throughSequence: row.through_sequence as number,
-  removedThrough: row.removed_through as number,
-})
-
-/** All rows. @throws what SQLite throws */
-export const readRetained = (database: DatabaseSync): ReadonlyArray<RetainedRow> =>
-  database
-    .prepare("SELECT kind, through_sequence, removed_through, swept_sequence FROM retained ORDER BY kind")
-    .all()
-    .map((row) => ({
-      kind: Number(row.kind),
-      throughSequence: Number(row.through_sequence),
-      removedThrough: Number(row.removed_through),
-      sweptSequence: Number(row.swept_sequence),
-    }))
-
-// The beginnings of all kinds, as the writer's rows say, kept in memory: looked at for each block.
-
-/** Reads and writes through the writer's connection. */
+/** The beginnings of all kinds, as the writer's rows say, kept in memory: looked at for each block. Reads and writes through the writer's connection. */
 export class RetainedKinds {
-  readonly #database: DatabaseSync
-  readonly #put: StatementSync
+  readonly #beginnings: Beginnings
+  readonly #put: (row: Readonly<Record<string, unknown>>) => void
   #rows: ReadonlyMap<number, RetainedRow> = new Map()
 
   /** @throws what SQLite throws */
-  constructor(database: DatabaseSync) {
-    this.#database = database
-    this.#put = database.prepare(
-      "INSERT OR REPLACE INTO retained (kind, through_sequence, removed_through, swept_sequence) VALUES (?, ?, ?, ?)",
-    )
+  constructor(database: Connection) {
+    this.#beginnings = new Beginnings(database)
+    this.#put = rowWriter(database, "retained", { or: "REPLACE" })
     this.reload()
   }
 
   /** Takes what the rows say, after a transaction that may have failed. @throws what SQLite throws */
   reload(): void {
-    this.#rows = new Map(readRetained(this.#database).map((row) => [row.kind, row]))
+    this.#rows = this.#beginnings.all()
   }
 
   /** `undefined`: nothing was removed of the kind. */
@@ -102,23 +82,19 @@ export class RetainedKinds {
     return this.#rows.get(kind) ?? { kind, ...fromTheFirst, sweptSequence: 0 }
   }
 
-  all(): ReadonlyArray<RetainedRow> {
-    return [...this.#rows.values()]
-  }
-
   /** Of those of which blocks are still to be freed. */
   unswept(): ReadonlyArray<RetainedRow> {
-    return this.all().filter((row) => row.sweptSequence < row.throughSequence)
+    return [...this.#rows.values()].filter((row) => row.sweptSequence < row.throughSequence)
   }
 
   /** The last event that was removed of any kind. */
   lastSequence(): number {
-    return Math.max(0, ...this.all().map(({ throughSequence }) => throughSequence))
+    return Math.max(0, ...[...this.#rows.values()].map(({ throughSequence }) => throughSequence))
   }
 
   /** Writes a row, in a transaction of the caller, who calls {@link took} once it is committed. @throws what SQLite throws */
-  write({ kind, throughSequence, removedThrough, sweptSequence }: RetainedRow): void {
-    this.#put.run(kind, throughSequence, removedThrough, sweptSequence)
+  write(row: RetainedRow): void {
+    this.#put({ ...row })
   }
 
   took(rows: ReadonlyArray<RetainedRow>): void {

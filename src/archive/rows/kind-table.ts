@@ -5,11 +5,12 @@
  * has the state after everything appended; the database has the state of the last commit.
  */
 
-import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
-import { isSameProgress, type NamespaceListReason, type NamespaceProgress } from "../../wire/namespace-progress.ts"
+import { isSameProgress, type NamespaceProgress } from "../../wire/namespace-progress.ts"
 import type { Observations } from "../../wire/observations.ts"
-import { readRetained } from "./beginnings.ts"
+import { type Connection, prepare, rowsOf, type Statement } from "../tables/database.ts"
+import { fieldsOf, rowWriter } from "../tables/tables.ts"
+import { Beginnings } from "./beginnings.ts"
 
 // The progress of each namespace of a kind that is watched namespace by namespace: a row each. Kinds watched as a whole have no rows.
 
@@ -41,18 +42,16 @@ const advanceNamespaces = (
 
 /** Writes rows that differ from the stored ones. */
 class NamespaceRows {
-  readonly #put: StatementSync
-  readonly #delete: StatementSync
+  readonly #put: (row: Readonly<Record<string, unknown>>) => void
+  readonly #delete: Statement<never>
   /** By kind, as in the database once {@link markSaved} was called. */
   readonly #stored: Map<number, ReadonlyArray<RecordedNamespace>>
   readonly #saved = new Map<number, ReadonlyArray<RecordedNamespace>>()
 
-  constructor(database: DatabaseSync, stored: ReadonlyMap<number, ReadonlyArray<RecordedNamespace>>) {
+  constructor(database: Connection, stored: ReadonlyMap<number, ReadonlyArray<RecordedNamespace>>) {
     this.#stored = new Map(stored)
-    this.#put = database.prepare(`
-      INSERT OR REPLACE INTO kind_namespace (kind, namespace, complete_through, complete_time, list_reason, recorded_since)
-      VALUES (?, ?, ?, ?, ?, ?)`)
-    this.#delete = database.prepare("DELETE FROM kind_namespace WHERE kind = ? AND namespace = ?")
+    this.#put = rowWriter(database, "kind_namespace", { or: "REPLACE" })
+    this.#delete = prepare(database, "DELETE FROM kind_namespace WHERE kind = ? AND namespace = ?")
   }
 
   /** Inside the commit's transaction. */
@@ -62,8 +61,7 @@ class NamespaceRows {
       const before = stored.get(each.namespace)
       stored.delete(each.namespace)
       if (before !== undefined && isSameProgress(before, each) && before.recordedSince === each.recordedSince) continue
-      const { namespace, completeThrough, completeTime, listReason, recordedSince } = each
-      this.#put.run(kind, namespace, completeThrough, completeTime, listReason, recordedSince)
+      this.#put({ ...each, kind })
     }
     for (const namespace of stored.keys()) this.#delete.run(kind, namespace)
     this.#saved.set(kind, namespaces)
@@ -76,22 +74,10 @@ class NamespaceRows {
   }
 }
 
-/** The rows of every kind, as committed, by the kind's number. */
-const readNamespaces = (database: DatabaseSync): ReadonlyMap<number, ReadonlyArray<RecordedNamespace>> => {
-  const namespaces = new Map<number, Array<RecordedNamespace>>()
-  for (const row of database.prepare("SELECT * FROM kind_namespace ORDER BY kind, namespace").all()) {
-    const kind = Number(row.kind)
-    if (!namespaces.has(kind)) namespaces.set(kind, [])
-    namespaces.get(kind)?.push({
-      namespace: String(row.namespace),
-      completeThrough: String(row.complete_through),
-      completeTime: Number(row.complete_time),
-      // The column was checked when the frame arrived.
-      listReason: String(row.list_reason) as NamespaceListReason,
-      recordedSince: Number(row.recorded_since),
-    })
-  }
-  return namespaces
+/** A kind to read: the archive's number for it, and its name. */
+export interface KindKey {
+  readonly id: number
+  readonly gvk: string
 }
 
 /** State of one kind. Times are µs since the Unix epoch. */
@@ -154,14 +140,11 @@ export class KindTable {
   /** Kinds whose epoch began before any other cluster was known. */
   readonly #awaitsCluster = new Set<KindEntry>()
   #nextId = 1
-  readonly #save: StatementSync
+  readonly #save: (row: Readonly<Record<string, unknown>>) => void
   readonly #namespaceRows: NamespaceRows
 
-  constructor(database: DatabaseSync) {
-    this.#save = database.prepare(`
-      INSERT OR REPLACE INTO kind (id, gvk, epoch, complete_through, complete_through_time, next_object_number,
-        last_event_time, last_received_time, cluster_uid, list_reason, selection, recorded_since)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+  constructor(database: Connection) {
+    this.#save = rowWriter(database, "kind", { or: "REPLACE" })
     const kinds = readKinds(database)
     this.#namespaceRows = new NamespaceRows(database, new Map(kinds.map(({ id, namespaces }) => [id, namespaces])))
     for (const kind of kinds) {
@@ -293,20 +276,7 @@ export class KindTable {
   /** Writes changed rows; inside the commit's transaction. */
   save(): void {
     for (const kind of this.#changed) {
-      this.#save.run(
-        kind.id,
-        kind.gvk,
-        kind.epoch,
-        kind.completeThrough,
-        kind.completeThroughTime,
-        kind.nextObjectNumber,
-        kind.lastEventTime,
-        kind.lastReceivedTime,
-        kind.clusterUid,
-        kind.listReason,
-        kind.selection,
-        kind.recordedSince,
-      )
+      this.#save({ ...kind })
       this.#namespaceRows.save(kind.id, kind.namespaces)
     }
   }
@@ -363,10 +333,10 @@ export interface KeptKind extends KindEntry {
 }
 
 /** Every kind as committed, without the time that retention has removed. */
-export const readKeptKinds = (database: DatabaseSync): ReadonlyArray<KeptKind> => {
-  const retained = new Map(readRetained(database).map((row) => [row.kind, row.removedThrough]))
+export const readKeptKinds = (database: Connection): ReadonlyArray<KeptKind> => {
+  const retained = new Beginnings(database).all()
   return readKinds(database).map((kind) => {
-    const removedThrough = retained.get(kind.id) ?? 0
+    const removedThrough = retained.get(kind.id)?.removedThrough ?? 0
     const since = (recordedSince: number): number =>
       recordedSince === 0 ? 0 : Math.max(recordedSince, removedThrough + 1)
     const namespaces = kind.namespaces.map((each) => ({ ...each, recordedSince: since(each.recordedSince) }))
@@ -375,24 +345,28 @@ export const readKeptKinds = (database: DatabaseSync): ReadonlyArray<KeptKind> =
 }
 
 /** Every kind as committed, in the order of first appearance. */
-export const readKinds = (database: DatabaseSync): ReadonlyArray<KindEntry> => {
-  const namespaces = readNamespaces(database)
-  return database
-    .prepare("SELECT * FROM kind ORDER BY id")
-    .all()
-    .map((row) => ({
-      id: Number(row.id),
-      gvk: String(row.gvk),
-      epoch: Number(row.epoch),
-      completeThrough: String(row.complete_through),
-      namespaces: namespaces.get(Number(row.id)) ?? [],
-      completeThroughTime: Number(row.complete_through_time),
-      nextObjectNumber: Number(row.next_object_number),
-      lastEventTime: Number(row.last_event_time),
-      lastReceivedTime: Number(row.last_received_time),
-      clusterUid: String(row.cluster_uid),
-      listReason: String(row.list_reason),
-      selection: String(row.selection),
-      recordedSince: Number(row.recorded_since),
-    }))
+export const readKinds = (database: Connection): ReadonlyArray<KindEntry> => {
+  const namespaces = Map.groupBy(
+    rowsOf<RecordedNamespace & { readonly kind: number }>(
+      database,
+      `SELECT ${fieldsOf("kind_namespace")} FROM kind_namespace ORDER BY kind, namespace`,
+    ),
+    ({ kind }) => kind,
+  )
+  return rowsOf<Omit<KindEntry, "namespaces">>(database, `SELECT ${fieldsOf("kind")} FROM kind ORDER BY id`).map(
+    (row) => ({
+      ...row,
+      namespaces: (namespaces.get(row.id) ?? []).map(({ kind: _, ...namespace }) => namespace),
+    }),
+  )
 }
+
+/** µs since the Unix epoch: the last moment at which anything of these kinds is known to have been recorded, an event or a bookmark; 0: none is. */
+export const lastTimeOf = (kinds: ReadonlyArray<KindState>): number =>
+  Math.max(
+    0,
+    ...kinds.flatMap(({ completeThroughTime, lastEventTime, namespaces }) => [
+      ...[completeThroughTime, lastEventTime],
+      ...namespaces.map(({ completeTime }) => completeTime),
+    ]),
+  )

@@ -5,13 +5,15 @@
  * UIDs of recorded objects have no index on disk (tables.ts says why). Only owners are ever looked up, and they are of few kinds: the first
  * look-up of a kind reads its objects' names into memory, some 100 bytes each.
  */
-import type { DatabaseSync, StatementSync } from "node:sqlite"
+
 import type { EventTimes } from "../../trace/event.ts"
 import { type OwnerReference, parseOwnerReferences } from "../../trace/ownership/owner-references.ts"
 import { groupKindOf, gvkOfReference } from "../../trace/ownership/ownership.ts"
 import { podKind } from "../../trace/pods/pod-lives-kind.ts"
-import { toArchiveError } from "../directory/archive-errors.ts"
+import { reading } from "../directory/archive-errors.ts"
+import { type Connection, prepare, type Statement } from "../tables/database.ts"
 import { requireSoundTables } from "../tables/sound-rows.ts"
+import type { KindKey } from "./kind-table.ts"
 
 /** What is known of one object's owners. */
 export interface OwnerEdge {
@@ -43,44 +45,56 @@ const OWNER_TABLES = ["object", "owner", "owner_set", "former_owner_set", "pod",
 /** Looks owners up through one database connection, also while the recording is being written. */
 export class KnownOwners {
   readonly #directory: string
-  readonly #database: DatabaseSync
+  readonly #database: Connection
   #isChecked = false
-  readonly #kind: StatementSync
-  readonly #uids: StatementSync
-  readonly #object: Readonly<Record<EventTimes, StatementSync>>
-  readonly #podBefore: Readonly<Record<EventTimes, StatementSync>>
-  readonly #pod: StatementSync
-  readonly #owner: StatementSync
-  readonly #changes: Readonly<Record<EventTimes, StatementSync>>
+  readonly #kind: Statement<KindKey>
+  readonly #uids: Statement<{ readonly uid: string; readonly number: number }>
+  readonly #object: Readonly<Record<EventTimes, Statement<OwnerRow>>>
+  readonly #podBefore: Readonly<Record<EventTimes, Statement<OwnerRow>>>
+  readonly #pod: Statement<OwnerRow>
+  readonly #owner: Statement<OwnerRow>
+  readonly #changes: Readonly<Record<EventTimes, Statement<OwnerChange>>>
   readonly #kinds = new Map<string, ReadonlyArray<RecordedObjects>>()
 
-  constructor(database: DatabaseSync, directory: string) {
+  constructor(database: Connection, directory: string) {
     this.#directory = directory
     this.#database = database
-    this.#kind = database.prepare("SELECT id, gvk FROM kind")
-    this.#uids = database.prepare("SELECT uid, number FROM object WHERE kind = ? AND number > ? ORDER BY number")
-    const object = (until: "until_time" | "until_received"): StatementSync =>
-      database.prepare(`
-        SELECT namespace, name, coalesce(owner_references, '') AS owner_references, 'recorded' AS state
+    this.#kind = prepare(database, "SELECT id, gvk FROM kind")
+    this.#uids = prepare(database, "SELECT uid, number FROM object WHERE kind = ? AND number > ? ORDER BY number")
+    const object = (until: "until_time" | "until_received"): Statement<OwnerRow> =>
+      prepare(
+        database,
+        `
+        SELECT namespace, name, coalesce(owner_references, '') AS ownerReferences, 'recorded' AS state
         FROM object LEFT JOIN owner_set ON owner_set.id = coalesce((
           SELECT former.owners FROM former_owner_set AS former
           WHERE former.kind = ?1 AND former.number = ?2 AND ${until} >= ?3 ORDER BY until_time LIMIT 1), object.owners)
-        WHERE kind = ?1 AND number = ?2`)
+        WHERE kind = ?1 AND number = ?2`,
+      )
     this.#object = { happened: object("until_time"), received: object("until_received") }
-    const pod = (order: string): StatementSync =>
-      database.prepare(`
-        SELECT namespace, name, owner_references, 'recorded' AS state FROM pod JOIN pod_life ON pod_life.pod = pod.number
-        WHERE uid = ? AND owner_references IS NOT NULL ${order} LIMIT 1`)
-    const podBefore = (time: "time" | "received"): StatementSync => pod(`AND ${time} < ? ORDER BY sequence DESC`)
+    const pod = (order: string): Statement<OwnerRow> =>
+      prepare(
+        database,
+        `
+        SELECT namespace, name, owner_references AS ownerReferences, 'recorded' AS state FROM pod JOIN pod_life ON pod_life.pod = pod.number
+        WHERE uid = ? AND owner_references IS NOT NULL ${order} LIMIT 1`,
+      )
+    const podBefore = (time: "time" | "received"): Statement<OwnerRow> => pod(`AND ${time} < ? ORDER BY sequence DESC`)
     this.#podBefore = { happened: podBefore("time"), received: podBefore("received") }
     this.#pod = pod("ORDER BY sequence")
-    this.#owner = database.prepare(`
-      SELECT namespace, name, owner_references, state FROM owner WHERE uid = ? AND gvk = ? AND state IN ('learnt', 'gone')`)
-    const changes = (time: "until_time" | "until_received"): StatementSync =>
-      database.prepare(`
+    this.#owner = prepare(
+      database,
+      `
+      SELECT namespace, name, owner_references AS ownerReferences, state FROM owner WHERE uid = ? AND gvk = ? AND state IN ('learnt', 'gone')`,
+    )
+    const changes = (time: "until_time" | "until_received"): Statement<OwnerChange> =>
+      prepare(
+        database,
+        `
         SELECT ${time} AS time, gvk, uid FROM former_owner_set AS former
         JOIN object ON object.kind = former.kind AND object.number = former.number JOIN kind ON kind.id = former.kind
-        WHERE ${time} >= ? AND ${time} < ? AND gvk <> '${podKind}' ORDER BY ${time}`)
+        WHERE ${time} >= ? AND ${time} < ? AND gvk <> '${podKind}' ORDER BY ${time}`,
+      )
     this.#changes = { happened: changes("until_time"), received: changes("until_received") }
   }
 
@@ -91,14 +105,10 @@ export class KnownOwners {
    * @throws ArchiveIoError, CorruptArchiveError
    */
   changesIn(fromTime: number, untilTime: number, times: EventTimes): ReadonlyArray<OwnerChange> {
-    try {
+    return reading(this.#directory, () => {
       this.#check()
-      return this.#changes[times]
-        .all(fromTime, untilTime)
-        .map(({ time, gvk, uid }) => ({ time: Number(time), gvk: String(gvk), uid: String(uid) }))
-    } catch (error) {
-      throw toArchiveError(this.#directory, "read", error)
-    }
+      return this.#changes[times].all(fromTime, untilTime).map((change) => ({ ...change }))
+    })
   }
 
   /**
@@ -111,12 +121,10 @@ export class KnownOwners {
     time: number,
     times: EventTimes,
   ): OwnerEdge | undefined {
-    try {
+    return reading(this.#directory, () => {
       this.#check()
       return this.#of(gvkOfReference(owner), owner.uid, time, times)
-    } catch (error) {
-      throw toArchiveError(this.#directory, "read", error)
-    }
+    })
   }
 
   /** An owner whose row is not found is unknown, and a row that damage hides is not found. */
@@ -143,28 +151,35 @@ export class KnownOwners {
       const wanted = groupKindOf(gvk)
       kinds = this.#kind
         .all()
-        .filter((row) => groupKindOf(String(row.gvk)) === wanted)
-        .map((row) => ({ kind: Number(row.id), gvk: String(row.gvk), numbers: new Map<string, number>(), last: 0 }))
+        .filter((kind) => groupKindOf(kind.gvk) === wanted)
+        .map(({ id, gvk: recorded }) => ({ kind: id, gvk: recorded, numbers: new Map<string, number>(), last: 0 }))
       if (kinds.length === 0) return kinds
       this.#kinds.set(gvk, kinds)
     }
     for (const objects of kinds) {
       for (const { uid, number } of this.#uids.iterate(objects.kind, objects.last)) {
-        objects.last = Number(number)
-        objects.numbers.set(String(uid), objects.last)
+        objects.last = number
+        objects.numbers.set(uid, number)
       }
     }
     return kinds
   }
 }
 
-const edgeOf = (row: Readonly<Record<string, unknown>>, gvk: string | undefined): OwnerEdge => ({
+/** `state` is the source of the edge. */
+interface OwnerRow {
+  readonly namespace: string
+  readonly name: string
+  readonly ownerReferences: string
+  readonly state: OwnerEdge["source"]
+}
+
+const edgeOf = ({ namespace, name, ownerReferences, state: source }: OwnerRow, gvk: string | undefined): OwnerEdge => ({
   gvk,
-  namespace: String(row.namespace),
-  name: String(row.name),
-  ownerReferences: parseOwnerReferences(String(row.owner_references)),
-  // This program wrote the column.
-  source: String(row.state) as OwnerEdge["source"],
+  namespace,
+  name,
+  ownerReferences: parseOwnerReferences(ownerReferences),
+  source,
 })
 
 /** The objects of one kind by UID. */

@@ -2,9 +2,9 @@
 
 import { statSync } from "node:fs"
 import { join } from "node:path"
-import type { DatabaseSync, StatementSync } from "node:sqlite"
 import { RedactedSums, type RedactedValues } from "../../kube/redaction/redacted-values.ts"
 import { toArchiveError } from "../directory/archive-errors.ts"
+import { type Connection, prepare, rowsOf, type Statement } from "../tables/database.ts"
 import { DATABASE_FILE } from "../tables/reading-access.ts"
 
 /** `open` from when a writer opens the recording until it closes it in order; then `closed`, and everything is in the database file. */
@@ -20,7 +20,7 @@ export const SET_ASIDE_KEY = "setAside"
 export const REDACTED_KEY = "redacted"
 
 /** What {@link REDACTED_KEY} says. */
-export const readRedacted = (database: DatabaseSync): ReadonlyArray<RedactedValues> =>
+export const readRedacted = (database: Connection): ReadonlyArray<RedactedValues> =>
   new RedactedSums(readMetadata(database).get(REDACTED_KEY)).all
 
 /**
@@ -50,25 +50,24 @@ export const lostBeginningIn = (metadata: { get(key: string): string | undefined
   return text === undefined ? undefined : (JSON.parse(text) as LostBeginning)
 }
 
-/** Reads the stored value; returns `undefined` for an unknown key. */
-export const readMetadata = (database: DatabaseSync): ReadonlyMap<string, string> =>
+/** All stored values by key. */
+export const readMetadata = (database: Connection): ReadonlyMap<string, string> =>
   new Map(
-    database
-      .prepare("SELECT key, value FROM metadata")
-      .all()
-      .map((row) => [String(row.key), String(row.value)]),
+    rowsOf<{ readonly key: string; readonly value: string }>(database, "SELECT key, value FROM metadata").map(
+      ({ key, value }) => [key, value],
+    ),
   )
 
 /** The writer's view: every `set` is stored before it returns. */
 export class Metadata {
   readonly #directory: string
   readonly #values: Map<string, string>
-  readonly #save: StatementSync
+  readonly #save: Statement<never>
 
-  constructor(database: DatabaseSync, directory: string) {
+  constructor(database: Connection, directory: string) {
     this.#directory = directory
     this.#values = new Map(readMetadata(database))
-    this.#save = database.prepare("INSERT OR REPLACE INTO metadata (key, value) VALUES (?, ?)")
+    this.#save = prepare(database, "INSERT OR REPLACE INTO metadata (key, value) VALUES (?, ?)")
   }
 
   get(key: string): string | undefined {

@@ -7,8 +7,8 @@
  * it becomes the older one, and the previous older one is dropped.
  */
 
-import type { DatabaseSync, SQLOutputValue, StatementSync } from "node:sqlite"
-import { CorruptArchiveError, toArchiveError } from "../directory/archive-errors.ts"
+import { CorruptArchiveError, reading } from "../directory/archive-errors.ts"
+import { type Connection, prepare, prepareTuples, type Statement } from "../tables/database.ts"
 import { isSoundRow } from "../tables/tables.ts"
 
 /** The identity of an object for as long as it lives. */
@@ -23,7 +23,8 @@ interface ObjectName {
 type Named = Pick<ObjectName, "namespace" | "name">
 
 interface ReadName extends ObjectName {
-  readonly isSound: boolean
+  /** 1, if it is as it was written. */
+  readonly isSound: number
 }
 
 /** Rows per fetch while they are read in order. */
@@ -43,19 +44,19 @@ const ASKED_OBJECTS = 64
  * be compared with the object.
  */
 export const knownNamesOf = (
-  database: DatabaseSync,
+  database: Connection,
 ): ((gvk: string, numbers: ReadonlyArray<number>) => ReadonlyMap<number, Pick<ObjectName, "uid" | "name">>) => {
-  const kind = database.prepare("SELECT id FROM kind WHERE gvk = ?")
-  const rows = database.prepare(
+  const kind = prepare<{ readonly id: number }>(database, "SELECT id FROM kind WHERE gvk = ?")
+  const rows = prepare<Omit<ObjectName, "namespace">>(
+    database,
     `SELECT number, uid, name FROM object WHERE kind = ? AND number IN (${Array(ASKED_OBJECTS).fill("?").join()})`,
   )
   return (gvk, numbers) => {
-    const id = Number(kind.get(gvk)?.id ?? 0)
+    const id = kind.get(gvk)?.id ?? 0
     const names = new Map<number, Pick<ObjectName, "uid" | "name">>()
     for (let start = 0; start < numbers.length; start += ASKED_OBJECTS) {
       const asked = Array.from({ length: ASKED_OBJECTS }, (_, at) => numbers[start + at] ?? 0)
-      for (const { number, uid, name } of rows.all(id, ...asked))
-        names.set(number as number, { uid: uid as string, name: name as string })
+      for (const row of rows.all(id, ...asked)) names.set(row.number, row)
     }
     return names
   }
@@ -64,8 +65,8 @@ export const knownNamesOf = (
 /** Reads names through one database connection. */
 export class ObjectNames {
   readonly #directory: string
-  readonly #range: StatementSync
-  readonly #database: DatabaseSync
+  readonly #range: Statement<ReadName>
+  readonly #database: Connection
   readonly #ifOutran: () => Error | undefined
   #young = new Map<number, ObjectName>()
   #old = new Map<number, ObjectName>()
@@ -73,13 +74,15 @@ export class ObjectNames {
   #nextInRun = -1
 
   /** `ifOutran`: the error of a reader from which retention has removed something, and so maybe the row of an object that had ended. */
-  constructor(database: DatabaseSync, directory: string, ifOutran: () => Error | undefined = () => undefined) {
+  constructor(database: Connection, directory: string, ifOutran: () => Error | undefined = () => undefined) {
     this.#directory = directory
     this.#ifOutran = ifOutran
     this.#database = database
-    this.#range = database.prepare(`
-      SELECT number, uid, namespace, name, ${isSoundRow("object")} AS is_sound FROM object
-      WHERE kind = ? AND number >= ? AND number < ? ORDER BY number`)
+    this.#range = prepare(
+      database,
+      `SELECT number, uid, namespace, name, ${isSoundRow("object")} AS isSound FROM object
+      WHERE kind = ? AND number >= ? AND number < ? ORDER BY number`,
+    )
   }
 
   /**
@@ -104,30 +107,29 @@ export class ObjectNames {
    */
   inOrder(kind: number, areSound: boolean): (number: number) => Named {
     const isSound = areSound ? "1" : isSoundRow("object")
-    const page = this.#database.prepare(`
-      SELECT number, namespace, name, ${isSound} AS is_sound FROM object
-      WHERE kind = ? AND number >= ? ORDER BY number LIMIT ${PAGE_OBJECTS}`)
-    page.setReturnArrays(true)
-    let rows: ReadonlyArray<SQLOutputValue[]> = []
+    const page = prepareTuples<readonly [number: number, namespace: string, name: string, isSound: number]>(
+      this.#database,
+      `SELECT number, namespace, name, ${isSound} FROM object WHERE kind = ? AND number >= ? ORDER BY number LIMIT ${PAGE_OBJECTS}`,
+    )
+    let rows: ReturnType<typeof page.all> = []
     let at = 0
     return (number) => {
-      if (rows.length === 0 || (rows.at(-1)?.[0] as number) < number) {
-        rows = this.#reading(() => page.all(kind, number)) as unknown as ReadonlyArray<SQLOutputValue[]>
+      if ((rows.at(-1)?.[0] ?? 0) < number) {
+        rows = reading(this.#directory, () => page.all(kind, number))
         at = 0
       }
-      while (at < rows.length && (rows[at]?.[0] as number) < number) at++
-      const row = rows[at]
+      let row = rows[at]
+      while (row !== undefined && row[0] < number) row = rows[++at]
       // What is wrong is found out there.
-      if (row?.[0] !== number || row[3] !== 1) return this.nameOf(kind, number)
-      return { namespace: row[1] as string, name: row[2] as string }
+      return row?.[0] === number && row[3] === 1 ? { namespace: row[1], name: row[2] } : this.nameOf(kind, number)
     }
   }
 
   #fetch(key: number, kind: number, number: number): ObjectName {
     const count = key === this.#nextInRun ? RUN_OBJECTS : 1
-    const names = this.#rows(kind, number, number + count)
+    const names = reading(this.#directory, () => this.#range.all(kind, number, number + count))
     const name = names[0]
-    if (name?.number !== number || !name.isSound) {
+    if (name?.number !== number || name.isSound !== 1) {
       const outran = name?.number === number ? undefined : this.#ifOutran()
       if (outran !== undefined) throw outran
       const fault = name?.number === number ? "a damaged row" : "no row"
@@ -137,7 +139,7 @@ export class ObjectNames {
       })
     }
     this.#nextInRun = key + count
-    for (const each of names) if (each.isSound) this.#keep(key - number + each.number, each)
+    for (const each of names) if (each.isSound === 1) this.#keep(key - number + each.number, each)
     return name
   }
 
@@ -147,23 +149,5 @@ export class ObjectNames {
       this.#young = new Map()
     }
     this.#young.set(key, name)
-  }
-
-  #rows(kind: number, from: number, until: number): ReadonlyArray<ReadName> {
-    return this.#reading(() => this.#range.all(kind, from, until)).map((row) => ({
-      number: row.number as number,
-      uid: row.uid as string,
-      namespace: row.namespace as string,
-      name: row.name as string,
-      isSound: row.is_sound === 1,
-    }))
-  }
-
-  #reading<Answer>(read: () => Answer): Answer {
-    try {
-      return read()
-    } catch (error) {
-      throw toArchiveError(this.#directory, "read", error)
-    }
   }
 }

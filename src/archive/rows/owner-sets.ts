@@ -4,9 +4,10 @@
  * Recent texts are cached, so that a text is parsed and stored once and not with every object. A text that was evicted is stored again
  * under another number, which costs a row and is harmless.
  */
-import type { DatabaseSync, StatementSync } from "node:sqlite"
+
 import { parseOwnerReferences } from "../../trace/ownership/owner-references.ts"
 import { gvkOfReference } from "../../trace/ownership/ownership.ts"
+import { type Connection, numberOf, prepare, type Statement } from "../tables/database.ts"
 
 /** An owner that an object names. */
 export interface NamedOwner {
@@ -41,7 +42,7 @@ const longestName = 253
 const none: OwnerSet = { id: 0, unrecorded: [] }
 
 export class OwnerSets {
-  readonly #insert: StatementSync
+  readonly #insert: Statement<never>
   #recordedKinds: ReadonlySet<string>
   #nextId: number
   readonly #known = new Map<string, OwnerSet>()
@@ -49,10 +50,10 @@ export class OwnerSets {
   #pending: Array<readonly [id: number, references: string]> = []
 
   /** `recordedKinds`: kinds whose objects are all recorded, which are never looked up. */
-  constructor(database: DatabaseSync, recordedKinds: ReadonlyArray<string>) {
+  constructor(database: Connection, recordedKinds: ReadonlyArray<string>) {
     this.#recordedKinds = new Set(recordedKinds)
-    this.#insert = database.prepare("INSERT INTO owner_set (id, owner_references) VALUES (?, ?)")
-    this.#nextId = Number(database.prepare("SELECT coalesce(max(id), 0) AS last FROM owner_set").get()?.last) + 1
+    this.#insert = prepare(database, "INSERT INTO owner_set (id, owner_references) VALUES (?, ?)")
+    this.#nextId = numberOf(database, "SELECT max(id) AS value FROM owner_set") + 1
   }
 
   /** The cached texts were classified with the previous kinds. */
@@ -126,23 +127,26 @@ export interface AnsweredOwner extends NamedOwner {
 
 /** The writer's view of the table `owner`. */
 export class UnrecordedOwners {
-  readonly #open: StatementSync
-  readonly #learnt: StatementSync
-  readonly #ended: StatementSync
-  readonly #hasOpen: StatementSync
+  readonly #open: Statement<never>
+  readonly #learnt: Statement<never>
+  readonly #ended: Statement<never>
+  readonly #hasOpen: Statement<{ readonly found: number }>
   /** By kind and UID, because many objects have the same owner. */
   #named = new Map<string, NamedOwner>()
   #answered: Array<AnsweredOwner> = []
   #above: Array<NamedOwner> = []
 
-  constructor(database: DatabaseSync) {
+  constructor(database: Connection) {
     const row = "INTO owner (uid, gvk, namespace, name, owner_references, state) VALUES (?, ?, ?, ?, ?, ?)"
-    this.#open = database.prepare(`INSERT OR IGNORE ${row}`)
-    this.#learnt = database.prepare(`INSERT OR REPLACE ${row}`)
+    this.#open = prepare(database, `INSERT OR IGNORE ${row}`)
+    this.#learnt = prepare(database, `INSERT OR REPLACE ${row}`)
     // What was learnt before it went is kept: it connects the objects below it with those above.
-    this.#ended = database.prepare(`
-      INSERT ${row} ON CONFLICT (uid, gvk) DO UPDATE SET state = excluded.state WHERE state = 'open'`)
-    this.#hasOpen = database.prepare("SELECT EXISTS (SELECT 1 FROM owner WHERE state = 'open') AS found")
+    this.#ended = prepare(
+      database,
+      `
+      INSERT ${row} ON CONFLICT (uid, gvk) DO UPDATE SET state = excluded.state WHERE state = 'open'`,
+    )
+    this.#hasOpen = prepare(database, "SELECT EXISTS (SELECT 1 FROM owner WHERE state = 'open') AS found")
   }
 
   /** Whether an owner waits to be looked up, as of the last commit. */

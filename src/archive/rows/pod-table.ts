@@ -4,12 +4,14 @@
  *
  * Numbers belong to the recording, not to a kind: a lifecycle that began under one watcher continues under the next.
  */
-import type { DatabaseSync, StatementSync } from "node:sqlite"
+
 import type { EventTimes } from "../../trace/event.ts"
 import { type OwnerReference, parseOwnerReferences } from "../../trace/ownership/owner-references.ts"
 import type { Observations, PodLife } from "../../wire/observations.ts"
-import { toArchiveError } from "../directory/archive-errors.ts"
+import { reading } from "../directory/archive-errors.ts"
+import { type Connection, numberOf, pagesOf, prepare, type Statement } from "../tables/database.ts"
 import { requireSoundTables } from "../tables/sound-rows.ts"
+import { rowWriter } from "../tables/tables.ts"
 
 /** A pod that has been seen running and is not known to be deleted. Start and end are whole seconds since the Unix epoch. */
 export interface LivingPod {
@@ -26,30 +28,33 @@ export interface LivingPod {
 /** Pods per batch: about what one message between workers may carry. */
 const BATCH_PODS = 1024
 
+interface LivingRow extends Omit<LivingPod, "end" | "owned"> {
+  readonly end: number | null
+  readonly owned: number
+}
+
 /** The writer's view of the tables `pod` and `pod_life`. */
 export class PodTable {
-  readonly #insertPod: StatementSync
-  readonly #insertLife: StatementSync
-  readonly #markGone: StatementSync
-  readonly #living: StatementSync
+  readonly #insertPod: (row: Readonly<Record<string, unknown>>) => void
+  readonly #insertLife: (row: Readonly<Record<string, unknown>>) => void
+  readonly #markGone: Statement<never>
+  readonly #living: Statement<LivingRow>
   #pending: Array<readonly [sequence: number, life: PodLife]> = []
   #nextNumber: number
 
-  constructor(database: DatabaseSync) {
-    this.#insertPod = database.prepare(`
-      INSERT OR IGNORE INTO pod (number, uid, namespace, name, spec_hash, first_sequence, is_gone)
-      VALUES (?, ?, ?, ?, ?, ?, 0)`)
-    this.#insertLife = database.prepare(`
-      INSERT INTO pod_life (sequence, pod, start_seconds, end_seconds, is_gone, time, received, owner_references)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`)
-    this.#markGone = database.prepare("UPDATE pod SET is_gone = 1 WHERE number = ?")
-    this.#living = database.prepare(`
-      SELECT number, uid, namespace, start_seconds, end_seconds,
+  constructor(database: Connection) {
+    this.#insertPod = rowWriter(database, "pod", { or: "IGNORE" })
+    this.#insertLife = rowWriter(database, "pod_life")
+    this.#markGone = prepare(database, "UPDATE pod SET is_gone = 1 WHERE number = ?")
+    this.#living = prepare(
+      database,
+      `SELECT number, uid, namespace, start_seconds AS start, end_seconds AS end,
         EXISTS (SELECT 1 FROM pod_life WHERE pod = pod.number AND owner_references IS NOT NULL) AS owned
       FROM pod JOIN pod_life
         ON sequence = (SELECT max(sequence) FROM pod_life WHERE pod = pod.number)
-      WHERE pod.is_gone = 0 AND number > ? ORDER BY number LIMIT ${BATCH_PODS}`)
-    this.#nextNumber = Number(database.prepare("SELECT coalesce(max(number), 0) AS last FROM pod").get()?.last) + 1
+      WHERE pod.is_gone = 0 AND number > ? ORDER BY number LIMIT ${BATCH_PODS}`,
+    )
+    this.#nextNumber = numberOf(database, "SELECT max(number) AS value FROM pod") + 1
   }
 
   /** Number for the next pod that is first seen to run; starts at 1. */
@@ -85,12 +90,21 @@ export class PodTable {
   save(): void {
     for (const [sequence, life] of this.#pending) {
       const { pod, time, received = time, start, end, gone, identity, ownerReferences } = life
-      if (identity !== undefined) {
-        const { uid, namespace, name, specHash } = identity
-        this.#insertPod.run(pod, uid, namespace, name, BigInt.asIntN(64, specHash), sequence)
-      }
+      if (identity !== undefined)
+        this.#insertPod({
+          ...{
+            ...identity,
+            number: pod,
+            specHash: BigInt.asIntN(64, identity.specHash),
+            firstSequence: sequence,
+            isGone: 0,
+          },
+        })
       const owners = ownerReferences === undefined ? null : Buffer.from(ownerReferences).toString("utf8")
-      this.#insertLife.run(sequence, pod, start, end ?? null, gone ? 1 : 0, time, received, owners)
+      this.#insertLife({
+        ...{ sequence, pod, startSeconds: start, endSeconds: end ?? null, isGone: gone ? 1 : 0 },
+        ...{ time, received, ownerReferences: owners },
+      })
       if (gone) this.#markGone.run(pod)
     }
   }
@@ -102,20 +116,8 @@ export class PodTable {
 
   /** Pods that exist as of the last commit, in batches ordered by number. */
   *living(): Generator<ReadonlyArray<LivingPod>, void, void> {
-    for (let after = 0; ; ) {
-      const pods = this.#living.all(after).map((row) => ({
-        number: Number(row.number),
-        uid: String(row.uid),
-        namespace: String(row.namespace),
-        start: Number(row.start_seconds),
-        end: row.end_seconds === null ? undefined : Number(row.end_seconds),
-        owned: row.owned === 1,
-      }))
-      if (pods.length > 0) yield pods
-      const last = pods.at(-1)
-      if (last === undefined || pods.length < BATCH_PODS) return
-      after = last.number
-    }
+    for (const rows of pagesOf<LivingRow>(BATCH_PODS, (last) => this.#living.all(last?.number ?? 0)))
+      if (rows.length > 0) yield rows.map((row) => ({ ...row, end: row.end ?? undefined, owned: row.owned === 1 }))
   }
 }
 
@@ -158,52 +160,44 @@ const PAGE_ROWS = 256
  * @throws ArchiveIoError, CorruptArchiveError
  */
 export function* readPodLives(
-  database: DatabaseSync,
+  database: Connection,
   directory: string,
   { cut, untilTime = Number.MAX_SAFE_INTEGER, times = "happened" }: PodLifeSelection,
 ): Generator<RecordedPodLife, void, void> {
-  const reading = <Answer>(read: () => Answer): Answer => {
-    try {
-      return read()
-    } catch (error) {
-      throw toArchiveError(directory, "read", error)
-    }
-  }
-  reading(() => requireSoundTables(database, directory, ["pod", "pod_life"]))
+  reading(directory, () => requireSoundTables(database, directory, ["pod", "pod_life"]))
   const time = times === "received" ? "received" : "time"
   // A UID has a second number only if a restored cluster brought a deleted pod back: then the later lifecycle counts.
-  const page: StatementSync = reading(() =>
-    database.prepare(`
-      SELECT pod.number AS number, pod.uid AS uid, pod.namespace AS namespace, pod.name AS name,
-        CAST(pod.spec_hash AS TEXT) AS spec_hash, pod.first_sequence AS first_sequence,
-        life.start_seconds AS start_seconds, life.end_seconds AS end_seconds,
+  const page = reading(directory, () =>
+    prepare<PodLifeRow>(
+      database,
+      `SELECT pod.number AS number, pod.uid AS uid, pod.namespace AS namespace, pod.name AS name,
+        CAST(pod.spec_hash AS TEXT) AS specHash, pod.first_sequence AS firstSequence,
+        life.start_seconds AS start, life.end_seconds AS end,
         (SELECT owner_references FROM pod_life AS given
           WHERE given.pod = pod.number AND given.sequence <= ?1 AND given.${time} < ?3
             AND given.owner_references IS NOT NULL
-          ORDER BY given.sequence DESC LIMIT 1) AS owner_references
+          ORDER BY given.sequence DESC LIMIT 1) AS ownerReferences
       FROM pod JOIN pod_life AS life
         ON life.sequence =
           (SELECT max(sequence) FROM pod_life WHERE pod = pod.number AND sequence <= ?1 AND ${time} < ?3)
       WHERE pod.number > ?2 AND pod.first_sequence <= ?1 AND NOT EXISTS (
         SELECT 1 FROM pod AS later JOIN pod_life AS first ON first.sequence = later.first_sequence
         WHERE later.uid = pod.uid AND later.number > pod.number AND first.sequence <= ?1 AND first.${time} < ?3)
-      ORDER BY pod.number LIMIT ${PAGE_ROWS}`),
+      ORDER BY pod.number LIMIT ${PAGE_ROWS}`,
+    ),
   )
-  for (let after = 0; ; ) {
-    const rows = reading(() => page.all(cut, after, untilTime))
-    for (const row of rows) {
+  const fetch = (last: PodLifeRow | undefined) => reading(directory, () => page.all(cut, last?.number ?? 0, untilTime))
+  for (const rows of pagesOf(PAGE_ROWS, fetch))
+    for (const { number: _, ownerReferences, specHash, end, ...row } of rows)
       yield {
-        uid: String(row.uid),
-        namespace: String(row.namespace),
-        name: String(row.name),
-        ownerReferences: parseOwnerReferences(String(row.owner_references ?? "")),
-        specHash: BigInt.asUintN(64, BigInt(String(row.spec_hash))),
-        start: Number(row.start_seconds),
-        end: row.end_seconds === null ? undefined : Number(row.end_seconds),
-        firstSequence: Number(row.first_sequence),
+        ...{ ...row, ownerReferences: parseOwnerReferences(ownerReferences ?? "") },
+        ...{ specHash: BigInt.asUintN(64, BigInt(specHash)), end: end ?? undefined },
       }
-      after = Number(row.number)
-    }
-    if (rows.length < PAGE_ROWS) return
-  }
+}
+
+interface PodLifeRow extends Pick<RecordedPodLife, "uid" | "namespace" | "name" | "start" | "firstSequence"> {
+  readonly number: number
+  readonly specHash: string
+  readonly end: number | null
+  readonly ownerReferences: string | null
 }

@@ -11,6 +11,7 @@
  * a power failure cannot damage the database, but loses what was committed after the last `sync`. `OFF` would cost less at checkpoints and
  * could leave a damaged database.
  */
+
 import { existsSync, renameSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
@@ -19,9 +20,11 @@ import {
   NewerRecordingError,
   NotARecordingError,
   OlderRecordingError,
+  reading,
   toArchiveError,
 } from "../directory/archive-errors.ts"
 import { makePrivateFile } from "../directory/private-files.ts"
+import { type Connection, numberOf, pragmaOf } from "./database.ts"
 import { BUSY_TIMEOUT_MILLISECONDS, DATABASE_FILE, hasLog, openReadOnly, requireContent } from "./reading-access.ts"
 import {
   addChecksumFunction,
@@ -113,18 +116,31 @@ export const openForReading = (directory: string): DatabaseSync => {
   }
 }
 
+/**
+ * What `read` returns of a recording that is opened for it, and closed afterwards. What it throws becomes an ArchiveError.
+ *
+ * @throws NotARecordingError, NewerRecordingError, OlderRecordingError, ArchiveIoError, CorruptArchiveError
+ */
+export const readingRecording = <Answer>(directory: string, read: (database: DatabaseSync) => Answer): Answer => {
+  const database = openForReading(directory)
+  try {
+    return reading(directory, () => read(database))
+  } finally {
+    // Also ends a transaction.
+    database.close()
+  }
+}
+
 /** Names of objects are looked up in no order; with SQLite's default of 2 MB most look-ups among 100,000 objects would be system calls. */
 const READER_CACHE_KIBIBYTES = 8192
 
 /** Sequence number of the last event, gap or lifecycle record that is committed, 0 in an empty recording. */
-export const lastSequenceOf = (database: DatabaseSync): number =>
-  Number(
-    database
-      // What retention removed may have been the last.
-      .prepare(`
-        SELECT max(coalesce((SELECT max(last_sequence) FROM block_kind), 0), coalesce((SELECT max(sequence) FROM gap), 0),
-          coalesce((SELECT max(sequence) FROM pod_life), 0), coalesce((SELECT max(through_sequence) FROM retained), 0)) AS last`)
-      .get()?.last,
+export const lastSequenceOf = (database: Connection): number =>
+  numberOf(
+    database,
+    // What retention removed may have been the last.
+    `SELECT max(coalesce((SELECT max(last_sequence) FROM block_kind), 0), coalesce((SELECT max(sequence) FROM gap), 0),
+          coalesce((SELECT max(sequence) FROM pod_life), 0), coalesce((SELECT max(through_sequence) FROM retained), 0)) AS value`,
   )
 
 const opened = (directory: string, open: () => DatabaseSync): DatabaseSync => {
@@ -165,18 +181,15 @@ const notOurs = (directory: string): NotARecordingError =>
   new NotARecordingError({ directory, reason: `its ${DATABASE_FILE} was not written by kubereel` })
 
 const requireRecordingOfOurs = (database: DatabaseSync, directory: string): void => {
-  if (pragma(database, "application_id") !== APPLICATION_ID) throw notOurs(directory)
+  if (pragmaOf(database, "application_id") !== APPLICATION_ID) throw notOurs(directory)
   requireFormat(database, directory)
   requireDefinitions(database, directory)
 }
 
 /** A database of another program seldom has a version. @throws NotARecordingError, NewerRecordingError, OlderRecordingError, or what SQLite throws */
 export const requireFormat = (database: DatabaseSync, directory: string): void => {
-  const found = pragma(database, "user_version")
+  const found = pragmaOf(database, "user_version")
   if (found < 1) throw notOurs(directory)
   if (found > FORMAT_VERSION) throw new NewerRecordingError({ directory, found, supported: FORMAT_VERSION })
   if (found < FORMAT_VERSION) throw new OlderRecordingError({ directory, found, supported: FORMAT_VERSION })
 }
-
-const pragma = (database: DatabaseSync, name: "application_id" | "user_version"): number =>
-  Number(database.prepare(`PRAGMA ${name}`).get()?.[name])

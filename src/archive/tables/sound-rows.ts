@@ -5,9 +5,11 @@
  * tables are checked whole before anything of them is used (some ms), rows of large ones as they are read. BLOBs have checksums of their
  * own, which `block.ts` checks.
  */
+
 import { DatabaseSync } from "node:sqlite"
 import { crc32 } from "node:zlib"
 import { CorruptArchiveError } from "../directory/archive-errors.ts"
+import { type Connection, numberOf, prepare, rowsOf } from "./database.ts"
 import { CHECKSUM_FUNCTION, isSoundRow, TABLES } from "./tables.ts"
 
 /** Small tables on which everything else depends. */
@@ -32,25 +34,29 @@ export const TABLES_OF_BLOBS = ["block", "checkpoint"] as const
 
 /** Gives a connection the function with which rows are written and checked. */
 export const addChecksumFunction = (database: DatabaseSync): void =>
-  database.function(CHECKSUM_FUNCTION, { deterministic: true }, (text) => crc32(text as string))
+  database.function(CHECKSUM_FUNCTION, { deterministic: true }, (text) => crc32(String(text)))
 
 /**
  * What is wrong with a table, in words; `undefined` if nothing is. Reads all of it, with the pages and indexes that lead to its
  * rows.
  */
-export const faultOfTable = (database: DatabaseSync, table: string): string | undefined => {
+export const faultOfTable = (database: Connection, table: string): string | undefined => {
   const fault = faultOfTrees(database, table)
   if (fault !== undefined) return fault
-  const wrong = Number(
-    database.prepare(`SELECT count(*) AS rows FROM ${table} WHERE NOT (${isSoundRow(table)})`).get()?.rows,
-  )
+  const wrong = numberOf(database, `SELECT count(*) AS value FROM ${table} WHERE NOT (${isSoundRow(table)})`)
   return wrong === 0 ? undefined : wrongRows(table, wrong)
 }
 
 /** What is wrong with the pages of a table and of its indexes; `undefined` if nothing is. */
-const faultOfTrees = (database: DatabaseSync, table: string): string | undefined => {
-  const first = database.prepare(`PRAGMA integrity_check(${table})`).get()?.integrity_check
-  return first === "ok" ? undefined : `table ${table}: ${first}`
+const faultOfTrees = (database: Connection, table: string): string | undefined => {
+  const first = checkOf(database, "integrity_check", table)
+  return first === undefined ? undefined : `table ${table}: ${first}`
+}
+
+/** The first fault that a check of SQLite finds in a table; `undefined`: there is none. */
+const checkOf = (database: Connection, check: "integrity_check" | "quick_check", table: string): string | undefined => {
+  const fault = prepare<Readonly<Record<string, string>>>(database, `PRAGMA ${check}(${table})`).get()?.[check]
+  return fault === "ok" ? undefined : fault
 }
 
 /** In words. */
@@ -58,7 +64,7 @@ const wrongRows = (table: string, rows: number): string =>
   `table ${table}: ${rows} ${rows === 1 ? "row has" : "rows have"} a wrong checksum`
 
 /** @throws CorruptArchiveError, or what SQLite throws */
-export const requireSoundTables = (database: DatabaseSync, directory: string, tables: ReadonlyArray<string>): void => {
+export const requireSoundTables = (database: Connection, directory: string, tables: ReadonlyArray<string>): void => {
   for (const table of tables) {
     const reason = faultOfTable(database, table)
     if (reason !== undefined) throw new CorruptArchiveError({ directory, reason })
@@ -72,18 +78,16 @@ export const requireSoundTables = (database: DatabaseSync, directory: string, ta
  *
  * @throws CorruptArchiveError, or what SQLite throws
  */
-export const requireSoundObjects = (database: DatabaseSync, directory: string, known: Map<number, number>): void => {
-  const grown = database
-    .prepare("SELECT id, (SELECT max(number) FROM object WHERE kind = id) AS last FROM kind")
-    .all()
-    .map(({ id, last }) => ({ id: Number(id), last: Number(last ?? 0) }))
-    .filter(({ id, last }) => last > (known.get(id) ?? 0))
+export const requireSoundObjects = (database: Connection, directory: string, known: Map<number, number>): void => {
+  const grown = rowsOf<{ readonly id: number; readonly last: number }>(
+    database,
+    "SELECT id, coalesce((SELECT max(number) FROM object WHERE kind = id), 0) AS last FROM kind",
+  ).filter(({ id, last }) => last > (known.get(id) ?? 0))
   if (grown.length === 0) return
-  const wrong = database.prepare(`
-    SELECT count(*) AS rows FROM object WHERE kind = ? AND number > ? AND NOT (${isSoundRow("object")})`)
+  const wrong = `SELECT count(*) AS value FROM object WHERE kind = ? AND number > ? AND NOT (${isSoundRow("object")})`
   let reason = faultOfTrees(database, "object")
   if (reason === undefined) {
-    const rows = grown.reduce((sum, { id }) => sum + Number(wrong.get(id, known.get(id) ?? 0)?.rows), 0)
+    const rows = grown.reduce((sum, { id }) => sum + numberOf(database, wrong, id, known.get(id) ?? 0), 0)
     if (rows > 0) reason = wrongRows("object", rows)
   }
   if (reason !== undefined) throw new CorruptArchiveError({ directory, reason })
@@ -96,7 +100,7 @@ export const requireSoundObjects = (database: DatabaseSync, directory: string, k
  *
  * @throws CorruptArchiveError, or what SQLite throws
  */
-export const requireSoundStructure = (database: DatabaseSync, directory: string): void => {
+export const requireSoundStructure = (database: Connection, directory: string): void => {
   for (const table of TABLES_OF_BLOBS) {
     const reason = faultOfStructure(database, table)
     if (reason !== undefined) throw new CorruptArchiveError({ directory, reason })
@@ -104,16 +108,17 @@ export const requireSoundStructure = (database: DatabaseSync, directory: string)
 }
 
 /** What is wrong with the pages of a table whose rows are checked elsewhere; `undefined` if nothing is. */
-export const faultOfStructure = (database: DatabaseSync, table: string): string | undefined => {
-  const fault = database.prepare(`PRAGMA quick_check(${table})`).get()?.quick_check
-  return fault === "ok" ? undefined : `table ${table}: ${fault}`
+export const faultOfStructure = (database: Connection, table: string): string | undefined => {
+  const fault = checkOf(database, "quick_check", table)
+  return fault === undefined ? undefined : `table ${table}: ${fault}`
 }
 
 /** The definitions of a database's tables and indexes, and where each begins. */
-const definitionsOf = (database: DatabaseSync): string =>
-  database
-    .prepare("SELECT name, tbl_name, sql FROM sqlite_schema ORDER BY name")
-    .all()
+const definitionsOf = (database: Connection): string =>
+  rowsOf<Readonly<Record<"name" | "tbl_name" | "sql", string>>>(
+    database,
+    "SELECT name, tbl_name, sql FROM sqlite_schema ORDER BY name",
+  )
     .map(({ name, tbl_name, sql }) => `${name} ${tbl_name} ${sql}`)
     .join("\n")
 
@@ -137,7 +142,7 @@ const expectedDefinitions = (): string => {
  *
  * @throws CorruptArchiveError, or what SQLite throws
  */
-export const requireDefinitions = (database: DatabaseSync, directory: string): void => {
+export const requireDefinitions = (database: Connection, directory: string): void => {
   if (definitionsOf(database) !== expectedDefinitions())
     throw new CorruptArchiveError({ directory, reason: "the definitions of its tables are not those of its format" })
 }

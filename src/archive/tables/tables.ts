@@ -4,6 +4,8 @@
  * Each row has a checksum of its columns, which SQLite computes with a function of ours whenever it writes the row: no statement can forget
  * it. BLOBs are left out, because they have checksums of their own.
  */
+import type { SQLInputValue } from "node:sqlite"
+import { type Connection, prepare } from "./database.ts"
 
 /** Name of the SQL function that computes a checksum. */
 export const CHECKSUM_FUNCTION = "row_checksum"
@@ -232,7 +234,7 @@ const checksumOf = (covered: ReadonlyArray<string>): string =>
 export const TABLES: string = WITHOUT_CHECKSUMS.replaceAll(
   /CREATE TABLE (\w+) \(\n((?: {4}\w+ (?:INTEGER|TEXT).*\n)+)([\s\S]*?) {2}\) STRICT/g,
   (_, name: string, body: string, rest: string) => {
-    const covered = [...body.matchAll(/^ {4}(\w+)/gm)].map(([, column]) => column as string)
+    const covered = [...body.matchAll(/^ {4}(\w+)/gm)].map(([, column = ""]) => column)
     coveredColumns.set(name, covered)
     const checksum = `checksum INTEGER NOT NULL GENERATED ALWAYS AS (${checksumOf(covered)}) STORED`
     const all = [body.trimEnd().replace(/,$/, ""), `    ${checksum}`, ...(rest === "" ? [] : [rest.trimEnd()])]
@@ -245,6 +247,37 @@ export const columnsOf = (table: string): ReadonlyArray<string> => {
   const covered = coveredColumns.get(table)
   if (covered === undefined) throw new RangeError(`there is no table ${table}`)
   return covered
+}
+
+/** The name that this program gives a column: `lastSequence` for `last_sequence`. */
+const fieldOf = (column: string): string => column.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase())
+
+/** Columns under the names that this program gives them, for a SELECT. Default: all but BLOBs and the checksum. */
+export const fieldsOf = (table: string, columns = columnsOf(table)): string =>
+  columns.map((column) => `${table}.${column} AS ${fieldOf(column)}`).join(", ")
+
+/** What else belongs to the statement of {@link rowWriter}. */
+interface RowWriting {
+  /** What becomes of a row with the same key. Default: it is an error. */
+  readonly or?: "REPLACE" | "IGNORE"
+  /** Columns with BLOBs. */
+  readonly blobs?: ReadonlyArray<string>
+  /** The end of the statement, such as its ON CONFLICT. */
+  readonly end?: string
+}
+
+/** Prepares a function that inserts a row, of which it takes the fields that the table has. @throws what SQLite throws */
+export const rowWriter = (
+  database: Connection,
+  table: string,
+  { or, blobs = [], end = "" }: RowWriting = {},
+): ((row: Readonly<Record<string, unknown>>) => void) => {
+  const columns = [...columnsOf(table), ...blobs]
+  const verb = or === undefined ? "INSERT" : `INSERT OR ${or}`
+  const values = columns.map(() => "?").join(", ")
+  const insert = prepare(database, `${verb} INTO ${table} (${columns.join(", ")}) VALUES (${values}) ${end}`)
+  const fields = columns.map(fieldOf)
+  return (row) => insert.run(...fields.map((field) => row[field] as SQLInputValue))
 }
 
 /** SQL that is 1 for a row as it was written, else 0. */

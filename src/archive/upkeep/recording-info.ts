@@ -1,11 +1,11 @@
 /** What a recording holds and what it takes on disk, by kind, and how fast it grows. Reads rows, no event. */
+
 import { statfsSync } from "node:fs"
-import type { DatabaseSync } from "node:sqlite"
-import { toArchiveError } from "../directory/archive-errors.ts"
 import { type HeldLease, heldLeases } from "../leases/lease.ts"
 import { diskUse } from "../retention/disk-reserve.ts"
 import { readKeptKinds } from "../rows/kind-table.ts"
-import { FORMAT_VERSION, openForReading } from "../tables/schema.ts"
+import { type Connection, numberOf, prepare } from "../tables/database.ts"
+import { FORMAT_VERSION, readingRecording } from "../tables/schema.ts"
 
 /** One kind. Times are µs since the Unix epoch. */
 interface KindInfo {
@@ -49,58 +49,43 @@ const dayMicros = 86_400_000_000
 const minuteMicros = 60_000_000
 
 /** @throws NotARecordingError, NewerRecordingError, OlderRecordingError, ArchiveIoError, CorruptArchiveError */
-export const readRecordingInfo = (directory: string, nowMicros: number): RecordingInfo => {
-  const database = openForReading(directory)
-  try {
+export const readRecordingInfo = (directory: string, nowMicros: number): RecordingInfo =>
+  readingRecording(directory, (database) => {
     const { database: databaseBytes, free: freeBytes, log: logBytes } = diskUse(database, directory)
     const kinds = kindsOf(database)
-    const [whole] = database.prepare(`SELECT count(*) AS blocks, coalesce(sum(carried), 0) AS carried FROM block`).all()
     const { bavail, bsize } = statfsSync(directory)
     const diskFreeBytes = bavail * bsize
     const stored = kinds.reduce((sum, { storedBytes }) => sum + storedBytes, 0)
     const growthPerDay = growthOf(database, stored === 0 ? 1 : Math.max(1, (databaseBytes - freeBytes) / stored))
-    const daysLeft =
-      growthPerDay === undefined || growthPerDay === 0 ? undefined : (diskFreeBytes + freeBytes) / growthPerDay
     return {
-      ...{
-        format: FORMAT_VERSION,
-        databaseBytes,
-        freeBytes,
-        logBytes,
-        kinds,
-        growthPerDay,
-        diskFreeBytes,
-        daysLeft,
-      },
-      blocks: Number(whole?.blocks),
-      carriedEvents: Number(whole?.carried),
+      ...{ format: FORMAT_VERSION, databaseBytes, freeBytes, logBytes, kinds, growthPerDay, diskFreeBytes },
+      daysLeft: growthPerDay ? (diskFreeBytes + freeBytes) / growthPerDay : undefined,
+      blocks: numberOf(database, "SELECT count(*) AS value FROM block"),
+      carriedEvents: numberOf(database, "SELECT sum(carried) AS value FROM block"),
       events: kinds.reduce((sum, { events }) => sum + events, 0),
       gaps: kinds.reduce((sum, { gaps }) => sum + gaps, 0),
       leases: heldLeases(directory, nowMicros),
     }
-  } catch (error) {
-    throw toArchiveError(directory, "read", error)
-  } finally {
-    database.close()
-  }
-}
+  })
 
 /** Bytes on disk of a kind in a block: its part of the block's bytes. */
 const share = "block_kind.bytes * (length(toc) + length(data)) / (toc_size + data_size + 1.0)"
 
-const kindsOf = (database: DatabaseSync): ReadonlyArray<KindInfo> => {
-  const sums = database.prepare(`
-    SELECT coalesce(sum(block_kind.events), 0) AS events, coalesce(sum(${share}), 0) AS stored
-    FROM block_kind JOIN block ON block.last_sequence = block_kind.last_sequence WHERE kind = ?`)
-  const gaps = database.prepare("SELECT count(*) AS gaps FROM gap WHERE kind = ?")
-  const late = database.prepare("SELECT count(*) AS late FROM late_range WHERE kind = ?")
+const blocksOfKind = "FROM block_kind JOIN block ON block.last_sequence = block_kind.last_sequence WHERE kind = ?1"
+
+const kindsOf = (database: Connection): ReadonlyArray<KindInfo> => {
+  const sums = prepare<Pick<KindInfo, "events" | "storedBytes" | "gaps" | "lateRanges">>(
+    database,
+    `SELECT coalesce(sum(block_kind.events), 0) AS events, coalesce(sum(${share}), 0) AS storedBytes,
+      (SELECT count(*) FROM gap WHERE kind = ?1) AS gaps, (SELECT count(*) FROM late_range WHERE kind = ?1) AS lateRanges
+    ${blocksOfKind}`,
+  )
+  const nothing = { events: 0, storedBytes: 0, gaps: 0, lateRanges: 0 }
   return readKeptKinds(database).map(({ id, gvk, recordedSince, removedThrough, completeThroughTime }) => {
-    const found = sums.get(id)
+    const { storedBytes, ...counts } = sums.get(id) ?? nothing
     return {
       ...{ gvk, since: recordedSince, removedThrough, until: completeThroughTime },
-      ...{ events: Number(found?.events), storedBytes: Math.round(Number(found?.stored)) },
-      gaps: Number(gaps.get(id)?.gaps),
-      lateRanges: Number(late.get(id)?.late),
+      ...{ ...counts, storedBytes: Math.round(storedBytes) },
     }
   })
 }
@@ -109,19 +94,15 @@ const kindsOf = (database: DatabaseSync): ReadonlyArray<KindInfo> => {
  * The sum of what kinds grow by, each going by what is left of it: of one that is kept for ten minutes, ten minutes. `factor`: bytes of the database for each byte
  * of a block.
  */
-const growthOf = (database: DatabaseSync, factor: number): number | undefined => {
-  const [range] = database
-    .prepare("SELECT coalesce(min(min_time), 0) AS first, coalesce(max(max_received), 0) AS last FROM block_kind")
-    .all()
-  const [first, last] = [Number(range?.first), Number(range?.last)]
-  const since = database.prepare(`
-    SELECT coalesce(sum(${share}), 0) AS stored
-    FROM block_kind JOIN block ON block.last_sequence = block_kind.last_sequence WHERE kind = ? AND max_received >= ?`)
+const growthOf = (database: Connection, factor: number): number | undefined => {
+  const first = numberOf(database, "SELECT min(min_time) AS value FROM block_kind")
+  const last = numberOf(database, "SELECT max(max_received) AS value FROM block_kind")
   let perDay: number | undefined
   for (const { id, removedThrough } of readKeptKinds(database)) {
     const from = Math.max(first, removedThrough, last - dayMicros)
     if (last - from < minuteMicros) continue
-    perDay = (perDay ?? 0) + (Number(since.get(id, from)?.stored) * factor * dayMicros) / (last - from)
+    const stored = numberOf(database, `SELECT sum(${share}) AS value ${blocksOfKind} AND max_received >= ?2`, id, from)
+    perDay = (perDay ?? 0) + (stored * factor * dayMicros) / (last - from)
   }
   return perDay === undefined ? undefined : Math.round(perDay)
 }

@@ -6,7 +6,13 @@ import protobuf from "protobufjs"
 import { expect, test } from "vitest"
 import { type PackedBlock, unpackChecked } from "../../../../src/archive/blocks/block.ts"
 import { ArrivedFrame, type BlockFrame } from "../../../../src/archive/blocks/block-frame.ts"
-import { type BlockTable, objectsOf, placeOf, tableOf } from "../../../../src/archive/blocks/block-rows.ts"
+import {
+  type BlockRow,
+  type BlockTable,
+  objectsOf,
+  placeOf,
+  tableOf,
+} from "../../../../src/archive/blocks/block-rows.ts"
 import { MergedBlock, type NamesOf } from "../../../../src/archive/blocks/merged-block.ts"
 import { readMergedTable } from "../../../../src/archive/blocks/merged-table.ts"
 import { fromPlanes, toPlanes } from "../../../../src/archive/blocks/number-columns.ts"
@@ -133,10 +139,9 @@ const eventsOf = (frames: ReadonlyArray<BlockFrame>, objects: (frame: BlockFrame
 
 const bySequence = (one: Listed, other: Listed): number => one.sequence - other.sequence
 
-const rowOf = ({ summary, toc, data }: PackedBlock): Record<string, unknown> => ({
-  ...{ first_sequence: summary.firstSequence, last_sequence: summary.lastSequence },
-  ...{ toc: toc.bytes, toc_size: toc.size, toc_checksum: toc.checksum },
-  ...{ data: data.bytes, data_size: data.size, data_checksum: data.checksum },
+const rowOf = ({ summary: { firstSequence, lastSequence }, toc, data }: PackedBlock): BlockRow => ({
+  ...{ firstSequence, lastSequence, toc: toc.bytes, tocSize: toc.size, tocChecksum: toc.checksum },
+  ...{ data: data.bytes, dataSize: data.size, dataChecksum: data.checksum },
 })
 
 const merged = (placed: ReadonlyArray<Placed>, isWanted?: (sequence: number) => boolean) => {
@@ -157,7 +162,7 @@ const tableBytes = (packed: PackedBlock): Uint8Array =>
 
 const opened = (packed: PackedBlock): { readonly table: BlockTable; readonly objects: ObjectBytes } => {
   const row = rowOf(packed)
-  const table = tableOf(row)
+  const table = tableOf(row, () => row.data)
   return { table, objects: objectsOf(row, table) }
 }
 
@@ -282,7 +287,7 @@ test("a block without its index of objects, or with that of other kinds, is refu
       const [packed, other] = [merged(placedFrames(these)), merged(placedFrames(others))]
       const bytes = packed.toc.bytes.subarray(indexOf(packed).byteLength)
       const row = rowOf({ ...packed, toc: { ...packed.toc, bytes, checksum: crc32(bytes) } })
-      expect(() => tableOf(row)).toThrow(MalformedFrameError)
+      expect(() => tableOf(row, () => row.data)).toThrow(MalformedFrameError)
       if (indexOf(packed).kinds.length !== indexOf(other).kinds.length)
         expect(() => readMergedTable(tableBytes(packed), indexOf(other), () => undefined)).toThrow(MalformedFrameError)
     }),
