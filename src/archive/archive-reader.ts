@@ -93,7 +93,6 @@ export interface RecordingSummary {
 
 const NEVER = Number.MAX_SAFE_INTEGER
 
-/** Rows of blocks per fetch. */
 const PAGE_ROWS = 256
 
 /** Read-only view of one recording. Use {@link ArchiveReader.open}. */
@@ -156,7 +155,6 @@ export class ArchiveReader {
     return this.#reading(() => lastSequenceOf(this.#database))
   }
 
-  /** What the recording covers now. */
   summary(): RecordingSummary {
     const nothing: RecordingSummary = { events: 0, gaps: 0, minTime: 0, maxTime: 0 }
     return { ...nothing, ...this.#reading(() => this.#summary.get()) }
@@ -178,7 +176,6 @@ export class ArchiveReader {
     return { begin: minTime, whole: minTime, kinds: new Map(), listed: new Set() }
   }
 
-  /** Facts about the recording as a whole, such as `clusterUid`. */
   metadata(): ReadonlyMap<string, string> {
     return this.#reading(() => readMetadata(this.#database))
   }

@@ -147,7 +147,6 @@ export class ArchiveWriter {
     this.#database.checkpoint("PASSIVE")
   }
 
-  /** Whether the first list of any kind is complete. */
   get hasLists(): boolean {
     return this.#kinds.all().some((kind) => kind.recordedSince !== 0)
   }
@@ -165,7 +164,6 @@ export class ArchiveWriter {
     return this.#rows.sealedBlocks > 0
   }
 
-  /** Bytes of frames taken since the last commit. */
   get pendingBytes(): number {
     return this.#pendingBytes
   }
@@ -290,7 +288,6 @@ export class ArchiveWriter {
     return "appended"
   }
 
-  /** Sets the kinds whose objects are all recorded from now on. */
   setRecordedKinds(kinds: ReadonlyArray<string>): void {
     this.#ownerSets.setRecordedKinds(kinds)
   }

@@ -18,7 +18,6 @@ import { type KindEntry, type KindTable, nextNumberAfter } from "./rows/kind-tab
 import type { PodTable } from "./rows/pod-table.ts"
 import { type Connection, prepare, type Statement } from "./tables/database.ts"
 
-/** A block that will not change any more. */
 interface SealedBlock {
   readonly block: PackedBlock
   /** Whether parts of it are already on disk. */
@@ -77,7 +76,6 @@ export class PendingRows {
     return this.#gaps.length > 0
   }
 
-  /** Of the sealed blocks, in order. */
   get summaries(): ReadonlyArray<BlockSummary> {
     return this.#sealed.map(({ block }) => block.summary)
   }
@@ -100,7 +98,6 @@ export class PendingRows {
     return waits || hasGapRow(this.#database, kind, gap)
   }
 
-  /** Writes everything, including the new part of the open block; inside the commit's transaction. */
   save(part: PackedBlock | undefined): void {
     for (const { block, hasParts } of this.#sealed) {
       if (hasParts) this.#blocks.deletePartsOf(block.summary)
@@ -115,7 +112,6 @@ export class PendingRows {
     this.late.save()
   }
 
-  /** After the commit. */
   clear(): void {
     this.#sealed = []
     this.#objects = []

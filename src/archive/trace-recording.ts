@@ -21,7 +21,6 @@ const frameBytes = 256 * 1024
 /** Besides the object, what a frame needs for one event with its names. */
 const eventMargin = 64 * 1024
 
-/** Frames between two commits. */
 const framesPerCommit = 16
 
 const codes = { applied: APPLIED, deleted: DELETED, vanished: VANISHED } as const

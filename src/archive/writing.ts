@@ -74,7 +74,6 @@ export interface Acknowledgement {
   readonly number: number
 }
 
-/** The decision about a frame. */
 type Admission = "new" | "duplicate" | "fenced"
 
 interface SenderState {
@@ -127,7 +126,6 @@ export class SenderLedger {
     return "duplicate"
   }
 
-  /** The frame was taken. */
   accept(sender: string, incarnation: number, number: number): void {
     const state = this.#stateOf(sender)
     state.incarnation = incarnation

@@ -64,7 +64,6 @@ export interface PartSink {
   commit(signal: AbortSignal): Promise<void>
   /** Removes what exists of it. Called after `put` and `commit` were aborted, which may still take effect. */
   discard(signal: AbortSignal): Promise<void>
-  /** Closes connections; the last call. */
   close(): void
 }
 

@@ -25,7 +25,6 @@ export class FrameTimes {
     this.#lateness = new DataView(new ArrayBuffer(0))
   }
 
-  /** Starts a frame. */
   begin(): void {
     this.#mayBeLate = false
   }
@@ -62,7 +61,6 @@ export class FrameTimes {
     if (this.#mayBeLate) this.#happened[index] = this.#received[index] as number
   }
 
-  /** When event 0 was received. */
   get base(): number {
     return this.#received[0] as number
   }

@@ -87,7 +87,7 @@ export class Message<const F extends Fields> {
       else if (value === true) writer.uint32(tag).bool(true)
       else if (typeof value === "bigint") writer.uint32(tag).raw(fixed64Bytes(value))
       else if (value instanceof Uint8Array) writer.uint32(tag).bytes(value)
-      else if (Array.isArray(value)) for (const each of value) writer.uint32(tag).string(String(each))
+      else if (Array.isArray(value)) writeAll(writer, tag, content, value)
     }
   }
 
@@ -108,6 +108,20 @@ export class Message<const F extends Fields> {
       } else message[field[0]] = readValue(reader, field[1], message[field[0]])
     }
     return message as ContentOf<F>
+  }
+}
+
+const writeAll = (
+  writer: protobuf.Writer,
+  tag: number,
+  content: keyof Values,
+  values: ReadonlyArray<unknown>,
+): void => {
+  if (content !== "manyNumbers") for (const each of values) writer.uint32(tag).string(String(each))
+  else if (values.length > 0) {
+    writer.uint32(tag).fork()
+    for (const each of values) writer.uint32(Number(each))
+    writer.ldelim()
   }
 }
 

@@ -105,12 +105,10 @@ export class ObservationsBuilder {
     this.#times = new FrameTimes(this.#capacity)
   }
 
-  /** Events in the frame so far. */
   get count(): number {
     return this.#count
   }
 
-  /** Bytes of objects in the frame so far. */
   get payloadLength(): number {
     return this.#payloadEnd - PAYLOAD_HEADER_BYTES
   }

@@ -181,7 +181,6 @@ export class Observations {
     return this.#columns
   }
 
-  /** Highest object number in an event, 0 without events. */
   highestObjectNumber(): number {
     let highest = 0
     for (let index = 0; index < this.count; index++) highest = Math.max(highest, this.objectNumber(index))
@@ -201,7 +200,6 @@ export class Observations {
     return this.#view.getUint32(this.#lengths + index * 4, true)
   }
 
-  /** Where the object starts in the payload. */
   offset(index: number): number {
     this.#offsets ??= this.#sumLengths()
     return this.#offsets[index] as number

@@ -204,7 +204,9 @@ export class ModelledRecorder {
     const database = openForReading(this.#directory)
     try {
       const names = new Map(readKinds(database).map(({ id, gvk }) => [id, gvk]))
-      return new Map([...new Beginnings(database).all().values()].map(({ kind, ...row }) => [names.get(kind) as string, row]))
+      return new Map(
+        [...new Beginnings(database).all().values()].map(({ kind, ...row }) => [names.get(kind) as string, row]),
+      )
     } finally {
       database.close()
     }

@@ -3,6 +3,15 @@ import fc from "fast-check"
 import protobuf from "protobufjs"
 import { describe, expect, test } from "vitest"
 import type { FrameEvent } from "../../src/wire/frame-event.ts"
+import { progressFields } from "../../src/wire/namespace-progress.ts"
+import {
+  gapFields,
+  lateRangeFields,
+  newObjectFields,
+  OBJECTS_TAG,
+  observationFields,
+  podLifeFields,
+} from "../../src/wire/observation-fields.ts"
 import {
   decodeColumns,
   decodeObservations,
@@ -242,13 +251,13 @@ const sample: SampleFrame = {
   },
 }
 
-describe("the wire of observations", () => {
-  const schema = new protobuf.Root()
-  protobuf.parse(readFileSync(new URL("../../proto/observations.proto", import.meta.url), "utf8"), schema, {
-    keepCase: true,
-  })
-  const message = schema.lookupType("kubereel.Observations")
+const schema = new protobuf.Root()
+protobuf.parse(readFileSync(new URL("../../proto/observations.proto", import.meta.url), "utf8"), schema, {
+  keepCase: true,
+})
+const message = schema.lookupType("kubereel.Observations")
 
+describe("the wire of observations", () => {
   test("a frame written by the builder reads the same through the .proto file", () => {
     const decoded = message.toObject(message.decode(Buffer.from(write(sample))), { arrays: true })
     expect(decoded.gvk).toBe(GVK)
@@ -300,64 +309,24 @@ describe("the wire of observations", () => {
   })
 
   test("every field of the .proto file has the number and type this codec writes", () => {
-    const shape = (type: protobuf.Type): ReadonlyArray<string> =>
-      type.fieldsArray.map((field) => `${field.id} ${field.rule ?? ""} ${field.type} ${field.name}`.replace("  ", " "))
-    expect(shape(message)).toEqual([
-      "1 bytes objects",
-      "2 string gvk",
-      "3 uint32 epoch",
-      "4 double time_base",
-      "5 bytes actions",
-      "6 bytes object_numbers",
-      "7 bytes lengths",
-      "8 bytes time_deltas",
-      "9 bytes resource_versions",
-      "10 repeated string opaque_versions",
-      "11 bytes fingerprints",
-      "12 repeated NewObject new_objects",
-      "13 repeated Gap gaps",
-      "14 string complete_through",
-      "15 repeated PodLife pod_lives",
-      "16 bool tracks_pods",
-      "17 string list_reason",
-      "18 string selection",
-      "19 repeated NamespaceProgress namespaces",
-      "20 bool complete",
-      "21 repeated string left_namespaces",
-      "22 bool lives_lag",
-      "23 bytes lateness",
-      "24 repeated LateRange late_ranges",
-      "25 bool behind",
-      "26 repeated uint32 redacted",
-    ])
-    expect(shape(schema.lookupType("kubereel.LateRange"))).toEqual([
-      "1 double not_before",
-      "2 double not_after",
-      "3 double received_from",
-      "4 double received_to",
-      "5 uint32 events",
-      "6 string cause",
-      "7 string namespace",
-    ])
-    expect(shape(schema.lookupType("kubereel.NamespaceProgress"))).toEqual([
-      "1 string namespace",
-      "2 string complete_through",
-      "3 double complete_time",
-      "4 string list_reason",
-    ])
-    expect(shape(schema.lookupType("kubereel.PodLife"))).toEqual([
-      "1 uint32 pod",
-      "2 double time",
-      "3 double start",
-      "4 double end",
-      "5 bool gone",
-      "6 string uid",
-      "7 string namespace",
-      "8 string name",
-      "9 fixed64 spec_hash",
-      "10 bytes owner_references",
-      "11 double received",
-    ])
+    const wireTypes: Readonly<Record<string, number>> = { double: 1, fixed64: 1, uint32: 0, bool: 0 }
+    const camel = (name: string): string => name.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase())
+    const codecs = {
+      Observations: { objects: OBJECTS_TAG, ...observationFields.tags },
+      NewObject: newObjectFields.tags,
+      Gap: gapFields.tags,
+      LateRange: lateRangeFields.tags,
+      NamespaceProgress: progressFields.tags,
+      PodLife: podLifeFields.tags,
+    }
+    for (const [name, tags] of Object.entries(codecs)) {
+      const fields = schema.lookupType(`kubereel.${name}`).fieldsArray
+      const expected = fields.map(({ id, name: field, type, repeated }) => [
+        camel(field),
+        (id << 3) | (repeated ? 2 : (wireTypes[type] ?? 2)),
+      ])
+      expect(tags, name).toEqual(Object.fromEntries(expected))
+    }
   })
 })
 
@@ -425,57 +394,22 @@ describe("a frame", () => {
   })
 
   test.each([
-    [
-      "a length that does not match the objects",
-      (f: protobuf.Message) => Object.assign(f, { objects: Buffer.alloc(3) }),
-      "sum up",
-    ],
-    [
-      "a column that is too short",
-      (f: protobuf.Message) => Object.assign(f, { lengths: Buffer.alloc(5) }),
-      "lengths has 5",
-    ],
-    [
-      "an action that does not exist",
-      (f: protobuf.Message) => Object.assign(f, { actions: Buffer.from([1, 9, 3]) }),
-      "action 9",
-    ],
-    [
-      "bytes for a vanished object",
-      (f: protobuf.Message) => Object.assign(f, { actions: Buffer.from([3, 2, 3]) }),
-      "vanished event 0",
-    ],
-    [
-      "too few opaque versions",
-      (f: protobuf.Message) => Object.assign(f, { opaque_versions: ["a"] }),
-      "1 opaque_versions",
-    ],
-    ["no kind", (f: protobuf.Message) => Object.assign(f, { gvk: "" }), "gvk"],
-    ["a time that is no number", (f: protobuf.Message) => Object.assign(f, { time_base: Number.NaN }), "time_base"],
-    [
-      "a gap for an unknown reason",
-      (f: protobuf.Message) => Object.assign(f, { gaps: [{ reason: "bored" }] }),
-      "bored",
-    ],
+    ["a length that does not match the objects", { objects: Buffer.alloc(3) }, "sum up"],
+    ["a column that is too short", { lengths: Buffer.alloc(5) }, "lengths has 5"],
+    ["an action that does not exist", { actions: Buffer.from([1, 9, 3]) }, "action 9"],
+    ["bytes for a vanished object", { actions: Buffer.from([3, 2, 3]) }, "vanished event 0"],
+    ["too few opaque versions", { opaque_versions: ["a"] }, "1 opaque_versions"],
+    ["no kind", { gvk: "" }, "gvk"],
+    ["a time that is no number", { time_base: Number.NaN }, "time_base"],
+    ["a gap for an unknown reason", { gaps: [{ reason: "bored" }] }, "bored"],
     [
       "an unknown reason of a list",
-      (f: protobuf.Message) => Object.assign(f, { namespaces: [{ namespace: "shop", list_reason: "because" }] }),
+      { namespaces: [{ namespace: "shop", list_reason: "because" }] },
       'list reason "because" of namespace shop',
     ],
-    [
-      "a new object without UID",
-      (f: protobuf.Message) => Object.assign(f, { new_objects: [{ number: 4 }] }),
-      "number 4",
-    ],
+    ["a new object without UID", { new_objects: [{ number: 4 }] }, "number 4"],
   ])("with %s is refused", (_, damage, words) => {
-    const root = new protobuf.Root()
-    protobuf.parse(readFileSync(new URL("../../proto/observations.proto", import.meta.url), "utf8"), root, {
-      keepCase: true,
-    })
-    const type = root.lookupType("kubereel.Observations")
-    const decoded = type.decode(Buffer.from(write(sample)))
-    damage(decoded)
-    const bytes = type.encode(decoded).finish()
+    const bytes = message.encode(Object.assign(message.decode(write(sample)), damage)).finish()
     expect(() => decodeObservations(bytes)).toThrow(MalformedFrameError)
     expect(() => decodeObservations(bytes)).toThrow(words)
   })

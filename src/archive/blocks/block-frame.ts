@@ -132,7 +132,6 @@ export class ArrivedFrame extends BlockFrame {
   }
 }
 
-/** Indexes of the first events of objects that a frame introduces. */
 const firstOfNew = (events: Observations): ReadonlySet<number> => {
   const numbers = new Set<number>()
   for (let index = 0; index < events.newObjectCount; index++) numbers.add(events.newObject(index).number)

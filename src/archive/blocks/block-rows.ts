@@ -16,7 +16,6 @@ import {
 } from "./block.ts"
 import type { BlockFrame } from "./block-frame.ts"
 import { readMergedTable } from "./merged-table.ts"
-import { firstIndex } from "./number-columns.ts"
 import { type ObjectBytes, type PieceDirectory, PiecedObjects, WholeObjects } from "./object-bytes.ts"
 import { ObjectIndex } from "./object-index.ts"
 import type { OpenBlock } from "./open-block.ts"
@@ -24,7 +23,6 @@ import type { OpenBlock } from "./open-block.ts"
 /** `sealed` of a block with its objects in pieces (merged-block.ts). */
 const MERGED = 2
 
-/** What the sum of the rows of a kind in several blocks says. */
 interface KindRow extends KindRange {
   readonly kind: number
 }
@@ -57,17 +55,14 @@ export class BlockRows {
     )
   }
 
-  /** Adds a sealed block. */
   insertSealed(block: PackedBlock): void {
     this.#insert(block, 1)
   }
 
-  /** Adds what a commit stores of the open block. */
   insertPart(block: PackedBlock): void {
     this.#insert(block, 0)
   }
 
-  /** Removes the parts that a sealed block replaces. */
   deletePartsOf(sealed: BlockSummary): void {
     this.#deleteParts.run(sealed.firstSequence, sealed.lastSequence)
     for (const kind of sealed.kinds.keys()) this.#deleteKind.run(kind, sealed.firstSequence, sealed.lastSequence)
@@ -78,7 +73,6 @@ export class BlockRows {
     this.#insertRow(block, MERGED, carried)
   }
 
-  /** Puts what sealed blocks were merged into in their place. */
   replaceByMerged(block: PackedBlock): void {
     const { firstSequence, lastSequence } = block.summary
     this.#deleteSealed.run(firstSequence, lastSequence)
@@ -226,8 +220,15 @@ export const placeOf = (
   return undefined
 }
 
-/** The last frame that begins at or before an event, of those in sequence order. */
+// Once for each event that is read: with a function for each comparison it took a third longer.
 const frameBefore = (frames: ReadonlyArray<BlockFrame>, sequence: number): ReadonlyArray<BlockFrame> => {
-  const after = firstIndex(frames.length, (index) => (frames[index]?.firstSequence ?? 0) > sequence)
-  return frames.slice(Math.max(0, after - 1), Math.max(1, after))
+  let low = 0
+  let high = frames.length - 1
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1
+    if ((frames[middle]?.firstSequence ?? 0) <= sequence) low = middle
+    else high = middle - 1
+  }
+  const frame = frames[low]
+  return frame === undefined ? [] : [frame]
 }

@@ -22,7 +22,6 @@ import { type EventPlace, StoredBlocks } from "./stored-blocks.ts"
 /** As many blocks as the clocks of kinds that are merged may differ by. */
 const CACHED_BYTES = 8 * 1024 * 1024
 
-/** Keys of blocks per fetch. */
 const PAGE_ROWS = 64
 
 /** How blocks are read. */
@@ -104,7 +103,6 @@ export class BlockSource {
     this.#removedBefore = Math.max(0, ...[...this.#firstBeginnings.values()].map((each) => each.throughSequence))
   }
 
-  /** Where a kind begins now. */
   beginningNow(kind: KindKey): Beginning {
     return this.#reading(() => this.#beginnings.of(kind.id))
   }

@@ -62,7 +62,6 @@ export interface Packed {
   readonly checksum: number
 }
 
-/** Parameters of zstd, for everything that is compressed. */
 const LEVEL = { [constants.ZSTD_c_compressionLevel]: 1 }
 
 /** Output is gathered in pieces of this size and joined: most blocks and every table fit into one. */

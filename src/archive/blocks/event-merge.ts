@@ -18,7 +18,6 @@ import type { BlockSource } from "./block-source.ts"
 import { unabridged } from "./object-bytes.ts"
 import type { EventPlace } from "./stored-blocks.ts"
 
-/** The events to read; times are µs since the Unix epoch. */
 interface EventRange {
   /** Last sequence number to read. */
   readonly cut: number
@@ -114,26 +113,21 @@ const frontRunners = (cursors: ReadonlyArray<KindCursor>): [KindCursor, KindCurs
 /** A position among the events of one kind, moved by tables of contents alone. Before the first event until it was advanced. */
 export class FrameCursor {
   readonly #frames: Generator<BlockFrame, void, void>
-  readonly #nextIndex: (frame: BlockFrame, index: number) => number
-  /** `undefined` before the first event. */
+  readonly #nextIndex: ((frame: BlockFrame, index: number) => number) | undefined
   frame: BlockFrame | undefined
   index = -1
 
   /** `nextIndex`: index of the first event from one on that counts, `events.count` if there is none. Default: all count. */
-  constructor(
-    frames: Generator<BlockFrame, void, void>,
-    nextIndex: (frame: BlockFrame, index: number) => number = (_, index) => index,
-  ) {
+  constructor(frames: Generator<BlockFrame, void, void>, nextIndex?: (frame: BlockFrame, index: number) => number) {
     this.#frames = frames
     this.#nextIndex = nextIndex
   }
 
-  /** Moves to the next event; `undefined`: there is none. */
   next(): BlockFrame | undefined {
     let index = this.index + 1
     for (;;) {
       if (this.frame !== undefined) {
-        this.index = this.#nextIndex(this.frame, index)
+        this.index = this.#nextIndex === undefined ? index : this.#nextIndex(this.frame, index)
         if (this.index < this.frame.events.count) return this.frame
       }
       const next = this.#frames.next()
@@ -144,7 +138,6 @@ export class FrameCursor {
   }
 }
 
-/** A position at one event of one kind in a range. */
 class KindCursor {
   readonly #kind: KindKey
   readonly #range: EventRange
@@ -164,7 +157,6 @@ class KindCursor {
     this.#events = new FrameCursor(source.framesOf(kind, 0, this.#fromTime, range.times))
   }
 
-  /** Moves to the next event of the range; `false` if there is none. */
   advance(): boolean {
     for (;;) {
       const frame = this.#events.next()

@@ -66,7 +66,6 @@ export class MergedBlock {
     return added
   }
 
-  /** Like {@link packing}, at once. */
   pack(firstSequence: number, lastSequence: number): PackedBlock {
     const steps = this.packing(firstSequence, lastSequence)
     for (;;) {
@@ -106,7 +105,6 @@ export class MergedBlock {
     }
   }
 
-  /** Appends the objects of a kind, by object. */
   *#abridge({ columns, objects }: KindPart, sorted: Uint8Array[]): Generator<void, void, void> {
     const { gvk, numbers, lengths, introduced } = columns
     const isIntroduced = new Set(introduced)
@@ -172,7 +170,6 @@ const effort = {
 const compressed = (content: Uint8Array, dictionary: Uint8Array): Uint8Array =>
   zstdCompressSync(content, { params: effort, ...(dictionary.length > 0 && { dictionary }) })
 
-/** Of all events, in the order of `columns`. */
 const writeFingerprints = (columns: ReadonlyArray<EventColumns>): Uint8Array =>
   Buffer.concat(
     columns.map(({ count, fingerprintsLow, fingerprintsHigh }) => {

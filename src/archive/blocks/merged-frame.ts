@@ -124,7 +124,6 @@ const bytesBefore = (columns: StoredColumns, index: number): number => {
   return bytes
 }
 
-/** The events from some index on. */
 class MergedEvents implements FrameEvents {
   readonly gvk: string
   readonly epoch: number

@@ -4,8 +4,10 @@
  *
  * Reading is total: what is no such table fails with MalformedFrameError.
  */
+
 import protobuf from "protobufjs/minimal.js"
 import { messageOf } from "../../message-of.ts"
+import { Message, readerOf } from "../../wire/message.ts"
 import { joinVersion, MalformedFrameError } from "../../wire/observations.ts"
 import { type BlockFrame, noFloors, type TimeFloors } from "./block-frame.ts"
 import { MergedFrame, ObjectStarts } from "./merged-frame.ts"
@@ -20,25 +22,31 @@ import {
   type StoredColumnsFields,
 } from "./stored-columns.ts"
 
-const piecesTag = (2 << 3) | 2
-const frameTag = (3 << 3) | 2
+/** What `TableOfContents` of proto/archive.proto has of merged blocks. */
+const tableFields = new Message({ pieces: [2, "span"], frames: [3, "manySpans"] })
 
-/** Fields of `Pieces`. */
-const dictionaryTag = (1 << 3) | 2
-const storedTag = (2 << 3) | 2
-const sizesTag = (3 << 3) | 2
+const piecesFields = new Message({ dictionary: [1, "bytes"], stored: [2, "manyNumbers"], sizes: [3, "manyNumbers"] })
 
-/** Fields of `MergedFrame`. */
-const gvkTag = (1 << 3) | 2
-const epochTag = (2 << 3) | 0
-const countTag = (3 << 3) | 0
-const firstSequenceTag = (4 << 3) | 1
-const timeBaseTag = (5 << 3) | 1
-const opaqueTag = (13 << 3) | 2
-const introducedTag = (17 << 3) | 2
-const timeFloorTag = (18 << 3) | 1
-const receivedFloorTag = (19 << 3) | 1
-const latenessTag = (16 << 3) | 2
+/** `MergedFrame`. */
+const frameFields = new Message({
+  gvk: [1, "string"],
+  epoch: [2, "uint32"],
+  count: [3, "uint32"],
+  firstSequence: [4, "double"],
+  timeBase: [5, "double"],
+  sequences: [6, "bytes"],
+  actions: [7, "bytes"],
+  objects: [8, "bytes"],
+  lengths: [9, "bytes"],
+  timeDeltas: [10, "bytes"],
+  versionsLow: [11, "bytes"],
+  versionsHigh: [12, "bytes"],
+  opaqueVersions: [13, "manyStrings"],
+  lateness: [16, "bytes"],
+  introduced: [17, "manyNumbers"],
+  timeFloor: [18, "double"],
+  receivedFloor: [19, "double"],
+})
 
 const nothing = new Uint8Array(0)
 
@@ -112,7 +120,6 @@ export class EventColumns {
     return true
   }
 
-  /** The resource version of an event. */
   versionText(index: number): string {
     const low = this.versionsLow[index] as number
     return this.opaqueVersions[index] ?? joinVersion(low, this.versionsHigh[index] as number).toString()
@@ -158,7 +165,6 @@ export const doubles = (column: Float64Array, count: number): Uint8Array => {
   return isLittleEndian ? bytes : Buffer.from(bytes).swap64()
 }
 
-/** A table with what is needed to find its objects. */
 interface MergedTable {
   readonly frames: ReadonlyArray<BlockFrame>
   readonly pieces: PieceDirectory
@@ -166,7 +172,6 @@ interface MergedTable {
   readonly fingerprintBytes: number
 }
 
-/** A table as it is stored, before compression, and what stands before it. */
 interface WrittenTable {
   readonly index: Uint8Array
   readonly table: Uint8Array
@@ -174,19 +179,16 @@ interface WrittenTable {
 
 /** `columns`: in the order in which their objects are stored. */
 export const writeMergedTable = (columns: ReadonlyArray<EventColumns>, pieces: PieceDirectory): WrittenTable => {
-  const objects = columns.map(rankedObjects)
+  const { dictionary, stored, sizes } = pieces
   const writer = protobuf.Writer.create()
-  writer.uint32(piecesTag).fork()
-  if (pieces.dictionary.length > 0) writer.uint32(dictionaryTag).bytes(pieces.dictionary)
-  writePacked(writer, storedTag, pieces.stored)
-  writePacked(writer, sizesTag, pieces.sizes)
-  writer.ldelim()
-  columns.forEach((each, at) => {
-    writer.uint32(frameTag).fork()
-    writeColumns(writer, each, (objects[at] as RankedObjects).ranks)
-    writer.ldelim()
+  piecesFields.writeField(writer, tableFields.tags.pieces, {
+    ...{ dictionary: dictionary.length > 0 ? dictionary : undefined, stored: [...stored], sizes: [...sizes] },
   })
-  const kinds = columns.map(({ gvk }, at) => ({ gvk, numbers: writeNumberSet((objects[at] as RankedObjects).numbers) }))
+  const kinds = columns.map((each) => {
+    const { numbers, ranks } = rankedObjects(each)
+    frameFields.writeField(writer, tableFields.tags.frames, frameOf(each, ranks))
+    return { gvk: each.gvk, numbers: writeNumberSet(numbers) }
+  })
   return { index: writeObjectIndex(kinds), table: writer.finish() }
 }
 
@@ -208,30 +210,20 @@ const rankedObjects = ({ numbers, count }: EventColumns): RankedObjects => {
   return { numbers: Uint32Array.from(distinct), ranks }
 }
 
-const writePacked = (writer: protobuf.Writer, tag: number, values: ReadonlyArray<number>): void => {
-  if (values.length === 0) return
-  writer.uint32(tag).fork()
-  for (const value of values) writer.uint32(value)
-  writer.ldelim()
-}
+const positive = (value: number): number | undefined => (value > 0 ? value : undefined)
 
-const writeColumns = (writer: protobuf.Writer, columns: EventColumns, ranks: Uint32Array): void => {
-  const { count } = columns
-  writer.uint32(gvkTag).string(columns.gvk)
-  if (columns.epoch > 0) writer.uint32(epochTag).uint32(columns.epoch)
-  writer.uint32(countTag).uint32(count)
-  writer.uint32(firstSequenceTag).double(columns.sequences[0] ?? 0)
-  writer.uint32(timeBaseTag).double(columns.timeBase)
-  for (const [name, column] of Object.entries(columnsToStore(columns, ranks))) {
-    const planes = toPlanes(column, count)
-    if (planes.length > 0) writer.uint32((planeFields[name as ColumnName] << 3) | 2).bytes(planes)
+const frameOf = (columns: EventColumns, ranks: Uint32Array) => {
+  const { gvk, epoch, count, timeBase, sequences, opaqueVersions, introduced, lateness, isLate, floors } = columns
+  const planes = Object.entries(columnsToStore(columns, ranks)).flatMap(([name, column]) => {
+    const bytes = toPlanes(column, count)
+    return bytes.length > 0 ? [[name, bytes] as const] : []
+  })
+  return {
+    ...{ gvk, epoch: positive(epoch), count, firstSequence: sequences[0] ?? 0, timeBase },
+    ...Object.fromEntries(planes),
+    ...{ opaqueVersions, introduced, lateness: isLate ? doubles(lateness, count) : undefined },
+    ...{ timeFloor: positive(floors.timeFloor), receivedFloor: positive(floors.receivedFloor) },
   }
-  for (const version of columns.opaqueVersions) writer.uint32(opaqueTag).string(version)
-  if (columns.isLate) writer.uint32(latenessTag).bytes(doubles(columns.lateness, count))
-  writePacked(writer, introducedTag, columns.introduced)
-  const { timeFloor, receivedFloor } = columns.floors
-  if (timeFloor > 0) writer.uint32(timeFloorTag).double(timeFloor)
-  if (receivedFloor > 0) writer.uint32(receivedFloorTag).double(receivedFloor)
 }
 
 const columnsToStore = (columns: EventColumns, objects: Uint32Array): Readonly<Record<ColumnName, Uint32Array>> => {
@@ -260,21 +252,11 @@ export const readMergedTable = (
   index: ObjectIndex,
   dataOf: () => Uint8Array | undefined,
 ): MergedTable => {
-  const reader = protobuf.Reader.create(Buffer.from(table.buffer, table.byteOffset, table.byteLength))
-  const fields: StoredColumnsFields[] = []
-  let pieces: PieceDirectory = { dictionary: nothing, stored: [], sizes: [] }
   try {
-    while (reader.pos < reader.len) {
-      const tag = reader.uint32()
-      if (tag === piecesTag) pieces = readPieces(reader, reader.uint32() + reader.pos)
-      else if (tag === frameTag) {
-        const kind = index.kinds[fields.length]
-        if (kind === undefined) throw new RangeError("a frame that the index of objects lacks")
-        fields.push(readColumns(reader, reader.uint32() + reader.pos, kind.numbers))
-      } else reader.skipType(tag & 7)
-    }
-    if (index.kinds.length !== fields.length)
-      throw new RangeError(`${fields.length} frames, ${index.kinds.length} in the index of objects`)
+    const { pieces, frames = [] } = tableFields.read(readerOf(table))
+    if (index.kinds.length !== frames.length)
+      throw new RangeError(`${frames.length} frames, ${index.kinds.length} in the index of objects`)
+    const fields = index.kinds.map(({ numbers }, at) => readColumns(readerOf(table, frames[at]), numbers))
     const bytes = fields.reduce((sum, { count }) => sum + count * fingerprintBytes, 0)
     let beforeEnd = bytes
     const columns = fields.map((each) => {
@@ -282,62 +264,32 @@ export const readMergedTable = (
       beforeEnd -= each.count * fingerprintBytes
       return stored
     })
-    return { frames: framesOf(columns), pieces, fingerprintBytes: bytes }
+    const {
+      dictionary = nothing,
+      stored = [],
+      sizes = [],
+    } = pieces === undefined ? {} : piecesFields.read(readerOf(table, pieces))
+    return { frames: framesOf(columns), pieces: { dictionary, stored, sizes }, fingerprintBytes: bytes }
   } catch (error) {
     if (error instanceof MalformedFrameError) throw error
     throw new MalformedFrameError({ reason: `table of contents: ${messageOf(error)}`, byteLength: table.length })
   }
 }
 
-const readPieces = (reader: protobuf.Reader, end: number): PieceDirectory => {
-  let dictionary: Uint8Array = nothing
-  let [stored, sizes]: [number[], number[]] = [[], []]
-  while (reader.pos < end) {
-    const tag = reader.uint32()
-    if (tag === dictionaryTag) dictionary = reader.bytes()
-    else if (tag === storedTag) stored = readPacked(reader)
-    else if (tag === sizesTag) sizes = readPacked(reader)
-    else reader.skipType(tag & 7)
-  }
-  return { dictionary, stored, sizes }
-}
-
-const readPacked = (reader: protobuf.Reader): number[] => {
-  const end = reader.uint32() + reader.pos
-  const values: number[] = []
-  while (reader.pos < end) values.push(reader.uint32())
-  return values
-}
-
 /** Events that a table may claim to have: far more than one has, and few enough to make room for. */
 const mostEvents = 1 << 21
 
-const readColumns = (reader: protobuf.Reader, end: number, numbers: NumberSet): StoredColumnsFields => {
-  let [gvk, epoch, count, firstSequence, timeBase] = ["", 0, 0, 0, 0]
-  let [timeFloor, receivedFloor] = [0, 0]
-  const planes = new Map<number, Uint8Array>()
-  const opaqueVersions: string[] = []
-  let introduced: number[] = []
-  let lateness: Uint8Array = nothing
-  while (reader.pos < end) {
-    const tag = reader.uint32()
-    if (tag === gvkTag) gvk = reader.string()
-    else if (tag === epochTag) epoch = reader.uint32()
-    else if (tag === countTag) count = reader.uint32()
-    else if (tag === firstSequenceTag) firstSequence = reader.double()
-    else if (tag === timeBaseTag) timeBase = reader.double()
-    else if (tag === opaqueTag) opaqueVersions.push(reader.string())
-    else if (tag === latenessTag) lateness = reader.bytes()
-    else if (tag === timeFloorTag) timeFloor = reader.double()
-    else if (tag === receivedFloorTag) receivedFloor = reader.double()
-    else if (tag === introducedTag) introduced = readPacked(reader)
-    else if ((tag & 7) === 2) planes.set(tag >>> 3, reader.bytes())
-    else reader.skipType(tag & 7)
-  }
+const readColumns = (reader: protobuf.Reader, numbers: NumberSet): StoredColumnsFields => {
+  const found = frameFields.read(reader)
+  const { gvk = "", epoch = 0, count = 0, firstSequence = 0, timeBase = 0, timeFloor = 0, receivedFloor = 0 } = found
+  const { sequences, actions, objects, lengths, timeDeltas, versionsLow, versionsHigh } = found
   if (count === 0 || count > mostEvents) throw new RangeError(`a frame with ${count} events`)
+  const planes = [sequences, actions, objects, lengths, timeDeltas, versionsLow, versionsHigh]
   return {
-    ...{ gvk, epoch, count, firstSequence, timeBase, floors: { timeFloor, receivedFloor } },
-    ...{ planes, opaqueVersions, introduced: new Set(introduced), lateness, numbers },
+    ...{ gvk, epoch, count, firstSequence, timeBase, floors: { timeFloor, receivedFloor }, numbers },
+    planes: new Map(Object.values(planeFields).map((field, at) => [field, planes[at] ?? nothing])),
+    ...{ opaqueVersions: found.opaqueVersions ?? [], introduced: new Set(found.introduced) },
+    lateness: found.lateness ?? nothing,
   }
 }
 

@@ -118,18 +118,19 @@ export const byObject = (numbers: Uint32Array, count: number): Uint32Array => {
 
 // Binary search.
 
-/** The first index from `start` to before `end` for which `isAfter` holds, `end` if there is none: it holds for all that follow one. Binary search. */
-export const firstIndex = (end: number, isAfter: (index: number) => boolean, start = 0): number => {
+/** Index of the first element from `start` to before `end` that is not below `value`, `end` if there is none; those elements ascend. Default: of all. */
+export const lowerBound = (
+  values: Float64Array | Uint32Array,
+  value: number,
+  start = 0,
+  end = values.length,
+): number => {
   let low = start
   let high = end
   while (low < high) {
     const middle = (low + high) >>> 1
-    if (isAfter(middle)) high = middle
-    else low = middle + 1
+    if ((values[middle] as number) < value) low = middle + 1
+    else high = middle
   }
   return low
 }
-
-/** Index of the first element from `start` to before `end` that is not below `value`, `end` if there is none; those elements ascend. Default: of all. */
-export const lowerBound = (values: Float64Array | Uint32Array, value: number, start = 0, end = values.length): number =>
-  firstIndex(end, (index) => (values[index] as number) >= value, start)

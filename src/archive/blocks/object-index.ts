@@ -2,9 +2,11 @@
  * Which objects a merged block has, readable without unpacking its table of contents: it stands before the table in the same BLOB, as a frame that zstd
  * skips (RFC 8878, 3.1.2). Most questions about one object are answered by it for most blocks.
  */
+
 import { crc32 } from "node:zlib"
 import protobuf from "protobufjs/minimal.js"
 import { messageOf } from "../../message-of.ts"
+import { Message, readerOf } from "../../wire/message.ts"
 import { MalformedFrameError } from "../../wire/observations.ts"
 
 /** The first of the numbers with which a frame to skip may begin. */
@@ -12,10 +14,8 @@ const magic = 0x184d2a50
 /** Magic number and length, as zstd demands, and the CRC-32 of what follows. */
 const headerBytes = 12
 
-/** Fields of `ObjectIndex` and `KindObjects`. */
-const kindTag = (1 << 3) | 2
-const gvkTag = (1 << 3) | 2
-const numbersTag = (2 << 3) | 2
+const indexFields = new Message({ kinds: [1, "manySpans"] })
+const kindFields = new Message({ gvk: [1, "string"], numbers: [2, "bytes"] })
 
 /** The objects of one frame of the table, in the order of frames. */
 interface KindObjects<Numbers> {
@@ -31,8 +31,7 @@ export interface WantedObjects {
 
 export const writeObjectIndex = (kinds: ReadonlyArray<KindObjects<Uint8Array>>): Uint8Array => {
   const writer = protobuf.Writer.create()
-  for (const { gvk, numbers } of kinds)
-    writer.uint32(kindTag).fork().uint32(gvkTag).string(gvk).uint32(numbersTag).bytes(numbers).ldelim()
+  for (const kind of kinds) kindFields.writeField(writer, indexFields.tags.kinds, kind)
   const content = writer.finish()
   const header = Buffer.alloc(headerBytes)
   header.writeUInt32LE(magic, 0)
@@ -82,27 +81,11 @@ export class ObjectIndex {
   }
 }
 
-const readKinds = (content: Uint8Array): ReadonlyArray<KindObjects<NumberSet>> => {
-  const reader = protobuf.Reader.create(content)
-  const kinds: Array<KindObjects<NumberSet>> = []
-  while (reader.pos < reader.len) {
-    const tag = reader.uint32()
-    if (tag !== kindTag) {
-      reader.skipType(tag & 7)
-      continue
-    }
-    const end = reader.uint32() + reader.pos
-    let [gvk, numbers] = ["", new Uint8Array(0)]
-    while (reader.pos < end) {
-      const field = reader.uint32()
-      if (field === gvkTag) gvk = reader.string()
-      else if (field === numbersTag) numbers = reader.bytes() as Uint8Array<ArrayBuffer>
-      else reader.skipType(field & 7)
-    }
-    kinds.push({ gvk, numbers: new NumberSet(numbers) })
-  }
-  return kinds
-}
+const readKinds = (content: Uint8Array): ReadonlyArray<KindObjects<NumberSet>> =>
+  (indexFields.read(readerOf(content)).kinds ?? []).map((span) => {
+    const { gvk = "", numbers = new Uint8Array(0) } = kindFields.read(readerOf(content, span))
+    return { gvk, numbers: new NumberSet(numbers) }
+  })
 
 /**
  * A set of numbers that is searched as it is stored, in Elias–Fano's form: of each number, in ascending order, the lowest bits one after the other, and the
@@ -119,7 +102,6 @@ const lowBitsOf = (count: number, span: number): number => (span <= count ? 0 : 
 
 const bytesFor = (bits: number): number => Math.ceil(bits / 8)
 
-/** Bits that are set in a byte. */
 const population = Uint8Array.from({ length: 256 }, (_, byte) => byte.toString(2).replaceAll("0", "").length)
 
 /** `ascending`: numbers below 2^32, each once, at least one. */

@@ -21,7 +21,6 @@ import {
 } from "./block.ts"
 import type { TimeFloors } from "./block-frame.ts"
 
-/** The position of one frame in the recording. Times are µs since the Unix epoch. */
 interface FramePlace extends TimeFloors {
   readonly kind: number
   readonly firstSequence: number
@@ -66,7 +65,6 @@ export class OpenBlock {
     return this.#whole.events === 0
   }
 
-  /** Whether any of it still waits for a commit. */
   get hasPending(): boolean {
     return this.#rest.events > 0
   }
@@ -117,7 +115,6 @@ export class OpenBlock {
     this.markDurable()
   }
 
-  /** Everything gathered as one block. */
   packWhole(): PackedBlock {
     return packBlock(this.#whole.copy(), this.#table.finish(true), this.#payload.subarray(0, this.#payloadEnd))
   }
@@ -163,7 +160,6 @@ export class OpenBlock {
   }
 }
 
-/** Running summary of the frames added in sequence order. */
 class Summary implements BlockSummary {
   firstSequence = 0
   lastSequence = 0

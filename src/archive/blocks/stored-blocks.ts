@@ -34,7 +34,6 @@ const CACHED_TABLES = 16
 export class TableCache {
   readonly #tables = new Map<number, BlockTable>()
 
-  /** The table of the block with this key; `undefined`: it is not kept. */
   get(key: number): BlockTable | undefined {
     return this.#tables.get(key)
   }
@@ -62,7 +61,6 @@ export class BlockCache {
   /** Events read from the latest block without a look at another. */
   #reads = 0
 
-  /** `limit`: bytes of objects, but at least one block of any size is kept. */
   constructor(limit: number) {
     this.#limit = limit
   }

@@ -103,7 +103,6 @@ export class StoredColumns {
     return object < 0 ? -1 : indexInPlanes(this.#planes(planeFields.objects), count, object, index)
   }
 
-  /** An event's value in a column. */
   value(field: number, index: number): number {
     return this.#isAskedOften(field)
       ? (this.column(field)[index] as number)
@@ -196,7 +195,6 @@ export class StoredColumns {
     return sum
   }
 
-  /** Whether it pays to unpack a column. */
   #isAskedOften(field: number): boolean {
     if (this.#columns[field] !== undefined) return true
     const asked = (this.#asked[field] ?? 0) + 1
@@ -204,7 +202,6 @@ export class StoredColumns {
     return asked > askedAlone
   }
 
-  /** Bytes of all objects. */
   payloadLength(): number {
     let sum = 0
     for (const length of this.column(planeFields.lengths)) sum += length

@@ -22,7 +22,6 @@ import { type Connection, prepare, type Statement } from "../tables/database.ts"
 import { isSoundRow } from "../tables/tables.ts"
 import { decodeStates, mergeStates, NO_STATES, type ObjectStates, StateCollector } from "./object-states.ts"
 
-/** The part of a kind's history to read. */
 interface HistoryLimit {
   /** Last event to read. */
   readonly throughSequence: number
@@ -248,7 +247,6 @@ export interface LiveObject {
   readonly fingerprintHigh: number
 }
 
-/** Objects per batch: about what one message between workers may carry. */
 const BATCH_OBJECTS = 1024
 
 /**

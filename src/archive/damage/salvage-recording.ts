@@ -55,7 +55,6 @@ const silentTables = [
   "retained",
 ]
 
-/** Rows written in one transaction. */
 const batchRows = 500
 
 /**
@@ -117,7 +116,6 @@ const completedCopy = (directory: string, target: string, bytes: number): Comple
   }
 }
 
-/** `readable`: where the recording of `directory` can be opened. */
 const salvageFrom = (directory: string, readable: string, target: string, lost: string[]): Salvage => {
   const source = openDamaged(readable, (fault) => lost.push(`the end of the log: ${fault}`))
   try {
@@ -384,7 +382,6 @@ const keys: Readonly<Record<string, string>> = {
   retained: "kind",
 }
 
-/** Primary key of a table, in whose order its rows are. */
 const keyOf = (table: string): string => {
   const key = keys[table]
   if (key === undefined) throw new RangeError(`table ${table} has no key`)
@@ -421,7 +418,6 @@ export const lostKinds = (database: Connection, source: BlockSource): ReadonlyAr
   })
 }
 
-/** A row to be written in the place of a lost one. */
 interface FoundName {
   readonly number: number
   readonly uid: string

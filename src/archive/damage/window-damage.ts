@@ -12,7 +12,6 @@
 
 import type { EventTimes, GapEvent } from "../../trace/event.ts"
 import type { BlockSource } from "../blocks/block-source.ts"
-import { firstIndex } from "../blocks/number-columns.ts"
 import type { StateHistory } from "../checkpoints/state-history.ts"
 import { reading } from "../directory/archive-errors.ts"
 import type { KindKey } from "../rows/kind-table.ts"
@@ -29,7 +28,6 @@ interface InspectedWindow {
   readonly times: EventTimes
 }
 
-/** One block as one of its kinds describes it. */
 interface BlockOfKind {
   /** Its key: sequence number of its last event, of whatever kind. */
   readonly key: number
@@ -156,8 +154,16 @@ export class WindowDamage {
   }
 }
 
-const keyIn = (blocks: ReadonlyArray<BlockOfKind>, sequence: number): number =>
-  blocks[firstIndex(blocks.length, (index) => (blocks[index]?.key ?? 0) >= sequence)]?.key ?? sequence
+const keyIn = (blocks: ReadonlyArray<BlockOfKind>, sequence: number): number => {
+  let low = 0
+  let high = blocks.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((blocks[middle]?.key ?? 0) < sequence) low = middle + 1
+    else high = middle
+  }
+  return blocks[low]?.key ?? sequence
+}
 
 interface Loss {
   readonly cut: number

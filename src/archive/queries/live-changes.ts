@@ -61,7 +61,6 @@ export class LiveChanges {
     this.#forgetFormer()
   }
 
-  /** Everything up to this sequence number was given. */
   get position(): number {
     return this.#position
   }

@@ -105,7 +105,6 @@ export class QueriedRecording {
     return this.#now.cut
   }
 
-  /** In the order in which they were first recorded. */
   get kinds(): ReadonlyArray<KeptKind> {
     return [...this.#now.kinds.values()]
   }
@@ -125,7 +124,6 @@ export class QueriedRecording {
     return this.#knownUntil(gvk) ?? this.#now.lastTime
   }
 
-  /** Facts about the recording as a whole. */
   metadata(): ReadonlyMap<string, string> {
     return this.reading(() => readMetadata(this.database))
   }
@@ -137,7 +135,6 @@ export class QueriedRecording {
     this.#hasSoundObjects = true
   }
 
-  /** Whether {@link requireSoundObjects} finds nothing wrong. */
   hasSoundObjects(): boolean {
     try {
       this.requireSoundObjects()
@@ -233,5 +230,4 @@ export function* objectRowsOf(
     if (row.firstSequence <= recording.cut && shown?.has(row.namespace) !== false) yield row
 }
 
-/** Rows per fetch: each is a short transaction. */
 const PAGE_ROWS = 1000

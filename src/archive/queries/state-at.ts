@@ -135,7 +135,6 @@ export interface StateEnd extends Shortcomings {
 /** bytes of objects held at once in the order of names, unless a single object is larger. */
 const STRETCH_BYTES = 16 * 1024 * 1024
 
-/** Objects of one stretch. */
 const STRETCH_OBJECTS = 4096
 
 /**

@@ -38,7 +38,6 @@ export class Beginnings {
     this.#last = prepare(database, "SELECT coalesce(max(through_sequence), 0) AS last FROM retained")
   }
 
-  /** Of a kind, now. */
   of(kind: number): Beginning {
     return this.#row.get(kind) ?? fromTheFirst
   }
@@ -87,7 +86,6 @@ export class RetainedKinds {
     return [...this.#rows.values()].filter((row) => row.sweptSequence < row.throughSequence)
   }
 
-  /** The last event that was removed of any kind. */
   lastSequence(): number {
     return Math.max(0, ...[...this.#rows.values()].map(({ throughSequence }) => throughSequence))
   }

@@ -12,7 +12,6 @@ export interface PlacedGap {
   readonly gap: Gap
 }
 
-/** The rows to read. */
 interface RowSelection {
   /** Last sequence number to read. */
   readonly cut: number
@@ -75,7 +74,6 @@ const gapsWhere = (database: Connection, condition: string, values: ReadonlyArra
     },
   }))
 
-/** A late range with the position of its first event. */
 interface PlacedRange {
   readonly sequence: number
   /** The archive's number for the kind. */

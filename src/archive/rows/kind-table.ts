@@ -153,13 +153,11 @@ export class KindTable {
     }
   }
 
-  /** Whether the kind's state is newer than the last commit. */
   isChanged(gvk: string): boolean {
     const kind = this.#byGvk.get(gvk)
     return kind !== undefined && this.#changed.has(kind)
   }
 
-  /** In the order of first appearance. */
   all(): ReadonlyArray<KindEntry> {
     return [...this.#byId.values()]
   }

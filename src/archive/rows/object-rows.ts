@@ -11,7 +11,6 @@ import { CorruptArchiveError, reading } from "../directory/archive-errors.ts"
 import { type Connection, prepare, prepareTuples, type Statement } from "../tables/database.ts"
 import { isSoundRow } from "../tables/tables.ts"
 
-/** The identity of an object for as long as it lives. */
 interface ObjectName {
   readonly number: number
   readonly uid: string
@@ -19,7 +18,6 @@ interface ObjectName {
   readonly name: string
 }
 
-/** What lists are ordered by. */
 type Named = Pick<ObjectName, "namespace" | "name">
 
 interface ReadName extends ObjectName {
@@ -27,10 +25,8 @@ interface ReadName extends ObjectName {
   readonly isSound: number
 }
 
-/** Rows per fetch while they are read in order. */
 const RUN_OBJECTS = 64
 
-/** Rows per fetch of a kind's. */
 const PAGE_OBJECTS = 1024
 
 /** Names in one generation: two of them, all in use, are some 16 MB. */

@@ -19,7 +19,6 @@ export interface NamedOwner {
   readonly name: string
 }
 
-/** One text of ownerReferences. */
 interface OwnerSet {
   /** 0: no owners. */
   readonly id: number
@@ -149,7 +148,6 @@ export class UnrecordedOwners {
     this.#hasOpen = prepare(database, "SELECT EXISTS (SELECT 1 FROM owner WHERE state = 'open') AS found")
   }
 
-  /** Whether an owner waits to be looked up, as of the last commit. */
   get hasOpen(): boolean {
     return this.#hasOpen.get()?.found === 1
   }

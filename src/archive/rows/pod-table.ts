@@ -62,7 +62,6 @@ export class PodTable {
     return this.#nextNumber
   }
 
-  /** Records that wait for a commit. */
   get pending(): number {
     return this.#pending.length
   }
@@ -86,7 +85,6 @@ export class PodTable {
     if (life.identity !== undefined) this.#nextNumber = Math.max(this.#nextNumber, life.pod + 1)
   }
 
-  /** Inside the commit's transaction. */
   save(): void {
     for (const [sequence, life] of this.#pending) {
       const { pod, time, received = time, start, end, gone, identity, ownerReferences } = life
@@ -109,12 +107,10 @@ export class PodTable {
     }
   }
 
-  /** After the commit. */
   markSaved(): void {
     this.#pending = []
   }
 
-  /** Pods that exist as of the last commit, in batches ordered by number. */
   *living(): Generator<ReadonlyArray<LivingPod>, void, void> {
     for (const rows of pagesOf<LivingRow>(BATCH_PODS, (last) => this.#living.all(last?.number ?? 0)))
       if (rows.length > 0) yield rows.map((row) => ({ ...row, end: row.end ?? undefined, owned: row.owned === 1 }))

@@ -156,7 +156,6 @@ export class WriterDatabase {
     }
   }
 
-  /** Goes on with a new connection. */
   replace(connection: DatabaseSync): void {
     this.#connection = connection
     this.#isOpen = true

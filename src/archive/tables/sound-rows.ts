@@ -59,7 +59,6 @@ const checkOf = (database: Connection, check: "integrity_check" | "quick_check",
   return fault === "ok" ? undefined : fault
 }
 
-/** In words. */
 const wrongRows = (table: string, rows: number): string =>
   `table ${table}: ${rows} ${rows === 1 ? "row has" : "rows have"} a wrong checksum`
 

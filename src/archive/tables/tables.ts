@@ -256,7 +256,6 @@ const fieldOf = (column: string): string => column.replaceAll(/_(.)/g, (_, lette
 export const fieldsOf = (table: string, columns = columnsOf(table)): string =>
   columns.map((column) => `${table}.${column} AS ${fieldOf(column)}`).join(", ")
 
-/** What else belongs to the statement of {@link rowWriter}. */
 interface RowWriting {
   /** What becomes of a row with the same key. Default: it is an error. */
   readonly or?: "REPLACE" | "IGNORE"

@@ -30,7 +30,6 @@ export class TrustedDatabase {
     this.#log = new LogSync(directory)
   }
 
-  /** For those that only prepare and execute statements, as long as they live. */
   get shared(): DatabaseSync {
     return this.#database.shared
   }
@@ -177,7 +176,6 @@ class LogSync {
     })
   }
 
-  /** Closes the descriptor once no sync uses it any more. */
   close(): void {
     this.#isClosed = true
     this.#release()
