@@ -26,15 +26,13 @@ import {
   requestRecordedKinds,
   requestUpload,
 } from "./export/export-client.ts"
-import { readForecast } from "./export/export-forecast.ts"
 import { type Destination, defaultStart, exportOptions } from "./export/export-options.ts"
-import { type ExportProgress, expectedLines, showProgress } from "./export/export-progress.ts"
 import { report, reportForecast } from "./export/export-report.ts"
-import { exportTrace } from "./export/export-trace.ts"
+import { type ExportProgress, exportTrace, showProgress } from "./export/export-trace.ts"
 import { Misasked } from "./past/asking.ts"
 import { readMoment } from "./past/moments.ts"
 import { progressLine } from "./terminal/live-line.ts"
-import { interruption, isLive, type Terminal } from "./terminal/terminal.ts"
+import { interruption, type Terminal } from "./terminal/terminal.ts"
 
 // The kinds that an export asks for: names as people write them become those of the recording. Built-in kinds need no question; for others the
 // recorder is asked what it records.
@@ -197,10 +195,7 @@ const runExport = async (
   terminal: Terminal,
   surroundings: ExportSurroundings,
 ): Promise<ExitCode | string> => {
-  /** Aborted at the end: the parallel forecast request is of no use then. */
-  const answered = new AbortController()
   using interrupted = interruption(terminal)
-  const isWatched = isLive(terminal.standardError, terminal.environment)
   using line = progressLine(terminal)
   let progress: ExportProgress | undefined
   let place: OpenPlace | undefined
@@ -233,7 +228,7 @@ const runExport = async (
       progress = showProgress(line, backgroundClock, `${writer} writing`)
       const written = await requestUpload(query, output.url, interrupted.signal)
       progress.close()
-      return report(query, { place: written.location, contents: undefined, ...written }, terminal, nowMs)
+      return report(query, { place: written.location, ...written }, terminal, nowMs)
     }
     const path = output?.path ?? "-"
     progress = showProgress(line, backgroundClock, `${writer} preparing the trace`)
@@ -241,9 +236,6 @@ const runExport = async (
       query,
       openSink: () => openOutput(path, { force: order.force, fileSystem: surroundings.fileSystem }, terminal),
       signal: interrupted.signal,
-      onAnswer: ({ isOurs }) => {
-        if (isWatched && isOurs) expectLines(query, answered.signal, progress)
-      },
       onProgress: progress.received,
     })
     progress.close()
@@ -257,7 +249,6 @@ const runExport = async (
     terminal.standardError.write(`${syntax.name}: ${message}\n`)
     return exitCodeOfExport(cause)
   } finally {
-    answered.abort()
     progress?.close()
     await place?.close()
   }
@@ -292,18 +283,4 @@ const withKinds = async (query: ExportQuery, signal: AbortSignal): Promise<Expor
       excluded_kinds: anyOf(resolved.slice(kinds.length)),
     },
   }
-}
-
-/** Requests, in parallel with the export, how many lines it will have. Without a response the total is not shown. */
-const expectLines = (query: ExportQuery, signal: AbortSignal, progress: ExportProgress | undefined): void => {
-  if (query.format !== "ndjson") return
-  requestForecast(query, localPath, signal).then(
-    (answer) => {
-      const forecast = readForecast(answer)
-      if (forecast !== undefined) progress?.expect(expectedLines(forecast))
-    },
-    (cause: unknown) => {
-      if (!isExportError(cause)) throw cause
-    },
-  )
 }

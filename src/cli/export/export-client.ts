@@ -2,9 +2,8 @@
  * Requests a trace from a running recorder: `POST /export` in SimKube's form (compatible with SimKube's own client and tracer),
  * with exact times and a format added.
  *
- * Guarantees: a status other than 200 is reported as ExportRefused; a connection that breaks, or is silent for too long, is
- * reported as an error and never becomes a short trace; so are bytes that do not match the checksum that follows them. Only
- * responses that are not traces are buffered.
+ * Guarantees: a status other than 200 is reported as ExportRefused; a connection that breaks, or is silent for too long, is reported as an error and never
+ * becomes a short trace; so are bytes that do not match the checksum that follows them. Only responses that are not traces are buffered.
  */
 import { createHash } from "node:crypto"
 import type { IncomingMessage } from "node:http"

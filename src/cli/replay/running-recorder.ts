@@ -4,9 +4,13 @@ import { SpooledBytes } from "../../trace/files/spooled-bytes.ts"
 import { fileSpool } from "../../trace/spool.ts"
 import { type Reading, value } from "../command-line/arguments.ts"
 import { readVersion } from "../command-line/version.ts"
-import { parseServiceAddress, type ServiceAddress } from "../export/connection/export-service-address.ts"
 import { type Recorder, recorderAt } from "../export/connection/recorder-connection.ts"
-import { parseServer, recorderToken } from "../export/connection/recorder-place.ts"
+import {
+  parseServer,
+  parseServiceAddress,
+  recorderToken,
+  type ServiceAddress,
+} from "../export/connection/recorder-place.ts"
 import { requestExport } from "../export/export-client.ts"
 
 /** Which recorder, and how to be let in. */

@@ -5,7 +5,6 @@ import * as Schema from "effect/Schema"
 import { type ConnectionCause, causeOfCode, describeCause } from "../../../kube/http/connection-causes.ts"
 import { ExportInterrupted, OutputExists, OutputFailed } from "../../../trace/files/output-errors.ts"
 import { type ExitCode, exitCodes } from "../../command-line/exit-codes.ts"
-import { ApiServerUnreachable, CredentialsUnusable, NotProxied } from "./export-proxy-errors.ts"
 
 /** No response: nothing listens, no such host, not HTTP, or a time-out. */
 export class ServerUnreachable extends Schema.TaggedError<ServerUnreachable>()("ServerUnreachable", {
@@ -100,6 +99,14 @@ export class RecordingUnreadable extends Schema.TaggedError<RecordingUnreadable>
   message: Schema.String,
 }) {}
 
+/** An export through an API server never reached the recorder, because of the kubeconfig, the API server, or its service proxy. */
+export class NotReached extends Schema.TaggedError<NotReached>()("NotReached", {
+  /** Says what to do, and contains no token. */
+  message: Schema.String,
+  /** Whether the API server refused the credentials, or misses a permission: exit code 4, otherwise 1. */
+  isRefused: Schema.Boolean,
+}) {}
+
 /** The token cannot be read. Exit code 2. */
 export class TokenUnreadable extends Schema.TaggedError<TokenUnreadable>()("TokenUnreadable", {
   /** Where it was expected: a path, or the name of an environment variable. */
@@ -123,34 +130,20 @@ export class ExportCut extends Schema.TaggedError<ExportCut>()("ExportCut", {
   }
 }
 
-export type ExportError =
-  | ServerUnreachable
-  | ExportRefused
-  | OfflineRefused
-  | RecordingUnreadable
-  | ExportCut
-  | OutputExists
-  | OutputFailed
-  | TokenUnreadable
-  | ExportInterrupted
-  | CredentialsUnusable
-  | ApiServerUnreachable
-  | NotProxied
-
 const classes = [
   ServerUnreachable,
   ExportRefused,
   OfflineRefused,
   RecordingUnreadable,
+  NotReached,
+  TokenUnreadable,
   ExportCut,
   OutputExists,
   OutputFailed,
-  TokenUnreadable,
   ExportInterrupted,
-  CredentialsUnusable,
-  ApiServerUnreachable,
-  NotProxied,
-]
+] as const
+
+export type ExportError = InstanceType<(typeof classes)[number]>
 
 export const isExportError = (cause: unknown): cause is ExportError => classes.some((known) => cause instanceof known)
 
@@ -165,20 +158,11 @@ export const exitCodeOfExport = (error: ExportError): ExitCode => {
     case "ExportRefused":
       if (error.status === 409) return exitCodes.incomplete
       return error.status === 401 || error.status === 403 ? exitCodes.notPermitted : exitCodes.failed
-    case "NotProxied":
-      return error.obstacle === "unauthenticated" || error.obstacle === "forbidden"
-        ? exitCodes.notPermitted
-        : exitCodes.failed
+    case "NotReached":
+      return error.isRefused ? exitCodes.notPermitted : exitCodes.failed
     case "OfflineRefused":
       return error.status === 409 ? exitCodes.incomplete : exitCodes.failed
-    case "RecordingUnreadable":
-      return exitCodes.failed
-    case "ApiServerUnreachable":
-      return error.isRefused ? exitCodes.notPermitted : exitCodes.failed
-    case "ServerUnreachable":
-    case "CredentialsUnusable":
-    case "ExportCut":
-    case "OutputFailed":
+    default:
       return exitCodes.failed
   }
 }
