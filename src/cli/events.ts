@@ -1,10 +1,10 @@
 /** `reel events`: everything that happened in a stretch of time. */
 import { type CommandSyntax, flag, list, type OptionValues, optional, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
-import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { type ExitCode, exitCodes, Misasked } from "./command-line/exit-codes.ts"
 import { recorderVariables } from "./command-line/shared-options.ts"
 import { fieldOption, printChanges } from "./history.ts"
-import { type Asking, ask, Misasked, outputOption } from "./past/asking.ts"
+import { type Asking, ask, outputOption } from "./past/asking.ts"
 import { changesOf } from "./past/changes-of.ts"
 import { followedChanges } from "./past/follow.ts"
 import { readMoment } from "./past/moments.ts"
@@ -53,9 +53,7 @@ const syntax: CommandSyntax<typeof options> = {
 
 /** The command. `now`: µs since the Unix epoch. */
 export const eventsCommand = (now: () => number = () => Date.now() * 1000): Command =>
-  command(syntax, async (given, terminal) =>
-    ask(given, { name: syntax.name, terminal, now }, (asking) => events(given, asking)),
-  )
+  command(syntax, async (given, terminal) => ask(given, terminal, now, (asking) => events(given, asking)))
 
 const events = async (given: Options, asking: Asking): Promise<ExitCode | undefined> => {
   const kind = await chosenKinds(asking, given.kind, given.except)

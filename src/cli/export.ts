@@ -3,7 +3,7 @@ import { basename } from "node:path"
 import { backgroundClock } from "../clock.ts"
 import { parseGvk } from "../kube/gvk.ts"
 import type { NamedKind } from "../kube/kind-names.ts"
-import { formatInstant, formatLocalTime, withLocalTimes } from "../local-time.ts"
+import { formatInstant, formatLocalTime } from "../local-time.ts"
 import { clockTolerance } from "../recorder/export/window-coverage.ts"
 import { quoted } from "../text/index.ts"
 import type { OutputFileSystem } from "../trace/files/output-file.ts"
@@ -11,13 +11,12 @@ import { openTraceFile } from "../trace/files/trace-input.ts"
 import { type Compression, withoutCompressionExtension } from "../trace/formats/compression-names.ts"
 import { factsOf, formatOfFileName, type TraceFormatName } from "../trace/formats/names.ts"
 import type { CommandSyntax, OptionValues } from "./command-line/arguments.ts"
-import { type Command, command } from "./command-line/command.ts"
-import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { type Command, type CommandTerminal, command } from "./command-line/command.ts"
+import { CommandFailed, type ExitCode } from "./command-line/exit-codes.ts"
 import { describeInstant } from "./command-line/instant.ts"
 import { isExactKind, readKind } from "./command-line/kind-option.ts"
 import { recorderVariables, storeVariables, temporaryVariables } from "./command-line/shared-options.ts"
 import { openOutput, terminalFault } from "./command-line/written-trace.ts"
-import { exitCodeOfExport, isExportError } from "./export/connection/export-errors.ts"
 import { faultOfPlace, type OpenPlace, openPlace } from "./export/connection/recorder-place.ts"
 import {
   type ExportQuery,
@@ -29,7 +28,6 @@ import {
 import { type Destination, defaultStart, exportOptions } from "./export/export-options.ts"
 import { report, reportForecast } from "./export/export-report.ts"
 import { type ExportProgress, exportTrace, showProgress } from "./export/export-trace.ts"
-import { Misasked } from "./past/asking.ts"
 import { readMoment } from "./past/moments.ts"
 import { progressLine } from "./terminal/live-line.ts"
 import { interruption, type Terminal } from "./terminal/terminal.ts"
@@ -192,25 +190,22 @@ const queryOf = (order: Order, { recorder, idleTimeoutMs, userAgent }: OpenPlace
 
 const runExport = async (
   given: Options,
-  terminal: Terminal,
+  terminal: CommandTerminal,
   surroundings: ExportSurroundings,
 ): Promise<ExitCode | string> => {
+  const { say } = terminal
   using interrupted = interruption(terminal)
   using line = progressLine(terminal)
   let progress: ExportProgress | undefined
   let place: OpenPlace | undefined
   const nowMs = surroundings.now() / 1000
   try {
-    const say = (text: string): void => void terminal.standardError.write(`${syntax.name}: ${text}\n`)
     // A mistake in the command line is found before a recorder is looked for; in a recording's directory, `now` is its end.
     const present = { moment: surroundings.now(), isEnd: false }
     const early = given.dataDir === undefined ? readOrder(given, terminal, present) : undefined
     if (typeof early === "string") return early
     const program = given.transform === undefined ? undefined : await readTransform(given.transform)
-    if (typeof program === "string") {
-      say(program)
-      return exitCodes.failed
-    }
+    if (typeof program === "string") throw new CommandFailed(program)
     place = await openPlace(given, terminal, say, interrupted.signal)
     const { offline } = place.recorder
     const order = early ?? readOrder(given, terminal, { moment: offline?.knownUntil ?? 0, isEnd: true })
@@ -240,14 +235,6 @@ const runExport = async (
     })
     progress.close()
     return report(query, { place: path === "-" ? "standard output" : path, ...summary }, terminal, nowMs)
-  } catch (cause) {
-    if (cause instanceof Misasked) return cause.message
-    if (!isExportError(cause)) throw cause
-    progress?.close()
-    // The recorder's reasons are for programs too, so its times are in UTC.
-    const message = cause._tag === "ExportRefused" ? withLocalTimes(cause.message, nowMs) : cause.message
-    terminal.standardError.write(`${syntax.name}: ${message}\n`)
-    return exitCodeOfExport(cause)
   } finally {
     progress?.close()
     await place?.close()

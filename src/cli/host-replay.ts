@@ -19,9 +19,8 @@ import { type OpenedTrace, openTrace } from "../rehearsal/open-trace.ts"
 import { rehearse } from "../rehearsal/rehearsal.ts"
 import type { Speed } from "../simulation/schedule/replay-clock.ts"
 import { visible } from "../text/index.ts"
-import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { CommandFailed, type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { ReplaySummary } from "./host/replay-summary.ts"
-import { reported } from "./replay/replay-failures.ts"
 import { kindsNamed } from "./replay/trace-kinds.ts"
 import { interruption, type Terminal } from "./terminal/terminal.ts"
 
@@ -52,7 +51,7 @@ export const replayHost = async (
   say: (line: string) => void,
 ): Promise<ExitCode> => {
   using interrupted = interruption(terminal)
-  return await reported(say, () => run(order, terminal, say, interrupted.signal))
+  return await run(order, terminal, say, interrupted.signal)
 }
 
 const run = async (
@@ -63,24 +62,18 @@ const run = async (
 ): Promise<ExitCode> => {
   const { trace, from, to, speed, latencyMs, settleMs, journal } = order
   const listing = await listModules(fileSystem, order.directory)
-  if (Result.isFailure(listing)) {
-    say(`cannot read the modules of ${order.directory}: ${listing.failure}`)
-    return exitCodes.failed
-  }
+  if (Result.isFailure(listing))
+    throw new CommandFailed(`cannot read the modules of ${order.directory}: ${listing.failure}`)
   const { modules, refusals } = listing.success
   for (const { path, refusal } of refusals) for (const line of describeRefusal(path, refusal).split("\n")) say(line)
   const makes = await exactly(order.makes, trace, signal)
   const cast = await participantsOf(modules, makes, say)
-  if (cast.participants.length === 0) {
-    say(`there is no module to replay into in ${order.directory}`)
-    return exitCodes.failed
-  }
+  if (cast.participants.length === 0) throw new CommandFailed(`there is no module to replay into in ${order.directory}`)
   let file: JournalFile | undefined
   try {
     file = journal === undefined ? undefined : new JournalFile(journal)
   } catch (cause) {
-    say(`cannot write the journal ${journal}: ${messageOf(cause)}`)
-    return exitCodes.usage
+    throw new CommandFailed(`cannot write the journal ${journal}: ${messageOf(cause)}`, exitCodes.usage)
   }
   const summary = new ReplaySummary()
   using _file = file
@@ -110,7 +103,7 @@ const run = async (
   return isFailed || summary.failing.length > 0 ? exitCodes.failed : exitCodes.ok
 }
 
-/** With the kinds that the names mean: built-in ones, or those of the trace. Rejects with UnknownKind. */
+/** With the kinds that the names mean: built-in ones, or those of the trace. Rejects with CommandFailed. */
 const exactly = async (
   makes: ReadonlyArray<MadeKind>,
   trace: string,

@@ -3,7 +3,7 @@ import type { Readable } from "node:stream"
 import { zoneName } from "../local-time.ts"
 import type { CommandSyntax } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
-import { exitCodes } from "./command-line/exit-codes.ts"
+import { CommandFailed, exitCodes, Misasked } from "./command-line/exit-codes.ts"
 import { recorderVariables, temporaryVariables } from "./command-line/shared-options.ts"
 import { type PastTool, pastTool } from "./mcp/past-tool.ts"
 import { readableItem } from "./mcp/readable-item.ts"
@@ -13,7 +13,6 @@ import { serveTools } from "./mcp/tool-server.ts"
 import { events, objectHistory, why } from "./mcp/tools/changes.ts"
 import { getObjects } from "./mcp/tools/get-objects.ts"
 import { coverage, kinds } from "./mcp/tools/recordings.ts"
-import { Misasked } from "./past/asking.ts"
 import { readStretch } from "./past/moments.ts"
 import { exactKinds } from "./past/object-name.ts"
 import { askPast } from "./past/past-client.ts"
@@ -92,9 +91,8 @@ export const mcpCommand = (now: () => number = () => Date.now() * 1000, input: R
     try {
       const answer = calls.answer.bind(calls)
       const failure = await serveTools({ zone: zoneName(now() / 1000), tools: allTools, answer, input, terminal })
-      if (failure === undefined) return exitCodes.ok
-      terminal.standardError.write(`${syntax.name}: ${failure}\n`)
-      return exitCodes.failed
+      if (failure !== undefined) throw new CommandFailed(failure)
+      return exitCodes.ok
     } finally {
       await calls.close()
     }

@@ -10,12 +10,12 @@ import { SimulationHooks } from "../simulation/api/hooks.ts"
 import type { Simulation } from "../simulation/api/simulation.ts"
 import { codeOf } from "../trace/files/output-errors.ts"
 import type { CommandSyntax } from "./command-line/arguments.ts"
-import { type Command, command } from "./command-line/command.ts"
-import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { type Command, type CommandTerminal, command } from "./command-line/command.ts"
+import { CommandFailed, type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { clusterVariables } from "./command-line/shared-options.ts"
 import { awaitEnd } from "./simulation/await-end.ts"
 import { runOptions } from "./simulation/run-options.ts"
-import { inCluster, reporting, SimulationProblem } from "./simulation/simulation-cluster.ts"
+import { inCluster } from "./simulation/simulation-cluster.ts"
 import { type RunChoices, simulationOf } from "./simulation/simulation-manifest.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 
@@ -28,7 +28,7 @@ const usualFiles = ["config/hooks/default.yml", "config/hooks/autoscaler.yml"]
 
 /**
  * `given`: paths with colons between them; an empty text means no hooks, `undefined` those of SimKube's usual files that exist. Returns `undefined` if there are no
- * hooks. Rejects with {@link SimulationProblem}.
+ * hooks. Rejects with {@link CommandFailed}.
  */
 const readHookFiles = async (given: string | undefined): Promise<SimulationHooks | undefined> => {
   const files = given === undefined ? usualFiles : given.split(":").filter((file) => file !== "")
@@ -42,7 +42,7 @@ const readHookFiles = async (given: string | undefined): Promise<SimulationHooks
 
 const hooksOf = async (file: string, isOptional: boolean): Promise<SimulationHooks> => {
   const wrong = (problem: string): never => {
-    throw new SimulationProblem(`--hooks ${file}: ${problem}`)
+    throw new CommandFailed(`--hooks ${file}: ${problem}`)
   }
   let text = ""
   try {
@@ -99,22 +99,16 @@ export const runCommand = (): Command =>
   command(syntax, async (given, terminal, [name = ""]) => {
     const problem = wrongCombination(given)
     if (problem !== undefined) return problem
-    return reporting(syntax.name, terminal, async () => {
-      const hooks = await readHookFiles(given.hooks)
-      const surroundings = { now: new Date().toISOString(), directory: process.cwd() }
-      const simulation = simulationOf(name, given, hooks, surroundings)
-      if (given.dryRun) return print(simulation, given.output, terminal)
-      if (given.sandbox) {
-        const isVerbose = given.driverVerbosity === "debug" || given.driverVerbosity === "trace"
-        const { runInSandbox } = await import("./simulation/local-run.ts")
-        return runInSandbox(
-          simulation,
-          { command: syntax.name, port: given.driverPort, timeoutMs: given.timeout, isVerbose },
-          terminal,
-        )
-      }
-      return inCluster(syntax.name, given, terminal, (client) => create(client, simulation, given, terminal))
-    })
+    const hooks = await readHookFiles(given.hooks)
+    const surroundings = { now: new Date().toISOString(), directory: process.cwd() }
+    const simulation = simulationOf(name, given, hooks, surroundings)
+    if (given.dryRun) return print(simulation, given.output, terminal)
+    if (given.sandbox) {
+      const isVerbose = given.driverVerbosity === "debug" || given.driverVerbosity === "trace"
+      const { runInSandbox } = await import("./simulation/local-run.ts")
+      return runInSandbox(simulation, { port: given.driverPort, timeoutMs: given.timeout, isVerbose }, terminal)
+    }
+    return inCluster(given, (client) => create(client, simulation, given, terminal))
   })
 
 const wrongCombination = (given: RunChoices): string | undefined => {
@@ -136,12 +130,12 @@ const create = async (
   client: ApiClient,
   simulation: Simulation,
   given: RunChoices,
-  terminal: Terminal,
+  terminal: CommandTerminal,
 ): Promise<ExitCode> => {
   const created = await client.create<Simulation>(simulationKind, simulation, { fieldValidation: "Strict" })
   const { name } = created.metadata
-  terminal.standardError.write(`${syntax.name}: created the Simulation ${name}\n`)
+  terminal.say(`created the Simulation ${name}`)
   if (!given.wait) return exitCodes.ok
   const advice = `the simulation goes on; reel status ${name} --watch shows it, reel delete ${name} ends it`
-  return awaitEnd(client, { command: syntax.name, simulation: created, timeoutMs: given.timeout, advice }, terminal)
+  return awaitEnd(client, { simulation: created, timeoutMs: given.timeout, advice }, terminal)
 }

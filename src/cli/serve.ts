@@ -1,7 +1,5 @@
 /** `reel serve`: arguments and printing. The server is in src/serve. */
 import { writeFile } from "node:fs/promises"
-import { isArchiveError } from "../archive/archive-errors.ts"
-import { TargetError } from "../blob/target-error.ts"
 import { systemClock } from "../clock.ts"
 import { formatLocalTime } from "../local-time.ts"
 import { isOwnHost } from "../recorder/access/browser-guard.ts"
@@ -13,15 +11,10 @@ import {
   historyKubeconfig,
   historyUser,
   MomentRefused,
-  NothingToServe,
   type Past,
 } from "../serve/index.ts"
 import { quoted, visible } from "../text/index.ts"
 import { ExportInterrupted, OutputFailed } from "../trace/files/output-errors.ts"
-import { InputUnreadable } from "../trace/files/trace-input.ts"
-import { DecompressionError } from "../trace/formats/compression.ts"
-import { BadTraceError } from "../trace/formats/format.ts"
-import { SpoolError } from "../trace/spool.ts"
 import {
   type CommandSyntax,
   flag,
@@ -32,17 +25,16 @@ import {
   repeated,
   withDefault,
 } from "./command-line/arguments.ts"
-import { type Command, command } from "./command-line/command.ts"
-import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { type Command, type CommandTerminal, command } from "./command-line/command.ts"
+import { CommandFailed, type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { ambiguityOf, describeInstant, parseInstant } from "./command-line/instant.ts"
 import { certificateOfRun, mayReplace } from "./command-line/kubeconfig-of-run.ts"
 import { listenOption } from "./command-line/listening-server.ts"
 import { storeVariables } from "./command-line/shared-options.ts"
-import { isExportError, TokenUnreadable } from "./export/connection/export-errors.ts"
 import { recorderToken } from "./export/connection/recorder-place.ts"
 import { parseSpeed } from "./replay/replay-values.ts"
 import { openPasts, recorderUrl } from "./serve/served-past.ts"
-import { interruption, type Terminal } from "./terminal/terminal.ts"
+import { interruption } from "./terminal/terminal.ts"
 
 // The moments that `reel serve` is asked for, on its command line and in paths.
 
@@ -159,10 +151,9 @@ const problemOf = async (
 /** ms between the bookmarks of a watch: about the real server's. */
 const bookmarkInterval = 60_000
 
-const run = async (sources: ReadonlyArray<string>, given: Options, terminal: Terminal): Promise<ExitCode> => {
-  const { standardOutput, standardError } = terminal
+const run = async (sources: ReadonlyArray<string>, given: Options, terminal: CommandTerminal): Promise<ExitCode> => {
+  const { standardOutput, say } = terminal
   using stop = interruption(terminal, true)
-  const say = (line: string): void => void standardError.write(`${syntax.name}: ${visible(line)}\n`)
   let past: Past | undefined
   try {
     past = await openPasts(sources, {
@@ -199,10 +190,7 @@ const run = async (sources: ReadonlyArray<string>, given: Options, terminal: Ter
     return exitCodes.ok
   } catch (error) {
     if (error instanceof ExportInterrupted && stop.signal.aborted) return exitCodes.ok
-    const message = messageFor(error, given)
-    if (message === undefined) throw error
-    say(message)
-    return error instanceof MomentRefused ? exitCodes.usage : exitCodes.failed
+    throw described(error, given)
   } finally {
     past?.close()
   }
@@ -250,24 +238,12 @@ const summaryOf = (past: Past, { url, root, given }: Started): string => {
   ].join("\n")
 }
 
-const known = [
-  NothingToServe,
-  MomentRefused,
-  TokenUnreadable,
-  BadTraceError,
-  DecompressionError,
-  InputUnreadable,
-  SpoolError,
-  TargetError,
-]
-
-/** For failures that a person can do something about; `undefined` for defects. */
-const messageFor = (error: unknown, { listen, kubeconfigOut }: Options): string | undefined => {
-  if (isArchiveError(error) || isExportError(error) || known.some((each) => error instanceof each))
-    return (error as Error).message
+/** What opening and listening reject with, in words; other errors stay as they are. */
+const described = (error: unknown, { listen, kubeconfigOut }: Options): unknown => {
+  if (error instanceof MomentRefused) return new CommandFailed(error.message, exitCodes.usage)
   const { code, syscall, path } = error as NodeJS.ErrnoException
-  if (code !== undefined && path === kubeconfigOut) return new OutputFailed({ path, code }).message
+  if (code !== undefined && path === kubeconfigOut) return new OutputFailed({ path, code })
   if (code !== undefined && (syscall === "listen" || syscall === "getaddrinfo"))
-    return new ListenError({ ...listen, code }).message
-  return undefined
+    return new ListenError({ ...listen, code })
+  return error
 }

@@ -1,5 +1,4 @@
 /** `reel store`: shows, checks, compacts and copies a recording. */
-import { isArchiveError } from "../archive/archive-errors.ts"
 import { salvageRecording } from "../archive/damage/salvage-recording.ts"
 import { type DamagedBlock, verifyRecording } from "../archive/damage/verify-recording.ts"
 import { backupRecording } from "../archive/upkeep/backup-recording.ts"
@@ -136,13 +135,7 @@ export const storeCommand = (): Command =>
     const problem = problemOf(what, given)
     const { dataDir } = given
     if (problem !== undefined || dataDir === undefined) return problem ?? ""
-    try {
-      return await run(what as Action, dataDir, given, terminal)
-    } catch (cause) {
-      if (!isArchiveError(cause)) throw cause
-      terminal.standardError.write(`${syntax.name}: ${visible(cause.message)}\n`)
-      return exitCodes.failed
-    }
+    return run(what as Action, dataDir, given, terminal)
   })
 
 const run = (what: Action, dataDir: string, given: Given, terminal: Terminal): ExitCode | Promise<ExitCode> => {

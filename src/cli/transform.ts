@@ -23,7 +23,7 @@ import {
   value,
   withDefault,
 } from "./command-line/arguments.ts"
-import { type Command, command } from "./command-line/command.ts"
+import { type Command, command, type Say } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { formatOption, temporaryVariables } from "./command-line/shared-options.ts"
 import {
@@ -100,14 +100,13 @@ export const transformCommand = (
   command(syntax, async (given, terminal, operands) => {
     const order = readOrder(given, operands, terminal)
     if (typeof order === "string") return order
-    const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${visible(line)}\n`)
     const written = await readProgram(order.program, openInput)
     if (typeof written === "string") {
       // A program's line and its caret stay on lines of their own.
       terminal.standardError.write(`${syntax.name}: ${written}\n`)
       return exitCodes.failed
     }
-    return runTransform({ ...order, given, written }, terminal, { openInput, now, say })
+    return runTransform({ ...order, given, written }, terminal, { openInput, now, say: terminal.say })
   })
 
 interface Order {
@@ -154,7 +153,7 @@ const readOrder = (
 interface Surroundings {
   readonly openInput: (path: string) => Promise<TraceInput>
   readonly now: () => number
-  readonly say: (line: string) => void
+  readonly say: Say
 }
 
 const runTransform = async (

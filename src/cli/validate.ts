@@ -26,10 +26,10 @@ import {
   value,
   withDefault,
 } from "./command-line/arguments.ts"
-import { type Command, command } from "./command-line/command.ts"
-import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { type Command, type CommandTerminal, command, type Say } from "./command-line/command.ts"
+import { CommandFailed, type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { reading } from "./command-line/failures.ts"
 import { formatOption, temporaryVariables } from "./command-line/shared-options.ts"
-import { traceFault } from "./command-line/trace-fault.ts"
 import {
   compressionOf,
   describeLeftOut,
@@ -210,7 +210,14 @@ export const validateCommand = (openInput: (path: string) => Promise<TraceInput>
   command(syntax, async (given, terminal, operands) => {
     const order = readOrder(given, operands)
     if (typeof order === "string") return order
-    if (order.tag === "trace") return validate(order.trace, given, terminal, openInput)
+    if (order.tag === "trace") {
+      const { trace } = order
+      const name = trace === "-" ? "standard input" : trace
+      return reading(
+        () => name,
+        () => validate({ trace, name }, given, terminal, openInput),
+      )
+    }
     const isJson = given.output === "json"
     const json = order.tag === "list" ? rules.map(ruleJson) : ruleJson(order.rule)
     print(
@@ -256,13 +263,12 @@ const print = ({ standardOutput }: Terminal, lines: Iterable<string>): void => {
 }
 
 const validate = async (
-  trace: string,
+  { trace, name }: { readonly trace: string; readonly name: string },
   given: Options,
-  terminal: Terminal,
+  terminal: CommandTerminal,
   openInput: (path: string) => Promise<TraceInput>,
 ): Promise<ExitCode> => {
-  const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${visible(line)}\n`)
-  const name = trace === "-" ? "standard input" : trace
+  const { say } = terminal
   using interrupted = interruption(terminal)
   const { signal } = interrupted
   let spooled: SpooledBytes | undefined
@@ -283,10 +289,7 @@ const validate = async (
       report(trace, validated, given, terminal)
       return isSound && countFindings(validated.report, "error") === 0 ? exitCodes.ok : exitCodes.failed
     }
-    if (!isSound) {
-      say("nothing was written: a repaired trace would lack the rest")
-      return exitCodes.failed
-    }
+    if (!isSound) throw new CommandFailed("nothing was written: a repaired trace would lack the rest")
     return await fix(validated, terminal, say, {
       inputName: name,
       openInput: async () => (spooled === undefined ? openInput(trace) : { bytes: spooled.read(), size: undefined }),
@@ -296,11 +299,6 @@ const validate = async (
       options: checking,
       signal,
     })
-  } catch (error) {
-    const fault = traceFault(error, name)
-    if (fault === undefined) throw error
-    say(fault.line)
-    return fault.exitCode
   } finally {
     spooled?.[Symbol.dispose]()
   }
@@ -326,15 +324,12 @@ const report = (trace: string, { report, cut }: ValidatedTrace, given: Options, 
 const fix = async (
   { report, validation }: ValidatedTrace,
   terminal: Terminal,
-  say: (line: string) => void,
+  say: Say,
   order: Omit<Parameters<typeof writeFixed>[0], "findings" | "to">,
 ): Promise<ExitCode> => {
   const to: TraceFormatName = formatOfFileName(order.output) ?? order.from
   const fault = terminalFault(order.output, { format: to, isText: factsOf(to).isText }, terminal)
-  if (fault !== undefined) {
-    say(fault)
-    return exitCodes.usage
-  }
+  if (fault !== undefined) throw new CommandFailed(fault, exitCodes.usage)
   const written = await writeFixed({ ...order, to, findings: validation.findings }, terminal)
   if (!("states" in written)) {
     say(written.message)

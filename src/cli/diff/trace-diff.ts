@@ -13,11 +13,12 @@ import { InputUnreadable, openTraceFile } from "../../trace/files/trace-input.ts
 import { openTraceItems } from "../../trace/files/trace-items.ts"
 import { formatOfFileName } from "../../trace/formats/names.ts"
 import { formatExactJson, type JsonValue } from "../../trace/json/exact-json.ts"
-import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
+import type { CommandTerminal } from "../command-line/command.ts"
+import { CommandFailed, type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
+import { reading } from "../command-line/failures.ts"
 import { readKind } from "../command-line/kind-option.ts"
-import { traceFault } from "../command-line/trace-fault.ts"
 import { incompleteTogether } from "../past/shortcoming-lines.ts"
-import { interruption, type Terminal } from "../terminal/terminal.ts"
+import { interruption } from "../terminal/terminal.ts"
 import { traceDiffLines } from "./trace-diff-lines.ts"
 import { traceDiffPage } from "./trace-diff-page.ts"
 
@@ -75,12 +76,9 @@ export interface TraceDiffOrder {
   readonly hasExitCode: boolean
 }
 
-const command = "reel diff"
-
 /** Prints what differs. A text is what is wrong with the command line. */
-export const diffTraces = async (order: TraceDiffOrder, terminal: Terminal): Promise<ExitCode | string> => {
-  const { standardOutput, standardError } = terminal
-  const say = (line: string): void => void standardError.write(`${command}: ${visible(line)}\n`)
+export const diffTraces = async (order: TraceDiffOrder, terminal: CommandTerminal): Promise<ExitCode | string> => {
+  const { standardOutput, say } = terminal
   const kinds = exactKindsOf("--kind", order.kinds)
   const except = exactKindsOf("--except", order.except)
   if (typeof kinds === "string" || typeof except === "string") return typeof kinds === "string" ? kinds : String(except)
@@ -91,37 +89,31 @@ export const diffTraces = async (order: TraceDiffOrder, terminal: Terminal): Pro
     !except.has(event.gvk) &&
     (namespace === undefined || event.namespace === namespace)
   /** Of which trace a problem is. */
-  let reading = paths[0]
+  let read = paths[0]
   const traceAt = (path: string): ComparedTrace => ({
     open: async () => {
-      reading = path
+      read = path
       return itemsOf(path, interrupted.signal)
     },
   })
-  try {
-    for (const path of paths) {
-      if (await isFile(path)) continue
-      say(`${path} is no file, and a trace is read twice: write it to one`)
-      return exitCodes.failed
-    }
-    const comparison = await compareTraces(traceAt(paths[0]), traceAt(paths[1]), {
-      ...{ fields: order.isWhole ? "all" : "replayed", tolerance: order.tolerance, isSelected },
-    })
-    if (order.output === "json")
-      standardOutput.write(`${visibleInJson(JSON.stringify(traceDiffJson(paths, comparison), undefined, 2))}\n`)
-    else if (order.output === "html") standardOutput.write(traceDiffPage(paths, comparison))
-    else for (const line of traceDiffLines(paths, comparison)) standardOutput.write(`${visible(line)}\n`)
-    if (comparison.isSame) say("nothing differs")
-    const lacks = shortcomings(paths, comparison)
-    for (const line of lacks) say(line)
-    if (order.hasExitCode && !comparison.isSame) return exitCodes.failed
-    return lacks.length > 0 ? exitCodes.incomplete : exitCodes.ok
-  } catch (error) {
-    const fault = traceFault(error, reading)
-    if (fault === undefined) throw error
-    say(fault.line)
-    return fault.exitCode
-  }
+  for (const path of paths)
+    if (!(await isFile(path))) throw new CommandFailed(`${path} is no file, and a trace is read twice: write it to one`)
+  const comparison = await reading(
+    () => read,
+    () =>
+      compareTraces(traceAt(paths[0]), traceAt(paths[1]), {
+        ...{ fields: order.isWhole ? "all" : "replayed", tolerance: order.tolerance, isSelected },
+      }),
+  )
+  if (order.output === "json")
+    standardOutput.write(`${visibleInJson(JSON.stringify(traceDiffJson(paths, comparison), undefined, 2))}\n`)
+  else if (order.output === "html") standardOutput.write(traceDiffPage(paths, comparison))
+  else for (const line of traceDiffLines(paths, comparison)) standardOutput.write(`${visible(line)}\n`)
+  if (comparison.isSame) say("nothing differs")
+  const lacks = shortcomings(paths, comparison)
+  for (const line of lacks) say(line)
+  if (order.hasExitCode && !comparison.isSame) return exitCodes.failed
+  return lacks.length > 0 ? exitCodes.incomplete : exitCodes.ok
 }
 
 const itemsOf = async (path: string, signal: AbortSignal): Promise<ComparedItems> => {

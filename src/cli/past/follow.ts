@@ -5,8 +5,9 @@
 
 import type { StreamEndReason } from "../../recorder/http/stream-end.ts"
 import type { JsonObject, JsonValue } from "../../trace/json/exact-json.ts"
+import { Misasked } from "../command-line/exit-codes.ts"
 import { isExportError } from "../export/connection/export-errors.ts"
-import { type Asking, Misasked } from "./asking.ts"
+import type { Asking } from "./asking.ts"
 import { askPast, type PastParameters } from "./past-client.ts"
 
 // Why a recorder ended a stream of events, in words.

@@ -5,7 +5,6 @@ import { hostManifestsFor, type ModulePlace, type Resolve, renderManifests } fro
 import type { ApiResource } from "../../../kube/discovery/discovery.ts"
 import { formatGvk } from "../../../kube/gvk.ts"
 import { messageOf } from "../../../message-of.ts"
-import { visible } from "../../../text/index.ts"
 import { codeOf } from "../../../trace/files/output-errors.ts"
 import {
   type CommandSyntax,
@@ -22,15 +21,14 @@ import {
   value,
   withDefault,
 } from "../../command-line/arguments.ts"
-import { type Command, command } from "../../command-line/command.ts"
+import { type Command, type CommandTerminal, command, type Say } from "../../command-line/command.ts"
 import { type ExitCode, exitCodes } from "../../command-line/exit-codes.ts"
 import { readVersion } from "../../command-line/version.ts"
 import { documentsOf, UnusableDefinition } from "../../crd/definition-types.ts"
-import type { Terminal } from "../../terminal/terminal.ts"
 import { k8sOptions, parseName, parsePort, parseSize } from "../k8s-options.ts"
 import { withResolver } from "../k8s-resolver.ts"
 import { defaultImage, prerequisites } from "../prerequisites.ts"
-import { ModuleTooLarge, moduleConfigMapsOf, UnusableFileName } from "./module-config-maps.ts"
+import { moduleConfigMapsOf } from "./module-config-maps.ts"
 import { type DirectoryNeeds, readModuleNeeds } from "./module-needs.ts"
 
 // The options of `reel k8s --host`.
@@ -151,39 +149,23 @@ const defaultApiServerPorts: ReadonlyArray<number> = [443, 6443]
 /** Runs in the place of `reel k8s` when `--host` is given. */
 export const k8sHostCommand = (): Command => command(syntax, run)
 
-const run = async (given: Options, { standardOutput, standardError, environment }: Terminal): Promise<ExitCode> => {
-  const say = (message: string): void => void standardError.write(`${syntax.name}: ${visible(message)}\n`)
-  try {
-    const defined = await resolverOf(given.crd)
-    const resolved = await withResolver({ ...given, environment }, (resolve) =>
-      readModuleNeeds(given.host, (gvk) => defined(gvk) ?? resolve(gvk)),
-    )
-    if (resolved._tag === "NoCluster") {
-      say(`${resolved.reason}\nWithout a cluster, --offline prints manifests for built-in kinds and those of --crd.`)
-      return exitCodes.failed
-    }
-    const needs = resolved.value
-    for (const problem of needs.problems) say(problem)
-    if (needs.problems.length > 0) return exitCodes.failed
-    standardOutput.write(await print(given, needs, say))
-    const monitoringKinds = given.monitoring ? ["PodMonitor", "PrometheusRule"] : []
-    for (const sentence of prerequisites({ image: given.image, version: readVersion(), monitoringKinds })) say(sentence)
-    for (const path of needs.withoutPermissions)
-      say(`${path} has no permissions, so its module gets none; permissions: [] says that it needs none`)
-    return needs.withoutPermissions.length === 0 ? exitCodes.ok : exitCodes.incomplete
-  } catch (error) {
-    if (!(error instanceof UnusableDefinition || error instanceof ModuleTooLarge || error instanceof UnusableFileName))
-      throw error
-    say(error.message)
-    return exitCodes.failed
-  }
+const run = async (given: Options, { standardOutput, environment, say }: CommandTerminal): Promise<ExitCode> => {
+  const defined = await resolverOf(given.crd)
+  const without = "Without a cluster, --offline prints manifests for built-in kinds and those of --crd."
+  const { value: needs } = await withResolver({ ...given, environment, without }, (resolve) =>
+    readModuleNeeds(given.host, (gvk) => defined(gvk) ?? resolve(gvk)),
+  )
+  for (const problem of needs.problems) say(problem)
+  if (needs.problems.length > 0) return exitCodes.failed
+  standardOutput.write(await print(given, needs, say))
+  const monitoringKinds = given.monitoring ? ["PodMonitor", "PrometheusRule"] : []
+  for (const sentence of prerequisites({ image: given.image, version: readVersion(), monitoringKinds })) say(sentence)
+  for (const path of needs.withoutPermissions)
+    say(`${path} has no permissions, so its module gets none; permissions: [] says that it needs none`)
+  return needs.withoutPermissions.length === 0 ? exitCodes.ok : exitCodes.incomplete
 }
 
-const print = async (
-  given: Options,
-  { sources, modules }: DirectoryNeeds,
-  say: (message: string) => void,
-): Promise<string> => {
+const print = async (given: Options, { sources, modules }: DirectoryNeeds, say: Say): Promise<string> => {
   const version = readVersion()
   const place: ModulePlace =
     given.modules.tag === "config-maps"

@@ -1,45 +1,22 @@
 /**
- * The files of a modules' directory as ConfigMaps: one for each module, and one for what scripts import from beside them. A module that is changed is then
+ * The files of a modules' directory as ConfigMaps: one for each module, and one for what scripts import { CommandFailed } from "../../command-line/exit-codes.ts"
+import from beside them. A module that is changed is then
  * replaced without a restart of the pod; other files of the directory are left out.
  */
 import { readdir, readFile } from "node:fs/promises"
 import { basename, join } from "node:path"
-import * as Schema from "effect/Schema"
 import type { ModuleSource } from "../../../host/modules/module-listing.ts"
 import type { ModuleConfigMap } from "../../../k8s/index.ts"
+import { CommandFailed } from "../../command-line/exit-codes.ts"
 
 /** Bytes of all values: the API server refuses more. */
 const largestConfigMap = 1024 * 1024
-
-/** The files cannot be put into ConfigMaps. */
-export class ModuleTooLarge extends Schema.TaggedError<ModuleTooLarge>()("ModuleTooLarge", {
-  /** `module NAME`, or what else the files are. */
-  subject: Schema.String,
-  bytes: Schema.Number,
-}) {
-  override get message(): string {
-    const megabytes = (this.bytes / 1e6).toFixed(1)
-    return (
-      `${this.subject} has ${megabytes} MB, and a ConfigMap holds 1 MiB: put the modules into an image or onto a volume ` +
-      "(--modules image, --modules claim/NAME)"
-    )
-  }
-}
-
-/** A file whose name is no key of a ConfigMap. */
-export class UnusableFileName extends Schema.TaggedError<UnusableFileName>()("UnusableFileName", {
-  file: Schema.String,
-}) {
-  override get message(): string {
-    return `${JSON.stringify(this.file)} cannot be a key of a ConfigMap: rename it to letters, digits, -, _ and .`
-  }
-}
 
 /** What scripts import: scripts and data, but no tests and no types. */
 const imported = /\.(?:[cm]?[jt]s|json)$/
 const notImported = /\.(?:test|spec|d)\.[cm]?[jt]s$/
 
-/** `name`: of the host, before each name. Rejects with {@link ModuleTooLarge}, {@link UnusableFileName} or the error of the system. */
+/** `name`: of the host, before each name. Rejects with CommandFailed or the error of the system. */
 export const moduleConfigMapsOf = async (
   directory: string,
   name: string,
@@ -70,13 +47,20 @@ const configMapOf = async (name: string, subject: string, paths: ReadonlyArray<s
   let bytes = 0
   for (const path of paths) {
     const file = basename(path)
-    if (!/^[-._a-zA-Z0-9]{1,253}$/.test(file)) throw new UnusableFileName({ file })
+    if (!/^[-._a-zA-Z0-9]{1,253}$/.test(file))
+      throw new CommandFailed(
+        `${JSON.stringify(file)} cannot be a key of a ConfigMap: rename it to letters, digits, -, _ and .`,
+      )
     const content = await readFile(path)
     bytes += content.length
     const text = content.toString("utf8")
     if (Buffer.from(text).equals(content) && !path.endsWith(".wasm")) data[file] = text
     else binaryData[file] = content.toString("base64")
   }
-  if (bytes > largestConfigMap) throw new ModuleTooLarge({ subject, bytes })
+  if (bytes > largestConfigMap)
+    throw new CommandFailed(
+      `${subject} has ${(bytes / 1e6).toFixed(1)} MB, and a ConfigMap holds 1 MiB: put the modules into an image or onto a volume ` +
+        "(--modules image, --modules claim/NAME)",
+    )
   return { name, data, binaryData }
 }

@@ -3,7 +3,7 @@
 import { formatInstant } from "../../../local-time.ts"
 import type { JsonObject, JsonValue } from "../../../trace/json/exact-json.ts"
 import { isFieldPath, parseFieldPath, valuesAt } from "../../../trace/json/field-path.ts"
-import { Misasked } from "../../past/asking.ts"
+import { Misasked } from "../../command-line/exit-codes.ts"
 import { objectOf, objectsOf, resourceOf } from "../../past/changes-of.ts"
 import { readMoment } from "../../past/moments.ts"
 import { exactKinds } from "../../past/object-name.ts"

@@ -1,9 +1,10 @@
 /** The tools coverage and kinds: what is recorded, and what is missing of it. */
+
 import { isJsonObject, type JsonObject } from "../../../trace/json/exact-json.ts"
+import { Misasked } from "../../command-line/exit-codes.ts"
 import { ExportCut } from "../../export/connection/export-errors.ts"
 import { isWhole, readCoverageAnswer } from "../../export/coverage-table.ts"
 import { requestCoverage } from "../../export/export-client.ts"
-import { Misasked } from "../../past/asking.ts"
 import { objectsIn } from "../../past/describe-change.ts"
 import { readMoment } from "../../past/moments.ts"
 import { askPast } from "../../past/past-client.ts"
