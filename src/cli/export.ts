@@ -1,12 +1,12 @@
 /** `reel export`: its arguments and flow. The work is in export-trace.ts, the printing in export-report.ts. */
 import { basename } from "node:path"
-import { backgroundClock } from "../clock.ts"
+import { backgroundClock, type Clock } from "../clock.ts"
 import { parseGvk } from "../kube/gvk.ts"
 import type { NamedKind } from "../kube/kind-names.ts"
 import { formatInstant, formatLocalTime } from "../local-time.ts"
 import { clockTolerance } from "../recorder/export/window-coverage.ts"
 import { quoted } from "../text/index.ts"
-import type { OutputFileSystem } from "../trace/files/output-file.ts"
+import type { OutputFileSystem, OutputSink } from "../trace/files/output-file.ts"
 import { openTraceFile } from "../trace/files/trace-input.ts"
 import { type Compression, withoutCompressionExtension } from "../trace/formats/compression-names.ts"
 import { factsOf, formatOfFileName, type TraceFormatName } from "../trace/formats/names.ts"
@@ -17,20 +17,110 @@ import { describeInstant } from "./command-line/instant.ts"
 import { isExactKind, readKind } from "./command-line/kind-option.ts"
 import { recorderVariables, storeVariables, temporaryVariables } from "./command-line/shared-options.ts"
 import { openOutput, terminalFault } from "./command-line/written-trace.ts"
+import { ExportCut } from "./export/connection/export-errors.ts"
 import { faultOfPlace, type OpenPlace, openPlace } from "./export/connection/recorder-place.ts"
 import {
   type ExportQuery,
+  type ExportShortcomings,
   localPath,
+  requestExport,
   requestForecast,
   requestRecordedKinds,
   requestUpload,
 } from "./export/export-client.ts"
 import { type Destination, defaultStart, exportOptions } from "./export/export-options.ts"
 import { report, reportForecast } from "./export/export-report.ts"
-import { type ExportProgress, exportTrace, showProgress } from "./export/export-trace.ts"
 import { readMoment } from "./past/moments.ts"
-import { progressLine } from "./terminal/live-line.ts"
+import { type LiveLine, progressLine } from "./terminal/live-line.ts"
+import { formatBytes, formatDuration } from "./terminal/quantities.ts"
 import { interruption, type Terminal } from "./terminal/terminal.ts"
+
+// Exports from a recorder to a file: request, transfer, publish. There is never half a file: the output is committed only after the response has
+// ended as HTTP says that it ends, and its checksum was right.
+
+/** What was written. */
+interface ExportSummary extends ExportShortcomings {
+  readonly bytes: number
+  /** Changes that a trace for a replay does not have because they change nothing there. */
+  readonly unchanged: number
+  /** A recorder sends a checksum. Without it, which proxies remove, nothing but HTTP says that the trace is whole. */
+  readonly lacksChecksum: boolean
+}
+
+interface ExportTraceOptions {
+  readonly query: ExportQuery
+  /** Called before the request is sent, so that a bad path costs the recorder nothing. */
+  readonly openSink: () => Promise<OutputSink>
+  readonly signal: AbortSignal
+  /** Called for every piece, with the total bytes so far. */
+  readonly onProgress: (bytes: number) => void
+}
+
+/** What no trace begins with, but every web page does, such as one to log in. */
+const lessThan = "<".charCodeAt(0)
+
+/** Exports one trace. Rejects with an ExportError; on every failure the sink has been discarded. */
+const exportTrace = async (options: ExportTraceOptions): Promise<ExportSummary> => {
+  const { query, openSink, signal, onProgress } = options
+  let sink: OutputSink | undefined
+  try {
+    sink = await openSink()
+    const { pieces, isOurs, isProven, unchanged, ...shortcomings } = await requestExport(query, signal)
+    let bytes = 0
+    const cut = (reason: string): ExportCut => new ExportCut({ server: query.recorder.name, bytes, reason })
+    for await (const piece of pieces) {
+      if (bytes === 0 && piece[0] === lessThan) throw cut("the response is not a trace")
+      bytes += piece.length
+      await sink.write(piece)
+      onProgress(bytes)
+    }
+    if (bytes === 0) throw cut("the response is empty")
+    await sink.commit()
+    return { ...shortcomings, bytes, unchanged: unchanged(), lacksChecksum: isOurs && !isProven() }
+  } catch (cause) {
+    await sink?.discard()
+    throw cause
+  }
+}
+
+// The progress line on a terminal.
+
+interface ExportProgress {
+  /** Called for each piece with the total bytes so far. */
+  readonly received: (bytes: number) => void
+  /** Erases the line. May be called again. */
+  readonly close: () => void
+}
+
+/** ms between repaints while nothing arrives. */
+const tickMs = 1000
+
+/** Shows a line with the first bytes or after a second, and updates it while nothing arrives. `what` is shown until the first byte arrives. */
+const showProgress = (line: LiveLine, clock: Pick<Clock, "after" | "monotonicMs">, what: string): ExportProgress => {
+  const begin = clock.monotonicMs()
+  let bytes = 0
+  const show = (): void =>
+    line.show(() => {
+      const elapsed = clock.monotonicMs() - begin
+      if (bytes === 0) return `${what}: ${formatDuration(elapsed)}`
+      return `exporting: ${formatBytes(bytes)}${elapsed < tickMs ? "" : `, ${formatDuration(elapsed)}`}`
+    })
+  let timer = clock.after(tickMs, tick)
+  function tick(): void {
+    show()
+    timer = clock.after(tickMs, tick)
+  }
+  return {
+    received(total) {
+      bytes = total
+      show()
+    },
+    close() {
+      timer.cancel()
+      line.close()
+    },
+  }
+}
 
 // The kinds that an export asks for: names as people write them become those of the recording. Built-in kinds need no question; for others the
 // recorder is asked what it records.
