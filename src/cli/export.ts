@@ -1,4 +1,4 @@
-/** `reel export`: its arguments and flow. The work is in export-trace.ts, the printing in export-report.ts. */
+/** `reel export`: its arguments and flow, and the transfer. The printing is in export-report.ts. */
 import { basename } from "node:path"
 import { backgroundClock, type Clock } from "../clock.ts"
 import { parseGvk } from "../kube/gvk.ts"
@@ -349,7 +349,7 @@ const isOpenEnd = (end: string): boolean => end === "now" || end === "end"
 
 /** The query with exact names of kinds. */
 const withKinds = async (query: ExportQuery, signal: AbortSignal): Promise<ExportQuery | string> => {
-  const { kinds = [], excluded_kinds = [] } = query.filters
+  const { kinds = [], excluded_kinds = [] } = query.filters ?? {}
   const resolved = await resolveKinds([...kinds, ...excluded_kinds], () => requestRecordedKinds(query, signal))
   if ("problem" in resolved) return resolved.problem
   return {

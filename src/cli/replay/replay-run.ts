@@ -20,7 +20,7 @@ import { progressLine } from "../terminal/live-line.ts"
 import { isLive, type Terminal } from "../terminal/terminal.ts"
 import { serveControl } from "./control/control-server.ts"
 import { metricsOf, stateOf } from "./control/control-state.ts"
-import { controlOf, keysHelp, listenForKeys, listenForSignals } from "./control/replay-control.ts"
+import { keysHelp, listenForKeys, listenForSignals } from "./control/replay-control.ts"
 import type { ReplayOrder } from "./replay-order.ts"
 import { judgedBy } from "./replay-reports.ts"
 import type { ReplaySource } from "./replay-source.ts"
@@ -44,7 +44,7 @@ const controlled = async <Result>(
   { terminal, interrupt, tell }: ControlSurroundings,
   work: () => Promise<Result>,
 ): Promise<Result> => {
-  const control = controlOf(run, interrupt)
+  const control = { run, stop: interrupt }
   await using server =
     order.control === undefined
       ? undefined

@@ -132,9 +132,9 @@ export interface Terminal {
    * the process by themselves. The returned function removes the listener.
    */
   readonly onInterrupt: (listener: () => void) => () => void
-  /** Calls `listener` with each key that is pressed, see keyboard.ts; `undefined`: there is no keyboard. */
+  /** Calls `listener` with each key that is pressed; `undefined`: there is no keyboard. */
   readonly onKey?: (listener: (key: string) => void, suspension?: Suspension) => (() => void) | undefined
-  /** Keeps Ctrl-C from the shell that npm runs the command in, see keyboard.ts. Returns what ends that; `undefined`: not needed. */
+  /** Keeps Ctrl-C from the shell that npm runs the command in, see {@link keepInterrupts}. Returns what ends that; `undefined`: not needed. */
   readonly keepInterrupts?: () => (() => void) | undefined
   /** Calls `listener` for SIGUSR1 and SIGUSR2. The returned function removes it. */
   readonly onUserSignal?: (listener: (signal: UserSignal) => void) => () => void
