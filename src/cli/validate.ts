@@ -1,7 +1,6 @@
 /** `reel validate`: what a replay of a trace would trip over. The rules are in src/validation. */
 
 import { tmpdir } from "node:os"
-import { pathToFileURL } from "node:url"
 import { visible, visibleInJson } from "../text/index.ts"
 import { type ConvertError, convertInto } from "../trace/files/convert-file.ts"
 import { SpooledBytes } from "../trace/files/spooled-bytes.ts"
@@ -10,7 +9,7 @@ import { openTraceItems } from "../trace/files/trace-items.ts"
 import type { LeftOut } from "../trace/formats/format.ts"
 import { factsOf, formatOfFileName, type TraceFormatName } from "../trace/formats/names.ts"
 import { fileSpool } from "../trace/spool.ts"
-import type { Finding, Findings } from "../validation/findings.ts"
+import type { Findings } from "../validation/findings.ts"
 import { type RepairCounts, repairing } from "../validation/repair.ts"
 import type { Rule } from "../validation/rule.ts"
 import { ruleNamed, rules } from "../validation/rules.ts"
@@ -31,7 +30,6 @@ import { type Command, type CommandTerminal, command, type Say } from "./command
 import { CommandFailed, type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { reading } from "./command-line/failures.ts"
 import { formatOption, temporaryVariables } from "./command-line/shared-options.ts"
-import { readVersion } from "./command-line/version.ts"
 import {
   compressionOf,
   describeLeftOut,
@@ -44,83 +42,7 @@ import {
 import { alignedRows } from "./terminal/display-width.ts"
 import { formatCount } from "./terminal/quantities.ts"
 import { interruption, type Terminal } from "./terminal/terminal.ts"
-import { countFindings, findingText, placeText, reportTable, reportText, subjectText } from "./validate/report-lines.ts"
-
-// The report of a validation as SARIF 2.1.0 (OASIS), which code hosts and editors show. A trace has no lines: the artifact is the file, and
-// the place in it is a logical location with the object's name.
-
-/** Address of the schema of this version, as the standard asks for. */
-const schema = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-
-/** A relative reference, so that a code host finds the file in its checkout; standard input has none. */
-const addressOf = (trace: string): string =>
-  trace === "-"
-    ? "stdin"
-    : trace.startsWith("/")
-      ? pathToFileURL(trace).href
-      : trace.split("/").map(encodeURIComponent).join("/")
-
-/** The log, with one run. `cut`: why the trace could not be read to its end. */
-const sarifLog = (trace: string, report: ValidationReport, cut: string | undefined) => {
-  const uri = addressOf(trace)
-  const ruleIndexes = new Map(rules.map((rule, index) => [rule, index]))
-  return {
-    $schema: schema,
-    version: "2.1.0",
-    runs: [
-      {
-        tool: {
-          driver: {
-            name: "kubereel",
-            semanticVersion: readVersion(),
-            rules: rules.map(({ code, name, severity, summary, explanation }) => ({
-              id: code,
-              name,
-              shortDescription: { text: summary },
-              fullDescription: { text: explanation.join("\n\n") },
-              defaultConfiguration: { level: severity },
-            })),
-          },
-        },
-        invocations: [
-          {
-            executionSuccessful: cut === undefined,
-            ...(cut !== undefined && {
-              toolExecutionNotifications: [{ level: "error", message: { text: cut } }],
-            }),
-          },
-        ],
-        artifacts: [{ location: { uri } }],
-        results: report.rules.flatMap(({ findings }) =>
-          findings.map((finding) => resultOf(finding, uri, ruleIndexes.get(finding.rule) ?? -1)),
-        ),
-      },
-    ],
-  }
-}
-
-const resultOf = (finding: Finding, uri: string, ruleIndex: number) => {
-  const { rule, subject, count, firstTime, places } = finding
-  const subjectName = subjectText(subject)
-  return {
-    ruleId: rule.code,
-    ruleIndex,
-    level: rule.severity,
-    message: { text: `${findingText(finding)}. ${rule.summary}` },
-    locations: [
-      {
-        physicalLocation: { artifactLocation: { uri, index: 0 } },
-        logicalLocations: [
-          { name: subject.name === "" ? subject.gvk : subject.name, fullyQualifiedName: subjectName, kind: "object" },
-        ],
-      },
-    ],
-    // So that a code host recognises the finding in another version of the file.
-    partialFingerprints: { "finding/v1": [rule.code, subjectName, finding.kind, finding.name].join(" ") },
-    occurrenceCount: count,
-    properties: { firstTime, paths: places.map(placeText) },
-  }
-}
+import { countFindings, placeText, reportTable, reportText } from "./validate/report-lines.ts"
 
 // Writes the repaired trace of `reel validate --fix`.
 
@@ -226,8 +148,8 @@ const options = {
   output: withDefault(
     "text",
     "-o FORMAT",
-    "text: by rule, with examples; table: one row for each rule; json: everything; sarif: for code hosts and editors",
-    oneOf("text", "table", "json", "sarif"),
+    "text: by rule, with examples; table: one row for each rule; json: everything",
+    oneOf("text", "table", "json"),
   ),
   fix: optional("OUT", "write a trace without what was found and can be removed; - means standard output"),
   force: flag({ short: "f", help: "overwrite OUT if it exists" }),
@@ -266,7 +188,7 @@ const syntax: CommandSyntax<typeof options> = {
   environment: temporaryVariables,
   examples: [
     "reel validate trace.sktrace",
-    "reel validate day.ndjson.zst -o sarif > findings.sarif",
+    "reel validate day.ndjson.zst -o json > findings.json",
     "reel validate trace.sktrace --fix repaired.sktrace",
     "reel validate trace.sktrace --generate-transform > repair.skel",
     "reel validate --explain E0003",
@@ -384,12 +306,9 @@ const validate = async (
 const report = (trace: string, { report, cut }: ValidatedTrace, given: Options, terminal: Terminal): void => {
   const name = trace === "-" ? "standard input" : trace
   if (given.generateTransform) return print(terminal, transformProgram(report.rules))
-  const json = (document: unknown): ReadonlyArray<string> => [visibleInJson(JSON.stringify(document, undefined, 2))]
   switch (given.output) {
     case "json":
-      return print(terminal, json(reportJson(name, report, cut?.message)))
-    case "sarif":
-      return print(terminal, json(sarifLog(trace, report, cut?.message)))
+      return print(terminal, [visibleInJson(JSON.stringify(reportJson(name, report, cut?.message), undefined, 2))])
     case "table":
       return print(terminal, reportTable(name, report).map(visible))
     case "text":
