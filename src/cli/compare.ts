@@ -20,15 +20,14 @@ import {
 import { differentTrace, NotAReport, type ReadReport, readReport } from "../simulation/comparison/compared-report.ts"
 import { comparisonPage, mostReports } from "../simulation/page/comparison-page.ts"
 import { visible } from "../text/index.ts"
-import { codeOf, OutputExists, OutputFailed } from "../trace/files/output-errors.ts"
+import { codeOf } from "../trace/files/output-errors.ts"
 import { type OutputSink, openOutputFile } from "../trace/files/output-file.ts"
 import { type CommandSyntax, flag, type OptionValues, oneOf, optional, withDefault } from "./command-line/arguments.ts"
-import { type Command, command } from "./command-line/command.ts"
+import { type Command, type CommandTerminal, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { share } from "./replay/fidelity-summary.ts"
 import { displayWidth } from "./terminal/display-width.ts"
 import { formatInteger } from "./terminal/quantities.ts"
-import type { Terminal } from "./terminal/terminal.ts"
 
 // Runs side by side on a terminal.
 
@@ -104,23 +103,14 @@ const largestReport = 64 * 1024 * 1024
 
 export const compareCommand = (): Command =>
   command(syntax, async (given, terminal, paths) => {
-    const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${visible(line)}\n`)
     if (paths.length > mostReports) return `${paths.length} reports: at most ${mostReports} can be compared`
-    try {
-      return await compare(given, paths, terminal, say)
-    } catch (error) {
-      const isKnown = error instanceof NotAReport || error instanceof OutputExists || error instanceof OutputFailed
-      if (!isKnown) throw error
-      say(error.message)
-      return error instanceof OutputExists ? exitCodes.usage : exitCodes.failed
-    }
+    return compare(given, paths, terminal)
   })
 
 const compare = async (
   { output, html, force }: OptionValues<typeof options>,
   paths: ReadonlyArray<string>,
-  { standardOutput }: Terminal,
-  say: (line: string) => void,
+  { standardOutput, say }: CommandTerminal,
 ): Promise<ExitCode> => {
   const names = namesOf(paths)
   const reports = await Promise.all(paths.map((path, index) => readFrom(path, names[index] ?? path)))

@@ -3,7 +3,6 @@
 import { StringDecoder } from "node:string_decoder"
 import type { RunningControllers } from "../host/controller/run/running-controllers.ts"
 import { loadCredentials } from "../kube/credentials/credentials.ts"
-import { isCredentialsError } from "../kube/credentials/errors.ts"
 import { labelComplaints } from "../kube/names.ts"
 import type { Metric } from "../recorder/metrics/metrics-text.ts"
 import { startSimulationController } from "../simulation/controller/start-controller.ts"
@@ -17,13 +16,13 @@ import {
   value,
   withDefault,
 } from "./command-line/arguments.ts"
-import { type Command, command } from "./command-line/command.ts"
+import { type Command, type CommandTerminal, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { AddressUnavailable, type Condition, listenOption, serveHost } from "./command-line/listening-server.ts"
-import { refusedAtStart } from "./command-line/refused-credentials.ts"
+import { type Condition, listenOption, serveHost } from "./command-line/listening-server.ts"
+import { expectAccepted } from "./command-line/refused-credentials.ts"
 import { clusterOptions, clusterVariables } from "./command-line/shared-options.ts"
 import { readVersion } from "./command-line/version.ts"
-import { interruption, type Terminal } from "./terminal/terminal.ts"
+import { interruption } from "./terminal/terminal.ts"
 
 // Metrics of `reel controller`.
 
@@ -154,19 +153,14 @@ const syntax: CommandSyntax<typeof options> = {
 
 export const controllerCommand = (): Command => command(syntax, run)
 
-const run = async (given: OptionValues<typeof options>, terminal: Terminal): Promise<ExitCode> => {
-  const { standardOutput, standardError, environment } = terminal
-  const say = (line: string): void => void standardError.write(`${syntax.name}: ${visible(line)}\n`)
+const run = async (given: OptionValues<typeof options>, terminal: CommandTerminal): Promise<ExitCode> => {
+  const { standardOutput, environment, say } = terminal
   using stop = interruption(terminal, true)
   const lines = new OutputLines((simulation, line) => void standardOutput.write(`${simulation}: ${visible(line)}\n`))
   try {
     const credentials = await loadCredentials({ kubeconfig: given.kubeconfig, context: given.context })
     const namespace = given.namespace ?? (environment.CTRL_NAMESPACE || credentials.defaultNamespace)
-    const refusal = await refusedAtStart(credentials, `kubereel/${readVersion()}`)
-    if (refusal !== undefined) {
-      say(refusal)
-      return exitCodes.notPermitted
-    }
+    await expectAccepted(credentials, `kubereel/${readVersion()}`)
     await using controller = await startSimulationController({
       server: credentials,
       namespace,
@@ -183,10 +177,6 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal): Pro
     await stop.happened
     say("ending")
     return exitCodes.ok
-  } catch (error) {
-    if (!(error instanceof AddressUnavailable || isCredentialsError(error))) throw error
-    say(error.message)
-    return exitCodes.failed
   } finally {
     lines.end()
   }

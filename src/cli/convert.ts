@@ -18,7 +18,7 @@ import {
   optional,
   withDefault,
 } from "./command-line/arguments.ts"
-import { type Command, command } from "./command-line/command.ts"
+import { type Command, type CommandTerminal, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { formatOption, temporaryVariables } from "./command-line/shared-options.ts"
 import {
@@ -246,7 +246,7 @@ const readEndpoint = ({ to }: Options, output: string, { environment }: Terminal
 
 const runConversion = async (
   order: Order,
-  terminal: Terminal,
+  terminal: CommandTerminal,
   { openInput, now, fileSystem, clock = systemClock }: ConvertSurroundings,
 ): Promise<ExitCode> => {
   using interrupted = interruption(terminal)
@@ -276,10 +276,9 @@ const runConversion = async (
   })
   progress.close()
   if (outcome._tag === "Converted") return report(order, outcome.summary, endpoint, terminal)
-  // It quotes the file, which may contain control sequences.
-  terminal.standardError.write(`${syntax.name}: ${visible(outcome.error.message)}\n`)
+  terminal.say(outcome.error.message)
   if (endpoint !== undefined && outcome.error._tag === "ExportInterrupted")
-    terminal.standardError.write(`${syntax.name}: ${visible(describeDelivery(endpoint.delivery))}\n`)
+    terminal.say(describeDelivery(endpoint.delivery))
   return exitCodeOfFailure(outcome.error)
 }
 
@@ -300,16 +299,14 @@ const report = (
   order: Order,
   summary: ConvertSummary,
   endpoint: OtlpSink | undefined,
-  terminal: Terminal,
+  { standardError, say }: CommandTerminal,
 ): ExitCode => {
   const { objects, events } = summary
   const atStart = objects === 0 ? "" : `${formatCount(objects, "object")} at the start, `
   const counts = `${atStart}${formatCount(events, "event")}, ${formatBytes(summary.bytes)}`
-  terminal.standardError.write(`${visible(placeOf(order.output))}: ${counts}, ${summary.from} to ${order.to}\n`)
-  for (const line of describeLeftOut(summary.leftOut, order.to))
-    terminal.standardError.write(`${syntax.name}: ${line}\n`)
-  if (endpoint !== undefined)
-    terminal.standardError.write(`${syntax.name}: ${visible(describeDelivery(endpoint.delivery))}\n`)
+  standardError.write(`${visible(placeOf(order.output))}: ${counts}, ${summary.from} to ${order.to}\n`)
+  for (const line of describeLeftOut(summary.leftOut, order.to)) say(line)
+  if (endpoint !== undefined) say(describeDelivery(endpoint.delivery))
   const isComplete = saysItsGaps(summary.leftOut) && (endpoint?.delivery.rejected ?? 0) === 0
   return isComplete ? exitCodes.ok : exitCodes.incomplete
 }

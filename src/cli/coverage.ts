@@ -1,17 +1,15 @@
 /** `reel coverage`: what a recording has, of a running recorder or in a directory, as a table or as the recorder describes it. */
-import { withLocalTimes } from "../local-time.ts"
 import { visibleInJson } from "../text/index.ts"
 import { type CommandSyntax, type OptionValues, oneOf, withDefault } from "./command-line/arguments.ts"
-import { type Command, command } from "./command-line/command.ts"
+import { type Command, type CommandTerminal, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { recorderVariables } from "./command-line/shared-options.ts"
-import { ExportCut, exitCodeOfExport, isExportError } from "./export/connection/export-errors.ts"
+import { ExportCut } from "./export/connection/export-errors.ts"
 import { faultOfPlace, type OpenPlace, openPlace, placeOptions } from "./export/connection/recorder-place.ts"
 import { coverageLines, isWhole, readCoverageAnswer } from "./export/coverage-table.ts"
 import { requestCoverage } from "./export/export-client.ts"
-import { Misasked } from "./past/asking.ts"
 import { readWindow } from "./past/moments.ts"
-import { interruption, type Terminal } from "./terminal/terminal.ts"
+import { interruption } from "./terminal/terminal.ts"
 
 const options = {
   output: withDefault(
@@ -54,10 +52,9 @@ export const coverageCommand = (now: () => number = () => Date.now() * 1000): Co
     return faultOfPlace(given) ?? show(given, terminal, now)
   })
 
-const show = async (given: Options, terminal: Terminal, now: () => number): Promise<ExitCode | string> => {
-  const { standardOutput, standardError } = terminal
+const show = async (given: Options, terminal: CommandTerminal, now: () => number): Promise<ExitCode> => {
+  const { standardOutput, say } = terminal
   using interrupted = interruption(terminal)
-  const say = (line: string): void => void standardError.write(`${syntax.name}: ${line}\n`)
   const nowMs = now() / 1000
   let place: OpenPlace | undefined
   try {
@@ -71,12 +68,6 @@ const show = async (given: Options, terminal: Terminal, now: () => number): Prom
     if (given.output === "json") standardOutput.write(`${visibleInJson(JSON.stringify(answer, undefined, 2))}\n`)
     else for (const line of coverageLines(coverage, nowMs)) standardOutput.write(`${line}\n`)
     return isWhole(coverage) && offline?.lacksLog !== true ? exitCodes.ok : exitCodes.incomplete
-  } catch (cause) {
-    if (cause instanceof Misasked) return cause.message
-    if (!isExportError(cause)) throw cause
-    // The recorder's reasons are for programs too, so its times are in UTC.
-    say(cause._tag === "ExportRefused" ? withLocalTimes(cause.message, nowMs) : cause.message)
-    return exitCodeOfExport(cause)
   } finally {
     await place?.close()
   }

@@ -4,12 +4,12 @@ import { readFile } from "node:fs/promises"
 import { text as textOf } from "node:stream/consumers"
 import { renderManifests } from "../k8s/index.ts"
 import { simulationDefinitions } from "../simulation/api/definitions.ts"
-import { quoted, visible } from "../text/index.ts"
-import { codeOf, OutputExists, OutputFailed } from "../trace/files/output-errors.ts"
+import { quoted } from "../text/index.ts"
+import { codeOf } from "../trace/files/output-errors.ts"
 import { openOutputFile } from "../trace/files/output-file.ts"
 import { type CommandSyntax, flag, type OptionValues, optional } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
-import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { CommandFailed, type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { definitionTypes, UnusableDefinition } from "./crd/definition-types.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 
@@ -45,11 +45,8 @@ const syntax: CommandSyntax<typeof options> = {
 
 export const crdCommand = (): Command =>
   command(syntax, async (given, terminal, [what, file = "", unexpected]) => {
-    if (what === undefined) return print(given, terminal, "", async () => renderManifests(simulations(), header))
-    if (what === "types" && file !== "" && unexpected === undefined)
-      return print(given, terminal, file === "-" ? "standard input " : `${file} `, async () =>
-        definitionTypes(await read(file)),
-      )
+    if (what === undefined) return print(given, terminal, renderManifests(simulations(), header))
+    if (what === "types" && file !== "" && unexpected === undefined) return print(given, terminal, await typesIn(file))
     return problemOf(what, file, unexpected)
   })
 
@@ -64,33 +61,33 @@ const problemOf = (what: string, file: string, unexpected: string | undefined): 
   return `unexpected argument ${quoted(unexpected ?? "")}`
 }
 
-/** Writes a text to where the options say. `source`: what a message about the input begins with. */
+/** Writes a text to where the options say. */
 const print = async (
   { output, force }: OptionValues<typeof options>,
-  { standardOutput, standardError }: Terminal,
-  source: string,
-  make: () => Promise<string>,
+  { standardOutput }: Terminal,
+  text: string,
 ): Promise<ExitCode> => {
-  const say = (line: string): void => void standardError.write(`${syntax.name}: ${visible(line)}\n`)
-  try {
-    const text = await make()
-    if (output === undefined || output === "-") {
-      standardOutput.write(text)
-      return exitCodes.ok
-    }
-    const sink = await openOutputFile(output, { force, token: randomBytes(8).toString("hex"), mode: 0o666 })
-    try {
-      await sink.write(Buffer.from(text))
-      await sink.commit()
-    } finally {
-      await sink.discard()
-    }
+  if (output === undefined || output === "-") {
+    standardOutput.write(text)
     return exitCodes.ok
+  }
+  const sink = await openOutputFile(output, { force, token: randomBytes(8).toString("hex"), mode: 0o666 })
+  try {
+    await sink.write(Buffer.from(text))
+    await sink.commit()
+  } finally {
+    await sink.discard()
+  }
+  return exitCodes.ok
+}
+
+/** Rejects with CommandFailed. */
+const typesIn = async (file: string): Promise<string> => {
+  try {
+    return definitionTypes(await read(file))
   } catch (error) {
-    if (error instanceof UnusableDefinition) say(`${source}${error.problem}`)
-    else if (error instanceof OutputExists || error instanceof OutputFailed) say(error.message)
-    else throw error
-    return error instanceof OutputExists ? exitCodes.usage : exitCodes.failed
+    if (!(error instanceof UnusableDefinition)) throw error
+    throw new CommandFailed(`${file === "-" ? "standard input" : file} ${error.problem}`)
   }
 }
 

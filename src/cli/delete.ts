@@ -27,8 +27,8 @@ const syntax: CommandSyntax<typeof options> = {
 
 export const deleteCommand = (): Command =>
   command(syntax, (given, terminal, [name = ""]) =>
-    inCluster(syntax.name, given, terminal, async (client) => {
-      const say = (text: string): void => void terminal.standardError.write(`${syntax.name}: ${text}\n`)
+    inCluster(given, async (client) => {
+      const { say } = terminal
       const { uid } = (await client.get<Simulation>(simulationKind, { name })).metadata
       const left = await client.delete(simulationKind, { name }, uid === undefined ? {} : { uid })
       if (left === undefined || !given.wait) {

@@ -1,4 +1,5 @@
 /** `reel diff`: what two moments of a recording differ in, or two traces. */
+
 import { visible } from "../text/index.ts"
 import { formatExactJson } from "../trace/json/exact-json.ts"
 import {
@@ -13,10 +14,11 @@ import {
   withDefault,
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
+import { Misasked } from "./command-line/exit-codes.ts"
 import { parseDuration } from "./command-line/instant.ts"
 import { recorderVariables } from "./command-line/shared-options.ts"
 import { diffTraces, type TraceDiffOrder } from "./diff/trace-diff.ts"
-import { type Asking, ask, Misasked } from "./past/asking.ts"
+import { type Asking, ask } from "./past/asking.ts"
 import { detailLines, objectName, UnknownWriters, writersText } from "./past/describe-change.ts"
 import { readStretch } from "./past/moments.ts"
 import { chosenKinds, exceptOption, readObjectName } from "./past/object-name.ts"
@@ -85,8 +87,7 @@ export const diffCommand = (now: () => number = () => Date.now() * 1000): Comman
   command(syntax, async (given, terminal, operands) => {
     const { at } = given
     if (at !== undefined) {
-      const name = syntax.name
-      return ask(given, { name, terminal, now }, (asking) => diff({ ...given, at }, operands, asking))
+      return ask(given, terminal, now, (asking) => diff({ ...given, at }, operands, asking))
     }
     const order = traceOrder(given, operands)
     return typeof order === "string" ? order : diffTraces(order, terminal)

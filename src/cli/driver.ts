@@ -4,12 +4,11 @@ import { stat, writeFile } from "node:fs/promises"
 import * as Result from "effect/Result"
 import { systemClock } from "../clock.ts"
 import { loadCredentials } from "../kube/credentials/credentials.ts"
-import { isCredentialsError } from "../kube/credentials/errors.ts"
 import { messageOf } from "../message-of.ts"
-import { visible } from "../text/index.ts"
 import { type Command, command } from "./command-line/command.ts"
-import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { refusedAtStart } from "./command-line/refused-credentials.ts"
+import type { ExitCode } from "./command-line/exit-codes.ts"
+import { failureOf } from "./command-line/failures.ts"
+import { expectAccepted } from "./command-line/refused-credentials.ts"
 import { readVersion } from "./command-line/version.ts"
 import { driverSyntax, requestOf } from "./driver/driver-arguments.ts"
 import { type DriverOutcome, runDriver } from "./driver/run-driver.ts"
@@ -43,8 +42,7 @@ const isThere = (path: string): Promise<boolean> =>
 
 export const driverCommand = (): Command =>
   command(driverSyntax, async (given, terminal) => {
-    const { environment } = terminal
-    const log = (line: string): void => void terminal.standardError.write(`${driverSyntax.name}: ${visible(line)}\n`)
+    const { environment, say: log } = terminal
     const request = requestOf(given, environment)
     if (Result.isFailure(request)) {
       const problem = request.failure
@@ -56,8 +54,7 @@ export const driverCommand = (): Command =>
       try {
         const { kubeconfig, context } = given
         const endpoints = await loadCredentials({ kubeconfig, context, environment })
-        const refusal = await refusedAtStart(endpoints, `kubereel/${readVersion()}`)
-        if (refusal !== undefined) return { exitCode: exitCodes.notPermitted, message: refusal }
+        await expectAccepted(endpoints, `kubereel/${readVersion()}`)
         const world = {
           endpoints,
           environment,
@@ -68,8 +65,9 @@ export const driverCommand = (): Command =>
         }
         return await runDriver({ request: request.success, ...world })
       } catch (error) {
-        if (!isCredentialsError(error)) throw error
-        return { exitCode: 1, message: error.message }
+        const failure = await failureOf(error)
+        if (failure === undefined) throw error
+        return { exitCode: failure.exitCode, message: failure.line }
       }
     }
     const { exitCode, message } = await run()

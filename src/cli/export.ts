@@ -1,40 +1,126 @@
-/** `reel export`: its arguments and flow. The work is in export-trace.ts, the printing in export-report.ts. */
+/** `reel export`: its arguments and flow, and the transfer. The printing is in export-report.ts. */
 import { basename } from "node:path"
-import { backgroundClock } from "../clock.ts"
+import { backgroundClock, type Clock } from "../clock.ts"
 import { parseGvk } from "../kube/gvk.ts"
 import type { NamedKind } from "../kube/kind-names.ts"
-import { formatInstant, formatLocalTime, withLocalTimes } from "../local-time.ts"
+import { formatInstant, formatLocalTime } from "../local-time.ts"
 import { clockTolerance } from "../recorder/export/window-coverage.ts"
 import { quoted } from "../text/index.ts"
-import type { OutputFileSystem } from "../trace/files/output-file.ts"
+import type { OutputFileSystem, OutputSink } from "../trace/files/output-file.ts"
 import { openTraceFile } from "../trace/files/trace-input.ts"
 import { type Compression, withoutCompressionExtension } from "../trace/formats/compression-names.ts"
 import { factsOf, formatOfFileName, type TraceFormatName } from "../trace/formats/names.ts"
 import type { CommandSyntax, OptionValues } from "./command-line/arguments.ts"
-import { type Command, command } from "./command-line/command.ts"
-import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { type Command, type CommandTerminal, command } from "./command-line/command.ts"
+import { CommandFailed, type ExitCode } from "./command-line/exit-codes.ts"
 import { describeInstant } from "./command-line/instant.ts"
 import { isExactKind, readKind } from "./command-line/kind-option.ts"
 import { recorderVariables, storeVariables, temporaryVariables } from "./command-line/shared-options.ts"
 import { openOutput, terminalFault } from "./command-line/written-trace.ts"
-import { exitCodeOfExport, isExportError } from "./export/connection/export-errors.ts"
+import { ExportCut } from "./export/connection/export-errors.ts"
 import { faultOfPlace, type OpenPlace, openPlace } from "./export/connection/recorder-place.ts"
 import {
   type ExportQuery,
+  type ExportShortcomings,
   localPath,
+  requestExport,
   requestForecast,
   requestRecordedKinds,
   requestUpload,
 } from "./export/export-client.ts"
-import { readForecast } from "./export/export-forecast.ts"
 import { type Destination, defaultStart, exportOptions } from "./export/export-options.ts"
-import { type ExportProgress, expectedLines, showProgress } from "./export/export-progress.ts"
 import { report, reportForecast } from "./export/export-report.ts"
-import { exportTrace } from "./export/export-trace.ts"
-import { Misasked } from "./past/asking.ts"
 import { readMoment } from "./past/moments.ts"
-import { progressLine } from "./terminal/live-line.ts"
-import { interruption, isLive, type Terminal } from "./terminal/terminal.ts"
+import { type LiveLine, progressLine } from "./terminal/live-line.ts"
+import { formatBytes, formatDuration } from "./terminal/quantities.ts"
+import { interruption, type Terminal } from "./terminal/terminal.ts"
+
+// Exports from a recorder to a file: request, transfer, publish. There is never half a file: the output is committed only after the response has
+// ended as HTTP says that it ends, and its checksum was right.
+
+/** What was written. */
+interface ExportSummary extends ExportShortcomings {
+  readonly bytes: number
+  /** Changes that a trace for a replay does not have because they change nothing there. */
+  readonly unchanged: number
+  /** A recorder sends a checksum. Without it, which proxies remove, nothing but HTTP says that the trace is whole. */
+  readonly lacksChecksum: boolean
+}
+
+interface ExportTraceOptions {
+  readonly query: ExportQuery
+  /** Called before the request is sent, so that a bad path costs the recorder nothing. */
+  readonly openSink: () => Promise<OutputSink>
+  readonly signal: AbortSignal
+  /** Called for every piece, with the total bytes so far. */
+  readonly onProgress: (bytes: number) => void
+}
+
+/** What no trace begins with, but every web page does, such as one to log in. */
+const lessThan = "<".charCodeAt(0)
+
+/** Exports one trace. Rejects with an ExportError; on every failure the sink has been discarded. */
+const exportTrace = async (options: ExportTraceOptions): Promise<ExportSummary> => {
+  const { query, openSink, signal, onProgress } = options
+  let sink: OutputSink | undefined
+  try {
+    sink = await openSink()
+    const { pieces, isOurs, isProven, unchanged, ...shortcomings } = await requestExport(query, signal)
+    let bytes = 0
+    const cut = (reason: string): ExportCut => new ExportCut({ server: query.recorder.name, bytes, reason })
+    for await (const piece of pieces) {
+      if (bytes === 0 && piece[0] === lessThan) throw cut("the response is not a trace")
+      bytes += piece.length
+      await sink.write(piece)
+      onProgress(bytes)
+    }
+    if (bytes === 0) throw cut("the response is empty")
+    await sink.commit()
+    return { ...shortcomings, bytes, unchanged: unchanged(), lacksChecksum: isOurs && !isProven() }
+  } catch (cause) {
+    await sink?.discard()
+    throw cause
+  }
+}
+
+// The progress line on a terminal.
+
+interface ExportProgress {
+  /** Called for each piece with the total bytes so far. */
+  readonly received: (bytes: number) => void
+  /** Erases the line. May be called again. */
+  readonly close: () => void
+}
+
+/** ms between repaints while nothing arrives. */
+const tickMs = 1000
+
+/** Shows a line with the first bytes or after a second, and updates it while nothing arrives. `what` is shown until the first byte arrives. */
+const showProgress = (line: LiveLine, clock: Pick<Clock, "after" | "monotonicMs">, what: string): ExportProgress => {
+  const begin = clock.monotonicMs()
+  let bytes = 0
+  const show = (): void =>
+    line.show(() => {
+      const elapsed = clock.monotonicMs() - begin
+      if (bytes === 0) return `${what}: ${formatDuration(elapsed)}`
+      return `exporting: ${formatBytes(bytes)}${elapsed < tickMs ? "" : `, ${formatDuration(elapsed)}`}`
+    })
+  let timer = clock.after(tickMs, tick)
+  function tick(): void {
+    show()
+    timer = clock.after(tickMs, tick)
+  }
+  return {
+    received(total) {
+      bytes = total
+      show()
+    },
+    close() {
+      timer.cancel()
+      line.close()
+    },
+  }
+}
 
 // The kinds that an export asks for: names as people write them become those of the recording. Built-in kinds need no question; for others the
 // recorder is asked what it records.
@@ -194,28 +280,22 @@ const queryOf = (order: Order, { recorder, idleTimeoutMs, userAgent }: OpenPlace
 
 const runExport = async (
   given: Options,
-  terminal: Terminal,
+  terminal: CommandTerminal,
   surroundings: ExportSurroundings,
 ): Promise<ExitCode | string> => {
-  /** Aborted at the end: the parallel forecast request is of no use then. */
-  const answered = new AbortController()
+  const { say } = terminal
   using interrupted = interruption(terminal)
-  const isWatched = isLive(terminal.standardError, terminal.environment)
   using line = progressLine(terminal)
   let progress: ExportProgress | undefined
   let place: OpenPlace | undefined
   const nowMs = surroundings.now() / 1000
   try {
-    const say = (text: string): void => void terminal.standardError.write(`${syntax.name}: ${text}\n`)
     // A mistake in the command line is found before a recorder is looked for; in a recording's directory, `now` is its end.
     const present = { moment: surroundings.now(), isEnd: false }
     const early = given.dataDir === undefined ? readOrder(given, terminal, present) : undefined
     if (typeof early === "string") return early
     const program = given.transform === undefined ? undefined : await readTransform(given.transform)
-    if (typeof program === "string") {
-      say(program)
-      return exitCodes.failed
-    }
+    if (typeof program === "string") throw new CommandFailed(program)
     place = await openPlace(given, terminal, say, interrupted.signal)
     const { offline } = place.recorder
     const order = early ?? readOrder(given, terminal, { moment: offline?.knownUntil ?? 0, isEnd: true })
@@ -233,7 +313,7 @@ const runExport = async (
       progress = showProgress(line, backgroundClock, `${writer} writing`)
       const written = await requestUpload(query, output.url, interrupted.signal)
       progress.close()
-      return report(query, { place: written.location, contents: undefined, ...written }, terminal, nowMs)
+      return report(query, { place: written.location, ...written }, terminal, nowMs)
     }
     const path = output?.path ?? "-"
     progress = showProgress(line, backgroundClock, `${writer} preparing the trace`)
@@ -241,23 +321,11 @@ const runExport = async (
       query,
       openSink: () => openOutput(path, { force: order.force, fileSystem: surroundings.fileSystem }, terminal),
       signal: interrupted.signal,
-      onAnswer: ({ isOurs }) => {
-        if (isWatched && isOurs) expectLines(query, answered.signal, progress)
-      },
       onProgress: progress.received,
     })
     progress.close()
     return report(query, { place: path === "-" ? "standard output" : path, ...summary }, terminal, nowMs)
-  } catch (cause) {
-    if (cause instanceof Misasked) return cause.message
-    if (!isExportError(cause)) throw cause
-    progress?.close()
-    // The recorder's reasons are for programs too, so its times are in UTC.
-    const message = cause._tag === "ExportRefused" ? withLocalTimes(cause.message, nowMs) : cause.message
-    terminal.standardError.write(`${syntax.name}: ${message}\n`)
-    return exitCodeOfExport(cause)
   } finally {
-    answered.abort()
     progress?.close()
     await place?.close()
   }
@@ -281,7 +349,7 @@ const isOpenEnd = (end: string): boolean => end === "now" || end === "end"
 
 /** The query with exact names of kinds. */
 const withKinds = async (query: ExportQuery, signal: AbortSignal): Promise<ExportQuery | string> => {
-  const { kinds = [], excluded_kinds = [] } = query.filters
+  const { kinds = [], excluded_kinds = [] } = query.filters ?? {}
   const resolved = await resolveKinds([...kinds, ...excluded_kinds], () => requestRecordedKinds(query, signal))
   if ("problem" in resolved) return resolved.problem
   return {
@@ -292,18 +360,4 @@ const withKinds = async (query: ExportQuery, signal: AbortSignal): Promise<Expor
       excluded_kinds: anyOf(resolved.slice(kinds.length)),
     },
   }
-}
-
-/** Requests, in parallel with the export, how many lines it will have. Without a response the total is not shown. */
-const expectLines = (query: ExportQuery, signal: AbortSignal, progress: ExportProgress | undefined): void => {
-  if (query.format !== "ndjson") return
-  requestForecast(query, localPath, signal).then(
-    (answer) => {
-      const forecast = readForecast(answer)
-      if (forecast !== undefined) progress?.expect(expectedLines(forecast))
-    },
-    (cause: unknown) => {
-      if (!isExportError(cause)) throw cause
-    },
-  )
 }

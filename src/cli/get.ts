@@ -11,10 +11,10 @@ import {
   withDefault,
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
-import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { type ExitCode, exitCodes, Misasked } from "./command-line/exit-codes.ts"
 import { builtInPlurals } from "./command-line/kind-option.ts"
 import { recorderVariables } from "./command-line/shared-options.ts"
-import { type Asking, ask, Misasked } from "./past/asking.ts"
+import { type Asking, ask } from "./past/asking.ts"
 import { objectOf, objectsOf, resourceOf } from "./past/changes-of.ts"
 import { readMoment } from "./past/moments.ts"
 import { exactKinds, readObjectName } from "./past/object-name.ts"
@@ -73,7 +73,7 @@ const syntax: CommandSyntax<typeof options> = {
 /** The command. `now`: µs since the Unix epoch. */
 export const getCommand = (now: () => number = () => Date.now() * 1000): Command =>
   command(syntax, async (given, terminal, operands) =>
-    ask(given, { name: syntax.name, terminal, now }, (asking) => get(given, operands, asking)),
+    ask(given, terminal, now, (asking) => get(given, operands, asking)),
   )
 
 const get = async (given: Options, operands: ReadonlyArray<string>, asking: Asking): Promise<ExitCode | undefined> => {

@@ -68,7 +68,7 @@ const syntax: CommandSyntax<typeof options> = {
 /** The command. `now`: µs since the Unix epoch. */
 export const historyCommand = (now: () => number = () => Date.now() * 1000): Command =>
   command(syntax, async (given, terminal, operands) =>
-    ask(given, { name: syntax.name, terminal, now }, (asking) => history(given, operands, asking)),
+    ask(given, terminal, now, (asking) => history(given, operands, asking)),
   )
 
 const history = async (

@@ -14,16 +14,89 @@ import { messageOf } from "../message-of.ts"
 import { HostedController } from "../rehearsal/cast/hosted-controller.ts"
 import { HostedModule } from "../rehearsal/cast/hosted-module.ts"
 import type { Participant } from "../rehearsal/cast/participant.ts"
-import { type JournalStep, journalText } from "../rehearsal/journal/journal.ts"
+import { instantOf, type JournalStep, journalText, type WriteEntry } from "../rehearsal/journal/journal.ts"
 import { type OpenedTrace, openTrace } from "../rehearsal/open-trace.ts"
 import { rehearse } from "../rehearsal/rehearsal.ts"
 import type { Speed } from "../simulation/schedule/replay-clock.ts"
 import { visible } from "../text/index.ts"
-import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { ReplaySummary } from "./host/replay-summary.ts"
-import { reported } from "./replay/replay-failures.ts"
+import { CommandFailed, type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { kindsNamed } from "./replay/trace-kinds.ts"
 import { interruption, type Terminal } from "./terminal/terminal.ts"
+
+// What the controllers did in a rehearsal, counted, as a table for people.
+
+const pastTense: Readonly<Record<WriteEntry["verb"], string>> = {
+  create: "created",
+  update: "updated",
+  patch: "patched",
+  delete: "deleted",
+}
+
+class ReplaySummary {
+  #fed = 0
+  #leftOut = 0
+  readonly #failures = new Map<string, number>()
+  /** By controller: accepted writes by kind and verb. */
+  readonly #writes = new Map<string, Map<string, number>>()
+  /** By controller and key: whether the last run failed. */
+  readonly #last = new Map<string, boolean>()
+
+  add({ cause, entries }: JournalStep): void {
+    if (cause.type === "change") {
+      if (cause.fedAs === "left-out") this.#leftOut++
+      else this.#fed++
+    }
+    for (const entry of entries) {
+      if (entry.type === "reconcile") {
+        const isFailed = entry.outcome === "failed" || entry.outcome === "given-up"
+        this.#last.set(`${entry.controller} ${entry.key}`, isFailed)
+        if (isFailed) count(this.#failures, entry.controller)
+      } else if (entry.type === "write") this.#addWrite(entry)
+    }
+  }
+
+  /** Objects for which the last run failed: `simplepod shop/web`. */
+  get failing(): ReadonlyArray<string> {
+    return [...this.#last].filter(([, isFailed]) => isFailed).map(([name]) => name)
+  }
+
+  /** `start`, `end`: µs since the Unix epoch. */
+  lines(facts: {
+    readonly participants: ReadonlyArray<Participant>
+    readonly gaps: number
+    readonly start: number
+    readonly end: number
+  }): ReadonlyArray<string> {
+    const { participants, gaps, start, end } = facts
+    const rows = participants.map(({ name, wakeUps, failure }) => [
+      name,
+      String(wakeUps),
+      String((this.#failures.get(name) ?? 0) + (failure === undefined ? 0 : 1)),
+      [...(this.#writes.get(name) ?? [])].map(([what, times]) => `${what} ${times}`).join(", ") || "none",
+    ])
+    const titles = ["MODULE", "WAKE-UPS", "FAILURES", "WRITES"]
+    const widths = titles.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)))
+    const line = (cells: ReadonlyArray<string>): string =>
+      cells.map((cell, column) => (column < 3 ? cell.padEnd(widths[column] ?? 0) : cell)).join("  ")
+    const missing = gaps === 0 ? "" : `; ${gaps} gaps in the recording`
+    return [
+      `${instantOf(start)} to ${instantOf(end)}: ${this.#fed} changes fed, ${this.#leftOut} left out${missing}`,
+      line(titles),
+      ...rows.map(line),
+      ...this.failing.map((name) => `the last run failed: ${name}`),
+      ...participants.flatMap(({ name, failure }) => (failure === undefined ? [] : [`${name} has ended: ${failure}`])),
+    ]
+  }
+
+  #addWrite({ controller, kind, subresource, verb, status }: WriteEntry): void {
+    const what = subresource === "" ? kind : `${kind}/${subresource}`
+    const writes = this.#writes.get(controller) ?? new Map<string, number>()
+    this.#writes.set(controller, writes)
+    count(writes, `${what} ${status < 400 ? pastTense[verb] : "refused"}`)
+  }
+}
+
+const count = (counts: Map<string, number>, name: string): void => void counts.set(name, (counts.get(name) ?? 0) + 1)
 
 /** Objects of `kind` that belong to an object of `owner` are made by the WebAssembly modules. Both are names as people write them. */
 export interface MadeKind {
@@ -52,7 +125,7 @@ export const replayHost = async (
   say: (line: string) => void,
 ): Promise<ExitCode> => {
   using interrupted = interruption(terminal)
-  return await reported(say, () => run(order, terminal, say, interrupted.signal))
+  return await run(order, terminal, say, interrupted.signal)
 }
 
 const run = async (
@@ -63,24 +136,18 @@ const run = async (
 ): Promise<ExitCode> => {
   const { trace, from, to, speed, latencyMs, settleMs, journal } = order
   const listing = await listModules(fileSystem, order.directory)
-  if (Result.isFailure(listing)) {
-    say(`cannot read the modules of ${order.directory}: ${listing.failure}`)
-    return exitCodes.failed
-  }
+  if (Result.isFailure(listing))
+    throw new CommandFailed(`cannot read the modules of ${order.directory}: ${listing.failure}`)
   const { modules, refusals } = listing.success
   for (const { path, refusal } of refusals) for (const line of describeRefusal(path, refusal).split("\n")) say(line)
   const makes = await exactly(order.makes, trace, signal)
   const cast = await participantsOf(modules, makes, say)
-  if (cast.participants.length === 0) {
-    say(`there is no module to replay into in ${order.directory}`)
-    return exitCodes.failed
-  }
+  if (cast.participants.length === 0) throw new CommandFailed(`there is no module to replay into in ${order.directory}`)
   let file: JournalFile | undefined
   try {
     file = journal === undefined ? undefined : new JournalFile(journal)
   } catch (cause) {
-    say(`cannot write the journal ${journal}: ${messageOf(cause)}`)
-    return exitCodes.usage
+    throw new CommandFailed(`cannot write the journal ${journal}: ${messageOf(cause)}`, exitCodes.usage)
   }
   const summary = new ReplaySummary()
   using _file = file
@@ -110,7 +177,7 @@ const run = async (
   return isFailed || summary.failing.length > 0 ? exitCodes.failed : exitCodes.ok
 }
 
-/** With the kinds that the names mean: built-in ones, or those of the trace. Rejects with UnknownKind. */
+/** With the kinds that the names mean: built-in ones, or those of the trace. Rejects with CommandFailed. */
 const exactly = async (
   makes: ReadonlyArray<MadeKind>,
   trace: string,

@@ -15,7 +15,6 @@ import { Reviews } from "../kube/access/reviews.ts"
 import { ApiClient } from "../kube/client/api-client.ts"
 import { ResourceFinder } from "../kube/client/resource-finder.ts"
 import { loadCredentials } from "../kube/credentials/credentials.ts"
-import { isCredentialsError } from "../kube/credentials/errors.ts"
 import { parseDuration } from "../kube/duration.ts"
 import type { EndpointSource } from "../kube/endpoint.ts"
 import { visible } from "../text/index.ts"
@@ -31,9 +30,9 @@ import {
   withDefault,
 } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
-import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { AddressUnavailable, type Condition, listenOption, serveHost } from "./command-line/listening-server.ts"
-import { refusedAtStart } from "./command-line/refused-credentials.ts"
+import { CommandFailed, type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { type Condition, listenOption, serveHost } from "./command-line/listening-server.ts"
+import { expectAccepted } from "./command-line/refused-credentials.ts"
 import { clusterOptions, clusterVariables } from "./command-line/shared-options.ts"
 import { readVersion } from "./command-line/version.ts"
 import { hostMetrics } from "./host/host-metrics.ts"
@@ -176,86 +175,73 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
   const { standardOutput, standardError } = terminal
   const say = (text: string): void => void standardError.write(toldLines(`${syntax.name}: `, text))
   using stop = interruption(terminal, true)
-  try {
-    const unreadable = await readdir(directory).then(() => undefined, codeOf)
-    if (unreadable !== undefined) {
-      say(`cannot read the modules of ${directory}: ${unreadable}`)
-      return exitCodes.failed
-    }
-    const credentials = await loadCredentials({ kubeconfig: given.kubeconfig, context: given.context })
-    const version = readVersion()
-    const userAgent = `kubereel/${version}`
-    const refusal = await refusedAtStart(credentials, userAgent)
-    if (refusal !== undefined) {
-      say(refusal)
-      return exitCodes.notPermitted
-    }
-    using images = openImageDirectory(tmpdir(), say)
-    const client = new ApiClient({ server: credentials, userAgent })
-    using _client = { [Symbol.dispose]: () => client.close() }
-    const identityOf = identities(credentials, client, say)
-    const reviewer = new AccessReviewer({
-      reviews: new Reviews(credentials, userAgent),
-      clock: systemClock,
-      onTrouble: (problem) => problem !== undefined && say(problem.message),
+  const unreadable = await readdir(directory).then(() => undefined, codeOf)
+  if (unreadable !== undefined) throw new CommandFailed(`cannot read the modules of ${directory}: ${unreadable}`)
+  const credentials = await loadCredentials({ kubeconfig: given.kubeconfig, context: given.context })
+  const version = readVersion()
+  const userAgent = `kubereel/${version}`
+  await expectAccepted(credentials, userAgent)
+  using images = openImageDirectory(tmpdir(), say)
+  const client = new ApiClient({ server: credentials, userAgent })
+  using _client = { [Symbol.dispose]: () => client.close() }
+  const identityOf = identities(credentials, client, say)
+  const reviewer = new AccessReviewer({
+    reviews: new Reviews(credentials, userAgent),
+    clock: systemClock,
+    onTrouble: (problem) => problem !== undefined && say(problem.message),
+  })
+  const access = new WatchAccess({ reviewer, finder: new ResourceFinder(client.connection), clock: systemClock })
+  await using host = new ModuleHost({
+    endpoints: credentials,
+    identityOf,
+    version,
+    start: startHostThread,
+    clock: systemClock,
+    random: Math.random,
+    workers: given.workers,
+    imageDirectory: images.path,
+    unloadAfterMs: given["unload-after"],
+    stateDirectory: given["state-directory"],
+    checkWatch: (account, request) => access.check(account, request),
+    onLog: (module, _stream, line) => void standardOutput.write(`${module}: ${visible(line)}\n`),
+    onNote: (subject, note) => say(`${subject}: ${note}`),
+  })
+  using modules = new HostModules({ host, clock: systemClock, say })
+  const conditions = (): ReadonlyArray<Condition> => [
+    ...Object.entries(host.states).map(([name, state]) => ({ name, isMet: state === "running", detail: state })),
+    {
+      name: "modules",
+      isMet: modules.isLoaded,
+      detail: modules.isLoaded ? `started, ${modules.refused} refused` : "not started yet",
+    },
+  ]
+  const metrics = async () => {
+    const [statuses, requests, scripts, hub] = await Promise.all([
+      host.statistics(),
+      host.requestStatistics(),
+      host.scripts.statistics(),
+      host.hubStatistics(),
+    ])
+    return hostMetrics({
+      modules: statuses,
+      workers: host.workers(),
+      requests,
+      scripts,
+      hub,
+      refused: modules.refused,
     })
-    const access = new WatchAccess({ reviewer, finder: new ResourceFinder(client.connection), clock: systemClock })
-    await using host = new ModuleHost({
-      endpoints: credentials,
-      identityOf,
-      version,
-      start: startHostThread,
-      clock: systemClock,
-      random: Math.random,
-      workers: given.workers,
-      imageDirectory: images.path,
-      unloadAfterMs: given["unload-after"],
-      stateDirectory: given["state-directory"],
-      checkWatch: (account, request) => access.check(account, request),
-      onLog: (module, _stream, line) => void standardOutput.write(`${module}: ${visible(line)}\n`),
-      onNote: (subject, note) => say(`${subject}: ${note}`),
-    })
-    using modules = new HostModules({ host, clock: systemClock, say })
-    const conditions = (): ReadonlyArray<Condition> => [
-      ...Object.entries(host.states).map(([name, state]) => ({ name, isMet: state === "running", detail: state })),
-      {
-        name: "modules",
-        isMet: modules.isLoaded,
-        detail: modules.isLoaded ? `started, ${modules.refused} refused` : "not started yet",
-      },
-    ]
-    const metrics = async () => {
-      const [statuses, requests, scripts, hub] = await Promise.all([
-        host.statistics(),
-        host.requestStatistics(),
-        host.scripts.statistics(),
-        host.hubStatistics(),
-      ])
-      return hostMetrics({
-        modules: statuses,
-        workers: host.workers(),
-        requests,
-        scripts,
-        hub,
-        refused: modules.refused,
-      })
-    }
-    await using server = await serveHost(given.listen, { conditions, metrics })
-    say(`modules of ${directory}; metrics: ${server.url}/metrics`)
-    using followed = new ModuleDirectory({
-      directory,
-      clock: systemClock,
-      changed: (changes) => void modules.apply(changes),
-    })
-    await followed.start()
-    await stop.happened
-    say("ending")
-    return exitCodes.ok
-  } catch (error) {
-    if (!(error instanceof AddressUnavailable || isCredentialsError(error))) throw error
-    say(error.message)
-    return exitCodes.failed
   }
+  await using server = await serveHost(given.listen, { conditions, metrics })
+  say(`modules of ${directory}; metrics: ${server.url}/metrics`)
+  using followed = new ModuleDirectory({
+    directory,
+    clock: systemClock,
+    changed: (changes) => void modules.apply(changes),
+  })
+  await followed.start()
+  await stop.happened
+  say("ending")
+  return exitCodes.ok
 }
 
 /** The credentials of each module: its own ServiceAccount's, one source for all modules that share it, or the host's. */

@@ -6,7 +6,6 @@ import type { ImportProgress, ImportSummary } from "../audit/import-order.ts"
 import { describeLosses } from "../audit/lives/losses.ts"
 import { describeRedacted } from "../kube/redaction/redacted-values.ts"
 import { defaultExceptions, isExcepted, isException } from "../recorder/configuration/every-kind.ts"
-import { RedactionKeyError } from "../recorder/redaction/redaction-key.ts"
 import { quoted, visible } from "../text/index.ts"
 import { openOutputForEnd } from "../trace/files/output-file.ts"
 import { openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
@@ -22,7 +21,7 @@ import {
   value,
   withDefault,
 } from "./command-line/arguments.ts"
-import { type Command, command } from "./command-line/command.ts"
+import { type Command, type CommandTerminal, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { outputFormatOption, redactionOptions, temporaryVariables } from "./command-line/shared-options.ts"
 import {
@@ -201,17 +200,12 @@ const readOrder = (
 const runImport = async (
   { logs, output, format }: Order,
   { except, secretsInPlainText, config, redactKeyFile, report, force }: Options,
-  terminal: Terminal,
+  terminal: CommandTerminal,
   openInput: (path: string) => Promise<TraceInput>,
 ): Promise<ExitCode> => {
-  const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${visible(line)}\n`)
+  const { say } = terminal
   const redactionKey = await redactionKeyFrom(redactKeyFile)
-  if (redactionKey instanceof RedactionKeyError) {
-    say(redactionKey.message)
-    return exitCodes.usage
-  }
   const loaded = config === undefined ? undefined : await loadedConfiguration(config, { secretsInPlainText }, say)
-  if (config !== undefined && loaded === undefined) return exitCodes.usage
   using interrupted = interruption(terminal)
   using progress = progressLine(terminal)
   const exceptions = [...defaultExceptions, ...except]

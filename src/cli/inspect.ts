@@ -3,18 +3,16 @@
 import { stat } from "node:fs/promises"
 import { resolve } from "node:path"
 import { backgroundClock } from "../clock.ts"
-import { withLocalTimes } from "../local-time.ts"
-import { visible, visibleInJson } from "../text/index.ts"
+import { visibleInJson } from "../text/index.ts"
 import { openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
 import { openTraceItems } from "../trace/files/trace-items.ts"
 import type { TraceItems } from "../trace/formats/decoded-items.ts"
 import { formatOfFileName } from "../trace/formats/names.ts"
 import { type CommandSyntax, flag, type OptionValues, oneOf, optional, withDefault } from "./command-line/arguments.ts"
-import { type Command, command } from "./command-line/command.ts"
+import { type Command, type CommandTerminal, command, type Say } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { reading } from "./command-line/failures.ts"
 import { formatOption, recorderVariables, temporaryVariables } from "./command-line/shared-options.ts"
-import { traceFault } from "./command-line/trace-fault.ts"
-import { exitCodeOfExport, isExportError } from "./export/connection/export-errors.ts"
 import {
   faultOfPlace,
   type OpenPlace,
@@ -37,7 +35,6 @@ import { type CountedRecording, RecordingParts, type WantedPart } from "./inspec
 import type { Reading } from "./inspect/screen/screen-session.ts"
 import { summaryJson, summaryLines } from "./inspect/summary-lines.ts"
 import { TraceSummarizer } from "./inspect/trace-summary.ts"
-import { Misasked } from "./past/asking.ts"
 import { readWindow } from "./past/moments.ts"
 import { interruption, isLive, type Terminal } from "./terminal/terminal.ts"
 
@@ -162,40 +159,30 @@ export const inspectCommand = (surroundings: Partial<InspectSurroundings> = {}):
 const inspect = async (
   subject: InspectedSubject,
   given: Options,
-  terminal: Terminal,
+  terminal: CommandTerminal,
   surroundings: InspectSurroundings & { readonly isInteractive: boolean },
-): Promise<ExitCode | string> => {
-  const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${visible(line)}\n`)
+): Promise<ExitCode> => {
   using interrupted = interruption(terminal)
   const nowMs = surroundings.now() / 1000
   const course: Course = {
     ...surroundings,
     given,
     terminal,
-    say,
+    say: terminal.say,
     signal: interrupted.signal,
     giveUp: interrupted.interrupt,
     nowMs,
   }
-  try {
-    return subject.tag === "trace" ? await inspectTrace(subject, course) : await inspectRecording(subject, course)
-  } catch (error) {
-    if (error instanceof Misasked) return error.message
-    if (isExportError(error)) {
-      say(error._tag === "ExportRefused" ? withLocalTimes(error.message, course.nowMs) : error.message)
-      return exitCodeOfExport(error)
-    }
-    const fault = traceFault(error, subject.name)
-    if (fault === undefined) throw error
-    say(fault.line)
-    return fault.exitCode
-  }
+  return await reading(
+    () => subject.name,
+    () => (subject.tag === "trace" ? inspectTrace(subject, course) : inspectRecording(subject, course)),
+  )
 }
 
 interface Course extends InspectSurroundings {
   readonly given: Options
   readonly terminal: Terminal
-  readonly say: (line: string) => void
+  readonly say: Say
   readonly signal: AbortSignal
   /** Ends what is being read: a pipe may never go on. */
   readonly giveUp: () => void

@@ -22,8 +22,8 @@ import { serverTrouble } from "../recorder/status/server-trouble.ts"
 import { isRefusedCredentials, withConnectionAdvice } from "../recorder/status/trouble-advice.ts"
 import { quoted } from "../text/index.ts"
 import type { CommandSyntax, OptionValues } from "./command-line/arguments.ts"
-import { type Command, command } from "./command-line/command.ts"
-import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { type Command, type CommandTerminal, command } from "./command-line/command.ts"
+import { CommandFailed, type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { readKinds } from "./command-line/kind-option.ts"
 import { describeRefused } from "./command-line/refused-credentials.ts"
 import { allowSecretsAdvice, clusterVariables } from "./command-line/shared-options.ts"
@@ -33,7 +33,6 @@ import { k8sOptions, retentionArguments } from "./k8s/k8s-options.ts"
 import { withResolver } from "./k8s/k8s-resolver.ts"
 import { k8sSimulationCommand } from "./k8s/k8s-simulation.ts"
 import { defaultImage, prerequisites } from "./k8s/prerequisites.ts"
-import type { Terminal } from "./terminal/terminal.ts"
 
 // The configuration that goes into a ConfigMap: parsed, and its original text.
 
@@ -129,36 +128,29 @@ const defaultTargetPorts: ReadonlyArray<number> = [443]
 
 const run = async (
   given: Options,
-  { standardOutput, standardError, environment }: Terminal,
+  { standardOutput, environment, say }: CommandTerminal,
 ): Promise<ExitCode | string> => {
-  const say = (message: string): void => void standardError.write(`${syntax.name}: ${message}\n`)
   const authentication = authenticationOf(given)
   if (typeof authentication === "string") return authentication
   const loaded = await Effect.runPromise(
     Effect.result(readK8sConfiguration(given.config, { secretsInPlainText: given.secretsInPlainText })),
   )
-  if (Result.isFailure(loaded)) {
-    say(loaded.failure.message)
-    return exitCodes.usage
-  }
+  if (Result.isFailure(loaded)) throw new CommandFailed(loaded.failure.message, exitCodes.usage)
   const { configuration, contents, warnings } = loaded.success
   if (given.allowSecrets) say(allowSecretsAdvice)
   for (const warning of warnings) say(warning)
   const { kinds, every } = withinNamespaces(configuration, given.recordNamespace)
-  const resolved = await withResolver({ ...given, environment }, async (resolve, kindNames) => {
+  const without = "Without a cluster, --offline prints manifests for built-in kinds."
+  const { value, endpoint } = await withResolver({ ...given, environment, without }, async (resolve, kindNames) => {
     const owners = await readKinds(given.ownerKind, kindNames)
     return "problem" in owners ? owners : await watchedResources(kinds, owners, resolve)
   })
-  if (resolved._tag === "NoCluster") {
-    say(`${resolved.reason}\nWithout a cluster, --offline prints manifests for built-in kinds.`)
-    return exitCodes.failed
-  }
-  if ("problem" in resolved.value) return `--owner-kind: ${resolved.value.problem}`
-  const { watched, unresolved } = resolved.value
+  if ("problem" in value) return `--owner-kind: ${value.problem}`
+  const { watched, unresolved } = value
   const failed = unresolved.filter(({ isAbsent }) => !isAbsent)
   for (const each of unresolved) if (each.isAbsent) say(describeAbsent(each, given))
   for (const { gvks, detail } of byCause(failed.map((each) => ({ ...each, state: "failing" }))))
-    say(describeFailed(gvks, detail, resolved.endpoint))
+    say(describeFailed(gvks, detail, endpoint))
   if (failed.length > 0)
     return failed.every(({ detail }) => isRefusedCredentials(detail)) ? exitCodes.notPermitted : exitCodes.failed
   const version = readVersion()

@@ -13,8 +13,8 @@ const words = process.argv.slice(2)
 
 /** Answers kubectl, which asks for completions of `kubectl reel`. */
 const complete = async (): Promise<ExitCode> => {
-  const { completionsForKubectl } = await import("./completions/for-kubectl.ts")
-  process.stdout.write(await completionsForKubectl(commands, words))
+  const { completionsOf } = await import("./completions.ts")
+  process.stdout.write(await completionsOf(commands, words))
   return exitCodes.ok
 }
 

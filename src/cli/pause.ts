@@ -3,9 +3,9 @@
 import { simulationKind } from "../simulation/api/derived-names.ts"
 import type { Simulation } from "../simulation/api/simulation.ts"
 import { type Command, command } from "./command-line/command.ts"
-import { exitCodes } from "./command-line/exit-codes.ts"
+import { CommandFailed, exitCodes } from "./command-line/exit-codes.ts"
 import { clusterOptions, clusterVariables } from "./command-line/shared-options.ts"
-import { inCluster, SimulationProblem } from "./simulation/simulation-cluster.ts"
+import { inCluster } from "./simulation/simulation-cluster.ts"
 
 /** What one of them says of itself. */
 interface Pausing {
@@ -28,19 +28,19 @@ const pausing = ({ name: called, summary, failed, other, isPausing }: Pausing): 
       seeAlso: [other, "reel status"],
     },
     (given, terminal, [name = ""]) =>
-      inCluster(called, given, terminal, async (client) => {
+      inCluster(given, async (client) => {
         const { metadata, spec, status } = await client.get<Simulation>(simulationKind, { name })
         const state = status?.state
         const isPaused = spec.pausedTime != null
         if (state === "Finished" || state === "Failed")
-          throw new SimulationProblem(`the Simulation ${name} has ended (${state})`)
-        if (isPaused && isPausing) throw new SimulationProblem(`the Simulation ${name} is paused already`)
-        if (!isPaused && !isPausing) throw new SimulationProblem(`the Simulation ${name} is not paused`)
+          throw new CommandFailed(`the Simulation ${name} has ended (${state})`)
+        if (isPaused && isPausing) throw new CommandFailed(`the Simulation ${name} is paused already`)
+        if (!isPaused && !isPausing) throw new CommandFailed(`the Simulation ${name} is not paused`)
         const pausedTime = isPausing ? new Date().toISOString() : null
         // The version guards against two people who pause and resume at once.
         const { resourceVersion } = metadata
         await client.patch(simulationKind, { name }, "merge", { metadata: { resourceVersion }, spec: { pausedTime } })
-        terminal.standardError.write(`${called}: ${isPausing ? "paused" : "resumed"} the Simulation ${name}\n`)
+        terminal.say(`${isPausing ? "paused" : "resumed"} the Simulation ${name}`)
         return exitCodes.ok
       }),
   )

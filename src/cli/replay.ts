@@ -6,68 +6,66 @@ import { forecastReplay } from "../simulation/replay/forecast.ts"
 import { cleanUp, RemovalUnchecked } from "../simulation/target/clean-up.ts"
 import { visible } from "../text/index.ts"
 import { type CommandSyntax, type OptionValues, optionName } from "./command-line/arguments.ts"
-import { type Command, command } from "./command-line/command.ts"
+import { type Command, type CommandTerminal, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { storeVariables } from "./command-line/shared-options.ts"
 import { faultOfControl } from "./replay/control/control-server.ts"
 import { keysHelp } from "./replay/control/replay-control.ts"
-import { reported } from "./replay/replay-failures.ts"
 import { replayOptions } from "./replay/replay-options.ts"
-import type { ReplayOrder, Say } from "./replay/replay-order.ts"
+import type { ReplayOrder } from "./replay/replay-order.ts"
 import { runReplay } from "./replay/replay-run.ts"
 import { listenForInterrupts, withStage } from "./replay/replay-stage.ts"
 import { describeForecast } from "./replay/replay-summary.ts"
 import { openTarget } from "./replay/replay-target.ts"
 import { kindsIn, namesIn } from "./replay/trace-kinds.ts"
-import type { Terminal } from "./terminal/terminal.ts"
 
 // `reel replay --clean NAME`: removes what a replay created.
 
-/** Rejects only for defects. */
-const runCleanUp = (name: string, target: ReplayOrder["target"], terminal: Terminal, say: Say): Promise<ExitCode> =>
-  reported(say, async () => {
-    const interrupts = listenForInterrupts(terminal)
-    try {
-      await using open = await openTarget({ ...target, concurrency: 16 })
-      const { signal } = interrupts.first
-      const { removed, unchecked } = await cleanUp({ client: open.client, clock: systemClock, replay: name, signal })
-      terminal.standardOutput.write(
-        removed === 0
-          ? `nothing of replay ${name} is in ${open.description}\n`
-          : `removed ${removed} labelled objects of replay ${name}, and what was in its namespaces\n`,
-      )
-      if (unchecked.length === 0) return exitCodes.ok
-      say(new RemovalUnchecked({ replay: name, unchecked }).message)
-      return exitCodes.incomplete
-    } finally {
-      interrupts.stop()
-    }
-  })
+const runCleanUp = async (
+  name: string,
+  target: ReplayOrder["target"],
+  terminal: CommandTerminal,
+): Promise<ExitCode> => {
+  const interrupts = listenForInterrupts(terminal)
+  try {
+    await using open = await openTarget({ ...target, concurrency: 16 })
+    const { signal } = interrupts.first
+    const { removed, unchecked } = await cleanUp({ client: open.client, clock: systemClock, replay: name, signal })
+    terminal.standardOutput.write(
+      removed === 0
+        ? `nothing of replay ${name} is in ${open.description}\n`
+        : `removed ${removed} labelled objects of replay ${name}, and what was in its namespaces\n`,
+    )
+    if (unchecked.length === 0) return exitCodes.ok
+    terminal.say(new RemovalUnchecked({ replay: name, unchecked }).message)
+    return exitCodes.incomplete
+  } finally {
+    interrupts.stop()
+  }
+}
 
 // `reel replay --dry-run`: prints what a replay would do.
 
-/** Rejects only for defects. */
-const runForecast = (requested: ReplayOrder, terminal: Terminal, say: Say): Promise<ExitCode> =>
-  reported(say, async () => {
-    const interrupts = listenForInterrupts(terminal)
-    const { signal } = interrupts.first
-    const surroundings = { environment: terminal.environment, signal }
-    const unchecked = (): Promise<void> => Promise.resolve()
-    try {
-      return await withStage(requested, surroundings, unchecked, async ({ order, source, target, reports }) => {
-        const items = await source.open()
-        const window = { ...order.window, now: systemClock.wallMicros() }
-        const followsLives = order.pods === "recorded"
-        const { client, serveKinds } = target
-        const forecast = await forecastReplay({ ...order, followsLives, items, window, client, serveKinds, signal })
-        for (const text of describeForecast(forecast)) terminal.standardOutput.write(`${visible(text)}\n`)
-        await reports.write(forecast)
-        return forecast.lacking.length + forecast.gaps > 0 ? exitCodes.incomplete : exitCodes.ok
-      })
-    } finally {
-      interrupts.stop()
-    }
-  })
+const runForecast = async (requested: ReplayOrder, terminal: CommandTerminal): Promise<ExitCode> => {
+  const interrupts = listenForInterrupts(terminal)
+  const { signal } = interrupts.first
+  const surroundings = { environment: terminal.environment, signal }
+  const unchecked = (): Promise<void> => Promise.resolve()
+  try {
+    return await withStage(requested, surroundings, unchecked, async ({ order, source, target, reports }) => {
+      const items = await source.open()
+      const window = { ...order.window, now: systemClock.wallMicros() }
+      const followsLives = order.pods === "recorded"
+      const { client, serveKinds } = target
+      const forecast = await forecastReplay({ ...order, followsLives, items, window, client, serveKinds, signal })
+      for (const text of describeForecast(forecast)) terminal.standardOutput.write(`${visible(text)}\n`)
+      await reports.write(forecast)
+      return forecast.lacking.length + forecast.gaps > 0 ? exitCodes.incomplete : exitCodes.ok
+    })
+  } finally {
+    interrupts.stop()
+  }
+}
 
 const syntax: CommandSyntax<typeof replayOptions> = {
   name: "reel replay",
@@ -110,11 +108,10 @@ export const replayCommand = (): Command =>
   command(syntax, async (given, terminal, [trace]) => {
     const problem = wrongCombination(given, trace)
     if (problem !== undefined) return problem
-    const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${line}\n`)
     const target = { kubeconfig: given.kubeconfig, context: given.context }
-    if (given.clean !== undefined) return runCleanUp(given.clean, target, terminal, say)
+    if (given.clean !== undefined) return runCleanUp(given.clean, target, terminal)
     const order = orderOf(given, trace ?? "", target)
-    return given.dryRun ? runForecast(order, terminal, say) : runReplay(order, terminal, say)
+    return given.dryRun ? runForecast(order, terminal) : runReplay(order, terminal)
   })
 
 /** Checks that involve more than one option. */

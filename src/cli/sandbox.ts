@@ -14,8 +14,8 @@ import {
   optional,
   withDefault,
 } from "./command-line/arguments.ts"
-import { type Command, command } from "./command-line/command.ts"
-import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { type Command, type CommandTerminal, command } from "./command-line/command.ts"
+import { CommandFailed, type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { certificateOfRun, mayReplace } from "./command-line/kubeconfig-of-run.ts"
 import { listenOption } from "./command-line/listening-server.ts"
 import { interruption, type Terminal } from "./terminal/terminal.ts"
@@ -71,8 +71,8 @@ export const sandboxCommand = (): Command => command(syntax, run)
 /** ms between two rounds of the demo. */
 const demoPauseMs = 5000
 
-const run = async (given: Options, terminal: Terminal): Promise<ExitCode | string> => {
-  const { standardOutput, standardError } = terminal
+const run = async (given: Options, terminal: CommandTerminal): Promise<ExitCode | string> => {
+  const { standardOutput, say } = terminal
   const { host, port } = given.listen
   if (host !== "127.0.0.1") return "a sandbox listens on 127.0.0.1 only: write --listen PORT"
   if (!given.force && !(await mayReplace(given.kubeconfig, `"current-context": "${sandboxContext}"`)))
@@ -87,7 +87,7 @@ const run = async (given: Options, terminal: Terminal): Promise<ExitCode | strin
       ledger: "none",
       ...(given.authorization !== undefined && { authorization: given.authorization }),
       ...(own !== undefined && { tls: { key: own.key, cert: own.certificate, ca: own.authority } }),
-      onTrouble: (detail) => standardError.write(`${syntax.name}: ${visible(detail)}\n`),
+      onTrouble: say,
     })
     const { url, token } = cluster.sandbox
     await writeKubeconfig(given.kubeconfig, url, token, own?.authority)
@@ -99,8 +99,7 @@ const run = async (given: Options, terminal: Terminal): Promise<ExitCode | strin
     else await stop.happened
     return exitCodes.ok
   } catch (error) {
-    standardError.write(`${syntax.name}: ${describe(error, { port, kubeconfig: given.kubeconfig })}\n`)
-    return exitCodes.failed
+    throw new CommandFailed(describe(error, { port, kubeconfig: given.kubeconfig }))
   }
 }
 

@@ -1,27 +1,30 @@
 /** `reel serve`: arguments and printing. The server is in src/serve. */
-import { writeFile } from "node:fs/promises"
-import { isArchiveError } from "../archive/archive-errors.ts"
-import { TargetError } from "../blob/target-error.ts"
+import { stat, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { NotARecordingError } from "../archive/archive-errors.ts"
 import { systemClock } from "../clock.ts"
+import { formatGvk } from "../kube/gvk.ts"
+import type { Detect } from "../kube/scanner/object/detect-rules.ts"
 import { formatLocalTime } from "../local-time.ts"
 import { isOwnHost } from "../recorder/access/browser-guard.ts"
 import { isLoopback } from "../recorder/access/open-access.ts"
 import { bracketed, ListenError } from "../recorder/http/listen-error.ts"
+import { decodeRecorderState, type RecorderState, recorderStateKey } from "../recorder/status/recorder-state.ts"
 import {
+  ArchivePast,
   type AskedMoment,
   HistoryServer,
   historyKubeconfig,
   historyUser,
+  JoinedPast,
   MomentRefused,
   NothingToServe,
   type Past,
+  TracePast,
 } from "../serve/index.ts"
 import { quoted, visible } from "../text/index.ts"
 import { ExportInterrupted, OutputFailed } from "../trace/files/output-errors.ts"
-import { InputUnreadable } from "../trace/files/trace-input.ts"
-import { DecompressionError } from "../trace/formats/compression.ts"
-import { BadTraceError } from "../trace/formats/format.ts"
-import { SpoolError } from "../trace/spool.ts"
+import { fileSpool } from "../trace/spool.ts"
 import {
   type CommandSyntax,
   flag,
@@ -32,17 +35,97 @@ import {
   repeated,
   withDefault,
 } from "./command-line/arguments.ts"
-import { type Command, command } from "./command-line/command.ts"
-import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { type Command, type CommandTerminal, command } from "./command-line/command.ts"
+import { CommandFailed, type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { ambiguityOf, describeInstant, parseInstant } from "./command-line/instant.ts"
 import { certificateOfRun, mayReplace } from "./command-line/kubeconfig-of-run.ts"
 import { listenOption } from "./command-line/listening-server.ts"
 import { storeVariables } from "./command-line/shared-options.ts"
-import { isExportError, TokenUnreadable } from "./export/connection/export-errors.ts"
-import { recorderToken } from "./export/connection/recorder-place.ts"
+import { recorderAt } from "./export/connection/recorder-connection.ts"
+import { recorderToken, userAgent } from "./export/connection/recorder-place.ts"
+import { openSource } from "./replay/replay-source.ts"
 import { parseSpeed } from "./replay/replay-values.ts"
-import { openPasts, recorderUrl } from "./serve/served-past.ts"
-import { interruption, type Terminal } from "./terminal/terminal.ts"
+import { RecorderPast } from "./serve/recorder-past.ts"
+import { interruption } from "./terminal/terminal.ts"
+
+// What `reel serve` serves: a data directory, a running recorder, a trace in a file, a pipe or an object store.
+
+/** What of an object can be older than the moment that is shown, where not every change of it counts. */
+const unrecorded: Readonly<Record<Detect, ReadonlyArray<string>>> = {
+  all: [],
+  // Readiness is <unknown>, and a warning says so where it is.
+  content: [],
+  spec: ["only changes of its spec were recorded: everything else may be older"],
+}
+
+interface PastSurroundings {
+  /** Only of what a running recorder has. Default: everything. */
+  readonly namespace?: string | undefined
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** Ends reading. */
+  readonly signal: AbortSignal
+}
+
+/** One past of all sources. Rejects with NothingToServe, ArchiveError, ExportError, SpoolError and the errors of sources. */
+const openPasts = async (sources: ReadonlyArray<string>, surroundings: PastSurroundings): Promise<Past> => {
+  const pasts: Past[] = []
+  try {
+    for (const source of sources) pasts.push(await openPast(source, surroundings))
+  } catch (error) {
+    for (const past of pasts) past.close()
+    throw error
+  }
+  const [only, ...others] = pasts
+  return only !== undefined && others.length === 0 ? only : new JoinedPast(pasts)
+}
+
+/** Rejects with NothingToServe, ArchiveError, ExportError, SpoolError and the errors of sources. */
+export const openPast = async (source: string, surroundings: PastSurroundings): Promise<Past> => {
+  const recorder = recorderUrl(source)
+  if (recorder !== undefined) return openRecorder(recorder, surroundings)
+  const status = await stat(source).catch(() => undefined)
+  if (status?.isDirectory() === true) return openDirectory(source)
+  const window = { from: undefined, to: undefined, duration: undefined }
+  const order = { trace: source, recorder: undefined, window, format: undefined, repetitions: 1 }
+  const opened = await openSource(order, surroundings)
+  try {
+    return await TracePast.read(opened.name, await opened.open(), () => fileSpool(tmpdir()))
+  } finally {
+    opened.close()
+  }
+}
+
+/** `undefined`: the source is something else; traces have a path. */
+const recorderUrl = (source: string): URL | undefined => {
+  const url = /^https?:\/\//.test(source) ? URL.parse(source) : null
+  return url !== null && url.pathname === "/" && url.search === "" ? url : undefined
+}
+
+/** ms without a byte. */
+const recorderSilentMs = 120_000
+
+const openRecorder = async (url: URL, { environment, namespace }: PastSurroundings): Promise<Past> => {
+  const recorder = recorderAt(url, await recorderToken(undefined, environment), "the URL")
+  const address = { recorder, idleTimeoutMs: recorderSilentMs, userAgent: userAgent() }
+  return RecorderPast.open(address, { namespace, remarksOn: (detect) => unrecorded[detect as Detect] ?? [] })
+}
+
+const openDirectory = (directory: string): Past => {
+  let decoded: RecorderState | undefined
+  let text: string | undefined
+  const remarksOn = (gvk: string, metadata: ReadonlyMap<string, string>): ReadonlyArray<string> => {
+    const given = metadata.get(recorderStateKey) ?? ""
+    if (given !== text) [text, decoded] = [given, decodeRecorderState(given)]
+    return unrecorded[decoded?.kinds.find((kind) => formatGvk(kind.gvk) === gvk)?.detect ?? "all"]
+  }
+  try {
+    return ArchivePast.open(directory, { remarksOn })
+  } catch (error) {
+    if (!(error instanceof NotARecordingError)) throw error
+    const reason = `it is a directory, but ${error.reason}; name a trace, or the data directory of a recorder`
+    throw new NothingToServe({ source: directory, reason })
+  }
+}
 
 // The moments that `reel serve` is asked for, on its command line and in paths.
 
@@ -159,10 +242,9 @@ const problemOf = async (
 /** ms between the bookmarks of a watch: about the real server's. */
 const bookmarkInterval = 60_000
 
-const run = async (sources: ReadonlyArray<string>, given: Options, terminal: Terminal): Promise<ExitCode> => {
-  const { standardOutput, standardError } = terminal
+const run = async (sources: ReadonlyArray<string>, given: Options, terminal: CommandTerminal): Promise<ExitCode> => {
+  const { standardOutput, say } = terminal
   using stop = interruption(terminal, true)
-  const say = (line: string): void => void standardError.write(`${syntax.name}: ${visible(line)}\n`)
   let past: Past | undefined
   try {
     past = await openPasts(sources, {
@@ -199,10 +281,7 @@ const run = async (sources: ReadonlyArray<string>, given: Options, terminal: Ter
     return exitCodes.ok
   } catch (error) {
     if (error instanceof ExportInterrupted && stop.signal.aborted) return exitCodes.ok
-    const message = messageFor(error, given)
-    if (message === undefined) throw error
-    say(message)
-    return error instanceof MomentRefused ? exitCodes.usage : exitCodes.failed
+    throw described(error, given)
   } finally {
     past?.close()
   }
@@ -250,24 +329,12 @@ const summaryOf = (past: Past, { url, root, given }: Started): string => {
   ].join("\n")
 }
 
-const known = [
-  NothingToServe,
-  MomentRefused,
-  TokenUnreadable,
-  BadTraceError,
-  DecompressionError,
-  InputUnreadable,
-  SpoolError,
-  TargetError,
-]
-
-/** For failures that a person can do something about; `undefined` for defects. */
-const messageFor = (error: unknown, { listen, kubeconfigOut }: Options): string | undefined => {
-  if (isArchiveError(error) || isExportError(error) || known.some((each) => error instanceof each))
-    return (error as Error).message
+/** What opening and listening reject with, in words; other errors stay as they are. */
+const described = (error: unknown, { listen, kubeconfigOut }: Options): unknown => {
+  if (error instanceof MomentRefused) return new CommandFailed(error.message, exitCodes.usage)
   const { code, syscall, path } = error as NodeJS.ErrnoException
-  if (code !== undefined && path === kubeconfigOut) return new OutputFailed({ path, code }).message
+  if (code !== undefined && path === kubeconfigOut) return new OutputFailed({ path, code })
   if (code !== undefined && (syscall === "listen" || syscall === "getaddrinfo"))
-    return new ListenError({ ...listen, code }).message
-  return undefined
+    return new ListenError({ ...listen, code })
+  return error
 }

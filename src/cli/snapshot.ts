@@ -5,12 +5,10 @@ import type { ApiEndpoint } from "../kube/endpoint.ts"
 import { defaultDetect, defaultIgnore } from "../kube/scanner/object/detect-rules.ts"
 import { everyKindConfiguration, expandEveryKind } from "../recorder/configuration/every-kind.ts"
 import { type RecorderConfiguration, withinNamespaces } from "../recorder/configuration/tracked-kind.ts"
-import { RedactionKeyError } from "../recorder/redaction/redaction-key.ts"
 import { type SnapshotOutcome, type WrittenSnapshot, writeSnapshot } from "../recorder/snapshot/write-snapshot.ts"
 import { byCause } from "../recorder/status/kind-status.ts"
 import { serverTrouble } from "../recorder/status/server-trouble.ts"
 import { isRefusedCredentials, withConnectionAdvice } from "../recorder/status/trouble-advice.ts"
-import { visible } from "../text/index.ts"
 import { OutputExists } from "../trace/files/output-errors.ts"
 import { factsOf, formatOfFileName, type TraceFormatName } from "../trace/formats/names.ts"
 import { compileFilters } from "../trace/selection/filters.ts"
@@ -56,10 +54,6 @@ const runSnapshot = async (
 ): Promise<ExitCode> => {
   const { output, format, kubeconfig, context, force } = order
   const redactionKey = await redactionKeyFrom(order.redactKeyFile)
-  if (redactionKey instanceof RedactionKeyError) {
-    say(redactionKey.message)
-    return exitCodes.usage
-  }
   using interrupted = interruption(terminal)
   using progress = progressLine(terminal)
   const filters = compileFilters({
@@ -145,7 +139,7 @@ const reportLacking = (
     say(`owners could not be looked up: ${unknownOwners.join(", ")}. Their objects were treated as unowned`)
   if (objects.size > 0)
     say(`the ${format} format cannot represent ${[...objects.keys()].join(", ")}; --format ndjson includes everything`)
-  for (const warning of warnings) say(visible(warning))
+  for (const warning of warnings) say(warning)
   return missing.length === 0 && unknownOwners.length === 0 ? exitCodes.ok : exitCodes.incomplete
 }
 
@@ -201,13 +195,12 @@ const systemSurroundings: SnapshotSurroundings = {
 /** The command; `surroundings` defaults to the real system. */
 export const snapshotCommand = (surroundings: SnapshotSurroundings = systemSurroundings): Command =>
   command(syntax, async (given, terminal) => {
-    const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${line}\n`)
     const { output } = given
+    const { say } = terminal
     const format = given.format ?? (output === undefined ? undefined : formatOfFileName(output)) ?? "ndjson"
     const problem = wrongOutput(output, format, terminal)
     if (output === undefined || problem !== undefined) return problem ?? ""
     const loaded = await loadedConfiguration(given.config ?? { text: everyKindConfiguration([]) }, given, say)
-    if (loaded === undefined) return exitCodes.usage
     if (given.allowSecrets) say(allowSecretsAdvice)
     const configuration = withinNamespaces(loaded.configuration, [...new Set(given.namespace)])
     return runSnapshot({ ...given, output, format, configuration }, terminal, surroundings, say)

@@ -7,14 +7,14 @@ import { simulationKind } from "../simulation/api/derived-names.ts"
 import type { Simulation } from "../simulation/api/simulation.ts"
 import { visible } from "../text/index.ts"
 import { type CommandSyntax, flag, type OptionValues, oneOf, withDefault } from "./command-line/arguments.ts"
-import { type Command, command } from "./command-line/command.ts"
+import { type Command, type CommandTerminal, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { clusterOptions, clusterVariables } from "./command-line/shared-options.ts"
 import { followSimulations } from "./simulation/follow-simulations.ts"
 import { inCluster } from "./simulation/simulation-cluster.ts"
 import { describeEnd, describeProgress, hasEnded, simulationTable } from "./simulation/simulation-lines.ts"
 import { createLiveLine } from "./terminal/live-line.ts"
-import { interruption, isLive, type Terminal } from "./terminal/terminal.ts"
+import { interruption, isLive } from "./terminal/terminal.ts"
 
 const options = {
   watch: flag({
@@ -46,7 +46,7 @@ export const statusCommand = (): Command =>
   command(syntax, async (given, terminal, [name]) => {
     if (given.watch && (given.output === "json" || given.output === "yaml"))
       return "--watch shows tables; for objects use kubectl get simulations --watch -o json"
-    return inCluster(syntax.name, given, terminal, async (client) => {
+    return inCluster(given, async (client) => {
       const present = await read(client, name)
       const print = (text: string): void => void terminal.standardOutput.write(`${visible(text)}\n`)
       if (given.watch) return name === undefined ? watchAll(client, given, terminal) : watchOne(client, name, terminal)
@@ -58,7 +58,7 @@ export const statusCommand = (): Command =>
         return exitCodes.ok
       }
       if (present.length === 0) {
-        terminal.standardError.write(`${syntax.name}: there are no Simulations\n`)
+        terminal.say("there are no Simulations")
         return exitCodes.ok
       }
       for (const text of simulationTable(present, given.output === "wide")) print(text)
@@ -72,7 +72,7 @@ const read = async (client: ApiClient, name: string | undefined): Promise<Readon
 }
 
 /** A table again after each change, as kubectl does: its lines can be read by programs. */
-const watchAll = async (client: ApiClient, { output }: Options, terminal: Terminal): Promise<ExitCode> => {
+const watchAll = async (client: ApiClient, { output }: Options, terminal: CommandTerminal): Promise<ExitCode> => {
   let before: ReadonlyArray<string> = []
   await watching(terminal, (signal, onTrouble) =>
     followSimulations(client, {
@@ -92,7 +92,7 @@ const watchAll = async (client: ApiClient, { output }: Options, terminal: Termin
 }
 
 /** One line that is kept up to date, or a line for each change where there is no terminal; at the end what has come of it. */
-const watchOne = async (client: ApiClient, name: string, terminal: Terminal): Promise<ExitCode> => {
+const watchOne = async (client: ApiClient, name: string, terminal: CommandTerminal): Promise<ExitCode> => {
   const { standardOutput, environment } = terminal
   const live = isLive(standardOutput, environment)
   using line = createLiveLine({ stream: standardOutput, isEnabled: live, clock: backgroundClock })
@@ -122,12 +122,9 @@ const watchOne = async (client: ApiClient, name: string, terminal: Terminal): Pr
 }
 
 const watching = async <T>(
-  terminal: Terminal,
+  terminal: CommandTerminal,
   follow: (signal: AbortSignal, onTrouble: (detail: string) => void) => Promise<T>,
 ): Promise<T> => {
   using interrupted = interruption(terminal)
-  const say = (detail: string): void =>
-    void terminal.standardError.write(`${syntax.name}: ${visible(detail)}
-`)
-  return await follow(interrupted.signal, say)
+  return await follow(interrupted.signal, terminal.say)
 }

@@ -1,5 +1,4 @@
 /** `reel store`: shows, checks, compacts and copies a recording. */
-import { isArchiveError } from "../archive/archive-errors.ts"
 import { salvageRecording } from "../archive/damage/salvage-recording.ts"
 import { type DamagedBlock, verifyRecording } from "../archive/damage/verify-recording.ts"
 import { backupRecording } from "../archive/upkeep/backup-recording.ts"
@@ -12,6 +11,7 @@ import { type CommandSyntax, list, type OptionValues, oneOf, optional, withDefau
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { givenLimits, ofKinds } from "./record/record-limits.ts"
+import { alignedRows } from "./terminal/display-width.ts"
 import { formatBytes, formatCount } from "./terminal/quantities.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 
@@ -49,17 +49,9 @@ const infoLines = (info: RecordingInfo, nowMs: number): ReadonlyArray<string> =>
     events === 0 ? "-" : formatBytes(Math.round(storedBytes / events)),
     String(gaps),
   ])
-  const all = [head, ...rows]
-  const widths = head.map((_, column) => Math.max(...all.map((row) => (row[column] as string).length)))
-  const table = all.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] as number))
-      .join("  ")
-      .trimEnd(),
-  )
   const hasRemoved = info.kinds.some(({ removedThrough }) => removedThrough > 0)
   return [
-    ...table,
+    ...alignedRows([head, ...rows]),
     ...(hasRemoved ? ["* retention has removed what was before"] : []),
     `on disk: ${formatBytes(info.databaseBytes)}, of which ${formatBytes(info.freeBytes)} free, and ${formatBytes(info.logBytes)} of log; ${info.blocks} blocks`,
     growth(info),
@@ -136,13 +128,7 @@ export const storeCommand = (): Command =>
     const problem = problemOf(what, given)
     const { dataDir } = given
     if (problem !== undefined || dataDir === undefined) return problem ?? ""
-    try {
-      return await run(what as Action, dataDir, given, terminal)
-    } catch (cause) {
-      if (!isArchiveError(cause)) throw cause
-      terminal.standardError.write(`${syntax.name}: ${visible(cause.message)}\n`)
-      return exitCodes.failed
-    }
+    return run(what as Action, dataDir, given, terminal)
   })
 
 const run = (what: Action, dataDir: string, given: Given, terminal: Terminal): ExitCode | Promise<ExitCode> => {
@@ -197,7 +183,7 @@ const compact = (directory: string, { retainFor, retainBytes }: Given, { standar
 const backUp = async (directory: string, target: string, { standardOutput }: Terminal): Promise<ExitCode> => {
   const copy = await backupRecording(directory, target)
   if (copy.isSound) {
-    standardOutput.write(`copied to ${visible(target)} and verified: ${count(copy.blocks, "block")}\n`)
+    standardOutput.write(`copied to ${visible(target)} and verified: ${formatCount(copy.blocks, "block")}\n`)
     return exitCodes.ok
   }
   const lines = [...copy.faults, ...copy.damagedBlocks.flatMap(linesOf)]
@@ -213,8 +199,8 @@ const verify = (directory: string, { standardOutput }: Terminal): ExitCode => {
   for (const block of damagedBlocks) for (const line of linesOf(block)) say(line)
   say(
     isSound
-      ? `sound: ${count(blocks, "block")}, ${count(checkpoints, "checkpoint")}`
-      : `damaged: ${damagedBlocks.length} of ${count(blocks, "block")}, ${count(faults.length, "other fault")}`,
+      ? `sound: ${formatCount(blocks, "block")}, ${formatCount(checkpoints, "checkpoint")}`
+      : `damaged: ${damagedBlocks.length} of ${formatCount(blocks, "block")}, ${formatCount(faults.length, "other fault")}`,
   )
   return isSound ? exitCodes.ok : exitCodes.incomplete
 }
@@ -223,7 +209,7 @@ const linesOf = ({ lastSequence, fault, kinds }: DamagedBlock): ReadonlyArray<st
   `the block up to event ${lastSequence} is damaged: ${fault}`,
   ...kinds.map(({ gvk, fromTime, toTime, events }) => {
     const [from, to] = [fromTime, toTime].map((micros) => formatLocalTime(micros / 1000, Date.now()))
-    return `  ${gvk}: ${count(events, "change")} from ${from} to ${to}`
+    return `  ${gvk}: ${formatCount(events, "change")} from ${from} to ${to}`
   }),
 ]
 
@@ -232,8 +218,6 @@ const salvage = (directory: string, target: string, { standardOutput }: Terminal
   const say = (line: string): void => void standardOutput.write(`${visible(line)}\n`)
   for (const each of recovered) say(`recovered: ${each}`)
   for (const each of lost) say(`lost: ${each}`)
-  say(`copied to ${target}: ${blocks - lostBlocks} of ${count(blocks, "block")}`)
+  say(`copied to ${target}: ${blocks - lostBlocks} of ${formatCount(blocks, "block")}`)
   return lost.length === 0 ? exitCodes.ok : exitCodes.incomplete
 }
-
-const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? "" : "s"}`

@@ -26,10 +26,10 @@ import {
   value,
   withDefault,
 } from "./command-line/arguments.ts"
-import { type Command, command } from "./command-line/command.ts"
-import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { type Command, type CommandTerminal, command, type Say } from "./command-line/command.ts"
+import { CommandFailed, type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { reading } from "./command-line/failures.ts"
 import { formatOption, temporaryVariables } from "./command-line/shared-options.ts"
-import { traceFault } from "./command-line/trace-fault.ts"
 import {
   compressionOf,
   describeLeftOut,
@@ -43,7 +43,6 @@ import { alignedRows } from "./terminal/display-width.ts"
 import { formatCount } from "./terminal/quantities.ts"
 import { interruption, type Terminal } from "./terminal/terminal.ts"
 import { countFindings, placeText, reportTable, reportText } from "./validate/report-lines.ts"
-import { sarifLog } from "./validate/sarif.ts"
 
 // Writes the repaired trace of `reel validate --fix`.
 
@@ -149,8 +148,8 @@ const options = {
   output: withDefault(
     "text",
     "-o FORMAT",
-    "text: by rule, with examples; table: one row for each rule; json: everything; sarif: for code hosts and editors",
-    oneOf("text", "table", "json", "sarif"),
+    "text: by rule, with examples; table: one row for each rule; json: everything",
+    oneOf("text", "table", "json"),
   ),
   fix: optional("OUT", "write a trace without what was found and can be removed; - means standard output"),
   force: flag({ short: "f", help: "overwrite OUT if it exists" }),
@@ -189,7 +188,7 @@ const syntax: CommandSyntax<typeof options> = {
   environment: temporaryVariables,
   examples: [
     "reel validate trace.sktrace",
-    "reel validate day.ndjson.zst -o sarif > findings.sarif",
+    "reel validate day.ndjson.zst -o json > findings.json",
     "reel validate trace.sktrace --fix repaired.sktrace",
     "reel validate trace.sktrace --generate-transform > repair.skel",
     "reel validate --explain E0003",
@@ -210,7 +209,14 @@ export const validateCommand = (openInput: (path: string) => Promise<TraceInput>
   command(syntax, async (given, terminal, operands) => {
     const order = readOrder(given, operands)
     if (typeof order === "string") return order
-    if (order.tag === "trace") return validate(order.trace, given, terminal, openInput)
+    if (order.tag === "trace") {
+      const { trace } = order
+      const name = trace === "-" ? "standard input" : trace
+      return reading(
+        () => name,
+        () => validate({ trace, name }, given, terminal, openInput),
+      )
+    }
     const isJson = given.output === "json"
     const json = order.tag === "list" ? rules.map(ruleJson) : ruleJson(order.rule)
     print(
@@ -256,13 +262,12 @@ const print = ({ standardOutput }: Terminal, lines: Iterable<string>): void => {
 }
 
 const validate = async (
-  trace: string,
+  { trace, name }: { readonly trace: string; readonly name: string },
   given: Options,
-  terminal: Terminal,
+  terminal: CommandTerminal,
   openInput: (path: string) => Promise<TraceInput>,
 ): Promise<ExitCode> => {
-  const say = (line: string): void => void terminal.standardError.write(`${syntax.name}: ${visible(line)}\n`)
-  const name = trace === "-" ? "standard input" : trace
+  const { say } = terminal
   using interrupted = interruption(terminal)
   const { signal } = interrupted
   let spooled: SpooledBytes | undefined
@@ -283,10 +288,7 @@ const validate = async (
       report(trace, validated, given, terminal)
       return isSound && countFindings(validated.report, "error") === 0 ? exitCodes.ok : exitCodes.failed
     }
-    if (!isSound) {
-      say("nothing was written: a repaired trace would lack the rest")
-      return exitCodes.failed
-    }
+    if (!isSound) throw new CommandFailed("nothing was written: a repaired trace would lack the rest")
     return await fix(validated, terminal, say, {
       inputName: name,
       openInput: async () => (spooled === undefined ? openInput(trace) : { bytes: spooled.read(), size: undefined }),
@@ -296,11 +298,6 @@ const validate = async (
       options: checking,
       signal,
     })
-  } catch (error) {
-    const fault = traceFault(error, name)
-    if (fault === undefined) throw error
-    say(fault.line)
-    return fault.exitCode
   } finally {
     spooled?.[Symbol.dispose]()
   }
@@ -309,12 +306,9 @@ const validate = async (
 const report = (trace: string, { report, cut }: ValidatedTrace, given: Options, terminal: Terminal): void => {
   const name = trace === "-" ? "standard input" : trace
   if (given.generateTransform) return print(terminal, transformProgram(report.rules))
-  const json = (document: unknown): ReadonlyArray<string> => [visibleInJson(JSON.stringify(document, undefined, 2))]
   switch (given.output) {
     case "json":
-      return print(terminal, json(reportJson(name, report, cut?.message)))
-    case "sarif":
-      return print(terminal, json(sarifLog(trace, report, cut?.message)))
+      return print(terminal, [visibleInJson(JSON.stringify(reportJson(name, report, cut?.message), undefined, 2))])
     case "table":
       return print(terminal, reportTable(name, report).map(visible))
     case "text":
@@ -326,15 +320,12 @@ const report = (trace: string, { report, cut }: ValidatedTrace, given: Options, 
 const fix = async (
   { report, validation }: ValidatedTrace,
   terminal: Terminal,
-  say: (line: string) => void,
+  say: Say,
   order: Omit<Parameters<typeof writeFixed>[0], "findings" | "to">,
 ): Promise<ExitCode> => {
   const to: TraceFormatName = formatOfFileName(order.output) ?? order.from
   const fault = terminalFault(order.output, { format: to, isText: factsOf(to).isText }, terminal)
-  if (fault !== undefined) {
-    say(fault)
-    return exitCodes.usage
-  }
+  if (fault !== undefined) throw new CommandFailed(fault, exitCodes.usage)
   const written = await writeFixed({ ...order, to, findings: validation.findings }, terminal)
   if (!("states" in written)) {
     say(written.message)

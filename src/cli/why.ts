@@ -2,9 +2,9 @@
 import { formatLocalTime } from "../local-time.ts"
 import { type CommandSyntax, type OptionValues, optional, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
-import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { type ExitCode, exitCodes, Misasked } from "./command-line/exit-codes.ts"
 import { recorderVariables } from "./command-line/shared-options.ts"
-import { type Asking, ask, Misasked } from "./past/asking.ts"
+import { type Asking, ask } from "./past/asking.ts"
 import { changesOf } from "./past/changes-of.ts"
 import { UnknownWriters } from "./past/describe-change.ts"
 import { readMoment } from "./past/moments.ts"
@@ -36,7 +36,7 @@ const syntax: CommandSyntax<typeof options> = {
 /** The command. `now`: µs since the Unix epoch. */
 export const whyCommand = (now: () => number = () => Date.now() * 1000): Command =>
   command(syntax, async (given, terminal, operands) =>
-    ask(given, { name: syntax.name, terminal, now }, (asking) => why(given, operands, asking)),
+    ask(given, terminal, now, (asking) => why(given, operands, asking)),
   )
 
 const why = async (given: Options, operands: ReadonlyArray<string>, asking: Asking): Promise<ExitCode | undefined> => {

@@ -1,20 +1,101 @@
-/** The Deployment, its configuration and the volume of the recording. */
-import { wholeUnits } from "../kube/quantity.ts"
+/** The recorder's Deployment and its configuration. */
+import { quantityOf, wholeUnits } from "../kube/quantity.ts"
 import { bracketed } from "../recorder/http/listen-error.ts"
+import {
+  exportMegabytes,
+  includedInThreeKinds as included,
+  mailboxMegabytes,
+  measuredMemory,
+  usualMegabytes,
+  watcherWorkers,
+  worstMegabytes,
+} from "../recorder/memory/measured-memory.ts"
 import { volumeVariable } from "../recorder/metrics/disk-metrics.ts"
 import { podVariables } from "../recorder/notices/pod-events.ts"
+import { defaultSharing } from "../recorder/watchers/placement.ts"
+import { watchedKinds } from "../recorder/watchers/pod-stream.ts"
 import { type Manifest, manifest } from "./manifest/manifest.ts"
-import { containerSecurity, podSecurity, probe } from "./manifest/pod-security.ts"
+import { deployment } from "./manifest/objects.ts"
 import {
   type Authentication,
   httpPort,
-  labelsOf,
   leaseLabel,
   type ManifestSettings,
+  metadataOf,
   type SecretKey,
-  selectorOf,
 } from "./manifest/settings.ts"
-import { podResources } from "./pod-resources.ts"
+
+// Resource requests and limits of the recorder's container, from measurements (measured-memory.ts and bench/results/ingest.md). The
+// formulas are printed beside the numbers, for users who tune them.
+
+/** µs of CPU time per change, the whole process. */
+const microsecondsPerChange = 10.3
+/** CPU for the first lists: 100,000 Pods take 8.6 s of CPU time, which is 43 s at this share of a core. */
+const listingMillicores = 200
+
+/**
+ * What a node has to have free at most: 2 GiB hold 30 million events, and the default size of 10 GiB would keep the pod off every node with a
+ * small disk, although it may never be used.
+ */
+const largestStorageRequest = 2 * 2 ** 30
+
+/** The request for an emptyDir of that size. */
+const storageRequest = (size: string): string =>
+  (quantityOf(size) ?? 0) > largestStorageRequest ? `${largestStorageRequest / 2 ** 30}Gi` : size
+
+interface PodResources {
+  readonly requests: { readonly cpu: string; readonly memory: string; readonly "ephemeral-storage"?: string }
+  /** No CPU limit: the API server closes a watch whose reader is throttled for about 100 ms. */
+  readonly limits: { readonly memory: string }
+  /** Lines that explain how the numbers are computed. */
+  readonly formula: ReadonlyArray<string>
+}
+
+/** Kinds that a recorder of every kind is made for: those of Kubernetes, and a hundred of custom resources. */
+const everyKindCount = 150
+
+const podResources = ({
+  kinds: tracked,
+  isEveryKind,
+  expectedObjects,
+  expectedChangesPerSecond,
+  volume,
+}: Pick<
+  ManifestSettings,
+  "kinds" | "isEveryKind" | "expectedObjects" | "expectedChangesPerSecond" | "volume"
+>): PodResources => {
+  const { threeKinds, furtherKind, sharedKind, thousandObjects } = measuredMemory
+  const named = watchedKinds(tracked).kinds.length
+  const kinds = isEveryKind ? Math.max(named, everyKindCount) : named
+  const usual = usualMegabytes(kinds, expectedObjects)
+  const worst = worstMegabytes(kinds, expectedObjects)
+  const changes = (expectedChangesPerSecond * microsecondsPerChange) / 1000
+  const memory = mebibytes(usual)
+  const cpu = Math.ceil((listingMillicores + changes) / 10) * 10
+  return {
+    requests: { cpu: `${cpu}m`, memory, ...(!volume.isClaim && { "ephemeral-storage": storageRequest(volume.size) }) },
+    limits: { memory: mebibytes(worst) },
+    formula: [
+      kinds <= defaultSharing.aloneUpTo
+        ? `memory in MB: ${threeKinds} for ${included.kinds} kinds under load + ${furtherKind} per further kind (${kinds} are watched)`
+        : `memory in MB: ${threeKinds} for ${included.kinds} kinds under load + ${furtherKind} per further worker (at most ${watcherWorkers(kinds)} for ${kinds} kinds) + ${sharedKind} per kind beyond ${defaultSharing.aloneUpTo}`,
+      `  + ${thousandObjects} per 1,000 objects beyond ${included.objects} (${expectedObjects} are expected) = ${Math.ceil(usual)}; the limit`,
+      `  adds ${Math.ceil(mailboxMegabytes(kinds))} for mailboxes while the disk is full, ${Math.ceil(exportMegabytes(expectedObjects))} for an export`,
+      `  and ${measuredMemory.reader} for queries of the recording.`,
+      `cpu: ${listingMillicores}m for the first lists + ${microsecondsPerChange} µs for each of ${expectedChangesPerSecond} changes per second. No limit: the API server`,
+      "  closes watches whose reader is throttled.",
+      ...(volume.isClaim
+        ? []
+        : [
+            "ephemeral-storage: the emptyDir, at most 2Gi, so that small nodes fit. A full node first evicts pods that exceed",
+            "  their requests: raise it for a recording that will be larger.",
+          ]),
+    ],
+  }
+}
+
+/** Megabytes rounded up to 16 MiB. */
+const mebibytes = (megabytes: number): string => `${Math.ceil((megabytes * 1e6) / 2 ** 24) * 16}Mi`
 
 /** Mount paths in the container; none of them exists in the image. */
 const configurationDirectory = "/etc/kubereel"
@@ -37,20 +118,8 @@ export const configMap = (settings: ManifestSettings): Manifest =>
   manifest({
     apiVersion: "v1",
     kind: "ConfigMap",
-    metadata: { name: settings.name, namespace: settings.namespace, labels: labelsOf(settings) },
+    metadata: metadataOf(settings),
     data: { [configurationFile]: settings.configuration },
-  })
-
-export const volumeClaim = ({ volume, ...settings }: ManifestSettings): Manifest =>
-  manifest({
-    apiVersion: "v1",
-    kind: "PersistentVolumeClaim",
-    metadata: { name: settings.name, namespace: settings.namespace, labels: labelsOf(settings) },
-    spec: {
-      accessModes: ["ReadWriteOnce"],
-      resources: { requests: { storage: volume.size } },
-      ...(volume.storageClass !== undefined && { storageClassName: volume.storageClass }),
-    },
   })
 
 /** The command line of the container, after the image's entry point `reel`. */
@@ -85,92 +154,56 @@ const authenticationArguments = (authentication: Authentication): ReadonlyArray<
   }
 }
 
-export const deployment = (settings: ManifestSettings): Manifest => {
+export const recorderDeployment = (settings: ManifestSettings): Manifest => {
   const { requests, limits, formula } = podResources(settings)
-  const container = ["spec", "template", "spec", "containers", 0]
-  return manifest(
-    {
-      apiVersion: "apps/v1",
-      kind: "Deployment",
-      metadata: { name: settings.name, namespace: settings.namespace, labels: labelsOf(settings) },
-      spec: {
-        replicas: 1,
-        strategy: { type: "Recreate" },
-        selector: { matchLabels: selectorOf(settings) },
-        template: {
-          metadata: {
-            labels: { ...labelsOf(settings), ...(settings.lease !== undefined && { [leaseLabel]: settings.lease }) },
-            annotations: { "kubectl.kubernetes.io/default-container": "recorder" },
-          },
-          spec: podSpec(settings, { requests, limits }),
-        },
+  const { lease, targetSecret, authentication, redactKeySecret, volume } = settings
+  const secrets = [
+    ...(authentication.tag === "token"
+      ? [{ name: "tokens", mountPath: tokenDirectory, secret: authentication.secret }]
+      : []),
+    ...(redactKeySecret === undefined
+      ? []
+      : [{ name: "redaction-key", mountPath: redactionDirectory, secret: redactKeySecret }]),
+  ]
+  const standby =
+    lease === undefined
+      ? ""
+      : "\nA recorder that stands by is not ready, so that the Service leads to the one that records."
+  return deployment({
+    ...metadataOf(settings),
+    container: "recorder",
+    image: settings.image,
+    args: containerArguments(settings),
+    env: environment(settings),
+    ...(targetSecret !== undefined && { envFrom: [{ secretRef: { name: targetSecret } }] }),
+    port: httpPort,
+    resources: { requests, limits },
+    graceSeconds: gracePeriodSeconds,
+    replicas: 1,
+    ...(lease !== undefined && { podLabels: { [leaseLabel]: lease }, placement: { affinity: apartFrom(lease) } }),
+    volumeMounts: [
+      { name: "configuration", mountPath: configurationDirectory, readOnly: true },
+      { name: "recording", mountPath: volumeDirectory },
+      ...secrets.map(({ name, mountPath }) => ({ name, mountPath, readOnly: true })),
+    ],
+    volumes: [
+      { name: "configuration", configMap: { name: settings.name } },
+      {
+        name: "recording",
+        ...(volume.isClaim
+          ? { persistentVolumeClaim: { claimName: settings.name } }
+          : { emptyDir: { sizeLimit: volume.size } }),
       },
+      ...secrets.map(({ name, secret }) => secretVolume(name, secret)),
+    ],
+    texts: {
+      strategy: "Only one recorder at a time can use the recording: it is locked.",
+      resources: formula.join("\n"),
+      liveness: "Succeeds while the process is alive, regardless of the API server.",
+      readiness: `Succeeds once every kind has finished its first list and something is being recorded. The response says why not; ?verbose shows the state of each kind.${standby}`,
     },
-    { path: ["spec", "strategy"], text: "Only one recorder at a time can use the recording: it is locked." },
-    { path: [...container, "resources"], text: formula.join("\n") },
-    {
-      path: [...container, "livenessProbe"],
-      text: "Succeeds while the process is alive, regardless of the API server.",
-    },
-    {
-      path: [...container, "readinessProbe"],
-      text: `Succeeds once every kind has finished its first list and something is being recorded. The response says why not; ?verbose shows the state of each kind.${
-        settings.lease === undefined
-          ? ""
-          : "\nA recorder that stands by is not ready, so that the Service leads to the one that records."
-      }`,
-    },
-  )
+  })
 }
-
-const podSpec = (
-  settings: ManifestSettings,
-  resources: Record<"requests" | "limits", Readonly<Record<string, string>>>,
-) => ({
-  serviceAccountName: settings.name,
-  automountServiceAccountToken: true,
-  enableServiceLinks: false,
-  terminationGracePeriodSeconds: gracePeriodSeconds,
-  securityContext: podSecurity,
-  ...(settings.lease !== undefined && { affinity: apartFrom(settings.lease) }),
-  containers: [
-    {
-      name: "recorder",
-      image: settings.image,
-      imagePullPolicy: "IfNotPresent",
-      args: containerArguments(settings),
-      env: environment(settings),
-      ...(settings.targetSecret !== undefined && { envFrom: [{ secretRef: { name: settings.targetSecret } }] }),
-      ports: [{ name: "http", containerPort: httpPort, protocol: "TCP" }],
-      resources,
-      startupProbe: { ...probe("/healthz"), periodSeconds: 2, failureThreshold: 60 },
-      livenessProbe: { ...probe("/healthz"), periodSeconds: 20, failureThreshold: 6 },
-      readinessProbe: { ...probe("/readyz"), periodSeconds: 5, failureThreshold: 2 },
-      securityContext: containerSecurity,
-      volumeMounts: [
-        { name: "configuration", mountPath: configurationDirectory, readOnly: true },
-        { name: "recording", mountPath: volumeDirectory },
-        ...(settings.authentication.tag === "token"
-          ? [{ name: "tokens", mountPath: tokenDirectory, readOnly: true }]
-          : []),
-        ...(settings.redactKeySecret === undefined
-          ? []
-          : [{ name: "redaction-key", mountPath: redactionDirectory, readOnly: true }]),
-      ],
-    },
-  ],
-  volumes: [
-    { name: "configuration", configMap: { name: settings.name } },
-    {
-      name: "recording",
-      ...(settings.volume.isClaim
-        ? { persistentVolumeClaim: { claimName: settings.name } }
-        : { emptyDir: { sizeLimit: settings.volume.size } }),
-    },
-    ...(settings.authentication.tag === "token" ? [secretVolume("tokens", settings.authentication.secret)] : []),
-    ...(settings.redactKeySecret === undefined ? [] : [secretVolume("redaction-key", settings.redactKeySecret)]),
-  ],
-})
 
 /** Of two recorders on one node, neither outlives it. Preferred, so that a cluster of one node can run both. */
 const apartFrom = (lease: string) => {

@@ -7,13 +7,10 @@
 
 export { defaultConfiguration } from "../recorder/configuration/default-configuration.ts"
 export { hostManifestsFor } from "./host/host-manifests.ts"
-export { hostAlerts } from "./host/host-monitoring.ts"
 export type { HostSettings, ModuleConfigMap, ModuleNeeds, ModulePlace, StatePlace } from "./host/host-settings.ts"
 export type { Manifest } from "./manifest/manifest.ts"
 export type { Authentication, ManifestSettings, SecretKey } from "./manifest/settings.ts"
 export { manifestsFor } from "./manifests.ts"
-export { alerts } from "./monitoring/alerts.ts"
-export { dashboard, dashboardExpressions } from "./monitoring/dashboard.ts"
 export { renderManifests } from "./render.ts"
 export { builtInKinds, discoverBuiltIn } from "./rights/built-in-resources.ts"
 export { type Permissions, permissionsFor, type Rule } from "./rights/permissions.ts"

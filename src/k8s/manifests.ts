@@ -1,13 +1,195 @@
 /** All manifests of a recorder in a cluster, in an order in which they can be applied. */
-import { configMap, deployment, volumeClaim } from "./deployment.ts"
-import { type Manifest, manifest } from "./manifest/manifest.ts"
-import { namespaceManifest } from "./manifest/namespace.ts"
-import { type Authentication, labelsOf, type ManifestSettings, metricsKey, selectorOf } from "./manifest/settings.ts"
-import { alerts } from "./monitoring/alerts.ts"
-import { dashboard } from "./monitoring/dashboard.ts"
-import { prometheusRule } from "./monitoring/prometheus-rule.ts"
-import { disruptionBudget, leaseService, networkPolicy, service } from "./network.ts"
-import { exporters, leaseHolding, ownEvents, roles, serviceAccount } from "./rbac.ts"
+import { configMap, recorderDeployment } from "./deployment.ts"
+import { type Json, type Manifest, manifest } from "./manifest/manifest.ts"
+import {
+  apiServerText,
+  boundRole,
+  egressTo,
+  ingressOfPrometheus,
+  namespaceManifest,
+  networkPolicy,
+  prometheusRule,
+  serviceAccount,
+  volumeClaim,
+} from "./manifest/objects.ts"
+import {
+  type Authentication,
+  httpPort,
+  labelsOf,
+  leaseLabel,
+  type ManifestSettings,
+  metadataOf,
+  metricsKey,
+  selectorOf,
+} from "./manifest/settings.ts"
+import alerts from "./monitoring/alerts.json" with { type: "json" }
+import dashboard from "./monitoring/dashboard.json" with { type: "json" }
+import type { Rule } from "./rights/permissions.ts"
+
+// The recorder's Service, network policy and disruption budget.
+
+/** Pods with this label in the recorder's namespace may reach it. */
+const clientLabel = { "kubereel.dev/export": "allowed" } as const
+
+const service = (settings: ManifestSettings): Manifest => serviceOf(settings, selectorOf(settings))
+
+/** The same for all recorders with the Lease: it leads to the one that records, because the others are not ready. */
+const leaseService = (settings: ManifestSettings, lease: string): Manifest =>
+  serviceOf({ ...settings, name: lease }, { [leaseLabel]: lease })
+
+const serviceOf = (
+  settings: Pick<ManifestSettings, "name" | "namespace" | "version">,
+  selector: Readonly<Record<string, string>>,
+): Manifest =>
+  manifest({
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: metadataOf(settings),
+    spec: {
+      selector,
+      ports: [{ name: "http", port: httpPort, targetPort: "http", protocol: "TCP", appProtocol: "http" }],
+    },
+  })
+
+/**
+ * Without authentication, anyone who can reach the port can export, so few clients are allowed. With authentication, the API server or
+ * a token decides who exports, and any client may connect, including the API server's service proxy, whose source address is unknown.
+ * Probes and "kubectl port-forward" come from the node, which no policy blocks.
+ */
+const network = (settings: ManifestSettings): Manifest => {
+  const { apiServerPorts, allowedTargets, targetPorts, authentication } = settings
+  const hasStores = allowedTargets.length > 0
+  const admitted = {
+    none: "Anyone admitted here can export. Probes and port-forwards come from the node, which no policy blocks.",
+    kubernetes: "Open to all: the recorder has the API server authorise each request.",
+    token: "Open to all: each request needs a token.",
+  }
+  return networkPolicy(
+    metadataOf(settings),
+    {
+      ingress: ingress(settings),
+      egress: egressTo([...apiServerPorts, ...(hasStores ? targetPorts : [])], hasStores),
+    },
+    { path: ["spec", "ingress"], text: admitted[authentication.tag] },
+    {
+      path: ["spec", "egress"],
+      text: hasStores
+        ? "The API server, the object stores and DNS: no selector can match their addresses."
+        : apiServerText,
+    },
+  )
+}
+
+const ingress = (settings: ManifestSettings): ReadonlyArray<{ readonly [key: string]: Json }> => {
+  const ports = [{ protocol: "TCP", port: httpPort }]
+  if (settings.authentication.tag !== "none") return [{ ports }]
+  const blocks = settings.allowedBlocks.map((cidr) => ({ ipBlock: { cidr } }))
+  const clients = { from: [{ podSelector: { matchLabels: clientLabel } }, ...blocks], ports }
+  return settings.monitoring ? [clients, ingressOfPrometheus(settings.monitoringNamespace, httpPort)] : [clients]
+}
+
+/**
+ * A recording in an emptyDir is lost with its pod, so a drain must not evict the pod; a recording on a claim is continued on another
+ * node. An unhealthy recorder never blocks a drain.
+ */
+const disruptionBudget = (settings: ManifestSettings): Manifest =>
+  manifest(
+    {
+      apiVersion: "policy/v1",
+      kind: "PodDisruptionBudget",
+      metadata: metadataOf(settings),
+      spec: {
+        maxUnavailable: settings.volume.isClaim ? 1 : 0,
+        unhealthyPodEvictionPolicy: "AlwaysAllow",
+        selector: { matchLabels: selectorOf(settings) },
+      },
+    },
+    {
+      path: ["spec", "maxUnavailable"],
+      text: settings.volume.isClaim
+        ? "The recording is on a claim: it continues wherever the pod is started again."
+        : "The recording is lost with the pod: a drain waits until someone has exported it and deleted the pod.",
+    },
+  )
+
+// The recorder's ServiceAccount and its permissions.
+
+/** ClusterRole and Roles with their bindings: only what the configuration needs. */
+const roles = (settings: ManifestSettings): ReadonlyArray<Manifest> => {
+  const { cluster, namespaces } = settings.permissions
+  const account = { namespace: settings.namespace, name: settings.name }
+  const bound = (namespace: string | undefined, rules: ReadonlyArray<Rule>) =>
+    boundRole({ name: settings.name, namespace, labels: labelsOf(settings) }, rules, account)
+  return [
+    ...(cluster.length === 0 ? [] : bound(undefined, cluster)),
+    ...namespaces.flatMap(({ namespace, rules }) => bound(namespace, rules)),
+  ]
+}
+
+/**
+ * With `--auth kubernetes`: the Role that lets users export and see what is recorded. It is not bound to anyone by default.
+ */
+const exporters = (settings: ManifestSettings): Manifest =>
+  manifest(
+    {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "Role",
+      metadata: {
+        name: `${settings.name}-export`,
+        namespace: settings.namespace,
+        labels: labelsOf(settings),
+      },
+      rules: [
+        { apiGroups: ["kubereel.dev"], resources: ["exports"], verbs: ["create", "get"] },
+        {
+          apiGroups: [""],
+          resources: ["services/proxy"],
+          resourceNames: [settings.name, settings.lease].flatMap((name) =>
+            name === undefined ? [] : [`${name}:http`],
+          ),
+          verbs: ["create"],
+        },
+      ],
+    },
+    {
+      path: ["rules", 0],
+      text: "create permits exports, get permits reading what is recorded. No such objects exist.",
+    },
+    {
+      path: ["rules", 1],
+      text: "for reel export --in-cluster, through the API server; the recorder still requires the rule above",
+    },
+  )
+
+/** Permission to create Events for its own pod; it needs nothing else in its namespace. */
+const ownEvents = ({ name, namespace, version }: ManifestSettings): ReadonlyArray<Manifest> =>
+  boundRole(
+    { name: `${name}-events`, namespace, labels: labelsOf({ name, version }) },
+    [
+      {
+        apiGroups: ["events.k8s.io"],
+        resources: ["events"],
+        verbs: ["create"],
+        reason:
+          "Events about an invalid configuration, on the recorder's own pod; without it, only the log and the metrics report it",
+      },
+    ],
+    { namespace, name },
+  )
+
+/** Permission to hold the Lease. RBAC cannot restrict `create` to a name. */
+const leaseHolding = ({ name, namespace, version }: ManifestSettings, lease: string): ReadonlyArray<Manifest> => {
+  const group = { apiGroups: ["coordination.k8s.io"], resources: ["leases"] } as const
+  const reason = "The Lease that chooses the recorder that records; without it, none records"
+  return boundRole(
+    { name: `${name}-lease`, namespace, labels: labelsOf({ name, version }) },
+    [
+      { ...group, resourceNames: [lease], verbs: ["get", "update"], reason },
+      { ...group, verbs: ["create"], reason: "The Lease itself, once" },
+    ],
+    { namespace, name },
+  )
+}
 
 // Objects for the Prometheus operator, and the dashboard in a ConfigMap that Grafana's sidecar finds.
 
@@ -49,7 +231,7 @@ const monitoringManifests = (settings: ManifestSettings): ReadonlyArray<Manifest
       apiVersion: "v1",
       kind: "ConfigMap",
       metadata: { name: `${name}-dashboard`, namespace, labels: { ...labels, grafana_dashboard: "1" } },
-      data: { "kubereel.json": `${JSON.stringify(dashboard(), undefined, 2)}\n` },
+      data: { "kubereel.json": `${JSON.stringify(dashboard, undefined, 2)}\n` },
     }),
   ]
 }
@@ -57,17 +239,17 @@ const monitoringManifests = (settings: ManifestSettings): ReadonlyArray<Manifest
 /** Pure. */
 export const manifestsFor = (settings: ManifestSettings): ReadonlyArray<Manifest> => [
   namespaceManifest(settings.namespace, labelsOf(settings)),
-  serviceAccount(settings),
+  serviceAccount(metadataOf(settings)),
   ...roles(settings),
   ...ownEvents(settings),
   ...(settings.lease === undefined ? [] : leaseHolding(settings, settings.lease)),
   ...(settings.authentication.tag === "kubernetes" ? [exporters(settings)] : []),
   configMap(settings),
-  ...(settings.volume.isClaim ? [volumeClaim(settings)] : []),
+  ...(settings.volume.isClaim ? [volumeClaim(metadataOf(settings), settings.volume)] : []),
   service(settings),
   ...(settings.lease === undefined ? [] : [leaseService(settings, settings.lease)]),
-  deployment(settings),
+  recorderDeployment(settings),
   disruptionBudget(settings),
-  networkPolicy(settings),
+  network(settings),
   ...(settings.monitoring ? monitoringManifests(settings) : []),
 ]

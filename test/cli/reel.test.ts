@@ -15,8 +15,7 @@ const run = async (...argv: string[]): Promise<{ code: number; output: string; e
 describe("reel", () => {
   test("alone explains itself on standard error and is a usage error", async () => {
     const { code, output, error } = await run()
-    expect({ code, output }).toEqual({ code: exitCodes.usage, output: "" })
-    expect(error).toMatchSnapshot()
+    expect({ code, output, error }).toEqual({ code: exitCodes.usage, output: "", error: (await run("help")).output })
   })
 
   test.each([["help"], ["--help"], ["-h"]])("%s prints the commands", async (...argv) => {
@@ -26,15 +25,14 @@ describe("reel", () => {
     for (const { name } of commands) expect(output).toMatch(new RegExp(`^  ${name} `, "m"))
   })
 
-  test.each(commands.map(({ name }) => name))("%s: --help and help print the same", async (name) => {
+  // What help says of each is in docs/reference/cli.md, which is generated from the same tables.
+  test.each(commands)("$name: --help and help print the same, with the summary of the overview", async (entry) => {
+    const { name, summary, load } = entry
     const { code, output } = await run(name, "--help")
     expect(code).toBe(exitCodes.ok)
-    expect(output).toMatchSnapshot()
+    expect(output).toMatch(new RegExp(`^Usage: reel ${name}`))
     expect((await run("help", name)).output).toBe(output)
-  })
-
-  test("the summaries of the overview are those of the commands", async () => {
-    for (const { summary, load } of commands) expect((await load()).syntax.summary).toBe(summary)
+    expect((await load()).syntax.summary).toBe(summary)
   })
 
   test.each([["version"], ["--version"], ["record", "--version"], ["export", "--version"]])(

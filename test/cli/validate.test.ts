@@ -125,77 +125,6 @@ describe("every format", () => {
   })
 })
 
-describe("SARIF", () => {
-  // What the published schema requires of these objects, and the references within the log.
-  test("has the structure of version 2.1.0", async () => {
-    const { output } = await run([write("a.sktrace", simkube(broken)), "-o", "sarif"])
-    const log = JSON.parse(output) as Sarif
-    expect(log.version).toBe("2.1.0")
-    expect(log.$schema).toMatch(/^https:\/\/.*sarif-schema-2\.1\.0\.json$/)
-    const [only] = log.runs
-    expect(log.runs).toHaveLength(1)
-    const driver = only?.tool.driver
-    expect(driver?.name).toBe("kubereel")
-    expect(driver?.rules.map(({ id }) => id)).toEqual(rules.map(({ code }) => code))
-    for (const { defaultConfiguration, shortDescription } of driver?.rules ?? []) {
-      expect(["error", "warning"]).toContain(defaultConfiguration.level)
-      expect(shortDescription.text).not.toBe("")
-    }
-    expect(only?.results.map(({ ruleId }) => ruleId)).toEqual(["E0001", "E0002", "W0007", "W0008"])
-    for (const { ruleId, ruleIndex, level, message, locations, occurrenceCount } of only?.results ?? []) {
-      expect(driver?.rules[ruleIndex]).toMatchObject({ id: ruleId, defaultConfiguration: { level } })
-      expect(message.text).not.toBe("")
-      expect(occurrenceCount).toBeGreaterThan(0)
-      const [{ physicalLocation, logicalLocations } = { physicalLocation: undefined, logicalLocations: [] }] = locations
-      const address = physicalLocation?.artifactLocation
-      expect(only?.artifacts[address?.index ?? -1]?.location.uri).toBe(address?.uri)
-      expect(address?.uri).toBe("file://FOLDER/a.sktrace")
-      expect(logicalLocations[0]?.fullyQualifiedName).toMatch(/shop/)
-    }
-    expect(only?.invocations).toEqual([{ executionSuccessful: true }])
-  })
-
-  test("says that a trace was cut off", async () => {
-    const bytes = simkube(broken)
-    const { output, code } = await run([write("a.sktrace", bytes.subarray(0, -30)), "-o", "sarif"])
-    expect(code).toBe(exitCodes.failed)
-    const [{ invocations } = { invocations: [] }] = (JSON.parse(output) as Sarif).runs
-    expect(invocations).toMatchObject([
-      { executionSuccessful: false, toolExecutionNotifications: [{ level: "error" }] },
-    ])
-  })
-})
-
-interface Sarif {
-  readonly $schema: string
-  readonly version: string
-  readonly runs: ReadonlyArray<{
-    readonly tool: {
-      readonly driver: {
-        readonly name: string
-        readonly rules: ReadonlyArray<{
-          readonly id: string
-          readonly shortDescription: { readonly text: string }
-          readonly defaultConfiguration: { readonly level: string }
-        }>
-      }
-    }
-    readonly invocations: ReadonlyArray<object>
-    readonly artifacts: ReadonlyArray<{ readonly location: { readonly uri: string } }>
-    readonly results: ReadonlyArray<{
-      readonly ruleId: string
-      readonly ruleIndex: number
-      readonly level: string
-      readonly message: { readonly text: string }
-      readonly occurrenceCount: number
-      readonly locations: ReadonlyArray<{
-        readonly physicalLocation: { readonly artifactLocation: { readonly uri: string; readonly index: number } }
-        readonly logicalLocations: ReadonlyArray<{ readonly fullyQualifiedName: string }>
-      }>
-    }>
-  }>
-}
-
 describe("--fix", () => {
   test("writes a trace in which nothing is found that has a fix, and in which nothing is left to repair", async () => {
     const ran = await run([write("a.sktrace", simkube(broken, shop)), "--fix", path("b.sktrace")])
@@ -319,7 +248,7 @@ describe("input that is no whole trace", () => {
     ["an empty name", [""], /the name of TRACE is empty/],
     ["--force alone", ["a", "-f"], /--force needs --fix OUT/],
     ["both outputs", ["a", "--fix", "b", "--generate-transform"], /exclude each other/],
-    ["an unknown format", ["a", "-o", "xml"], /text, table, json or sarif/],
+    ["an unknown format", ["a", "-o", "xml"], /text, table or json/],
   ])("is a usage error: %s", async (_, argv, message) => {
     const ran = await run(argv)
     expect(ran).toMatchObject({ code: exitCodes.usage, output: "" })

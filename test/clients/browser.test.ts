@@ -6,7 +6,7 @@
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { traceDiffPage } from "../../src/cli/diff/trace-diff-page.ts"
+import { traceDiffPage } from "../../src/cli/diff/trace-diff.ts"
 import { compareTraces } from "../../src/trace/comparison/compare-traces.ts"
 import type { TraceItem } from "../../src/trace/trace-item.ts"
 import { htmlEncoder } from "../../src/trace/views/html/html-encoder.ts"

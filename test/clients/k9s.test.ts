@@ -6,7 +6,7 @@
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { openPast } from "../../src/cli/serve/served-past.ts"
+import { openPast } from "../../src/cli/serve.ts"
 import { systemClock } from "../../src/clock.ts"
 import { historyKubeconfig } from "../../src/serve/index.ts"
 import { eventually } from "../harness/eventually.ts"

@@ -22,3 +22,21 @@ export const exitCodeMeanings: Readonly<Record<keyof typeof exitCodes, string>> 
   leaseLost: "the recorder could not renew its Lease in time, so that another one may record now",
   interrupted: "stopped by Ctrl-C or SIGTERM before it was finished",
 }
+
+/** A mistake in the command line that shows only when it is carried out. */
+export class Misasked extends Error {}
+
+/** An error of a command. Its message says what to do. */
+export interface CommandError extends Error {
+  readonly exitCode: ExitCode
+}
+
+/** What has no error of its own: a sentence for people. */
+export class CommandFailed extends Error implements CommandError {
+  readonly exitCode: ExitCode
+
+  constructor(message: string, exitCode: ExitCode = exitCodes.failed) {
+    super(message)
+    this.exitCode = exitCode
+  }
+}

@@ -7,6 +7,7 @@ import { text } from "../../recorder/http/body/http-answer.ts"
 import { bracketed } from "../../recorder/http/listen-error.ts"
 import { formatMetrics, type Metric, metricsContentType } from "../../recorder/metrics/metrics-text.ts"
 import { type Reading, refused, value, withDefault } from "./arguments.ts"
+import { exitCodes } from "./exit-codes.ts"
 
 /** Where to listen. */
 export interface ListenAddress {
@@ -37,6 +38,8 @@ export class AddressUnavailable extends Schema.TaggedError<AddressUnavailable>()
   address: Schema.String,
   code: Schema.String,
 }) {
+  readonly exitCode = exitCodes.failed
+
   override get message(): string {
     const why = this.code === "EADDRINUSE" ? "it is in use" : this.code
     return `cannot listen on ${this.address}: ${why}; choose another ${this.option} ADDRESS:PORT (port 0 is any free one)`

@@ -6,6 +6,7 @@ import { HttpClient } from "../../kube/http/http-client.ts"
 import { describeFailure, requestOnce } from "../../kube/http/request-once.ts"
 import { statusOfResponse } from "../../kube/status.ts"
 import { credentialsAdvice, isRefusedCertificate, withConnectionAdvice } from "../../recorder/status/trouble-advice.ts"
+import { CommandFailed, exitCodes } from "./exit-codes.ts"
 
 /** Whether the server refused the credentials, with a 401 or in the handshake. */
 export const isRefusedError = (error: unknown): error is UnauthorizedError | ApiUnreachableError =>
@@ -22,15 +23,15 @@ export const describeRefused = (detail: string, endpoint: ApiEndpoint | undefine
 const deadlineMs = 5000
 
 /**
- * Asks the server once whether it accepts the credentials, for commands that retry for ever and would never say so. Resolves with the sentence
- * if it refuses them, even fresh ones; `undefined` if it accepts them or does not respond now. Rejects as `endpoint()` does.
+ * Asks the server once whether it accepts the credentials, for commands that retry for ever and would never say so. Rejects with CommandFailed if it refuses
+ * them, even fresh ones, and as `endpoint()` does; resolves if it accepts them or does not respond now.
  */
-export const refusedAtStart = async (credentials: EndpointSource, userAgent: string): Promise<string | undefined> => {
-  const refused = await ask(credentials, userAgent)
-  if (refused === undefined) return undefined
+export const expectAccepted = async (credentials: EndpointSource, userAgent: string): Promise<void> => {
+  if ((await ask(credentials, userAgent)) === undefined) return
   // Those of a plugin may be cached and out of date.
   await credentials.onUnauthorized()
-  return ask(credentials, userAgent)
+  const refused = await ask(credentials, userAgent)
+  if (refused !== undefined) throw new CommandFailed(refused, exitCodes.notPermitted)
 }
 
 const ask = async (credentials: EndpointSource, userAgent: string): Promise<string | undefined> => {

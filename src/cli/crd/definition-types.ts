@@ -4,12 +4,15 @@ import * as Schema from "effect/Schema"
 import { parseAllDocuments } from "yaml"
 import { isRecord } from "../../is-record.ts"
 import { messageOf } from "../../message-of.ts"
+import { exitCodes } from "../command-line/exit-codes.ts"
 import { commentOf, membersOf, typeOf } from "./schema-types.ts"
 
 /** The file holds nothing that types can be made of. */
 export class UnusableDefinition extends Schema.TaggedError<UnusableDefinition>()("UnusableDefinition", {
   problem: Schema.String,
 }) {
+  readonly exitCode = exitCodes.failed
+
   override get message(): string {
     return this.problem
   }

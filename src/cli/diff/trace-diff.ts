@@ -1,10 +1,18 @@
 /** `reel diff A B`: two traces. What is compared is decided in src/trace/comparison. */
 import { stat } from "node:fs/promises"
+import { formatInstant } from "../../local-time.ts"
+import { changedField } from "../../page/changed-field.ts"
+import { type Html, html } from "../../page/html.ts"
+import { page } from "../../page/page.ts"
+import { excerpts } from "../../page/shown-text.ts"
 import { visible, visibleInJson } from "../../text/index.ts"
+import type { ComparedName } from "../../trace/comparison/change-log.ts"
 import {
+  type ChangedObject,
   type ComparedTrace,
   type ComparedTraceFacts,
   compareTraces,
+  type DifferentChanges,
   type TraceComparison,
 } from "../../trace/comparison/compare-traces.ts"
 import type { ObjectEvent } from "../../trace/event.ts"
@@ -13,13 +21,210 @@ import { InputUnreadable, openTraceFile } from "../../trace/files/trace-input.ts
 import { openTraceItems } from "../../trace/files/trace-items.ts"
 import { formatOfFileName } from "../../trace/formats/names.ts"
 import { formatExactJson, type JsonValue } from "../../trace/json/exact-json.ts"
-import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
+import type { CommandTerminal } from "../command-line/command.ts"
+import { CommandFailed, type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
+import { reading } from "../command-line/failures.ts"
 import { readKind } from "../command-line/kind-option.ts"
-import { traceFault } from "../command-line/trace-fault.ts"
+import { differenceLines, objectName } from "../past/describe-change.ts"
 import { incompleteTogether } from "../past/shortcoming-lines.ts"
-import { interruption, type Terminal } from "../terminal/terminal.ts"
-import { traceDiffLines } from "./trace-diff-lines.ts"
-import { traceDiffPage } from "./trace-diff-page.ts"
+import { formatCount } from "../terminal/quantities.ts"
+import { interruption } from "../terminal/terminal.ts"
+
+// What is different between two traces, as lines for people.
+
+/** Objects of each part that are shown. */
+const mostShown = 50
+
+/** Offsets that are shown for one object. */
+const mostOffsets = 5
+
+/** Lines without line breaks. */
+const traceDiffLines = (
+  [first, second]: readonly [string, string],
+  comparison: TraceComparison,
+): ReadonlyArray<string> => {
+  const { traces, onlyInFirst, onlyInSecond, changed, changes, times } = comparison
+  return [
+    `A  ${first}: ${traceText(traces[0])}`,
+    `B  ${second}: ${traceText(traces[1])}`,
+    ...part("only in A", onlyInFirst, (object) => [`  - ${nameOf(object)}`]),
+    ...part("only in B", onlyInSecond, (object) => [`  + ${nameOf(object)}`]),
+    ...part("different at the end", changed, changedLines),
+    ...part("changed in only one trace", changes, (each) => [changesLine(each)]),
+    ...(times.pairs === 0 ? [] : ["", ...timesLines(comparison)]),
+  ]
+}
+
+const part = <Each>(
+  title: string,
+  list: ReadonlyArray<Each>,
+  linesOf: (each: Each) => ReadonlyArray<string>,
+): ReadonlyArray<string> => {
+  if (list.length === 0) return []
+  const more = list.length - mostShown
+  return [
+    "",
+    `${formatCount(list.length, "object")} ${title}:`,
+    ...list.slice(0, mostShown).flatMap(linesOf),
+    ...(more > 0 ? [`  … and ${formatCount(more, "more object")}; -o json has all`] : []),
+  ]
+}
+
+/** `1,234 objects, 5,678 changes, from 2026-11-21T10:00:00Z`. */
+const traceText = ({ objects, changes, start }: ComparedTraceFacts): string =>
+  `${formatCount(objects, "object")}, ${formatCount(changes, "change")}${start === undefined ? "" : `, from ${formatInstant(start)}`}`
+
+/** `apps/v1.Deployment shop/web`; an Event with what it says. */
+const nameOf = ({ says, ...object }: ComparedName): string =>
+  says === undefined ? objectName(object) : `${objectName(object)} (${says})`
+
+/** What became of the object, in words; empty for one that is changed field by field. */
+const endText = ({ type, differences }: ChangedObject): string => {
+  if (type === "created") return "exists at the end of B only"
+  if (type === "deleted") return "exists at the end of A only"
+  if (differences === undefined) return "too many objects differ to show its fields: choose with -k or -n"
+  return differences.length === 0 ? "lists have another order" : ""
+}
+
+const changedLines = (changed: ChangedObject): ReadonlyArray<string> => {
+  const { object, differences = [], hasMoreDifferences = false } = changed
+  const end = endText(changed)
+  const fields = differences.map((each) => ({ ...each }))
+  return [
+    `  ${nameOf(object)}${end === "" ? "" : `: ${end}`}`,
+    ...differenceLines({ differences: fields, hasMoreDifferences }).map((line) => `  ${line}`),
+  ]
+}
+
+const changesLine = ({ object, onlyInFirst, onlyInSecond }: DifferentChanges): string => {
+  const told = [
+    ...(onlyInFirst.length > 0 ? [`${onlyInFirst.length} in A only (${offsetsText(onlyInFirst)})`] : []),
+    ...(onlyInSecond.length > 0 ? [`${onlyInSecond.length} in B only (${offsetsText(onlyInSecond)})`] : []),
+  ]
+  return `  ${nameOf(object)}: ${told.join(", ")}`
+}
+
+/** `+1.5 s, +20 s, …` */
+const offsetsText = (offsets: ReadonlyArray<number>): string =>
+  [
+    ...offsets.slice(0, mostOffsets).map((offset) => `+${secondsText(offset)}`),
+    ...(offsets.length > mostOffsets ? ["…"] : []),
+  ].join(", ")
+
+/** `1.5 s`, `0.000012 s`. */
+const secondsText = (micros: number): string => `${Number((micros / 1_000_000).toFixed(6))} s`
+
+const timesLines = ({ times }: TraceComparison): ReadonlyArray<string> => [
+  timesText(times),
+  ...times.largest.map(
+    ({ object, offset, shift }) =>
+      `  ${secondsText(Math.abs(shift))} ${shift < 0 ? "earlier" : "later"} in B: ${nameOf(object)} at +${secondsText(offset)}`,
+  ),
+]
+
+/** The distribution in one sentence. */
+const timesText = (times: TraceComparison["times"]): string => {
+  const { pairs, earlier, later, median, percentile90, percentile99, maximum } = times
+  const shifts = [
+    `median ${secondsText(median)}`,
+    ...[`90 % ${secondsText(percentile90)}`, `99 % ${secondsText(percentile99)}`, `largest ${secondsText(maximum)}`],
+  ]
+  return `${formatCount(pairs, "change")} in both, of which ${later} later in B and ${earlier} earlier; by how much: ${shifts.join(", ")}`
+}
+
+// What is different between two traces as a page: one file that loads nothing and runs nothing.
+
+/** Objects of each part that the page has. */
+const mostRows = 1000
+
+/** A part of the page. */
+interface Section {
+  readonly id: string
+  /** `3 objects only in A`. */
+  readonly title: string
+  readonly body: Html
+}
+
+/** The whole file. */
+export const traceDiffPage = (paths: readonly [string, string], comparison: TraceComparison): string => {
+  const { traces, onlyInFirst, onlyInSecond, changed, changes, isSame } = comparison
+  const sections = [
+    ...listed("only-a", "only in A", onlyInFirst, ["Object"], (object) => row([nameOf(object)])),
+    ...listed("only-b", "only in B", onlyInSecond, ["Object"], (object) => row([nameOf(object)])),
+    ...listed("end", "different at the end", changed, ["Object", "From A to B"], changedRow),
+    ...listed("changes", "changed in only one trace", changes, ["Object", "In A only", "In B only"], (each) =>
+      row(
+        [nameOf(each.object), countText(each.onlyInFirst), countText(each.onlyInSecond)],
+        ["", "In A only", "In B only"],
+      ),
+    ),
+    ...times(comparison),
+  ]
+  const body = html`<main><header><h1>Differences of two traces</h1>
+<p class="quiet">A: ${paths[0]}: ${traceText(traces[0])}<br>B: ${paths[1]}: ${traceText(traces[1])}</p></header>
+${isSame && html`<p class="good">Nothing differs.</p>`}
+${traces.some(({ gaps, incomplete }) => gaps + incomplete.length > 0) && html`<p class="warn">A trace has gaps or kinds that were not recorded completely: what differs may be missing only.</p>`}
+${sections.length > 0 && html`<nav aria-label="Parts of the page">${sections.map(({ id, title }) => html`<a href="#${id}">${title}</a> `)}</nav>`}
+${sections.map(
+  ({ id, title, body: content }) => html`<section aria-labelledby="${id}"><h2 id="${id}">${title}</h2>
+${content}</section>
+`,
+)}</main>`
+  return page({ title: `Differences of ${paths.join(" and ")}` }, body)
+}
+
+/** Nothing if the list is empty. */
+const listed = <Each>(
+  id: string,
+  what: string,
+  list: ReadonlyArray<Each>,
+  columns: ReadonlyArray<string>,
+  rowOf: (each: Each) => Html,
+): ReadonlyArray<Section> => {
+  if (list.length === 0) return []
+  const more = list.length - mostRows
+  const note = more > 0 && html`<p class="note">${formatCount(more, "more object")}; reel diff -o json has all.</p>`
+  const body = html`${table(columns, list.slice(0, mostRows).map(rowOf))}${note}`
+  return [{ id, title: `${formatCount(list.length, "object")} ${what}`, body }]
+}
+
+const times = ({ times: summary }: TraceComparison): ReadonlyArray<Section> => {
+  if (summary.pairs === 0) return []
+  const columns = ["Object", "After the start of A", "In B"]
+  const rows = summary.largest.map(({ object, offset, shift }) =>
+    row([nameOf(object), `+${secondsText(offset)}`, shiftText(shift)], ["", "After the start of A", "In B"]),
+  )
+  return [
+    { id: "times", title: "Times", body: html`<p>${timesText(summary)}</p>${rows.length > 0 && table(columns, rows)}` },
+  ]
+}
+
+const shiftText = (shift: number): string => `${secondsText(Math.abs(shift))} ${shift < 0 ? "earlier" : "later"}`
+
+const countText = (offsets: ReadonlyArray<number>): string =>
+  offsets.length === 0 ? "" : `${offsets.length}: ${offsetsText(offsets)}`
+
+const table = (columns: ReadonlyArray<string>, rows: ReadonlyArray<Html>): Html =>
+  html`<div class="table stacked"><table><thead><tr>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr></thead><tbody>
+${rows}</tbody></table></div>`
+
+/** `labels`: what a phone shows before a cell, instead of the head of its column. */
+const row = (cells: ReadonlyArray<string>, labels: ReadonlyArray<string> = []): Html =>
+  html`<tr>${cells.map((cell, index) => html`<td${(labels[index] ?? "") !== "" && html` data-label="${labels[index]}"`}>${cell}</td>`)}</tr>
+`
+
+const changedRow = (changed: ChangedObject): Html => {
+  const { object, differences = [], hasMoreDifferences } = changed
+  const fields = differences.map(({ path, before, after }) =>
+    changedField(path, excerpts([jsonOf(before), jsonOf(after)])),
+  )
+  const more = hasMoreDifferences === true && html`<li>and more</li>`
+  return html`<tr><td>${nameOf(object)}</td><td>${endText(changed)}${fields.length > 0 && html`<ul>${fields}${more}</ul>`}</td></tr>
+`
+}
+
+const jsonOf = (value: JsonValue | undefined): string | undefined =>
+  value === undefined ? undefined : formatExactJson(value)
 
 // What is different between two traces, for programs. Times are µs.
 
@@ -75,12 +280,9 @@ export interface TraceDiffOrder {
   readonly hasExitCode: boolean
 }
 
-const command = "reel diff"
-
 /** Prints what differs. A text is what is wrong with the command line. */
-export const diffTraces = async (order: TraceDiffOrder, terminal: Terminal): Promise<ExitCode | string> => {
-  const { standardOutput, standardError } = terminal
-  const say = (line: string): void => void standardError.write(`${command}: ${visible(line)}\n`)
+export const diffTraces = async (order: TraceDiffOrder, terminal: CommandTerminal): Promise<ExitCode | string> => {
+  const { standardOutput, say } = terminal
   const kinds = exactKindsOf("--kind", order.kinds)
   const except = exactKindsOf("--except", order.except)
   if (typeof kinds === "string" || typeof except === "string") return typeof kinds === "string" ? kinds : String(except)
@@ -91,37 +293,31 @@ export const diffTraces = async (order: TraceDiffOrder, terminal: Terminal): Pro
     !except.has(event.gvk) &&
     (namespace === undefined || event.namespace === namespace)
   /** Of which trace a problem is. */
-  let reading = paths[0]
+  let read = paths[0]
   const traceAt = (path: string): ComparedTrace => ({
     open: async () => {
-      reading = path
+      read = path
       return itemsOf(path, interrupted.signal)
     },
   })
-  try {
-    for (const path of paths) {
-      if (await isFile(path)) continue
-      say(`${path} is no file, and a trace is read twice: write it to one`)
-      return exitCodes.failed
-    }
-    const comparison = await compareTraces(traceAt(paths[0]), traceAt(paths[1]), {
-      ...{ fields: order.isWhole ? "all" : "replayed", tolerance: order.tolerance, isSelected },
-    })
-    if (order.output === "json")
-      standardOutput.write(`${visibleInJson(JSON.stringify(traceDiffJson(paths, comparison), undefined, 2))}\n`)
-    else if (order.output === "html") standardOutput.write(traceDiffPage(paths, comparison))
-    else for (const line of traceDiffLines(paths, comparison)) standardOutput.write(`${visible(line)}\n`)
-    if (comparison.isSame) say("nothing differs")
-    const lacks = shortcomings(paths, comparison)
-    for (const line of lacks) say(line)
-    if (order.hasExitCode && !comparison.isSame) return exitCodes.failed
-    return lacks.length > 0 ? exitCodes.incomplete : exitCodes.ok
-  } catch (error) {
-    const fault = traceFault(error, reading)
-    if (fault === undefined) throw error
-    say(fault.line)
-    return fault.exitCode
-  }
+  for (const path of paths)
+    if (!(await isFile(path))) throw new CommandFailed(`${path} is no file, and a trace is read twice: write it to one`)
+  const comparison = await reading(
+    () => read,
+    () =>
+      compareTraces(traceAt(paths[0]), traceAt(paths[1]), {
+        ...{ fields: order.isWhole ? "all" : "replayed", tolerance: order.tolerance, isSelected },
+      }),
+  )
+  if (order.output === "json")
+    standardOutput.write(`${visibleInJson(JSON.stringify(traceDiffJson(paths, comparison), undefined, 2))}\n`)
+  else if (order.output === "html") standardOutput.write(traceDiffPage(paths, comparison))
+  else for (const line of traceDiffLines(paths, comparison)) standardOutput.write(`${visible(line)}\n`)
+  if (comparison.isSame) say("nothing differs")
+  const lacks = shortcomings(paths, comparison)
+  for (const line of lacks) say(line)
+  if (order.hasExitCode && !comparison.isSame) return exitCodes.failed
+  return lacks.length > 0 ? exitCodes.incomplete : exitCodes.ok
 }
 
 const itemsOf = async (path: string, signal: AbortSignal): Promise<ComparedItems> => {

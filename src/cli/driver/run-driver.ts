@@ -26,10 +26,10 @@ import type { WebhookIdentity } from "../../simulation/driver/driver-webhook.ts"
 import type { Repetitions } from "../../simulation/replay/repetitions.ts"
 import { InputUnreadable } from "../../trace/files/trace-input.ts"
 import { BadTraceError } from "../../trace/formats/format.ts"
+import { failureOf } from "../command-line/failures.ts"
 import { isByOwnName, type ListenAddress, type ListeningServer, listenOn } from "../command-line/listening-server.ts"
 import { readVersion } from "../command-line/version.ts"
 import { metricsOf } from "../replay/control/control-state.ts"
-import { isReportable } from "../replay/replay-failures.ts"
 import { replayRetries } from "../replay/replay-target.ts"
 import type { DriverRequest } from "./driver-arguments.ts"
 import { type PatienceOptions, TraceNotServed, traceOpener, withPatience } from "./driver-trace.ts"
@@ -197,7 +197,7 @@ export const runDriver = async (options: DriverOptions): Promise<DriverOutcome> 
     })
     return { exitCode: 0, message: "" }
   } catch (error) {
-    if (!(error instanceof DriverFailure || error instanceof TraceNotServed || isReportable(error)))
+    if (!(error instanceof DriverFailure || error instanceof TraceNotServed || (await failureOf(error)) !== undefined))
       log(
         `this is a bug in kubereel ${readVersion()}, please report it: ${error instanceof Error ? error.stack : messageOf(error)}`,
       )

@@ -4,7 +4,7 @@ import * as Schema from "effect/Schema"
 import { describeRedacted, RedactedValues } from "../../kube/redaction/redacted-values.ts"
 import { formatLocalTime } from "../../local-time.ts"
 import { visible } from "../../text/index.ts"
-import { displayWidth } from "../terminal/display-width.ts"
+import { alignedRows } from "../terminal/display-width.ts"
 import { formatInteger } from "../terminal/quantities.ts"
 import { describeLate, Late } from "./export-forecast.ts"
 
@@ -56,24 +56,16 @@ export const isWhole = ({ kinds }: CoverageAnswer): boolean =>
   kinds.every(({ isComplete, state, gaps }) => isComplete || (state === "untracked" && gaps.length === 0))
 
 const head = ["KIND", "EVENTS", "SINCE", "UNTIL", "COMPLETE", "STATE"]
-const rightAligned = 1
 
 /** Lines without line breaks. `nowMs` decides which times need a date. */
 export const coverageLines = ({ kinds, redacted = [] }: CoverageAnswer, nowMs: number): ReadonlyArray<string> => {
   const time = (micros: number): string => formatLocalTime(micros / 1000, nowMs)
   const blocks = kinds.map((kind) => ({ rows: rowsOf(kind, time), notes: notesOf(kind, time, nowMs) }))
-  const all = [head, ...blocks.flatMap(({ rows }) => rows)]
-  const widths = head.map((_, column) => Math.max(...all.map((row) => displayWidth(row[column] ?? ""))))
-  const line = (row: ReadonlyArray<string>): string =>
-    row
-      .map((cell, column) => {
-        const padding = " ".repeat((widths[column] ?? 0) - displayWidth(cell))
-        return column === rightAligned ? padding + cell : cell + padding
-      })
-      .join("   ")
-      .trimEnd()
+  // A note belongs below the rows of its kind.
+  const [headLine = "", ...lines] = alignedRows([head, ...blocks.flatMap(({ rows }) => rows)], (column) => column === 1)
   const replaced = redacted.length === 0 ? [] : [`values replaced in the recording: ${describeRedacted(redacted)}`]
-  return [line(head), ...blocks.flatMap(({ rows, notes }) => [...rows.map(line), ...notes]), ...replaced].map(visible)
+  const told = blocks.flatMap(({ rows, notes }) => [...lines.splice(0, rows.length), ...notes])
+  return [headLine, ...[...told, ...replaced].map(visible)]
 }
 
 type Time = (micros: number) => string

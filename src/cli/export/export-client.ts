@@ -2,9 +2,8 @@
  * Requests a trace from a running recorder: `POST /export` in SimKube's form (compatible with SimKube's own client and tracer),
  * with exact times and a format added.
  *
- * Guarantees: a status other than 200 is reported as ExportRefused; a connection that breaks, or is silent for too long, is
- * reported as an error and never becomes a short trace; so are bytes that do not match the checksum that follows them. Only
- * responses that are not traces are buffered.
+ * Guarantees: a status other than 200 is reported as ExportRefused; a connection that breaks, or is silent for too long, is reported as an error and never
+ * becomes a short trace; so are bytes that do not match the checksum that follows them. Only responses that are not traces are buffered.
  */
 import { createHash } from "node:crypto"
 import type { IncomingMessage } from "node:http"
@@ -24,18 +23,19 @@ export interface LabelSelector {
   }>
 }
 
-/** The filters of the request. Names are patterns (`*`, `?`); an absent list filters nothing. */
+/** The filters of the request. Names are patterns (`*`, `?`); an absent list filters nothing, and an empty one matches nothing. */
 interface ExportQueryFilters {
-  readonly excluded_namespaces: readonly string[]
-  readonly excluded_labels: readonly LabelSelector[]
-  readonly namespaces: readonly string[] | undefined
-  readonly labels: readonly LabelSelector[] | undefined
-  readonly kinds: readonly string[] | undefined
-  readonly excluded_kinds: readonly string[] | undefined
-  readonly names: readonly string[] | undefined
-  readonly excluded_names: readonly string[] | undefined
+  readonly excluded_namespaces?: readonly string[] | undefined
+  readonly excluded_labels?: readonly LabelSelector[] | undefined
+  readonly namespaces?: readonly string[] | undefined
+  readonly labels?: readonly LabelSelector[] | undefined
+  readonly kinds?: readonly string[] | undefined
+  readonly excluded_kinds?: readonly string[] | undefined
+  readonly names?: readonly string[] | undefined
+  readonly excluded_names?: readonly string[] | undefined
 }
 
+/** What is absent is the recorder's default. */
 export interface ExportQuery extends RecorderAddress {
   /** µs since the Unix epoch, inclusive. */
   readonly startTime: number
@@ -43,26 +43,26 @@ export interface ExportQuery extends RecorderAddress {
   readonly endTime: number
   readonly format: TraceFormatName
   readonly compression: Compression
-  readonly filters: ExportQueryFilters
-  /** Whether objects owned by other objects of the trace, and objects owned by DaemonSets, are included; `undefined`: the recorder's default. */
-  readonly owned: "include" | "exclude" | undefined
-  readonly daemonSetOwned: "include" | "exclude" | undefined
-  /** ms that the recorder may wait for owner look-ups; `undefined`: its default. */
-  readonly ownerDeadlineMs: number | undefined
-  /** What is removed from the objects; `undefined`: the format's default. */
-  readonly sanitise: "none" | "replay" | undefined
+  readonly filters?: ExportQueryFilters
+  /** Whether objects owned by other objects of the trace, and objects owned by DaemonSets, are included. */
+  readonly owned?: "include" | "exclude" | undefined
+  readonly daemonSetOwned?: "include" | "exclude" | undefined
+  /** ms that the recorder may wait for owner look-ups. */
+  readonly ownerDeadlineMs?: number | undefined
+  /** What is removed from the objects. */
+  readonly sanitise?: "none" | "replay" | undefined
   /**
    * `complete`: the recorder refuses to export a trace that lacks anything; `all`: or in which times are estimates, because changes were
    * received late.
    */
-  readonly require: "all" | "complete" | undefined
+  readonly require?: "all" | "complete" | undefined
   /** The text of a program that the recorder runs on what it exports. */
-  readonly transform: string | undefined
-  /** The times of the window and the trace; `undefined`: when changes happened. */
-  readonly times: "happened" | "received" | undefined
-  /** s and bytes after which the recorder aborts the export; `undefined`: its own limits. */
-  readonly maximumSeconds: number | undefined
-  readonly maximumBytes: number | undefined
+  readonly transform?: string | undefined
+  /** The times of the window and the trace: by default when changes happened. */
+  readonly times?: "happened" | "received" | undefined
+  /** s and bytes after which the recorder aborts the export. */
+  readonly maximumSeconds?: number | undefined
+  readonly maximumBytes?: number | undefined
 }
 
 /** What the recorder reports as missing from a trace. */
@@ -189,6 +189,8 @@ const exportBody = (query: Omit<ExportQuery, keyof RecorderAddress>, more: objec
     end_ts: Math.ceil(query.endTime / second),
     export_path: localPath,
     filters: {
+      excluded_namespaces: [],
+      excluded_labels: [],
       ...query.filters,
       excluded_owned: isExcluded(query.owned),
       excluded_daemonset_owned: isExcluded(query.daemonSetOwned),

@@ -9,17 +9,16 @@ import { ExportCut } from "./connection/export-errors.ts"
 import type { ExportQuery, ExportShortcomings } from "./export-client.ts"
 import { describeLateHeader, readForecast, renderForecast, verdictOf } from "./export-forecast.ts"
 import { describeIncompleteness, listed } from "./incompleteness.ts"
-import type { TraceContents } from "./trace-check.ts"
 
 /** A trace that was written to its destination. */
 interface WrittenTrace extends ExportShortcomings {
   /** A path, "standard output", or a URL. */
   readonly place: string
-  /** `undefined` if they were not counted. */
-  readonly contents: TraceContents | undefined
   readonly bytes: number | undefined
   /** Changes left out because they change nothing for a replay. */
   readonly unchanged: number
+  /** As of ExportSummary. */
+  readonly lacksChecksum?: boolean
 }
 
 const name = "reel export"
@@ -33,12 +32,15 @@ export const report = (
 ): ExitCode => {
   const say = (line: string): unknown => standardError.write(`${line}\n`)
   const counts = [
-    ...(written.contents === undefined ? [] : describeContents(written.contents)),
     ...(written.bytes === undefined ? [] : [formatBytes(written.bytes)]),
     formatWindow(query.startTime, query.endTime),
   ]
   say(`${written.place}: ${counts.join(", ")}`)
   if (written.unchanged > 0) say(`${name}: ${describeUnchanged(written.unchanged)}`)
+  if (written.lacksChecksum === true)
+    say(
+      `${name}: the trace came without its checksum, which a proxy has removed: that it is whole is known from HTTP alone`,
+    )
   const { incomplete, future, gaps, late, unknownOwners, redacted, leftOut, warnings } = written
   if (incomplete !== undefined) {
     const sentences = describeIncompleteness(incomplete, nowMs, (until) => endsEarly(query, until))
@@ -65,11 +67,6 @@ export const report = (
   const isComplete = incomplete === undefined && gaps === 0 && unknownOwners === undefined && !lacksLog(query)
   return isComplete ? exitCodes.ok : exitCodes.incomplete
 }
-
-const describeContents = ({ objects, events }: TraceContents): ReadonlyArray<string> => [
-  ...(objects === 0 ? [] : [`${formatCount(objects, "object")} at the start`]),
-  formatCount(events, "event"),
-]
 
 /** `future`: by the recorder's clock, which may differ from ours. */
 const describeFuture = (future: string, endMs: number, nowMs: number): string => {

@@ -35,137 +35,139 @@ export const hostMetrics = ({
   hub,
   refused,
 }: HostState): ReadonlyArray<Metric> => {
-  /** Of WebAssembly modules and scripts. */
-  const ofAny = (
+  const metric = <Source>(
     name: string,
     type: Metric["type"],
     help: string,
-    measure: (module: Pick<ModuleStatus, "phase" | "restarts" | "isAlone" | "missed">) => number,
+    sources: ReadonlyArray<Source>,
+    measure: (source: Source) => number | undefined,
+    labelsOf: (source: Source) => NonNullable<Metric["samples"][number]["labels"]>,
   ): Metric => ({
-    name: `kubereel_host_module_${name}`,
+    name: `kubereel_host_${name}`,
     type,
     help,
-    samples: [...modules, ...scripts].map((module) => ({ labels: { module: module.name }, value: measure(module) })),
-  })
-  const ofModule = (
-    name: string,
-    type: Metric["type"],
-    help: string,
-    measure: (module: ModuleStatus) => number | undefined,
-  ): Metric => ({
-    name: `kubereel_host_module_${name}`,
-    type,
-    help,
-    samples: modules.flatMap((module) => {
-      const value = measure(module)
-      return value === undefined ? [] : [{ labels: { module: module.name }, value }]
+    samples: sources.flatMap((source) => {
+      const value = measure(source)
+      return value === undefined ? [] : [{ labels: labelsOf(source), value }]
     }),
   })
-  const ofRequests = (
+  type Row<Source> = readonly [
     name: string,
     type: Metric["type"],
     help: string,
-    measure: (counts: RequestCounts) => number,
-  ) => ({
-    name: `kubereel_host_module_${name}`,
-    type,
+    measure: (source: Source) => number | undefined,
+  ]
+  const ofModules = <Source extends { readonly name: string }>(
+    sources: ReadonlyArray<Source>,
+    rows: ReadonlyArray<Row<Source>>,
+  ): ReadonlyArray<Metric> =>
+    rows.map(([name, type, help, measure]) =>
+      metric(`module_${name}`, type, help, sources, measure, (source) => ({ module: source.name })),
+    )
+  // Two scripts may have controllers of one name.
+  const controllers = scripts.flatMap(({ name: module, controllers: own }) =>
+    own.map((controller) => ({ module, controller })),
+  )
+  const single = (name: string, help: string, value: number | undefined): Metric => ({
+    name: `kubereel_host_${name}`,
+    type: "gauge",
     help,
-    samples: requests.map((counts) => ({ labels: { module: counts.module }, value: measure(counts) })),
+    samples: value === undefined ? [] : [{ value }],
   })
-  const ofScript = (
-    name: string,
-    type: Metric["type"],
-    help: string,
-    measure: (controller: ControllerStatistics) => number,
-  ): Metric => ({
-    name: `kubereel_host_controller_${name}`,
-    type,
-    help,
-    // Two scripts may have controllers of one name.
-    samples: scripts.flatMap(({ name: module, controllers }) =>
-      controllers.map((controller) => ({
-        labels: { module, controller: controller.name },
-        value: measure(controller),
-      })),
-    ),
-  })
+  const waiting = [
+    ...modules.map(({ name, instance }) => ({ name, isWaiting: instance?.isWaitingForCheckpoint === true })),
+    ...scripts.map(({ name, controllers: own }) => ({
+      name,
+      isWaiting: own.some(({ isWaitingForCheckpoint }) => isWaitingForCheckpoint),
+    })),
+  ]
+  const seconds = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : ms / 1000)
   return [
-    ofAny("running", "gauge", "1 while an instance of the module runs.", ({ phase }) => Number(phase === "running")),
-    ofAny("restarts_total", "counter", "Instances that have replaced others.", ({ restarts }) => restarts),
-    ofAny(
-      "alone",
+    ...ofModules<Pick<ModuleStatus, "name" | "phase" | "restarts" | "isAlone" | "missed">>(
+      [...modules, ...scripts],
+      [
+        ["running", "gauge", "1 while an instance of the module runs.", ({ phase }) => Number(phase === "running")],
+        ["restarts_total", "counter", "Instances that have replaced others.", ({ restarts }) => restarts],
+        [
+          "alone",
+          "gauge",
+          "1 for a module with a thread of its own, because it may have held up others.",
+          ({ isAlone }) => Number(isAlone),
+        ],
+        [
+          "missed_total",
+          "counter",
+          "Changes that did not arrive: always 0, or there is a bug.",
+          ({ missed }) => missed,
+        ],
+      ],
+    ),
+    ...ofModules(modules, [
+      ["wake_ups_total", "counter", "Calls into the present instance.", ({ instance }) => instance?.wakeUps],
+      ["run_seconds_total", "counter", "Time within the present instance.", ({ instance }) => seconds(instance?.runMs)],
+      [
+        "longest_run_seconds",
+        "gauge",
+        "The longest call into the present instance.",
+        ({ instance }) => seconds(instance?.longestMs),
+      ],
+      [
+        "memory_bytes",
+        "gauge",
+        "Linear memory of the instance; 0 while it is unloaded.",
+        ({ instance }) => instance?.memoryBytes,
+      ],
+      ["queued", "gauge", "Results that wait for the module.", ({ instance }) => instance?.queued],
+      ["dropped_total", "counter", "Results for operations that had ended.", ({ instance }) => instance?.dropped],
+      ["unloads_total", "counter", "Times that the instance was unloaded.", ({ instance }) => instance?.unloads],
+    ]),
+    ...ofModules(waiting, [
+      [
+        "checkpoint_waiting",
+        "gauge",
+        "1 while the module waits because its checkpoint cannot be written, such as on a full disk.",
+        ({ isWaiting }) => Number(isWaiting),
+      ],
+    ]),
+    ...ofModules(
+      requests.map(({ module: name, ...counts }) => ({ name, ...counts })),
+      [
+        ["requests_total", "counter", "Requests that the module has made.", (counts) => counts.requests],
+        [
+          "requests_not_answered_total",
+          "counter",
+          "Requests that got no answer of the API server: refused, too many, too late or failed.",
+          (counts) => counts.refused + counts.overflowed + counts.timedOut + counts.failed,
+        ],
+        ["requests_queued", "gauge", "Requests that wait for their turn.", (counts) => counts.queued],
+      ],
+    ),
+    ...(
+      [
+        ["reconciles_total", "counter", "Runs of the controller.", ({ runs }) => runs],
+        ["errors_total", "counter", "Runs of the controller that failed.", ({ failures }) => failures],
+        ["queued", "gauge", "Objects that wait for the controller.", ({ depth }) => depth],
+      ] as ReadonlyArray<Row<ControllerStatistics>>
+    ).map(([name, type, help, measure]) =>
+      metric(
+        `controller_${name}`,
+        type,
+        help,
+        controllers,
+        ({ controller }) => measure(controller),
+        ({ module, controller }) => ({ module, controller: controller.name }),
+      ),
+    ),
+    metric(
+      "worker_modules",
       "gauge",
-      "1 for a module with a thread of its own, because it may have held up others.",
-      ({ isAlone }) => Number(isAlone),
+      "Modules that run on the worker.",
+      workers,
+      ({ modules: count }) => count,
+      ({ name }) => ({ worker: name }),
     ),
-    ofModule("wake_ups_total", "counter", "Calls into the present instance.", ({ instance }) => instance?.wakeUps),
-    ofModule("run_seconds_total", "counter", "Time within the present instance.", ({ instance }) =>
-      instance === undefined ? undefined : instance.runMs / 1000,
-    ),
-    ofModule("longest_run_seconds", "gauge", "The longest call into the present instance.", ({ instance }) =>
-      instance === undefined ? undefined : instance.longestMs / 1000,
-    ),
-    ofModule(
-      "memory_bytes",
-      "gauge",
-      "Linear memory of the instance; 0 while it is unloaded.",
-      ({ instance }) => instance?.memoryBytes,
-    ),
-    ofModule("queued", "gauge", "Results that wait for the module.", ({ instance }) => instance?.queued),
-    ofModule("dropped_total", "counter", "Results for operations that had ended.", ({ instance }) => instance?.dropped),
-    ofAny(
-      "missed_total",
-      "counter",
-      "Changes that did not arrive: always 0, or there is a bug.",
-      ({ missed }) => missed,
-    ),
-    {
-      name: "kubereel_host_module_checkpoint_waiting",
-      type: "gauge",
-      help: "1 while the module waits because its checkpoint cannot be written, such as on a full disk.",
-      samples: [
-        ...modules.map(({ name, instance }) => ({ name, isWaiting: instance?.isWaitingForCheckpoint === true })),
-        ...scripts.map(({ name, controllers }) => ({
-          name,
-          isWaiting: controllers.some(({ isWaitingForCheckpoint }) => isWaitingForCheckpoint),
-        })),
-      ].map(({ name, isWaiting }) => ({ labels: { module: name }, value: Number(isWaiting) })),
-    },
-    ofModule("unloads_total", "counter", "Times that the instance was unloaded.", ({ instance }) => instance?.unloads),
-    ofRequests("requests_total", "counter", "Requests that the module has made.", (counts) => counts.requests),
-    ofRequests(
-      "requests_not_answered_total",
-      "counter",
-      "Requests that got no answer of the API server: refused, too many, too late or failed.",
-      (counts) => counts.refused + counts.overflowed + counts.timedOut + counts.failed,
-    ),
-    ofRequests("requests_queued", "gauge", "Requests that wait for their turn.", (counts) => counts.queued),
-    ofScript("reconciles_total", "counter", "Runs of the controller.", ({ runs }) => runs),
-    ofScript("errors_total", "counter", "Runs of the controller that failed.", ({ failures }) => failures),
-    ofScript("queued", "gauge", "Objects that wait for the controller.", ({ depth }) => depth),
-    {
-      name: "kubereel_host_worker_modules",
-      type: "gauge",
-      help: "Modules that run on the worker.",
-      samples: workers.map(({ name, modules: count }) => ({ labels: { worker: name }, value: count })),
-    },
-    {
-      name: "kubereel_host_watches",
-      type: "gauge",
-      help: "Watches at the API server that the modules share.",
-      samples: hub === undefined ? [] : [{ value: hub.upstreams.length }],
-    },
-    {
-      name: "kubereel_host_subscriptions",
-      type: "gauge",
-      help: "Watches of modules.",
-      samples: hub === undefined ? [] : [{ value: hub.subscriptions.length }],
-    },
-    {
-      name: "kubereel_host_refused",
-      type: "gauge",
-      help: "Files of the directory that are no modules, and modules that could not be started.",
-      samples: [{ value: refused }],
-    },
+    single("watches", "Watches at the API server that the modules share.", hub?.upstreams.length),
+    single("subscriptions", "Watches of modules.", hub?.subscriptions.length),
+    single("refused", "Files of the directory that are no modules, and modules that could not be started.", refused),
   ]
 }

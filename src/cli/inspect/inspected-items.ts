@@ -19,20 +19,11 @@ export const recordingItems = async (
   { start, end }: Stretch,
   signal: AbortSignal,
 ): Promise<TraceItems> => {
-  const nothing = { excluded_namespaces: [], excluded_labels: [], namespaces: undefined, labels: undefined }
+  const { recorder, idleTimeoutMs, userAgent } = place
   const response = await requestExport(
     {
-      ...{ recorder: place.recorder, idleTimeoutMs: place.idleTimeoutMs, userAgent: place.userAgent },
-      ...{ startTime: start, endTime: end, format: "ndjson", compression: "none" },
-      filters: { ...nothing, kinds: undefined, excluded_kinds: undefined, names: undefined, excluded_names: undefined },
+      ...{ recorder, idleTimeoutMs, userAgent, startTime: start, endTime: end, format: "ndjson", compression: "none" },
       ...{ owned: "include", daemonSetOwned: "include", ownerDeadlineMs: 0, sanitise: "none" },
-      ...{
-        transform: undefined,
-        require: undefined,
-        times: undefined,
-        maximumSeconds: undefined,
-        maximumBytes: undefined,
-      },
     },
     signal,
   )

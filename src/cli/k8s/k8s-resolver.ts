@@ -1,4 +1,5 @@
 /** Resolves kinds to resources for `reel k8s`: through a cluster, or from the table of built-in kinds. */
+
 import { discoverBuiltIn, type Resolve } from "../../k8s/index.ts"
 import { loadCredentials } from "../../kube/credentials/credentials.ts"
 import { discoverKinds } from "../../kube/discovery/discovered-kinds.ts"
@@ -6,6 +7,7 @@ import { discover } from "../../kube/discovery/discovery.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import { HttpClient } from "../../kube/http/http-client.ts"
 import type { NamedKind } from "../../kube/kind-names.ts"
+import { CommandFailed } from "../command-line/exit-codes.ts"
 import { readVersion } from "../command-line/version.ts"
 
 interface ResolverOptions {
@@ -13,42 +15,41 @@ interface ResolverOptions {
   readonly kubeconfig: string | undefined
   readonly context: string | undefined
   readonly environment: Readonly<Record<string, string | undefined>>
+  /** What can be done without a cluster, for people. */
+  readonly without: string
 }
-
-type Resolved<T> =
-  /** `endpoint`: of the cluster that was asked, if one was. */
-  | { readonly _tag: "Resolved"; readonly value: T; readonly endpoint: ApiEndpoint | undefined }
-  /** No cluster is named, or its credentials cannot be loaded. */
-  | { readonly _tag: "NoCluster"; readonly reason: string }
 
 /** The names of all kinds of the cluster; none without a cluster, or if it does not tell. */
 type KindNames = () => Promise<ReadonlyArray<NamedKind>>
 
-/** Calls `body` with a resolver and closes the connection to the cluster afterwards. Rejects if `body` does. */
+/**
+ * Calls `body` with a resolver and closes the connection to the cluster afterwards. `endpoint`: of the cluster that was asked, if one was. Rejects if `body` does,
+ * and with CommandFailed if no cluster is named, or its credentials cannot be loaded.
+ */
 export const withResolver = async <T>(
-  { offline, ...options }: ResolverOptions,
+  { offline, without, ...options }: ResolverOptions,
   body: (resolve: Resolve, kindNames: KindNames) => Promise<T>,
-): Promise<Resolved<T>> => {
+): Promise<{ readonly value: T; readonly endpoint: ApiEndpoint | undefined }> => {
   if (offline) {
     const value = await body(
       async (gvk) => discoverBuiltIn(gvk),
       async () => [],
     )
-    return { _tag: "Resolved", value, endpoint: undefined }
+    return { value, endpoint: undefined }
   }
-  const endpoint = await connect(options).catch((cause: Error) => cause)
-  if (endpoint instanceof Error) return { _tag: "NoCluster", reason: endpoint.message }
+  const endpoint = await loadCredentials(options)
+    .then((credentials) => credentials.endpoint())
+    .catch((cause: Error) => {
+      throw new CommandFailed(`${cause.message}\n${without}`)
+    })
   const client = new HttpClient(endpoint, { userAgent: `kubereel/${readVersion()}` })
   const kindNames: KindNames = async () => {
     const discovered = await discoverKinds(client)
     return discovered.tag === "kinds" ? discovered.kinds : []
   }
   try {
-    return { _tag: "Resolved", value: await body((gvk) => discover(client, gvk), kindNames), endpoint }
+    return { value: await body((gvk) => discover(client, gvk), kindNames), endpoint }
   } finally {
     client.close()
   }
 }
-
-const connect = async (options: Omit<ResolverOptions, "offline">): Promise<ApiEndpoint> =>
-  (await loadCredentials(options)).endpoint()

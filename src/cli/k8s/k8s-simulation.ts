@@ -110,7 +110,7 @@ const defaultApiServerPorts: ReadonlyArray<number> = [443, 6443]
 
 /** Runs in the place of `reel k8s` when `--simulation` is given. */
 export const k8sSimulationCommand = (): Command =>
-  command(syntax, async (given, { standardOutput, standardError }) => {
+  command(syntax, async (given, { standardOutput, say }) => {
     const version = readVersion()
     const manifests = simulationManifestsFor({
       namespace: given.namespace,
@@ -130,7 +130,6 @@ export const k8sSimulationCommand = (): Command =>
       renderManifests(manifests, `kubereel ${version}, Simulations in a cluster: docs/guides/simulations.md`),
     )
     const monitoringKinds = given.monitoring ? ["PodMonitor"] : []
-    for (const sentence of prerequisites({ image: given.image, version, monitoringKinds }))
-      standardError.write(`${syntax.name}: ${sentence}\n`)
+    for (const sentence of prerequisites({ image: given.image, version, monitoringKinds })) say(sentence)
     return exitCodes.ok
   })

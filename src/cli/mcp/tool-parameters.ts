@@ -2,9 +2,10 @@
  * The parameters of a tool: declared in a table, from which assistants get a JSON Schema, and by which what they send is read. Nothing is guessed: a
  * parameter that is unknown, missing or of another type is refused with a message that names it.
  */
+
 import { nearest, quoted } from "../../text/index.ts"
 import { isFieldPath, parseFieldPath } from "../../trace/json/field-path.ts"
-import { Misasked } from "../past/asking.ts"
+import { Misasked } from "../command-line/exit-codes.ts"
 
 /** A parameter: how it is described, and how a value is read; `undefined` is read where none is given. */
 interface Parameter<T> {

@@ -4,14 +4,13 @@
  * Several data directories are one past: each is asked, and the answers are put together. Where two have the same object at a moment, that of the recording that
  * knows more recent changes counts.
  */
-import { withLocalTimes } from "../../local-time.ts"
-import { visible, visibleInJson } from "../../text/index.ts"
+import { visibleInJson } from "../../text/index.ts"
 import type { JsonObject } from "../../trace/json/exact-json.ts"
 import { oneOf, withDefault } from "../command-line/arguments.ts"
+import type { CommandTerminal } from "../command-line/command.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
-import { exitCodeOfExport, isExportError } from "../export/connection/export-errors.ts"
 import type { OpenPlace } from "../export/connection/recorder-place.ts"
-import { interruption, type Terminal } from "../terminal/terminal.ts"
+import { interruption } from "../terminal/terminal.ts"
 import { faultOfPast, type OpenPast, openPast, type PastOptions } from "./past-places.ts"
 import { ShortcomingLines } from "./shortcoming-lines.ts"
 
@@ -42,24 +41,14 @@ export interface Asking extends AskedPast {
   readonly print: (line: string) => void
 }
 
-/** A mistake in the command line that only the recording shows. */
-export class Misasked extends Error {}
-
-interface AskingSurroundings {
-  readonly name: string
-  readonly terminal: Terminal
-  /** µs since the Unix epoch. */
-  readonly now: () => number
-}
-
-/** Opens the places, runs the command, says what is missing and ends. The exit code is 3 if anything is; a text is what is wrong with the command line. */
+/** Opens the places, runs the command, says what is missing and ends. `now`: µs since the Unix epoch. The exit code is 3 if anything is; a text is what is wrong with the command line. */
 export const ask = async (
   options: PastOptions,
-  { name, terminal, now }: AskingSurroundings,
+  terminal: CommandTerminal,
+  now: () => number,
   run: (asking: Asking) => Promise<ExitCode | undefined>,
 ): Promise<ExitCode | string> => {
-  const { standardOutput, standardError } = terminal
-  const say = (line: string): void => void standardError.write(`${name}: ${visible(line)}\n`)
+  const { standardOutput, say } = terminal
   const problem = faultOfPast(options)
   if (problem !== undefined) return problem
   using interrupted = interruption(terminal)
@@ -77,11 +66,6 @@ export const ask = async (
     const code = await run(asking)
     for (const line of missing.lines(nowMs)) say(line)
     return code ?? (missing.isIncomplete ? exitCodes.incomplete : exitCodes.ok)
-  } catch (cause) {
-    if (cause instanceof Misasked) return cause.message
-    if (!isExportError(cause)) throw cause
-    say(cause._tag === "ExportRefused" ? withLocalTimes(cause.message, nowMs) : cause.message)
-    return exitCodeOfExport(cause)
   } finally {
     await past?.close()
   }

@@ -1,7 +1,7 @@
 /** The moments of a question about the past: read from the command line, and said where they depend on the day or on this machine's time zone. */
 
+import { Misasked } from "../command-line/exit-codes.ts"
 import { meaningOf, parseDuration, parseInstant } from "../command-line/instant.ts"
-import { Misasked } from "./asking.ts"
 
 /** µs since the Unix epoch. */
 interface Reference {

@@ -1,10 +1,12 @@
 /** Kinds and objects on the command line, as with kubectl: `deploy web`, `deploy/web`, `pods,services`. */
+
 import { formatGvk, parseGvk } from "../../kube/gvk.ts"
 import type { NamedKind } from "../../kube/kind-names.ts"
 import { isJsonObject, type JsonObject } from "../../trace/json/exact-json.ts"
 import { list } from "../command-line/arguments.ts"
+import { Misasked } from "../command-line/exit-codes.ts"
 import { readKind } from "../command-line/kind-option.ts"
-import { type AskedPast, Misasked } from "./asking.ts"
+import type { AskedPast } from "./asking.ts"
 import { askPast } from "./past-client.ts"
 
 /** The recorded kinds of all places, with the names that discovery gave. */

@@ -6,13 +6,14 @@ import { loadConfiguration } from "../../recorder/configuration/load-configurati
 import type { ParsedConfiguration } from "../../recorder/configuration/parse-configuration.ts"
 import { formatWarning } from "../../recorder/configuration/problem.ts"
 import { newRedactionKey, RedactionKeyError, readRedactionKey } from "../../recorder/redaction/redaction-key.ts"
+import { CommandFailed, exitCodes } from "../command-line/exit-codes.ts"
 
-/** The configuration of a file, or in a text; `undefined`: it cannot be used. `say`: takes why, or what is odd in it. */
+/** The configuration of a file, or in a text. `say`: takes what is odd in it. Rejects with CommandFailed. */
 export const loadedConfiguration = async (
   from: string | { readonly text: string },
   { secretsInPlainText }: { readonly secretsInPlainText: boolean },
   say: (line: string) => void,
-): Promise<ParsedConfiguration | undefined> => {
+): Promise<ParsedConfiguration> => {
   const isFile = typeof from === "string"
   const file = isFile ? from : "the default configuration"
   const loaded = await Effect.runPromise(
@@ -23,19 +24,15 @@ export const loadedConfiguration = async (
       }),
     ),
   )
-  if (Result.isFailure(loaded)) {
-    say(loaded.failure.message)
-    return undefined
-  }
+  if (Result.isFailure(loaded)) throw new CommandFailed(loaded.failure.message, exitCodes.usage)
   for (const warning of loaded.success.warnings) say(formatWarning(file, warning))
   return loaded.success
 }
 
-/** The key in a file, or why there is none; without a file a random one, which is not kept. */
-export const redactionKeyFrom = async (file: string | undefined): Promise<Uint8Array | RedactionKeyError> => {
+/** The key in a file; without a file a random one, which is not kept. Rejects with CommandFailed. */
+export const redactionKeyFrom = async (file: string | undefined): Promise<Uint8Array> => {
   if (file === undefined) return newRedactionKey()
   return readRedactionKey(file).catch((cause: unknown) => {
-    if (cause instanceof RedactionKeyError) return cause
-    throw cause
+    throw cause instanceof RedactionKeyError ? new CommandFailed(cause.message, exitCodes.usage) : cause
   })
 }

@@ -52,6 +52,3 @@ export interface ReplayOrder
   /** Where to keep that recording; `undefined`: nowhere. */
   readonly recording: string | undefined
 }
-
-/** Writes a line for people. */
-export type Say = (line: string) => void

@@ -8,8 +8,9 @@ import { Fidelity } from "../../simulation/fidelity/fidelity.ts"
 import type { RepetitionsOptions } from "../../simulation/replay/repetitions.ts"
 import { codeOf, OutputExists, OutputFailed } from "../../trace/files/output-errors.ts"
 import { type OutputSink, openOutputForEnd } from "../../trace/files/output-file.ts"
+import type { Say } from "../command-line/command.ts"
 import { readVersion } from "../command-line/version.ts"
-import type { ReplayOrder, Say } from "./replay-order.ts"
+import type { ReplayOrder } from "./replay-order.ts"
 
 /** The directory of the recording contains something. */
 class DirectoryInUse extends OutputExists {

@@ -2,6 +2,7 @@
 
 import { isIP } from "node:net"
 import { systemClock } from "../../clock.ts"
+import { messageOf } from "../../message-of.ts"
 import { reportPage } from "../../simulation/page/report-page.ts"
 import { followRecordedLives } from "../../simulation/pods/followed-pods.ts"
 import { LifeScout } from "../../simulation/pods/life-scout.ts"
@@ -10,16 +11,17 @@ import { refuseLacking } from "../../simulation/replay/forecast.ts"
 import { Repetitions, type RepetitionsOptions } from "../../simulation/replay/repetitions.ts"
 import { type ReplaySurvey, surveyReplay } from "../../simulation/replay/replay-survey.ts"
 import type { RepetitionsReport, ReplayReport } from "../../simulation/report/replay-report.ts"
+import { RemovalIncomplete, RemovalUnchecked } from "../../simulation/target/clean-up.ts"
 import { registeredWebhook, type WebhookAddress } from "../../simulation/webhook/pod-webhook.ts"
 import { visible } from "../../text/index.ts"
+import type { CommandTerminal, Say } from "../command-line/command.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { progressLine } from "../terminal/live-line.ts"
 import { isLive, type Terminal } from "../terminal/terminal.ts"
 import { serveControl } from "./control/control-server.ts"
 import { metricsOf, stateOf } from "./control/control-state.ts"
-import { controlOf, keysHelp, listenForKeys, listenForSignals } from "./control/replay-control.ts"
-import { describeLeft, reported } from "./replay-failures.ts"
-import type { ReplayOrder, Say } from "./replay-order.ts"
+import { keysHelp, listenForKeys, listenForSignals } from "./control/replay-control.ts"
+import type { ReplayOrder } from "./replay-order.ts"
 import { judgedBy } from "./replay-reports.ts"
 import type { ReplaySource } from "./replay-source.ts"
 import { listenForInterrupts, type ReplayStage, withStage } from "./replay-stage.ts"
@@ -42,7 +44,7 @@ const controlled = async <Result>(
   { terminal, interrupt, tell }: ControlSurroundings,
   work: () => Promise<Result>,
 ): Promise<Result> => {
-  const control = controlOf(run, interrupt)
+  const control = { run, stop: interrupt }
   await using server =
     order.control === undefined
       ? undefined
@@ -123,68 +125,74 @@ const surveySource = async (
   return surveyReplay({ ...order, items: await source.open(), window, signal }, () => performance.now() > deadline)
 }
 
-/** Replays a trace. Rejects only for defects. */
-export const runReplay = (requested: ReplayOrder, terminal: Terminal, say: Say): Promise<ExitCode> =>
-  reported(say, async () => {
-    const line = progressLine(terminal)
-    const tell: Say = (text) => line.around(() => say(text))
-    const interrupts = listenForInterrupts(terminal, tell)
-    const print = (text: string): void => void terminal.standardOutput.write(`${visible(text)}\n`)
-    const left: unknown[] = []
-    let begun: Repetitions | undefined
-    const { signal } = interrupts.first
-    const surroundings = { environment: terminal.environment, signal }
-    const check = (source: ReplaySource, order: ReplayOrder): ReturnType<typeof surveySource> =>
-      surveySource(order, source, signal)
-    try {
-      return await withStage(requested, surroundings, check, async ({ order, source, target, checked, reports }) => {
-        const followsLives = order.pods === "recorded"
-        if (checked !== undefined) target.serveKinds(checked.planner.undefinedKinds)
-        if (checked !== undefined && !order.isPartial)
-          await refuseLacking(target.client, checked, { ...order, followsLives })
-        tell(`replaying ${source.name} as ${order.name} into ${target.description}`)
-        const run: Repetitions = new Repetitions({
-          ...order,
-          ...podsOf(order, { source, target }, (problem) => line.around(() => say(problem))),
-          isPipe: source.isPipe,
-          window: { ...order.window, now: systemClock.wallMicros() },
-          client: target.client,
-          clock: systemClock,
-          onUndefinedKind: (gvk, isNamespaced) => {
-            if (checked?.planner.defines(gvk) !== true) target.serveKinds(new Map([[gvk, isNamespaced]]))
-          },
-          signal,
-          cleanUpSignal: interrupts.second.signal,
-          onProgress: (progress) =>
-            line.show(() => describeRepetition(run.number, order.repetitions) + describeReplayProgress(progress)),
-          onRemovalFailed: (error) => left.push(error),
-          ...(order.isJudged && { judged: judgedBy(order, target.endpoints, tell) }),
-          onRepetition: (report) =>
-            line.around(() => {
-              if (order.repetitions > 1) print(`repetition ${run.number}`)
-              for (const text of describeReplay(report)) print(text)
-            }),
-        })
-        begun = run
-        const done = await controlled(order, run, { terminal, interrupt: interrupts.interrupt, tell }, () => run.run())
-        line.close()
-        const [only] = done
-        if (order.repetitions === 1 && only !== undefined) await reports.write(only, () => reportPage(only))
-        else await reports.write(all(order.name, done))
-        const isLeft = left.length > 0 && done.every(({ stopped }) => stopped === null)
-        return isLeft ? exitCodes.failed : exitCodeOf(done, done.length < order.repetitions)
+/** Replays a trace. */
+export const runReplay = async (requested: ReplayOrder, terminal: CommandTerminal): Promise<ExitCode> => {
+  const { say } = terminal
+  const line = progressLine(terminal)
+  const tell: Say = (text) => line.around(() => say(text))
+  const interrupts = listenForInterrupts(terminal, tell)
+  const print = (text: string): void => void terminal.standardOutput.write(`${visible(text)}\n`)
+  const left: unknown[] = []
+  let begun: Repetitions | undefined
+  const { signal } = interrupts.first
+  const surroundings = { environment: terminal.environment, signal }
+  const check = (source: ReplaySource, order: ReplayOrder): ReturnType<typeof surveySource> =>
+    surveySource(order, source, signal)
+  try {
+    return await withStage(requested, surroundings, check, async ({ order, source, target, checked, reports }) => {
+      const followsLives = order.pods === "recorded"
+      if (checked !== undefined) target.serveKinds(checked.planner.undefinedKinds)
+      if (checked !== undefined && !order.isPartial)
+        await refuseLacking(target.client, checked, { ...order, followsLives })
+      tell(`replaying ${source.name} as ${order.name} into ${target.description}`)
+      const run: Repetitions = new Repetitions({
+        ...order,
+        ...podsOf(order, { source, target }, (problem) => line.around(() => say(problem))),
+        isPipe: source.isPipe,
+        window: { ...order.window, now: systemClock.wallMicros() },
+        client: target.client,
+        clock: systemClock,
+        onUndefinedKind: (gvk, isNamespaced) => {
+          if (checked?.planner.defines(gvk) !== true) target.serveKinds(new Map([[gvk, isNamespaced]]))
+        },
+        signal,
+        cleanUpSignal: interrupts.second.signal,
+        onProgress: (progress) =>
+          line.show(() => describeRepetition(run.number, order.repetitions) + describeReplayProgress(progress)),
+        onRemovalFailed: (error) => left.push(error),
+        ...(order.isJudged && { judged: judgedBy(order, target.endpoints, tell) }),
+        onRepetition: (report) =>
+          line.around(() => {
+            if (order.repetitions > 1) print(`repetition ${run.number}`)
+            for (const text of describeReplay(report)) print(text)
+          }),
       })
-    } finally {
+      begun = run
+      const done = await controlled(order, run, { terminal, interrupt: interrupts.interrupt, tell }, () => run.run())
       line.close()
-      const { name, keep, target } = requested
-      // What failed before has created nothing, and the name may be that of another replay.
-      const hasCreated = begun?.current?.outcomes !== undefined
-      if (keep && hasCreated && (target.kubeconfig ?? target.context) !== undefined)
-        say(`what was created was left in the cluster; remove it with reel replay --clean ${name}`)
-      for (const error of left) say(describeLeft(error, name))
-      interrupts.stop()
-    }
-  })
+      const [only] = done
+      if (order.repetitions === 1 && only !== undefined) await reports.write(only, () => reportPage(only))
+      else await reports.write(all(order.name, done))
+      const isLeft = left.length > 0 && done.every(({ stopped }) => stopped === null)
+      return isLeft ? exitCodes.failed : exitCodeOf(done, done.length < order.repetitions)
+    })
+  } finally {
+    line.close()
+    const { name, keep, target } = requested
+    // What failed before has created nothing, and the name may be that of another replay.
+    const hasCreated = begun?.current?.outcomes !== undefined
+    if (keep && hasCreated && (target.kubeconfig ?? target.context) !== undefined)
+      say(`what was created was left in the cluster; remove it with reel replay --clean ${name}`)
+    for (const error of left) say(describeLeft(error, name))
+    interrupts.stop()
+  }
+}
+
+/** Why something may be left in the cluster, and what to do. */
+const describeLeft = (error: unknown, name: string): string => {
+  if (error instanceof RemovalIncomplete || error instanceof RemovalUnchecked) return error.message
+  return `not everything was removed: ${messageOf(error)}; try again with reel replay --clean ${name}`
+}
 
 const all = (replay: string, repetitions: ReadonlyArray<ReplayReport>): RepetitionsReport => ({
   version: 1,

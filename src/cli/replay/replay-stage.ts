@@ -1,7 +1,8 @@
 /** What a replay reads from and writes to, opened in the order in which mistakes cost least, and closed whatever happens. */
 
+import type { Say } from "../command-line/command.ts"
 import type { Terminal } from "../terminal/terminal.ts"
-import type { ReplayOrder, Say } from "./replay-order.ts"
+import type { ReplayOrder } from "./replay-order.ts"
 import { openReportFiles, type ReportFiles } from "./replay-reports.ts"
 import { openSource, type ReplaySource, type SourceSurroundings } from "./replay-source.ts"
 import { type OpenTarget, openTarget } from "./replay-target.ts"

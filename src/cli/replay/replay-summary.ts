@@ -3,6 +3,7 @@ import { formatInstant } from "../../local-time.ts"
 import type { ReplayForecast } from "../../simulation/replay/forecast.ts"
 import type { ReplayProgress } from "../../simulation/replay/replay.ts"
 import type { Cause, ReplayReport, Spread } from "../../simulation/report/replay-report.ts"
+import { alignedRows } from "../terminal/display-width.ts"
 import { formatCount, formatDuration, formatInteger } from "../terminal/quantities.ts"
 import { describeFidelity } from "./fidelity-summary.ts"
 
@@ -63,17 +64,10 @@ export const describeForecast = (forecast: ReplayForecast): ReadonlyArray<string
     ({ gvk, objects, applies, deletions }) =>
       [gvk, ...[objects, applies, deletions].map((count) => formatInteger(count))] as const,
   )
-  const table = [["kind", "at the start", "applied", "deleted"] as const, ...rows]
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...table.map((row) => (row[column] ?? "").length)))
   const lines = [
     `from ${from} to ${to}: ${expectedMs === null ? "as fast as the cluster can" : formatDuration(expectedMs)}`,
     `namespaces: ${namespaces.length === 0 ? "none" : namespaces.join(", ")}`,
-    ...table.map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    ),
+    ...alignedRows([["kind", "at the start", "applied", "deleted"], ...rows]),
     ...skipped.slice(0, mostShown).map((cause) => `skipped  ${describeCause(cause)}`),
   ]
   if (gaps > 0) lines.push(`gaps     ${formatCount(gaps, "gap")} in the trace: what happened in them is not replayed`)

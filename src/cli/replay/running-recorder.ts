@@ -3,10 +3,14 @@ import { tmpdir } from "node:os"
 import { SpooledBytes } from "../../trace/files/spooled-bytes.ts"
 import { fileSpool } from "../../trace/spool.ts"
 import { type Reading, value } from "../command-line/arguments.ts"
-import { readVersion } from "../command-line/version.ts"
-import { parseServiceAddress, type ServiceAddress } from "../export/connection/export-service-address.ts"
 import { type Recorder, recorderAt } from "../export/connection/recorder-connection.ts"
-import { parseServer, recorderToken } from "../export/connection/recorder-place.ts"
+import {
+  parseServer,
+  parseServiceAddress,
+  recorderToken,
+  type ServiceAddress,
+  userAgent,
+} from "../export/connection/recorder-place.ts"
 import { requestExport } from "../export/export-client.ts"
 
 /** Which recorder, and how to be let in. */
@@ -57,34 +61,11 @@ export const exportedWindow = async (
       endTime,
       format: "ndjson",
       compression: "zstd",
-      filters: everything,
-      owned: undefined,
-      daemonSetOwned: undefined,
-      ownerDeadlineMs: undefined,
-      sanitise: undefined,
-      require: undefined,
-      times: undefined,
-      maximumSeconds: undefined,
-      maximumBytes: undefined,
-      transform: undefined,
     },
     signal,
   )
   return { name: recorder.name, bytes: new SpooledBytes(fileSpool(tmpdir()), pieces) }
 }
-
-const everything = {
-  excluded_namespaces: [],
-  excluded_labels: [],
-  namespaces: undefined,
-  labels: undefined,
-  kinds: undefined,
-  excluded_kinds: undefined,
-  names: undefined,
-  excluded_names: undefined,
-}
-
-const userAgent = (): string => `kubereel/${readVersion()}`
 
 const findRecorder = async ({ recorder, environment, signal }: WindowRequest): Promise<Recorder> => {
   const { place, kubeconfig, context, tokenFile } = recorder

@@ -2,24 +2,22 @@
  * Names of kinds that only the trace can explain: `trainings` is no kind of Kubernetes itself, but the trace may have
  * `ml.example.com/v1.Training`. The trace is opened for that only if such a name was given.
  */
-import * as Schema from "effect/Schema"
 import { formatGvk, parseGvk } from "../../kube/gvk.ts"
 import type { NamedKind } from "../../kube/kind-names.ts"
 import { quoted } from "../../text/index.ts"
 import { kindWithoutVersion } from "../../trace/sanitising/built-in-kinds.ts"
 import type { TraceItem } from "../../trace/trace-item.ts"
+import { CommandFailed, exitCodes } from "../command-line/exit-codes.ts"
 import { readKind } from "../command-line/kind-option.ts"
 import type { ReplayOrder } from "./replay-order.ts"
 import type { ReplaySource } from "./replay-source.ts"
 
 /** A kind that an option names is none that is known, nor one of the trace. */
-export class UnknownKind extends Schema.TaggedError<UnknownKind>()("UnknownKind", {
-  message: Schema.String,
-}) {}
+const unknownKind = (problem: string): CommandFailed => new CommandFailed(problem, exitCodes.usage)
 
 type Items = AsyncIterable<Iterable<TraceItem>>
 
-/** What the names mean, written exactly (`ml.example.com/v1.Training`). Rejects with UnknownKind, or as `open` does. */
+/** What the names mean, written exactly (`ml.example.com/v1.Training`). Rejects with CommandFailed, or as `open` does. */
 export const kindsNamed = async (
   names: ReadonlyArray<string>,
   open: () => Promise<Items>,
@@ -29,7 +27,7 @@ export const kindsNamed = async (
   return new Map(
     names.map((name) => {
       const reading = readKind(name, kinds)
-      if (reading.tag === "unknown") throw new UnknownKind({ message: reading.problem })
+      if (reading.tag === "unknown") throw unknownKind(reading.problem)
       return [name, reading.text]
     }),
   )
@@ -68,7 +66,7 @@ export const namesIn = (kinds: ReadonlyArray<ReplayedKind>): ReadonlyArray<strin
 export const kindsIn = (kinds: ReadonlyArray<ReplayedKind>): ReadonlySet<string> =>
   new Set(kinds.flatMap((each) => (each.tag === "kind" ? [each.kind] : [])))
 
-/** The order with the kinds that the names mean. Rejects with UnknownKind, or with what reading the trace rejects with. */
+/** The order with the kinds that the names mean. Rejects with CommandFailed, or with what reading the trace rejects with. */
 export const explainedByTrace = async (order: ReplayOrder, source: ReplaySource): Promise<ReplayOrder> => {
   const { included, seededStatus } = order.names
   const names = [...included, ...seededStatus]
@@ -77,7 +75,7 @@ export const explainedByTrace = async (order: ReplayOrder, source: ReplaySource)
   // It would be used up by then.
   if (source.isReadOnce) {
     const message = `unknown kind ${quoted(first)}, and a pipe cannot be read twice to find it in the trace; write it as GROUP/KIND, such as coordination.k8s.io/Lease`
-    throw new UnknownKind({ message })
+    throw unknownKind(message)
   }
   const meanings = await kindsNamed(names, () => source.open())
   const kindOf = (name: string): string => kindWithoutVersion(meanings.get(name) ?? name)

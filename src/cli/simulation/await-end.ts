@@ -3,15 +3,15 @@ import { backgroundClock } from "../../clock.ts"
 import type { ApiClient } from "../../kube/client/api-client.ts"
 import type { Simulation } from "../../simulation/api/simulation.ts"
 import { visible } from "../../text/index.ts"
+import type { CommandTerminal } from "../command-line/command.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { progressLine } from "../terminal/live-line.ts"
 import { formatDuration } from "../terminal/quantities.ts"
-import { interruption, isLive, type Terminal } from "../terminal/terminal.ts"
+import { interruption, isLive } from "../terminal/terminal.ts"
 import { followSimulations } from "./follow-simulations.ts"
 import { describeEnd, describeProgress, hasEnded } from "./simulation-lines.ts"
 
 interface Awaited {
-  readonly command: string
   /** The one that was created: another of its name does not count. */
   readonly simulation: Simulation
   readonly timeoutMs: number | undefined
@@ -25,14 +25,14 @@ interface Awaited {
  */
 export const awaitEnd = async (
   client: ApiClient,
-  { command, simulation, timeoutMs, advice }: Awaited,
-  terminal: Terminal,
+  { simulation, timeoutMs, advice }: Awaited,
+  terminal: CommandTerminal,
 ): Promise<ExitCode> => {
   const { standardOutput, standardError, environment } = terminal
   const { name, uid } = simulation.metadata
   const live = isLive(standardError, environment)
   using line = progressLine(terminal)
-  const say = (text: string): void => line.around(() => void standardError.write(`${command}: ${visible(text)}\n`))
+  const say = (text: string): void => line.around(() => terminal.say(text))
   let isLate = false
   using stop = interruption(terminal)
   const limit =

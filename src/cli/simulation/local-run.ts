@@ -12,7 +12,7 @@ import { simulationDefinitions } from "../../simulation/api/definitions.ts"
 import { simulationKind } from "../../simulation/api/derived-names.ts"
 import type { Simulation } from "../../simulation/api/simulation.ts"
 import { startSimulationController } from "../../simulation/controller/start-controller.ts"
-import { visible } from "../../text/index.ts"
+import type { CommandTerminal } from "../command-line/command.ts"
 import type { ExitCode } from "../command-line/exit-codes.ts"
 import { parseDriver } from "../driver/driver-arguments.ts"
 import { runDriver } from "../driver/run-driver.ts"
@@ -20,7 +20,6 @@ import type { Terminal } from "../terminal/terminal.ts"
 import { awaitEnd } from "./await-end.ts"
 
 interface LocalRun {
-  readonly command: string
   /** Of the driver's webhook. Default: any free one. */
   readonly port: number | undefined
   readonly timeoutMs: number | undefined
@@ -45,8 +44,8 @@ const definitionKind: Kind = {
 /** Runs it to its end; nothing is left of it. Exit codes as of {@link awaitEnd}. */
 export const runInSandbox = async (
   simulation: Simulation,
-  { command, port, timeoutMs, isVerbose }: LocalRun,
-  terminal: Terminal,
+  { port, timeoutMs, isVerbose }: LocalRun,
+  terminal: CommandTerminal,
 ): Promise<ExitCode> => {
   const { driver } = simulation.spec
   const spec = { ...simulation.spec, driver: { ...driver, port: port ?? (await freePort()) } }
@@ -56,8 +55,7 @@ export const runInSandbox = async (
   const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: controllerNamespace } }
   await client.create(kinds.namespaces, namespace)
   // What a person has to know is in the conditions of the simulation.
-  const onTrouble = (line: string): void =>
-    isVerbose ? void terminal.standardError.write(`${command}: ${visible(line)}\n`) : undefined
+  const onTrouble = isVerbose ? terminal.say : () => undefined
   const server = sandbox.endpoint
   await using _processes = await PodProcesses.start({ server, run: driverIn(server, terminal, onTrouble), onTrouble })
   await using controller = await startSimulationController({
@@ -73,7 +71,7 @@ export const runInSandbox = async (
     { fieldValidation: "Strict" },
   )
   // Awaited here: everything above is closed when this returns.
-  return await awaitEnd(client, { command, simulation: created, timeoutMs }, terminal)
+  return await awaitEnd(client, { simulation: created, timeoutMs }, terminal)
 }
 
 /** The driver in this process, without the arguments' first, which is the program. */

@@ -1,6 +1,7 @@
 /** Simulations for people: a line while one runs, what has come of it, and a table of several. */
 import type { Simulation } from "../../simulation/api/simulation.ts"
 import type { RepetitionReport } from "../../simulation/api/status.ts"
+import { alignedRows } from "../terminal/display-width.ts"
 import { formatCount, formatDuration, formatInteger } from "../terminal/quantities.ts"
 
 /** What a Simulation is doing, on one line. */
@@ -65,16 +66,8 @@ type Row = ReadonlyArray<string>
 
 /** A table as kubectl prints it: SimKube's columns in its order, and how far each is; `isWide`: with the key figures of the latest repetition. */
 export const simulationTable = (simulations: ReadonlyArray<Simulation>, isWide: boolean): ReadonlyArray<string> => {
-  const rows = [isWide ? [...columns, ...wideColumns] : columns, ...simulations.map((each) => rowOf(each, isWide))]
-  const widths = columns
-    .concat(wideColumns)
-    .map((_, column) => Math.max(0, ...rows.map((row) => row[column]?.length ?? 0)))
-  return rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join("   ")
-      .trimEnd(),
-  )
+  const head = isWide ? [...columns, ...wideColumns] : columns
+  return alignedRows([head, ...simulations.map((each) => rowOf(each, isWide))])
 }
 
 const columns: Row = ["NAME", "START TIME", "END TIME", "SPEED FACTOR", "COMPLETED", "TOTAL", "STATE", "PROGRESS"]

@@ -1,7 +1,6 @@
 /** The Deployment of a controller host, and the ConfigMaps with its modules. */
 import { type Manifest, manifest } from "../manifest/manifest.ts"
-import { containerSecurity, podSecurity, probe } from "../manifest/pod-security.ts"
-import { selectorOf } from "../manifest/settings.ts"
+import { deployment } from "../manifest/objects.ts"
 import { type HostSettings, hostLabels, hostPort, type ModuleNeeds } from "./host-settings.ts"
 import { keepsState, stateDirectory, stateVolume } from "./host-state.ts"
 
@@ -28,76 +27,35 @@ export const moduleConfigMaps = (settings: HostSettings): ReadonlyArray<Manifest
       )
 
 export const hostDeployment = (settings: HostSettings): Manifest => {
-  const { name, namespace } = settings
+  const { name, namespace, place } = settings
   const { resources, formula, imageBytes } = sizesOf(settings.modules)
-  const pod = ["spec", "template", "spec"]
-  const container = [...pod, "containers", 0]
-  return manifest(
-    {
-      apiVersion: "apps/v1",
-      kind: "Deployment",
-      metadata: { name, namespace, labels: hostLabels(settings) },
-      spec: {
-        replicas: 1,
-        strategy: { type: "Recreate" },
-        selector: { matchLabels: selectorOf(settings) },
-        template: {
-          metadata: {
-            labels: hostLabels(settings),
-            annotations: { "kubectl.kubernetes.io/default-container": "host" },
-          },
-          spec: {
-            serviceAccountName: name,
-            automountServiceAccountToken: true,
-            enableServiceLinks: false,
-            terminationGracePeriodSeconds: gracePeriodSeconds,
-            securityContext: podSecurity,
-            containers: [
-              {
-                name: "host",
-                image: settings.image,
-                imagePullPolicy: "IfNotPresent",
-                args: containerArguments(settings),
-                env: [{ name: "TMPDIR", value: workDirectory }],
-                ports: [{ name: "http", containerPort: hostPort, protocol: "TCP" }],
-                resources,
-                startupProbe: { ...probe("/healthz"), periodSeconds: 2, failureThreshold: 60 },
-                livenessProbe: { ...probe("/healthz"), periodSeconds: 20, failureThreshold: 6 },
-                readinessProbe: { ...probe("/readyz"), periodSeconds: 5, failureThreshold: 2 },
-                securityContext: containerSecurity,
-                volumeMounts: [
-                  ...(settings.place.tag === "image"
-                    ? []
-                    : [{ name: "modules", mountPath: moduleDirectory, readOnly: true }]),
-                  { name: "work", mountPath: workDirectory },
-                  ...(keepsState(settings) ? [{ name: "state", mountPath: stateDirectory }] : []),
-                ],
-              },
-            ],
-            volumes: [
-              ...moduleVolumes(settings),
-              { name: "work", emptyDir: { sizeLimit: mebibytes(imageBytes + 64 * 2 ** 20) } },
-              ...(keepsState(settings) ? [stateVolume(settings)] : []),
-            ],
-          },
-        },
-      },
+  const isStateful = keepsState(settings)
+  return deployment({
+    ...{ name, namespace, labels: hostLabels(settings), container: "host", image: settings.image },
+    args: containerArguments(settings),
+    env: [{ name: "TMPDIR", value: workDirectory }],
+    port: hostPort,
+    resources,
+    graceSeconds: gracePeriodSeconds,
+    replicas: 1,
+    volumeMounts: [
+      ...(place.tag === "image" ? [] : [{ name: "modules", mountPath: moduleDirectory, readOnly: true }]),
+      { name: "work", mountPath: workDirectory },
+      ...(isStateful ? [{ name: "state", mountPath: stateDirectory }] : []),
+    ],
+    volumes: [
+      ...moduleVolumes(settings),
+      { name: "work", emptyDir: { sizeLimit: mebibytes(imageBytes + 64 * 2 ** 20) } },
+      ...(isStateful ? [stateVolume(settings)] : []),
+    ],
+    texts: {
+      strategy: "One at a time: WebAssembly modules elect no leader, and two hosts would do everything twice.",
+      resources: formula.join("\n"),
+      liveness: "Succeeds while the process is alive, regardless of the API server and of single modules.",
+      readiness: "Succeeds once the threads run and every module was started or refused. ?verbose shows which of it.",
+      volumes: `work: memory of modules that are idle.${isStateful ? " state: checkpoints of modules." : ""}`,
     },
-    {
-      path: ["spec", "strategy"],
-      text: "One at a time: WebAssembly modules elect no leader, and two hosts would do everything twice.",
-    },
-    { path: [...container, "resources"], text: formula.join("\n") },
-    {
-      path: [...container, "livenessProbe"],
-      text: "Succeeds while the process is alive, regardless of the API server and of single modules.",
-    },
-    {
-      path: [...container, "readinessProbe"],
-      text: "Succeeds once the threads run and every module was started or refused. ?verbose shows which of it.",
-    },
-    { path: [...pod, "volumes"], text: volumesText(settings) },
-  )
+  })
 }
 
 /** The command line of the container, after the image's entry point `reel`. */
@@ -110,11 +68,6 @@ const containerArguments = (settings: HostSettings): ReadonlyArray<string> => {
     `--workers=${workers}`,
     ...(keepsState(settings) ? [`--state-directory=${stateDirectory}`] : []),
   ]
-}
-
-const volumesText = (settings: HostSettings): string => {
-  const work = "work: memory of modules that are idle."
-  return keepsState(settings) ? `${work} state: checkpoints of modules.` : work
 }
 
 /** One directory out of all ConfigMaps. Changed files arrive within a minute or two and take effect without a restart. */

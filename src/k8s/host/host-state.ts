@@ -1,5 +1,6 @@
 /** Where a host in a cluster keeps the checkpoints of its modules: a volume that its pods share one after the other, if any module has a checkpoint. */
-import { type Manifest, manifest } from "../manifest/manifest.ts"
+import type { Manifest } from "../manifest/manifest.ts"
+import { volumeClaim } from "../manifest/objects.ts"
 import { type HostSettings, hostLabels } from "./host-settings.ts"
 
 /** In the container; the argument of `--state-directory`. */
@@ -15,21 +16,9 @@ const claimName = ({ name }: HostSettings): string => `${name}-state`
 export const stateClaim = (settings: HostSettings): ReadonlyArray<Manifest> => {
   const { namespace, state } = settings
   if (!keepsState(settings) || state.tag !== "claim") return []
-  return [
-    manifest(
-      {
-        apiVersion: "v1",
-        kind: "PersistentVolumeClaim",
-        metadata: { name: claimName(settings), namespace, labels: hostLabels(settings) },
-        spec: {
-          accessModes: ["ReadWriteOnce"],
-          ...(state.storageClass !== undefined && { storageClassName: state.storageClass }),
-          resources: { requests: { storage: state.size } },
-        },
-      },
-      { path: ["spec"], text: "Checkpoints of modules. Without them, deletions while no host runs would be missed." },
-    ),
-  ]
+  const text = "Checkpoints of modules. Without them, deletions while no host runs would be missed."
+  const metadata = { name: claimName(settings), namespace, labels: hostLabels(settings) }
+  return [volumeClaim(metadata, state, { path: ["spec"], text })]
 }
 
 export const stateVolume = (settings: HostSettings) => {

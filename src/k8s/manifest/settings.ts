@@ -96,6 +96,13 @@ export const labelsOf = ({
   "app.kubernetes.io/version": version,
 })
 
+/** Of most objects of a recorder. */
+export const metadataOf = (settings: Pick<ManifestSettings, "name" | "namespace" | "version">) => ({
+  name: settings.name,
+  namespace: settings.namespace,
+  labels: labelsOf(settings),
+})
+
 /** Label of the pods of all recorders with one Lease; its value is the name of the Lease. */
 export const leaseLabel = "kubereel.dev/lease"
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { Misasked } from "../../../src/cli/past/asking.ts"
+import { Misasked } from "../../../src/cli/command-line/exit-codes.ts"
 import { readMoment, readStretch } from "../../../src/cli/past/moments.ts"
 import { inTimeZone } from "../../harness/time-zone.ts"
 

@@ -3,15 +3,17 @@ import { expect, test } from "vitest"
 import { follow } from "../../../src/cli/replay/control/control-server.ts"
 import type { ReplayControl } from "../../../src/cli/replay/control/replay-control.ts"
 
-const controlled = (facts: Pick<ReplayControl, "isPaused" | "isOver">) => {
+const controlled = (facts: Pick<ReplayControl["run"], "isPaused" | "isOver">) => {
   const calls: string[] = []
   const control: ReplayControl = {
-    ...facts,
-    speed: 1,
-    pause: () => calls.push("pause"),
-    resume: () => calls.push("resume"),
-    setSpeed: (speed) => calls.push(`speed ${speed}`),
-    step: (moments) => calls.push(`step ${moments}`),
+    run: {
+      ...facts,
+      speed: 1,
+      pause: () => calls.push("pause"),
+      resume: () => calls.push("resume"),
+      setSpeed: (speed) => calls.push(`speed ${speed}`),
+      step: (moments) => calls.push(`step ${moments}`),
+    },
     stop: () => calls.push("stop"),
   }
   return { control, calls }

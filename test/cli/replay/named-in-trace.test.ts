@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { exitCodes } from "../../../src/cli/command-line/exit-codes.ts"
+import { CommandFailed, exitCodes } from "../../../src/cli/command-line/exit-codes.ts"
 import { parseReplayedKind, parseSeededKind } from "../../../src/cli/replay/replay-values.ts"
-import { kindsNamed, UnknownKind } from "../../../src/cli/replay/trace-kinds.ts"
+import { kindsNamed } from "../../../src/cli/replay/trace-kinds.ts"
 import { replayCommand } from "../../../src/cli/replay.ts"
 import type { ApiObject } from "../../../src/kube/client/objects.ts"
 import { kubeconfigOf } from "../../../src/sandbox/local-cluster.ts"
@@ -122,7 +122,7 @@ describe("the kinds of a trace", () => {
       ]),
     )
     await expect(kindsNamed(["widgets"], async () => items({ ...header, kinds: ["v1.Pod"] })())).rejects.toThrow(
-      UnknownKind,
+      CommandFailed,
     )
   })
 })

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url"
 import { beforeEach, describe, expect, test } from "vitest"
 import { hostMetrics } from "../../../src/cli/host/host-metrics.ts"
 import { hostCommand } from "../../../src/cli/host.ts"
-import { hostAlerts } from "../../../src/k8s/index.ts"
+import hostAlerts from "../../../src/k8s/monitoring/host-alerts.json" with { type: "json" }
 import { capturedTerminal } from "../../cli/captured-terminal.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { imageNeeded, type Printed, type PrintedObject, printed } from "../printed.ts"
@@ -333,8 +333,8 @@ test("options of the recorder are not those of a host", async () => {
 test("alerts are about metrics that a host has", () => {
   const metrics = hostMetrics({ modules: [], workers: [], requests: [], scripts: [], hub: undefined, refused: 0 })
   const names = new Set(metrics.map(({ name }) => name))
-  for (const { expression } of hostAlerts) {
-    const [used = ""] = /kubereel_[a-z_]+/.exec(expression) ?? []
+  for (const { expr } of hostAlerts) {
+    const [used = ""] = /kubereel_[a-z_]+/.exec(expr) ?? []
     expect(names).toContain(used)
   }
 })

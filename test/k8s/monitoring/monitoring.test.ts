@@ -1,7 +1,8 @@
 /** Alerts and dashboard use metrics and labels that a recorder has. */
 import { readFile } from "node:fs/promises"
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { alerts, dashboard, dashboardExpressions } from "../../../src/k8s/index.ts"
+import alerts from "../../../src/k8s/monitoring/alerts.json" with { type: "json" }
+import dashboard from "../../../src/k8s/monitoring/dashboard.json" with { type: "json" }
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { type ParsedSample, parsePrometheusText } from "../../recorder/recorder/prometheus-text.ts"
 import { Workplace } from "../../recorder/recorder/recorder-command.ts"
@@ -56,7 +57,8 @@ const strangers = (expression: string): ReadonlyArray<string> =>
         ),
     ) ?? []
 
-const expressions = [...alerts.map(({ expression }) => expression), ...dashboardExpressions]
+const targets = dashboard.panels.flatMap((panel) => ("targets" in panel ? (panel.targets ?? []) : []))
+const expressions = [...alerts, ...targets].map(({ expr }) => expr)
 
 test.each(expressions)("%s", (expression) => {
   const uses = usesOf(expression)
@@ -76,13 +78,9 @@ test("texts of alerts and legends use labels that their metrics have", () => {
     )
     for (const [, label = ""] of text.matchAll(pattern)) expect(known, `${label} in ${text}`).toContain(label)
   }
-  for (const { summary, description, expression } of alerts)
-    check(summary + description, expression, /\$labels\.([a-z_]+)/g)
-  const { panels } = dashboard() as {
-    panels: ReadonlyArray<{ targets?: ReadonlyArray<{ expr: string; legendFormat: string }> }>
-  }
-  for (const { expr, legendFormat } of panels.flatMap(({ targets = [] }) => targets))
-    check(legendFormat, expr, /\{\{([a-z_]+)\}\}/g)
+  for (const { annotations, expr } of alerts)
+    check(annotations.summary + annotations.description, expr, /\$labels\.([a-z_]+)/g)
+  for (const { expr, legendFormat } of targets) check(legendFormat, expr, /\{\{([a-z_]+)\}\}/g)
 })
 
 test("counters are queried for their increase, never for their value", () => {
@@ -93,14 +91,14 @@ test("counters are queried for their increase, never for their value", () => {
 
 test("every state in an alert exists", () => {
   const states = new Set(samples.filter(({ name }) => name === "kubereel_kind_state").map(({ labels }) => labels.state))
-  for (const { expression } of alerts)
-    for (const [, named = ""] of expression.matchAll(/state=~"([^"]*)"/g))
+  for (const { expr } of alerts)
+    for (const [, named = ""] of expr.matchAll(/state=~"([^"]*)"/g))
       for (const state of named.split("|")) expect(states).toContain(state)
 })
 
 test("every alert is explained in the guide", async () => {
   const guide = await readFile(new URL("../../../docs/guides/in-cluster.md", import.meta.url), "utf8")
-  for (const { name } of alerts) expect(guide).toContain(`\`${name}\``)
+  for (const { alert } of alerts) expect(guide).toContain(`\`${alert}\``)
 })
 
 test("every metric is in the reference", async () => {
@@ -130,5 +128,5 @@ test("--monitoring prints the operator's objects and gives Prometheus access", a
   expect(one("ServiceMonitor").spec.selector.matchLabels).toEqual(one("Service").spec.selector)
   expect(JSON.stringify(one("NetworkPolicy").spec.ingress)).toContain(`"kubernetes.io/metadata.name":"metrics"`)
   const maps = objects.filter(({ kind }) => kind === "ConfigMap")
-  expect(JSON.parse(maps[1]?.data["kubereel.json"])).toEqual(dashboard())
+  expect(JSON.parse(maps[1]?.data["kubereel.json"])).toEqual(dashboard)
 })

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs"
 import fc from "fast-check"
 import { expect, test } from "vitest"
 import { parse } from "yaml"
-import { streamEndText } from "../../../src/cli/past/follow.ts"
+import { streamEndText } from "../../../src/cli/events.ts"
 import { pastPaths, readPastRequest } from "../../../src/recorder/http/past-request.ts"
 import { streamEndReasons } from "../../../src/recorder/http/stream-end.ts"
 

@@ -5,7 +5,6 @@ import * as Schema from "effect/Schema"
 import { type ConnectionCause, causeOfCode, describeCause } from "../../../kube/http/connection-causes.ts"
 import { ExportInterrupted, OutputExists, OutputFailed } from "../../../trace/files/output-errors.ts"
 import { type ExitCode, exitCodes } from "../../command-line/exit-codes.ts"
-import { ApiServerUnreachable, CredentialsUnusable, NotProxied } from "./export-proxy-errors.ts"
 
 /** No response: nothing listens, no such host, not HTTP, or a time-out. */
 export class ServerUnreachable extends Schema.TaggedError<ServerUnreachable>()("ServerUnreachable", {
@@ -17,6 +16,8 @@ export class ServerUnreachable extends Schema.TaggedError<ServerUnreachable>()("
   /** The option that named the server; default: `--server`. */
   option: Schema.optionalKey(Schema.String),
 }) {
+  readonly exitCode = exitCodes.failed
+
   override get message(): string {
     return `cannot reach a recorder at ${this.server}: ${unreachableAdvice(this.code, this.detail, this.option ?? "--server")}`
   }
@@ -72,6 +73,11 @@ export class ExportRefused extends Schema.TaggedError<ExportRefused>()("ExportRe
   /** What was rejected. Default: the export. */
   what: Schema.optionalKey(Schema.String),
 }) {
+  get exitCode(): ExitCode {
+    if (this.status === 409) return exitCodes.incomplete
+    return this.status === 401 || this.status === 403 ? exitCodes.notPermitted : exitCodes.failed
+  }
+
   override get message(): string {
     // Another sentence may follow.
     const said = this.detail === "" ? "" : `: ${this.detail.replace(/\.$/, "")}`
@@ -89,6 +95,10 @@ export class OfflineRefused extends Schema.TaggedError<OfflineRefused>()("Offlin
   status: Schema.Number,
   detail: Schema.String,
 }) {
+  get exitCode(): ExitCode {
+    return this.status === 409 ? exitCodes.incomplete : exitCodes.failed
+  }
+
   override get message(): string {
     return this.status >= 500 ? this.detail : `cannot export from the recording in ${this.directory}: ${this.detail}`
   }
@@ -98,7 +108,21 @@ export class OfflineRefused extends Schema.TaggedError<OfflineRefused>()("Offlin
 export class RecordingUnreadable extends Schema.TaggedError<RecordingUnreadable>()("RecordingUnreadable", {
   /** Says what to do. */
   message: Schema.String,
-}) {}
+}) {
+  readonly exitCode = exitCodes.failed
+}
+
+/** An export through an API server never reached the recorder, because of the kubeconfig, the API server, or its service proxy. */
+export class NotReached extends Schema.TaggedError<NotReached>()("NotReached", {
+  /** Says what to do, and contains no token. */
+  message: Schema.String,
+  /** Whether the API server refused the credentials, or misses a permission: exit code 4, otherwise 1. */
+  isRefused: Schema.Boolean,
+}) {
+  get exitCode(): ExitCode {
+    return this.isRefused ? exitCodes.notPermitted : exitCodes.failed
+  }
+}
 
 /** The token cannot be read. Exit code 2. */
 export class TokenUnreadable extends Schema.TaggedError<TokenUnreadable>()("TokenUnreadable", {
@@ -106,6 +130,8 @@ export class TokenUnreadable extends Schema.TaggedError<TokenUnreadable>()("Toke
   place: Schema.String,
   reason: Schema.String,
 }) {
+  readonly exitCode = exitCodes.usage
+
   override get message(): string {
     return `cannot read a token from ${this.place}: ${this.reason}`
   }
@@ -118,67 +144,26 @@ export class ExportCut extends Schema.TaggedError<ExportCut>()("ExportCut", {
   bytes: Schema.Number,
   reason: Schema.String,
 }) {
+  readonly exitCode = exitCodes.failed
+
   override get message(): string {
     return `the export from ${this.server} is incomplete after ${this.bytes} bytes: ${this.reason}. No file was kept; try again`
   }
 }
-
-export type ExportError =
-  | ServerUnreachable
-  | ExportRefused
-  | OfflineRefused
-  | RecordingUnreadable
-  | ExportCut
-  | OutputExists
-  | OutputFailed
-  | TokenUnreadable
-  | ExportInterrupted
-  | CredentialsUnusable
-  | ApiServerUnreachable
-  | NotProxied
 
 const classes = [
   ServerUnreachable,
   ExportRefused,
   OfflineRefused,
   RecordingUnreadable,
+  NotReached,
+  TokenUnreadable,
   ExportCut,
   OutputExists,
   OutputFailed,
-  TokenUnreadable,
   ExportInterrupted,
-  CredentialsUnusable,
-  ApiServerUnreachable,
-  NotProxied,
-]
+] as const
+
+export type ExportError = InstanceType<(typeof classes)[number]>
 
 export const isExportError = (cause: unknown): cause is ExportError => classes.some((known) => cause instanceof known)
-
-/** The exit code of a command that ends with this error. */
-export const exitCodeOfExport = (error: ExportError): ExitCode => {
-  switch (error._tag) {
-    case "ExportInterrupted":
-      return exitCodes.interrupted
-    case "OutputExists":
-    case "TokenUnreadable":
-      return exitCodes.usage
-    case "ExportRefused":
-      if (error.status === 409) return exitCodes.incomplete
-      return error.status === 401 || error.status === 403 ? exitCodes.notPermitted : exitCodes.failed
-    case "NotProxied":
-      return error.obstacle === "unauthenticated" || error.obstacle === "forbidden"
-        ? exitCodes.notPermitted
-        : exitCodes.failed
-    case "OfflineRefused":
-      return error.status === 409 ? exitCodes.incomplete : exitCodes.failed
-    case "RecordingUnreadable":
-      return exitCodes.failed
-    case "ApiServerUnreachable":
-      return error.isRefused ? exitCodes.notPermitted : exitCodes.failed
-    case "ServerUnreachable":
-    case "CredentialsUnusable":
-    case "ExportCut":
-    case "OutputFailed":
-      return exitCodes.failed
-  }
-}

@@ -11,14 +11,20 @@ import { type ApiServerRoute, routeTo, UnusableEndpoint } from "../../../kube/cl
 import { loadCredentials } from "../../../kube/credentials/credentials.ts"
 import { isCredentialsError } from "../../../kube/credentials/errors.ts"
 import type { ApiEndpoint } from "../../../kube/endpoint.ts"
+import { causeOfCode, describeCause as describeConnectionCause } from "../../../kube/http/connection-causes.ts"
 import { HttpClient } from "../../../kube/http/http-client.ts"
 import { describeFailure, type RequestFailure, requestOnce } from "../../../kube/http/request-once.ts"
 import { type ApiStatus, statusOfResponse } from "../../../kube/status.ts"
+import {
+  credentialsAdvice,
+  isRefusedCertificate,
+  withConnectionAdvice,
+} from "../../../recorder/status/trouble-advice.ts"
 import { visible } from "../../../text/index.ts"
 import { ExportInterrupted } from "../../../trace/files/output-errors.ts"
-import { ApiServerUnreachable, CredentialsUnusable, NotProxied } from "./export-proxy-errors.ts"
-import { displayed, proxyPath, type ServiceAddress, type ServicePort, servicePath } from "./export-service-address.ts"
+import { NotReached } from "./export-errors.ts"
 import { describeCause, headerOf, type Recorder, type Refusal, refusedByRecorder } from "./recorder-connection.ts"
+import type { ServiceAddress } from "./recorder-place.ts"
 
 /** The name that `reel k8s` gives the recorder's port. */
 const usualPort = "http"
@@ -37,14 +43,25 @@ interface InClusterOptions {
   readonly signal: AbortSignal
 }
 
-/** Rejects with {@link CredentialsUnusable}, {@link ApiServerUnreachable}, {@link NotProxied}, {@link ExportInterrupted}. */
+/** A Service whose port is known. */
+type ServicePort = ServiceAddress & { readonly port: string }
+
+/** Path of the Service itself at the API server. */
+const servicePath = ({ namespace, service }: ServiceAddress): string =>
+  `/api/v1/namespaces/${namespace}/services/${service}`
+
+/** Path at the API server that is proxied to `/` of the Service. */
+const proxyPath = (address: ServicePort): string => `${servicePath(address)}:${address.port}/proxy`
+
+/** Rejects with {@link NotReached}, {@link ExportInterrupted}. */
 export const recorderInCluster = async (options: InClusterOptions): Promise<Recorder> => {
   const endpoint = await endpointOf(options)
   const route = usableRoute(endpoint)
   const address = { ...options.address, port: options.address.port ?? (await portOf(endpoint, options)) }
   const { server } = endpoint
   const url = route.url(`${proxyPath(address)}/export`)
-  const name = `the recorder ${displayed(options.address)}`
+  const { namespace, service, port: named } = options.address
+  const name = `the recorder ${namespace}/${service}${named === undefined ? "" : `:${named}`}`
   const context = options.context === undefined ? "" : ` --context ${options.context}`
   return {
     name,
@@ -52,7 +69,7 @@ export const recorderInCluster = async (options: InClusterOptions): Promise<Reco
     url,
     headers: { ...route.headers, ...tokenFor(options, endpoint) },
     connect: (signal, timeoutMs) => route.connect(url, signal, timeoutMs),
-    unreachable: (cause) => new ApiServerUnreachable({ server, ...describeCause(cause) }),
+    unreachable: (cause) => unreachable(server, describeCause(cause)),
     refused: (refusal) =>
       headerOf(refusal, "kubereel-request-id") === undefined
         ? notProxied(server, address, statusOf(refusal))
@@ -64,7 +81,7 @@ const endpointOf = async ({ kubeconfig, context, environment }: InClusterOptions
   try {
     return await (await loadCredentials({ kubeconfig, context, environment })).endpoint()
   } catch (cause) {
-    if (isCredentialsError(cause)) throw new CredentialsUnusable({ reason: cause.message })
+    if (isCredentialsError(cause)) throw new NotReached({ message: cause.message, isRefused: false })
     throw cause
   }
 }
@@ -73,7 +90,7 @@ const usableRoute = (endpoint: ApiEndpoint): ApiServerRoute => {
   try {
     return routeTo(endpoint)
   } catch (cause) {
-    if (cause instanceof UnusableEndpoint) throw new CredentialsUnusable({ reason: cause.message })
+    if (cause instanceof UnusableEndpoint) throw new NotReached({ message: cause.message, isRefused: false })
     throw cause
   }
 }
@@ -96,7 +113,7 @@ const portOf = async (endpoint: ApiEndpoint, options: InClusterOptions): Promise
   try {
     const outcome = await requestOnce(client, servicePath(address), { signal, deadlineMs: options.idleTimeoutMs })
     if (signal.aborted) throw new ExportInterrupted()
-    if (outcome.tag !== "response") throw new ApiServerUnreachable({ server, ...describeNoAnswer(outcome) })
+    if (outcome.tag !== "response") throw unreachable(server, describeNoAnswer(outcome))
     if (outcome.status === 403) return usualPort
     if (outcome.status !== 200)
       throw notProxied(
@@ -125,16 +142,16 @@ interface NamedPort {
 }
 
 const choosePort = (server: string, address: ServiceAddress, body: Buffer): string => {
-  const { namespace, service } = address
-  const none = { server, namespace, service, port: "", status: 0, user: "" }
+  const service = `${address.namespace}/${address.service}`
   const ports = portsIn(body)
-  if (ports === undefined || ports.length === 0)
-    throw new NotProxied({ ...none, obstacle: "other", detail: "the Service has no ports" })
+  if (ports === undefined || ports.length === 0) throw lost(server, service, "the Service has no ports")
   const names = ports.map(({ name, port }) => (typeof name === "string" && name !== "" ? name : String(port)))
   const [only] = names
   if (names.length === 1 && only !== undefined) return only
   if (names.includes(usualPort)) return usualPort
-  throw new NotProxied({ ...none, obstacle: "ambiguous-port", detail: visible(names.join(", ")) })
+  throw obstacle(
+    `the Service ${service} has several ports (${visible(names.join(", "))}); name the recorder's port: --in-cluster ${service}:PORT`,
+  )
 }
 
 const portsIn = (body: Buffer): ReadonlyArray<NamedPort> | undefined => {
@@ -152,31 +169,77 @@ const statusOf = (refusal: Refusal): ApiStatus => {
   return statusOfResponse(refusal.status, headers, refusal.body)
 }
 
-/** The error of an API server that did not reach the recorder. The matched texts are those of Kubernetes 1.34, unchanged for years. */
-const notProxied = (server: string, address: ServicePort, status: ApiStatus): NotProxied => {
-  const { namespace, service, port } = address
-  const { code, message, retryAfterSeconds } = status
-  return new NotProxied({
-    server,
-    namespace,
-    service,
-    port,
-    obstacle: obstacleOf(status),
-    status: code,
-    // Another sentence follows it.
-    detail: visible(message).replace(/\.$/, ""),
-    user: visible(/\bUser "([^"]+)" cannot /.exec(message)?.[1] ?? ""),
-    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
-  })
+const obstacle = (message: string, isRefused = false): NotReached => new NotReached({ message, isRefused })
+
+/** No response from the API server, or from a proxy in front of it. `code`: of the operating system, of Node or of OpenSSL. */
+const unreachable = (server: string, { code, detail }: { readonly code: string; readonly detail: string }) => {
+  const prefix = `cannot reach the API server ${server}: `
+  if (code === "TIMEOUT") return obstacle(`${prefix}${detail}. Try again, or allow more time with --timeout`)
+  const cause = causeOfCode(code)
+  if (cause === undefined)
+    return obstacle(prefix + (code === "" || detail.includes(code) ? detail : `${detail} (${code})`))
+  const described = describeConnectionCause(cause)
+  // The text of a proxy's refusal names the proxy, that of a wrong name the right ones; the address before it is in the sentence already.
+  const isTelling = cause === "proxy-refused" || cause === "other-name"
+  const told = isTelling ? detail.replace(/^[^ ]+:\d+: /, "") : described
+  return obstacle(prefix + withConnectionAdvice(told), isRefusedCertificate(described))
 }
 
-const obstacleOf = ({ code, reason, message }: ApiStatus): NotProxied["obstacle"] => {
-  if (code === 401 && reason === "Unauthorized") return "unauthenticated"
-  if (code === 403 && message.includes("services/proxy")) return "forbidden"
-  if (code === 404 && /^services ".*" not found$/.test(message)) return "no-service"
-  if (code === 429) return "overloaded"
-  if (code !== 503) return "other"
-  if (message.startsWith("no service port ")) return "no-port"
-  if (message.startsWith("no endpoints available for service ")) return "no-endpoints"
-  return message.startsWith("error trying to reach service") ? "unreached" : "other"
+const lost = (server: string, service: string, detail: string): NotReached =>
+  obstacle(`the export request did not reach a recorder at ${service} through ${server}: ${detail}`)
+
+/** The error of an API server that did not reach the recorder. The matched texts are those of Kubernetes 1.34, unchanged for years. */
+const notProxied = (
+  server: string,
+  { namespace, service, port }: ServicePort,
+  { code, reason, message, retryAfterSeconds }: ApiStatus,
+): NotReached => {
+  const name = `${namespace}/${service}`
+  // Another sentence follows it.
+  const detail = visible(message).replace(/\.$/, "")
+  if (code === 401 && reason === "Unauthorized")
+    return obstacle(
+      `the API server ${server} does not accept the kubeconfig's credentials: ${detail}; ${credentialsAdvice}`,
+      true,
+    )
+  if (code === 403 && message.includes("services/proxy"))
+    return obstacle(missingPermission(server, { namespace, service, port }, message), true)
+  if (code === 404 && /^services ".*" not found$/.test(message))
+    return obstacle(
+      `there is no Service ${name} at ${server}. To find recorders: kubectl get services -A -l app.kubernetes.io/name=kubereel`,
+    )
+  if (code === 429) {
+    const after = retryAfterSeconds === undefined ? "" : ` in ${retryAfterSeconds} s`
+    return obstacle(`the API server ${server} is overloaded: ${detail}. Try again${after}`)
+  }
+  if (code === 503 && message.startsWith("no service port "))
+    return obstacle(`the Service ${name} has no port ${port}: ${detail}`)
+  if (code === 503 && message.startsWith("no endpoints available for service "))
+    return obstacle(
+      `no pod of the Service ${name} is ready on port ${port}: ${detail}. Check: kubectl -n ${namespace} get pods`,
+    )
+  if (code === 503 && message.startsWith("error trying to reach service"))
+    return obstacle(
+      `the API server ${server} cannot reach the Service ${name}: ${detail}. ${unreachedAdvice({ namespace, service, port }, detail)}`,
+    )
+  return lost(server, name, `status ${code}: ${detail}`)
+}
+
+/** The missing permission, and the rule that grants it. */
+const missingPermission = (server: string, { namespace, service, port }: ServicePort, message: string): string => {
+  const user = visible(/\bUser "([^"]+)" cannot /.exec(message)?.[1] ?? "")
+  if (user === "system:anonymous")
+    return `the API server ${server} treats the kubeconfig's user as anonymous (${user}): a token or a client certificate is missing or is not for this cluster`
+  const who = user === "" ? "you" : user
+  const rule = `{apiGroups: [""], resources: ["services/proxy"], resourceNames: ["${service}:${port}"], verbs: ["create"]}`
+  return `${who} may not create services/proxy in namespace ${namespace}. A Role there, bound to ${who}, needs the rule ${rule}`
+}
+
+const unreachedAdvice = ({ namespace, service, port }: ServicePort, detail: string): string => {
+  // Go's HTTP client before 1.24, in API servers before 1.33, accepts at most five 102 responses; a recorder sends one every 30 s.
+  if (detail.includes("1xx"))
+    return "This API server ends exports to an object store after 2.5 minutes: export less at once, or use a port-forward"
+  if (detail.includes("connection refused"))
+    return `Nothing listens on that port. Check the pods and their logs: kubectl -n ${namespace} get pods`
+  return `A network policy or a firewall may block it. To bypass it, run "kubectl -n ${namespace} port-forward service/${service} 7777:${port}", then reel export without --in-cluster`
 }

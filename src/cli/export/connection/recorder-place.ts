@@ -8,7 +8,6 @@ import { parseDuration } from "../../command-line/instant.ts"
 import { readVersion } from "../../command-line/version.ts"
 import type { Terminal } from "../../terminal/terminal.ts"
 import { TokenUnreadable } from "./export-errors.ts"
-import { parseServiceAddress } from "./export-service-address.ts"
 import { type RecorderAddress, recorderAt } from "./recorder-connection.ts"
 
 /** `HOST:PORT` means `http://HOST:PORT`. */
@@ -17,6 +16,27 @@ export const parseServer = (given: string): Reading<URL> => {
   return url === null || !/^https?:$/.test(url.protocol) || url.hostname === ""
     ? refused("must be a URL such as http://127.0.0.1:7777")
     : value(url)
+}
+
+/** `NAMESPACE/SERVICE[:PORT]`, the Service of a recorder in a cluster. */
+export interface ServiceAddress {
+  readonly namespace: string
+  readonly service: string
+  /** Name or number of a port of the Service; `undefined`: its only port, or the one named `http`. */
+  readonly port: string | undefined
+}
+
+/** RFC 1123 label: the names of namespaces, Services and their ports. None of its characters needs encoding in a path. */
+const label = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+const form = new RegExp(`^(?<namespace>${label})/(?<service>${label})(?::(?<port>${label}))?$`)
+
+export const parseServiceAddress = (given: string): Reading<ServiceAddress> => {
+  const { namespace, service, port } = form.exec(given)?.groups ?? {}
+  if (namespace === undefined || service === undefined)
+    return refused("must be NAMESPACE/SERVICE or NAMESPACE/SERVICE:PORT, such as kubereel/kubereel")
+  if (port !== undefined && /^\d+$/.test(port) && !(Number(port) >= 1 && Number(port) <= 65_535))
+    return refused(`${port} is not a port number`)
+  return value({ namespace, service, port })
 }
 
 export const parseTimeout = (given: string): Reading<number> => {

@@ -81,7 +81,7 @@ const toFinding = (state: ScreenState): ScreenState => {
   }
 }
 
-/** What can happen. Keys are named as in keyboard.ts. */
+/** What can happen. Keys are named as in terminal.ts. */
 export type ScreenInput =
   | { readonly tag: "key"; readonly key: string }
   | { readonly tag: "resized"; readonly size: ScreenSize }

@@ -1,11 +1,18 @@
 /** `reel k8s --host`: arguments and printing. The manifests themselves are made in src/k8s/host. */
-import { readFile } from "node:fs/promises"
+import { readdir, readFile } from "node:fs/promises"
+import { basename, join } from "node:path"
+import type { ModuleSource } from "../../../host/modules/module-listing.ts"
 import { isRecord } from "../../../is-record.ts"
-import { hostManifestsFor, type ModulePlace, type Resolve, renderManifests } from "../../../k8s/index.ts"
+import {
+  hostManifestsFor,
+  type ModuleConfigMap,
+  type ModulePlace,
+  type Resolve,
+  renderManifests,
+} from "../../../k8s/index.ts"
 import type { ApiResource } from "../../../kube/discovery/discovery.ts"
 import { formatGvk } from "../../../kube/gvk.ts"
 import { messageOf } from "../../../message-of.ts"
-import { visible } from "../../../text/index.ts"
 import { codeOf } from "../../../trace/files/output-errors.ts"
 import {
   type CommandSyntax,
@@ -22,16 +29,74 @@ import {
   value,
   withDefault,
 } from "../../command-line/arguments.ts"
-import { type Command, command } from "../../command-line/command.ts"
-import { type ExitCode, exitCodes } from "../../command-line/exit-codes.ts"
+import { type Command, type CommandTerminal, command, type Say } from "../../command-line/command.ts"
+import { CommandFailed, type ExitCode, exitCodes } from "../../command-line/exit-codes.ts"
 import { readVersion } from "../../command-line/version.ts"
 import { documentsOf, UnusableDefinition } from "../../crd/definition-types.ts"
-import type { Terminal } from "../../terminal/terminal.ts"
 import { k8sOptions, parseName, parsePort, parseSize } from "../k8s-options.ts"
 import { withResolver } from "../k8s-resolver.ts"
 import { defaultImage, prerequisites } from "../prerequisites.ts"
-import { ModuleTooLarge, moduleConfigMapsOf, UnusableFileName } from "./module-config-maps.ts"
 import { type DirectoryNeeds, readModuleNeeds } from "./module-needs.ts"
+
+// The files of a modules' directory as ConfigMaps: one for each module, and one for what scripts import { CommandFailed } from "../../command-line/exit-codes.ts"
+// import from beside them. A module that is changed is then
+// replaced without a restart of the pod; other files of the directory are left out.
+
+/** Bytes of all values: the API server refuses more. */
+const largestConfigMap = 1024 * 1024
+
+/** What scripts import: scripts and data, but no tests and no types. */
+const imported = /\.(?:[cm]?[jt]s|json)$/
+const notImported = /\.(?:test|spec|d)\.[cm]?[jt]s$/
+
+/** `name`: of the host, before each name. Rejects with CommandFailed or the error of the system. */
+const moduleConfigMapsOf = async (
+  directory: string,
+  name: string,
+  sources: ReadonlyArray<ModuleSource>,
+): Promise<ReadonlyArray<ModuleConfigMap>> => {
+  const maps: ModuleConfigMap[] = []
+  for (const { file, path, codePath } of sources)
+    maps.push(await configMapOf(`${name}-module-${file.name}`, `module ${file.name}`, [path, codePath]))
+  if (sources.every(({ form }) => form === "wasm")) return maps
+  const taken = new Set(sources.flatMap(({ path, codePath }) => [basename(path), basename(codePath)]))
+  const others = (await readdir(directory))
+    .filter((each) => imported.test(each) && !notImported.test(each) && !each.startsWith(".") && !taken.has(each))
+    .sort()
+  if (others.length > 0)
+    maps.push(
+      await configMapOf(
+        `${name}-imports`,
+        "what scripts may import",
+        others.map((each) => join(directory, each)),
+      ),
+    )
+  return maps
+}
+
+const configMapOf = async (name: string, subject: string, paths: ReadonlyArray<string>): Promise<ModuleConfigMap> => {
+  const data: Record<string, string> = {}
+  const binaryData: Record<string, string> = {}
+  let bytes = 0
+  for (const path of paths) {
+    const file = basename(path)
+    if (!/^[-._a-zA-Z0-9]{1,253}$/.test(file))
+      throw new CommandFailed(
+        `${JSON.stringify(file)} cannot be a key of a ConfigMap: rename it to letters, digits, -, _ and .`,
+      )
+    const content = await readFile(path)
+    bytes += content.length
+    const text = content.toString("utf8")
+    if (Buffer.from(text).equals(content) && !path.endsWith(".wasm")) data[file] = text
+    else binaryData[file] = content.toString("base64")
+  }
+  if (bytes > largestConfigMap)
+    throw new CommandFailed(
+      `${subject} has ${(bytes / 1e6).toFixed(1)} MB, and a ConfigMap holds 1 MiB: put the modules into an image or onto a volume ` +
+        "(--modules image, --modules claim/NAME)",
+    )
+  return { name, data, binaryData }
+}
 
 // The options of `reel k8s --host`.
 
@@ -151,39 +216,23 @@ const defaultApiServerPorts: ReadonlyArray<number> = [443, 6443]
 /** Runs in the place of `reel k8s` when `--host` is given. */
 export const k8sHostCommand = (): Command => command(syntax, run)
 
-const run = async (given: Options, { standardOutput, standardError, environment }: Terminal): Promise<ExitCode> => {
-  const say = (message: string): void => void standardError.write(`${syntax.name}: ${visible(message)}\n`)
-  try {
-    const defined = await resolverOf(given.crd)
-    const resolved = await withResolver({ ...given, environment }, (resolve) =>
-      readModuleNeeds(given.host, (gvk) => defined(gvk) ?? resolve(gvk)),
-    )
-    if (resolved._tag === "NoCluster") {
-      say(`${resolved.reason}\nWithout a cluster, --offline prints manifests for built-in kinds and those of --crd.`)
-      return exitCodes.failed
-    }
-    const needs = resolved.value
-    for (const problem of needs.problems) say(problem)
-    if (needs.problems.length > 0) return exitCodes.failed
-    standardOutput.write(await print(given, needs, say))
-    const monitoringKinds = given.monitoring ? ["PodMonitor", "PrometheusRule"] : []
-    for (const sentence of prerequisites({ image: given.image, version: readVersion(), monitoringKinds })) say(sentence)
-    for (const path of needs.withoutPermissions)
-      say(`${path} has no permissions, so its module gets none; permissions: [] says that it needs none`)
-    return needs.withoutPermissions.length === 0 ? exitCodes.ok : exitCodes.incomplete
-  } catch (error) {
-    if (!(error instanceof UnusableDefinition || error instanceof ModuleTooLarge || error instanceof UnusableFileName))
-      throw error
-    say(error.message)
-    return exitCodes.failed
-  }
+const run = async (given: Options, { standardOutput, environment, say }: CommandTerminal): Promise<ExitCode> => {
+  const defined = await resolverOf(given.crd)
+  const without = "Without a cluster, --offline prints manifests for built-in kinds and those of --crd."
+  const { value: needs } = await withResolver({ ...given, environment, without }, (resolve) =>
+    readModuleNeeds(given.host, (gvk) => defined(gvk) ?? resolve(gvk)),
+  )
+  for (const problem of needs.problems) say(problem)
+  if (needs.problems.length > 0) return exitCodes.failed
+  standardOutput.write(await print(given, needs, say))
+  const monitoringKinds = given.monitoring ? ["PodMonitor", "PrometheusRule"] : []
+  for (const sentence of prerequisites({ image: given.image, version: readVersion(), monitoringKinds })) say(sentence)
+  for (const path of needs.withoutPermissions)
+    say(`${path} has no permissions, so its module gets none; permissions: [] says that it needs none`)
+  return needs.withoutPermissions.length === 0 ? exitCodes.ok : exitCodes.incomplete
 }
 
-const print = async (
-  given: Options,
-  { sources, modules }: DirectoryNeeds,
-  say: (message: string) => void,
-): Promise<string> => {
+const print = async (given: Options, { sources, modules }: DirectoryNeeds, say: Say): Promise<string> => {
   const version = readVersion()
   const place: ModulePlace =
     given.modules.tag === "config-maps"

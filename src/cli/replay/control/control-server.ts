@@ -69,18 +69,18 @@ const allowed = `allowed are paused (true or false), speed (${speedLimits.minimu
 /** Does everything that is requested, or nothing: returns the refusal of a step without a pause, or at the end. */
 export const follow = (
   { paused, speed, step, stop }: ControlRequest,
-  control: ReplayControl,
+  { run, stop: end }: ReplayControl,
 ): Extract<ControlReading, { tag: "refused" }> | undefined => {
   const conflict = (message: string) => ({ tag: "refused", status: 409, message }) as const
-  if (step !== undefined && !(paused ?? control.isPaused))
+  if (step !== undefined && !(paused ?? run.isPaused))
     return conflict('the replay is not paused, so it cannot be stepped; add "paused": true')
-  if (step !== undefined && control.isOver)
+  if (step !== undefined && run.isOver)
     return conflict("the replay is at the end of its trace, and no repetition follows: there is nothing to step to")
-  if (speed !== undefined) control.setSpeed(speed)
-  if (paused === true) control.pause()
-  if (paused === false) control.resume()
-  if (step !== undefined) control.step(step)
-  if (stop === true) control.stop()
+  if (speed !== undefined) run.setSpeed(speed)
+  if (paused === true) run.pause()
+  if (paused === false) run.resume()
+  if (step !== undefined) run.step(step)
+  if (stop === true) end()
   return undefined
 }
 

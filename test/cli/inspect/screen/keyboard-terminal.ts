@@ -1,5 +1,5 @@
 /** A terminal that stores what was written to it, with a keyboard that tests press. */
-import type { Suspension } from "../../../../src/cli/terminal/keyboard.ts"
+import type { Suspension } from "../../../../src/cli/terminal/terminal.ts"
 import { capturedTerminal } from "../../captured-terminal.ts"
 
 export const keyboardTerminal = (rows = 20) => {

@@ -1,0 +1,163 @@
+/**
+ * What can go wrong that a person can do something about. Commands let such errors pass, and {@link failureOf} makes each a line and an exit code: errors of
+ * commands have their exit code, and those of other rooms have it in the table here, by their tag. Every other error is a defect.
+ */
+import type { ArchiveError } from "../../archive/archive-errors.ts"
+import type { TargetError } from "../../blob/target-error.ts"
+import type { ApiError } from "../../kube/client/api-errors.ts"
+import type { CredentialsError } from "../../kube/credentials/errors.ts"
+import { withLocalTimes } from "../../local-time.ts"
+import type { TokenFileError } from "../../recorder/access/token-file.ts"
+import type { ListenError } from "../../recorder/http/listen-error.ts"
+import type { KindNotInTrace, RehearsalStalled } from "../../rehearsal/errors.ts"
+import type { NothingToServe } from "../../serve/index.ts"
+import type { NotAReport } from "../../simulation/comparison/compared-report.ts"
+import type {
+  OutsideTrace,
+  RecordedCluster,
+  ReplayExists,
+  TargetLacks,
+  TargetUnusable,
+} from "../../simulation/replay/errors.ts"
+import type { NoRecording } from "../../simulation/source/recorded-directory.ts"
+import type { RemovalIncomplete, RemovalUnchecked } from "../../simulation/target/clean-up.ts"
+import type { ExportInterrupted, OutputExists, OutputFailed } from "../../trace/files/output-errors.ts"
+import type { InputUnreadable } from "../../trace/files/trace-input.ts"
+import type { DecompressionError } from "../../trace/formats/compression.ts"
+import type { BadTraceError } from "../../trace/formats/format.ts"
+import type { SpoolError } from "../../trace/spool.ts"
+import { type CommandError, CommandFailed, type ExitCode, exitCodes } from "./exit-codes.ts"
+
+type Failure =
+  | ApiError
+  | ArchiveError
+  | CredentialsError
+  | BadTraceError
+  | DecompressionError
+  | ExportInterrupted
+  | InputUnreadable
+  | KindNotInTrace
+  | ListenError
+  | NoRecording
+  | NotAReport
+  | NothingToServe
+  | OutputExists
+  | OutputFailed
+  | OutsideTrace
+  | RecordedCluster
+  | RehearsalStalled
+  | RemovalIncomplete
+  | RemovalUnchecked
+  | ReplayExists
+  | SpoolError
+  | TargetError
+  | TargetLacks
+  | TargetUnusable
+  | TokenFileError
+
+type Codes = { readonly [Tag in Failure["_tag"]]: ExitCode | ((failure: Extract<Failure, { _tag: Tag }>) => ExitCode) }
+
+const { failed, usage, notPermitted, interrupted } = exitCodes
+
+const codes: Codes = {
+  // Of the API client.
+  UnauthorizedError: notPermitted,
+  ForbiddenError: notPermitted,
+  NotFoundError: failed,
+  AlreadyExistsError: failed,
+  ConflictError: failed,
+  ExpiredError: failed,
+  InvalidError: failed,
+  TooManyRequestsError: failed,
+  ApiRefusalError: failed,
+  ApiUnreachableError: failed,
+  // Of recordings on disk.
+  DirectoryInUseError: failed,
+  DirectoryNotWritableError: failed,
+  NetworkFileSystemError: failed,
+  NotARecordingError: failed,
+  NewerRecordingError: failed,
+  OlderRecordingError: failed,
+  DiskFullError: failed,
+  ArchiveIoError: failed,
+  CorruptArchiveError: failed,
+  RecordingDisturbedError: failed,
+  RetentionOutranError: failed,
+  UncommittedFramesError: failed,
+  // Of kubeconfigs and what they name.
+  NoClusterConfigured: failed,
+  KubeconfigUnreadable: failed,
+  KubeconfigInvalid: failed,
+  ContextNotFound: failed,
+  ContextIncomplete: failed,
+  ContextMoved: failed,
+  CredentialFileUnusable: failed,
+  ExecPluginFailed: failed,
+  AuthProviderFailed: failed,
+  UnsupportedSetting: failed,
+  // Of files and what is in them.
+  OutputExists: usage,
+  OutputFailed: failed,
+  ExportInterrupted: interrupted,
+  InputUnreadable: failed,
+  BadTraceError: failed,
+  DecompressionError: failed,
+  SpoolError: failed,
+  TargetError: failed,
+  NotAReport: failed,
+  NoRecording: failed,
+  NothingToServe: failed,
+  TokenFileError: failed,
+  // Of replays and rehearsals.
+  ReplayExists: failed,
+  RecordedCluster: failed,
+  TargetLacks: ({ refused }) => (refused.length === 0 ? notPermitted : failed),
+  TargetUnusable: ({ isForbidden, isUnauthorized }) => (isForbidden || isUnauthorized ? notPermitted : failed),
+  OutsideTrace: failed,
+  KindNotInTrace: failed,
+  RehearsalStalled: failed,
+  RemovalIncomplete: failed,
+  RemovalUnchecked: failed,
+  ListenError: failed,
+}
+
+/** The tags of errors whose messages may name a failed connection without saying what to do. */
+const withoutAdvice: ReadonlySet<string> = new Set(["ApiUnreachableError", "TargetUnusable", "RemovalIncomplete"])
+
+const isKnown = (error: unknown): error is Failure =>
+  error instanceof Error && "_tag" in error && Object.hasOwn(codes, String(error._tag))
+
+/** Whether an error is one of a command. */
+export const isCommandError = (error: unknown): error is CommandError => error instanceof Error && "exitCode" in error
+
+/** A line for people and an exit code; `undefined`: the error is a defect. */
+export const failureOf = async (
+  error: unknown,
+): Promise<{ readonly line: string; readonly exitCode: ExitCode } | undefined> => {
+  if (isCommandError(error)) {
+    // A recorder's reasons are for programs too, so its times are in UTC.
+    const isOfRecorder = "_tag" in error && error._tag === "ExportRefused"
+    const line = isOfRecorder ? withLocalTimes(error.message, Date.now()) : error.message
+    return { line, exitCode: error.exitCode }
+  }
+  if (!isKnown(error)) return undefined
+  const known: ExitCode | ((failure: never) => ExitCode) = codes[error._tag]
+  // The type of the table says that each function takes the failure of its tag.
+  const exitCode = typeof known === "function" ? known(error as never) : known
+  if (!withoutAdvice.has(error._tag) && error._tag !== "UnauthorizedError") return { line: error.message, exitCode }
+  const { describeRefused, isRefusedError } = await import("./refused-credentials.ts")
+  if (isRefusedError(error) || (error._tag === "TargetUnusable" && error.isUnauthorized))
+    return { line: describeRefused(error.detail, undefined), exitCode: notPermitted }
+  const { withConnectionAdvice } = await import("../../recorder/status/trouble-advice.ts")
+  return { line: withConnectionAdvice(error.message), exitCode }
+}
+
+/** Runs what reads a trace, and names the trace in faults of its content. */
+export const reading = async <T>(name: () => string, run: () => Promise<T>): Promise<T> => {
+  try {
+    return await run()
+  } catch (error) {
+    if (!isKnown(error) || (error._tag !== "BadTraceError" && error._tag !== "DecompressionError")) throw error
+    throw new CommandFailed(`${name()}: ${error.message}`)
+  }
+}
