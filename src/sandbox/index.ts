@@ -35,16 +35,14 @@ export type { KubernetesObject, ObjectMetadata, StoredObject } from "../apiserve
 export type { GvkName, PrinterColumn, Resource, StoredAs, Subresource } from "../apiserver/kinds/resources.ts"
 export type { ExpiredAs, StreamingList } from "../apiserver/list/list-options.ts"
 export type { SandboxUser } from "./access/authentication.ts"
-export { RevisionNotHeldError, UnknownObjectError } from "./errors.ts"
 export type { FaultKind, Faults } from "./faults/faults.ts"
 export { everything } from "./faults/scope.ts"
 export type { RespondOptions } from "./faults/scripted-answers.ts"
 export { kubeconfigOf, LocalCluster, type LocalClusterOptions } from "./local-cluster.ts"
+export { type LocalProcessOptions, localProcess } from "./local-process.ts"
 export type { LocalAnswer, LocalRequest, RequestTarget } from "./local-request.ts"
-export { type LocalProcessOptions, localProcess } from "./processes/local-process.ts"
 export { PodProcesses, type PodProcessesOptions, processNode } from "./processes/pod-processes.ts"
 export type { ContainerEnd, ContainerStart, RunContainer } from "./processes/run-container.ts"
-export { type Randomness, systemRandomness } from "./randomness.ts"
 export {
   type LoadedObject,
   type ObservedChange,
@@ -56,6 +54,8 @@ export {
 } from "./sandbox.ts"
 export type { Ledger, LedgerEntry, LedgerMode } from "./store/ledger.ts"
 export type { KindedObject } from "./store/past.ts"
+export { type Randomness, systemRandomness } from "./store/stamps.ts"
+export { RevisionNotHeldError, UnknownObjectError } from "./store/store-errors.ts"
 export {
   type ControllerName,
   controllerNames,

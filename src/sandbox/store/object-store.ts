@@ -22,14 +22,21 @@ import {
 } from "../../apiserver/watch/change.ts"
 import type { Clock } from "../../clock.ts"
 import { apiVersionOf } from "../../kube/gvk.ts"
-import { UnknownObjectError } from "../errors.ts"
-import { type Randomness, systemRandomness } from "../randomness.ts"
 import type { MutableObject } from "../rules/kind-rules.ts"
-import { timestamp } from "../timestamp.ts"
 import { Collection, type LiveObject } from "./collection.ts"
 import type { Ledger } from "./ledger.ts"
 import { type Encoding, encodeObject, isOmitted, isUnchanged, withVersion } from "./object-encoding.ts"
-import { assemble, digestOf, type Identity, specTextOf, stampsOf } from "./stamped-object.ts"
+import {
+  assemble,
+  digestOf,
+  type Identity,
+  type Randomness,
+  specTextOf,
+  stampsOf,
+  systemRandomness,
+  timestamp,
+} from "./stamps.ts"
+import { UnknownObjectError } from "./store-errors.ts"
 
 // The decoded objects of the states that clients wrote last: the next write to such an object need not parse it again,
 // which was a fifth of a patch's cost.

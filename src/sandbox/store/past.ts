@@ -7,9 +7,9 @@ import type { KubernetesObject } from "../../apiserver/kinds/kubernetes-object.t
 import type { GvkName } from "../../apiserver/kinds/resources.ts"
 import { type Change, keyOf, parseObject, restamped } from "../../apiserver/watch/change.ts"
 import { formatGvk } from "../../kube/gvk.ts"
-import { RevisionNotHeldError } from "../errors.ts"
 import type { Collection, LiveObject } from "./collection.ts"
 import type { ObjectStore } from "./object-store.ts"
+import { RevisionNotHeldError } from "./store-errors.ts"
 
 /** An object and its kind. */
 export interface KindedObject {

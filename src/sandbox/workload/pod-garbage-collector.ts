@@ -11,8 +11,8 @@ import { type Controller, KeyedController, type Surroundings } from "../../host/
 import { NotFoundError } from "../../kube/client/api-errors.ts"
 import { kinds } from "../../kube/client/kinds.ts"
 import type { Condition, Node, Pod } from "../../kube/client/objects.ts"
-import { withCondition } from "./conditions.ts"
-import { isFinished } from "./pod-facts.ts"
+import { isFinished } from "./pods.ts"
+import { withCondition } from "./statuses.ts"
 
 /** ms that a node must be missing: its object may not have arrived yet, or may be recreated. */
 const quarantineMs = 40_000

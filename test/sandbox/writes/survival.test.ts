@@ -6,7 +6,7 @@
 import { afterEach, expect, test } from "vitest"
 import { headerBytes, warningHeaders } from "../../../src/apiserver/http/exchange.ts"
 import { Sandbox, type SandboxOptions } from "../../../src/sandbox/index.ts"
-import { systemRandomness } from "../../../src/sandbox/randomness.ts"
+import { systemRandomness } from "../../../src/sandbox/store/stamps.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { bodyOf, configMaps, pod, pods, send, sendFor } from "./write-client.ts"
 
