@@ -1,24 +1,17 @@
 /** Starts the Jobs of CronJobs (pkg/controller/cronjob). */
-import { keyOf } from "../../host/cache/object-cache.ts"
+
 import { sameJson } from "../../host/cache/same-json.ts"
-import {
-  type Controller,
-  enqueueOwners,
-  enqueueSelf,
-  KeyedController,
-  recordAs,
-  type Surroundings,
-} from "../../host/controller.ts"
+import { type Controller, recordAs, type Surroundings } from "../../host/controller.ts"
 import { AlreadyExistsError } from "../../kube/client/api-errors.ts"
 import { kinds } from "../../kube/client/kinds.ts"
 import type { ApiObject, Metadata } from "../../kube/client/objects.ts"
 import { controllerReference, isControlledBy } from "../../kube/client/owner-references.ts"
 import { type CronSchedule, parseSchedule } from "../../kube/cron-schedule.ts"
 import { finishedAs, type Job } from "./job-controller.ts"
+import { objectController } from "./object-controller.ts"
 
 export const cronJobController = (surroundings: Surroundings): Controller => {
   const { cluster, events } = surroundings
-  const cronJobs = cluster.cache<CronJob>(kinds.cronJobs)
   const jobs = cluster.cache<Job>(kinds.jobs)
   const record = recordAs(events, { component: "cronjob-controller" })
 
@@ -38,9 +31,7 @@ export const cronJobController = (surroundings: Surroundings): Controller => {
     }
   }
 
-  const reconcile = async (key: string): Promise<void> => {
-    const cronJob = cronJobs.byKey(key)
-    if (cronJob === undefined) return
+  const reconcile = async (cronJob: CronJob, again: (afterMs?: number) => void): Promise<void> => {
     const plan = planCronJob(cronJob, jobs.controlledBy(cronJob.metadata.uid), cluster.nowMs())
     for (const job of plan.delete) {
       await cluster.delete(kinds.jobs, job, { propagationPolicy: "Background" })
@@ -51,13 +42,10 @@ export const cronJobController = (surroundings: Surroundings): Controller => {
     const status = { ...plan.status, ...(active.length === 0 ? {} : { active }) }
     if (!sameJson(cronJob.status, status)) await cluster.updateStatus(kinds.cronJobs, { ...cronJob, status })
     for (const { type, reason, message } of plan.events) record(cronJob, type, reason, message)
-    controller.enqueueAfter(key, plan.lookAgainMs)
+    again(plan.lookAgainMs)
   }
 
-  const controller = new KeyedController("cronjob", surroundings, reconcile, () => [...cronJobs.all()].map(keyOf))
-  cronJobs.onChange(enqueueSelf(controller))
-  jobs.onChange(enqueueOwners(controller, kinds.cronJobs, surroundings))
-  return controller
+  return objectController(surroundings, { name: "cronjob", kind: kinds.cronJobs, owned: kinds.jobs }, reconcile)
 }
 
 const referenceTo = ({ metadata }: Job): JobReference => ({

@@ -1,14 +1,8 @@
 /** Keeps a Pod of each DaemonSet on every node that it belongs on (pkg/controller/daemon). */
+
 import { keyOf } from "../../host/cache/object-cache.ts"
 import { sameJson } from "../../host/cache/same-json.ts"
-import {
-  type Controller,
-  enqueueOwners,
-  enqueueSelf,
-  KeyedController,
-  recordAs,
-  type Surroundings,
-} from "../../host/controller.ts"
+import { type Controller, recordAs, type Surroundings } from "../../host/controller.ts"
 import { kinds } from "../../kube/client/kinds.ts"
 import type {
   ApiObject,
@@ -22,6 +16,7 @@ import type {
   Toleration,
 } from "../../kube/client/objects.ts"
 import { hashTemplate, latestRevision, truncateHistory } from "./controller-revisions.ts"
+import { objectController } from "./object-controller.ts"
 import {
   claimObjects,
   createdMs,
@@ -46,9 +41,7 @@ export const daemonSetController = (surroundings: Surroundings): Controller => {
   const revisions = cluster.cache<ControllerRevision>(kinds.revisions)
   const record = recordAs(events, { component: "daemonset-controller" })
 
-  const reconcile = async (key: string): Promise<void> => {
-    const set = sets.byKey(key)
-    if (set === undefined) return
+  const reconcile = async (set: DaemonSet, again: (afterMs?: number) => void): Promise<void> => {
     const { selector, template, revisionHistoryLimit = 10, minReadySeconds = 0 } = set.spec
     const own = await claimObjects<Pod>(cluster, kinds.pods, set, kinds.daemonSets, selector)
     const ownRevisions = revisions.controlledBy(set.metadata.uid)
@@ -82,12 +75,11 @@ export const daemonSetController = (surroundings: Surroundings): Controller => {
       ({ metadata }) => used.has(metadata.labels?.[revisionLabel]),
       revisionHistoryLimit,
     )
-    controller.enqueueAfter(key, untilAvailable(after.pods, minReadySeconds, cluster.nowMs()))
+    again(untilAvailable(after.pods, minReadySeconds, cluster.nowMs()))
   }
 
-  const controller = new KeyedController("daemonset", surroundings, reconcile, () => [...sets.all()].map(keyOf))
-  sets.onChange(enqueueSelf(controller))
-  pods.onChange(enqueueOwners(controller, kinds.daemonSets, surroundings))
+  const own = { name: "daemonset", kind: kinds.daemonSets, owned: kinds.pods }
+  const controller = objectController(surroundings, own, reconcile)
   nodes.onChange((changes) => {
     const isNew = changes.some(
       ({ previous, current }) =>

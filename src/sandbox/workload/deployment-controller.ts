@@ -1,14 +1,9 @@
 /** Rolls Deployments out (pkg/controller/deployment): plans the next writes of each, and executes them. */
+
 import { keyOf, objectKey } from "../../host/cache/object-cache.ts"
 import { sameJson } from "../../host/cache/same-json.ts"
-import {
-  type Controller,
-  enqueueOwners,
-  enqueueSelf,
-  KeyedController,
-  recordAs,
-  type Surroundings,
-} from "../../host/controller.ts"
+import type { Cluster } from "../../host/cluster.ts"
+import { type Controller, type Record, recordAs, type Surroundings } from "../../host/controller.ts"
 import { AlreadyExistsError, isTerminatingNamespace } from "../../kube/client/api-errors.ts"
 import { kinds } from "../../kube/client/kinds.ts"
 import type { Pod } from "../../kube/client/objects.ts"
@@ -40,59 +35,21 @@ import {
   sizeAnnotations,
 } from "./deployment-replica-sets.ts"
 import { deploymentCondition, isComplete, plainStatus, rolloutStatus, untilDeadline } from "./deployment-status.ts"
+import { objectController } from "./object-controller.ts"
 import { claimObjects, conditionOf, createdMs, isFinished } from "./pods.ts"
 import { type ReplicaSet, wantedReplicas } from "./replica-set-controller.ts"
 import { withCondition } from "./statuses.ts"
 
 export const deploymentController = (surroundings: Surroundings): Controller => {
   const { cluster, events } = surroundings
-  const deployments = cluster.cache<Deployment>(kinds.deployments)
   const replicaSets = cluster.cache<ReplicaSet>(kinds.replicaSets)
   const pods = cluster.cache<Pod>(kinds.pods)
   const record = recordAs(events, { component: "deployment-controller" })
 
-  const create = async (
-    deployment: Deployment,
-    action: Extract<DeploymentAction, { type: "create" }>,
-  ): Promise<void> => {
-    const { name, namespace } = action.replicaSet.metadata
-    let isNew = true
-    try {
-      await cluster.create(kinds.replicaSets, action.replicaSet)
-    } catch (error) {
-      if (isTerminatingNamespace(error)) throw error
-      if (error instanceof AlreadyExistsError) {
-        const existing =
-          replicaSets.get(namespace, name) ??
-          (await cluster.api.get<ReplicaSet>(kinds.replicaSets, action.replicaSet.metadata))
-        const isOurs =
-          isControlledBy(existing, deployment) && sameTemplate(existing.spec.template, deployment.spec.template)
-        if (!isOurs) {
-          // Two templates with one hash: the next try uses a higher collision count.
-          const collisionCount = (deployment.status?.collisionCount ?? 0) + 1
-          await cluster.updateStatus(kinds.deployments, {
-            ...deployment,
-            status: { ...deployment.status, collisionCount },
-          })
-          return
-        }
-        isNew = false
-      } else {
-        const message = `Failed to create new replica set "${name}": ${String(error)}`
-        record(deployment, "Warning", "ReplicaSetCreateError", message)
-        await cluster.updateStatus(kinds.deployments, afterFailedCreation(deployment, message, cluster.now()))
-        throw error
-      }
-    }
-    if (!isNew) return
-    if (action.event !== undefined) record(deployment, "Normal", "ScalingReplicaSet", action.event)
-    await cluster.updateStatus(kinds.deployments, afterCreation(deployment, name, action.revision, cluster.now()))
-  }
-
   const carryOut = async (deployment: Deployment, action: DeploymentAction): Promise<void> => {
     switch (action.type) {
       case "create":
-        return create(deployment, action)
+        return createReplicaSet(cluster, record, deployment, action)
       case "update":
         await cluster.update(kinds.replicaSets, action.replicaSet)
         if (action.event !== undefined) record(deployment, "Normal", "ScalingReplicaSet", action.event)
@@ -109,9 +66,7 @@ export const deploymentController = (surroundings: Surroundings): Controller => 
     }
   }
 
-  const reconcile = async (key: string): Promise<void> => {
-    const deployment = deployments.byKey(key)
-    if (deployment === undefined) return
+  const reconcile = async (deployment: Deployment): Promise<void> => {
     const { selector } = deployment.spec
     const own = await claimObjects<ReplicaSet>(cluster, kinds.replicaSets, deployment, kinds.deployments, selector)
     const ownPods = own.flatMap(({ metadata }) => pods.controlledBy(metadata.uid))
@@ -119,9 +74,8 @@ export const deploymentController = (surroundings: Surroundings): Controller => 
     for (const action of planDeployment(view)) await carryOut(deployment, action)
   }
 
-  const controller = new KeyedController("deployment", surroundings, reconcile, () => [...deployments.all()].map(keyOf))
-  deployments.onChange(enqueueSelf(controller))
-  replicaSets.onChange(enqueueOwners(controller, kinds.deployments, surroundings))
+  const own = { name: "deployment", kind: kinds.deployments, owned: kinds.replicaSets }
+  const controller = objectController(surroundings, own, reconcile)
   // Recreate waits for the last old Pod to be gone.
   pods.onChange((changes) => {
     for (const { previous, current } of changes) {
@@ -134,6 +88,35 @@ export const deploymentController = (surroundings: Surroundings): Controller => 
     }
   })
   return controller
+}
+
+/** Creates the ReplicaSet of a new template; one of the same name that is ours, as after an interruption, counts. */
+const createReplicaSet = async (
+  cluster: Cluster,
+  record: Record,
+  deployment: Deployment,
+  { replicaSet, revision, event }: Extract<DeploymentAction, { type: "create" }>,
+): Promise<void> => {
+  const { name } = replicaSet.metadata
+  try {
+    await cluster.create(kinds.replicaSets, replicaSet)
+  } catch (error) {
+    if (isTerminatingNamespace(error)) throw error
+    if (!(error instanceof AlreadyExistsError)) {
+      const message = `Failed to create new replica set "${name}": ${String(error)}`
+      record(deployment, "Warning", "ReplicaSetCreateError", message)
+      await cluster.updateStatus(kinds.deployments, afterFailedCreation(deployment, message, cluster.now()))
+      throw error
+    }
+    const existing = await cluster.api.get<ReplicaSet>(kinds.replicaSets, replicaSet.metadata)
+    if (isControlledBy(existing, deployment) && sameTemplate(existing.spec.template, deployment.spec.template)) return
+    // Two templates with one hash: the next try uses a higher collision count.
+    const collisionCount = (deployment.status?.collisionCount ?? 0) + 1
+    await cluster.updateStatus(kinds.deployments, { ...deployment, status: { ...deployment.status, collisionCount } })
+    return
+  }
+  if (event !== undefined) record(deployment, "Normal", "ScalingReplicaSet", event)
+  await cluster.updateStatus(kinds.deployments, afterCreation(deployment, name, revision, cluster.now()))
 }
 
 // Plans the next steps for a Deployment: a pure function from the current state to the next writes, in the real

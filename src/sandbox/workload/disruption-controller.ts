@@ -1,11 +1,13 @@
 /** Keeps the status of PodDisruptionBudgets, by which evictions are allowed or refused. */
+
 import { keyOf } from "../../host/cache/object-cache.ts"
 import { sameJson } from "../../host/cache/same-json.ts"
-import { type Controller, enqueueSelf, KeyedController, type Surroundings } from "../../host/controller.ts"
+import type { Controller, Surroundings } from "../../host/controller.ts"
 import { kinds } from "../../kube/client/kinds.ts"
 import type { ApiObject, Condition, Pod, SelectorObject } from "../../kube/client/objects.ts"
 import { controllerOf } from "../../kube/client/owner-references.ts"
 import { selectorMatches } from "../../kube/label-selector.ts"
+import { enqueueSelecting, objectController } from "./object-controller.ts"
 import { isFinished, isReady, isTerminating } from "./pods.ts"
 import { type IntOrPercent, scaledValue, withCondition } from "./statuses.ts"
 
@@ -45,9 +47,7 @@ export const disruptionController = (surroundings: Surroundings): Controller => 
   const selects = ({ metadata, spec }: DisruptionBudget, pod: Pod): boolean =>
     metadata.namespace === pod.metadata.namespace && selectorMatches(spec.selector, pod.metadata.labels)
 
-  const reconcile = async (key: string): Promise<void> => {
-    const budget = budgets.byKey(key)
-    if (budget === undefined) return
+  const reconcile = async (budget: DisruptionBudget): Promise<void> => {
     const own = pods.inNamespace(budget.metadata.namespace).filter((pod) => selects(budget, pod))
     const status = disruptionStatus(budget, { pods: own, wanted: wantedBy(own), nowMs: cluster.nowMs() })
     if (sameJson(budget.status, status)) return
@@ -55,17 +55,8 @@ export const disruptionController = (surroundings: Surroundings): Controller => 
     await cluster.updateStatus(kinds.disruptionBudgets, { ...budget, status })
   }
 
-  const controller = new KeyedController("disruption", surroundings, reconcile, () => Array.from(budgets.all(), keyOf))
-  budgets.onChange(enqueueSelf(controller))
-  pods.onChange((changes) => {
-    for (const { previous, current } of changes) {
-      const pod = current ?? previous
-      if (pod === undefined) continue
-      for (const budget of budgets.inNamespace(pod.metadata.namespace))
-        if ([previous, current].some((state) => state !== undefined && selects(budget, state)))
-          controller.enqueue(keyOf(budget))
-    }
-  })
+  const controller = objectController(surroundings, { name: "disruption", kind: kinds.disruptionBudgets }, reconcile)
+  enqueueSelecting(controller, pods, budgets, selects)
   for (const cache of Object.values(scaled)) {
     cache.onChange((changes) => {
       for (const { previous, current } of changes)

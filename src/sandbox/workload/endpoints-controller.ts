@@ -1,4 +1,5 @@
 /** Keeps the Endpoints and EndpointSlices of each Service with a selector up to date with its Pods. */
+
 import { keyOf, objectKey } from "../../host/cache/object-cache.ts"
 import { sameJson } from "../../host/cache/same-json.ts"
 import { type Controller, enqueueSelf, KeyedController, type Surroundings } from "../../host/controller.ts"
@@ -7,6 +8,7 @@ import { kinds } from "../../kube/client/kinds.ts"
 import type { ApiObject, Pod, StringMap } from "../../kube/client/objects.ts"
 import { controllerReference } from "../../kube/client/owner-references.ts"
 import { selectorMatches } from "../../kube/label-selector.ts"
+import { enqueueSelecting } from "./object-controller.ts"
 import { isFinished, isReady, isTerminating } from "./pods.ts"
 
 /** The controller of both kinds. Slices that clients made stay as they are. */
@@ -74,16 +76,7 @@ export const endpointsController = (surroundings: Surroundings): Controller => {
   const controller = new KeyedController("endpoints", surroundings, reconcile, () => Array.from(services.all(), keyOf))
   services.onChange(enqueueSelf(controller))
   endpoints.onChange(enqueueSelf(controller))
-  pods.onChange((changes) => {
-    for (const { previous, current } of changes) {
-      const pod = current ?? previous
-      if (pod === undefined) continue
-      for (const service of services.inNamespace(pod.metadata.namespace)) {
-        const concerns = [previous, current].some((state) => state !== undefined && selects(service, state))
-        if (isFilled(service) && concerns) controller.enqueue(keyOf(service))
-      }
-    }
-  })
+  enqueueSelecting(controller, pods, services, (service, pod) => isFilled(service) && selects(service, pod))
   slices.onChange((changes) => {
     for (const { previous, current } of changes) {
       const slice = current ?? previous

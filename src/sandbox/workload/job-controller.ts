@@ -30,7 +30,7 @@ import {
   podOfTemplate,
   podsToDelete,
 } from "./pods.ts"
-import { withoutZeros } from "./statuses.ts"
+import { formatIndexes, parseIndexes, withoutZeros } from "./statuses.ts"
 
 // How long a Job waits before the next Pod after failures: 10 s after the first, doubled for each further one, at most
 // 10 min, counted from the last failure; a success resets it (backoff_utils.go).
@@ -137,33 +137,6 @@ export const jobController = (surroundings: Surroundings): Controller => {
 //
 // Not provided: backoffLimitPerIndex, podFailurePolicy, successPolicy.
 
-// Completed indexes as the status writes them: `0,2-5,7`; two consecutive ones are `3,4`.
-
-/** Indexes below `limit`, ascending. Unreadable parts are skipped. */
-export const parseIndexes = (text: string | undefined, limit: number): ReadonlyArray<number> => {
-  const indexes: number[] = []
-  for (const part of (text ?? "").split(",")) {
-    const [, first = "", last = first] = /^(\d+)(?:-(\d+))?$/.exec(part) ?? []
-    if (first === "") continue
-    for (let index = Number(first); index <= Number(last) && index < limit; index++) indexes.push(index)
-  }
-  return indexes
-}
-
-/** The inverse; `indexes` in any order, each once. */
-export const formatIndexes = (indexes: Iterable<number>): string => {
-  const sorted = [...indexes].sort((left, right) => left - right)
-  const parts: string[] = []
-  for (let start = 0; start < sorted.length; ) {
-    let end = start
-    while (sorted[end + 1] === (sorted[end] ?? 0) + 1) end++
-    const length = end - start
-    parts.push(length === 0 ? `${sorted[start]}` : `${sorted[start]}${length === 1 ? "," : "-"}${sorted[end]}`)
-    start = end + 1
-  }
-  return parts.join(",")
-}
-
 // The Pods that a Job creates and deletes next, as pure functions (job_controller.go, manageJob).
 
 interface JobView {
@@ -244,59 +217,28 @@ interface JobPlan extends PodChange {
 
 export const planJob = (view: JobView): JobPlan => {
   const { job, pods, now } = view
-  const { spec } = job
+  const { completions, suspend } = job.spec
   const before = job.status ?? {}
-  const isSuspended = spec.suspend === true
-  const startTime = before.startTime ?? (isSuspended ? undefined : now)
-  const succeededUids = new Set(before.uncountedTerminatedPods?.succeeded)
-  const failedUids = new Set(before.uncountedTerminatedPods?.failed)
-  const fresh = pods
-    .filter(({ metadata: { uid = "" } }) => !succeededUids.has(uid) && !failedUids.has(uid))
-    .filter(isTracked)
-  const done = doneIndexes(view)
-  const succeeded = isIndexed(job)
-    ? done.size
-    : (before.succeeded ?? 0) + succeededUids.size + fresh.filter((pod) => phaseOf(pod) === "Succeeded").length
-  const failed = (before.failed ?? 0) + failedUids.size + fresh.filter((pod) => hasFailed(job, pod)).length
-  const active = pods.filter(isActive)
+  const startTime = before.startTime ?? (suspend === true ? undefined : now)
+  const tally = tallyOf(view)
+  const { active, succeeded, failed, done } = tally
   const goal = known(before) ?? failure(view, failed, startTime)
   const change = goal === undefined ? manage(view, active, succeeded, done) : { create: [], delete: active }
   const activeCount = active.length + change.create.length - change.delete.length
-  const isReached =
-    spec.completions === undefined
-      ? succeeded > 0 && activeCount === 0
-      : succeeded >= spec.completions && activeCount === 0
-  const end =
-    goal ??
-    (isReached
-      ? condition("SuccessCriteriaMet", "CompletionsReached", "Reached expected number of succeeded pods", now)
-      : undefined)
-
+  const isReached = activeCount === 0 && (completions === undefined ? succeeded > 0 : succeeded >= completions)
+  const reached = "Reached expected number of succeeded pods"
+  const end = goal ?? (isReached ? condition("SuccessCriteriaMet", "CompletionsReached", reached, now) : undefined)
+  const isFailure = end?.type === "FailureTarget"
   const release = pods.filter((pod) => isTracked(pod) && mayLeave(job, pod, end))
-  const noted = new Set(release.map(({ metadata }) => metadata.uid ?? ""))
-  const holds = new Set(pods.filter(isTracked).map(({ metadata }) => metadata.uid ?? ""))
-  // A noted Pod that is no longer held was released by an earlier pass that did not get to counting it.
-  const lost = {
-    succeeded: [...succeededUids].filter((uid) => !holds.has(uid)),
-    failed: [...failedUids].filter((uid) => !holds.has(uid)),
-  }
-  const newly = (isWanted: (pod: Pod) => boolean, old: ReadonlySet<string>): ReadonlyArray<string> => [
-    ...[...old].filter((uid) => holds.has(uid)),
-    ...release
-      .filter(
-        (pod) => isWanted(pod) && !succeededUids.has(pod.metadata.uid ?? "") && !failedUids.has(pod.metadata.uid ?? ""),
-      )
-      .map(({ metadata }) => metadata.uid ?? ""),
-  ]
-  const isFailureEnd = end?.type === "FailureTarget"
-  const isFailedPod = (pod: Pod): boolean => phaseOf(pod) !== "Succeeded" && (hasFailed(job, pod) || isFailureEnd)
-  const uncountedSucceeded = isIndexed(job) ? [] : newly((pod) => phaseOf(pod) === "Succeeded", succeededUids)
-  const uncountedFailed = newly(isFailedPod, failedUids)
+  const counts = countsOf(view, tally, release, isFailure)
   const terminating = pods.filter((pod) => isTerminating(pod) && !isFinished(pod)).length + change.delete.length
-  const paused = suspension(before, isSuspended, goal === undefined && !isReached, now)
-  const conditions =
-    end === undefined || conditionOf(paused.conditions, end.type) ? paused.conditions : [...paused.conditions, end]
-
+  const paused = suspension(before, suspend === true, goal === undefined && !isReached, now)
+  const isNew = end !== undefined && conditionOf(paused.conditions, end.type) === undefined
+  const conditions = isNew ? [...paused.conditions, end] : paused.conditions
+  const finish =
+    end !== undefined && counts.left === 0 && terminating === 0
+      ? condition(isFailure ? "Failed" : "Complete", end.reason ?? "", end.message ?? "", now)
+      : undefined
   const common = {
     ...(startTime === undefined ? {} : { startTime: paused.restarts ? now : startTime }),
     ...withoutZeros({ active: activeCount }),
@@ -304,39 +246,91 @@ export const planJob = (view: JobView): JobPlan => {
     ...(isIndexed(job) && done.size > 0 ? { completedIndexes: formatIndexes(done) } : {}),
     ready: active.filter((pod) => isReady(pod) && !change.delete.includes(pod)).length,
   }
-  const succeededBase = isIndexed(job) ? done.size : (before.succeeded ?? 0) + lost.succeeded.length
-  const failedBase = (before.failed ?? 0) + lost.failed.length
-  const leaves = (uids: ReadonlyArray<string>): ReadonlyArray<string> => uids.filter((uid) => !noted.has(uid))
-  const left = { succeeded: leaves(uncountedSucceeded), failed: leaves(uncountedFailed) }
-  const isOver = end !== undefined && left.succeeded.length + left.failed.length === 0 && terminating === 0
-  const finish = isOver
-    ? condition(isFailureEnd ? "Failed" : "Complete", end.reason ?? "", end.message ?? "", now)
-    : undefined
   return {
     ...change,
-    noted: {
-      ...(conditions.length === 0 ? {} : { conditions }),
-      ...common,
-      ...withoutZeros({ succeeded: succeededBase, failed: failedBase }),
-      uncountedTerminatedPods: uncounted(uncountedSucceeded, uncountedFailed),
-    },
+    noted: { ...listed(conditions), ...common, ...counts.noted },
     release,
     counted: {
-      ...(finish === undefined
-        ? conditions.length === 0
-          ? {}
-          : { conditions }
-        : { conditions: [...conditions, finish] }),
+      ...listed(finish === undefined ? conditions : [...conditions, finish]),
       ...common,
       ...(finish?.type === "Complete" ? { completionTime: now } : {}),
-      ...withoutZeros({
-        succeeded: succeededBase + (uncountedSucceeded.length - left.succeeded.length),
-        failed: failedBase + (uncountedFailed.length - left.failed.length),
-      }),
-      uncountedTerminatedPods: uncounted(left.succeeded, left.failed),
+      ...counts.counted,
     },
     events: [...paused.events, ...(finish === undefined ? [] : [finishEvent(finish)])],
     lookAgainMs: lookAgain(view, startTime, end, change),
+  }
+}
+
+const listed = (conditions: ReadonlyArray<Condition>): Pick<JobStatus, "conditions"> =>
+  conditions.length === 0 ? {} : { conditions }
+
+/** What the Pods of a Job and its status say together. */
+interface Tally {
+  readonly active: ReadonlyArray<Pod>
+  readonly succeeded: number
+  readonly failed: number
+  /** The completed indexes. */
+  readonly done: ReadonlySet<number>
+}
+
+const tallyOf = (view: JobView): Tally => {
+  const { job, pods } = view
+  const { succeeded = 0, failed = 0, uncountedTerminatedPods = {} } = job.status ?? {}
+  const { succeeded: ended = [], failed: broken = [] } = uncountedTerminatedPods
+  const noted = new Set([...ended, ...broken])
+  const fresh = pods.filter((pod) => isTracked(pod) && !noted.has(uidOf(pod)))
+  const done = doneIndexes(view)
+  const newlySucceeded = fresh.filter((pod) => phaseOf(pod) === "Succeeded").length
+  return {
+    active: pods.filter(isActive),
+    succeeded: isIndexed(job) ? done.size : succeeded + ended.length + newlySucceeded,
+    failed: failed + broken.length + fresh.filter((pod) => hasFailed(job, pod)).length,
+    done,
+  }
+}
+
+const uidOf = ({ metadata }: Pod): string => metadata.uid ?? ""
+
+type Counts = Pick<JobStatus, "succeeded" | "failed" | "uncountedTerminatedPods">
+
+/** The counts of both statuses. `left`: how many ended Pods remain to be counted by a later pass. */
+const countsOf = (
+  { job, pods }: JobView,
+  { done }: Tally,
+  release: ReadonlyArray<Pod>,
+  isFailure: boolean,
+): { readonly noted: Counts; readonly counted: Counts; readonly left: number } => {
+  const { succeeded = 0, failed = 0, uncountedTerminatedPods = {} } = job.status ?? {}
+  const before = { succeeded: uncountedTerminatedPods.succeeded ?? [], failed: uncountedTerminatedPods.failed ?? [] }
+  const noted = new Set([...before.succeeded, ...before.failed])
+  const held = new Set(pods.filter(isTracked).map(uidOf))
+  const released = new Set(release.map(uidOf))
+  // A noted Pod that is no longer held was released by an earlier pass that did not get to counting it.
+  const lost = (uids: ReadonlyArray<string>): number => uids.filter((uid) => !held.has(uid)).length
+  const waiting = (uids: ReadonlyArray<string>, isWanted: (pod: Pod) => boolean): ReadonlyArray<string> => [
+    ...uids.filter((uid) => held.has(uid)),
+    ...release.filter((pod) => isWanted(pod) && !noted.has(uidOf(pod))).map(uidOf),
+  ]
+  const hasSucceeded = (pod: Pod): boolean => phaseOf(pod) === "Succeeded"
+  const isBroken = (pod: Pod): boolean => !hasSucceeded(pod) && (hasFailed(job, pod) || isFailure)
+  const uncounted = {
+    succeeded: isIndexed(job) ? [] : waiting(before.succeeded, hasSucceeded),
+    failed: waiting(before.failed, isBroken),
+  }
+  const stays = (uids: ReadonlyArray<string>): ReadonlyArray<string> => uids.filter((uid) => !released.has(uid))
+  const left = { succeeded: stays(uncounted.succeeded), failed: stays(uncounted.failed) }
+  const base = {
+    succeeded: isIndexed(job) ? done.size : succeeded + lost(before.succeeded),
+    failed: failed + lost(before.failed),
+  }
+  const counted = {
+    succeeded: base.succeeded + uncounted.succeeded.length - left.succeeded.length,
+    failed: base.failed + uncounted.failed.length - left.failed.length,
+  }
+  return {
+    noted: { ...withoutZeros(base), uncountedTerminatedPods: withoutEmpty(uncounted) },
+    counted: { ...withoutZeros(counted), uncountedTerminatedPods: withoutEmpty(left) },
+    left: left.succeeded.length + left.failed.length,
   }
 }
 
@@ -402,7 +396,7 @@ const suspension = (before: JobStatus, isSuspended: boolean, applies: boolean, n
   }
 }
 
-const uncounted = (succeeded: ReadonlyArray<string>, failed: ReadonlyArray<string>) => ({
+const withoutEmpty = ({ succeeded, failed }: Readonly<Record<"succeeded" | "failed", ReadonlyArray<string>>>) => ({
   ...(succeeded.length === 0 ? {} : { succeeded }),
   ...(failed.length === 0 ? {} : { failed }),
 })

@@ -3,18 +3,13 @@
  * pods.ts, adopts orphans, releases Pods that the selector no longer matches, and reports the status
  * (pkg/controller/replicaset).
  */
+
 import { keyOf } from "../../host/cache/object-cache.ts"
-import {
-  type Controller,
-  enqueueOwners,
-  enqueueSelf,
-  KeyedController,
-  recordAs,
-  type Surroundings,
-} from "../../host/controller.ts"
+import { type Controller, recordAs, type Surroundings } from "../../host/controller.ts"
 import { kinds } from "../../kube/client/kinds.ts"
 import type { ApiObject, Condition, Pod, PodTemplate, SelectorObject } from "../../kube/client/objects.ts"
 import { controllerOf } from "../../kube/client/owner-references.ts"
+import { objectController } from "./object-controller.ts"
 import {
   claimObjects,
   conditionOf,
@@ -120,9 +115,7 @@ export const replicaSetController = (surroundings: Surroundings): Controller => 
     return results.find((result) => result.status === "rejected")?.reason
   }
 
-  const reconcile = async (key: string): Promise<void> => {
-    const replicaSet = replicaSets.byKey(key)
-    if (replicaSet === undefined) return
+  const reconcile = async (replicaSet: ReplicaSet, again: (afterMs?: number) => void): Promise<void> => {
     const { selector, minReadySeconds = 0 } = replicaSet.spec
     const owned = await claimObjects<Pod>(cluster, kinds.pods, replicaSet, kinds.replicaSets, selector, isActive)
     // As in the real controller, the status counts the Pods before this pass; the next pass follows at once.
@@ -131,18 +124,14 @@ export const replicaSetController = (surroundings: Surroundings): Controller => 
     const problem = failure === undefined ? undefined : { message: String(failure) }
     const status = replicaSetStatus(replicaSet, active, problem, cluster.now())
     if (!isSameStatus(replicaSet.status, status)) {
-      const current = replicaSets.byKey(key)
-      if (current === undefined) return
+      if (replicaSets.byKey(keyOf(replicaSet)) === undefined) return
       await cluster.updateStatus(kinds.replicaSets, { ...replicaSet, status })
     }
-    controller.enqueueAfter(key, untilAvailable(active, minReadySeconds, cluster.nowMs()))
+    again(untilAvailable(active, minReadySeconds, cluster.nowMs()))
     if (failure !== undefined) throw failure
   }
 
-  const controller = new KeyedController("replicaset", surroundings, reconcile, () => [...replicaSets.all()].map(keyOf))
-  replicaSets.onChange(enqueueSelf(controller))
-  pods.onChange(enqueueOwners(controller, kinds.replicaSets, surroundings))
-  return controller
+  return objectController(surroundings, { name: "replicaset", kind: kinds.replicaSets, owned: kinds.pods }, reconcile)
 }
 
 // ReplicaSets as their controller and the Deployment controller read them.

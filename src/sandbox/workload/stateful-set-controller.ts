@@ -1,18 +1,12 @@
 /** Keeps the numbered Pods of StatefulSets (pkg/controller/statefulset). */
-import { keyOf } from "../../host/cache/object-cache.ts"
+
 import { sameJson } from "../../host/cache/same-json.ts"
-import {
-  type Controller,
-  enqueueOwners,
-  enqueueSelf,
-  KeyedController,
-  recordAs,
-  type Surroundings,
-} from "../../host/controller.ts"
+import { type Controller, recordAs, type Surroundings } from "../../host/controller.ts"
 import { AlreadyExistsError, isTerminatingNamespace } from "../../kube/client/api-errors.ts"
 import { kinds } from "../../kube/client/kinds.ts"
 import type { ApiObject, ControllerRevision, Pod, PodTemplate, SelectorObject } from "../../kube/client/objects.ts"
 import { latestRevision, revisionData, revisionHash, templateOf, truncateHistory } from "./controller-revisions.ts"
+import { objectController } from "./object-controller.ts"
 import {
   claimObjects,
   isAvailable,
@@ -27,8 +21,6 @@ import { withoutZeros } from "./statuses.ts"
 
 export const statefulSetController = (surroundings: Surroundings): Controller => {
   const { cluster, events } = surroundings
-  const sets = cluster.cache<StatefulSet>(kinds.statefulSets)
-  const pods = cluster.cache<Pod>(kinds.pods)
   // Watched although only claimObjects reads it.
   cluster.cache<ControllerRevision>(kinds.revisions)
   const claims = cluster.cache<ApiObject>(kinds.claims)
@@ -70,9 +62,7 @@ export const statefulSetController = (surroundings: Surroundings): Controller =>
     }
   }
 
-  const reconcile = async (key: string): Promise<void> => {
-    const set = sets.byKey(key)
-    if (set === undefined) return
+  const reconcile = async (set: StatefulSet, again: (afterMs?: number) => void): Promise<void> => {
     const { selector, template, revisionHistoryLimit = 10, minReadySeconds = 0 } = set.spec
     const isMember = (pod: Pod): boolean => ordinalOf(set, pod) >= 0
     const own = (await claimObjects<Pod>(cluster, kinds.pods, set, kinds.statefulSets, selector, isMember)).filter(
@@ -103,13 +93,10 @@ export const statefulSetController = (surroundings: Surroundings): Controller =>
       ...own.map(({ metadata }) => metadata.labels?.[revisionLabel]),
     ])
     await truncateHistory(cluster, ownRevisions, ({ metadata }) => used.has(metadata.name), revisionHistoryLimit)
-    controller.enqueueAfter(key, untilAvailable(own, minReadySeconds, cluster.nowMs()))
+    again(untilAvailable(own, minReadySeconds, cluster.nowMs()))
   }
 
-  const controller = new KeyedController("statefulset", surroundings, reconcile, () => [...sets.all()].map(keyOf))
-  sets.onChange(enqueueSelf(controller))
-  pods.onChange(enqueueOwners(controller, kinds.statefulSets, surroundings))
-  return controller
+  return objectController(surroundings, { name: "statefulset", kind: kinds.statefulSets, owned: kinds.pods }, reconcile)
 }
 
 // Plans the next steps for a StatefulSet, as a pure function (stateful_set_control.go): first each replica in

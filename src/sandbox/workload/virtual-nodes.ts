@@ -3,10 +3,12 @@
  * do not exist and stay when the manager stops; without heartbeats they look dead, as real nodes do.
  */
 import type { Timer } from "../../clock.ts"
+import type { Cluster } from "../../host/cluster.ts"
 import type { Controller, Surroundings } from "../../host/controller.ts"
 import { AlreadyExistsError, isTerminatingNamespace, NotFoundError } from "../../kube/client/api-errors.ts"
 import { kinds } from "../../kube/client/kinds.ts"
 import type { ApiObject, Node, Taint } from "../../kube/client/objects.ts"
+import type { Kind } from "../../kube/kind.ts"
 import type { HostAddress } from "./pod-runner.ts"
 
 export interface VirtualNodesOptions {
@@ -26,7 +28,7 @@ export interface VirtualNodesOptions {
 const leaseSeconds = 40
 const renewMs = 10_000
 const reportMs = 300_000
-const leaseNamespace = "kube-node-lease"
+const leaseNamespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "kube-node-lease" } }
 const defaultCapacity = { cpu: "64", memory: "256Gi", pods: "500", "ephemeral-storage": "1Ti" }
 
 interface VirtualNodes extends Controller {
@@ -36,7 +38,7 @@ interface VirtualNodes extends Controller {
 }
 
 export const virtualNodes = ({ cluster }: Surroundings, options: VirtualNodesOptions): VirtualNodes => {
-  const { count, prefix = "virtual-", labels = { type: "virtual" }, capacity = defaultCapacity, taints = [] } = options
+  const { count, prefix = "virtual-" } = options
   const names = Array.from({ length: count }, (_, index) => `${prefix}${index + 1}`)
   // Node addresses are from 10.64.0.0/10, starting at .1.
   const addresses = new Map(names.map((name, index) => [name, `10.64.${(index + 1) >> 8}.${(index + 1) & 255}`]))
@@ -44,123 +46,38 @@ export const virtualNodes = ({ cluster }: Surroundings, options: VirtualNodesOpt
   const running = new Set<Promise<void>>()
   let isClosed = false
 
-  const nodeOf = (name: string): Node => ({
-    apiVersion: "v1",
-    kind: "Node",
-    metadata: {
-      name,
-      labels: {
-        "beta.kubernetes.io/arch": "amd64",
-        "beta.kubernetes.io/os": "linux",
-        "kubernetes.io/arch": "amd64",
-        "kubernetes.io/hostname": name,
-        "kubernetes.io/os": "linux",
-        ...labels,
-      },
-    },
-    spec: taints.length === 0 ? {} : { taints },
-  })
+  const report = (name: string): Promise<void> => reportNode(cluster, options, name, addresses.get(name) ?? "")
 
-  const statusOf = (name: string, previous: Node | undefined): NonNullable<Node["status"]> => {
-    const now = cluster.now()
-    return {
-      capacity,
-      allocatable: capacity,
-      conditions: nodeConditions.map(([type, status, reason, message]) => {
-        const since = previous?.status?.conditions?.find((known) => known.type === type && known.status === status)
-        return {
-          type,
-          status,
-          lastHeartbeatTime: now,
-          lastTransitionTime: since?.lastTransitionTime ?? now,
-          reason,
-          message,
-        }
-      }),
-      addresses: [
-        { type: "InternalIP", address: addresses.get(name) ?? "" },
-        { type: "Hostname", address: name },
-      ],
-      daemonEndpoints: { kubeletEndpoint: { Port: 10250 } },
-      nodeInfo,
-    }
-  }
-
-  const report = async (name: string): Promise<void> => {
-    const node = cluster.cache<Node>(kinds.nodes).get(undefined, name) ?? (await ensureNode(name))
-    const reported = await cluster.patch<Node>(kinds.nodes, node, "merge", { status: statusOf(name, node) }, "status")
-    // Servers taint a node that has not reported yet; removing the taint is a controller's job, and there may be no such
-    // controller here.
-    const present = reported.spec?.taints ?? []
-    const left = present.filter(({ key }) => key !== "node.kubernetes.io/not-ready")
-    if (left.length < present.length)
-      await cluster.patch<Node>(kinds.nodes, reported, "merge", { spec: { taints: left } })
-  }
-
-  const ensureNode = async (name: string): Promise<Node> => {
-    try {
-      return await cluster.create(kinds.nodes, nodeOf(name))
-    } catch (error) {
-      if (!(error instanceof AlreadyExistsError)) throw error
-      return cluster.api.get<Node>(kinds.nodes, { name })
-    }
-  }
-
-  const renew = async (name: string): Promise<void> => {
-    const renewTime = microTime(cluster.clock.wallMicros())
-    const place = { namespace: leaseNamespace, name }
-    try {
-      await cluster.api.patch(kinds.leases, place, "merge", { spec: { renewTime } })
-    } catch (error) {
-      if (!(error instanceof NotFoundError)) throw error
-      const node = await cluster.api.get<Node>(kinds.nodes, { name })
-      const owner = { apiVersion: "v1", kind: "Node", name, uid: node.metadata.uid ?? "" }
-      const lease: ApiObject = {
-        apiVersion: "coordination.k8s.io/v1",
-        kind: "Lease",
-        metadata: { ...place, ownerReferences: [owner] },
-        spec: { holderIdentity: name, leaseDurationSeconds: leaseSeconds, renewTime },
-      }
-      await cluster.api.create(kinds.leases, lease)
-    }
+  const later = (ms: number, action: () => void): void => {
+    const timer = cluster.clock.after(ms, () => {
+      timers.delete(timer)
+      if (!isClosed) action()
+    })
+    timers.add(timer)
   }
 
   /** Repeats until closed; a failure is reported, and the next round tries again. */
   const repeat = (everyMs: number, what: string, action: () => Promise<void>): void => {
-    const run = async (): Promise<void> => {
-      try {
-        await action()
-      } catch (error) {
+    const round = action()
+      .catch((error: unknown) => {
         if (!isTerminatingNamespace(error)) cluster.trouble(`${what}: ${String(error)}`)
-      }
-    }
-    const turn = (): void => {
-      const running1 = run().finally(() => running.delete(running1))
-      running.add(running1)
-      const timer = cluster.clock.after(everyMs, () => {
-        timers.delete(timer)
-        if (!isClosed) turn()
       })
-      timers.add(timer)
-    }
-    turn()
+      .finally(() => running.delete(round))
+    running.add(round)
+    later(everyMs, () => repeat(everyMs, what, action))
   }
 
   return {
     name: "virtual-nodes",
     hostAddress: (node) => addresses.get(node),
     async prepare() {
-      if (count > 0) await ensureNamespace()
+      if (count > 0) await ensure(cluster, kinds.namespaces, leaseNamespace)
       for (const name of names) await report(name)
     },
     start() {
       for (const name of names) {
-        repeat(renewMs, `lease of ${name}`, () => renew(name))
-        const timer = cluster.clock.after(reportMs, () => {
-          timers.delete(timer)
-          repeat(reportMs, `status of ${name}`, () => report(name))
-        })
-        timers.add(timer)
+        repeat(renewMs, `lease of ${name}`, () => renewLease(cluster, name))
+        later(reportMs, () => repeat(reportMs, `status of ${name}`, () => report(name)))
       }
     },
     async close() {
@@ -169,17 +86,86 @@ export const virtualNodes = ({ cluster }: Surroundings, options: VirtualNodesOpt
       await Promise.all(running)
     },
   }
+}
 
-  async function ensureNamespace(): Promise<void> {
-    try {
-      await cluster.api.create(kinds.namespaces, {
-        apiVersion: "v1",
-        kind: "Namespace",
-        metadata: { name: leaseNamespace },
-      })
-    } catch (error) {
-      if (!(error instanceof AlreadyExistsError)) throw error
+/** Creates the object, or reads the one that exists. */
+const ensure = async <T extends ApiObject>(cluster: Cluster, kind: Kind, object: T): Promise<T> => {
+  try {
+    return await cluster.create(kind, object)
+  } catch (error) {
+    if (!(error instanceof AlreadyExistsError)) throw error
+    return cluster.api.get<T>(kind, object.metadata)
+  }
+}
+
+const nodeOf = (name: string, { labels = { type: "virtual" }, taints = [] }: VirtualNodesOptions): Node => ({
+  apiVersion: "v1",
+  kind: "Node",
+  metadata: {
+    name,
+    labels: {
+      "beta.kubernetes.io/arch": "amd64",
+      "beta.kubernetes.io/os": "linux",
+      "kubernetes.io/arch": "amd64",
+      "kubernetes.io/hostname": name,
+      "kubernetes.io/os": "linux",
+      ...labels,
+    },
+  },
+  spec: taints.length === 0 ? {} : { taints },
+})
+
+/** Writes the status of a node, which is made if there is none. */
+const reportNode = async (
+  cluster: Cluster,
+  options: VirtualNodesOptions,
+  name: string,
+  address: string,
+): Promise<void> => {
+  const { capacity = defaultCapacity } = options
+  const now = cluster.now()
+  const known = cluster.cache<Node>(kinds.nodes).get(undefined, name)
+  const node = known ?? (await ensure(cluster, kinds.nodes, nodeOf(name, options)))
+  const status = {
+    capacity,
+    allocatable: capacity,
+    conditions: nodeConditions.map(([type, value, reason, message]) => {
+      const since = node.status?.conditions?.find((before) => before.type === type && before.status === value)
+      const lastTransitionTime = since?.lastTransitionTime ?? now
+      return { type, status: value, lastHeartbeatTime: now, lastTransitionTime, reason, message }
+    }),
+    addresses: [
+      { type: "InternalIP", address },
+      { type: "Hostname", address: name },
+    ],
+    daemonEndpoints: { kubeletEndpoint: { Port: 10250 } },
+    nodeInfo,
+  }
+  const reported = await cluster.patch<Node>(kinds.nodes, node, "merge", { status }, "status")
+  // Servers taint a node that has not reported yet; removing the taint is a controller's job, and there may be no such
+  // controller here.
+  const present = reported.spec?.taints ?? []
+  const left = present.filter(({ key }) => key !== "node.kubernetes.io/not-ready")
+  if (left.length < present.length)
+    await cluster.patch<Node>(kinds.nodes, reported, "merge", { spec: { taints: left } })
+}
+
+const renewLease = async (cluster: Cluster, name: string): Promise<void> => {
+  const renewTime = microTime(cluster.clock.wallMicros())
+  const place = { namespace: leaseNamespace.metadata.name, name }
+  try {
+    await cluster.api.patch(kinds.leases, place, "merge", { spec: { renewTime } })
+  } catch (error) {
+    if (!(error instanceof NotFoundError)) throw error
+    const node = await cluster.api.get<Node>(kinds.nodes, { name })
+    const owner = { apiVersion: "v1", kind: "Node", name, uid: node.metadata.uid ?? "" }
+    const lease: ApiObject = {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: { ...place, ownerReferences: [owner] },
+      spec: { holderIdentity: name, leaseDurationSeconds: leaseSeconds, renewTime },
     }
+    await cluster.api.create(kinds.leases, lease)
   }
 }
 

@@ -3,13 +3,15 @@
  * volume is made for a claim of the class "", of a class without a provisioner, or that names its volume: it waits for one. Removes the
  * protection finalizer of a claim that is being deleted once no Pod uses it.
  */
-import { keyOf } from "../../host/cache/object-cache.ts"
-import { type Controller, enqueueSelf, KeyedController, recordAs, type Surroundings } from "../../host/controller.ts"
+
+import { keyOf, objectKey } from "../../host/cache/object-cache.ts"
+import { type Controller, recordAs, type Surroundings } from "../../host/controller.ts"
 import { AlreadyExistsError } from "../../kube/client/api-errors.ts"
 import { kinds } from "../../kube/client/kinds.ts"
 import type { ApiObject, Pod, SelectorObject, StringMap } from "../../kube/client/objects.ts"
 import { selectorMatches } from "../../kube/label-selector.ts"
 import { quantityOf } from "../../kube/quantity.ts"
+import { objectController } from "./object-controller.ts"
 import { isFinished } from "./pods.ts"
 
 // Which existing volume a claim is bound to (pkg/volume/util, FindMatchingVolume).
@@ -59,91 +61,94 @@ interface StorageClass extends ApiObject {
 const protection = "kubernetes.io/pvc-protection"
 const provisioner = "sandbox.kubereel.dev/provisioner"
 
+const classOf = ({ cluster }: Surroundings, { spec }: Claim): StorageClass | undefined =>
+  cluster.cache<StorageClass>(kinds.storageClasses).get(undefined, spec.storageClassName ?? "")
+
+/** Why no volume is made for the claim; `undefined` if one is. */
+const reasonToWait = (surroundings: Surroundings, claim: Claim): string | undefined => {
+  const { storageClassName, volumeName } = claim.spec
+  if (!isBlank(volumeName))
+    return `volume "${volumeName}" does not exist, is not large enough, or belongs to another claim`
+  if (storageClassName === "") return "no persistent volumes available for this claim and no storage class is set"
+  if (classOf(surroundings, claim)?.provisioner === "kubernetes.io/no-provisioner")
+    return `no persistent volumes available for this claim, and storage class "${storageClassName}" has no provisioner`
+  return undefined
+}
+
+const volumeFor = (surroundings: Surroundings, claim: Claim): Volume => {
+  const name = `pvc-${claim.metadata.uid}`
+  return {
+    apiVersion: "v1",
+    kind: "PersistentVolume",
+    metadata: { name, annotations: { "pv.kubernetes.io/provisioned-by": provisioner } },
+    spec: {
+      capacity: { storage: claim.spec.resources?.requests?.storage ?? "1Gi" },
+      accessModes: claim.spec.accessModes ?? ["ReadWriteOnce"],
+      persistentVolumeReclaimPolicy: classOf(surroundings, claim)?.reclaimPolicy ?? "Delete",
+      storageClassName: claim.spec.storageClassName ?? "",
+      volumeMode: claim.spec.volumeMode ?? "Filesystem",
+      hostPath: { path: `/sandbox/${name}` },
+      claimRef: referenceTo(claim),
+    },
+  }
+}
+
+const provision = async (surroundings: Surroundings, claim: Claim): Promise<Volume | undefined> => {
+  const { cluster, events } = surroundings
+  const waits = reasonToWait(surroundings, claim)
+  if (waits === undefined) {
+    const volume = volumeFor(surroundings, claim)
+    try {
+      return await cluster.create(kinds.volumes, volume)
+    } catch (error) {
+      // Made by an earlier attempt that did not get further.
+      if (!(error instanceof AlreadyExistsError)) throw error
+      return volume
+    }
+  }
+  recordAs(events, { component: "persistentvolume-controller" })(claim, "Normal", "FailedBinding", waits)
+  return undefined
+}
+
+const bind = async (surroundings: Surroundings, claim: Claim): Promise<void> => {
+  const { cluster } = surroundings
+  const found = matchingVolume(claim, cluster.cache<Volume>(kinds.volumes).all())
+  const volume = found ?? (await provision(surroundings, claim))
+  if (volume === undefined) return
+  if (volume.spec.claimRef?.uid !== claim.metadata.uid) {
+    const { resourceVersion } = volume.metadata
+    const annotations = { "pv.kubernetes.io/bound-by-controller": "yes" }
+    // With the version, so that of two claims only one gets the volume; the other tries again.
+    await cluster.patch<Volume>(kinds.volumes, volume, "merge", {
+      metadata: { resourceVersion, ...(!isFor(volume, claim) && { annotations }) },
+      spec: { claimRef: referenceTo(claim) },
+    })
+  }
+  if (isBlank(claim.spec.volumeName)) {
+    const annotations = { "pv.kubernetes.io/bind-completed": "yes", "pv.kubernetes.io/bound-by-controller": "yes" }
+    await cluster.patch<Claim>(kinds.claims, claim, "merge", {
+      metadata: { annotations },
+      spec: { volumeName: volume.metadata.name },
+    })
+  }
+  const { accessModes, capacity } = volume.spec
+  await cluster.patch<Claim>(
+    kinds.claims,
+    claim,
+    "merge",
+    { status: { phase: "Bound", accessModes, capacity } },
+    "status",
+  )
+}
+
 /** The controller of claims. */
 export const claimBinder = (surroundings: Surroundings): Controller => {
-  const { cluster, events } = surroundings
+  const { cluster } = surroundings
   const claims = cluster.cache<Claim>(kinds.claims)
   const volumes = cluster.cache<Volume>(kinds.volumes)
-  const classes = cluster.cache<StorageClass>(kinds.storageClasses)
+  // Watched for provisioning.
+  cluster.cache<StorageClass>(kinds.storageClasses)
   const pods = cluster.cache<Pod>(kinds.pods)
-  const record = recordAs(events, { component: "persistentvolume-controller" })
-
-  const classOf = ({ spec }: Claim): StorageClass | undefined => classes.get(undefined, spec.storageClassName ?? "")
-
-  /** Why no volume is made for the claim; `undefined` if one is. */
-  const reasonToWait = (claim: Claim): string | undefined => {
-    const { storageClassName, volumeName } = claim.spec
-    if (!isBlank(volumeName))
-      return `volume "${volumeName}" does not exist, is not large enough, or belongs to another claim`
-    if (storageClassName === "") return "no persistent volumes available for this claim and no storage class is set"
-    if (classOf(claim)?.provisioner === "kubernetes.io/no-provisioner")
-      return `no persistent volumes available for this claim, and storage class "${storageClassName}" has no provisioner`
-    return undefined
-  }
-
-  const volumeFor = (claim: Claim): Volume => {
-    const name = `pvc-${claim.metadata.uid}`
-    return {
-      apiVersion: "v1",
-      kind: "PersistentVolume",
-      metadata: { name, annotations: { "pv.kubernetes.io/provisioned-by": provisioner } },
-      spec: {
-        capacity: { storage: claim.spec.resources?.requests?.storage ?? "1Gi" },
-        accessModes: claim.spec.accessModes ?? ["ReadWriteOnce"],
-        persistentVolumeReclaimPolicy: classOf(claim)?.reclaimPolicy ?? "Delete",
-        storageClassName: claim.spec.storageClassName ?? "",
-        volumeMode: claim.spec.volumeMode ?? "Filesystem",
-        hostPath: { path: `/sandbox/${name}` },
-        claimRef: referenceTo(claim),
-      },
-    }
-  }
-
-  const provision = async (claim: Claim): Promise<Volume | undefined> => {
-    const waits = reasonToWait(claim)
-    if (waits === undefined) {
-      const volume = volumeFor(claim)
-      try {
-        return await cluster.create(kinds.volumes, volume)
-      } catch (error) {
-        // Made by an earlier attempt that did not get further.
-        if (!(error instanceof AlreadyExistsError)) throw error
-        return volume
-      }
-    }
-    record(claim, "Normal", "FailedBinding", waits)
-    return undefined
-  }
-
-  const bind = async (claim: Claim): Promise<void> => {
-    const found = matchingVolume(claim, volumes.all())
-    const volume = found ?? (await provision(claim))
-    if (volume === undefined) return
-    if (volume.spec.claimRef?.uid !== claim.metadata.uid) {
-      const { resourceVersion } = volume.metadata
-      const annotations = { "pv.kubernetes.io/bound-by-controller": "yes" }
-      // With the version, so that of two claims only one gets the volume; the other tries again.
-      await cluster.patch<Volume>(kinds.volumes, volume, "merge", {
-        metadata: { resourceVersion, ...(!isFor(volume, claim) && { annotations }) },
-        spec: { claimRef: referenceTo(claim) },
-      })
-    }
-    if (isBlank(claim.spec.volumeName)) {
-      const annotations = { "pv.kubernetes.io/bind-completed": "yes", "pv.kubernetes.io/bound-by-controller": "yes" }
-      await cluster.patch<Claim>(kinds.claims, claim, "merge", {
-        metadata: { annotations },
-        spec: { volumeName: volume.metadata.name },
-      })
-    }
-    const { accessModes, capacity } = volume.spec
-    await cluster.patch<Claim>(
-      kinds.claims,
-      claim,
-      "merge",
-      { status: { phase: "Bound", accessModes, capacity } },
-      "status",
-    )
-  }
 
   const isUsed = (claim: Claim): boolean =>
     pods.inNamespace(claim.metadata.namespace).some(
@@ -162,15 +167,12 @@ export const claimBinder = (surroundings: Surroundings): Controller => {
     await cluster.patch<Claim>(kinds.claims, claim, "merge", { metadata: { uid, finalizers: left } })
   }
 
-  const reconcile = async (key: string): Promise<void> => {
-    const claim = claims.byKey(key)
-    if (claim === undefined) return
+  const reconcile = async (claim: Claim): Promise<void> => {
     if (claim.metadata.deletionTimestamp !== undefined) return release(claim)
-    if (!isBound(claim)) await bind(claim)
+    if (!isBound(claim)) await bind(surroundings, claim)
   }
 
-  const controller = new KeyedController("volume-binder", surroundings, reconcile, () => [...claims.all()].map(keyOf))
-  claims.onChange(enqueueSelf(controller))
+  const controller = objectController(surroundings, { name: "volume-binder", kind: kinds.claims }, reconcile)
   volumes.onChange((changes) => {
     if (!changes.some(({ current }) => current !== undefined && current.status?.phase !== "Bound")) return
     for (const claim of claims.all()) if (!isBound(claim)) controller.enqueue(keyOf(claim))
@@ -227,7 +229,7 @@ export interface Volume extends ApiObject {
 }
 
 /** The claim that a volume is bound to or, without a UID, reserved for. */
-export interface ClaimReference {
+interface ClaimReference {
   readonly apiVersion?: string
   readonly kind?: string
   readonly namespace?: string | undefined
@@ -243,3 +245,61 @@ export const isFor = ({ spec: { claimRef } }: Volume, { metadata }: Claim): bool
 
 /** What the server stores for a member that is not set. */
 export const isBlank = (text: string | undefined): boolean => text === undefined || text === ""
+
+// The life of PersistentVolumes besides their binding: phases, what becomes of a volume whose claim is gone (`Retain`, `Delete`,
+// `Recycle`), and the protection finalizer of one that is being deleted, which goes when no claim is bound to it.
+
+const volumeProtection = "kubernetes.io/pv-protection"
+
+/** The controller of volumes. */
+export const volumeReclaimer = (surroundings: Surroundings): Controller => {
+  const { cluster } = surroundings
+  const claims = cluster.cache<Claim>(kinds.claims)
+  const volumes = cluster.cache<Volume>(kinds.volumes)
+
+  const phaseOf = ({ metadata, spec: { claimRef } }: Volume): "Available" | "Bound" | "Released" => {
+    if (claimRef === undefined) return "Available"
+    const claim = claims.get(claimRef.namespace, claimRef.name ?? "")
+    const isSame = claim !== undefined && (isBlank(claimRef.uid) || claimRef.uid === claim.metadata.uid)
+    if (isSame && (claim.spec.volumeName === metadata.name || !isBlank(claimRef.uid))) return "Bound"
+    // Reserved for a claim that does not exist yet.
+    return isBlank(claimRef.uid) ? "Available" : "Released"
+  }
+
+  /** What the reclaim policy says. With `Retain` the volume stays as it is. */
+  const reclaim = async (volume: Volume): Promise<void> => {
+    switch (volume.spec.persistentVolumeReclaimPolicy) {
+      case "Delete":
+        return void (await cluster.delete(kinds.volumes, volume))
+      case "Recycle":
+        return void (await cluster.patch<Volume>(kinds.volumes, volume, "merge", {
+          metadata: { resourceVersion: volume.metadata.resourceVersion },
+          spec: { claimRef: null },
+        }))
+    }
+  }
+
+  const reconcile = async (volume: Volume): Promise<void> => {
+    const { deletionTimestamp, finalizers = [], uid } = volume.metadata
+    const phase = phaseOf(volume)
+    if (volume.status?.phase !== phase) {
+      const status = { phase, lastPhaseTransitionTime: cluster.now() }
+      await cluster.patch<Volume>(kinds.volumes, volume, "merge", { metadata: { uid }, status }, "status")
+    }
+    if (deletionTimestamp === undefined) {
+      if (phase === "Released") await reclaim(volumes.byKey(keyOf(volume)) ?? volume)
+    } else if (phase !== "Bound" && finalizers.includes(volumeProtection)) {
+      const left = finalizers.filter((finalizer) => finalizer !== volumeProtection)
+      await cluster.patch<Volume>(kinds.volumes, volume, "merge", { metadata: { uid, finalizers: left } })
+    }
+  }
+
+  const controller = objectController(surroundings, { name: "volume-reclaimer", kind: kinds.volumes }, reconcile)
+  claims.onChange((changes) => {
+    for (const { previous, current } of changes) {
+      const name = (current ?? previous)?.spec.volumeName
+      if (name !== undefined && name !== "") controller.enqueue(objectKey(undefined, name))
+    }
+  })
+  return controller
+}

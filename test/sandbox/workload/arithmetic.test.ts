@@ -11,9 +11,8 @@ import {
   revisionHash,
   safeEncode,
 } from "../../../src/sandbox/workload/controller-revisions.ts"
-import { formatIndexes, parseIndexes } from "../../../src/sandbox/workload/job-controller.ts"
 import type { StatefulSet } from "../../../src/sandbox/workload/stateful-set-controller.ts"
-import { scaledValue } from "../../../src/sandbox/workload/statuses.ts"
+import { formatIndexes, parseIndexes, scaledValue } from "../../../src/sandbox/workload/statuses.ts"
 import { microTime } from "../../../src/sandbox/workload/virtual-nodes.ts"
 
 describe("Hashes", () => {
