@@ -1,5 +1,4 @@
 /** How an API server is set up. */
-
 import type { ServerOptions } from "node:https"
 import type { Clock } from "../clock.ts"
 import type { Failure } from "./answers/failure.ts"
@@ -9,9 +8,9 @@ import type { AccessControl } from "./http/access-control.ts"
 import type { Exchange } from "./http/exchange.ts"
 import type { ResourceRoute } from "./http/router.ts"
 import type { OnTrouble } from "./http/trouble.ts"
+import type { StreamHooks, WatchStream } from "./http/watch-stream.ts"
 import type { Resource } from "./kinds/resources.ts"
-import type { ExpiredAs, StreamingList } from "./list/list-options.ts"
-import type { RequestHooks } from "./request-hooks.ts"
+import type { ExpiredAs, StreamingList, WatchRequest } from "./list/list-options.ts"
 
 /** How requests are answered, independent of the connection. */
 export interface ApiHandlerOptions {
@@ -90,3 +89,29 @@ export const tlsOptions = ({ key, cert, ca, requestCert = false }: ServerTls): S
   // HTTP/1.1 only: faults act on connections, and with HTTP/2 all watches would share one.
   ALPNProtocols: ["http/1.1"],
 })
+
+// Hooks through which the sandbox's faults intervene between a request and its response. An ordinary server has none.
+
+export interface RequestHooks extends StreamHooks {
+  /** A request has arrived and is in the log. It waits until `proceed` is called, now, later or never. */
+  receive(exchange: Exchange, proceed: () => void): void
+  /** The response to send instead of the server's own. `resource` is absent if the path names no served kind. */
+  answer(exchange: Exchange, resource: Resource | undefined): Failure | undefined
+  /** A read of one object is about to be answered. The same rules as for {@link receive}. */
+  read(proceed: () => void): void
+  /** A 410 for a watch that could be served, and how to send it. */
+  expire(resource: Resource, request: WatchRequest): { readonly failure: Failure; readonly as: ExpiredAs } | undefined
+  /** A watch has been accepted; nothing but the head of its answer has been sent. */
+  open(stream: WatchStream): void
+}
+
+/** Changes nothing. */
+export const noHooks: RequestHooks = {
+  receive: (_exchange, proceed) => proceed(),
+  answer: () => undefined,
+  read: (proceed) => proceed(),
+  expire: () => undefined,
+  open: () => undefined,
+  truncate: () => undefined,
+  slowReader: () => undefined,
+}

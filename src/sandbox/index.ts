@@ -30,9 +30,9 @@ export {
   type RequestFilter,
   type RequestLog,
 } from "../apiserver/http/request-log.ts"
-export { KindConflictError, UnknownKindError } from "../apiserver/kinds/kind-errors.ts"
 export type { KubernetesObject, ObjectMetadata, StoredObject } from "../apiserver/kinds/kubernetes-object.ts"
 export type { GvkName, PrinterColumn, Resource, StoredAs, Subresource } from "../apiserver/kinds/resources.ts"
+export { KindConflictError, UnknownKindError } from "../apiserver/kinds/resources.ts"
 export type { ExpiredAs, StreamingList } from "../apiserver/list/list-options.ts"
 export type { SandboxUser } from "./access/authentication.ts"
 export type { FaultKind, Faults } from "./faults/faults.ts"

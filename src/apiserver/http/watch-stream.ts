@@ -8,16 +8,15 @@
  * without bound, and the 100 ms do not run.
  */
 
+import type { ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import type { Clock, Timer } from "../../clock.ts"
 import { type Failure, statusText } from "../answers/failure.ts"
 import type { JsonFormat } from "../answers/json-spacing.ts"
-import type { Form } from "../forms/form.ts"
-import { bookmarkObject } from "../forms/object-form.ts"
+import { bookmarkObject, type Form } from "../forms/form.ts"
 import type { Resource } from "../kinds/resources.ts"
 import { hasSelectors, lineFor, type Selection, selects } from "../selection/selection.ts"
 import { type Change, type ChangeRecord, encodeLine, retyped } from "../watch/change.ts"
-import type { WatchOutput } from "../watch/watch-output.ts"
 import { atTurnEnd } from "./turn.ts"
 
 /**
@@ -328,3 +327,9 @@ export const bookmarkLine = (
   initialEventsEnd: boolean,
   format: JsonFormat,
 ): Buffer => encodeLine("BOOKMARK", bookmarkObject(resource, version, initialEventsEnd), format).line
+
+// Where the lines of a watch go: the chunked response to a request, or a WebSocket.
+
+/** A {@link ServerResponse} is one. */
+export interface WatchOutput
+  extends Pick<ServerResponse, "socket" | "chunkedEncoding" | "write" | "end" | "destroy" | "once" | "on"> {}

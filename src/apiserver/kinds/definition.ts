@@ -1,6 +1,6 @@
 /** The kinds that a CustomResourceDefinition defines, one for every served version. */
 
-import type { CustomKind } from "../openapi/openapi-custom.ts"
+import type { CustomKind } from "../openapi/openapi-document.ts"
 import type { StructuralSchema } from "../openapi/structural-schema.ts"
 import { list, member, text } from "./json-member.ts"
 import type { PrinterColumn, Resource, ScalePaths, StoredAs } from "./resources.ts"

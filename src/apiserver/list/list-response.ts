@@ -7,11 +7,11 @@ import type { ServerResponse } from "node:http"
 import type { Eventually } from "../answers/eventually.ts"
 import { compact, type JsonFormat } from "../answers/json-spacing.ts"
 import type { Form, ListMetadata } from "../forms/form.ts"
-import { objectFrame } from "../forms/object-form.ts"
+import { objectFrame } from "../forms/form.ts"
 import type { Exchange } from "../http/exchange.ts"
 import type { Resource } from "../kinds/resources.ts"
 import { type Change, listItem } from "../watch/change.ts"
-import { encodeContinue } from "./continue-token.ts"
+import { encodeContinue } from "./list-options.ts"
 
 export interface ListAnswer {
   readonly type: "list"

@@ -3,11 +3,10 @@
  * deletion; the rules are those of kubernetes/pkg/printers/internalversion of 1.34.4.
  */
 
-import { list, member, number, text } from "../../kinds/json-member.ts"
-import type { JsonObject } from "../../kinds/resources.ts"
-import { ageOf, since } from "./age.ts"
-import type { Cell, RowCondition } from "./printer.ts"
-import { orElse } from "./selector-text.ts"
+import { list, member, number, text } from "../kinds/json-member.ts"
+import type { JsonObject } from "../kinds/resources.ts"
+import { age, type Cell, since } from "./columns.ts"
+import type { RowCondition } from "./printers.ts"
 
 /** Restarts and when the last one ended, as an RFC 3339 timestamp; the empty string for never. */
 interface Restarts {
@@ -31,10 +30,10 @@ export const podCells = (pod: JsonObject, now: number): ReadonlyArray<Cell> => {
     `${ready}/${total}`,
     endingOf(pod) ?? reason,
     again ? `${restarts.count} (${since(restarts.last, now)} ago)` : String(restarts.count),
-    ageOf(pod, now),
-    orElse(text(list(pod, "status", "podIPs")[0] ?? { ip: member(pod, "status", "podIP") }, "ip"), "<none>"),
-    orElse(text(pod, "spec", "nodeName"), "<none>"),
-    orElse(text(pod, "status", "nominatedNodeName"), "<none>"),
+    age(pod, now),
+    text(list(pod, "status", "podIPs")[0] ?? { ip: member(pod, "status", "podIP") }, "ip") || "<none>",
+    text(pod, "spec", "nodeName") || "<none>",
+    text(pod, "status", "nominatedNodeName") || "<none>",
     readinessGates(pod),
   ]
 }
@@ -65,7 +64,7 @@ const progressOf = (pod: JsonObject): Progress => {
   const gated = conditionsOf(pod).some(
     (condition) => text(condition, "type") === "PodScheduled" && text(condition, "reason") === "SchedulingGated",
   )
-  const phase = orElse(text(pod, "status", "reason"), text(pod, "status", "phase"))
+  const phase = text(pod, "status", "reason") || text(pod, "status", "phase")
   const initial = initProgress(pod, gated ? "SchedulingGated" : phase)
   if (initial.initializing && !isTrue(pod, "Initialized")) return initial
   return mainProgress(pod, initial)
@@ -121,7 +120,7 @@ const mainProgress = (pod: JsonObject, initial: Progress & { readonly sidecarRes
 const exitOf = (terminated: unknown): string => {
   const signal = number(terminated, "signal")
   const code = signal === 0 ? `ExitCode:${number(terminated, "exitCode")}` : `Signal:${signal}`
-  return orElse(text(terminated, "reason"), code)
+  return text(terminated, "reason") || code
 }
 
 const withRestarts = ({ count, last }: Restarts, status: unknown): Restarts => {

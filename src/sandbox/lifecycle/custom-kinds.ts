@@ -7,8 +7,8 @@
  */
 import { errorText } from "../../apiserver/answers/field-error.ts"
 import { type DefinedKind, definedKinds, publishedKind } from "../../apiserver/kinds/definition.ts"
-import { KindConflictError } from "../../apiserver/kinds/kind-errors.ts"
 import type { Resource } from "../../apiserver/kinds/resources.ts"
+import { KindConflictError } from "../../apiserver/kinds/resources.ts"
 import type { OpenApiDocuments } from "../../apiserver/openapi/openapi-document.ts"
 import type { ChangeRecord } from "../../apiserver/watch/change.ts"
 import { formatGvk } from "../../kube/gvk.ts"

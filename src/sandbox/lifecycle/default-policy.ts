@@ -4,12 +4,12 @@
  * `VERBS|PATHS`, and a binding of a ClusterRole has its role's name.
  */
 import { keyOf } from "../../apiserver/watch/change.ts"
-import policy from "./default-policy.json" with { type: "json" }
 import { ruleObject } from "../rbac/policy-rule.ts"
 import type { Fields, MutableObject } from "../rules/kind-rules.ts"
 import { timestamp } from "../store/stamps.ts"
 import { trackCreation } from "../writes/field-owners.ts"
 import type { WriteSurroundings } from "../writes/surroundings.ts"
+import policy from "./default-policy.json" with { type: "json" }
 import { aggregatedRules } from "./role-aggregation.ts"
 
 const group = "rbac.authorization.k8s.io"

@@ -6,7 +6,7 @@
  */
 
 import type { JsonFormat } from "../../apiserver/answers/json-spacing.ts"
-import { metadataOrder } from "../../apiserver/forms/metadata-form.ts"
+import { metadataOrder } from "../../apiserver/forms/form.ts"
 import type { Resource } from "../../apiserver/kinds/resources.ts"
 import { type Change, parseObject, typeMembers } from "../../apiserver/watch/change.ts"
 import { isEmptyObject } from "../../own-member.ts"

@@ -7,9 +7,14 @@
  */
 
 import type { JsonFormat } from "../../apiserver/answers/json-spacing.ts"
-import { UnknownKindError } from "../../apiserver/kinds/kind-errors.ts"
 import type { KubernetesObject, StoredObject } from "../../apiserver/kinds/kubernetes-object.ts"
-import { type GvkName, gvkName, type Resource, type StoredAs } from "../../apiserver/kinds/resources.ts"
+import {
+  type GvkName,
+  gvkName,
+  type Resource,
+  type StoredAs,
+  UnknownKindError,
+} from "../../apiserver/kinds/resources.ts"
 import {
   type Change,
   type ChangeRecord,

@@ -110,7 +110,7 @@ export const admitNamespace = (
 
 // The admission plug-ins that Kubernetes 1.34 runs by default and that change or refuse objects: ServiceAccount,
 // Priority, DefaultTolerationSeconds, TaintNodesByCondition, StorageObjectInUseProtection, DefaultStorageClass.
-// LimitRanger, ResourceQuota and webhooks are on their own (writes/admission, writes/quotas, writes/webhooks).
+// LimitRanger, ResourceQuota and webhooks are on their own (limit-ranger.ts, quotas.ts, webhook-points.ts).
 
 /** The parts of the server that admission needs. */
 export interface AdmissionSurroundings {

@@ -132,7 +132,7 @@ const patchProblems = (contentType: string, body: Buffer): ReadonlyArray<string>
 
 const operationMembers = ["op", "path", "from", "value"]
 
-// Server-side apply: the merge itself is patch/apply-server-side.ts; this is what comes before and after it.
+// Server-side apply: the merge itself is patch/apply/apply-server-side.ts; this is what comes before and after it.
 
 /** Throws Refusal and the errors of applyServerSide. */
 export const apply = (around: WriteSurroundings, request: WriteRequest, options: WriteOptions): Written => {

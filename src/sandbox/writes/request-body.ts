@@ -4,11 +4,9 @@ import { type Document, isAlias, isMap, isScalar, LineCounter, parseAllDocuments
 import { badRequest, type Failure } from "../../apiserver/answers/failure.ts"
 import { invalid } from "../../apiserver/answers/field-error.ts"
 import type { Resource } from "../../apiserver/kinds/resources.ts"
-import { isRecord } from "../../is-record.ts"
 import { apiVersionOf, type GroupVersionKind } from "../../kube/gvk.ts"
-import { memberOf, setMember } from "../../own-member.ts"
 import type { Fields, MutableObject } from "../rules/kind-rules.ts"
-import { duplicateFields, isTooDeep, maximumDepth } from "../schema/duplicate-fields.ts"
+import { isTooDeep, maximumDepth } from "../schema/duplicate-fields.ts"
 import { pruneUnknownFields, strictFieldProblems, undecodable, unknownFields } from "../schema/field-check.ts"
 import { asGoWrites } from "../schema/go-written.ts"
 import type { KubernetesType } from "../schema/kubernetes-type.ts"
@@ -63,9 +61,7 @@ export const decodeBody = (
   }
   const decoded = jsonValue(text, expected)
   const repeats = mayRepeat(text, decoded)
-  // For custom kinds only the last value counts, as in JSON.parse.
-  const value = repeats && !custom ? withMergedMembers(text, decoded) : decoded
-  return { object: checkedObject(value, expected, custom), text: { json: text, mayRepeat: repeats, repeated: [] } }
+  return { object: checkedObject(decoded, expected, custom), text: { json: text, mayRepeat: repeats, repeated: [] } }
 }
 
 const jsonValue = (text: string, expected: GroupVersionKind): unknown => {
@@ -174,59 +170,12 @@ const writeAsGo = (type: KubernetesType, object: MutableObject): void => {
   Object.assign(object, written)
 }
 
-// JSON whose objects name a member twice, as Go decodes it into a struct: the second value is decoded into the first, so that
-// objects merge and everything else is replaced. `JSON.parse` keeps only the last value.
-
-interface Frame {
-  readonly value: Record<string, unknown> | unknown[]
-  key: string | undefined
-}
-
-const tokens = /[{}[\],:]|"(?:[^"\\]|\\.)*"|[^\s{}[\],:"]+/g
-
 /**
  * Whether a text may name a member twice. A text without white space that is as long as its value's JSON does not, except
  * for contrived ones. Far cheaper than a search.
  */
 export const mayRepeat = (text: string, value: unknown): boolean =>
   text !== "" && text.trimEnd().length !== JSON.stringify(value).length
-
-/** The value of a text that `JSON.parse` reads as `value`, with duplicate members merged. */
-export const withMergedMembers = (text: string, value: unknown): unknown =>
-  duplicateFields(text).length === 0 ? value : mergedValue(text)
-
-const mergedValue = (text: string): unknown => {
-  const frames: Frame[] = []
-  let root: unknown
-  const place = (value: unknown): void => {
-    const frame = frames.at(-1)
-    if (frame === undefined) root = value
-    else if (Array.isArray(frame.value)) frame.value.push(value)
-    else setMember(frame.value, frame.key ?? "", value)
-  }
-  for (const [token] of text.matchAll(tokens)) {
-    const frame = frames.at(-1)
-    const isObject = frame !== undefined && !Array.isArray(frame.value)
-    if (token === "{") {
-      const old = isObject ? memberOf(frame.value as Record<string, unknown>, frame.key ?? "") : undefined
-      const value = isRecord(old) ? old : {}
-      place(value)
-      frames.push({ value, key: undefined })
-    } else if (token === "[") {
-      const value: unknown[] = []
-      place(value)
-      frames.push({ value, key: undefined })
-    } else if (token === "}" || token === "]") frames.pop()
-    else if (token === ",") {
-      if (isObject) frame.key = undefined
-    } else if (token !== ":") {
-      const value: unknown = JSON.parse(token)
-      if (isObject && frame.key === undefined) frame.key = String(value)
-      else place(value)
-    }
-  }
-  return root
-}
 
 // YAML as the real server reads it (sigs.k8s.io/yaml, which is YAML 1.1 in the main): the first document of several, `yes` and
 // `on` are booleans, there is no base 60 and there are no timestamps, and the last value of a duplicate key counts.

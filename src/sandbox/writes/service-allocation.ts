@@ -114,71 +114,66 @@ const firstPort = 30_000
 const lastPort = 32_767
 
 export const servicePools = (): ServicePools => ({
-  clusterIps: new NumberPool(
-    firstAddress,
-    lastAddress,
-    (value) => `10.0.0.${value}`,
-    (text) => (text.startsWith("10.0.0.") ? Number(text.slice("10.0.0.".length)) : Number.NaN),
-    "the provided network does not match the current range",
-    "provided IP is already allocated",
-  ),
-  nodePorts: new NumberPool(
-    firstPort,
-    lastPort,
-    (value) => value,
-    (value) => value,
-    `provided port is not in the valid range. The range of valid ports is ${firstPort}-${lastPort}`,
-    "provided port is already allocated",
-  ),
+  clusterIps: new NumberPool({
+    first: firstAddress,
+    last: lastAddress,
+    shown: (value) => `10.0.0.${value}`,
+    read: (text) => (text.startsWith("10.0.0.") ? Number(text.slice("10.0.0.".length)) : Number.NaN),
+    outside: "the provided network does not match the current range",
+    taken: "provided IP is already allocated",
+  }),
+  nodePorts: new NumberPool({
+    first: firstPort,
+    last: lastPort,
+    shown: (value) => value,
+    read: (value) => value,
+    outside: `provided port is not in the valid range. The range of valid ports is ${firstPort}-${lastPort}`,
+    taken: "provided port is already allocated",
+  }),
 })
 
+interface NumberRange<Value> {
+  readonly first: number
+  readonly last: number
+  readonly shown: (value: number) => Value
+  readonly read: (shown: Value) => number
+  /** Why a value cannot be taken. */
+  readonly outside: string
+  readonly taken: string
+}
+
 class NumberPool<Value> implements Pool<Value> {
-  readonly #first: number
-  readonly #last: number
-  readonly #shown: (value: number) => Value
-  readonly #read: (shown: Value) => number
-  readonly #outside: string
-  readonly #taken: string
+  readonly #range: NumberRange<Value>
   readonly #used = new Set<number>()
   #next: number
 
-  constructor(
-    first: number,
-    last: number,
-    shown: (value: number) => Value,
-    read: (shown: Value) => number,
-    outside: string,
-    taken: string,
-  ) {
-    this.#first = first
-    this.#last = last
-    this.#shown = shown
-    this.#read = read
-    this.#outside = outside
-    this.#taken = taken
-    this.#next = first
+  constructor(range: NumberRange<Value>) {
+    this.#range = range
+    this.#next = range.first
   }
 
   next(): Value | undefined {
-    for (let tried = this.#first; tried <= this.#last; tried++) {
+    const { first, last, shown } = this.#range
+    for (let tried = first; tried <= last; tried++) {
       const value = this.#next
-      this.#next = value === this.#last ? this.#first : value + 1
+      this.#next = value === last ? first : value + 1
       if (this.#used.has(value)) continue
       this.#used.add(value)
-      return this.#shown(value)
+      return shown(value)
     }
     return undefined
   }
 
   take(shown: Value): string | undefined {
-    const value = this.#read(shown)
-    if (!(value >= this.#first && value <= this.#last)) return this.#outside
-    if (this.#used.has(value)) return this.#taken
+    const { first, last, read, outside, taken } = this.#range
+    const value = read(shown)
+    if (!(value >= first && value <= last)) return outside
+    if (this.#used.has(value)) return taken
     this.#used.add(value)
     return undefined
   }
 
   release(shown: Value): void {
-    this.#used.delete(this.#read(shown))
+    this.#used.delete(this.#range.read(shown))
   }
 }

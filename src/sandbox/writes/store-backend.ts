@@ -11,12 +11,16 @@ import {
   tooLargeVersion,
 } from "../../apiserver/answers/failure.ts"
 import type { Backend, WatchFeed } from "../../apiserver/backend.ts"
-import { objectFrame } from "../../apiserver/forms/object-form.ts"
+import { objectFrame } from "../../apiserver/forms/form.ts"
 import { troubleOf } from "../../apiserver/http/trouble.ts"
 import { bookmarkLine, type WatchStream } from "../../apiserver/http/watch-stream.ts"
 import type { Resource, ResourceRegistry } from "../../apiserver/kinds/resources.ts"
-import { encodeContinue } from "../../apiserver/list/continue-token.ts"
-import { type ListRequest, parseListRequest, type WatchRequest } from "../../apiserver/list/list-options.ts"
+import {
+  encodeContinue,
+  type ListRequest,
+  parseListRequest,
+  type WatchRequest,
+} from "../../apiserver/list/list-options.ts"
 import type { ListAnswer } from "../../apiserver/list/list-response.ts"
 import { pageOf } from "../../apiserver/list/snapshot.ts"
 import type { OpenApiDocuments } from "../../apiserver/openapi/openapi-document.ts"
@@ -137,7 +141,7 @@ export class StoreBackend implements Backend {
 
 // Dispatches the writes of clients. Synchronous from decoded request to stored change, so that writes happen one after
 // the other and need no locks; when this returns, events have been written to the watchers' sockets. A write that admission
-// webhooks are asked about is so in each of its attempts (webhooks/admitted.ts).
+// webhooks are asked about is so in each of its attempts (webhook-attempts.ts).
 
 // DELETE of a collection: every object that matches the selectors, one after the other.
 

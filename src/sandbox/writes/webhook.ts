@@ -153,7 +153,7 @@ const serviceOf = (service: Fields | undefined): WebhookService | undefined =>
   }
 
 // Which requests a webhook is called for, and as which kind it sees them: its rules, its selectors, and never the configurations
-// of webhooks, so that a broken one can be repaired. Conditions are looked at afterwards (`asking.ts`).
+// of webhooks, so that a broken one can be repaired. Conditions are looked at afterwards (`webhook-questions.ts`).
 
 /** A request as webhooks see it. */
 export interface AdmissionAttributes {

@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { humanDuration, since } from "../../../../src/apiserver/table/cells/age.ts"
+import { humanDuration, since } from "../../../src/apiserver/table/columns.ts"
 
 const second = 1000
 const minute = 60 * second

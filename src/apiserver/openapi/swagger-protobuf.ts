@@ -2,18 +2,17 @@
  * An OpenAPI v2 document in protobuf, as `openapi_v2.Document` of gnostic: the form in which kubectl asks for it. Numbers are those of
  * its messages; extensions are YAML in strings, and JSON is YAML.
  */
-
 import protobuf from "protobufjs/minimal.js"
+import { methods } from "./openapi-document.ts"
 import {
-  methods,
   type ParameterReference,
+  type SwaggerEncoding,
   type SwaggerOperation,
   type SwaggerParameter,
   type SwaggerPath,
   type SwaggerSchema,
   swaggerHead,
 } from "./swagger.ts"
-import type { SwaggerEncoding } from "./swagger-encoding.ts"
 
 type Writer = protobuf.Writer
 
@@ -204,22 +203,18 @@ const writeSchema = (writer: Writer, schema: SwaggerSchema): void => {
   flag(writer, 16, schema.uniqueItems)
   integer(writer, 17, schema.maxProperties)
   integer(writer, 18, schema.minProperties)
-  texts(writer, 19, schema.required as ReadonlyArray<string> | undefined)
-  for (const value of (schema.enum as ReadonlyArray<unknown> | undefined) ?? []) yaml(writer, 20, value)
+  texts(writer, 19, schema.required)
+  for (const value of schema.enum ?? []) yaml(writer, 20, value)
   writeAdditional(writer, schema.additionalProperties)
   if (schema.type !== undefined) message(writer, 22, (inside) => text(inside, 1, schema.type))
   const { items, properties } = schema
-  if (items !== undefined)
-    message(writer, 23, (list) => message(list, 1, (inside) => writeSchema(inside, items as SwaggerSchema)))
-  if (properties !== undefined)
-    message(writer, 25, (inside) =>
-      named(inside, 1, properties as Readonly<Record<string, SwaggerSchema>>, writeSchema),
-    )
+  if (items !== undefined) message(writer, 23, (list) => message(list, 1, (inside) => writeSchema(inside, items)))
+  if (properties !== undefined) message(writer, 25, (inside) => named(inside, 1, properties, writeSchema))
   extensions(writer, 31, schema)
 }
 
-const writeAdditional = (writer: Writer, additional: unknown): void => {
+const writeAdditional = (writer: Writer, additional: SwaggerSchema["additionalProperties"]): void => {
   if (typeof additional === "boolean") message(writer, 21, (inside) => inside.uint32(2 << 3).bool(additional))
   else if (additional !== undefined)
-    message(writer, 21, (item) => message(item, 1, (inside) => writeSchema(inside, additional as SwaggerSchema)))
+    message(writer, 21, (item) => message(item, 1, (inside) => writeSchema(inside, additional)))
 }

@@ -2,11 +2,16 @@
  * What `/openapi/v2` says in place of a v3 document, for clients that know no v3 (kubectl before 1.27, older helm). What v2 cannot say, or its readers
  * do not understand, is left out, as the real server does: alternatives, nullable values, defaults.
  */
-
 import { hash } from "node:crypto"
-import type { OpenApiV3 } from "../openapi-document.ts"
-
-type Json = Readonly<Record<string, unknown>>
+import {
+  methods,
+  type OpenApiV3,
+  type V3Content,
+  type V3Operation,
+  type V3Parameter,
+  type V3Path,
+  type V3Schema,
+} from "./openapi-document.ts"
 
 /** What comes before the parts. */
 export const swaggerHead = { swagger: "2.0", info: { title: "Kubernetes", version: "1.34" } } as const
@@ -19,7 +24,7 @@ export interface Swagger {
 }
 
 /** A definition, or a schema within one. */
-export type SwaggerSchema = Readonly<Record<string, unknown>>
+export type SwaggerSchema = V3Schema
 
 /** Of a path, a query or, with a schema, a body. */
 export interface SwaggerParameter {
@@ -50,9 +55,6 @@ export interface SwaggerOperation {
   readonly responses: Readonly<Record<string, { readonly description: string; readonly schema?: SwaggerSchema }>>
   readonly [extension: `x-${string}`]: unknown
 }
-
-/** The methods that a path may have, in the order in which they are written. */
-export const methods = ["get", "put", "post", "delete", "options", "head", "patch"] as const
 
 /** A path: its operations, and the parameters that all of them have. */
 export type SwaggerPath = { readonly [method in (typeof methods)[number]]?: SwaggerOperation } & {
@@ -90,56 +92,54 @@ class SharedParameters {
   }
 }
 
-const pathOf = (item: Json, shared: SharedParameters): SwaggerPath => {
+const pathOf = (item: V3Path, shared: SharedParameters): SwaggerPath => {
   const operations = methods.flatMap((method) => {
-    const operation = item[method] as Json | undefined
+    const operation = item[method]
     return operation === undefined ? [] : [[method, operationOf(operation, shared)] as const]
   })
   const parameters = parametersOf(item, shared)
   return { ...Object.fromEntries(operations), ...(parameters.length > 0 && { parameters }) }
 }
 
-const parametersOf = ({ parameters = [] }: Json, shared: SharedParameters) =>
-  (parameters as ReadonlyArray<Json>).map(({ schema, ...parameter }) =>
-    shared.share({ ...(schema as Json), ...parameter } as unknown as SwaggerParameter),
-  )
+const parametersOf = (
+  { parameters = [] }: { readonly parameters?: ReadonlyArray<V3Parameter> },
+  shared: SharedParameters,
+) => parameters.map(({ schema, ...parameter }) => shared.share({ ...schema, ...parameter }))
 
-const operationOf = (operation: Json, shared: SharedParameters): SwaggerOperation => {
+const operationOf = (operation: V3Operation, shared: SharedParameters): SwaggerOperation => {
   const { description, operationId, tags, requestBody, responses, parameters: _parameters, ...rest } = operation
-  const body = bodyOf(requestBody as Json | undefined)
+  const body = bodyOf(requestBody)
   const parameters = [...(body === undefined ? [] : [shared.share(body)]), ...parametersOf(operation, shared)]
-  const answers = Object.entries(responses as Readonly<Record<string, Json>>)
-  const produces = [...new Set(answers.flatMap(([, { content }]) => Object.keys((content as Json | undefined) ?? {})))]
-  const consumes = Object.keys(((requestBody as Json | undefined)?.content as Json | undefined) ?? {}).filter(
-    (type) => type !== "*/*",
-  )
+  const answers = Object.entries(responses)
+  const produces = [...new Set(answers.flatMap(([, { content }]) => Object.keys(content ?? {})))]
+  const consumes = Object.keys(requestBody?.content ?? {}).filter((type) => type !== "*/*")
   return {
-    ...(description !== undefined && { description: String(description) }),
+    ...(description !== undefined && { description }),
     consumes: consumes.length > 0 ? consumes : ["*/*"],
     produces,
     schemes: ["https"],
-    ...(tags !== undefined && { tags: tags as ReadonlyArray<string> }),
-    ...(operationId !== undefined && { operationId: String(operationId) }),
+    ...(tags !== undefined && { tags }),
+    ...(operationId !== undefined && { operationId }),
     ...(parameters.length > 0 && { parameters }),
     responses: Object.fromEntries(answers.map(([code, answer]) => [code, answerOf(answer)])),
     ...Object.fromEntries(Object.entries(rest).filter(([name]) => name.startsWith("x-"))),
   }
 }
 
-const firstSchema = (content: unknown): SwaggerSchema | undefined => {
-  const [media] = Object.values((content as Readonly<Record<string, Json>> | undefined) ?? {})
-  return media?.schema === undefined ? undefined : schemaOf(media.schema as Json)
+const firstSchema = (content: V3Content = {}): SwaggerSchema | undefined => {
+  const [media] = Object.values(content)
+  return media?.schema === undefined ? undefined : schemaOf(media.schema)
 }
 
-const bodyOf = (requestBody: Json | undefined): SwaggerParameter | undefined => {
+const bodyOf = (requestBody: V3Operation["requestBody"]): SwaggerParameter | undefined => {
   const schema = firstSchema(requestBody?.content)
   if (schema === undefined) return undefined
   return { name: "body", in: "body", ...(requestBody?.required === true && { required: true }), schema }
 }
 
-const answerOf = ({ description, content }: Json) => {
+const answerOf = ({ description, content }: V3Operation["responses"][string]) => {
   const schema = firstSchema(content)
-  return { description: String(description), ...(schema !== undefined && { schema }) }
+  return { description, ...(schema !== undefined && { schema }) }
 }
 
 const reference = (ref: unknown): string => String(ref).replace("#/components/schemas/", "#/definitions/")
@@ -147,9 +147,9 @@ const reference = (ref: unknown): string => String(ref).replace("#/components/sc
 /** Members without a counterpart in v2. */
 const dropped = new Set(["allOf", "anyOf", "oneOf", "not", "nullable", "default"])
 
-const schemaOf = (schema: Json): SwaggerSchema => {
+const schemaOf = (schema: V3Schema): SwaggerSchema => {
   const { $ref, allOf, description, format } = schema
-  const [only] = Array.isArray(allOf) && allOf.length === 1 ? (allOf as ReadonlyArray<Json>) : []
+  const [only] = allOf?.length === 1 ? allOf : []
   const target = $ref ?? only?.$ref
   if (target !== undefined) {
     const extensions = Object.entries(schema).filter(([name]) => name.startsWith("x-"))
@@ -159,14 +159,19 @@ const schemaOf = (schema: Json): SwaggerSchema => {
       $ref: reference(target),
     }
   }
+  const { items, properties, additionalProperties } = schema
   const converted: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(schema)) if (!dropped.has(name)) converted[name] = partOf(name, value)
+  for (const [name, value] of Object.entries(schema)) if (!dropped.has(name)) converted[name] = value
+  if (items !== undefined) converted.items = schemaOf(items)
+  if (typeof additionalProperties === "object") converted.additionalProperties = schemaOf(additionalProperties)
+  if (properties !== undefined)
+    converted.properties = Object.fromEntries(Object.entries(properties).map(([key, value]) => [key, schemaOf(value)]))
   if (format === "int-or-string" && schema["x-kubernetes-int-or-string"] === undefined) converted.type = "string"
   return readableByKubectl(schema, converted)
 }
 
 /** Untyped values with items or properties, and lists without items, break kubectl's reader: they lose what breaks it. */
-const readableByKubectl = (schema: Json, converted: Record<string, unknown>): SwaggerSchema => {
+const readableByKubectl = (schema: V3Schema, converted: Record<string, unknown>): SwaggerSchema => {
   const keepsUnknown = schema["x-kubernetes-preserve-unknown-fields"] === true
   if (schema.nullable === true || keepsUnknown) {
     delete converted.items
@@ -179,18 +184,22 @@ const readableByKubectl = (schema: Json, converted: Record<string, unknown>): Sw
     (type === "object" && keepsUnknown)
   )
     delete converted.type
-  const properties = (schema.properties ?? {}) as Readonly<Record<string, Json>>
-  const required = (converted.required as ReadonlyArray<string> | undefined)?.filter(
-    (name) => properties[name]?.nullable !== true,
-  )
+  const { properties = {} } = schema
+  const required = schema.required?.filter((name) => properties[name]?.nullable !== true)
   if (required !== undefined && required.length > 0) converted.required = required
   else delete converted.required
   return converted
 }
 
-const partOf = (name: string, value: unknown): unknown => {
-  if (typeof value !== "object" || value === null || name === "default" || name === "enum") return value
-  if (name === "properties")
-    return Object.fromEntries(Object.entries(value).map(([key, property]) => [key, schemaOf(property as Json)]))
-  return name === "items" || name === "additionalProperties" ? schemaOf(value as Json) : value
+// How an OpenAPI v2 document is encoded: piece by piece, so that the pieces of v3 documents that do not change are kept.
+
+/** Encoded paths, definitions and parameters of one v3 document, by name. */
+export type SwaggerPieces = { readonly [part in keyof Swagger]: ReadonlyMap<string, Uint8Array> }
+
+/** JSON or protobuf. */
+export interface SwaggerEncoding {
+  readonly contentType: string
+  encode(swagger: Swagger): SwaggerPieces
+  /** The whole document. */
+  join(pieces: { readonly [part in keyof Swagger]: ReadonlyArray<Uint8Array> }): Buffer
 }
