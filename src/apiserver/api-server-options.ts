@@ -14,7 +14,10 @@ import type { ExpiredAs, StreamingList, WatchRequest } from "./list/list-options
 
 /** How requests are answered, independent of the connection. */
 export interface ApiHandlerOptions {
-  /** Bearer token that every request must carry, unless the program around the server decides who may do what. Default: none needed. */
+  /**
+   * Bearer token that every request must carry, unless the program around the server decides who may do what. Default:
+   * none needed.
+   */
   readonly token?: string
   /** Default: the machine's clock. */
   readonly clock?: Clock
@@ -22,16 +25,20 @@ export interface ApiHandlerOptions {
   readonly expiredAs?: ExpiredAs
   /** Default `supported`, as in Kubernetes 1.34. */
   readonly streamingList?: StreamingList
-  /** ms between bookmarks on watches that allow them. Default 60,000, about the real server's interval; 0 sends none. */
+  /**
+   * ms between bookmarks on watches that allow them. Default 60,000, about the real server's interval; 0 sends none.
+   */
   readonly bookmarkInterval?: number
   /**
-   * Hang up on a watcher whose unsent bytes stay above this for 100 ms. Default: never, so that a slow test machine does
-   * not look like a slow reader.
+   * Hang up on a watcher whose unsent bytes stay above this for 100 ms. Default: never, so that a slow test machine
+   * does not look like a slow reader.
    */
   readonly slowReaderLimit?: number
   /** Newest requests that the log keeps. Default 100,000. */
   readonly requestLogLimit?: number
-  /** Called for defects of the server itself, which clients see as a 500. Default: a warning of the process, on stderr. */
+  /**
+   * Called for defects of the server itself, which clients see as a 500. Default: a warning of the process, on stderr.
+   */
   readonly onTrouble?: OnTrouble
 }
 
@@ -67,7 +74,10 @@ export type WriteHandler = (
 export interface ApiServerParts {
   /** The half that writes. Default: none, and every write is answered with 405. */
   readonly write?: WriteHandler
-  /** Decides which requests are allowed. Default: every request with the token of these options is, or every request if there is no token. */
+  /**
+   * Decides which requests are allowed. Default: every request with the token of these options is, or every request if
+   * there is no token.
+   */
   readonly access?: AccessControl
   /** Why the server is read-only, added to the message of that 405. Default: no reason. */
   readonly readOnlyReason?: string
@@ -75,7 +85,9 @@ export interface ApiServerParts {
   readonly hooks?: RequestHooks
   /** How all JSON is formatted. Default: compact. */
   readonly format?: JsonFormat
-  /** The version in `/version`. Default `v1.34.4+kubereel`: the version of the API, marked as not being the real server. */
+  /**
+   * The version in `/version`. Default `v1.34.4+kubereel`: the version of the API, marked as not being the real server.
+   */
   readonly gitVersion?: string
 }
 

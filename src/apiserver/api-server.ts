@@ -98,9 +98,9 @@ export class ApiServer {
   }
 
   /**
-   * A connection without the network, for clients in this process: HTTP/1.1, without TLS even if the port has it. Bytes pass within turns of
-   * the event loop, so that what happens in one process happens in the same order each time. Closed at once while the port refuses
-   * connections.
+   * A connection without the network, for clients in this process: HTTP/1.1, without TLS even if the port has it. Bytes
+   * pass within turns of the event loop, so that what happens in one process happens in the same order each time.
+   * Closed at once while the port refuses connections.
    */
   connect(): Duplex {
     const [own, others] = duplexPair()
@@ -143,8 +143,9 @@ export class ApiServer {
   }
 
   /**
-   * Before Node 24.9 a server with an `upgrade` listener gets every request there that offers any other protocol. Java's clients offer `h2c` with
-   * each request, and need a response as if they had not: so on older versions there are no WebSockets.
+   * Before Node 24.9 a server with an `upgrade` listener gets every request there that offers any other protocol.
+   * Java's clients offer `h2c` with each request, and need a response as if they had not: so on older versions there
+   * are no WebSockets.
    */
   #acceptWebSockets(): void {
     if (!("shouldUpgradeCallback" in this.#server)) return
@@ -168,8 +169,8 @@ export class ApiServer {
   }
 }
 
-// What never becomes a request: bytes that Node's parser rejects, and CONNECT. An unknown method and CONNECT get the 405 in JSON of any
-// other wrong method; the rest gets Node's own response.
+// What never becomes a request: bytes that Node's parser rejects, and CONNECT. An unknown method and CONNECT get the
+// 405 in JSON of any other wrong method; the rest gets Node's own response.
 
 const statusLines: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",

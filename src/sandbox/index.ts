@@ -3,7 +3,8 @@
  * controllers use (discovery, get, paged lists, watches with bookmarks and initial events, all writes) over real
  * HTTP, with faults on command.
  *
- * - {@link Sandbox}: an in-memory store, changed by clients over HTTP and by plain method calls; a ledger of all changes
+ * - {@link Sandbox}: an in-memory store, changed by clients over HTTP and by plain method calls; a ledger of all
+ * changes
  *   to compare with; with `lifecycle`, the controllers that an API server's own kinds need.
  * - {@link LocalCluster}: a sandbox with controllers, a scheduler and virtual nodes.
  * - {@link PodProcesses}: a node whose pods are processes of this machine, for a sandbox or any other API server.
@@ -19,8 +20,9 @@
  * await sandbox.close()
  * ```
  *
- * Not for production: without `authorization` anyone who connects may do everything, nothing is persistent, and memory grows with what is kept (history,
- * ledger, unread lines). Its limits are listed in {@link notImplementedSubresources} and {@link otherLimits}.
+ * Not for production: without `authorization` anyone who connects may do everything, nothing is persistent, and memory
+ * grows with what is kept (history, ledger, unread lines). Its limits are listed in {@link notImplementedSubresources}
+ * and {@link otherLimits}.
  */
 
 export type { ApiServerOptions, ServerTls } from "../apiserver/api-server-options.ts"

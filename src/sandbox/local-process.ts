@@ -1,6 +1,7 @@
 /**
- * Containers as processes of this machine: their command is looked up in a table of programs, since there is no image. A process gets a kubeconfig with the token of its
- * pod's ServiceAccount, so it may do exactly what it might do in its pod.
+ * Containers as processes of this machine: their command is looked up in a table of programs, since there is no image.
+ * A process gets a kubeconfig with the token of its pod's ServiceAccount, so it may do exactly what it might do in its
+ * pod.
  */
 import { spawn } from "node:child_process"
 import { writeFile } from "node:fs/promises"

@@ -2,8 +2,8 @@
  * The transport to a sandbox for clients in its own process: writes and reads of one object without a socket, as by
  * `Sandbox.request`; lists, watches and discovery over HTTP, through sockets or, if asked for, through memory.
  *
- * Requests without a socket bypass faults and credentials and are not in the request log. Each is executed in its own turn of
- * the event loop, so that a client that sends one after the other does not starve the rest.
+ * Requests without a socket bypass faults and credentials and are not in the request log. Each is executed in its own
+ * turn of the event loop, so that a client that sends one after the other does not starve the rest.
  */
 import type { Duplex } from "node:stream"
 import type { Eventually } from "../apiserver/answers/eventually.ts"
@@ -30,7 +30,8 @@ import type { HttpRequest, Transport } from "../kube/http/transport.ts"
 import type { StoreBackend } from "./writes/store-backend.ts"
 import { mediaType, type WriteOutcome, writeVerbOf } from "./writes/write-request.ts"
 
-// HTTP connections to a sandbox in the same process without the network: bytes pass in turns of the event loop, in the same order each time.
+// HTTP connections to a sandbox in the same process without the network: bytes pass in turns of the event loop, in the
+// same order each time.
 
 /** Opens connections to that server, whatever the target says. */
 const throughMemory =
@@ -78,7 +79,10 @@ interface LocalServer {
 }
 
 interface Options {
-  /** Lists and watches pass through memory, so that the order of everything is the same each time. Default: through sockets, as for other clients. */
+  /**
+   * Lists and watches pass through memory, so that the order of everything is the same each time. Default: through
+   * sockets, as for other clients.
+   */
   readonly isInMemory?: boolean
   /** For idle connections. Default: the machine's. */
   readonly timers?: Timers

@@ -1,6 +1,7 @@
 /**
- * The embedded API server: an in-memory store that clients read, watch and write over HTTP, and that tests and benchmarks
- * also change by plain method calls. What a client can see is modelled on Kubernetes 1.34.4 and compared with its responses.
+ * The embedded API server: an in-memory store that clients read, watch and write over HTTP, and that tests and
+ * benchmarks also change by plain method calls. What a client can see is modelled on Kubernetes 1.34.4 and compared
+ * with its responses.
  *
  * Code of this process has two ways to write. `put` and `delete` set states unchecked and never fail because of an
  * object's content; `request` is a client's write, with admission, defaults, validation, field ownership and all
@@ -50,24 +51,27 @@ export interface PartialLifecycle {
 
 export interface SandboxOptions extends FaultyServerOptions {
   /**
-   * `rbac`: requests over HTTP are authenticated and authorized as by the real server, with its default roles. The option `token`, or one
-   * that the sandbox chooses ({@link Sandbox.token}), then is that of a user who may do everything; others are made of `users`,
-   * ServiceAccounts and client certificates, and who shows nothing is `system:anonymous`. Clients on client-go send tokens over HTTPS
-   * only, which needs the option `tls`. Default: none, and whoever connects may do everything.
+   * `rbac`: requests over HTTP are authenticated and authorized as by the real server, with its default roles. The
+   * option `token`, or one that the sandbox chooses ({@link Sandbox.token}), then is that of a user who may do
+   * everything; others are made of `users`, ServiceAccounts and client certificates, and who shows nothing is
+   * `system:anonymous`. Clients on client-go send tokens over HTTPS only, which needs the option `tls`. Default: none,
+   * and whoever connects may do everything.
    */
   readonly authorization?: "rbac"
   /** Users whom authorization knows by a token. Default: none. */
   readonly users?: ReadonlyArray<SandboxUser>
   /** Send JSON with a space after every `:` and `,`, including watch lines. Default false. */
   readonly pretty?: boolean
-  /** Changes kept per kind for watches that resume; older versions get a 410. Default 100,000 (50 s at 2,000 events/s). */
+  /**
+   * Changes kept per kind for watches that resume; older versions get a 410. Default 100,000 (50 s at 2,000 events/s).
+   */
   readonly historyLimit?: number
   /** The content of ledger entries. Default `objects`. */
   readonly ledger?: LedgerMode
   /**
-   * Do what a real cluster's controllers do for the API server itself: default ServiceAccounts, the contents of deleted namespaces,
-   * garbage collection by ownerReferences, the expiry of Events, taints of Nodes that are not ready. Default false: only requested
-   * changes happen, as in an API server by itself.
+   * Do what a real cluster's controllers do for the API server itself: default ServiceAccounts, the contents of deleted
+   * namespaces, garbage collection by ownerReferences, the expiry of Events, taints of Nodes that are not ready.
+   * Default false: only requested changes happen, as in an API server by itself.
    */
   readonly lifecycle?: boolean | PartialLifecycle
   /** The source of UIDs and generated names. Default: the machine's. */
@@ -78,8 +82,8 @@ export interface SandboxOptions extends FaultyServerOptions {
 
 export interface RestartOptions {
   /**
-   * `same` (default): the connections drop, nothing else. `lower`: etcd restored from a backup, half way back. A number:
-   * restored at (or advanced to) that revision. `new`: another cluster, starting at revision 1.
+   * `same` (default): the connections drop, nothing else. `lower`: etcd restored from a backup, half way back. A
+   * number: restored at (or advanced to) that revision. `new`: another cluster, starting at revision 1.
    */
   readonly revision?: "same" | "lower" | "new" | number | bigint
   /**
@@ -93,7 +97,10 @@ export interface RestartOptions {
 }
 
 export interface Restart {
-  /** Drops all connections and, if requested, replaces the history. Throws RevisionNotHeldError, in which case nothing changes. */
+  /**
+   * Drops all connections and, if requested, replaces the history. Throws RevisionNotHeldError, in which case nothing
+   * changes.
+   */
   restart(options?: RestartOptions): void
 }
 
@@ -226,14 +233,16 @@ export class Sandbox {
   }
 
   /**
-   * Creates or replaces with the state as it is: UID, creationTimestamp, generation, managedFields and all else but the version are the
-   * caller's. An object of that name with another UID is deleted first. Throws UnknownKindError.
+   * Creates or replaces with the state as it is: UID, creationTimestamp, generation, managedFields and all else but the
+   * version are the caller's. An object of that name with another UID is deleted first. Throws UnknownKindError.
    */
   load(gvk: GvkName, object: LoadedObject): StoredObject {
     return this.#parts.store.load(gvk, object)
   }
 
-  /** Calls the observer after each change of the store, in order; it must not throw. The subscription cannot be ended. */
+  /**
+   * Calls the observer after each change of the store, in order; it must not throw. The subscription cannot be ended.
+   */
   observe(observer: (change: ObservedChange) => void): void {
     this.#parts.store.observe(({ name: gvk }, { change, previous }) => observer({ gvk, change, previous }))
   }
@@ -259,9 +268,9 @@ export class Sandbox {
   }
 
   /**
-   * Handles a request as over HTTP, including admission, defaults, validation and field ownership, but without a socket:
-   * reads of one object and all writes. At once, except for a write that an admission webhook is asked about: that is
-   * answered by a promise. Bypasses faults, credentials and the request log.
+   * Handles a request as over HTTP, including admission, defaults, validation and field ownership, but without a
+   * socket: reads of one object and all writes. At once, except for a write that an admission webhook is asked about:
+   * that is answered by a promise. Bypasses faults, credentials and the request log.
    */
   request(request: LocalRequest): Eventually<LocalAnswer> {
     return answerLocally(this.#parts.backend, request)
@@ -295,7 +304,10 @@ export class Sandbox {
     this.#parts.server.sendBookmarks(plural)
   }
 
-  /** Replaces {@link Sandbox.token} from the next request on; with authorization, `undefined` means that no user may do everything. */
+  /**
+   * Replaces {@link Sandbox.token} from the next request on; with authorization, `undefined` means that no user may do
+   * everything.
+   */
   setToken(token: string | undefined): void {
     if (this.#parts.around.access !== undefined) this.#parts.around.access.authenticator.ownToken = token
     this.#parts.server.setToken(token)

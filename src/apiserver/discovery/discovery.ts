@@ -261,26 +261,13 @@ interface SubresourceDescription {
   readonly verbs: ReadonlyArray<string>
 }
 
-const ofCore = (kind: string): { readonly group: string; readonly version: string; readonly kind: string } => ({
-  group: "",
-  version: "",
-  kind,
-})
-const proxied = ["create", "delete", "get", "patch", "update"]
 const changed = ["get", "patch", "update"]
 
 const descriptions: Readonly<Record<Subresource, SubresourceDescription>> = {
   approval: { verbs: changed },
-  attach: { kind: ofCore("PodAttachOptions"), verbs: ["create", "get"] },
-  binding: { kind: ofCore("Binding"), verbs: ["create"] },
-  ephemeralcontainers: { verbs: changed },
+  binding: { kind: { group: "", version: "", kind: "Binding" }, verbs: ["create"] },
   eviction: { kind: { group: "policy", version: "v1", kind: "Eviction" }, verbs: ["create"] },
-  exec: { kind: ofCore("PodExecOptions"), verbs: ["create", "get"] },
   finalize: { verbs: ["update"] },
-  log: { verbs: ["get"] },
-  portforward: { kind: ofCore("PodPortForwardOptions"), verbs: ["create", "get"] },
-  proxy: { verbs: proxied },
-  resize: { verbs: changed },
   scale: { kind: { group: "autoscaling", version: "v1", kind: "Scale" }, verbs: changed },
   status: { verbs: changed },
   token: { kind: { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" }, verbs: ["create"] },
@@ -298,7 +285,6 @@ export const subresourcesOf = (
   const described = names.map((name) => ({
     name,
     ...descriptions[name],
-    ...(name === "proxy" ? { kind: ofCore(`${resource.gvk.kind}ProxyOptions`) } : {}),
     verbs: descriptions[name].verbs.filter((verb) => verbsOf(resource).includes(verb)),
   }))
   return described.filter(({ verbs }) => verbs.length > 0)

@@ -20,7 +20,10 @@ export const parseAccept = (header: string): ReadonlyArray<AcceptClause> =>
     .map(parseClause)
     .sort((left, right) => right.quality - left.quality || specificity(right) - specificity(left))
 
-/** Whether the clause accepts `application/<subtype>`. `application/*` accepts nothing: the real server responds with 406. */
+/**
+ * Whether the clause accepts `application/<subtype>`. `application/*` accepts nothing: the real server responds with
+ * 406.
+ */
 export const takes = (clause: AcceptClause, subtype: string): boolean =>
   clause.type === "*" ? clause.subtype === "*" : clause.type === "application" && clause.subtype === subtype
 
@@ -52,8 +55,8 @@ const refusal = (message: string, rest: Pick<Failure, "details"> = {}): Failure 
 })
 
 /**
- * The client accepts none of the server's media types. The real server also writes protobuf; this one lists its own types.
- * Where a watch is possible, the types that can be streamed follow.
+ * The client accepts none of the server's media types. The real server also writes protobuf; this one lists its own
+ * types. Where a watch is possible, the types that can be streamed follow.
  */
 export const noMediaType = (isStreamable = false): Failure => {
   const types = isStreamable ? `${written}, ${streamed}` : written

@@ -56,7 +56,9 @@ export const objectFrame = (
   return { before: `{${apiVersion},"items":[`, after: `],${kind},"metadata":{${members.join(",")}}}` }
 }
 
-/** The object of a bookmark. Built-in kinds carry the zero value of their Go struct, custom ones only their metadata. */
+/**
+ * The object of a bookmark. Built-in kinds carry the zero value of their Go struct, custom ones only their metadata.
+ */
 export const bookmarkObject = (resource: Resource, version: bigint, initialEventsEnd: boolean): string => {
   const annotations = initialEventsEnd ? '"annotations":{"k8s.io/initial-events-end":"true"}' : ""
   const resourceVersion = `"resourceVersion":"${version}"`

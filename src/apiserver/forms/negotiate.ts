@@ -27,8 +27,8 @@ import {
   viewForm,
 } from "./form.ts"
 
-// Objects as a table of meta.k8s.io: one row each, made by the printer of the kind. In a watch every event is a table of
-// one row, and only the first one names the columns.
+// Objects as a table of meta.k8s.io: one row each, made by the printer of the kind. In a watch every event is a table
+// of one row, and only the first one names the columns.
 
 /** The part of its object that a row carries besides the cells. */
 type IncludeObject = "None" | "Metadata" | "Object"

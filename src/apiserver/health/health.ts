@@ -1,6 +1,7 @@
 /**
- * `/healthz`, `/livez` and `/readyz`, a page for each of their checks, and the list of all checks for `?verbose`. All of them pass whenever the server
- * responds. The real server's further checks concern parts that this one does not have.
+ * `/healthz`, `/livez` and `/readyz`, a page for each of their checks, and the list of all checks for `?verbose`. All
+ * of them pass whenever the server responds. The real server's further checks concern parts that this one does not
+ * have.
  */
 import { type Failure, pageNotFound } from "../answers/failure.ts"
 import type { Exchange } from "../http/exchange.ts"
@@ -17,7 +18,10 @@ const checks: Readonly<Record<HealthPage, ReadonlyArray<string>>> = {
   readyz: [...living, "etcd-readiness", "informer-sync", "shutdown"],
 }
 
-/** Answers the exchange, or returns the failure to send. `check`: what follows the name of the page; empty for all checks. */
+/**
+ * Answers the exchange, or returns the failure to send. `check`: what follows the name of the page; empty for all
+ * checks.
+ */
 export const answerHealth = (exchange: Exchange, page: HealthPage, check: string): Failure | undefined => {
   if (check !== "") {
     if (!checks[page].includes(check)) return pageNotFound
@@ -43,12 +47,15 @@ const report = (page: HealthPage, excluded: ReadonlyArray<string>): string => {
 
 const quoted = (name: string): string => JSON.stringify(name)
 
-// `/metrics`, under the real server's names and labels, as far as dashboards for API servers apply here: requests by verb, kind and status, open
-// watches, stored objects, and the process.
+// `/metrics`, under the real server's names and labels, as far as dashboards for API servers apply here: requests by
+// verb, kind and status, open watches, stored objects, and the process.
 
 type Labels = Readonly<Record<string, string>>
 
-/** Counts requests whose response has begun; a watch counts from then on too. Their labels are few: verbs, kinds and statuses. */
+/**
+ * Counts requests whose response has begun; a watch counts from then on too. Their labels are few: verbs, kinds and
+ * statuses.
+ */
 export class RequestCounts {
   readonly #counts = new Map<string, number>()
 

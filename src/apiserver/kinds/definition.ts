@@ -70,7 +70,10 @@ const definedKind = (spec: unknown, version: unknown, stored: unknown): DefinedK
 const texts = (value: unknown, key: string): ReadonlyArray<string> =>
   list(value, key).filter((item) => typeof item === "string")
 
-/** The definition's own text, or else the server's, which names the best version that is newer and not deprecated itself. */
+/**
+ * The definition's own text, or else the server's, which names the best version that is newer and not deprecated
+ * itself.
+ */
 const deprecationOf = (spec: unknown, version: unknown): string => {
   const given = member(version, "deprecationWarning")
   if (typeof given === "string") return given

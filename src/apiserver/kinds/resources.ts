@@ -47,21 +47,7 @@ export interface Resource {
   readonly scalePaths?: ScalePaths
 }
 
-export type Subresource =
-  | "status"
-  | "scale"
-  | "finalize"
-  | "binding"
-  | "eviction"
-  | "ephemeralcontainers"
-  | "resize"
-  | "log"
-  | "exec"
-  | "attach"
-  | "portforward"
-  | "proxy"
-  | "token"
-  | "approval"
+export type Subresource = "approval" | "binding" | "eviction" | "finalize" | "scale" | "status" | "token"
 
 /** One of a CustomResourceDefinition's `additionalPrinterColumns`. */
 export interface PrinterColumn {
@@ -112,8 +98,8 @@ export const allVerbs: ReadonlyArray<string> = [
 export const verbsOf = (resource: Resource): ReadonlyArray<string> => resource.verbs ?? allVerbs
 
 /**
- * The kinds of a read-only server: the verbs that read, and `status` and `scale` as the only subresources. Kinds that can only be
- * created (reviews, Binding) are omitted.
+ * The kinds of a read-only server: the verbs that read, and `status` and `scale` as the only subresources. Kinds that
+ * can only be created (reviews, Binding) are omitted.
  */
 export const readOnlyKinds = (resources: Iterable<Resource>): ReadonlyArray<Resource> =>
   Array.from(resources, (resource) => ({

@@ -14,7 +14,10 @@ import { fieldSelectorOf, type Selection } from "../selection/selection.ts"
  */
 export type StreamingList = "supported" | "rejected" | "unknown"
 
-/** How a watch from an expired version is refused: in a 200 with an `ERROR` event, as the real server does, or with a 410. */
+/**
+ * How a watch from an expired version is refused: in a 200 with an `ERROR` event, as the real server does, or with a
+ * 410.
+ */
 export type ExpiredAs = "stream" | "http"
 
 /** The state that a list requests. */
@@ -35,7 +38,9 @@ export interface ListRequest {
 
 /** Where a watch begins. */
 export type WatchStart =
-  /** Synthetic ADDED events for present objects, then changes. `endBookmark`: a bookmark marks the end of the former. */
+  /**
+   * Synthetic ADDED events for present objects, then changes. `endBookmark`: a bookmark marks the end of the former.
+   */
   | { readonly type: "state"; readonly notOlderThan: bigint; readonly endBookmark: boolean }
   /** Changes after a version; `undefined` means from now on. */
   | { readonly type: "after"; readonly version: bigint | undefined }
@@ -205,7 +210,9 @@ export const encodeContinue = ({ revision, start }: ContinueToken): string =>
   // The number is written by hand: JSON.stringify does not support bigint.
   Buffer.from(`{"v":"meta.k8s.io/v1","rv":${revision},"start":${JSON.stringify(`/${start}`)}}`).toString("base64url")
 
-/** A returned text describes what is wrong with the token. Accepts what Kubernetes 1.34.4 accepts (compared with it). */
+/**
+ * A returned text describes what is wrong with the token. Accepts what Kubernetes 1.34.4 accepts (compared with it).
+ */
 export const decodeContinue = (text: string): ContinueToken | string => {
   // The server ignores line ends; a single remaining digit makes no byte.
   const digits = text.replace(/[\r\n]/g, "")

@@ -17,8 +17,8 @@ export interface ListAnswer {
   readonly type: "list"
   readonly revision: bigint
   /**
-   * A lazy iterable keeps memory bounded: the next states are read when the client has taken the previous ones, and none
-   * once the client is gone. An error ends the response in the middle.
+   * A lazy iterable keeps memory bounded: the next states are read when the client has taken the previous ones, and
+   * none once the client is gone. An error ends the response in the middle.
    */
   readonly changes: Iterable<Change> | AsyncIterable<Change>
   /** Start of the next page; absent on the last. */
@@ -28,7 +28,10 @@ export interface ListAnswer {
 
 const pieceBytes = 64 * 1024
 
-/** Sends the list. Returns a promise if that takes longer than this turn; it resolves when the list is sent or the client is gone. */
+/**
+ * Sends the list. Returns a promise if that takes longer than this turn; it resolves when the list is sent or the
+ * client is gone.
+ */
 export const sendList = (
   exchange: Exchange,
   resource: Resource,

@@ -1,10 +1,10 @@
 /**
  * The bodies of `GET /openapi/v3` and `GET /openapi/v3/<path>`.
  *
- * Built-in groups get the real server's bytes and hash; custom kinds get one document per group and version, made on each
- * request. Documents are not cached here: clients cache them under their hash, which is the SHA-512 of the body. No
- * protobuf form: kubectl 1.34 asks for JSON here (seen with -v8 for apply, apply --server-side, diff, explain and create).
- * `/openapi/v2` is made of these documents (v2/swagger-maker.ts).
+ * Built-in groups get the real server's bytes and hash; custom kinds get one document per group and version, made on
+ * each request. Documents are not cached here: clients cache them under their hash, which is the SHA-512 of the body.
+ * No protobuf form: kubectl 1.34 asks for JSON here (seen with -v8 for apply, apply --server-side, diff, explain and
+ * create). `/openapi/v2` is made of these documents (v2/swagger-maker.ts).
  */
 import { createHash } from "node:crypto"
 import { existsSync, readFileSync } from "node:fs"
@@ -69,7 +69,9 @@ type OpenApiAnswer =
       readonly body: Buffer
       /** For `etag`, in quotes. */
       readonly hash: string
-      /** The request named the hash: the server sends `cache-control: public, immutable`, otherwise `no-cache, private`. */
+      /**
+       * The request named the hash: the server sends `cache-control: public, immutable`, otherwise `no-cache, private`.
+       */
       readonly isImmutable: boolean
     }
   /** 301 with this `location`: the requested hash is not the current one. */
@@ -120,7 +122,8 @@ export class OpenApiDocuments {
   }
 
   /**
-   * The response to `GET /openapi/v3/<path>?hash=`; `undefined` when there is no such document (404 with an empty body).
+   * The response to `GET /openapi/v3/<path>?hash=`; `undefined` when there is no such document (404 with an empty
+   * body).
    *
    * @param path without the leading `/openapi/v3/`: `api/v1`, `apis/apps/v1`
    * @param asked the `hash` parameter, if there is one

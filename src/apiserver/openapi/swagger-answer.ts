@@ -73,8 +73,8 @@ export const answerSwagger = (exchange: Exchange, documents: OpenApiDocuments): 
 
 // Makes the one document of `/openapi/v2` of the v3 documents of all groups.
 //
-// Each v3 document is converted once, in a turn of the event loop of its own: all of them in one turn took 0.2 to 1 s, in which nothing else was served,
-// and again after each new kind.
+// Each v3 document is converted once, in a turn of the event loop of its own: all of them in one turn took 0.2 to 1 s,
+// in which nothing else was served, and again after each new kind.
 
 interface Converted {
   /** Of the v3 document. */

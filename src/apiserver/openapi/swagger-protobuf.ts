@@ -1,6 +1,6 @@
 /**
- * An OpenAPI v2 document in protobuf, as `openapi_v2.Document` of gnostic: the form in which kubectl asks for it. Numbers are those of
- * its messages; extensions are YAML in strings, and JSON is YAML.
+ * An OpenAPI v2 document in protobuf, as `openapi_v2.Document` of gnostic: the form in which kubectl asks for it.
+ * Numbers are those of its messages; extensions are YAML in strings, and JSON is YAML.
  */
 import protobuf from "protobufjs/minimal.js"
 import { methods } from "./openapi-document.ts"

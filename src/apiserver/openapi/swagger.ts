@@ -1,6 +1,7 @@
 /**
- * What `/openapi/v2` says in place of a v3 document, for clients that know no v3 (kubectl before 1.27, older helm). What v2 cannot say, or its readers
- * do not understand, is left out, as the real server does: alternatives, nullable values, defaults.
+ * What `/openapi/v2` says in place of a v3 document, for clients that know no v3 (kubectl before 1.27, older helm).
+ * What v2 cannot say, or its readers do not understand, is left out, as the real server does: alternatives, nullable
+ * values, defaults.
  */
 import { hash } from "node:crypto"
 import {
@@ -170,7 +171,9 @@ const schemaOf = (schema: V3Schema): SwaggerSchema => {
   return readableByKubectl(schema, converted)
 }
 
-/** Untyped values with items or properties, and lists without items, break kubectl's reader: they lose what breaks it. */
+/**
+ * Untyped values with items or properties, and lists without items, break kubectl's reader: they lose what breaks it.
+ */
 const readableByKubectl = (schema: V3Schema, converted: Record<string, unknown>): SwaggerSchema => {
   const keepsUnknown = schema["x-kubernetes-preserve-unknown-fields"] === true
   if (schema.nullable === true || keepsUnknown) {
@@ -191,7 +194,8 @@ const readableByKubectl = (schema: V3Schema, converted: Record<string, unknown>)
   return converted
 }
 
-// How an OpenAPI v2 document is encoded: piece by piece, so that the pieces of v3 documents that do not change are kept.
+// How an OpenAPI v2 document is encoded: piece by piece, so that the pieces of v3 documents that do not change are
+// kept.
 
 /** Encoded paths, definitions and parameters of one v3 document, by name. */
 export type SwaggerPieces = { readonly [part in keyof Swagger]: ReadonlyMap<string, Uint8Array> }

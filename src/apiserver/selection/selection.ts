@@ -36,9 +36,9 @@ export const selects = (selection: Selection, change: Change): boolean =>
   matchesLabels(selection.labels, change.labels)
 
 /**
- * The line that a watcher with this selection gets for a change, or `undefined` for none. An object whose labels or fields
- * begin to match is ADDED; one that stops matching is DELETED, with its last matching state under the new version. `form`
- * is the form in which the client wants the object; absent means as it is stored.
+ * The line that a watcher with this selection gets for a change, or `undefined` for none. An object whose labels or
+ * fields begin to match is ADDED; one that stops matching is DELETED, with its last matching state under the new
+ * version. `form` is the form in which the client wants the object; absent means as it is stored.
  */
 export const lineFor = (
   record: ChangeRecord,

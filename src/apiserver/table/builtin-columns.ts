@@ -1,4 +1,7 @@
-/** The cells of the built-in kinds' rows, by kind and in the order of `columns.json` (kubernetes/pkg/printers/internalversion, 1.34.4). */
+/**
+ * The cells of the built-in kinds' rows, by kind and in the order of `columns.json`
+ * (kubernetes/pkg/printers/internalversion, 1.34.4).
+ */
 
 import { entries, list, member, number as numberIn, scalar as scalarIn, text as textIn } from "../kinds/json-member.ts"
 import {

@@ -50,7 +50,10 @@ export const labels = (path: string): Column => {
   }
 }
 
-/** A label selector as apimachinery writes it. `empty` for one that selects everything. Stored objects have been validated. */
+/**
+ * A label selector as apimachinery writes it. `empty` for one that selects everything. Stored objects have been
+ * validated.
+ */
 export const selector = (path: string, empty = "<none>", unreadable = "<error>"): Column => {
   const keys = at(path)
   return (object) => {

@@ -1,6 +1,6 @@
 /**
- * The row of a Pod. Its status column shows the most important fact of init containers, containers, conditions, phase and
- * deletion; the rules are those of kubernetes/pkg/printers/internalversion of 1.34.4.
+ * The row of a Pod. Its status column shows the most important fact of init containers, containers, conditions, phase
+ * and deletion; the rules are those of kubernetes/pkg/printers/internalversion of 1.34.4.
  */
 
 import { list, member, number, text } from "../kinds/json-member.ts"

@@ -1,6 +1,6 @@
 /**
- * How objects become rows of tables. The columns of built-in kinds are in `columns.json`, recorded from a real API server; kinds that are
- * not in it have the two columns of the server's default, name and creation time.
+ * How objects become rows of tables. The columns of built-in kinds are in `columns.json`, recorded from a real API
+ * server; kinds that are not in it have the two columns of the server's default, name and creation time.
  */
 
 import { formatGvk } from "../../kube/gvk.ts"
@@ -135,7 +135,10 @@ const definitionOf = ({
   }
 }
 
-/** `null` for a value that is absent or not of the column's type. String columns accept everything: objects and arrays as JSON. */
+/**
+ * `null` for a value that is absent or not of the column's type. String columns accept everything: objects and arrays
+ * as JSON.
+ */
 const cellOf = (type: string, value: unknown, now: number): Cell => {
   if (value === undefined) return null
   switch (type) {

@@ -1,6 +1,7 @@
 /**
- * A request to continue as a WebSocket, and the watch that it becomes: one text frame for each event, with the line break that ends a line
- * of the response without a WebSocket (compared with Kubernetes 1.34.4). A client without an `Origin` is refused, as by the real server.
+ * A request to continue as a WebSocket, and the watch that it becomes: one text frame for each event, with the line
+ * break that ends a line of the response without a WebSocket (compared with Kubernetes 1.34.4). A client without an
+ * `Origin` is refused, as by the real server.
  */
 import { createHash } from "node:crypto"
 import { EventEmitter } from "node:events"
@@ -110,8 +111,8 @@ class WebSocketOutput extends EventEmitter {
   }
 }
 
-// The frames of a WebSocket (RFC 6455) as far as a watch needs them: whole text frames out; control frames in. What a client sends besides
-// is skipped without being kept, however long it is.
+// The frames of a WebSocket (RFC 6455) as far as a watch needs them: whole text frames out; control frames in. What a
+// client sends besides is skipped without being kept, however long it is.
 
 /** Opcodes. */
 export const textFrame = 0x1

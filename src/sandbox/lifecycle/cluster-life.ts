@@ -1,4 +1,7 @@
-/** The controllers that a cluster needs for its API server's own kinds, started and stopped together; those of Events, PriorityClasses and quotas are here. */
+/**
+ * The controllers that a cluster needs for its API server's own kinds, started and stopped together; those of Events,
+ * PriorityClasses and quotas are here.
+ */
 
 import type { KubernetesObject } from "../../apiserver/kinds/kubernetes-object.ts"
 import { type Change, type ChangeRecord, keyOf } from "../../apiserver/watch/change.ts"

@@ -33,10 +33,10 @@ export const writeAsController = (around: WriteSurroundings, write: ControllerWr
   return around.store.write(collection, after, live, before)
 }
 
-// Deferred work of the sandbox's built-in controllers: processed one key after the other, in a timer of the server's clock. So
-// a controller never acts in the middle of the write that triggered it, and a test with its own clock decides when it acts. A
-// key whose processing fails is reported and dropped; the others are processed. One that an admission webhook refuses is tried
-// again later, as by the real controllers.
+// Deferred work of the sandbox's built-in controllers: processed one key after the other, in a timer of the server's
+// clock. So a controller never acts in the middle of the write that triggered it, and a test with its own clock decides
+// when it acts. A key whose processing fails is reported and dropped; the others are processed. One that an admission
+// webhook refuses is tried again later, as by the real controllers.
 
 export const deferredWork = (
   around: WriteSurroundings,

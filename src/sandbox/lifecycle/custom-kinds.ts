@@ -2,8 +2,8 @@
  * Serves the kinds of CustomResourceDefinitions: from the moment a definition is stored, as described by its latest
  * state, until it is deleted, objects first. Part of the API server itself, so always active.
  *
- * Limits: a change of scope or names is treated as a change of the description, and a definition whose names were in use is
- * not checked again when they become free.
+ * Limits: a change of scope or names is treated as a change of the description, and a definition whose names were in
+ * use is not checked again when they become free.
  */
 import { errorText } from "../../apiserver/answers/field-error.ts"
 import { type DefinedKind, definedKinds, publishedKind } from "../../apiserver/kinds/definition.ts"
@@ -29,7 +29,8 @@ import type { WritableKinds, WriteSurroundings } from "../writes/surroundings.ts
 import { invalidObject } from "../writes/write-failures.ts"
 import { noDeleteOptions } from "../writes/write-options.ts"
 
-// The names that a CustomResourceDefinition gets: those that no other definition of its group has (the naming controller).
+// The names that a CustomResourceDefinition gets: those that no other definition of its group has (the naming
+// controller).
 
 interface NameConflict {
   readonly reason: string
@@ -249,7 +250,10 @@ export class CustomKinds {
   }
 }
 
-/** Checks objects of the kind as the real server does: drops nulls, sets defaults, then validates, by schema and then by rules. */
+/**
+ * Checks objects of the kind as the real server does: drops nulls, sets defaults, then validates, by schema and then by
+ * rules.
+ */
 const describe = (writable: WritableKinds, { resource, schema }: DefinedKind): void => {
   const type = customType(schema)
   const rules = schema && compileRules(schema)

@@ -1,7 +1,7 @@
 /**
- * The roles and bindings that every API server creates at its start if they are missing: those of Kubernetes 1.34.4, from
- * default-policy.json. There a rule is `VERBS|GROUPS|RESOURCES` or `VERBS|GROUPS|RESOURCES|NAMES`, with an empty group for the core one, or
- * `VERBS|PATHS`, and a binding of a ClusterRole has its role's name.
+ * The roles and bindings that every API server creates at its start if they are missing: those of Kubernetes 1.34.4,
+ * from default-policy.json. There a rule is `VERBS|GROUPS|RESOURCES` or `VERBS|GROUPS|RESOURCES|NAMES`, with an empty
+ * group for the core one, or `VERBS|PATHS`, and a binding of a ClusterRole has its role's name.
  */
 import { keyOf } from "../../apiserver/watch/change.ts"
 import { ruleObject } from "../rbac/policy-rule.ts"

@@ -1,7 +1,7 @@
 /**
  * Garbage collection by ownerReferences, after the real controller: an object whose owners are all gone is deleted; an
- * object deleted in the foreground waits for the dependents that block it; one deleted with orphaning first releases its
- * dependents. References to kinds that are not served are ignored.
+ * object deleted in the foreground waits for the dependents that block it; one deleted with orphaning first releases
+ * its dependents. References to kinds that are not served are ignored.
  *
  * Under load: each check of an object parses it once, and only objects with owners are checked, or objects with
  * dependents when they are deleted.

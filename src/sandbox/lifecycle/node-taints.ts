@@ -1,9 +1,10 @@
 /**
- * Taints of Nodes follow their conditions: the API server taints every new Node as not ready, and a Node that reports it is
- * ready must lose that taint before anything is scheduled there. Likewise pressure, an unavailable network and cordons.
+ * Taints of Nodes follow their conditions: the API server taints every new Node as not ready, and a Node that reports
+ * it is ready must lose that taint before anything is scheduled there. Likewise pressure, an unavailable network and
+ * cordons.
  *
- * Done as Kubernetes 1.34.4 does it for the effect NoSchedule, so a Node without any condition has no taint either. Pods
- * are not evicted: there is no NoExecute, and Nodes that stop reporting are not detected.
+ * Done as Kubernetes 1.34.4 does it for the effect NoSchedule, so a Node without any condition has no taint either.
+ * Pods are not evicted: there is no NoExecute, and Nodes that stop reporting are not detected.
  */
 
 import type { ChangeRecord } from "../../apiserver/watch/change.ts"

@@ -46,10 +46,11 @@ import { UnknownObjectError } from "./store-errors.ts"
 // The decoded objects of the states that clients wrote last: the next write to such an object need not parse it again,
 // which was a fifth of a patch's cost.
 //
-// An object is handed out only once, so it is as good as newly parsed: the caller may change it, and if that write fails,
-// the next one parses the state.
+// An object is handed out only once, so it is as good as newly parsed: the caller may change it, and if that write
+// fails, the next one parses the state.
 //
-// Bounded by the JSON size of the kept objects; the oldest are dropped first. Decoded JSON takes some five times its text.
+// Bounded by the JSON size of the kept objects; the oldest are dropped first. Decoded JSON takes some five times its
+// text.
 
 /** Bytes of JSON: some 10 MB decoded. */
 const keptBytes = 2 * 1024 * 1024
@@ -256,9 +257,9 @@ export class ObjectStore {
   }
 
   /**
-   * Stores a whole object, including metadata, as the state of its name. Takes no version and calls no listener if nothing
-   * differs from `before`, the existing state parsed. `object.metadata.resourceVersion` is ignored. The store owns the
-   * object from then on. `readBack`: see {@link LiveObject}.
+   * Stores a whole object, including metadata, as the state of its name. Takes no version and calls no listener if
+   * nothing differs from `before`, the existing state parsed. `object.metadata.resourceVersion` is ignored. The store
+   * owns the object from then on. `readBack`: see {@link LiveObject}.
    */
   write(
     collection: Collection,

@@ -19,7 +19,8 @@ export interface KindedObject {
 
 /**
  * Which objects survive a restore. `backup`: exactly those of the restored revision, in their state at that time.
- * `keep`: all live ones; those with a newer version get one that is not above the revision. `none`: the namespaces only.
+ * `keep`: all live ones; those with a newer version get one that is not above the revision. `none`: the namespaces
+ * only.
  */
 export type Survivors = "backup" | "keep" | "none"
 

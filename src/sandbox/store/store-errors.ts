@@ -1,6 +1,6 @@
 /**
- * Errors of the control interface, except those for unknown kinds (apiserver/kinds/resources.ts). They are mistakes of the
- * caller, a test or a benchmark, so they are thrown.
+ * Errors of the control interface, except those for unknown kinds (apiserver/kinds/resources.ts). They are mistakes of
+ * the caller, a test or a benchmark, so they are thrown.
  */
 import * as Schema from "effect/Schema"
 

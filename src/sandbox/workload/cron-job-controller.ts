@@ -129,7 +129,10 @@ export const planCronJob = (cronJob: CronJob, jobs: ReadonlyArray<Job>, nowMs: n
 /** `<cronjob>-<minutes since the epoch>`: a scheduled time never starts two Jobs. */
 const jobName = ({ metadata }: CronJob, atMs: number): string => `${metadata.name}-${Math.floor(atMs / 60_000)}`
 
-/** The most recent scheduled time whose Job has not been started; `undefined` if there is none. Earlier missed ones are skipped. */
+/**
+ * The most recent scheduled time whose Job has not been started; `undefined` if there is none. Earlier missed ones are
+ * skipped.
+ */
 const dueTime = (
   cronJob: CronJob,
   status: CronJobStatus,

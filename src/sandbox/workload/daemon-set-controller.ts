@@ -303,7 +303,10 @@ export const revisionLabel = "controller-revision-hash"
 const generationAnnotation = "deprecated.daemonset.template.generation"
 const nodeNameField = "metadata.name"
 
-/** The tolerations of every daemon Pod: it belongs to the node, whatever the node's state (AddOrUpdateDaemonPodTolerations). */
+/**
+ * The tolerations of every daemon Pod: it belongs to the node, whatever the node's state
+ * (AddOrUpdateDaemonPodTolerations).
+ */
 const ownTolerations = (spec: PodSpec): ReadonlyArray<Toleration> => [
   ...["not-ready", "unreachable"].map((key) => toleration(key, "NoExecute")),
   ...["disk-pressure", "memory-pressure", "pid-pressure", "unschedulable"].map((key) => toleration(key, "NoSchedule")),

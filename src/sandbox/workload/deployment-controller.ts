@@ -220,7 +220,9 @@ const revise = (deployment: Deployment, { current, old }: Family, now: string): 
   return found === deployment ? undefined : { type: "status", deployment: found }
 }
 
-/** Whether the size has changed; distinguished from a rollout by the size for which the ReplicaSets were last scaled. */
+/**
+ * Whether the size has changed; distinguished from a rollout by the size for which the ReplicaSets were last scaled.
+ */
 const isBeingScaled = (deployment: Deployment, family: Family): boolean =>
   membersOf(family)
     .filter(isWanted)

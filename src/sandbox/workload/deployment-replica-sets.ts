@@ -89,12 +89,16 @@ export const membersOf = ({ current, old }: Family): ReadonlyArray<ReplicaSet> =
   current === undefined ? old : [...old, current]
 
 /**
- * Equal apart from the hash label: a Deployment rolls back by naming a template that has existed. Both are compared with the server's defaults: a
- * Deployment that was stored by `Sandbox.put` has none, its ReplicaSets have them, and without this it would get one ReplicaSet after the other.
+ * Equal apart from the hash label: a Deployment rolls back by naming a template that has existed. Both are compared
+ * with the server's defaults: a Deployment that was stored by `Sandbox.put` has none, its ReplicaSets have them, and
+ * without this it would get one ReplicaSet after the other.
  */
 export const sameTemplate = (left: PodTemplate, right: PodTemplate): boolean => comparable(left) === comparable(right)
 
-/** By template: a cache keeps an object as long as it does not change, and each look at a Deployment compares all of its ReplicaSets. */
+/**
+ * By template: a cache keeps an object as long as it does not change, and each look at a Deployment compares all of its
+ * ReplicaSets.
+ */
 const comparableTexts = new WeakMap<PodTemplate, string>()
 
 const comparable = (template: PodTemplate): string => {
@@ -207,7 +211,10 @@ export const newReplicaSetSize = (
   return room <= 0 ? present : present + Math.min(room, replicasOf(deployment) - present)
 }
 
-/** The next step down of the old ReplicaSets: first Pods that are unavailable anyway, then those that the new one replaces. */
+/**
+ * The next step down of the old ReplicaSets: first Pods that are unavailable anyway, then those that the new one
+ * replaces.
+ */
 export const shrinkOldReplicaSets = (
   deployment: Deployment,
   current: ReplicaSet,
@@ -243,7 +250,10 @@ export const shrinkOldReplicaSets = (
   return steps
 }
 
-/** After a change of the size, or while paused: a single active ReplicaSet gets the whole size, several share it in proportion. */
+/**
+ * After a change of the size, or while paused: a single active ReplicaSet gets the whole size, several share it in
+ * proportion.
+ */
 export const scaleFamily = (deployment: Deployment, family: Family): ReadonlyArray<Resize> => {
   const single = activeOrLatest(family)
   if (single !== undefined) return [{ replicaSet: single, replicas: replicasOf(deployment) }]

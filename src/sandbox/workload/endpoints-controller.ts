@@ -90,8 +90,8 @@ export const endpointsController = (surroundings: Surroundings): Controller => {
 const isOurs = ({ metadata }: ApiObject): boolean =>
   metadata.labels?.["endpoints.kubernetes.io/managed-by"] === "endpoint-controller"
 
-// Which addresses and ports a Service has: those of the Pods that it selects, in groups of Pods whose ports are the same (a named target
-// port may be another number in each Pod). Pure; IPv4 only, as the addresses of virtual nodes.
+// Which addresses and ports a Service has: those of the Pods that it selects, in groups of Pods whose ports are the
+// same (a named target port may be another number in each Pod). Pure; IPv4 only, as the addresses of virtual nodes.
 
 /** A Service as the controller reads it. */
 export interface Service extends ApiObject {
@@ -206,7 +206,8 @@ const namedPort = ({ spec }: Pod, wanted: string, wantedProtocol: string): numbe
   return undefined
 }
 
-// Endpoints and EndpointSlices as the two controllers of Kubernetes write them (pkg/controller/endpoint, staging/endpointslice).
+// Endpoints and EndpointSlices as the two controllers of Kubernetes write them (pkg/controller/endpoint,
+// staging/endpointslice).
 
 /** Endpoints as the controller writes them. */
 export interface Endpoints extends ApiObject {

@@ -35,7 +35,7 @@ export const podRunner = (surroundings: Surroundings, delays: Delays, hostAddres
     for (const { name, image } of pod.spec.containers) {
       const [type, message] = eventText(event, name, image ?? "", pod)
       const source = { component: "kubelet", host: pod.spec.nodeName ?? "" }
-      events.record(source, { object: pod, type, reason: event.reason, message, fieldPath: `spec.containers{${name}}` })
+      events.record(source, { object: pod, type, reason: event, message, fieldPath: `spec.containers{${name}}` })
     }
   }
 
@@ -82,7 +82,7 @@ const kubeletPart = ({ status = {} }: Pod): unknown => {
 }
 
 const eventText = (
-  { reason }: PodEvent,
+  reason: PodEvent,
   name: string,
   image: string,
   pod: Pod,
@@ -127,9 +127,8 @@ export interface PodRun {
   readonly message?: string
 }
 
-export interface PodEvent {
-  readonly reason: "Pulled" | "Created" | "Started" | "Killing" | "BackOff"
-}
+/** Its reason. */
+export type PodEvent = "Pulled" | "Created" | "Started" | "Killing" | "BackOff"
 
 interface Step {
   readonly run: PodRun
@@ -194,7 +193,7 @@ const nextStage = (pod: Pod, plan: PodPlan, run: PodRun, nowMs: number): Due | u
   const startAt = (atMs: number, restarts: number): Due => ({
     atMs,
     becomes: { stage: "running", startedMs: atMs, restarts },
-    events: [{ reason: "Pulled" }, { reason: "Created" }, { reason: "Started" }],
+    events: ["Pulled", "Created", "Started"],
   })
   switch (run.stage) {
     case "creating":
@@ -229,7 +228,7 @@ const ended = (pod: Pod, { exitCode }: PodPlan, run: PodRun, atMs: number): Due 
   const policy = pod.spec.restartPolicy ?? "Always"
   const isRestarted = policy === "Always" || (policy === "OnFailure" && exitCode !== 0)
   const stage = isRestarted ? "waiting" : "finished"
-  const events: ReadonlyArray<PodEvent> = isRestarted && run.restarts > 0 ? [{ reason: "BackOff" }] : []
+  const events: ReadonlyArray<PodEvent> = isRestarted && run.restarts > 0 ? ["BackOff"] : []
   return { atMs, becomes: { stage, endedMs: atMs, exitCode }, events }
 }
 
@@ -248,7 +247,7 @@ const stopping = (plan: PodPlan, run: PodRun, nowMs: number): Due | undefined =>
       }
     case "running":
     case "ready":
-      return { atMs: nowMs, becomes: { stage: "stopping" }, events: [{ reason: "Killing" }] }
+      return { atMs: nowMs, becomes: { stage: "stopping" }, events: ["Killing"] }
     default:
       // Nothing runs, so there is nothing to wait for, and ended containers keep their exit code.
       return { atMs: nowMs, becomes: { stage: "stopped" }, events: [] }
@@ -257,15 +256,15 @@ const stopping = (plan: PodPlan, run: PodRun, nowMs: number): Due | undefined =>
 
 // The delays of virtual nodes, and the Pod annotations that override them.
 //
-// Annotations of `simkube.io/kwok-stage-…` count as kwok's stages would count them (src/trace/pods/pod-stages.ts), so pods of a replay live
-// here as they do on kwok's nodes; those below come first.
+// Annotations of `simkube.io/kwok-stage-…` count as kwok's stages would count them (src/trace/pods/pod-stages.ts), so
+// pods of a replay live here as they do on kwok's nodes; those below come first.
 //
-// | annotation | meaning | | --- | --- | | `sandbox.kubereel.dev/create-after: 2s` | from binding to the start of the
-// containers | | `sandbox.kubereel.dev/ready-after: 5s` | from the start of the containers to their being ready; `never`
-// for unready | | `sandbox.kubereel.dev/complete-after: 3s` | the containers end 3 s after their start, by default with
-// exit code 0 | | `sandbox.kubereel.dev/fail-after: 1s` | the same with exit code 1; with restarts, a crash loop | |
-// `sandbox.kubereel.dev/exit-code: "3"` | the exit code of either | | `sandbox.kubereel.dev/terminate-after: 10s` | from
-// the request to terminate to the end, at most the grace period |
+// - `sandbox.kubereel.dev/create-after: 2s`: from binding to the start of the containers
+// - `…/ready-after: 5s`: from the start of the containers to their being ready; `never` for unready
+// - `…/complete-after: 3s`: the containers end 3 s after their start, by default with exit code 0
+// - `…/fail-after: 1s`: the same with exit code 1; with restarts, a crash loop
+// - `…/exit-code: "3"`: the exit code of either
+// - `…/terminate-after: 10s`: from the request to terminate to the end, at most the grace period
 //
 // Durations are Go's (`1h2m3.5s`, `200ms`); an unreadable one counts as absent.
 
@@ -294,7 +293,10 @@ export interface PodPlan {
   readonly readyMs: number | undefined
   /** `undefined`: it keeps running. */
   readonly endMs: number | undefined
-  /** ms since the epoch: its last end, after which no container is restarted, whatever the restart policy; before `endMs`. */
+  /**
+   * ms since the epoch: its last end, after which no container is restarted, whatever the restart policy; before
+   * `endMs`.
+   */
   readonly lastEndAtMs: number | undefined
   readonly exitCode: number
   /** By its last end. */

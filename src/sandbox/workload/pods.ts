@@ -1,4 +1,6 @@
-/** Facts about a Pod that controllers need (k8s.io/kubernetes pkg/api/v1/pod and pkg/controller/controller_utils.go). */
+/**
+ * Facts about a Pod that controllers need (k8s.io/kubernetes pkg/api/v1/pod and pkg/controller/controller_utils.go).
+ */
 
 import type { Cluster } from "../../host/cluster.ts"
 import type { Record as EventRecord } from "../../host/controller.ts"
@@ -178,9 +180,10 @@ const ignoringGone = async <T>(action: () => Promise<T>): Promise<T | undefined>
   }
 }
 
-// The order in which a ReplicaSet deletes Pods (ActivePodsWithRanks): not assigned before assigned, pending before running,
-// not ready before ready, lower `pod-deletion-cost`, more ready Pods of the set on its node, ready for a shorter time,
-// more restarts, younger. Ages are compared by powers of two, so that among Pods of similar age any may be deleted.
+// The order in which a ReplicaSet deletes Pods (ActivePodsWithRanks): not assigned before assigned, pending before
+// running, not ready before ready, lower `pod-deletion-cost`, more ready Pods of the set on its node, ready for a
+// shorter time, more restarts, younger. Ages are compared by powers of two, so that among Pods of similar age any may
+// be deleted.
 
 const phaseRank: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, Running: 2 }
 

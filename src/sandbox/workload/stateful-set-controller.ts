@@ -188,7 +188,9 @@ const decide = (view: StatefulView, actions: StatefulAction[]): { readonly delet
   return none
 }
 
-/** Whether a replica keeps the old template: it is below the partition or, without one, not yet reached by the update. */
+/**
+ * Whether a replica keeps the old template: it is below the partition or, without one, not yet reached by the update.
+ */
 const isOnCurrent = (set: StatefulSet, ordinal: number): boolean => {
   const { type = "RollingUpdate", rollingUpdate } = set.spec.updateStrategy ?? {}
   if (type !== "RollingUpdate") return false

@@ -1,7 +1,7 @@
 /**
- * Binds every PersistentVolumeClaim at once: to an existing volume that matches, else to a new, empty one, whatever its storage class. No
- * volume is made for a claim of the class "", of a class without a provisioner, or that names its volume: it waits for one. Removes the
- * protection finalizer of a claim that is being deleted once no Pod uses it.
+ * Binds every PersistentVolumeClaim at once: to an existing volume that matches, else to a new, empty one, whatever its
+ * storage class. No volume is made for a claim of the class "", of a class without a provisioner, or that names its
+ * volume: it waits for one. Removes the protection finalizer of a claim that is being deleted once no Pod uses it.
  */
 
 import { keyOf, objectKey } from "../../host/cache/object-cache.ts"
@@ -17,8 +17,8 @@ import { isFinished } from "./pods.ts"
 // Which existing volume a claim is bound to (pkg/volume/util, FindMatchingVolume).
 
 /**
- * The volume that the claim names or that is reserved for it, else the smallest free one that is large enough and of its class, mode and
- * access; of several the first by name. `undefined` if there is none yet.
+ * The volume that the claim names or that is reserved for it, else the smallest free one that is large enough and of
+ * its class, mode and access; of several the first by name. `undefined` if there is none yet.
  */
 const matchingVolume = (claim: Claim, volumes: Iterable<Volume>): Volume | undefined => {
   let best: Volume | undefined
@@ -246,8 +246,9 @@ export const isFor = ({ spec: { claimRef } }: Volume, { metadata }: Claim): bool
 /** What the server stores for a member that is not set. */
 export const isBlank = (text: string | undefined): boolean => text === undefined || text === ""
 
-// The life of PersistentVolumes besides their binding: phases, what becomes of a volume whose claim is gone (`Retain`, `Delete`,
-// `Recycle`), and the protection finalizer of one that is being deleted, which goes when no claim is bound to it.
+// The life of PersistentVolumes besides their binding: phases, what becomes of a volume whose claim is gone (`Retain`,
+// `Delete`, `Recycle`), and the protection finalizer of one that is being deleted, which goes when no claim is bound to
+// it.
 
 const volumeProtection = "kubernetes.io/pv-protection"
 

@@ -125,8 +125,8 @@ export interface AdmissionSurroundings {
 }
 
 /**
- * Changes a new object as admission does, after its defaults and before `prepareForCreate`. The object's namespace must be
- * set. Returns why it may not be created, or `undefined`.
+ * Changes a new object as admission does, after its defaults and before `prepareForCreate`. The object's namespace must
+ * be set. Returns why it may not be created, or `undefined`.
  */
 export const admitCreate = (
   resource: Resource,

@@ -1,6 +1,6 @@
 /**
- * Deletions: at once, or by a deletionTimestamp as the deadline of the kubelet or the finalizers. Pods bound to a node get
- * their grace period; an object with finalizers stays until they are gone (update.ts removes it then).
+ * Deletions: at once, or by a deletionTimestamp as the deadline of the kubelet or the finalizers. Pods bound to a node
+ * get their grace period; an object with finalizers stays until they are gone (update.ts removes it then).
  */
 import { objectNotFound } from "../../apiserver/answers/failure.ts"
 import type { Resource } from "../../apiserver/kinds/resources.ts"

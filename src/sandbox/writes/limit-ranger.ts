@@ -1,6 +1,6 @@
 /**
- * The admission plug-in LimitRanger of Kubernetes 1.34.4: the defaults of a namespace's LimitRanges for the containers of a new Pod, and
- * the limits that Pods and claims must keep. Its texts are the real server's.
+ * The admission plug-in LimitRanger of Kubernetes 1.34.4: the defaults of a namespace's LimitRanges for the containers
+ * of a new Pod, and the limits that Pods and claims must keep. Its texts are the real server's.
  */
 import type { Resource } from "../../apiserver/kinds/resources.ts"
 import { formatGvk } from "../../kube/gvk.ts"
@@ -125,7 +125,8 @@ const broken = (limit: Fields, requests: Amounts, limits: Amounts): ReadonlyArra
     }
     const { word, isBroken } = kind === "min" ? minimum : maximum
     const usage = `${word} ${name} usage ${per}`
-    // A minimum is about what is requested, a maximum about what is used at most; the other amount must not contradict it.
+    // A minimum is about what is requested, a maximum about what is used at most; the other amount must not contradict
+    // it.
     const [needed, first, second] =
       kind === "min" ? (["request", request, most] as const) : (["limit", most, request] as const)
     const other = kind === "min" ? "limit" : "request"

@@ -23,7 +23,10 @@ export const notImplementedSubresources: Readonly<Record<string, string>> = {
   "services/proxy": "services have no endpoints that respond here",
 }
 
-/** Kinds whose rules are stored but not evaluated. The response to the creation of such an object has a `Warning` with this reason. */
+/**
+ * Kinds whose rules are stored but not evaluated. The response to the creation of such an object has a `Warning` with
+ * this reason.
+ */
 const unevaluated: Readonly<Record<string, string>> = {
   "admissionregistration.k8s.io/v1.ValidatingAdmissionPolicy": "admission policies are not evaluated",
   "admissionregistration.k8s.io/v1.ValidatingAdmissionPolicyBinding": "admission policies are not evaluated",

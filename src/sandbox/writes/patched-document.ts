@@ -64,7 +64,8 @@ const mergeValues = (old: JsonValue | undefined, value: JsonValue): JsonValue =>
   return isJsonObject(value) ? mergeObjects(old, value) : value
 }
 
-// Strategic merge patches of objects of built-in kinds (trace/strategic-merge), refused with the codes of the API server.
+// Strategic merge patches of objects of built-in kinds (trace/strategic-merge), refused with the codes of the API
+// server.
 
 /**
  * The document with what the patch says; parts that it does not name are shared.
@@ -110,8 +111,8 @@ export const mergePatch = "application/merge-patch+json"
 export const strategicPatch = "application/strategic-merge-patch+json"
 
 /**
- * The patched document. Shares unchanged parts with `before`, which is not changed; the caller owns the first two levels.
- * Throws Refusal and the errors of the patch functions.
+ * The patched document. Shares unchanged parts with `before`, which is not changed; the caller owns the first two
+ * levels. Throws Refusal and the errors of the patch functions.
  */
 export const patched = (
   contentType: string,
@@ -128,8 +129,8 @@ export const patched = (
 const tooDeep = badRequest(`the patch cannot be read: more than ${maximumDepth} levels`)
 
 /**
- * Merging recurses, and a patch below the limit of the real server can need more stack than this thread has. The functions have no side effects,
- * so an overflow leaves nothing half done, and the client gets a 400.
+ * Merging recurses, and a patch below the limit of the real server can need more stack than this thread has. The
+ * functions have no side effects, so an overflow leaves nothing half done, and the client gets a 400.
  */
 const withinStack = (merge: () => JsonValue): JsonValue => {
   try {

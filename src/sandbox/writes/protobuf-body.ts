@@ -1,7 +1,7 @@
 /**
- * Bodies in `application/vnd.kubernetes.protobuf`, which typed Go clients and `kubectl create configmap` send: four bytes
- * of magic and a runtime.Unknown that names the kind and holds the object. They are converted to the object's JSON, so
- * that all other code handles JSON only. Responses stay JSON: clients that send protobuf accept both.
+ * Bodies in `application/vnd.kubernetes.protobuf`, which typed Go clients and `kubectl create configmap` send: four
+ * bytes of magic and a runtime.Unknown that names the kind and holds the object. They are converted to the object's
+ * JSON, so that all other code handles JSON only. Responses stay JSON: clients that send protobuf accept both.
  */
 import { fail } from "../../apiserver/answers/failure.ts"
 import { apiVersionOf, type GroupVersionKind } from "../../kube/gvk.ts"

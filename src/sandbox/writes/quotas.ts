@@ -1,8 +1,10 @@
 /**
- * ResourceQuotas: what is used of each, and the refusal of what would exceed one, in the words of Kubernetes 1.34.4. A quota counts from
- * the change that creates it, not some seconds later; its `status` follows in the server's next timer.
+ * ResourceQuotas: what is used of each, and the refusal of what would exceed one, in the words of Kubernetes 1.34.4. A
+ * quota counts from the change that creates it, not some seconds later; its `status` follows in the server's next
+ * timer.
  *
- * A namespace without quotas costs one look-up for each change. In one with quotas every object that comes, changes or goes is read once.
+ * A namespace without quotas costs one look-up for each change. In one with quotas every object that comes, changes or
+ * goes is read once.
  */
 import { qualifiedName, type Resource } from "../../apiserver/kinds/resources.ts"
 import { type Change, type ChangeRecord, keyOf } from "../../apiserver/watch/change.ts"
@@ -168,8 +170,8 @@ const refuseUnnamed = (resource: Resource, pod: MutableObject, quota: Quota): vo
 const forbid = (resource: Resource, { metadata }: MutableObject, problem: string): never =>
   refuse(forbiddenObject(resource, text(metadata, "name"), problem))
 
-// What one object counts for in a ResourceQuota (pkg/quota/v1/evaluator/core, Kubernetes 1.34.4): by its kind, and for Pods, Services and
-// claims by what they ask for. Pure.
+// What one object counts for in a ResourceQuota (pkg/quota/v1/evaluator/core, Kubernetes 1.34.4): by its kind, and for
+// Pods, Services and claims by what they ask for. Pure.
 
 /** Kinds that have a name of their own in quotas besides `count/…`. */
 const named = new Set(["configmaps", "secrets", "services", "replicationcontrollers", "resourcequotas", "pods"])
@@ -310,8 +312,8 @@ export const requestsOfPod = (spec: Fields | undefined): Amounts => total(spec, 
 export const limitsOfPod = (spec: Fields | undefined): Amounts => total(spec, "limits")
 
 /**
- * Containers and sidecars together, or the largest init container with the sidecars started before it, whichever is more; plus the
- * overhead, which is added to limits only where there are some.
+ * Containers and sidecars together, or the largest init container with the sidecars started before it, whichever is
+ * more; plus the overhead, which is added to limits only where there are some.
  */
 const total = (spec: Fields | undefined, member: "requests" | "limits"): Amounts => {
   const amountsOf = (container: Fields): Amounts => child(child(container, "resources"), member) ?? {}

@@ -171,14 +171,15 @@ const writeAsGo = (type: KubernetesType, object: MutableObject): void => {
 }
 
 /**
- * Whether a text may name a member twice. A text without white space that is as long as its value's JSON does not, except
- * for contrived ones. Far cheaper than a search.
+ * Whether a text may name a member twice. A text without white space that is as long as its value's JSON does not,
+ * except for contrived ones. Far cheaper than a search.
  */
 export const mayRepeat = (text: string, value: unknown): boolean =>
   text !== "" && text.trimEnd().length !== JSON.stringify(value).length
 
-// YAML as the real server reads it (sigs.k8s.io/yaml, which is YAML 1.1 in the main): the first document of several, `yes` and
-// `on` are booleans, there is no base 60 and there are no timestamps, and the last value of a duplicate key counts.
+// YAML as the real server reads it (sigs.k8s.io/yaml, which is YAML 1.1 in the main): the first document of several,
+// `yes` and `on` are booleans, there is no base 60 and there are no timestamps, and the last value of a duplicate key
+// counts.
 //
 // Aliases are followed 100 times at most, whatever their nesting.
 

@@ -1,6 +1,6 @@
 /**
- * Reviews: questions about identity and access in the form of objects; the response is a 201 and the object with its status.
- * Bodies that the real server refuses are refused in its words.
+ * Reviews: questions about identity and access in the form of objects; the response is a 201 and the object with its
+ * status. Bodies that the real server refuses are refused in its words.
  */
 import { badRequest } from "../../apiserver/answers/failure.ts"
 import type { FieldError } from "../../apiserver/answers/field-error.ts"
@@ -25,7 +25,8 @@ import { invalidObject } from "./write-failures.ts"
 import type { WriteOptions } from "./write-options.ts"
 import type { WriteRequest, Written } from "./write-request.ts"
 
-// Identifies the owner of a token. Without authorization, any token that is not a ServiceAccount's is that of the only user.
+// Identifies the owner of a token. Without authorization, any token that is not a ServiceAccount's is that of the only
+// user.
 
 /** The status of a TokenReview; `asked` are the requested audiences, none for the server itself. */
 const reviewToken = (around: WriteSurroundings, token: string, asked: ReadonlyArray<string>): Fields => {

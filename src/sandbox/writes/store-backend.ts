@@ -140,12 +140,14 @@ export class StoreBackend implements Backend {
 }
 
 // Dispatches the writes of clients. Synchronous from decoded request to stored change, so that writes happen one after
-// the other and need no locks; when this returns, events have been written to the watchers' sockets. A write that admission
-// webhooks are asked about is so in each of its attempts (webhook-attempts.ts).
+// the other and need no locks; when this returns, events have been written to the watchers' sockets. A write that
+// admission webhooks are asked about is so in each of its attempts (webhook-attempts.ts).
 
 // DELETE of a collection: every object that matches the selectors, one after the other.
 
-/** What the attempts of a deletion that webhooks are asked about share: each object is deleted as soon as they allow it. */
+/**
+ * What the attempts of a deletion that webhooks are asked about share: each object is deleted as soon as they allow it.
+ */
 interface Progress {
   readonly revision: bigint
   readonly changes: ReadonlyArray<Change>

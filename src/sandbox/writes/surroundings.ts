@@ -29,8 +29,8 @@ export interface WritableKind {
   readonly toStored: (object: MutableObject) => MutableObject
   readonly fromStored: (object: MutableObject) => MutableObject
   /**
-   * Checks a custom object against its schema and the rules in it; throws Refusal. `old` is the object that it replaces; a rule that
-   * was broken before is a warning.
+   * Checks a custom object against its schema and the rules in it; throws Refusal. `old` is the object that it
+   * replaces; a rule that was broken before is a warning.
    */
   readonly checkSchema: (object: MutableObject, old: MutableObject | undefined, warnings: string[]) => void
 }

@@ -1,15 +1,18 @@
 /**
- * A write that webhooks are asked about. Writes are synchronous, so that nothing can come between what they read and what they
- * store; an answer takes time. So such a write is attempted, and given up where it needs an answer that there is not yet:
+ * A write that webhooks are asked about. Writes are synchronous, so that nothing can come between what they read and
+ * what they store; an answer takes time. So such a write is attempted, and given up where it needs an answer that there
+ * is not yet:
  *
  * - **attempting**: the write runs. If it ends, that is its result. If webhooks have to be asked, it is left by a
  *   {@link Suspension}, before it has stored anything, and the question is next.
- * - **asking**: the webhooks are called. Their verdict is remembered together with the question, and the write is attempted
+ * - **asking**: the webhooks are called. Their verdict is remembered together with the question, and the write is
+ * attempted
  *   again, from its start.
  *
- * An attempt sees the stored state of its own moment. If that state changed while webhooks were asked, the write gets its
- * conflict, or a patch is applied to the new state, which is another question: webhooks are asked again, as the real server
- * does. All attempts have the same time and the same random values, so that the same state makes the same question.
+ * An attempt sees the stored state of its own moment. If that state changed while webhooks were asked, the write gets
+ * its conflict, or a patch is applied to the new state, which is another question: webhooks are asked again, as the
+ * real server does. All attempts have the same time and the same random values, so that the same state makes the same
+ * question.
  */
 import type { Eventually } from "../../apiserver/answers/eventually.ts"
 import { type Failure, fail } from "../../apiserver/answers/failure.ts"
@@ -80,8 +83,8 @@ export class Journal {
 }
 
 /**
- * The result of an attempt, at once if no webhook has to be asked. Throws or rejects as the last attempt does, and with the
- * Refusal of a request that takes too long.
+ * The result of an attempt, at once if no webhook has to be asked. Throws or rejects as the last attempt does, and with
+ * the Refusal of a request that takes too long.
  */
 export const admitted = <Result>(
   around: WriteSurroundings,

@@ -23,7 +23,10 @@ import { type AdmissionAttributes, asView, type Webhook } from "./webhook.ts"
 /** A replay creates pods by the hundred at once, and a handshake costs more than a review. */
 const keptConnections = 16
 
-/** More than most clusters have. Configurations come and go with replays and tests, each with a port and an authority of its own. */
+/**
+ * More than most clusters have. Configurations come and go with replays and tests, each with a port and an authority of
+ * its own.
+ */
 const keptServers = 16
 
 interface Server {
@@ -89,7 +92,9 @@ export class WebhookCaller {
     for (const { client } of this.#servers.values()) client.close()
   }
 
-  /** Of more servers than are kept, those that were not called for the longest time. A call that runs keeps its server. */
+  /**
+   * Of more servers than are kept, those that were not called for the longest time. A call that runs keeps its server.
+   */
   #forget(): void {
     for (const [key, { client, calls }] of this.#servers) {
       if (this.#servers.size <= keptServers) return
@@ -261,7 +266,8 @@ const parsed = (body: string): Fields | undefined => {
   }
 }
 
-// Where the Service of a webhook leads: to a ready Pod that it selects. The sandbox has no EndpointSlices, whose content would be the same.
+// Where the Service of a webhook leads: to a ready Pod that it selects. The sandbox has no EndpointSlices, whose
+// content would be the same.
 
 /** `clientConfig.service`. */
 export interface WebhookService {

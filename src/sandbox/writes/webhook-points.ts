@@ -1,10 +1,9 @@
 /**
- * The points at which a write asks webhooks, in the real server's order: mutating ones after built-in admission, validating
- * ones after the kind's own rules. What webhooks change gets its defaults and is validated like the rest, but belongs to no
- * field manager. Everything here may throw Refusal and Suspension.
+ * The points at which a write asks webhooks, in the real server's order: mutating ones after built-in admission,
+ * validating ones after the kind's own rules. What webhooks change gets its defaults and is validated like the rest,
+ * but belongs to no field manager. Everything here may throw Refusal and Suspension.
  */
 import { internalError } from "../../apiserver/answers/failure.ts"
-import type { RequestUser } from "../../apiserver/http/access-control.ts"
 import type { Resource } from "../../apiserver/kinds/resources.ts"
 import { apiVersionOf, formatGvk, type GroupVersionKind } from "../../kube/gvk.ts"
 import { everybody } from "../access/users.ts"
@@ -70,7 +69,9 @@ export const mutateReplacement = (around: WriteSurroundings, kind: WritableKind,
 export const validateReplacement = (around: WriteSurroundings, kind: WritableKind, replaced: Replaced): void =>
   around.webhooks.validate(updateOf(around, kind.resource, replaced), replaced.options.warnings)
 
-/** `name` is empty for the objects of a deleted collection. Mutating webhooks may refuse, but have nothing to change. */
+/**
+ * `name` is empty for the objects of a deleted collection. Mutating webhooks may refuse, but have nothing to change.
+ */
 export const admitDeletion = (
   around: WriteSurroundings,
   { resource, fromStored }: WritableKind,
@@ -81,26 +82,21 @@ export const admitDeletion = (
 ): void => {
   if (!around.webhooks.areAny) return
   const oldObject = fromStored(stored)
-  const attributes: AdmissionAttributes = {
+  const attributes = attributesOf(around, resource, oldObject, {
     operation: "DELETE",
-    resource,
-    subresource: "",
-    kind: resource.gvk,
-    namespace: namespaceOf(resource, oldObject),
     name,
     object: undefined,
     oldObject,
-    user: userOf(around),
     options: deleteOptions(options),
     dryRun: options.dryRun,
-  }
+  })
   around.webhooks.mutate(attributes, unchanged, warnings)
   around.webhooks.validate(attributes, warnings)
 }
 
 /**
- * The body of a subresource that is not the object itself, such as a Scale or a Binding; `before` if it replaces one. Changes
- * it in place.
+ * The body of a subresource that is not the object itself, such as a Scale or a Binding; `before` if it replaces one.
+ * Changes it in place.
  */
 export const admitAction = (
   around: WriteSurroundings,
@@ -112,63 +108,66 @@ export const admitAction = (
 ): void => {
   if (!around.webhooks.areAny) return
   const { resource, subresource, namespace, name } = request
-  const attributes: AdmissionAttributes = {
+  const attributes = attributesOf(around, resource, object, {
     operation: before === undefined ? "CREATE" : "UPDATE",
-    resource,
     subresource,
     kind: gvk,
     namespace: isNamespace(resource) ? name : namespace,
-    name: name === "" ? String(object.metadata.name ?? "") : name,
+    ...(name !== "" && { name }),
     object,
     oldObject: before,
-    user: userOf(around),
     options: queryOptions(before === undefined ? "CreateOptions" : "UpdateOptions", options),
     dryRun: options.dryRun,
-  }
+  })
   const changed = around.webhooks.mutate(attributes, unchanged, options.warnings)
   if (changed !== undefined) become(object, changed)
   around.webhooks.validate(attributes, options.warnings)
 }
+
+/** What all requests say about themselves; `subject` is the object that they are about. */
+const attributesOf = (
+  around: WriteSurroundings,
+  resource: Resource,
+  subject: MutableObject,
+  rest: Pick<AdmissionAttributes, "operation" | "object" | "oldObject" | "options" | "dryRun"> &
+    Partial<AdmissionAttributes>,
+): AdmissionAttributes => ({
+  resource,
+  subresource: "",
+  kind: resource.gvk,
+  namespace: namespaceOf(resource, subject),
+  name: String(subject.metadata.name ?? ""),
+  user: around.caller?.user ?? everybody,
+  ...rest,
+})
 
 const creationOf = (
   around: WriteSurroundings,
   resource: Resource,
   object: MutableObject,
   options: WriteOptions,
-): AdmissionAttributes => ({
-  operation: "CREATE",
-  resource,
-  subresource: "",
-  kind: resource.gvk,
-  namespace: namespaceOf(resource, object),
-  name: String(object.metadata.name ?? ""),
-  object,
-  oldObject: undefined,
-  user: userOf(around),
-  options: queryOptions("CreateOptions", options),
-  dryRun: options.dryRun,
-})
+): AdmissionAttributes =>
+  attributesOf(around, resource, object, {
+    operation: "CREATE",
+    object,
+    oldObject: undefined,
+    options: queryOptions("CreateOptions", options),
+    dryRun: options.dryRun,
+  })
 
 const updateOf = (
   around: WriteSurroundings,
   resource: Resource,
   { before, after, subresource, options }: Replaced,
-): AdmissionAttributes => ({
-  operation: "UPDATE",
-  resource,
-  subresource,
-  kind: resource.gvk,
-  namespace: namespaceOf(resource, before),
-  name: String(before.metadata.name),
-  object: after,
-  oldObject: before,
-  user: userOf(around),
-  options: queryOptions("UpdateOptions", options),
-  dryRun: options.dryRun,
-})
-
-/** The server itself counts as the user of everything. */
-const userOf = ({ caller }: WriteSurroundings): RequestUser => caller?.user ?? everybody
+): AdmissionAttributes =>
+  attributesOf(around, resource, before, {
+    operation: "UPDATE",
+    subresource,
+    object: after,
+    oldObject: before,
+    options: queryOptions("UpdateOptions", options),
+    dryRun: options.dryRun,
+  })
 
 const isNamespace = ({ gvk }: Resource): boolean => formatGvk(gvk) === "v1.Namespace"
 

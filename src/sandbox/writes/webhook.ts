@@ -120,7 +120,10 @@ const webhookOf = (type: WebhookType, webhook: Fields): Webhook => ({
   conditions: items(webhook, "matchConditions").map(conditionOf),
 })
 
-/** Stored conditions have been compiled once; one that has bypassed that (`sandbox.put`) is a defect of whoever put it there. */
+/**
+ * Stored conditions have been compiled once; one that has bypassed that (`sandbox.put`) is a defect of whoever put it
+ * there.
+ */
 const conditionOf = (condition: Fields): MatchCondition => {
   const expression = text(condition, "expression").trim()
   const program = compileCondition(expression)
@@ -152,8 +155,9 @@ const serviceOf = (service: Fields | undefined): WebhookService | undefined =>
     path: text(service, "path").replace(/^\/?/, "/"),
   }
 
-// Which requests a webhook is called for, and as which kind it sees them: its rules, its selectors, and never the configurations
-// of webhooks, so that a broken one can be repaired. Conditions are looked at afterwards (`webhook-questions.ts`).
+// Which requests a webhook is called for, and as which kind it sees them: its rules, its selectors, and never the
+// configurations of webhooks, so that a broken one can be repaired. Conditions are looked at afterwards
+// (`webhook-questions.ts`).
 
 /** A request as webhooks see it. */
 export interface AdmissionAttributes {
@@ -185,7 +189,10 @@ export interface Served {
 
 const configurations = "admissionregistration.k8s.io"
 
-/** The kind as which the webhook is called: the requested one, or another view of the same objects; `undefined` if it is not called. */
+/**
+ * The kind as which the webhook is called: the requested one, or another view of the same objects; `undefined` if it is
+ * not called.
+ */
 export const calledAs = (webhook: Webhook, attributes: AdmissionAttributes, served: Served): Resource | undefined => {
   const { resource } = attributes
   if (resource.gvk.group === configurations) return undefined
@@ -200,7 +207,9 @@ export const calledAs = (webhook: Webhook, attributes: AdmissionAttributes, serv
 
 const storedName = ({ gvk, storedAs }: Resource): string => formatGvk(storedAs?.gvk ?? gvk)
 
-/** An object of the request as another view of its kind; the body of a subresource of another kind is always the same. */
+/**
+ * An object of the request as another view of its kind; the body of a subresource of another kind is always the same.
+ */
 export const asView = <Value extends object | undefined>(
   object: Value,
   { kind, resource }: AdmissionAttributes,

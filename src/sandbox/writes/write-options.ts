@@ -98,7 +98,8 @@ const managerErrors = (manager: string, isRequired: boolean): FieldError[] => {
   ]
 }
 
-// The options of a deletion, from the body or the query: a body that is not empty overrides the query, as in the real server.
+// The options of a deletion, from the body or the query: a body that is not empty overrides the query, as in the real
+// server.
 
 export type Propagation = "Background" | "Foreground" | "Orphan"
 

@@ -46,8 +46,8 @@ export type WriteOutcome = Written | Failure
 // Writes over HTTP: maps method and path to a write, reads its body and sends its response.
 
 /**
- * Reads the body and answers the exchange with the result of `write`; the caller must send a returned failure at once. The
- * body is read even if the write will be refused: up to 3 MB; a larger one is refused.
+ * Reads the body and answers the exchange with the result of `write`; the caller must send a returned failure at once.
+ * The body is read even if the write will be refused: up to 3 MB; a larger one is refused.
  */
 export const receiveWrite = (
   exchange: Exchange,

@@ -1,6 +1,7 @@
 /**
- * The kinds that every sandbox serves from its start. `builtin-kinds.json` describes them as Kubernetes 1.34.4 does in discovery (short names,
- * categories, subresources) and in bookmarks (zero values), without `componentstatuses` and without the subresources that need a kubelet.
+ * The kinds that every sandbox serves from its start. `builtin-kinds.json` describes them as Kubernetes 1.34.4 does in
+ * discovery (short names, categories, subresources) and in bookmarks (zero values), without `componentstatuses` and
+ * without the subresources that need a kubelet.
  *
  * The groups are in the real server's order; a kind that is a view of another one comes after it.
  */

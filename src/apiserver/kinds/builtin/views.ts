@@ -1,6 +1,6 @@
 /**
- * HorizontalPodAutoscalers are stored as autoscaling/v2 and also served as v1, which has one target, the CPU utilization
- * in percent. v1 keeps everything else in annotations, from which it is restored when v1 is written.
+ * HorizontalPodAutoscalers are stored as autoscaling/v2 and also served as v1, which has one target, the CPU
+ * utilization in percent. v1 keeps everything else in annotations, from which it is restored when v1 is written.
  */
 import { entries, list, member, number, text } from "../json-member.ts"
 import type { JsonObject, StoredAs } from "../resources.ts"

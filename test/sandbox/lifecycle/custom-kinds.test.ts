@@ -1,19 +1,12 @@
 /** Kinds that a CustomResourceDefinition adds, changes and removes. */
 
-import { afterEach, expect, test } from "vitest"
-import { Sandbox } from "../../../../src/sandbox/index.ts"
-import { Watch } from "../../client.ts"
-import { applyPatch, bodyOf, mergePatch, send, sendFor, strategicPatch } from "../../writes/write-client.ts"
+import { expect, test } from "vitest"
+import type { Sandbox } from "../../../src/sandbox/index.ts"
+import { Watch } from "../client.ts"
+import { open } from "../opened-sandbox.ts"
+import { applyPatch, bodyOf, mergePatch, send, sendFor, strategicPatch } from "../writes/write-client.ts"
 
-const opened: Sandbox[] = []
-const start = async (): Promise<Sandbox> => {
-  const sandbox = await Sandbox.start({ bookmarkInterval: 0 })
-  opened.push(sandbox)
-  return sandbox
-}
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((sandbox) => sandbox.close()))
-})
+const start = (): Promise<Sandbox> => open({ bookmarkInterval: 0 })
 
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 const widgets = "/apis/example.com/v1/namespaces/default/widgets"
