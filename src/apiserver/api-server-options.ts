@@ -1,5 +1,4 @@
 /** How an API server is set up. */
-
 import type { ServerOptions } from "node:https"
 import type { Clock } from "../clock.ts"
 import type { Failure } from "./answers/failure.ts"
@@ -9,13 +8,16 @@ import type { AccessControl } from "./http/access-control.ts"
 import type { Exchange } from "./http/exchange.ts"
 import type { ResourceRoute } from "./http/router.ts"
 import type { OnTrouble } from "./http/trouble.ts"
+import type { StreamHooks, WatchStream } from "./http/watch-stream.ts"
 import type { Resource } from "./kinds/resources.ts"
-import type { ExpiredAs, StreamingList } from "./list/list-options.ts"
-import type { RequestHooks } from "./request-hooks.ts"
+import type { ExpiredAs, StreamingList, WatchRequest } from "./list/list-options.ts"
 
 /** How requests are answered, independent of the connection. */
 export interface ApiHandlerOptions {
-  /** Bearer token that every request must carry, unless the program around the server decides who may do what. Default: none needed. */
+  /**
+   * Bearer token that every request must carry, unless the program around the server decides who may do what. Default:
+   * none needed.
+   */
   readonly token?: string
   /** Default: the machine's clock. */
   readonly clock?: Clock
@@ -23,16 +25,20 @@ export interface ApiHandlerOptions {
   readonly expiredAs?: ExpiredAs
   /** Default `supported`, as in Kubernetes 1.34. */
   readonly streamingList?: StreamingList
-  /** ms between bookmarks on watches that allow them. Default 60,000, about the real server's interval; 0 sends none. */
+  /**
+   * ms between bookmarks on watches that allow them. Default 60,000, about the real server's interval; 0 sends none.
+   */
   readonly bookmarkInterval?: number
   /**
-   * Hang up on a watcher whose unsent bytes stay above this for 100 ms. Default: never, so that a slow test machine does
-   * not look like a slow reader.
+   * Hang up on a watcher whose unsent bytes stay above this for 100 ms. Default: never, so that a slow test machine
+   * does not look like a slow reader.
    */
   readonly slowReaderLimit?: number
   /** Newest requests that the log keeps. Default 100,000. */
   readonly requestLogLimit?: number
-  /** Called for defects of the server itself, which clients see as a 500. Default: a warning of the process, on stderr. */
+  /**
+   * Called for defects of the server itself, which clients see as a 500. Default: a warning of the process, on stderr.
+   */
   readonly onTrouble?: OnTrouble
 }
 
@@ -68,7 +74,10 @@ export type WriteHandler = (
 export interface ApiServerParts {
   /** The half that writes. Default: none, and every write is answered with 405. */
   readonly write?: WriteHandler
-  /** Decides which requests are allowed. Default: every request with the token of these options is, or every request if there is no token. */
+  /**
+   * Decides which requests are allowed. Default: every request with the token of these options is, or every request if
+   * there is no token.
+   */
   readonly access?: AccessControl
   /** Why the server is read-only, added to the message of that 405. Default: no reason. */
   readonly readOnlyReason?: string
@@ -76,7 +85,9 @@ export interface ApiServerParts {
   readonly hooks?: RequestHooks
   /** How all JSON is formatted. Default: compact. */
   readonly format?: JsonFormat
-  /** The version in `/version`. Default `v1.34.4+kubereel`: the version of the API, marked as not being the real server. */
+  /**
+   * The version in `/version`. Default `v1.34.4+kubereel`: the version of the API, marked as not being the real server.
+   */
   readonly gitVersion?: string
 }
 
@@ -90,3 +101,29 @@ export const tlsOptions = ({ key, cert, ca, requestCert = false }: ServerTls): S
   // HTTP/1.1 only: faults act on connections, and with HTTP/2 all watches would share one.
   ALPNProtocols: ["http/1.1"],
 })
+
+// Hooks through which the sandbox's faults intervene between a request and its response. An ordinary server has none.
+
+export interface RequestHooks extends StreamHooks {
+  /** A request has arrived and is in the log. It waits until `proceed` is called, now, later or never. */
+  receive(exchange: Exchange, proceed: () => void): void
+  /** The response to send instead of the server's own. `resource` is absent if the path names no served kind. */
+  answer(exchange: Exchange, resource: Resource | undefined): Failure | undefined
+  /** A read of one object is about to be answered. The same rules as for {@link receive}. */
+  read(proceed: () => void): void
+  /** A 410 for a watch that could be served, and how to send it. */
+  expire(resource: Resource, request: WatchRequest): { readonly failure: Failure; readonly as: ExpiredAs } | undefined
+  /** A watch has been accepted; nothing but the head of its answer has been sent. */
+  open(stream: WatchStream): void
+}
+
+/** Changes nothing. */
+export const noHooks: RequestHooks = {
+  receive: (_exchange, proceed) => proceed(),
+  answer: () => undefined,
+  read: (proceed) => proceed(),
+  expire: () => undefined,
+  open: () => undefined,
+  truncate: () => undefined,
+  slowReader: () => undefined,
+}

@@ -3,17 +3,18 @@
  * process.
  */
 
+import { randomUUID } from "node:crypto"
 import { createServer as createHttpServer, type Server } from "node:http"
 import { createServer as createHttpsServer } from "node:https"
 import type { AddressInfo, Socket } from "node:net"
 import { type Duplex, duplexPair } from "node:stream"
 import type { ApiEndpoint } from "../kube/endpoint.ts"
-import { compact } from "./answers/json-spacing.ts"
+import { methodNotAllowed, statusText } from "./answers/failure.ts"
+import { compact, type JsonFormat } from "./answers/json-spacing.ts"
 import { ApiHandler } from "./api-handler.ts"
 import { type ApiServerOptions, type ApiServerParts, tlsOptions } from "./api-server-options.ts"
 import type { Backend } from "./backend.ts"
 import type { RequestLog } from "./http/request-log.ts"
-import { answerUnknownMethods } from "./http/unknown-method.ts"
 import type { WatchStream } from "./http/watch-stream.ts"
 import { asksForWebSocket } from "./web-socket/web-socket.ts"
 
@@ -97,9 +98,9 @@ export class ApiServer {
   }
 
   /**
-   * A connection without the network, for clients in this process: HTTP/1.1, without TLS even if the port has it. Bytes pass within turns of
-   * the event loop, so that what happens in one process happens in the same order each time. Closed at once while the port refuses
-   * connections.
+   * A connection without the network, for clients in this process: HTTP/1.1, without TLS even if the port has it. Bytes
+   * pass within turns of the event loop, so that what happens in one process happens in the same order each time.
+   * Closed at once while the port refuses connections.
    */
   connect(): Duplex {
     const [own, others] = duplexPair()
@@ -142,8 +143,9 @@ export class ApiServer {
   }
 
   /**
-   * Before Node 24.9 a server with an `upgrade` listener gets every request there that offers any other protocol. Java's clients offer `h2c` with
-   * each request, and need a response as if they had not: so on older versions there are no WebSockets.
+   * Before Node 24.9 a server with an `upgrade` listener gets every request there that offers any other protocol.
+   * Java's clients offer `h2c` with each request, and need a response as if they had not: so on older versions there
+   * are no WebSockets.
    */
   #acceptWebSockets(): void {
     if (!("shouldUpgradeCallback" in this.#server)) return
@@ -166,3 +168,41 @@ export class ApiServer {
     })
   }
 }
+
+// What never becomes a request: bytes that Node's parser rejects, and CONNECT. An unknown method and CONNECT get the
+// 405 in JSON of any other wrong method; the rest gets Node's own response.
+
+const statusLines: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: "431 Request Header Fields Too Large",
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: "413 Payload Too Large",
+  ERR_HTTP_REQUEST_TIMEOUT: "408 Request Timeout",
+}
+
+/** The connection is closed after the response, since the start of the next request is unknown. */
+export const answerUnknownMethods = (server: Server, format: JsonFormat): void => {
+  // Without a listener Node closes the connection, and a client waits for a response that never comes.
+  server.on("connect", (_request, socket) => {
+    // Node has let go of the socket. A client that is gone is not a defect.
+    socket.on("error", () => socket.destroy())
+    socket.end(refusal(format(statusText(methodNotAllowed))))
+  })
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    const code = error.code ?? ""
+    // A broken connection has no client to respond to.
+    if (!socket.writable || code === "ECONNRESET") socket.destroy()
+    else if (code === "HPE_INVALID_METHOD") socket.end(refusal(format(statusText(methodNotAllowed))))
+    else socket.end(`HTTP/1.1 ${statusLines[code] ?? "400 Bad Request"}\r\nConnection: close\r\n\r\n`)
+  })
+}
+
+const refusal = (body: string): string =>
+  [
+    "HTTP/1.1 405 Method Not Allowed",
+    `Audit-Id: ${randomUUID()}`,
+    "Cache-Control: no-cache, private",
+    "Content-Type: application/json",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    "Connection: close",
+    "",
+    body,
+  ].join("\r\n")

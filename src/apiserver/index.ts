@@ -1,14 +1,14 @@
 /**
- * The read half of a Kubernetes API server: discovery, OpenAPI v3, gets, paged lists and watches (bookmarks, initial events,
- * selectors), as JSON, YAML, tables or metadata only, over HTTP/1.1. Everything it serves comes from a {@link Backend}, which
- * may be asynchronous.
+ * The read half of a Kubernetes API server: discovery, OpenAPI, gets, paged lists and watches (bookmarks, initial
+ * events, selectors), as JSON, YAML, tables or metadata only, over HTTP/1.1. Everything it serves comes from a {@link
+ * Backend}, which may be asynchronous.
  *
- * Guaranteed: statuses, reasons and bodies are those of Kubernetes 1.34 (compared with a real server); objects are sent in
- * the backend's bytes; a watch delivers what its feed sends, in that order; lists and the initial events of a watch are
- * sent no faster than the client reads. It is read-only: a write gets a 405, unless the program around it adds a write
- * handler, as the sandbox does. It imports nothing of that half.
+ * Guaranteed: statuses, reasons and bodies are those of Kubernetes 1.34 (compared with a real server); objects are sent
+ * in the backend's bytes; a watch delivers what its feed sends, in that order; lists and the initial events of a watch
+ * are sent no faster than the client reads. It is read-only: a write gets a 405, unless the program around it adds a
+ * write handler, as the sandbox does. It imports nothing of that half.
  *
- * Not provided: protobuf, HTTP/2, `/openapi/v2`, authentication beyond one bearer token, authorization; the program around it
+ * Not provided: protobuf, HTTP/2, authentication beyond one bearer token, authorization; the program around it
  * can add an {@link AccessControl}, which sees every request first.
  *
  * ```ts
@@ -38,8 +38,13 @@ export type { RequestEntry, RequestFilter, RequestLog } from "./http/request-log
 export { bookmarkLine, type WatchStream } from "./http/watch-stream.ts"
 export { builtinResources } from "./kinds/builtin/builtin-resources.ts"
 export { type DefinedKind, definedKinds, publishedKind } from "./kinds/definition.ts"
-export { KindConflictError, UnknownKindError } from "./kinds/kind-errors.ts"
-export { type Resource, ResourceRegistry, readOnlyKinds } from "./kinds/resources.ts"
+export {
+  KindConflictError,
+  type Resource,
+  ResourceRegistry,
+  readOnlyKinds,
+  UnknownKindError,
+} from "./kinds/resources.ts"
 export type { ListRequest, ListState, StreamingList, WatchRequest, WatchStart } from "./list/list-options.ts"
 export type { ListAnswer } from "./list/list-response.ts"
 export { type Page, pageOf, type Snapshot, snapshotOf } from "./list/snapshot.ts"

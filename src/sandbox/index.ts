@@ -3,7 +3,8 @@
  * controllers use (discovery, get, paged lists, watches with bookmarks and initial events, all writes) over real
  * HTTP, with faults on command.
  *
- * - {@link Sandbox}: an in-memory store, changed by clients over HTTP and by plain method calls; a ledger of all changes
+ * - {@link Sandbox}: an in-memory store, changed by clients over HTTP and by plain method calls; a ledger of all
+ * changes
  *   to compare with; with `lifecycle`, the controllers that an API server's own kinds need.
  * - {@link LocalCluster}: a sandbox with controllers, a scheduler and virtual nodes.
  * - {@link PodProcesses}: a node whose pods are processes of this machine, for a sandbox or any other API server.
@@ -19,8 +20,9 @@
  * await sandbox.close()
  * ```
  *
- * Not for production: without `authorization` anyone who connects may do everything, nothing is persistent, and memory grows with what is kept (history,
- * ledger, unread lines). Its limits are listed in {@link notImplementedSubresources} and {@link otherLimits}.
+ * Not for production: without `authorization` anyone who connects may do everything, nothing is persistent, and memory
+ * grows with what is kept (history, ledger, unread lines). Its limits are listed in {@link notImplementedSubresources}
+ * and {@link otherLimits}.
  */
 
 export type { ApiServerOptions, ServerTls } from "../apiserver/api-server-options.ts"
@@ -30,21 +32,19 @@ export {
   type RequestFilter,
   type RequestLog,
 } from "../apiserver/http/request-log.ts"
-export { KindConflictError, UnknownKindError } from "../apiserver/kinds/kind-errors.ts"
 export type { KubernetesObject, ObjectMetadata, StoredObject } from "../apiserver/kinds/kubernetes-object.ts"
 export type { GvkName, PrinterColumn, Resource, StoredAs, Subresource } from "../apiserver/kinds/resources.ts"
+export { KindConflictError, UnknownKindError } from "../apiserver/kinds/resources.ts"
 export type { ExpiredAs, StreamingList } from "../apiserver/list/list-options.ts"
 export type { SandboxUser } from "./access/authentication.ts"
-export { RevisionNotHeldError, UnknownObjectError } from "./errors.ts"
 export type { FaultKind, Faults } from "./faults/faults.ts"
 export { everything } from "./faults/scope.ts"
 export type { RespondOptions } from "./faults/scripted-answers.ts"
 export { kubeconfigOf, LocalCluster, type LocalClusterOptions } from "./local-cluster.ts"
+export { type LocalProcessOptions, localProcess } from "./local-process.ts"
 export type { LocalAnswer, LocalRequest, RequestTarget } from "./local-request.ts"
-export { type LocalProcessOptions, localProcess } from "./processes/local-process.ts"
 export { PodProcesses, type PodProcessesOptions, processNode } from "./processes/pod-processes.ts"
 export type { ContainerEnd, ContainerStart, RunContainer } from "./processes/run-container.ts"
-export { type Randomness, systemRandomness } from "./randomness.ts"
 export {
   type LoadedObject,
   type ObservedChange,
@@ -56,6 +56,8 @@ export {
 } from "./sandbox.ts"
 export type { Ledger, LedgerEntry, LedgerMode } from "./store/ledger.ts"
 export type { KindedObject } from "./store/past.ts"
+export { type Randomness, systemRandomness } from "./store/stamps.ts"
+export { RevisionNotHeldError, UnknownObjectError } from "./store/store-errors.ts"
 export {
   type ControllerName,
   controllerNames,

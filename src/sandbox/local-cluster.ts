@@ -1,13 +1,14 @@
 /**
- * A small complete cluster in this process: API server, namespace controller and garbage collector, workload controllers, a
- * scheduler and virtual nodes that run pods. Controllers and {@link LocalCluster.client} write without sockets (600 Pods of
- * a Deployment came up with 12 % less CPU): faults of the sandbox concern only their lists and watches.
+ * A small complete cluster in this process: API server, namespace controller and garbage collector, workload
+ * controllers, a scheduler and virtual nodes that run pods. Controllers and {@link LocalCluster.client} write without
+ * sockets (600 Pods of a Deployment came up with 12 % less CPU): faults of the sandbox concern only their lists and
+ * watches.
  */
 import { writeFile } from "node:fs/promises"
 import { ApiClient } from "../kube/client/api-client.ts"
-import { LocalTransport } from "./local-transport.ts"
+import { LocalTransport } from "./local-request.ts"
 import { Sandbox, type SandboxOptions } from "./sandbox.ts"
-import type { VirtualNodesOptions } from "./workload/node/virtual-nodes.ts"
+import type { VirtualNodesOptions } from "./workload/virtual-nodes.ts"
 import { WorkloadManager, type WorkloadOptions } from "./workload/workload-manager.ts"
 
 export interface LocalClusterOptions extends Omit<SandboxOptions, "lifecycle"> {
@@ -77,8 +78,8 @@ export class LocalCluster implements AsyncDisposable {
 export const sandboxContext = "kubereel-sandbox"
 
 /**
- * The kubeconfig of a sandbox, as JSON, which is also YAML. `token`: the one that the sandbox requires; kubectl sends it over HTTPS
- * only. `authority`: of its certificate, PEM; absent for plain HTTP.
+ * The kubeconfig of a sandbox, as JSON, which is also YAML. `token`: the one that the sandbox requires; kubectl sends
+ * it over HTTPS only. `authority`: of its certificate, PEM; absent for plain HTTP.
  */
 export const kubeconfigOf = (server: string, token?: string, authority?: string): string =>
   `${JSON.stringify(

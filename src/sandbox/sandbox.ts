@@ -1,6 +1,7 @@
 /**
- * The embedded API server: an in-memory store that clients read, watch and write over HTTP, and that tests and benchmarks
- * also change by plain method calls. What a client can see is modelled on Kubernetes 1.34.4 and compared with its responses.
+ * The embedded API server: an in-memory store that clients read, watch and write over HTTP, and that tests and
+ * benchmarks also change by plain method calls. What a client can see is modelled on Kubernetes 1.34.4 and compared
+ * with its responses.
  *
  * Code of this process has two ways to write. `put` and `delete` set states unchecked and never fail because of an
  * object's content; `request` is a client's write, with admission, defaults, validation, field ownership and all
@@ -26,21 +27,21 @@ import type { Change } from "../apiserver/watch/change.ts"
 import { systemClock } from "../clock.ts"
 import type { ApiEndpoint } from "../kube/endpoint.ts"
 import type { SandboxUser } from "./access/authentication.ts"
-import { putDefaultPolicy } from "./access/default-policy.ts"
 import { assembleBackend } from "./assembly.ts"
 import type { Faults } from "./faults/faults.ts"
 import { type FaultyServer, type FaultyServerOptions, listenWithFaults } from "./faults/faulty-server.ts"
 import { ClusterLife } from "./lifecycle/cluster-life.ts"
+import { putDefaultPolicy } from "./lifecycle/default-policy.ts"
 import { GarbageCollector } from "./lifecycle/garbage-collector.ts"
 import { answerLocally, type LocalAnswer, type LocalRequest, type RequestTarget, targetOf } from "./local-request.ts"
-import { type Randomness, systemRandomness } from "./randomness.ts"
 import { Ledger, type LedgerMode } from "./store/ledger.ts"
 import { ObjectStore } from "./store/object-store.ts"
 import { type KindedObject, lowerRevision, replaceCluster, restoreBackup, type Survivors } from "./store/past.ts"
 import { ServedKinds } from "./store/served-kinds.ts"
-import type { StoreBackend } from "./store/store-backend.ts"
-import { receiveWrite } from "./writes/receive-write.ts"
+import { type Randomness, systemRandomness } from "./store/stamps.ts"
+import type { StoreBackend } from "./writes/store-backend.ts"
 import type { WriteSurroundings } from "./writes/surroundings.ts"
+import { receiveWrite } from "./writes/write-request.ts"
 
 /** Garbage collection by ownerReferences and nothing else, for a store whose objects also come from elsewhere. */
 export interface PartialLifecycle {
@@ -50,24 +51,27 @@ export interface PartialLifecycle {
 
 export interface SandboxOptions extends FaultyServerOptions {
   /**
-   * `rbac`: requests over HTTP are authenticated and authorized as by the real server, with its default roles. The option `token`, or one
-   * that the sandbox chooses ({@link Sandbox.token}), then is that of a user who may do everything; others are made of `users`,
-   * ServiceAccounts and client certificates, and who shows nothing is `system:anonymous`. Clients on client-go send tokens over HTTPS
-   * only, which needs the option `tls`. Default: none, and whoever connects may do everything.
+   * `rbac`: requests over HTTP are authenticated and authorized as by the real server, with its default roles. The
+   * option `token`, or one that the sandbox chooses ({@link Sandbox.token}), then is that of a user who may do
+   * everything; others are made of `users`, ServiceAccounts and client certificates, and who shows nothing is
+   * `system:anonymous`. Clients on client-go send tokens over HTTPS only, which needs the option `tls`. Default: none,
+   * and whoever connects may do everything.
    */
   readonly authorization?: "rbac"
   /** Users whom authorization knows by a token. Default: none. */
   readonly users?: ReadonlyArray<SandboxUser>
   /** Send JSON with a space after every `:` and `,`, including watch lines. Default false. */
   readonly pretty?: boolean
-  /** Changes kept per kind for watches that resume; older versions get a 410. Default 100,000 (50 s at 2,000 events/s). */
+  /**
+   * Changes kept per kind for watches that resume; older versions get a 410. Default 100,000 (50 s at 2,000 events/s).
+   */
   readonly historyLimit?: number
   /** The content of ledger entries. Default `objects`. */
   readonly ledger?: LedgerMode
   /**
-   * Do what a real cluster's controllers do for the API server itself: default ServiceAccounts, the contents of deleted namespaces,
-   * garbage collection by ownerReferences, the expiry of Events, taints of Nodes that are not ready. Default false: only requested
-   * changes happen, as in an API server by itself.
+   * Do what a real cluster's controllers do for the API server itself: default ServiceAccounts, the contents of deleted
+   * namespaces, garbage collection by ownerReferences, the expiry of Events, taints of Nodes that are not ready.
+   * Default false: only requested changes happen, as in an API server by itself.
    */
   readonly lifecycle?: boolean | PartialLifecycle
   /** The source of UIDs and generated names. Default: the machine's. */
@@ -78,8 +82,8 @@ export interface SandboxOptions extends FaultyServerOptions {
 
 export interface RestartOptions {
   /**
-   * `same` (default): the connections drop, nothing else. `lower`: etcd restored from a backup, half way back. A number:
-   * restored at (or advanced to) that revision. `new`: another cluster, starting at revision 1.
+   * `same` (default): the connections drop, nothing else. `lower`: etcd restored from a backup, half way back. A
+   * number: restored at (or advanced to) that revision. `new`: another cluster, starting at revision 1.
    */
   readonly revision?: "same" | "lower" | "new" | number | bigint
   /**
@@ -93,7 +97,10 @@ export interface RestartOptions {
 }
 
 export interface Restart {
-  /** Drops all connections and, if requested, replaces the history. Throws RevisionNotHeldError, in which case nothing changes. */
+  /**
+   * Drops all connections and, if requested, replaces the history. Throws RevisionNotHeldError, in which case nothing
+   * changes.
+   */
   restart(options?: RestartOptions): void
 }
 
@@ -129,26 +136,12 @@ const namespaceKind = "v1.Namespace"
 export class Sandbox {
   readonly ledger: Ledger
   readonly faults: Faults & Restart
-  readonly #kinds: ServedKinds
-  readonly #store: ObjectStore
-  readonly #server: ApiServer
-  readonly #life: Life | undefined
-  readonly #backend: StoreBackend
-  readonly #around: WriteSurroundings
-  readonly #rebuild: () => void
-  readonly #close: () => void
+  readonly #parts: SandboxParts
 
-  private constructor({ kinds, store, server, faults, life, backend, around, rebuild, close }: SandboxParts) {
-    this.ledger = store.ledger
-    this.faults = Object.assign(faults, { restart: (given: RestartOptions = {}) => this.#restart(given) })
-    this.#kinds = kinds
-    this.#store = store
-    this.#server = server
-    this.#life = life
-    this.#backend = backend
-    this.#around = around
-    this.#rebuild = rebuild
-    this.#close = close
+  private constructor(parts: SandboxParts) {
+    this.#parts = parts
+    this.ledger = parts.store.ledger
+    this.faults = Object.assign(parts.faults, { restart: (given: RestartOptions = {}) => this.#restart(given) })
   }
 
   static async start(options: SandboxOptions = {}): Promise<Sandbox> {
@@ -197,30 +190,30 @@ export class Sandbox {
 
   /** `http://127.0.0.1:port`, without a trailing slash. */
   get url(): string {
-    return this.#server.url
+    return this.#parts.server.url
   }
 
   get port(): number {
-    return this.#server.port
+    return this.#parts.server.port
   }
 
   /** The data that our own client needs to connect. */
   get endpoint(): ApiEndpoint {
-    return this.#server.endpoint
+    return this.#parts.server.endpoint
   }
 
   /** The token that requests must carry or, with authorization, that may do everything; `undefined` for none. */
   get token(): string | undefined {
-    return this.#server.token
+    return this.#parts.server.token
   }
 
   get requests(): RequestLog {
-    return this.#server.requests
+    return this.#parts.server.requests
   }
 
   /** Version of the newest change of any kind. */
   get resourceVersion(): string {
-    return String(this.#store.revision)
+    return String(this.#parts.store.revision)
   }
 
   /** UID of the Namespace `kube-system`: how clients tell clusters apart. */
@@ -230,70 +223,72 @@ export class Sandbox {
 
   /** Watches open now, of one kind or of all. */
   watchCount(plural?: string): number {
-    const streams = [...this.#server.streams]
+    const streams = [...this.#parts.server.streams]
     return streams.filter(({ resource }) => plural === undefined || resource.plural === plural).length
   }
 
   /** Creates or replaces; always a change with its own version. Throws UnknownKindError. */
   put(gvk: GvkName, object: KubernetesObject): StoredObject {
-    return this.#store.put(gvk, object)
+    return this.#parts.store.put(gvk, object)
   }
 
   /**
-   * Creates or replaces with the state as it is: UID, creationTimestamp, generation, managedFields and all else but the version are the
-   * caller's. An object of that name with another UID is deleted first. Throws UnknownKindError.
+   * Creates or replaces with the state as it is: UID, creationTimestamp, generation, managedFields and all else but the
+   * version are the caller's. An object of that name with another UID is deleted first. Throws UnknownKindError.
    */
   load(gvk: GvkName, object: LoadedObject): StoredObject {
-    return this.#store.load(gvk, object)
+    return this.#parts.store.load(gvk, object)
   }
 
-  /** Calls the observer after each change of the store, in order; it must not throw. The subscription cannot be ended. */
+  /**
+   * Calls the observer after each change of the store, in order; it must not throw. The subscription cannot be ended.
+   */
   observe(observer: (change: ObservedChange) => void): void {
-    this.#store.observe(({ name: gvk }, { change, previous }) => observer({ gvk, change, previous }))
+    this.#parts.store.observe(({ name: gvk }, { change, previous }) => observer({ gvk, change, previous }))
   }
 
   /** Whether a kind is served now. */
   serves(gvk: GvkName): boolean {
-    return this.#kinds.registry.has(gvk)
+    return this.#parts.kinds.registry.has(gvk)
   }
 
   /** The objects of a kind, parsed anew, in no particular order. Throws UnknownKindError. */
   list(gvk: GvkName): ReadonlyArray<StoredObject> {
-    return this.#store.list(gvk)
+    return this.#parts.store.list(gvk)
   }
 
   /** Returns the last state as the DELETED event has it. Throws UnknownKindError, UnknownObjectError. */
   delete(gvk: GvkName, namespace: string, name: string): StoredObject {
-    return this.#store.delete(gvk, namespace, name)
+    return this.#parts.store.delete(gvk, namespace, name)
   }
 
   /** The newest state, parsed anew; `undefined` if there is no such object. */
   get(gvk: GvkName, namespace: string, name: string): StoredObject | undefined {
-    return this.#store.get(gvk, namespace, name)
+    return this.#parts.store.get(gvk, namespace, name)
   }
 
   /**
-   * Handles a request as over HTTP, including admission, defaults, validation and field ownership, but without a socket:
-   * reads of one object and all writes. At once, except for a write that an admission webhook is asked about: that is
-   * answered by a promise. Bypasses faults, credentials and the request log.
+   * Handles a request as over HTTP, including admission, defaults, validation and field ownership, but without a
+   * socket: reads of one object and all writes. At once, except for a write that an admission webhook is asked about:
+   * that is answered by a promise. Bypasses faults, credentials and the request log.
    */
   request(request: LocalRequest): Eventually<LocalAnswer> {
-    return answerLocally(this.#backend, request)
+    return answerLocally(this.#parts.backend, request)
   }
 
   /** What a request is about; `undefined` if its path names no served kind. */
   targetOf(request: Pick<LocalRequest, "path">): RequestTarget | undefined {
-    return targetOf(this.#backend, request)
+    return targetOf(this.#parts.backend, request)
   }
 
   /** See {@link ApiServer.connect}. */
   connect(): Duplex {
-    return this.#server.connect()
+    return this.#parts.server.connect()
   }
 
   /** Serves one more kind, `custom` by default. Throws KindConflictError. */
   register(resource: Resource): void {
-    this.#kinds.add({ custom: true, ...resource })
+    this.#parts.kinds.add({ custom: true, ...resource })
   }
 
   /**
@@ -301,25 +296,28 @@ export class Sandbox {
    * watches end properly, its path and its group disappear. Throws UnknownKindError.
    */
   unregister(gvk: GvkName): void {
-    this.#kinds.remove(this.#kinds.registry.named(gvk))
+    this.#parts.kinds.remove(this.#parts.kinds.registry.named(gvk))
   }
 
   /** Sends a bookmark to every watch, of one kind or of all, that allows them. */
   bookmarkNow(plural?: string): void {
-    this.#server.sendBookmarks(plural)
+    this.#parts.server.sendBookmarks(plural)
   }
 
-  /** Replaces {@link Sandbox.token} from the next request on; with authorization, `undefined` means that no user may do everything. */
+  /**
+   * Replaces {@link Sandbox.token} from the next request on; with authorization, `undefined` means that no user may do
+   * everything.
+   */
   setToken(token: string | undefined): void {
-    if (this.#around.access !== undefined) this.#around.access.authenticator.ownToken = token
-    this.#server.setToken(token)
+    if (this.#parts.around.access !== undefined) this.#parts.around.access.authenticator.ownToken = token
+    this.#parts.server.setToken(token)
   }
 
   async close(): Promise<void> {
-    this.#life?.close()
+    this.#parts.life?.close()
     this.faults.close()
-    this.#close()
-    await this.#server.close()
+    this.#parts.close()
+    await this.#parts.server.close()
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -328,16 +326,16 @@ export class Sandbox {
 
   #restart({ revision = "same", keepObjects, revert = [] }: RestartOptions): void {
     if (revision === "new") {
-      replaceCluster(this.#store, 0n, keepObjects ?? false)
-      createNamespaces(this.#store)
+      replaceCluster(this.#parts.store, 0n, keepObjects ?? false)
+      createNamespaces(this.#parts.store)
     } else if (revision !== "same") {
       const survivors: Survivors = keepObjects === undefined ? "backup" : keepObjects ? "keep" : "none"
-      const target = revision === "lower" ? lowerRevision(this.#store, survivors) : BigInt(revision)
-      if (target > this.#store.revision) this.#store.advanceTo(target)
-      else restoreBackup(this.#store, target, survivors, revert)
+      const target = revision === "lower" ? lowerRevision(this.#parts.store, survivors) : BigInt(revision)
+      if (target > this.#parts.store.revision) this.#parts.store.advanceTo(target)
+      else restoreBackup(this.#parts.store, target, survivors, revert)
     }
-    this.#rebuild()
-    this.#life?.rebuild()
+    this.#parts.rebuild()
+    this.#parts.life?.rebuild()
     this.faults.dropConnections()
   }
 }

@@ -34,6 +34,6 @@ test("the server imports its own modules and those of kube, text and the clock, 
 test("the walk finds the sandbox's imports, so it would find them here", () => {
   const { modules } = reachable("src/sandbox/index.ts")
   expect([...modules]).toEqual(
-    expect.arrayContaining(["src/sandbox/writes/writer.ts", "src/apiserver/api-handler.ts", "src/kube/gvk.ts"]),
+    expect.arrayContaining(["src/sandbox/writes/store-backend.ts", "src/apiserver/api-handler.ts", "src/kube/gvk.ts"]),
   )
 })

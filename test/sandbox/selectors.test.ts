@@ -3,7 +3,7 @@ import { compact } from "../../src/apiserver/answers/json-spacing.ts"
 import { builtinResources } from "../../src/apiserver/kinds/builtin/builtin-resources.ts"
 import type { KubernetesObject } from "../../src/apiserver/kinds/kubernetes-object.ts"
 import { type Resource, ResourceRegistry } from "../../src/apiserver/kinds/resources.ts"
-import { fieldSelectorOf, selectsFields } from "../../src/apiserver/selection/field-selector.ts"
+import { fieldSelectorOf, selectsFields } from "../../src/apiserver/selection/selection.ts"
 import { type Change, makeChange } from "../../src/apiserver/watch/change.ts"
 
 describe("a field selector", () => {

@@ -1,18 +1,11 @@
 /** Objects stored through the control interface, and their ledger entries. */
 
-import { afterEach, describe, expect, test } from "vitest"
-import { Sandbox, type SandboxOptions, UnknownKindError, UnknownObjectError } from "../../src/sandbox/index.ts"
+import { describe, expect, test } from "vitest"
+import { type Sandbox, type SandboxOptions, UnknownKindError, UnknownObjectError } from "../../src/sandbox/index.ts"
 import { ManualClock } from "../runtime/manual-clock.ts"
+import { open } from "./opened-sandbox.ts"
 
-const opened: Sandbox[] = []
-const start = async (options: SandboxOptions = {}): Promise<Sandbox> => {
-  const sandbox = await Sandbox.start({ bookmarkInterval: 0, ...options })
-  opened.push(sandbox)
-  return sandbox
-}
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((sandbox) => sandbox.close()))
-})
+const start = (options: SandboxOptions = {}): Promise<Sandbox> => open({ bookmarkInterval: 0, ...options })
 
 describe("an object that is put", () => {
   test("is stamped by the server, whatever its own values", async () => {

@@ -5,17 +5,30 @@
 
 import { badRequest, type Failure } from "../answers/failure.ts"
 import type { JsonObject, Resource } from "../kinds/resources.ts"
-import { withoutStatusCells } from "../table/cells/printer.ts"
-import { printerOf } from "../table/printers.ts"
+import { printerOf, withoutStatusCells } from "../table/printers.ts"
 import { type Change, parseObject } from "../watch/change.ts"
-import { type AcceptClause, parseAccept, takes } from "./accept.ts"
-import { type Form, listMetadata } from "./form.ts"
-import { bookmarkMetadata, type MetaVersion, metadataForm, partialMetadata } from "./metadata-form.ts"
-import { noMediaType, noStreamedTransformation, noTransformation, wrongMetadataKind } from "./not-acceptable.ts"
-import { bookmarkObject, viewForm } from "./object-form.ts"
+import {
+  type AcceptClause,
+  noMediaType,
+  noStreamedTransformation,
+  noTransformation,
+  parseAccept,
+  takes,
+  wrongMetadataKind,
+} from "./accept.ts"
+import {
+  bookmarkMetadata,
+  bookmarkObject,
+  type Form,
+  listMetadata,
+  type MetaVersion,
+  metadataForm,
+  partialMetadata,
+  viewForm,
+} from "./form.ts"
 
-// Objects as a table of meta.k8s.io: one row each, made by the printer of the kind. In a watch every event is a table of
-// one row, and only the first one names the columns.
+// Objects as a table of meta.k8s.io: one row each, made by the printer of the kind. In a watch every event is a table
+// of one row, and only the first one names the columns.
 
 /** The part of its object that a row carries besides the cells. */
 type IncludeObject = "None" | "Metadata" | "Object"

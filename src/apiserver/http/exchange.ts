@@ -9,17 +9,17 @@ import { type Failure, internalError, statusText } from "../answers/failure.ts"
 import type { JsonFormat } from "../answers/json-spacing.ts"
 import type { Reply } from "../answers/reply.ts"
 import { parseAccept, takes } from "../forms/accept.ts"
-import type { WatchOutput } from "../watch/watch-output.ts"
 import type { WebSocketRequest } from "../web-socket/web-socket.ts"
 import type { RequestUser } from "./access-control.ts"
 import { discoveryScope } from "./request-log.ts"
 import { parseRoute, type Route } from "./router.ts"
 import { guarded, type OnTrouble, troubleOf, warnProcess } from "./trouble.ts"
 import { atTurnEnd } from "./turn.ts"
+import type { WatchOutput } from "./watch-stream.ts"
 
 // `Warning` headers as Kubernetes 1.34.4 writes them (RFC 7234: code 299, no agent, a quoted text): UTF-8 unescaped, no
-// text twice, none with control characters, and all shortened if together they would be too long for clients, which accept
-// some 16 kB of headers.
+// text twice, none with control characters, and all shortened if together they would be too long for clients, which
+// accept some 16 kB of headers.
 
 /** Characters of all texts together beyond which each is shortened. The real server's number. */
 const wholeLimit = 4096
@@ -47,8 +47,8 @@ const quoted = (characters: ReadonlyArray<string>): string =>
   `299 - "${characters.join("").replaceAll(/["\\]/g, "\\$&")}"`
 
 /**
- * The value as Node takes it: one character for each byte of its UTF-8. Control characters, which would end the header or
- * make Node throw, become question marks.
+ * The value as Node takes it: one character for each byte of its UTF-8. Control characters, which would end the header
+ * or make Node throw, become question marks.
  */
 export const headerBytes = (value: string): string =>
   plain.test(value) ? value : Buffer.from(value.replaceAll(/\p{Cc}/gu, "?"), "utf8").toString("latin1")
@@ -95,7 +95,9 @@ export class Exchange {
   onStatus: (status: number) => void = () => undefined
   /** Set by the server; called for defects of the server that a request reveals. */
   onTrouble: OnTrouble = warnProcess
-  /** Set by the server: the `Warning`s that are sent before all others, with every response; asked for when it begins. */
+  /**
+   * Set by the server: the `Warning`s that are sent before all others, with every response; asked for when it begins.
+   */
   ownWarnings: () => ReadonlyArray<string> = () => []
   readonly #format: JsonFormat
   /** What responses are dated by; `undefined`: by the machine's clock, as Node does. */
@@ -135,8 +137,8 @@ export class Exchange {
     response.on("error", (error) => {
       if (!response.destroyed) this.onTrouble(troubleOf(`${request.method} ${this.path}`, error))
     })
-    // A body that is not read must be drained before the connection can serve another request. Node does so itself after
-    // the response, but a read that waits for long should not block what the client has sent.
+    // A body that is not read must be drained before the connection can serve another request. Node does so itself
+    // after the response, but a read that waits for long should not block what the client has sent.
     if (!Object.hasOwn(writeVerbs, request.method ?? "")) request.resume()
   }
 
@@ -188,7 +190,10 @@ export class Exchange {
     this.#end(301, "text/html; charset=utf-8", "", { Location: location })
   }
 
-  /** Sends JSON, or what the type says, that changes only together with its hash. `immutable`: the request named that hash. */
+  /**
+   * Sends JSON, or what the type says, that changes only together with its hash. `immutable`: the request named that
+   * hash.
+   */
   document(body: Buffer, hash: string, immutable: boolean, contentType = "application/json"): void {
     const headers = {
       ETag: `"${hash}"`,

@@ -1,35 +1,37 @@
 /**
- * One open watch: a chunked response, one chunk per line, or a WebSocket, one frame per line; in the order of the calls.
+ * One open watch: a chunked response, one chunk per line, or a WebSocket, one frame per line; in the order of the
+ * calls.
  *
- * Under overload: without a limit, lines that the client does not read pile up in this process (Node buffers them in the
- * socket). With a limit the stream does what the real server does: it closes the connection of a reader that stays
+ * Under overload: without a limit, lines that the client does not read pile up in this process (Node buffers them in
+ * the socket). With a limit the stream does what the real server does: it closes the connection of a reader that stays
  * behind by more than the limit for 100 ms. The initial events (state or history) do not count: the real server paces
  * them, and drops only readers that are behind with what has happened since. While held (a stall), lines are queued
  * without bound, and the 100 ms do not run.
  */
 
+import type { ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import type { Clock, Timer } from "../../clock.ts"
 import { type Failure, statusText } from "../answers/failure.ts"
 import type { JsonFormat } from "../answers/json-spacing.ts"
-import type { Form } from "../forms/form.ts"
-import { bookmarkObject } from "../forms/object-form.ts"
+import { bookmarkObject, type Form } from "../forms/form.ts"
 import type { Resource } from "../kinds/resources.ts"
 import { hasSelectors, lineFor, type Selection, selects } from "../selection/selection.ts"
 import { type Change, type ChangeRecord, encodeLine, retyped } from "../watch/change.ts"
-import type { WatchOutput } from "../watch/watch-output.ts"
 import { atTurnEnd } from "./turn.ts"
 
 /**
- * Pieces of memory to be sent one after the other, joined without copying if they are adjacent. Watch lines are, up to the
- * end of their slab, so for a turn's sixteen writes each of ten watchers is sent one piece, not sixteen.
+ * Pieces of memory to be sent one after the other, joined without copying if they are adjacent. Watch lines are, up to
+ * the end of their slab, so for a turn's sixteen writes each of ten watchers is sent one piece, not sixteen.
  */
 export class AdjacentBytes {
   #memory: ArrayBufferLike | undefined
   #start = 0
   #end = 0
 
-  /** Adds a piece, which must not be changed any more. If it is not adjacent to the bytes held so far, returns those. */
+  /**
+   * Adds a piece, which must not be changed any more. If it is not adjacent to the bytes held so far, returns those.
+   */
   add(piece: Buffer): Buffer | undefined {
     const { buffer, byteOffset, length } = piece
     if (buffer === this.#memory && byteOffset === this.#end) {
@@ -102,7 +104,9 @@ export class WatchStream {
   readonly #run = new AdjacentBytes()
   /** The socket is corked until the turn ends. */
   #isGathering = false
-  /** Events at or below this version are not sent; a watch from a future version waits here for the server to catch up. */
+  /**
+   * Events at or below this version are not sent; a watch from a future version waits here for the server to catch up.
+   */
   #after = 0n
   #held: Buffer[] | undefined
   /** Bytes written since the initial events were sent; `undefined` until then. */
@@ -176,7 +180,9 @@ export class WatchStream {
     else this.send(change.type === "ADDED" ? change.line : retyped(change, "ADDED", format))
   }
 
-  /** Sends a bookmark if the client allows them and the stream is complete through this version; returns whether it did. */
+  /**
+   * Sends a bookmark if the client allows them and the stream is complete through this version; returns whether it did.
+   */
   bookmark(version: bigint, line: Buffer, initialEventsEnd = false): boolean {
     const wanted = this.allowBookmarks && version >= this.#after
     if (wanted) this.send(this.#form === undefined ? line : this.#formed(this.#form, version, initialEventsEnd))
@@ -328,3 +334,9 @@ export const bookmarkLine = (
   initialEventsEnd: boolean,
   format: JsonFormat,
 ): Buffer => encodeLine("BOOKMARK", bookmarkObject(resource, version, initialEventsEnd), format).line
+
+// Where the lines of a watch go: the chunked response to a request, or a WebSocket.
+
+/** A {@link ServerResponse} is one. */
+export interface WatchOutput
+  extends Pick<ServerResponse, "socket" | "chunkedEncoding" | "write" | "end" | "destroy" | "once" | "on"> {}

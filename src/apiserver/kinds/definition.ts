@@ -1,6 +1,6 @@
 /** The kinds that a CustomResourceDefinition defines, one for every served version. */
 
-import type { CustomKind } from "../openapi/openapi-custom.ts"
+import type { CustomKind } from "../openapi/openapi-document.ts"
 import type { StructuralSchema } from "../openapi/structural-schema.ts"
 import { list, member, text } from "./json-member.ts"
 import type { PrinterColumn, Resource, ScalePaths, StoredAs } from "./resources.ts"
@@ -70,7 +70,10 @@ const definedKind = (spec: unknown, version: unknown, stored: unknown): DefinedK
 const texts = (value: unknown, key: string): ReadonlyArray<string> =>
   list(value, key).filter((item) => typeof item === "string")
 
-/** The definition's own text, or else the server's, which names the best version that is newer and not deprecated itself. */
+/**
+ * The definition's own text, or else the server's, which names the best version that is newer and not deprecated
+ * itself.
+ */
 const deprecationOf = (spec: unknown, version: unknown): string => {
   const given = member(version, "deprecationWarning")
   if (typeof given === "string") return given

@@ -3,8 +3,8 @@
  * CustomResourceDefinitions are.
  */
 
+import * as Schema from "effect/Schema"
 import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
-import { KindConflictError, UnknownKindError } from "./kind-errors.ts"
 
 /** One kind and how it is reached. */
 export interface Resource {
@@ -47,21 +47,7 @@ export interface Resource {
   readonly scalePaths?: ScalePaths
 }
 
-export type Subresource =
-  | "status"
-  | "scale"
-  | "finalize"
-  | "binding"
-  | "eviction"
-  | "ephemeralcontainers"
-  | "resize"
-  | "log"
-  | "exec"
-  | "attach"
-  | "portforward"
-  | "proxy"
-  | "token"
-  | "approval"
+export type Subresource = "approval" | "binding" | "eviction" | "finalize" | "scale" | "status" | "token"
 
 /** One of a CustomResourceDefinition's `additionalPrinterColumns`. */
 export interface PrinterColumn {
@@ -112,8 +98,8 @@ export const allVerbs: ReadonlyArray<string> = [
 export const verbsOf = (resource: Resource): ReadonlyArray<string> => resource.verbs ?? allVerbs
 
 /**
- * The kinds of a read-only server: the verbs that read, and `status` and `scale` as the only subresources. Kinds that can only be
- * created (reviews, Binding) are omitted.
+ * The kinds of a read-only server: the verbs that read, and `status` and `scale` as the only subresources. Kinds that
+ * can only be created (reviews, Binding) are omitted.
  */
 export const readOnlyKinds = (resources: Iterable<Resource>): ReadonlyArray<Resource> =>
   Array.from(resources, (resource) => ({
@@ -180,5 +166,27 @@ export class ResourceRegistry {
   /** In order of registration. */
   all(): ReadonlyArray<Resource> {
     return [...this.#byGvk.values()]
+  }
+}
+
+// Errors of a registry of kinds. They are mistakes of the calling program, so they are thrown; mistakes of HTTP clients
+// get a {@link Failure} instead (answers/failure.ts).
+
+/** A kind that is neither built in nor registered. */
+export class UnknownKindError extends Schema.TaggedError<UnknownKindError>()("UnknownKindError", {
+  gvk: Schema.String,
+}) {
+  override get message(): string {
+    return `the kind ${this.gvk} is not served; register it first`
+  }
+}
+
+/** A kind or a path that is already served by another registration. */
+export class KindConflictError extends Schema.TaggedError<KindConflictError>()("KindConflictError", {
+  gvk: Schema.String,
+  plural: Schema.String,
+}) {
+  override get message(): string {
+    return `the kind ${this.gvk} or the path of ${this.plural} is already served; unregister it first`
   }
 }

@@ -1,15 +1,12 @@
 /**
  * The query of a list or a watch, read and validated as Kubernetes 1.34.4 does.
  */
-
 import { parseLabelSelector } from "../../kube/label-selector.ts"
 import { badRequest, type Failure, invalidOptions, unreadableVersion } from "../answers/failure.ts"
 import { type FieldError, forbidden, notSupported } from "../answers/field-error.ts"
 import { flag } from "../http/exchange.ts"
 import type { Resource } from "../kinds/resources.ts"
-import { fieldSelectorOf } from "../selection/field-selector.ts"
-import type { Selection } from "../selection/selection.ts"
-import { type ContinueToken, decodeContinue } from "./continue-token.ts"
+import { fieldSelectorOf, type Selection } from "../selection/selection.ts"
 
 /**
  * How this server treats `sendInitialEvents`: `supported`; `rejected` with a 422 that names the parameter (the feature
@@ -17,7 +14,10 @@ import { type ContinueToken, decodeContinue } from "./continue-token.ts"
  */
 export type StreamingList = "supported" | "rejected" | "unknown"
 
-/** How a watch from an expired version is refused: in a 200 with an `ERROR` event, as the real server does, or with a 410. */
+/**
+ * How a watch from an expired version is refused: in a 200 with an `ERROR` event, as the real server does, or with a
+ * 410.
+ */
 export type ExpiredAs = "stream" | "http"
 
 /** The state that a list requests. */
@@ -38,7 +38,9 @@ export interface ListRequest {
 
 /** Where a watch begins. */
 export type WatchStart =
-  /** Synthetic ADDED events for present objects, then changes. `endBookmark`: a bookmark marks the end of the former. */
+  /**
+   * Synthetic ADDED events for present objects, then changes. `endBookmark`: a bookmark marks the end of the former.
+   */
   | { readonly type: "state"; readonly notOlderThan: bigint; readonly endBookmark: boolean }
   /** Changes after a version; `undefined` means from now on. */
   | { readonly type: "after"; readonly version: bigint | undefined }
@@ -190,4 +192,50 @@ const parseVersion = (verb: "list" | "watch", text: string): bigint | Failure =>
   if (text === "") return 0n
   const version = /^\d+$/.test(text) ? BigInt(text) : undefined
   return version === undefined || version > largestVersion ? unreadableVersion(verb, text) : version
+}
+
+/**
+ * The token between two pages of a list, byte for byte that of the real server: base64url of
+ * `{"v":"meta.k8s.io/v1","rv":306,"start":"/cm-2\u0000"}`.
+ */
+
+export interface ContinueToken {
+  /** All pages show the state at this revision; -1 requests the rest in its current state (after an expired token). */
+  readonly revision: bigint
+  /** First key of the next page, relative to the collection or namespace listed. */
+  readonly start: string
+}
+
+export const encodeContinue = ({ revision, start }: ContinueToken): string =>
+  // The number is written by hand: JSON.stringify does not support bigint.
+  Buffer.from(`{"v":"meta.k8s.io/v1","rv":${revision},"start":${JSON.stringify(`/${start}`)}}`).toString("base64url")
+
+/**
+ * A returned text describes what is wrong with the token. Accepts what Kubernetes 1.34.4 accepts (compared with it).
+ */
+export const decodeContinue = (text: string): ContinueToken | string => {
+  // The server ignores line ends; a single remaining digit makes no byte.
+  const digits = text.replace(/[\r\n]/g, "")
+  if (!/^[A-Za-z0-9_-]*$/.test(digits) || digits.length % 4 === 1) return "not base64url"
+  const token = parsed(Buffer.from(digits, "base64url").toString("utf8"))
+  if (typeof token !== "object" || token === null) return "no JSON object inside"
+  const { v, rv, start } = token as Readonly<Record<string, unknown>>
+  if (v !== "meta.k8s.io/v1") return "unknown version"
+  if (typeof rv !== "bigint" || rv === 0n) return "no resourceVersion inside"
+  if (typeof start !== "string" || start === "") return "no start key inside"
+  const key = start.startsWith("/") ? start : `/${start}`
+  const leadsOut = key.split("/").some((segment, index) => index > 0 && (segment === "" || /^\.\.?$/.test(segment)))
+  return leadsOut && key !== "/" ? "the start key leads out of the collection" : { revision: rv, start: key.slice(1) }
+}
+
+/** With `rv` as a bigint: versions exceed what a JSON number holds. */
+const parsed = (json: string): unknown => {
+  try {
+    return JSON.parse(json, (key, value: unknown, { source = "" }: { readonly source?: string } = {}) =>
+      key === "rv" && /^-?\d{1,20}$/.test(source) ? BigInt(source) : value,
+    ) as unknown
+  } catch {
+    // The token did not come from this server.
+    return undefined
+  }
 }

@@ -7,18 +7,18 @@ import type { ServerResponse } from "node:http"
 import type { Eventually } from "../answers/eventually.ts"
 import { compact, type JsonFormat } from "../answers/json-spacing.ts"
 import type { Form, ListMetadata } from "../forms/form.ts"
-import { objectFrame } from "../forms/object-form.ts"
+import { objectFrame } from "../forms/form.ts"
 import type { Exchange } from "../http/exchange.ts"
 import type { Resource } from "../kinds/resources.ts"
 import { type Change, listItem } from "../watch/change.ts"
-import { encodeContinue } from "./continue-token.ts"
+import { encodeContinue } from "./list-options.ts"
 
 export interface ListAnswer {
   readonly type: "list"
   readonly revision: bigint
   /**
-   * A lazy iterable keeps memory bounded: the next states are read when the client has taken the previous ones, and none
-   * once the client is gone. An error ends the response in the middle.
+   * A lazy iterable keeps memory bounded: the next states are read when the client has taken the previous ones, and
+   * none once the client is gone. An error ends the response in the middle.
    */
   readonly changes: Iterable<Change> | AsyncIterable<Change>
   /** Start of the next page; absent on the last. */
@@ -28,7 +28,10 @@ export interface ListAnswer {
 
 const pieceBytes = 64 * 1024
 
-/** Sends the list. Returns a promise if that takes longer than this turn; it resolves when the list is sent or the client is gone. */
+/**
+ * Sends the list. Returns a promise if that takes longer than this turn; it resolves when the list is sent or the
+ * client is gone.
+ */
 export const sendList = (
   exchange: Exchange,
   resource: Resource,

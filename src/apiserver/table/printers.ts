@@ -1,130 +1,63 @@
 /**
- * The printers of all built-in kinds. Columns come from `columns.json`, recorded from a real API server; kinds that are
- * not in it have the two columns of the server's default, name and creation time.
+ * How objects become rows of tables. The columns of built-in kinds are in `columns.json`, recorded from a real API
+ * server; kinds that are not in it have the two columns of the server's default, name and creation time.
  */
 
 import { formatGvk } from "../../kube/gvk.ts"
 import { text } from "../kinds/json-member.ts"
-import type { Resource } from "../kinds/resources.ts"
-import { leaseCells, priorityClassCells, roleBindingCells, webhookConfigurationCells } from "./cells/access-cells.ts"
-import {
-  configMapCells,
-  endpointsCells,
-  eventCells,
-  namespaceCells,
-  nodeCells,
-  resourceQuotaCells,
-  secretCells,
-  serviceAccountCells,
-  serviceCells,
-} from "./cells/cluster-cells.ts"
-import {
-  admissionPolicyBindingCells,
-  admissionPolicyCells,
-  certificateCells,
-  flowSchemaCells,
-  ipAddressCells,
-  nameAndAgeCells,
-  priorityLevelCells,
-  resourceClaimCells,
-  resourceSliceCells,
-  runtimeClassCells,
-  serviceCidrCells,
-} from "./cells/cluster-group-cells.ts"
-import { endpointSliceCells, ingressCells, ingressClassCells, networkPolicyCells } from "./cells/networking-cells.ts"
-import { podCells, podConditions } from "./cells/pod-cells.ts"
-import type { Cells, ColumnDefinition, Printer } from "./cells/printer.ts"
-import {
-  csiDriverCells,
-  csiNodeCells,
-  persistentVolumeCells,
-  persistentVolumeClaimCells,
-  storageClassCells,
-  volumeAttachmentCells,
-  volumeAttributesClassCells,
-} from "./cells/storage-cells.ts"
-import {
-  controllerRevisionCells,
-  cronJobCells,
-  daemonSetCells,
-  deploymentCells,
-  horizontalPodAutoscalerCells,
-  jobCells,
-  podDisruptionBudgetCells,
-  podTemplateCells,
-  replicaSetCells,
-  replicationControllerCells,
-  scaleCells,
-  statefulSetCells,
-} from "./cells/workload-cells.ts"
+import type { JsonObject, PrinterColumn, Resource } from "../kinds/resources.ts"
+import { builtinColumns } from "./builtin-columns.ts"
 import recorded from "./columns.json" with { type: "json" }
-import { customPrinter } from "./custom-printer.ts"
+import { type Cell, since } from "./columns.ts"
+import { findFirst } from "./json-path.ts"
+import { podCells, podConditions } from "./pod-cells.ts"
 
-const cellsOf: Readonly<Record<string, Cells>> = {
-  "v1.ConfigMap": configMapCells,
-  "v1.Endpoints": endpointsCells,
-  "v1.Event": eventCells,
-  "v1.Namespace": namespaceCells,
-  "v1.Node": nodeCells,
-  "v1.PersistentVolume": persistentVolumeCells,
-  "v1.PersistentVolumeClaim": persistentVolumeClaimCells,
-  "v1.Pod": podCells,
-  "v1.PodTemplate": podTemplateCells,
-  "v1.ReplicationController": replicationControllerCells,
-  "v1.ResourceQuota": resourceQuotaCells,
-  "v1.Secret": secretCells,
-  "v1.Service": serviceCells,
-  "v1.ServiceAccount": serviceAccountCells,
-  "admissionregistration.k8s.io/v1.MutatingWebhookConfiguration": webhookConfigurationCells,
-  "admissionregistration.k8s.io/v1.ValidatingWebhookConfiguration": webhookConfigurationCells,
-  "admissionregistration.k8s.io/v1.ValidatingAdmissionPolicy": admissionPolicyCells,
-  "admissionregistration.k8s.io/v1.ValidatingAdmissionPolicyBinding": admissionPolicyBindingCells,
-  "apps/v1.ControllerRevision": controllerRevisionCells,
-  "apps/v1.DaemonSet": daemonSetCells,
-  "apps/v1.Deployment": deploymentCells,
-  "apps/v1.ReplicaSet": replicaSetCells,
-  "apps/v1.StatefulSet": statefulSetCells,
-  "autoscaling/v1.Scale": scaleCells,
-  "autoscaling/v2.HorizontalPodAutoscaler": horizontalPodAutoscalerCells,
-  "batch/v1.CronJob": cronJobCells,
-  "batch/v1.Job": jobCells,
-  "certificates.k8s.io/v1.CertificateSigningRequest": certificateCells,
-  "coordination.k8s.io/v1.Lease": leaseCells,
-  "discovery.k8s.io/v1.EndpointSlice": endpointSliceCells,
-  "flowcontrol.apiserver.k8s.io/v1.FlowSchema": flowSchemaCells,
-  "flowcontrol.apiserver.k8s.io/v1.PriorityLevelConfiguration": priorityLevelCells,
-  "networking.k8s.io/v1.Ingress": ingressCells,
-  "networking.k8s.io/v1.IngressClass": ingressClassCells,
-  "networking.k8s.io/v1.NetworkPolicy": networkPolicyCells,
-  "networking.k8s.io/v1.IPAddress": ipAddressCells,
-  "networking.k8s.io/v1.ServiceCIDR": serviceCidrCells,
-  "node.k8s.io/v1.RuntimeClass": runtimeClassCells,
-  "policy/v1.PodDisruptionBudget": podDisruptionBudgetCells,
-  "rbac.authorization.k8s.io/v1.ClusterRoleBinding": roleBindingCells,
-  "rbac.authorization.k8s.io/v1.RoleBinding": roleBindingCells,
-  "resource.k8s.io/v1.DeviceClass": nameAndAgeCells,
-  "resource.k8s.io/v1.ResourceClaim": resourceClaimCells,
-  "resource.k8s.io/v1.ResourceClaimTemplate": nameAndAgeCells,
-  "resource.k8s.io/v1.ResourceSlice": resourceSliceCells,
-  "scheduling.k8s.io/v1.PriorityClass": priorityClassCells,
-  "storage.k8s.io/v1.CSIDriver": csiDriverCells,
-  "storage.k8s.io/v1.CSINode": csiNodeCells,
-  "storage.k8s.io/v1.StorageClass": storageClassCells,
-  "storage.k8s.io/v1.VolumeAttachment": volumeAttachmentCells,
-  "storage.k8s.io/v1.VolumeAttributesClass": volumeAttributesClassCells,
+/** `columnDefinitions` of meta.k8s.io, keys in the server's order. */
+interface ColumnDefinition {
+  readonly name: string
+  readonly type: string
+  readonly format: string
+  readonly description: string
+  /** 0 is always shown; higher ones with `-o wide`. */
+  readonly priority: number
 }
+
+/** `conditions` of a row, which mark Pods that have ended. */
+export interface RowCondition {
+  readonly type: string
+  readonly status: string
+  readonly reason: string
+  readonly message: string
+}
+
+export interface Printer {
+  readonly columns: ReadonlyArray<ColumnDefinition>
+  /** As many cells as columns, the wide ones included. `now` in ms since the Unix epoch. */
+  readonly cells: (object: JsonObject, now: number) => ReadonlyArray<Cell>
+  readonly conditions?: (object: JsonObject) => ReadonlyArray<RowCondition>
+  /** Whether the column at that index shows the object's status. */
+  readonly showsStatus: (index: number) => boolean
+}
+
+/** The cells of an object whose status at the moment is not known. */
+export const withoutStatusCells = ({ showsStatus }: Printer, cells: ReadonlyArray<Cell>): ReadonlyArray<Cell> =>
+  cells.map((cell, index) => (showsStatus(index) ? "<unknown>" : cell))
 
 const descriptions: Readonly<Record<string, string>> = recorded.descriptions
 
-const described = ({ description, ...column }: ColumnDefinition): ColumnDefinition => ({
-  name: column.name,
-  type: column.type,
-  format: column.format,
-  description: descriptions[description] ?? description,
-  priority: column.priority,
-})
+interface RecordedColumn extends ColumnDefinition {
+  readonly isStatus?: boolean
+}
 
-const recordedColumns: Readonly<Record<string, ReadonlyArray<ColumnDefinition>>> = recorded.kinds
+const recordedColumns: Readonly<Record<string, ReadonlyArray<RecordedColumn>>> = recorded.kinds
+
+const described = ({ name, type, format, description, priority }: ColumnDefinition): ColumnDefinition => ({
+  name,
+  type,
+  format,
+  description: descriptions[description] ?? description,
+  priority,
+})
 
 /** `LimitRange`, `Role` and others: creation time as a timestamp; Go's zero time without one. */
 const defaultPrinter: Printer = {
@@ -139,48 +72,94 @@ const defaultPrinter: Printer = {
   showsStatus: () => false,
 }
 
-/** The columns that show an object's status; of the kinds that are not here, none does. */
-const statusColumns: Readonly<Record<string, ReadonlyArray<string>>> = {
-  "v1.Namespace": ["Status"],
-  "v1.Node": ["Status", "Version", "Internal-IP", "External-IP", "OS-Image", "Kernel-Version", "Container-Runtime"],
-  "v1.PersistentVolume": ["Status", "Reason"],
-  "v1.PersistentVolumeClaim": ["Status", "Capacity", "Access Modes"],
-  "v1.Pod": ["Ready", "Status", "Restarts", "IP", "Nominated Node", "Readiness Gates"],
-  "v1.ReplicationController": ["Current", "Ready"],
-  "v1.ResourceQuota": ["Request", "Limit"],
-  "v1.Service": ["External-IP"],
-  "apps/v1.DaemonSet": ["Desired", "Current", "Ready", "Up-to-date", "Available"],
-  "apps/v1.Deployment": ["Ready", "Up-to-date", "Available"],
-  "apps/v1.ReplicaSet": ["Current", "Ready"],
-  "apps/v1.StatefulSet": ["Ready"],
-  "autoscaling/v1.Scale": ["Available"],
-  "autoscaling/v2.HorizontalPodAutoscaler": ["Targets", "Replicas"],
-  "batch/v1.CronJob": ["Active", "Last Schedule"],
-  "batch/v1.Job": ["Status", "Completions", "Duration"],
-  "certificates.k8s.io/v1.CertificateSigningRequest": ["Condition"],
-  "flowcontrol.apiserver.k8s.io/v1.FlowSchema": ["MissingPL"],
-  "networking.k8s.io/v1.Ingress": ["Address"],
-  "policy/v1.PodDisruptionBudget": ["Allowed Disruptions"],
-  "resource.k8s.io/v1.ResourceClaim": ["State"],
-  "storage.k8s.io/v1.VolumeAttachment": ["Attached"],
+const printerWith = (gvk: string, cells: Printer["cells"]): Printer => {
+  const columns = recordedColumns[gvk] ?? []
+  return { columns: columns.map(described), cells, showsStatus: (index) => columns[index]?.isStatus === true }
 }
 
-const builtin = new Map<string, Printer>(
-  Object.entries(cellsOf).map(([gvk, cells]) => {
-    const columns = (recordedColumns[gvk] ?? []).map(described)
-    const ofStatus = new Set(statusColumns[gvk])
-    const showsStatus = (index: number): boolean => ofStatus.has(columns[index]?.name ?? "")
-    const printer: Printer = { columns, cells, showsStatus }
-    return [gvk, gvk === "v1.Pod" ? { ...printer, conditions: podConditions } : printer]
-  }),
-)
+const builtin = new Map<string, Printer>([
+  ["v1.Pod", { ...printerWith("v1.Pod", podCells), conditions: podConditions }],
+  ...Object.entries(builtinColumns).map(
+    ([gvk, columns]) => [gvk, printerWith(gvk, (object, now) => columns.map((column) => column(object, now)))] as const,
+  ),
+])
 
 const custom = new WeakMap<Resource, Printer>()
 
 /** The printer of a kind. It gets objects as they are stored, even if the kind is a view of another one. */
 export const printerOf = (resource: Resource): Printer => {
   if (resource.custom !== true) return builtin.get(formatGvk(resource.storedAs?.gvk ?? resource.gvk)) ?? defaultPrinter
-  const known = custom.get(resource) ?? customPrinter(resource.printerColumns ?? [], descriptions)
+  const known = custom.get(resource) ?? customPrinter(resource.printerColumns ?? [])
   custom.set(resource, known)
   return known
+}
+
+// Custom kinds: the name and the `additionalPrinterColumns` of their CustomResourceDefinition.
+
+/** A kind without columns of its own shows its age. */
+const ageColumn: PrinterColumn = {
+  name: "Age",
+  type: "date",
+  jsonPath: ".metadata.creationTimestamp",
+  description: "$creationTimestamp",
+}
+
+const customPrinter = (given: ReadonlyArray<PrinterColumn>): Printer => {
+  const columns = given.length === 0 ? [ageColumn] : given
+  const name = { name: "Name", type: "string", format: "name", description: descriptions.$name ?? "", priority: 0 }
+  return {
+    columns: [name, ...columns.map(definitionOf)],
+    showsStatus: (index) => /^\.?\.status\b|^\.?\[['"]status['"]\]/.test(columns[index - 1]?.jsonPath ?? ""),
+    cells: (object, now) => [
+      text(object, "metadata", "name"),
+      ...columns.map(({ type, jsonPath }) => cellOf(type, findFirst(jsonPath, object), now)),
+    ],
+  }
+}
+
+const definitionOf = ({
+  name,
+  type,
+  format = "",
+  description = "",
+  priority = 0,
+  jsonPath,
+}: PrinterColumn): ColumnDefinition => {
+  const generic = `Custom resource definition column (in JSONPath format): ${jsonPath}`
+  return {
+    name,
+    type,
+    format,
+    description: descriptions[description] ?? (description === "" ? generic : description),
+    priority,
+  }
+}
+
+/**
+ * `null` for a value that is absent or not of the column's type. String columns accept everything: objects and arrays
+ * as JSON.
+ */
+const cellOf = (type: string, value: unknown, now: number): Cell => {
+  if (value === undefined) return null
+  switch (type) {
+    case "string":
+      return typeof value === "object" ? JSON.stringify(value) : String(value)
+    case "integer":
+      return typeof value === "number" ? Math.trunc(value) : null
+    case "number":
+      return typeof value === "number" ? value : null
+    case "boolean":
+      return typeof value === "boolean" ? value : null
+    case "date":
+      return typeof value === "string" ? dateCell(value, now) : null
+    default:
+      return null
+  }
+}
+
+const rfc3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/
+
+const dateCell = (value: string, now: number): string => {
+  if (value === "") return "<unknown>"
+  return rfc3339.test(value) && !Number.isNaN(Date.parse(value)) ? since(value, now) : "<invalid>"
 }

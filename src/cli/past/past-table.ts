@@ -1,8 +1,7 @@
 /** Objects of one kind as kubectl's table: the columns that an API server of that moment would have sent. */
 import { builtinResources } from "../../apiserver/kinds/builtin/builtin-resources.ts"
 import type { PrinterColumn, Resource } from "../../apiserver/kinds/resources.ts"
-import { withoutStatusCells } from "../../apiserver/table/cells/printer.ts"
-import { printerOf } from "../../apiserver/table/printers.ts"
+import { printerOf, withoutStatusCells } from "../../apiserver/table/printers.ts"
 import { formatGvk, parseGvk } from "../../kube/gvk.ts"
 import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
 import { alignedRows } from "../terminal/display-width.ts"

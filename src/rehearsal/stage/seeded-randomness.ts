@@ -1,5 +1,5 @@
 /** Random values that are the same in each run: Mulberry32, which is enough for names, UIDs and jitter, and for nothing secret. */
-import type { Randomness } from "../../sandbox/randomness.ts"
+import type { Randomness } from "../../sandbox/store/stamps.ts"
 
 export interface SeededRandomness extends Randomness {
   /** In [0, 1). */

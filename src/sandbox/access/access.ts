@@ -11,7 +11,7 @@ import type { AccessAttributes, Authorizer, Decision } from "../rbac/access-attr
 import type { RuleBook } from "../rbac/rule-book.ts"
 import type { MutableObject } from "../rules/kind-rules.ts"
 import type { ObjectStore } from "../store/object-store.ts"
-import { refuse } from "../writes/refusal.ts"
+import { refuse } from "../store/refusal.ts"
 import type { AccountTokens } from "./account-tokens.ts"
 import { Authenticator, type SandboxUser } from "./authentication.ts"
 import { confirmGrant, isGrant } from "./escalation.ts"

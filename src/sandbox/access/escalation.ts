@@ -12,7 +12,7 @@ import type { RuleBook } from "../rbac/rule-book.ts"
 import { describeRights, missingRights, quotedList } from "../rbac/rule-coverage.ts"
 import { child, isSame, list, text } from "../rules/fields.ts"
 import type { MutableObject } from "../rules/kind-rules.ts"
-import { refuse } from "../writes/refusal.ts"
+import { refuse } from "../store/refusal.ts"
 import { forbiddenObject } from "./forbidden.ts"
 import { masters } from "./users.ts"
 

@@ -6,8 +6,8 @@ import { RuleBook } from "../rbac/rule-book.ts"
 import { subjectsOf } from "../rbac/subject.ts"
 import { child, text } from "../rules/fields.ts"
 import type { Collection } from "../store/collection.ts"
+import { stateOf } from "../store/object-encoding.ts"
 import type { ObjectStore } from "../store/object-store.ts"
-import { stateOf } from "../writes/answer.ts"
 
 const group = "rbac.authorization.k8s.io/v1"
 const kinds = ["ClusterRole", "Role", "ClusterRoleBinding", "RoleBinding"].map((kind) => `${group}.${kind}`)

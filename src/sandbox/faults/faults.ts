@@ -7,10 +7,10 @@
  */
 
 import { expiredWatch, type Failure } from "../../apiserver/answers/failure.ts"
+import type { RequestHooks } from "../../apiserver/api-server-options.ts"
 import type { Exchange } from "../../apiserver/http/exchange.ts"
 import type { WatchStream } from "../../apiserver/http/watch-stream.ts"
 import type { ExpiredAs, WatchRequest } from "../../apiserver/list/list-options.ts"
-import type { RequestHooks } from "../../apiserver/request-hooks.ts"
 import type { Clock, Timer } from "../../clock.ts"
 import { anyCovers, covers, everything } from "./scope.ts"
 import { type RespondOptions, ScriptedAnswers } from "./scripted-answers.ts"

@@ -1,16 +1,18 @@
-/** The controllers that a cluster needs for its API server's own kinds, started and stopped together; those of Events, PriorityClasses and quotas are here. */
+/**
+ * The controllers that a cluster needs for its API server's own kinds, started and stopped together; those of Events,
+ * PriorityClasses and quotas are here.
+ */
 
 import type { KubernetesObject } from "../../apiserver/kinds/kubernetes-object.ts"
 import { type Change, type ChangeRecord, keyOf } from "../../apiserver/watch/change.ts"
 import type { Timer } from "../../clock.ts"
 import { child, isSame } from "../rules/fields.ts"
 import type { Collection } from "../store/collection.ts"
-import { timestamp } from "../timestamp.ts"
-import { stateOf } from "../writes/answer.ts"
-import type { QuotaBook } from "../writes/quotas/quota-book.ts"
+import { stateOf } from "../store/object-encoding.ts"
+import { timestamp } from "../store/stamps.ts"
+import type { QuotaBook } from "../writes/quotas.ts"
 import type { WriteSurroundings } from "../writes/surroundings.ts"
-import { writeAsController } from "./controller-write.ts"
-import { deferredWork } from "./deferred-work.ts"
+import { deferredWork, writeAsController } from "./controller-write.ts"
 import { GarbageCollector } from "./garbage-collector.ts"
 import { NamespaceController } from "./namespaces.ts"
 import { NodeTaints } from "./node-taints.ts"

@@ -1,7 +1,7 @@
 /**
  * Garbage collection by ownerReferences, after the real controller: an object whose owners are all gone is deleted; an
- * object deleted in the foreground waits for the dependents that block it; one deleted with orphaning first releases its
- * dependents. References to kinds that are not served are ignored.
+ * object deleted in the foreground waits for the dependents that block it; one deleted with orphaning first releases
+ * its dependents. References to kinds that are not served are ignored.
  *
  * Under load: each check of an object parses it once, and only objects with owners are checked, or objects with
  * dependents when they are deleted.
@@ -13,14 +13,12 @@ import type { GroupVersionKind } from "../../kube/gvk.ts"
 import { items, text, texts } from "../rules/fields.ts"
 import type { MutableObject } from "../rules/kind-rules.ts"
 import type { Collection, LiveObject } from "../store/collection.ts"
-import { stateOf } from "../writes/answer.ts"
-import { deleteObject } from "../writes/delete/delete.ts"
-import { noDeleteOptions, type Propagation } from "../writes/delete/delete-options.ts"
-import { isFinalizedBySpec } from "../writes/delete/terminating-marks.ts"
+import { stateOf } from "../store/object-encoding.ts"
+import { deleteObject, isFinalizedBySpec } from "../writes/delete.ts"
 import type { WriteSurroundings } from "../writes/surroundings.ts"
-import { admitDeletion } from "../writes/webhooks/admission-points.ts"
-import { writeAsController } from "./controller-write.ts"
-import { deferredWork } from "./deferred-work.ts"
+import { admitDeletion } from "../writes/webhook-points.ts"
+import { noDeleteOptions, type Propagation } from "../writes/write-options.ts"
+import { deferredWork, writeAsController } from "./controller-write.ts"
 
 // The dependents of each owner, by the owner's UID: the ownerReferences of all live objects, inverted.
 

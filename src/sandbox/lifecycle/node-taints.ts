@@ -1,9 +1,10 @@
 /**
- * Taints of Nodes follow their conditions: the API server taints every new Node as not ready, and a Node that reports it is
- * ready must lose that taint before anything is scheduled there. Likewise pressure, an unavailable network and cordons.
+ * Taints of Nodes follow their conditions: the API server taints every new Node as not ready, and a Node that reports
+ * it is ready must lose that taint before anything is scheduled there. Likewise pressure, an unavailable network and
+ * cordons.
  *
- * Done as Kubernetes 1.34.4 does it for the effect NoSchedule, so a Node without any condition has no taint either. Pods
- * are not evicted: there is no NoExecute, and Nodes that stop reporting are not detected.
+ * Done as Kubernetes 1.34.4 does it for the effect NoSchedule, so a Node without any condition has no taint either.
+ * Pods are not evicted: there is no NoExecute, and Nodes that stop reporting are not detected.
  */
 
 import type { ChangeRecord } from "../../apiserver/watch/change.ts"
@@ -11,11 +12,11 @@ import type { WorkQueue } from "../../host/queue/work-queue.ts"
 import { child, items, text } from "../rules/fields.ts"
 import type { Fields } from "../rules/kind-rules.ts"
 import type { Collection } from "../store/collection.ts"
-import { timestamp } from "../timestamp.ts"
-import { stateOf } from "../writes/answer.ts"
+import { stateOf } from "../store/object-encoding.ts"
+import { timestamp } from "../store/stamps.ts"
 import { trackReplacement } from "../writes/field-owners.ts"
 import type { WriteSurroundings } from "../writes/surroundings.ts"
-import { deferredWork } from "./deferred-work.ts"
+import { deferredWork } from "./controller-write.ts"
 
 const nodeKind = "v1.Node"
 const manager = "kube-controller-manager"

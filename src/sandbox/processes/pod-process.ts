@@ -14,7 +14,7 @@ import { isRecord } from "../../is-record.ts"
 import { kinds } from "../../kube/client/kinds.ts"
 import type { Container, Pod } from "../../kube/client/objects.ts"
 import { messageOf } from "../../message-of.ts"
-import type { PodRun } from "../workload/node/pod-life.ts"
+import type { PodRun } from "../workload/pod-runner.ts"
 import { setUp, UnsupportedPod } from "./container-setup.ts"
 import type { ContainerEnd, RunContainer } from "./run-container.ts"
 

@@ -6,9 +6,9 @@
  */
 
 import type { JsonFormat } from "../../apiserver/answers/json-spacing.ts"
-import { metadataOrder } from "../../apiserver/forms/metadata-form.ts"
+import { metadataOrder } from "../../apiserver/forms/form.ts"
 import type { Resource } from "../../apiserver/kinds/resources.ts"
-import { type Change, typeMembers } from "../../apiserver/watch/change.ts"
+import { type Change, parseObject, typeMembers } from "../../apiserver/watch/change.ts"
 import { isEmptyObject } from "../../own-member.ts"
 import { isSame } from "../rules/fields.ts"
 import type { Fields, MutableObject } from "../rules/kind-rules.ts"
@@ -113,3 +113,6 @@ const sorted = (value: unknown): unknown => {
   const keys = Object.keys(value).sort()
   return Object.fromEntries(keys.map((key) => [key, sorted((value as Fields)[key])]))
 }
+
+/** The object of a state, newly parsed; the caller may change it. */
+export const stateOf = (change: Change): MutableObject => parseObject(change) as unknown as MutableObject

@@ -7,9 +7,14 @@
  */
 
 import type { JsonFormat } from "../../apiserver/answers/json-spacing.ts"
-import { UnknownKindError } from "../../apiserver/kinds/kind-errors.ts"
 import type { KubernetesObject, StoredObject } from "../../apiserver/kinds/kubernetes-object.ts"
-import { type GvkName, gvkName, type Resource, type StoredAs } from "../../apiserver/kinds/resources.ts"
+import {
+  type GvkName,
+  gvkName,
+  type Resource,
+  type StoredAs,
+  UnknownKindError,
+} from "../../apiserver/kinds/resources.ts"
 import {
   type Change,
   type ChangeRecord,
@@ -22,22 +27,30 @@ import {
 } from "../../apiserver/watch/change.ts"
 import type { Clock } from "../../clock.ts"
 import { apiVersionOf } from "../../kube/gvk.ts"
-import { UnknownObjectError } from "../errors.ts"
-import { type Randomness, systemRandomness } from "../randomness.ts"
 import type { MutableObject } from "../rules/kind-rules.ts"
-import { timestamp } from "../timestamp.ts"
 import { Collection, type LiveObject } from "./collection.ts"
 import type { Ledger } from "./ledger.ts"
 import { type Encoding, encodeObject, isOmitted, isUnchanged, withVersion } from "./object-encoding.ts"
-import { assemble, digestOf, type Identity, specTextOf, stampsOf } from "./stamped-object.ts"
+import {
+  assemble,
+  digestOf,
+  type Identity,
+  type Randomness,
+  specTextOf,
+  stampsOf,
+  systemRandomness,
+  timestamp,
+} from "./stamps.ts"
+import { UnknownObjectError } from "./store-errors.ts"
 
 // The decoded objects of the states that clients wrote last: the next write to such an object need not parse it again,
 // which was a fifth of a patch's cost.
 //
-// An object is handed out only once, so it is as good as newly parsed: the caller may change it, and if that write fails,
-// the next one parses the state.
+// An object is handed out only once, so it is as good as newly parsed: the caller may change it, and if that write
+// fails, the next one parses the state.
 //
-// Bounded by the JSON size of the kept objects; the oldest are dropped first. Decoded JSON takes some five times its text.
+// Bounded by the JSON size of the kept objects; the oldest are dropped first. Decoded JSON takes some five times its
+// text.
 
 /** Bytes of JSON: some 10 MB decoded. */
 const keptBytes = 2 * 1024 * 1024
@@ -244,9 +257,9 @@ export class ObjectStore {
   }
 
   /**
-   * Stores a whole object, including metadata, as the state of its name. Takes no version and calls no listener if nothing
-   * differs from `before`, the existing state parsed. `object.metadata.resourceVersion` is ignored. The store owns the
-   * object from then on. `readBack`: see {@link LiveObject}.
+   * Stores a whole object, including metadata, as the state of its name. Takes no version and calls no listener if
+   * nothing differs from `before`, the existing state parsed. `object.metadata.resourceVersion` is ignored. The store
+   * owns the object from then on. `readBack`: see {@link LiveObject}.
    */
   write(
     collection: Collection,

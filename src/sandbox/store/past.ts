@@ -7,9 +7,9 @@ import type { KubernetesObject } from "../../apiserver/kinds/kubernetes-object.t
 import type { GvkName } from "../../apiserver/kinds/resources.ts"
 import { type Change, keyOf, parseObject, restamped } from "../../apiserver/watch/change.ts"
 import { formatGvk } from "../../kube/gvk.ts"
-import { RevisionNotHeldError } from "../errors.ts"
 import type { Collection, LiveObject } from "./collection.ts"
 import type { ObjectStore } from "./object-store.ts"
+import { RevisionNotHeldError } from "./store-errors.ts"
 
 /** An object and its kind. */
 export interface KindedObject {
@@ -19,7 +19,8 @@ export interface KindedObject {
 
 /**
  * Which objects survive a restore. `backup`: exactly those of the restored revision, in their state at that time.
- * `keep`: all live ones; those with a newer version get one that is not above the revision. `none`: the namespaces only.
+ * `keep`: all live ones; those with a newer version get one that is not above the revision. `none`: the namespaces
+ * only.
  */
 export type Survivors = "backup" | "keep" | "none"
 

@@ -16,6 +16,6 @@ export {
   ConflictError,
   NotFoundError,
 } from "../../kube/client/api-errors.ts"
-export { type Delays, defaultDelays } from "./node/delays.ts"
-export type { VirtualNodesOptions } from "./node/virtual-nodes.ts"
+export { type Delays, defaultDelays } from "./pod-runner.ts"
+export type { VirtualNodesOptions } from "./virtual-nodes.ts"
 export { type ControllerName, controllerNames, WorkloadManager, type WorkloadOptions } from "./workload-manager.ts"

@@ -1,7 +1,7 @@
 /**
- * Removes Pods bound to nodes that do not exist (any more), since only a node's kubelet terminates its Pods. Treats orphans
- * like the real controller (pkg/controller/podgc): a node must be missing for 40 s and be unknown to the server itself; a
- * Pod that has not ended is marked as failed, and then all are deleted at once.
+ * Removes Pods bound to nodes that do not exist (any more), since only a node's kubelet terminates its Pods. Treats
+ * orphans like the real controller (pkg/controller/podgc): a node must be missing for 40 s and be unknown to the server
+ * itself; a Pod that has not ended is marked as failed, and then all are deleted at once.
  *
  * Not done: removing ended Pods beyond a threshold, and Pods that were deleted before they were scheduled.
  */
@@ -11,8 +11,8 @@ import { type Controller, KeyedController, type Surroundings } from "../../host/
 import { NotFoundError } from "../../kube/client/api-errors.ts"
 import { kinds } from "../../kube/client/kinds.ts"
 import type { Condition, Node, Pod } from "../../kube/client/objects.ts"
-import { withCondition } from "./conditions.ts"
-import { isFinished } from "./pod-facts.ts"
+import { isFinished } from "./pods.ts"
+import { withCondition } from "./statuses.ts"
 
 /** ms that a node must be missing: its object may not have arrived yet, or may be recreated. */
 const quarantineMs = 40_000

@@ -8,91 +8,24 @@
  */
 
 import { type Clock, systemClock } from "../../clock.ts"
-import { keyOf, objectKey } from "../../host/cache/object-cache.ts"
 import { Cluster } from "../../host/cluster.ts"
-import { type Controller, enqueueSelf, KeyedController, type Surroundings } from "../../host/controller.ts"
+import type { Controller, Surroundings } from "../../host/controller.ts"
 import { EventRecorder } from "../../host/event-recorder.ts"
 import { ApiClient } from "../../kube/client/api-client.ts"
 import type { ConnectionOptions } from "../../kube/client/api-connection.ts"
-import { kinds } from "../../kube/client/kinds.ts"
-import { cronJobController } from "./cron-job/cron-job-controller.ts"
-import { daemonSetController } from "./daemon-set/daemon-set-controller.ts"
-import { deploymentController } from "./deployment/deployment-controller.ts"
-import { disruptionController } from "./disruption/disruption-controller.ts"
-import { endpointsController } from "./endpoints/endpoints-controller.ts"
-import { jobController } from "./job/job-controller.ts"
-import { type Delays, defaultDelays } from "./node/delays.ts"
-import { podRunner } from "./node/pod-runner.ts"
-import { type VirtualNodesOptions, virtualNodes } from "./node/virtual-nodes.ts"
+import { cronJobController } from "./cron-job-controller.ts"
+import { daemonSetController } from "./daemon-set-controller.ts"
+import { deploymentController } from "./deployment-controller.ts"
+import { disruptionController } from "./disruption-controller.ts"
+import { endpointsController } from "./endpoints-controller.ts"
+import { jobController } from "./job-controller.ts"
 import { podGarbageCollector } from "./pod-garbage-collector.ts"
-import { replicaSetController } from "./replica-set/replica-set-controller.ts"
-import { scheduler } from "./scheduler/scheduler.ts"
-import { statefulSetController } from "./stateful-set/stateful-set-controller.ts"
-import { claimBinder } from "./volumes/claim-binder.ts"
-import { type Claim, isBlank, type Volume } from "./volumes/volume-objects.ts"
-
-// The life of PersistentVolumes besides their binding: phases, what becomes of a volume whose claim is gone (`Retain`, `Delete`,
-// `Recycle`), and the protection finalizer of one that is being deleted, which goes when no claim is bound to it.
-
-const protection = "kubernetes.io/pv-protection"
-
-/** The controller of volumes. */
-const volumeReclaimer = (surroundings: Surroundings): Controller => {
-  const { cluster } = surroundings
-  const claims = cluster.cache<Claim>(kinds.claims)
-  const volumes = cluster.cache<Volume>(kinds.volumes)
-
-  const phaseOf = ({ metadata, spec: { claimRef } }: Volume): "Available" | "Bound" | "Released" => {
-    if (claimRef === undefined) return "Available"
-    const claim = claims.get(claimRef.namespace, claimRef.name ?? "")
-    const isSame = claim !== undefined && (isBlank(claimRef.uid) || claimRef.uid === claim.metadata.uid)
-    if (isSame && (claim.spec.volumeName === metadata.name || !isBlank(claimRef.uid))) return "Bound"
-    // Reserved for a claim that does not exist yet.
-    return isBlank(claimRef.uid) ? "Available" : "Released"
-  }
-
-  /** What the reclaim policy says. With `Retain` the volume stays as it is. */
-  const reclaim = async (volume: Volume): Promise<void> => {
-    switch (volume.spec.persistentVolumeReclaimPolicy) {
-      case "Delete":
-        return void (await cluster.delete(kinds.volumes, volume))
-      case "Recycle":
-        return void (await cluster.patch<Volume>(kinds.volumes, volume, "merge", {
-          metadata: { resourceVersion: volume.metadata.resourceVersion },
-          spec: { claimRef: null },
-        }))
-    }
-  }
-
-  const reconcile = async (key: string): Promise<void> => {
-    const volume = volumes.byKey(key)
-    if (volume === undefined) return
-    const { deletionTimestamp, finalizers = [], uid } = volume.metadata
-    const phase = phaseOf(volume)
-    if (volume.status?.phase !== phase) {
-      const status = { phase, lastPhaseTransitionTime: cluster.now() }
-      await cluster.patch<Volume>(kinds.volumes, volume, "merge", { metadata: { uid }, status }, "status")
-    }
-    if (deletionTimestamp === undefined) {
-      if (phase === "Released") await reclaim(volumes.byKey(key) ?? volume)
-    } else if (phase !== "Bound" && finalizers.includes(protection)) {
-      const left = finalizers.filter((finalizer) => finalizer !== protection)
-      await cluster.patch<Volume>(kinds.volumes, volume, "merge", { metadata: { uid, finalizers: left } })
-    }
-  }
-
-  const controller = new KeyedController("volume-reclaimer", surroundings, reconcile, () =>
-    Array.from(volumes.all(), keyOf),
-  )
-  volumes.onChange(enqueueSelf(controller))
-  claims.onChange((changes) => {
-    for (const { previous, current } of changes) {
-      const name = (current ?? previous)?.spec.volumeName
-      if (name !== undefined && name !== "") controller.enqueue(objectKey(undefined, name))
-    }
-  })
-  return controller
-}
+import { type Delays, defaultDelays, podRunner } from "./pod-runner.ts"
+import { replicaSetController } from "./replica-set-controller.ts"
+import { scheduler } from "./scheduler.ts"
+import { statefulSetController } from "./stateful-set-controller.ts"
+import { type VirtualNodesOptions, virtualNodes } from "./virtual-nodes.ts"
+import { claimBinder, volumeReclaimer } from "./volume-controllers.ts"
 
 const makers = {
   deployment: deploymentController,

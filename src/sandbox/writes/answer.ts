@@ -1,9 +1,9 @@
 /** The bodies of responses to writes. */
 
 import type { Resource } from "../../apiserver/kinds/resources.ts"
-import { type Change, objectBytes, parseObject } from "../../apiserver/watch/change.ts"
+import { type Change, objectBytes } from "../../apiserver/watch/change.ts"
 import type { MutableObject } from "../rules/kind-rules.ts"
-import { encodeObject, withVersion } from "../store/object-encoding.ts"
+import { encodeObject, stateOf, withVersion } from "../store/object-encoding.ts"
 import type { Written } from "./write-request.ts"
 
 /** A state as the requested kind shows it: its stored bytes, unless the kind is a view of another. */
@@ -22,9 +22,6 @@ export const answerOf = (
       : withVersion(encodeObject(resource, fromStored(stateOf(change))), change.revision)
   return { type: "written", status, json, change, warnings }
 }
-
-/** The object of a state, newly parsed; the caller may change it. */
-export const stateOf = (change: Change): MutableObject => parseObject(change) as unknown as MutableObject
 
 /** The response to a deletion once the object is gone. */
 export const deletedStatus = (resource: Resource, name: string, uid: string): string =>

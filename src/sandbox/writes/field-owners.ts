@@ -4,7 +4,7 @@ import { apiVersionOf } from "../../kube/gvk.ts"
 import type { JsonObject } from "../patch/json/json-value.ts"
 import { trackUpdate } from "../patch/managed-fields/track-update.ts"
 import type { Fields, MutableObject, Subresource } from "../rules/kind-rules.ts"
-import { timestamp } from "../timestamp.ts"
+import { timestamp } from "../store/stamps.ts"
 import type { WritableKind, WriteSurroundings } from "./surroundings.ts"
 
 const status = [["status"]]

@@ -23,7 +23,10 @@ export const notImplementedSubresources: Readonly<Record<string, string>> = {
   "services/proxy": "services have no endpoints that respond here",
 }
 
-/** Kinds whose rules are stored but not evaluated. The response to the creation of such an object has a `Warning` with this reason. */
+/**
+ * Kinds whose rules are stored but not evaluated. The response to the creation of such an object has a `Warning` with
+ * this reason.
+ */
 const unevaluated: Readonly<Record<string, string>> = {
   "admissionregistration.k8s.io/v1.ValidatingAdmissionPolicy": "admission policies are not evaluated",
   "admissionregistration.k8s.io/v1.ValidatingAdmissionPolicyBinding": "admission policies are not evaluated",
@@ -50,5 +53,6 @@ export const otherLimits: ReadonlyArray<string> = [
   "Admission policies admit everything. Creating an object whose rules are stored but not evaluated returns a `Warning`.",
   "Without authorization access reviews allow everything, and every token that is not a ServiceAccount's authenticates the " +
     "user `sandbox` in the group `system:masters`. With it, tokens in Secrets and the discovery of the issuer's keys are missing.",
+  "Of a member that JSON names twice the last value counts; the real server merges objects. Both return a `Warning`.",
   "Integers beyond 2^53 are rounded, as JSON.parse rounds them.",
 ]

@@ -1,19 +1,22 @@
 /** The parts of the server that every write needs. */
-
 import type { JsonFormat } from "../../apiserver/answers/json-spacing.ts"
 import type { OnTrouble } from "../../apiserver/http/trouble.ts"
+import type { KubernetesObject } from "../../apiserver/kinds/kubernetes-object.ts"
 import type { Resource, ResourceRegistry } from "../../apiserver/kinds/resources.ts"
 import type { Clock } from "../../clock.ts"
+import { formatGvk } from "../../kube/gvk.ts"
 import type { Access, Caller } from "../access/access.ts"
 import type { AccountTokens } from "../access/account-tokens.ts"
-import type { Randomness } from "../randomness.ts"
+import { anyType } from "../patch/managed-fields/type-walk.ts"
 import type { KindRules, MutableObject } from "../rules/kind-rules.ts"
+import { objectMetaType, type SchemaCatalogue } from "../schema/catalogue.ts"
 import type { KubernetesType } from "../schema/kubernetes-type.ts"
 import type { Collection } from "../store/collection.ts"
 import type { ObjectStore } from "../store/object-store.ts"
-import type { Admission } from "./admission/admission.ts"
-import type { QuotaBook } from "./quotas/quota-book.ts"
-import type { WebhookAdmission } from "./webhooks/webhook-admission.ts"
+import type { Randomness } from "../store/stamps.ts"
+import type { Admission } from "./admission.ts"
+import type { QuotaBook } from "./quotas.ts"
+import type { WebhookAdmission } from "./webhook-attempts.ts"
 
 /** A kind as writes see it; made once per kind, not per write. */
 export interface WritableKind {
@@ -26,8 +29,8 @@ export interface WritableKind {
   readonly toStored: (object: MutableObject) => MutableObject
   readonly fromStored: (object: MutableObject) => MutableObject
   /**
-   * Checks a custom object against its schema and the rules in it; throws Refusal. `old` is the object that it replaces; a rule that
-   * was broken before is a warning.
+   * Checks a custom object against its schema and the rules in it; throws Refusal. `old` is the object that it
+   * replaces; a rule that was broken before is a warning.
    */
   readonly checkSchema: (object: MutableObject, old: MutableObject | undefined, warnings: string[]) => void
 }
@@ -51,3 +54,74 @@ export interface WriteSurroundings {
   readonly onTrouble: OnTrouble
   kindOf(resource: Resource): WritableKind
 }
+
+// Everything that writes need to know about a kind, assembled once and kept until the kind is removed.
+
+/** The additions of a custom kind's schema to its rules. Both may throw Refusal. */
+interface SchemaRules {
+  readonly setDefaults: (object: MutableObject) => void
+  readonly check: WritableKind["checkSchema"]
+}
+
+export class WritableKinds {
+  readonly #store: ObjectStore
+  readonly #types: SchemaCatalogue
+  readonly #rulesOf: (resource: Resource) => KindRules
+  readonly #checks = new Map<string, SchemaRules>()
+  readonly #kinds = new Map<Resource, WritableKind>()
+
+  constructor(store: ObjectStore, types: SchemaCatalogue, rulesOf: (resource: Resource) => KindRules) {
+    this.#store = store
+    this.#types = types
+    this.#rulesOf = rulesOf
+  }
+
+  of(resource: Resource): WritableKind {
+    const known = this.#kinds.get(resource)
+    if (known !== undefined) return known
+    const { storedAs } = resource
+    const kind: WritableKind = {
+      resource,
+      collection: this.#store.collection(resource.gvk),
+      rules: this.#rules(resource),
+      type: this.#types.of(resource.gvk) ?? schemaless(),
+      toStored: storedAs === undefined ? same : (object) => converted(storedAs.toStored(object)),
+      fromStored: storedAs === undefined ? same : (object) => converted(storedAs.fromStored(object)),
+      checkSchema: this.#checks.get(formatGvk(resource.gvk))?.check ?? accepted,
+    }
+    this.#kinds.set(resource, kind)
+    return kind
+  }
+
+  #rules(resource: Resource): KindRules {
+    const rules = this.#rulesOf(resource)
+    const schema = this.#checks.get(formatGvk(resource.gvk))
+    return schema === undefined ? rules : { ...rules, setDefaults: schema.setDefaults }
+  }
+
+  /** Sets or replaces the schema of a kind; it applies from the next write. */
+  describe(resource: Resource, type: KubernetesType, rules: SchemaRules): void {
+    this.#types.add(resource.gvk, type)
+    this.#checks.set(formatGvk(resource.gvk), rules)
+    this.#kinds.delete(resource)
+  }
+
+  forget(resource: Resource): void {
+    this.#types.remove(resource.gvk)
+    this.#checks.delete(formatGvk(resource.gvk))
+    this.#kinds.delete(resource)
+  }
+}
+
+const same = (object: MutableObject): MutableObject => object
+const accepted = (): undefined => undefined
+const converted = (object: Readonly<Record<string, unknown>>): MutableObject =>
+  object as unknown as KubernetesObject as unknown as MutableObject
+
+/** The type of a kind registered without a schema: any members beside the usual metadata. */
+const schemaless = (): KubernetesType => ({
+  ...anyType,
+  kind: "object",
+  fields: new Map([["metadata", objectMetaType()]]),
+  isNullable: false,
+})

@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { decodeContinue, encodeContinue } from "../../../src/apiserver/list/continue-token.ts"
+import { decodeContinue, encodeContinue } from "../../../src/apiserver/list/list-options.ts"
 
 test("is byte for byte the real server's", () => {
   // From recorded pages of Kubernetes 1.34.4, in a namespace and across them.

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto"
 import { describe, expect, test } from "vitest"
-import { builtinDocuments } from "../../../src/apiserver/openapi/document-files.ts"
-import { type CustomKind, OpenApiDocuments } from "../../../src/apiserver/openapi/openapi-document.ts"
+import { builtinDocuments, type CustomKind, OpenApiDocuments } from "../../../src/apiserver/openapi/openapi-document.ts"
 
 const hashOf = (body: Uint8Array): string => createHash("sha512").update(body).digest("hex").toUpperCase()
 const gvk = { group: "tests.example.com", version: "v1", kind: "Gadget" }

@@ -3,8 +3,7 @@
 import protobuf from "protobufjs"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { OpenApiDocuments } from "../../../src/apiserver/openapi/openapi-document.ts"
-import { jsonEncoding } from "../../../src/apiserver/openapi/v2/swagger-answer.ts"
-import { SwaggerMaker } from "../../../src/apiserver/openapi/v2/swagger-maker.ts"
+import { jsonEncoding, SwaggerMaker } from "../../../src/apiserver/openapi/swagger-answer.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { sendFor } from "../../sandbox/writes/write-client.ts"
 

@@ -1,20 +1,9 @@
 /** Namespaces from their creation to the deletion of their last object. */
 
-import { afterEach, expect, test } from "vitest"
+import { expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
-import { ManualClock } from "../../runtime/manual-clock.ts"
 import { bodyOf, mergePatch, namespacePath, pod, send, sendFor } from "../writes/write-client.ts"
-
-const opened: Sandbox[] = []
-const clock = new ManualClock()
-const start = async (): Promise<Sandbox> => {
-  const sandbox = await Sandbox.start({ lifecycle: true, clock, bookmarkInterval: 0 })
-  opened.push(sandbox)
-  return sandbox
-}
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((sandbox) => sandbox.close()))
-})
+import { clock, start } from "./living-sandbox.ts"
 
 const make = (sandbox: Sandbox, name: string) =>
   sendFor(sandbox, 201, "POST", "/api/v1/namespaces", { metadata: { name } })
@@ -72,6 +61,9 @@ test("an object with finalizers blocks its namespace, which reports it, until th
     "NamespaceContentRemaining: Some resources are remaining: configmaps. has 1 resource instances",
     "NamespaceFinalizersRemaining: Some content in the namespace has finalizers remaining: a.io/x in 1 resource instances",
   ])
+  expect(waiting.metadata.managedFields).toContainEqual(
+    expect.objectContaining({ manager: "kube-controller-manager", subresource: "status" }),
+  )
   await sendFor(sandbox, 200, "PATCH", `${path}/c`, { metadata: { finalizers: null } }, mergePatch)
   clock.advance(1)
   expect((await send(sandbox, "GET", namespacePath("a"))).status).toBe(404)
@@ -104,4 +96,26 @@ test("without the controllers nothing happens by itself, as in an API server alo
   await sendFor(sandbox, 200, "DELETE", namespacePath("a"))
   clock.advance(10_000)
   expect(sandbox.get("v1.Namespace", "", "a")?.status).toEqual({ phase: "Terminating" })
+})
+
+test("the root certificate has its description, and belongs to the controller manager", async () => {
+  const sandbox = await start()
+  const { metadata } = await sendFor(sandbox, 200, "GET", `${namespacePath("default")}/configmaps/kube-root-ca.crt`)
+  const { annotations, managedFields } = metadata
+  expect(annotations).toEqual({
+    "kubernetes.io/description":
+      "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the " +
+      "internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.",
+  })
+  expect(managedFields).toMatchObject([
+    {
+      manager: "kube-controller-manager",
+      operation: "Update",
+      apiVersion: "v1",
+      fieldsV1: {
+        "f:data": { ".": {}, "f:ca.crt": {} },
+        "f:metadata": { "f:annotations": { ".": {}, "f:kubernetes.io/description": {} } },
+      },
+    },
+  ])
 })

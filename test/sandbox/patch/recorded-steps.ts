@@ -12,7 +12,7 @@ import {
   type JsonValue,
 } from "../../../src/sandbox/patch/json/json-value.ts"
 import { SchemaCatalogue } from "../../../src/sandbox/schema/catalogue.ts"
-import { applyMergePatch, applyStrategicMergePatch } from "../../../src/sandbox/writes/body/patched-document.ts"
+import { applyMergePatch, applyStrategicMergePatch } from "../../../src/sandbox/writes/patched-document.ts"
 import { thingType } from "./thing-type.ts"
 
 export interface Step {

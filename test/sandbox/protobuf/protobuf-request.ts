@@ -2,7 +2,7 @@
 
 import protobuf from "protobufjs/minimal.js"
 import { builtinResources } from "../../../src/apiserver/kinds/builtin/builtin-resources.ts"
-import { protobufType } from "../../../src/sandbox/protobuf/protobuf-body.ts"
+import { protobufType } from "../../../src/sandbox/writes/protobuf-body.ts"
 import type { WriteRequest } from "../../../src/sandbox/writes/write-request.ts"
 
 /** The creation of a ConfigMap, without its body. */

@@ -6,7 +6,7 @@ import { allowsUnconditionalUpdate, rulesOf } from "../../../src/sandbox/rules/i
 import type { Fields, MutableObject } from "../../../src/sandbox/rules/kind-rules.ts"
 import kinds from "../../../src/sandbox/rules/kinds.json" with { type: "json" }
 import types from "../../../src/sandbox/rules/types.json" with { type: "json" }
-import { allocateService, type Pool, releaseService } from "../../../src/sandbox/writes/admission/service-allocation.ts"
+import { allocateService, type Pool, releaseService } from "../../../src/sandbox/writes/service-allocation.ts"
 import { rounds } from "../../harness/effort.ts"
 import { rulesCases } from "./cases.ts"
 import { resourceAt } from "./local-answer.ts"

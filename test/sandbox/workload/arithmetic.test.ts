@@ -4,12 +4,16 @@ import { readFileSync } from "node:fs"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { parseDuration } from "../../../src/kube/duration.ts"
-import { revisionData, revisionHash } from "../../../src/sandbox/workload/controller-revisions.ts"
-import { scaledValue } from "../../../src/sandbox/workload/int-or-percent.ts"
-import { formatIndexes, parseIndexes } from "../../../src/sandbox/workload/job/job-plan.ts"
-import { microTime } from "../../../src/sandbox/workload/node/virtual-nodes.ts"
-import type { StatefulSet } from "../../../src/sandbox/workload/stateful-set/stateful-set-object.ts"
-import { fnv32a, hashTemplate, safeEncode } from "../../../src/sandbox/workload/template-hash.ts"
+import {
+  fnv32a,
+  hashTemplate,
+  revisionData,
+  revisionHash,
+  safeEncode,
+} from "../../../src/sandbox/workload/controller-revisions.ts"
+import type { StatefulSet } from "../../../src/sandbox/workload/stateful-set-controller.ts"
+import { formatIndexes, parseIndexes, scaledValue } from "../../../src/sandbox/workload/statuses.ts"
+import { microTime } from "../../../src/sandbox/workload/virtual-nodes.ts"
 
 describe("Hashes", () => {
   test("name the recorded StatefulSet's revision as the real controller did", () => {

@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from "vitest"
 import { kinds } from "../../../src/kube/client/kinds.ts"
-import type { Deployment } from "../../../src/sandbox/workload/deployment/deployment-object.ts"
-import { isActive, isReady } from "../../../src/sandbox/workload/pod-facts.ts"
-import type { ReplicaSet } from "../../../src/sandbox/workload/replica-set/replica-set-object.ts"
+import type { Deployment } from "../../../src/sandbox/workload/deployment-replica-sets.ts"
+import { isActive, isReady } from "../../../src/sandbox/workload/pods.ts"
+import type { ReplicaSet } from "../../../src/sandbox/workload/replica-set-controller.ts"
 import { type LivingCluster, livingClusters } from "./living-cluster.ts"
 
 const start = livingClusters()

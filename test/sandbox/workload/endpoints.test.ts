@@ -3,8 +3,8 @@
 import { expect, test } from "vitest"
 import { kinds } from "../../../src/kube/client/kinds.ts"
 import type { ApiObject, Pod } from "../../../src/kube/client/objects.ts"
-import type { EndpointSlice, Endpoints } from "../../../src/sandbox/workload/endpoints/endpoints-object.ts"
-import { isReady } from "../../../src/sandbox/workload/pod-facts.ts"
+import type { EndpointSlice, Endpoints } from "../../../src/sandbox/workload/endpoints-controller.ts"
+import { isReady } from "../../../src/sandbox/workload/pods.ts"
 import { type LivingCluster, livingClusters } from "./living-cluster.ts"
 
 const start = livingClusters()

@@ -2,10 +2,10 @@
 
 import { describe, expect, test } from "vitest"
 import { kinds } from "../../../src/kube/client/kinds.ts"
-import type { CronJob } from "../../../src/sandbox/workload/cron-job/cron-job-object.ts"
-import type { Job } from "../../../src/sandbox/workload/job/job-object.ts"
-import { finishedAs, isTracked, trackingFinalizer } from "../../../src/sandbox/workload/job/job-object.ts"
-import { phaseOf } from "../../../src/sandbox/workload/pod-facts.ts"
+import type { CronJob } from "../../../src/sandbox/workload/cron-job-controller.ts"
+import type { Job } from "../../../src/sandbox/workload/job-controller.ts"
+import { finishedAs, isTracked, trackingFinalizer } from "../../../src/sandbox/workload/job-controller.ts"
+import { phaseOf } from "../../../src/sandbox/workload/pods.ts"
 import { type LivingCluster, livingClusters } from "./living-cluster.ts"
 
 const start = livingClusters()

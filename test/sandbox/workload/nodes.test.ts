@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest"
 import { kinds } from "../../../src/kube/client/kinds.ts"
 import type { ApiObject, Node, Pod } from "../../../src/kube/client/objects.ts"
-import { conditionOf, isReady, phaseOf } from "../../../src/sandbox/workload/pod-facts.ts"
+import { conditionOf, isReady, phaseOf } from "../../../src/sandbox/workload/pods.ts"
 import { livingClusters } from "./living-cluster.ts"
 
 const start = livingClusters()

@@ -2,8 +2,8 @@
 
 import { expect, test } from "vitest"
 import { kinds } from "../../../src/kube/client/kinds.ts"
-import type { Deployment } from "../../../src/sandbox/workload/deployment/deployment-object.ts"
-import { isReady } from "../../../src/sandbox/workload/pod-facts.ts"
+import type { Deployment } from "../../../src/sandbox/workload/deployment-replica-sets.ts"
+import { isReady } from "../../../src/sandbox/workload/pods.ts"
 import { type LivingCluster, livingClusters } from "./living-cluster.ts"
 
 const start = livingClusters()

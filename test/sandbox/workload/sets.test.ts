@@ -3,9 +3,9 @@
 import { describe, expect, test } from "vitest"
 import { kinds } from "../../../src/kube/client/kinds.ts"
 import type { ApiObject } from "../../../src/kube/client/objects.ts"
-import type { DaemonSet } from "../../../src/sandbox/workload/daemon-set/daemon-set-object.ts"
-import { isReady } from "../../../src/sandbox/workload/pod-facts.ts"
-import type { StatefulSet } from "../../../src/sandbox/workload/stateful-set/stateful-set-object.ts"
+import type { DaemonSet } from "../../../src/sandbox/workload/daemon-set-controller.ts"
+import { isReady } from "../../../src/sandbox/workload/pods.ts"
+import type { StatefulSet } from "../../../src/sandbox/workload/stateful-set-controller.ts"
 import { type LivingCluster, livingClusters } from "./living-cluster.ts"
 
 const start = livingClusters()

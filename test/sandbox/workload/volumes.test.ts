@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest"
 import { kinds } from "../../../src/kube/client/kinds.ts"
-import type { Claim, Volume } from "../../../src/sandbox/workload/volumes/volume-objects.ts"
+import type { Claim, Volume } from "../../../src/sandbox/workload/volume-controllers.ts"
 import { type LivingCluster, livingClusters } from "./living-cluster.ts"
 
 const start = livingClusters()

@@ -1,19 +1,12 @@
 /** Deletions: at once, after a grace period, after finalizers, or of a whole collection. */
 
-import { afterEach, describe, expect, test } from "vitest"
-import { Sandbox } from "../../../src/sandbox/index.ts"
+import { describe, expect, test } from "vitest"
+import type { Sandbox } from "../../../src/sandbox/index.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
+import { open } from "../opened-sandbox.ts"
 import { bodyOf, configMaps, deployment, deployments, mergePatch, pod, pods, send, sendFor } from "./write-client.ts"
 
-const opened: Sandbox[] = []
-const start = async (): Promise<Sandbox> => {
-  const sandbox = await Sandbox.start({ clock: new ManualClock() })
-  opened.push(sandbox)
-  return sandbox
-}
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((sandbox) => sandbox.close()))
-})
+const start = (): Promise<Sandbox> => open({ clock: new ManualClock() })
 
 const bound = async (sandbox: Sandbox, name: string, metadata: object = {}): Promise<void> => {
   await sendFor(sandbox, 201, "POST", pods, pod(name, metadata))

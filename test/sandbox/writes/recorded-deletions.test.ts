@@ -1,19 +1,12 @@
 /** Observed behaviour of Kubernetes 1.34.4 when objects are deleted and pods are bound. */
 
-import { afterEach, expect, test } from "vitest"
-import { Sandbox } from "../../../src/sandbox/index.ts"
+import { expect, test } from "vitest"
+import type { Sandbox } from "../../../src/sandbox/index.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
+import { open } from "../opened-sandbox.ts"
 import { bodyOf, configMaps, mergePatch, pod, pods, send, sendFor } from "./write-client.ts"
 
-const opened: Sandbox[] = []
-const start = async (): Promise<Sandbox> => {
-  const sandbox = await Sandbox.start({ clock: new ManualClock(), bookmarkInterval: 0 })
-  opened.push(sandbox)
-  return sandbox
-}
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((sandbox) => sandbox.close()))
-})
+const start = (): Promise<Sandbox> => open({ clock: new ManualClock(), bookmarkInterval: 0 })
 
 const events = (sandbox: Sandbox, gvk: string) =>
   sandbox.ledger

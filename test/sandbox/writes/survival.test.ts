@@ -5,21 +5,17 @@
 
 import { afterEach, expect, test } from "vitest"
 import { headerBytes, warningHeaders } from "../../../src/apiserver/http/exchange.ts"
-import { Sandbox, type SandboxOptions } from "../../../src/sandbox/index.ts"
-import { systemRandomness } from "../../../src/sandbox/randomness.ts"
+import type { Sandbox, SandboxOptions } from "../../../src/sandbox/index.ts"
+import { systemRandomness } from "../../../src/sandbox/store/stamps.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
+import { open } from "../opened-sandbox.ts"
 import { bodyOf, configMaps, pod, pods, send, sendFor } from "./write-client.ts"
 
-const opened: Sandbox[] = []
 const told: string[] = []
-const start = async (options: SandboxOptions = {}): Promise<Sandbox> => {
-  const sandbox = await Sandbox.start({ onTrouble: (detail) => told.push(detail), ...options })
-  opened.push(sandbox)
-  return sandbox
-}
+const start = (options: SandboxOptions = {}): Promise<Sandbox> =>
+  open({ onTrouble: (detail) => told.push(detail), ...options })
 afterEach(async () => {
   told.length = 0
-  await Promise.all(opened.splice(0).map((sandbox) => sandbox.close()))
 })
 
 const utf8 = (header: string): string => Buffer.from(header, "latin1").toString("utf8")

@@ -1,8 +1,9 @@
 /** The effect of writes on versions, generations and watches, on which controllers rely most. */
 
-import { afterEach, describe, expect, test } from "vitest"
-import { Sandbox } from "../../../src/sandbox/index.ts"
+import { describe, expect, test } from "vitest"
+import type { Sandbox } from "../../../src/sandbox/index.ts"
 import { brief, Watch } from "../client.ts"
+import { open } from "../opened-sandbox.ts"
 import {
   applyPatch,
   bodyOf,
@@ -16,15 +17,7 @@ import {
   strategicPatch,
 } from "./write-client.ts"
 
-const opened: Sandbox[] = []
-const start = async (): Promise<Sandbox> => {
-  const sandbox = await Sandbox.start({ bookmarkInterval: 0 })
-  opened.push(sandbox)
-  return sandbox
-}
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((sandbox) => sandbox.close()))
-})
+const start = (): Promise<Sandbox> => open({ bookmarkInterval: 0 })
 
 const configMap = (data: object, metadata: object = {}) => ({ metadata: { name: "a", ...metadata }, data })
 

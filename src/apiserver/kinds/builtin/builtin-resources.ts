@@ -1,89 +1,23 @@
 /**
- * The kinds that every sandbox serves from its start, described as Kubernetes 1.34.4 describes them in discovery
- * (short names, categories, subresources) and in bookmarks (zero values).
+ * The kinds that every sandbox serves from its start. `builtin-kinds.json` describes them as Kubernetes 1.34.4 does in
+ * discovery (short names, categories, subresources) and in bookmarks (zero values), without `componentstatuses` and
+ * without the subresources that need a kubelet.
  *
  * The groups are in the real server's order; a kind that is a view of another one comes after it.
  */
 
-import type { Resource } from "../resources.ts"
-import {
-  addressResources,
-  admissionPolicyResources,
-  certificatesResources,
-  deviceResources,
-  flowControlResources,
-  nodeResources,
-} from "./cluster-groups.ts"
-import { coreResources } from "./core.ts"
-import { kindsOf, podTemplate } from "./kinds-of.ts"
-import {
-  admissionResources,
-  apiextensionsResources,
-  autoscalingResources,
-  batchResources,
-  coordinationResources,
-  endpointSliceResources,
-  eventsResources,
-  networkingResources,
-  policyResources,
-  rbacResources,
-  reviewResources,
-  schedulingResources,
-  storageResources,
-} from "./small-groups.ts"
+import { formatGvk } from "../../../kube/gvk.ts"
+import type { Resource, StoredAs } from "../resources.ts"
+import described from "./builtin-kinds.json" with { type: "json" }
+import { storedAsCoreEvent, storedAsNewAutoscaler } from "./views.ts"
 
-// The kinds of apps, as Kubernetes 1.34.4 lists them.
+/** The kinds that are a view of another one. */
+const views: Readonly<Record<string, StoredAs>> = {
+  "events.k8s.io/v1.Event": storedAsCoreEvent,
+  "autoscaling/v1.HorizontalPodAutoscaler": storedAsNewAutoscaler,
+}
 
-const { namespaced } = kindsOf("apps", "v1")
-
-const appsResources: ReadonlyArray<Resource> = [
-  namespaced("ControllerRevision", "controllerrevisions", { zeroValue: '"data":null,"revision":0' }),
-  namespaced("DaemonSet", "daemonsets", {
-    shortNames: ["ds"],
-    categories: ["all"],
-    subresources: ["status"],
-    zeroValue: `"spec":{"selector":null,${podTemplate},"updateStrategy":{}},"status":{"currentNumberScheduled":0,"numberMisscheduled":0,"desiredNumberScheduled":0,"numberReady":0}`,
-  }),
-  namespaced("Deployment", "deployments", {
-    shortNames: ["deploy"],
-    categories: ["all"],
-    subresources: ["scale", "status"],
-    zeroValue: `"spec":{"replicas":0,"selector":null,${podTemplate},"strategy":{}},"status":{}`,
-  }),
-  namespaced("ReplicaSet", "replicasets", {
-    shortNames: ["rs"],
-    categories: ["all"],
-    subresources: ["scale", "status"],
-    zeroValue: `"spec":{"replicas":0,"selector":null,${podTemplate}},"status":{"replicas":0}`,
-  }),
-  namespaced("StatefulSet", "statefulsets", {
-    shortNames: ["sts"],
-    categories: ["all"],
-    subresources: ["scale", "status"],
-    zeroValue: `"spec":{"replicas":0,"selector":null,${podTemplate},"serviceName":"","updateStrategy":{}},"status":{"replicas":0,"availableReplicas":0}`,
-  }),
-]
-
-export const builtinResources: ReadonlyArray<Resource> = [
-  ...coreResources,
-  ...appsResources,
-  ...eventsResources,
-  ...reviewResources,
-  ...autoscalingResources,
-  ...batchResources,
-  ...certificatesResources,
-  ...networkingResources,
-  ...addressResources,
-  ...policyResources,
-  ...rbacResources,
-  ...storageResources,
-  ...admissionResources,
-  ...admissionPolicyResources,
-  ...apiextensionsResources,
-  ...schedulingResources,
-  ...coordinationResources,
-  ...nodeResources,
-  ...endpointSliceResources,
-  ...deviceResources,
-  ...flowControlResources,
-]
+export const builtinResources: ReadonlyArray<Resource> = (described as ReadonlyArray<Resource>).map((resource) => {
+  const storedAs = views[formatGvk(resource.gvk)]
+  return storedAs === undefined ? resource : { ...resource, storedAs }
+})

@@ -4,9 +4,9 @@ import type { AddressInfo } from "node:net"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import type { Resource } from "../../../../src/apiserver/kinds/resources.ts"
 import { systemClock } from "../../../../src/clock.ts"
-import { systemRandomness } from "../../../../src/sandbox/randomness.ts"
-import type { Webhook } from "../../../../src/sandbox/writes/webhooks/webhook.ts"
-import { WebhookCaller } from "../../../../src/sandbox/writes/webhooks/webhook-caller.ts"
+import { systemRandomness } from "../../../../src/sandbox/store/stamps.ts"
+import type { Webhook } from "../../../../src/sandbox/writes/webhook.ts"
+import { WebhookCaller } from "../../../../src/sandbox/writes/webhook-caller.ts"
 
 let server: Server
 let isHeld = false

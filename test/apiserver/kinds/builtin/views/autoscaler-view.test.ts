@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
-import { storedAsNewAutoscaler } from "../../../../../src/apiserver/kinds/builtin/views/autoscaler-view.ts"
+import { storedAsNewAutoscaler } from "../../../../../src/apiserver/kinds/builtin/views.ts"
 import type { JsonObject } from "../../../../../src/apiserver/kinds/resources.ts"
 
 interface Recorded {

@@ -1,0 +1,229 @@
+/**
+ * The points at which a write asks webhooks, in the real server's order: mutating ones after built-in admission,
+ * validating ones after the kind's own rules. What webhooks change gets its defaults and is validated like the rest,
+ * but belongs to no field manager. Everything here may throw Refusal and Suspension.
+ */
+import { internalError } from "../../apiserver/answers/failure.ts"
+import type { Resource } from "../../apiserver/kinds/resources.ts"
+import { apiVersionOf, formatGvk, type GroupVersionKind } from "../../kube/gvk.ts"
+import { everybody } from "../access/users.ts"
+import { isJsonObject, type JsonValue } from "../patch/json/json-value.ts"
+import { fieldsOf } from "../rules/fields.ts"
+import type { Fields, MutableObject, Subresource } from "../rules/kind-rules.ts"
+import { pruneUnknownFields, undecodable } from "../schema/field-check.ts"
+import { asGoWrites } from "../schema/go-written.ts"
+import { refuse } from "../store/refusal.ts"
+import { admitUpdate, settleNamespace } from "./admission.ts"
+import type { WritableKind, WriteSurroundings } from "./surroundings.ts"
+import type { AdmissionAttributes } from "./webhook.ts"
+import type { DeleteOptions, WriteOptions } from "./write-options.ts"
+import type { WriteRequest } from "./write-request.ts"
+
+/** Changes a new object that has its defaults. */
+export const mutateNew = (
+  around: WriteSurroundings,
+  kind: WritableKind,
+  object: MutableObject,
+  options: WriteOptions,
+): void => {
+  const attributes = creationOf(around, kind.resource, object, options)
+  const readmit = (changed: MutableObject): void => around.admission.admit(kind.resource, changed, around.random)
+  const reshaping = { settle: (document: JsonValue) => settled(kind, document), readmit }
+  const changed = around.webhooks.mutate(attributes, reshaping, options.warnings)
+  if (changed === undefined) return
+  become(object, changed)
+  settleNamespace(kind.resource, object, attributes.namespace)
+}
+
+export const validateNew = (
+  around: WriteSurroundings,
+  kind: WritableKind,
+  object: MutableObject,
+  options: WriteOptions,
+): void => around.webhooks.validate(creationOf(around, kind.resource, object, options), options.warnings)
+
+/** The state that an update replaces, and what it is replaced by. */
+interface Replaced {
+  readonly before: MutableObject
+  readonly after: MutableObject
+  readonly subresource: Subresource
+  readonly options: WriteOptions
+  readonly track: (after: MutableObject, before: MutableObject, subresource: Subresource) => unknown
+}
+
+/** Changes a replacement that is not prepared yet. Returns its managed fields if a webhook has been asked. */
+export const mutateReplacement = (around: WriteSurroundings, kind: WritableKind, replaced: Replaced): unknown => {
+  const { before, after, subresource, options } = replaced
+  const attributes = updateOf(around, kind.resource, replaced)
+  if (!around.webhooks.isCalled("mutating", attributes)) return undefined
+  const tracked = JSON.parse(JSON.stringify(after)) as MutableObject
+  kind.rules.prepareForUpdate(tracked, before, subresource)
+  after.metadata.managedFields = replaced.track(tracked, before, subresource)
+  const readmit = (changed: MutableObject): void => admitUpdate(kind.resource, changed, subresource)
+  const reshaping = { settle: (document: JsonValue) => settled(kind, document), readmit }
+  const changed = around.webhooks.mutate(attributes, reshaping, options.warnings)
+  if (changed !== undefined) become(after, changed)
+  return after.metadata.managedFields ?? []
+}
+
+export const validateReplacement = (around: WriteSurroundings, kind: WritableKind, replaced: Replaced): void =>
+  around.webhooks.validate(updateOf(around, kind.resource, replaced), replaced.options.warnings)
+
+/**
+ * `name` is empty for the objects of a deleted collection. Mutating webhooks may refuse, but have nothing to change.
+ */
+export const admitDeletion = (
+  around: WriteSurroundings,
+  { resource, fromStored }: WritableKind,
+  stored: MutableObject,
+  name: string,
+  options: DeleteOptions,
+  warnings: string[],
+): void => {
+  if (!around.webhooks.areAny) return
+  const oldObject = fromStored(stored)
+  const attributes = attributesOf(around, resource, oldObject, {
+    operation: "DELETE",
+    name,
+    object: undefined,
+    oldObject,
+    options: deleteOptions(options),
+    dryRun: options.dryRun,
+  })
+  around.webhooks.mutate(attributes, unchanged, warnings)
+  around.webhooks.validate(attributes, warnings)
+}
+
+/**
+ * The body of a subresource that is not the object itself, such as a Scale or a Binding; `before` if it replaces one.
+ * Changes it in place.
+ */
+export const admitAction = (
+  around: WriteSurroundings,
+  request: WriteRequest,
+  gvk: GroupVersionKind,
+  object: MutableObject,
+  options: WriteOptions,
+  before?: MutableObject,
+): void => {
+  if (!around.webhooks.areAny) return
+  const { resource, subresource, namespace, name } = request
+  const attributes = attributesOf(around, resource, object, {
+    operation: before === undefined ? "CREATE" : "UPDATE",
+    subresource,
+    kind: gvk,
+    namespace: isNamespace(resource) ? name : namespace,
+    ...(name !== "" && { name }),
+    object,
+    oldObject: before,
+    options: queryOptions(before === undefined ? "CreateOptions" : "UpdateOptions", options),
+    dryRun: options.dryRun,
+  })
+  const changed = around.webhooks.mutate(attributes, unchanged, options.warnings)
+  if (changed !== undefined) become(object, changed)
+  around.webhooks.validate(attributes, options.warnings)
+}
+
+/** What all requests say about themselves; `subject` is the object that they are about. */
+const attributesOf = (
+  around: WriteSurroundings,
+  resource: Resource,
+  subject: MutableObject,
+  rest: Pick<AdmissionAttributes, "operation" | "object" | "oldObject" | "options" | "dryRun"> &
+    Partial<AdmissionAttributes>,
+): AdmissionAttributes => ({
+  resource,
+  subresource: "",
+  kind: resource.gvk,
+  namespace: namespaceOf(resource, subject),
+  name: String(subject.metadata.name ?? ""),
+  user: around.caller?.user ?? everybody,
+  ...rest,
+})
+
+const creationOf = (
+  around: WriteSurroundings,
+  resource: Resource,
+  object: MutableObject,
+  options: WriteOptions,
+): AdmissionAttributes =>
+  attributesOf(around, resource, object, {
+    operation: "CREATE",
+    object,
+    oldObject: undefined,
+    options: queryOptions("CreateOptions", options),
+    dryRun: options.dryRun,
+  })
+
+const updateOf = (
+  around: WriteSurroundings,
+  resource: Resource,
+  { before, after, subresource, options }: Replaced,
+): AdmissionAttributes =>
+  attributesOf(around, resource, before, {
+    operation: "UPDATE",
+    subresource,
+    object: after,
+    oldObject: before,
+    options: queryOptions("UpdateOptions", options),
+    dryRun: options.dryRun,
+  })
+
+const isNamespace = ({ gvk }: Resource): boolean => formatGvk(gvk) === "v1.Namespace"
+
+/** A Namespace counts as being in itself. */
+const namespaceOf = (resource: Resource, { metadata }: MutableObject): string =>
+  String((resource.namespaced ? metadata.namespace : isNamespace(resource) ? metadata.name : "") ?? "")
+
+const inMeta = (kind: string): Fields => ({ kind, apiVersion: "meta.k8s.io/v1" })
+
+/** A patch is shown as a create or an update, and `force` is not. */
+const queryOptions = (kind: string, { dryRun, query }: WriteOptions): Fields => ({
+  ...inMeta(kind),
+  ...(dryRun && { dryRun: ["All"] }),
+  ...given("fieldManager", query),
+  ...given("fieldValidation", query),
+})
+
+const given = (key: string, query: URLSearchParams): Fields => {
+  const value = query.get(key) ?? ""
+  return value === "" ? {} : { [key]: value }
+}
+
+const deleteOptions = ({ dryRun, gracePeriodSeconds, propagation, uid, resourceVersion }: DeleteOptions): Fields => ({
+  ...inMeta("DeleteOptions"),
+  gracePeriodSeconds,
+  ...((uid !== "" || resourceVersion !== "") && {
+    preconditions: { ...(uid !== "" && { uid }), ...(resourceVersion !== "" && { resourceVersion }) },
+  }),
+  propagationPolicy: propagation,
+  ...(dryRun && { dryRun: ["All"] }),
+})
+
+const withMetadata = (document: JsonValue): MutableObject =>
+  isJsonObject(document)
+    ? { ...document, metadata: { ...fieldsOf(document.metadata) } }
+    : refuse(internalError("a webhook's patch leaves no object"))
+
+/** For objects that have no rules of their own. */
+const unchanged = { settle: withMetadata, readmit: (): undefined => undefined }
+
+/** What a webhook left, as if a client had sent it. */
+const settled = (kind: WritableKind, document: JsonValue): MutableObject => {
+  const { resource, type, rules } = kind
+  const object = withMetadata(document)
+  if (object.kind !== resource.gvk.kind || object.apiVersion !== apiVersionOf(resource.gvk))
+    refuse(internalError(`a webhook's patch leaves a ${String(object.kind)} of ${String(object.apiVersion)}`))
+  const misfit = undecodable(type, object)
+  if (misfit !== undefined) refuse(internalError(misfit))
+  pruneUnknownFields(type, object)
+  const written = asGoWrites(type, object) as MutableObject
+  rules.setDefaults(written)
+  return written
+}
+
+/** Keeps the identity of the object, which belongs to the write. */
+const become = (object: MutableObject, next: MutableObject): void => {
+  for (const key of Object.keys(object)) if (!Object.hasOwn(next, key)) delete object[key]
+  Object.assign(object, next)
+}
