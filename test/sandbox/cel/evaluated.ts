@@ -1,19 +1,14 @@
-/** Expressions without variables, for tests. */
+/** Expressions without a schema, for tests. */
 
-import { Meter } from "../../../src/sandbox/cel/meter.ts"
-import { CompileError, CostLimitError, EvaluationError } from "../../../src/sandbox/cel/problems.ts"
-import { compile } from "../../../src/sandbox/cel/program.ts"
-import { dyn } from "../../../src/sandbox/cel/types.ts"
-import { List, type Value } from "../../../src/sandbox/cel/values.ts"
+import { CompileError, CostLimitError, EvaluationError } from "../../../src/sandbox/cel/evaluation.ts"
+import { compile, newEnvironment } from "../../../src/sandbox/cel/program.ts"
+import type { Value } from "../../../src/sandbox/cel/values.ts"
 
 /** The value of an expression; its variables have any type. */
-export const evaluated = (text: string, variables: Readonly<Record<string, Value>> = {}): Value =>
-  compile(text, new Map(Object.keys(variables).map((name) => [name, dyn]))).run(variables, new Meter())
-
-export const costOf = (text: string): number => {
-  const meter = new Meter()
-  compile(text, new Map()).run({}, meter)
-  return meter.cost
+export const evaluated = (text: string, variables: Readonly<Record<string, Value>> = {}): Value => {
+  const environment = newEnvironment()
+  for (const name of Object.keys(variables)) environment.registerVariable(name, "dyn")
+  return compile(environment, text).run(variables)
 }
 
 /** Why there is no value: `compile …`, `evaluate …` or `limit …`. Any other failure is a defect. */
@@ -28,5 +23,3 @@ export const problemOf = (text: string, variables: Readonly<Record<string, Value
     throw error
   }
 }
-
-export const integers = (...items: number[]): List => new List(items.map(BigInt))
