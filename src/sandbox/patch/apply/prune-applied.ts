@@ -7,6 +7,7 @@ import { setMember } from "../../../own-member.ts"
 import type { KubernetesType } from "../../schema/kubernetes-type.ts"
 import { isJsonArray, isJsonObject, type JsonObject, type JsonObjectDraft, type JsonValue } from "../json/json-value.ts"
 import {
+  type Children,
   difference,
   type FieldSet,
   intersection,
@@ -88,8 +89,8 @@ const without = (type: KubernetesType, object: JsonObject, fields: FieldSet): Js
 const withNamedFields = (type: KubernetesType | undefined, set: FieldSet): FieldSet =>
   nodeOf(namedChildren(type, set), false) ?? set
 
-const namedChildren = (type: KubernetesType | undefined, node: FieldSet): Array<readonly [string, FieldSet]> => {
-  const children: Array<readonly [string, FieldSet]> = []
+const namedChildren = (type: KubernetesType | undefined, node: FieldSet): Children => {
+  const children: Children = []
   for (const element in node) {
     if (element === SELF) continue
     const child = node[element] as FieldSet

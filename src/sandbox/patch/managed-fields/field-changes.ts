@@ -6,7 +6,7 @@
 import { memberOf } from "../../../own-member.ts"
 import type { KubernetesType } from "../../schema/kubernetes-type.ts"
 import { isEqualJson, isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts"
-import { type FieldSet, leaf, nodeOf, owningItself } from "./field-set.ts"
+import { type Children, type FieldSet, leaf, nodeOf, owningItself } from "./field-set.ts"
 import { membersSubtree, wholeSubtree } from "./fields-of.ts"
 import { fieldElement } from "./path-element.ts"
 import { isEmptyMap, itemElement, itemType, memberType, shapeOf } from "./type-walk.ts"
@@ -62,8 +62,6 @@ export const fieldChanges = (type: KubernetesType, before: JsonObject, after: Js
   if (touched.length === 0 && removed.length === 0) return undefined
   return { touched: nodeOf(touched, false) ?? leaf, removed: nodeOf(removed, false) ?? leaf }
 }
-
-type Children = Array<readonly [string, FieldSet]>
 
 const METADATA = fieldElement("metadata")
 
