@@ -3,9 +3,9 @@
  * that replace the library's, and a count of what loops evaluate.
  */
 
-import { CompileError, EvaluationError, step } from "./evaluation.ts"
+import { compilePattern } from "../schema/pattern.ts"
+import { CompileError, step } from "./evaluation.ts"
 import type { Check, CheckedType, Checker, Node } from "./node.ts"
-import { compiledPattern } from "./texts.ts"
 import { areEqual, concatenated, isOptional, type Value } from "./values.ts"
 
 /** The API server's; deeper trees are refused. */
@@ -178,12 +178,7 @@ const mixed = (list: Node): void => {
 /** A literal that cannot be compiled is refused at once. */
 const pattern = (name: string, argument: Node | undefined): void => {
   if (argument?.op !== "value" || typeof argument.args !== "string") return
-  try {
-    compiledPattern(argument.args)
-  } catch (error) {
-    if (!(error instanceof EvaluationError)) throw error
-    refuse(`invalid ${name} argument`, argument)
-  }
+  if (typeof compilePattern(argument.args) === "string") refuse(`invalid ${name} argument`, argument)
 }
 
 /** The library's `has()` takes a path of names only, and any name. */

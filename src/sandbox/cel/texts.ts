@@ -1,7 +1,7 @@
 /** Methods of texts: those that the library lacks, and those that it has otherwise. */
 
 import type { RE2JS } from "re2js"
-import { compilePattern, PatternError } from "../schema/pattern.ts"
+import { knownPattern } from "../schema/pattern.ts"
 import { fail, reserve, step } from "./evaluation.ts"
 import type { Extension } from "./program.ts"
 import { durationText, timeText } from "./times.ts"
@@ -148,30 +148,19 @@ const quoted = (text: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: those that CEL's literals escape.
   `"${text.toWellFormed().replace(/[\x07\b\f\n\r\t\v\\"]/g, (character) => escapes[character] ?? character)}"`
 
-/** The latest pattern: expressions use the same one over and over, for each item of a list. */
-let latest: { readonly text: string; readonly pattern: RE2JS } | undefined
-
-/** Throws EvaluationError. */
-export const compiledPattern = (text: string): RE2JS => {
-  if (latest?.text === text) return latest.pattern
-  try {
-    const pattern = compilePattern(text)
-    latest = { text, pattern }
-    return pattern
-  } catch (error) {
-    if (error instanceof PatternError) return fail(error.message)
-    throw error
-  }
+const usable = (pattern: string): RE2JS => {
+  const compiled = knownPattern(pattern)
+  return typeof compiled === "string" ? fail(compiled) : compiled
 }
 
 const matches = (text: string, pattern: string): boolean => {
   step(text.length)
-  return compiledPattern(pattern).test(text)
+  return usable(pattern).test(text)
 }
 
 const found = (text: string, pattern: string, limit = -1n): ReadonlyArray<string> => {
   step(text.length)
-  const matcher = compiledPattern(pattern).matcher(text)
+  const matcher = usable(pattern).matcher(text)
   const all: string[] = []
   while ((limit < 0n || all.length < limit) && matcher.find()) all.push(matcher.group() ?? "")
   return all

@@ -6,7 +6,6 @@
 import type { StructuralSchema } from "../../../apiserver/openapi/structural-schema.ts"
 import { isRecord } from "../../../is-record.ts"
 import { memberOf } from "../../../own-member.ts"
-import { canonicalJson } from "./canonical-json.ts"
 
 export class Correlation {
   readonly #value: unknown
@@ -87,3 +86,12 @@ const keyedItems = (
   schema: StructuralSchema,
 ): ReadonlyMap<string, unknown> | undefined =>
   isKeyed(schema) ? new Map(items.map((item) => [itemKey(item, schema), item])) : undefined
+
+/** JSON with the members of objects sorted: equal values have equal texts. Values deeper than 1,000 levels become `null`. */
+export const canonicalJson = (value: unknown, depth = 0): string => {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null"
+  if (depth > 1000) return "null"
+  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item, depth + 1)).join(",")}]`
+  const entries = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))
+  return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item, depth + 1)}`).join(",")}}`
+}
