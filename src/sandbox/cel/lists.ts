@@ -32,7 +32,11 @@ const isSubset = (part: List, whole: List): boolean => part.every((item) => incl
 
 /** Whether a value is the zero of its type. */
 const isZero = (value: Value): boolean =>
-  [null, false, 0n, 0, ""].includes(value as null) ||
+  value === null ||
+  value === false ||
+  value === 0n ||
+  value === 0 ||
+  value === "" ||
   (Array.isArray(value) && value.length === 0) ||
   (value instanceof Map && value.size === 0)
 

@@ -123,7 +123,7 @@ const decodeString = (text: string, start: number, end: number): string | undefi
   const raw = text.slice(start + 1, end - 1)
   if (!raw.includes("\\")) return raw
   try {
-    return JSON.parse(text.slice(start, end)) as string
+    return JSON.parse(text.slice(start, end))
   } catch {
     return undefined
   }

@@ -30,8 +30,8 @@ const removeFields = (type: KubernetesType, value: JsonValue, fields: FieldSet):
   if (shape === "map" && isJsonObject(value)) {
     const kept: JsonObjectDraft = {}
     let any = false
-    for (const key of Object.keys(value)) {
-      const rest = keptOf(memberType(type, key) ?? anyType, value[key] as JsonValue, fields[fieldElement(key)])
+    for (const [key, member] of Object.entries(value)) {
+      const rest = keptOf(memberType(type, key) ?? anyType, member, fields[fieldElement(key)])
       if (rest === undefined) continue
       setMember(kept, key, rest)
       any = true
@@ -91,9 +91,8 @@ const withNamedFields = (type: KubernetesType | undefined, set: FieldSet): Field
 
 const namedChildren = (type: KubernetesType | undefined, node: FieldSet): Children => {
   const children: Children = []
-  for (const element in node) {
+  for (const [element, child] of Object.entries(node)) {
     if (element === SELF) continue
-    const child = node[element] as FieldSet
     if (!ownsBelow(child)) {
       children.push([element, child])
       continue

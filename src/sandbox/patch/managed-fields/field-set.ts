@@ -119,15 +119,14 @@ const combined = (left: FieldSet, right: FieldSet, how: Combination, isRoot: boo
 /** The set without these paths and everything below them. */
 export const withoutPaths = (set: FieldSet, paths: ReadonlyArray<ReadonlyArray<string>>): FieldSet => {
   let rest = set
-  for (const path of paths) rest = withoutPath(rest, path, 0) ?? leaf
+  for (const path of paths) rest = withoutPath(rest, path) ?? leaf
   return rest
 }
 
-const withoutPath = (node: FieldSet, path: ReadonlyArray<string>, depth: number): FieldSet | undefined => {
-  const element = path[depth] as string
+const withoutPath = (node: FieldSet, [element = "", ...path]: ReadonlyArray<string>): FieldSet | undefined => {
   const child = node[element]
   if (child === undefined) return node
-  const rest = depth === path.length - 1 ? undefined : withoutPath(child, path, depth + 1)
+  const rest = path.length === 0 ? undefined : withoutPath(child, path)
   if (rest === child) return node
   const draft: FieldSetDraft = { ...node }
   if (rest === undefined) delete draft[element]
@@ -140,16 +139,16 @@ const withoutPath = (node: FieldSet, path: ReadonlyArray<string>, depth: number)
  * Visits every path of the set: at each level first the elements that are in it, then what is below each. The array is reused.
  */
 export const forEachPath = (set: FieldSet, visit: (path: ReadonlyArray<string>) => void, path: string[] = []): void => {
-  for (const element in set) {
-    if (element === SELF || !ownsItself(set[element] as FieldSet)) continue
+  const below = Object.entries(set).filter(([element]) => element !== SELF)
+  for (const [element, node] of below) {
+    if (!ownsItself(node)) continue
     path.push(element)
     visit(path)
     path.pop()
   }
-  for (const element in set) {
-    if (element === SELF || !ownsBelow(set[element] as FieldSet)) continue
+  for (const [element, node] of below) {
     path.push(element)
-    forEachPath(set[element] as FieldSet, visit, path)
+    forEachPath(node, visit, path)
     path.pop()
   }
 }

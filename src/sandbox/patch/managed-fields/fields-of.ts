@@ -22,8 +22,7 @@ const configuredNode = (type: KubernetesType, value: JsonValue): FieldSet | unde
   const children: Children = []
   if (shape === "map") {
     if (!isJsonObject(value)) return undefined
-    for (const key of Object.keys(value)) {
-      const member = value[key] as JsonValue
+    for (const [key, member] of Object.entries(value)) {
       const known = memberType(type, key)
       if (known === undefined) continue
       const node = configuredNode(known, member)
@@ -56,9 +55,9 @@ export const wholeSubtree = (type: KubernetesType, value: JsonValue): FieldSet =
 export const membersSubtree = (type: KubernetesType, value: JsonValue): FieldSet | undefined => {
   if (!isJsonObject(value)) return undefined
   const children: Children = []
-  for (const key of Object.keys(value)) {
+  for (const [key, member] of Object.entries(value)) {
     const known = memberType(type, key)
-    if (known !== undefined) children.push([fieldElement(key), wholeSubtree(known, value[key] as JsonValue)])
+    if (known !== undefined) children.push([fieldElement(key), wholeSubtree(known, member)])
   }
   return nodeOf(children, false)
 }

@@ -27,7 +27,7 @@ export class Correlation {
     return this.#child(name, () => {
       if (!isRecord(this.#value) || !isRecord(this.old)) return undefined
       const { properties = {}, additionalProperties } = this.#schema
-      const property = memberOf(properties, name) as StructuralSchema | undefined
+      const property = memberOf<StructuralSchema>(properties, name)
       const schema = property ?? (isRecord(additionalProperties) ? additionalProperties : undefined)
       const [value, old] = [memberOf(this.#value, name), memberOf(this.old, name)]
       return schema === undefined || value === undefined || old === undefined
