@@ -1,4 +1,4 @@
-/** The ways in which an expression fails, and the bound on the steps of an evaluation. */
+/** The ways in which an expression fails, and the bounds of an evaluation. */
 
 import * as Schema from "effect/Schema"
 
@@ -40,18 +40,35 @@ const stepLimit = 5_000_000
 /** Characters of one text: `replace` could otherwise make one of 9 TB from two of 3 MB. */
 const longestText = 16 * 1024 * 1024
 
-/** The steps that some evaluations may take together. */
+/** ms. Some functions take a text as one step, however long it is. */
+const timeLimit = 2000
+
+/** The steps, and the time, that some evaluations may take together. */
 export class Meter {
   remaining = stepLimit
+  /** ms, as by `performance.now()`. */
+  readonly deadline: number
+
+  constructor(milliseconds = timeLimit) {
+    this.deadline = performance.now() + milliseconds
+  }
 }
 
 // Evaluations are synchronous, so that one meter at a time is in use. Functions count with it wherever they loop.
 let inUse = new Meter()
 const exceeded = new CostLimitError({})
+/** The clock is read now and then: it costs as much as some steps. */
+const stepsPerLook = 64
+let untilLook = stepsPerLook
 
 /** Throws {@link CostLimitError}. */
 export const step = (count = 1): void => {
   inUse.remaining -= count
+  untilLook--
+  if (untilLook === 0) {
+    untilLook = stepsPerLook
+    if (performance.now() > inUse.deadline) inUse.remaining = -1
+  }
   if (inUse.remaining < 0) throw exceeded
 }
 

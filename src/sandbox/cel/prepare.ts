@@ -154,10 +154,10 @@ const literal = (node: Node): void => {
   }
 }
 
-const oneType = (checker: Checker, first: Node | undefined, { checkedType: found, ...other }: Node): void => {
-  const wanted = first?.checkedType
+const oneType = (checker: Checker, first: Node | undefined, other: Node): void => {
+  const [wanted, found] = [first?.checkedType, other.checkedType]
   if (wanted === undefined || found === undefined || wanted.matches(found)) return
-  throw checker.createError("heterogeneous", `expected type '${wanted.name}' but found '${found.name}'`, other as Node)
+  throw checker.createError("heterogeneous", `expected type '${wanted.name}' but found '${found.name}'`, other)
 }
 
 const mapOf = (entries: ReadonlyArray<Node | readonly [Node, Node]>, run: (part: Node) => Value): Value =>

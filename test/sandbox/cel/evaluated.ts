@@ -1,20 +1,24 @@
 /** Expressions without a schema, for tests. */
 
-import { CompileError, CostLimitError, EvaluationError } from "../../../src/sandbox/cel/evaluation.ts"
+import { CompileError, CostLimitError, EvaluationError, Meter } from "../../../src/sandbox/cel/evaluation.ts"
 import { compile, newEnvironment } from "../../../src/sandbox/cel/program.ts"
 import type { Value } from "../../../src/sandbox/cel/values.ts"
 
 /** The value of an expression; its variables have any type. */
-export const evaluated = (text: string, variables: Readonly<Record<string, Value>> = {}): Value => {
+export const evaluated = (
+  text: string,
+  variables: Readonly<Record<string, Value>> = {},
+  meter = new Meter(),
+): Value => {
   const environment = newEnvironment()
   for (const name of Object.keys(variables)) environment.registerVariable(name, "dyn")
-  return compile(environment, text).run(variables)
+  return compile(environment, text).run(variables, meter)
 }
 
 /** Why there is no value: `compile …`, `evaluate …` or `limit …`. Any other failure is a defect. */
-export const problemOf = (text: string, variables: Readonly<Record<string, Value>> = {}): string | undefined => {
+export const problemOf = (text: string, ...rest: [Readonly<Record<string, Value>>?, Meter?]): string | undefined => {
   try {
-    evaluated(text, variables)
+    evaluated(text, ...rest)
     return undefined
   } catch (error) {
     if (error instanceof CompileError) return `compile: ${error.message}`

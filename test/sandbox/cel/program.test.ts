@@ -1,5 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import { Meter } from "../../../src/sandbox/cel/evaluation.ts"
 import { keyedBy } from "../../../src/sandbox/cel/values.ts"
 import { evaluated, problemOf } from "./evaluated.ts"
 
@@ -120,6 +121,11 @@ describe("an expression that would hold the server", () => {
     const text = "a".repeat(100_000)
     expect(problemOf("t.replace('', t).size() > 0", { t: text })).toMatch(/^limit/)
     expect(problemOf("l.map(x, t).join(t).size() > 0", { t: text, l: many })).toMatch(/^limit/)
+  })
+
+  test("is stopped when its time is over", () => {
+    const text = "a".repeat(1_000_000)
+    expect(problemOf("l.all(x, t.size() > 0)", { l: integers(100_000), t: text }, new Meter(50))).toMatch(/^limit/)
   })
 
   test("is not absorbed by the other side of ||", () => {
