@@ -1,7 +1,7 @@
 /** Methods of lists, sets and optional values, and macros with two variables. */
 
 import { fail, step } from "./evaluation.ts"
-import { type CheckedType, declaredName, type Macro, type MacroCall, type Node } from "./node.ts"
+import { type CheckedType, declaredName, type Macro, type MacroCall, type Node, type Scope } from "./node.ts"
 import type { Extension } from "./program.ts"
 import { areEqual, compared, isDuration, isOptional, isUnsigned, library, optionalOf, type Value } from "./values.ts"
 
@@ -129,7 +129,7 @@ const loop =
     const [one, other] = [nameIn(args[0]), nameIn(args[1])]
     const body = args[args.length - 1] as Node
     const filter = args.length === 4 ? args[2] : undefined
-    let scopes: Parameters<Macro["evaluate"]>[2][] = []
+    let scopes: Scope[] = []
     return {
       async: false,
       typeCheck: (checker, _self, scope) => {
@@ -170,7 +170,7 @@ const optionalMap =
   ({ args, receiver }: MacroCall): Macro => {
     const name = nameIn(args[0])
     const body = args[1] as Node
-    let inner: Parameters<Macro["evaluate"]>[2] | undefined
+    let inner: Scope | undefined
     return {
       async: false,
       typeCheck: (checker, _self, scope) => {

@@ -29,13 +29,13 @@ export interface Checker {
   readonly createError: (code: string, message: string, at: Node) => Error
 }
 
-export interface Evaluator {
+interface Evaluator {
   readonly run: (node: Node, scope: Scope) => Value
   readonly debugType: (value: Value) => CheckedType
 }
 
 export type Check<Self = Node> = (checker: Checker, self: Self, scope: Scope) => CheckedType
-export type Evaluate<Self = Node> = (evaluator: Evaluator, self: Self, scope: Scope) => Value
+type Evaluate<Self = Node> = (evaluator: Evaluator, self: Self, scope: Scope) => Value
 
 /** A call that checks and evaluates its arguments itself. */
 export interface Macro {

@@ -23,7 +23,7 @@ const largestInteger = 2n ** 63n
 
 export const undeclared = (name: string): string => `undeclared reference to '${name}' (in container '')`
 
-export interface Prepared {
+interface Prepared {
   /** The variables that the expression reads. */
   readonly reads: ReadonlySet<string>
   /** Calls with literals only, which can be evaluated at once: times and durations. */

@@ -3,7 +3,7 @@
 import { isRecord } from "../../is-record.ts"
 import type { KubernetesType } from "./kubernetes-type.ts"
 
-export interface TypedValue {
+interface TypedValue {
   readonly type: KubernetesType
   readonly value: unknown
   /** The value that holds it; `undefined` at the root. Only a problem pays for the text of a path. */

@@ -122,7 +122,7 @@ export class DeclaredTypes {
 }
 
 /** Whether the schema is that of a whole resource inside another one. */
-export const isEmbedded = (schema: StructuralSchema): boolean => schema["x-kubernetes-embedded-resource"] === true
+const isEmbedded = (schema: StructuralSchema): boolean => schema["x-kubernetes-embedded-resource"] === true
 
 /** The library has no types that include null. */
 const nullable = ({ convert }: DeclaredType): DeclaredType => ({
