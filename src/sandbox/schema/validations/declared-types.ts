@@ -105,9 +105,10 @@ export class DeclaredTypes {
   #object({ properties = {} }: StructuralSchema, path: string, depth: number): DeclaredType {
     const fields = new Map<string, ObjectField>()
     const types: Record<string, string> = {}
-    for (const [property, child] of Object.entries(properties)) {
+    for (const [index, [property, child]] of Object.entries(properties).entries()) {
       const name = escapedName(property)
-      const type = this.#declare(child, `${path}.${name}`, depth + 1)
+      // One that expressions cannot name may have rules of its own, about its self.
+      const type = this.#declare(child, `${path}.${name ?? `@${index}`}`, depth + 1)
       if (type === undefined || name === undefined) continue
       fields.set(name, { name: property, convert: type.convert })
       types[name] = type.name

@@ -284,6 +284,14 @@ describe("the name of a property in an expression", () => {
     expect(escapedName(name)).toBe(escaped)
   })
 
+  test("may be missing: rules about the property itself hold nevertheless", () => {
+    const part = { type: "object", properties: { n: { type: "integer" } }, ...rules("self.n > 0") }
+    const schema = ofSpec({ properties: { "1a": part, "b c": structuredClone(part) } })
+    expect(found(schema, { "1a": { n: 1 }, "b c": { n: 0 } })[0]).toEqual([
+      'spec.b c: Invalid value: "object": failed rule: self.n > 0',
+    ])
+  })
+
   test("is another for another property", () => {
     const name = fc.string({ unit: fc.constantFrom("a", "_", ".", "-", "/"), minLength: 1, maxLength: 8 })
     fc.assert(
