@@ -12,7 +12,7 @@ const uselessFile = /(?:\.map|\.[cm]?ts|\.md|\.markdown|\.flow|\.tsbuildinfo)$|^
 /** The SDKs for exports to object stores: imported by names that are not visible in a bundle (src/blob/target-error.ts). */
 const sdks: ReadonlyArray<string> = ["@aws-sdk/client-s3", "@azure/storage-blob", "@google-cloud/storage"]
 
-/** Loaded by the sandbox with the first expression (src/sandbox/cel/parse.ts), which a bundle does not show either. */
+/** Loaded by the sandbox with the first expression (src/sandbox/cel/values.ts), which a bundle does not show either. */
 const grammars: ReadonlyArray<string> = ["@marcbachmann/cel-js"]
 
 /**

@@ -1,51 +1,34 @@
 /** Conditions of webhooks: their variables and their types. The `authorizer` is missing, so a condition that asks it is refused. */
 
-import { CompileError } from "./problems.ts"
-import { compile, describeProblem, type Program } from "./program.ts"
-import { bool, type CelType, dyn, formatType, listOf, mapOf, string } from "./types.ts"
+import type { Environment } from "@marcbachmann/cel-js"
+import { CompileError } from "./evaluation.ts"
+import { compile, describeProblem, newEnvironment, type Program } from "./program.ts"
 
-const record = (name: string, fields: Readonly<Record<string, CelType>>): CelType => ({
-  kind: "object",
-  name: `kubernetes.${name}`,
-  fields: new Map(Object.entries(fields)),
-})
+const kind = { group: "string", version: "string", kind: "string" }
+const resource = { group: "string", version: "string", resource: "string" }
+const userInfo = { username: "string", uid: "string", groups: "list<string>", extra: "map<string, list<string>>" }
 
-const kind = record("GroupVersionKind", { group: string, version: string, kind: string })
-const resource = record("GroupVersionResource", { group: string, version: string, resource: string })
-const userInfo = record("UserInfo", {
-  username: string,
-  uid: string,
-  groups: listOf(string),
-  extra: mapOf(string, listOf(string)),
-})
+const request = {
+  ...{ kind, resource, subResource: "string" },
+  ...{ requestKind: kind, requestResource: resource, requestSubResource: "string" },
+  ...{ name: "string", namespace: "string", operation: "string", userInfo, dryRun: "bool", options: "dyn" },
+}
 
-const request = record("AdmissionRequest", {
-  kind,
-  resource,
-  subResource: string,
-  requestKind: kind,
-  requestResource: resource,
-  requestSubResource: string,
-  name: string,
-  namespace: string,
-  operation: string,
-  userInfo,
-  dryRun: bool,
-  options: dyn,
-})
+let environment: Environment | undefined
 
-const variables: ReadonlyMap<string, CelType> = new Map([
-  ["object", dyn],
-  ["oldObject", dyn],
-  ["namespaceObject", dyn],
-  ["request", request],
-])
+const makeEnvironment = (): Environment =>
+  newEnvironment()
+    .registerVariable("object", "dyn")
+    .registerVariable("oldObject", "dyn")
+    .registerVariable("namespaceObject", "dyn")
+    .registerVariable("request", { schema: request })
 
-/** The compiled condition, or what is wrong with it. */
+/** The compiled condition, or what is wrong with it. `request` is given to it as JSON. */
 export const compileCondition = (text: string): Program | string => {
+  environment ??= makeEnvironment()
   try {
-    const program = compile(text, variables)
-    return program.type.kind === "bool" ? program : `must evaluate to bool but got ${formatType(program.type)}`
+    const program = compile(environment, text)
+    return program.type === "bool" ? program : `must evaluate to bool but got ${program.type}`
   } catch (error) {
     if (error instanceof CompileError) return `compilation failed: ${describeProblem(text, error)}`
     throw error

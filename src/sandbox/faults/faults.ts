@@ -12,8 +12,7 @@ import type { Exchange } from "../../apiserver/http/exchange.ts"
 import type { WatchStream } from "../../apiserver/http/watch-stream.ts"
 import type { ExpiredAs, WatchRequest } from "../../apiserver/list/list-options.ts"
 import type { Clock, Timer } from "../../clock.ts"
-import { anyCovers, covers, everything } from "./scope.ts"
-import { type RespondOptions, ScriptedAnswers } from "./scripted-answers.ts"
+import { anyCovers, covers, everything, type RespondOptions, ScriptedAnswers } from "./scripted-answers.ts"
 
 // Holds back or delays the responses to reads of single objects: an API server under load, as owner look-ups experience it.
 

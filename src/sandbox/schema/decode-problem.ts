@@ -7,50 +7,26 @@
  */
 
 import { isRecord } from "../../is-record.ts"
-import { formatFieldPath } from "./field-path.ts"
-import type { KubernetesType } from "./kubernetes-type.ts"
-import { schemaNameOf } from "./make-type.ts"
+import { type KubernetesType, schemaNameOf } from "./kubernetes-type.ts"
 import { isBase64, isMicroTime, isQuantity, isTime } from "./text-formats.ts"
-import { membersOf, type TypedValue } from "./typed-value.ts"
+import { everyTyped, pathOf, visitTyped } from "./typed-value.ts"
 
 /**
  * The first misfit as `spec.replicas must be int32, not string`, or `undefined`. Types of custom kinds fit everything: their
  * schema judges them. `place` is the field that holds the value, if it is not the object itself.
  */
-export const decodeProblem = (type: KubernetesType, value: unknown, place?: string): string | undefined =>
-  fits(type, value, 0) ? undefined : firstMisfit(type, value, place)
-
-/** The quick pass stops at this depth to protect the stack. No real object is nearly as deep. */
-const quickDepth = 200
-
-/** Nearly every object fits, so this pass comes first: it checks all values and allocates nothing. */
-const fits = (type: KubernetesType, value: unknown, depth: number): boolean => {
-  if (depth > quickDepth) return false
-  if (!fitsAlone(type, value)) return false
-  if (typeof value !== "object" || value === null || schemaNameOf(type) === undefined) return true
-  const { items } = type
-  if (Array.isArray(value)) return items === undefined || value.every((item) => fits(items, item, depth + 1))
-  if (type.kind !== "map" && (type.kind !== "object" || type.keepsUnknown)) return true
-  for (const name of Object.keys(value)) {
-    const field = type.kind === "map" ? items : type.fields.get(name)
-    if (field !== undefined && !fits(field, (value as Record<string, unknown>)[name], depth + 1)) return false
-  }
-  return true
+export const decodeProblem = (type: KubernetesType, value: unknown, place = ""): string | undefined => {
+  if (everyTyped(type, value, isDecoded, fitsAlone)) return undefined
+  let problem: string | undefined
+  visitTyped({ type, value, holder: undefined, step: place }, isDecoded, (at) => {
+    if (fitsAlone(at.type, at.value)) return true
+    problem = `${pathOf(at) || "the object"} must be ${expected(at.type)}, not ${found(at.value)}`
+    return false
+  })
+  return problem
 }
 
-const firstMisfit = (type: KubernetesType, value: unknown, step: string | undefined): string | undefined => {
-  const root = step === undefined ? undefined : { parent: undefined, step }
-  const waiting: TypedValue[] = [{ type, value, path: root }]
-  for (let visit = waiting.pop(); visit !== undefined; visit = waiting.pop()) {
-    if (!fitsAlone(visit.type, visit.value)) {
-      const place = visit.path === undefined ? "the object" : formatFieldPath(visit.path)
-      return `${place} must be ${expected(visit.type)}, not ${found(visit.value)}`
-    }
-    if (schemaNameOf(visit.type) !== undefined && !visit.type.keepsUnknown)
-      for (const member of membersOf(visit).reverse()) waiting.push(member)
-  }
-  return undefined
-}
+const isDecoded = (type: KubernetesType): boolean => schemaNameOf(type) !== undefined && !type.keepsUnknown
 
 /** Whether the value itself has the right JSON type, whatever it contains. */
 const fitsAlone = (type: KubernetesType, value: unknown): boolean => {

@@ -5,8 +5,8 @@
  * for anything else the result contains what was found before the first error. Nothing throws.
  */
 
-import { type FieldPath, formatFieldPath } from "./field-path.ts"
 import type { KubernetesType } from "./kubernetes-type.ts"
+import { formatSteps } from "./typed-value.ts"
 
 /** The server stops collecting here (sigs.k8s.io/json, saveStrictError). */
 export const maximumProblems = 100
@@ -16,7 +16,6 @@ export const maximumDepth = 10_000
 
 interface Frame {
   readonly isList: boolean
-  readonly path: FieldPath | undefined
   /** `undefined` if the members are not read. */
   readonly seen: Set<string> | undefined
   readonly type: KubernetesType | undefined
@@ -51,7 +50,7 @@ export const duplicateFields = (text: string, type?: KubernetesType): string[] =
         const key = decodeString(text, at, end)
         if (key === undefined) break
         frame.key = key
-        if (frame.seen.has(key)) problems.add(`duplicate field ${JSON.stringify(formatFieldPath(frame.path, key))}`)
+        if (frame.seen.has(key)) problems.add(`duplicate field ${JSON.stringify(formatSteps(frames.map(stepIn)))}`)
         else frame.seen.add(key)
       }
       expectsKey = false
@@ -60,12 +59,10 @@ export const duplicateFields = (text: string, type?: KubernetesType): string[] =
     }
     if (code === openBrace || code === openBracket) {
       const isList = code === openBracket
-      const path =
-        frame === undefined ? undefined : { parent: frame.path, step: frame.isList ? frame.index : frame.key }
       const inside = frame === undefined ? type : memberType(frame)
       const isUnread =
         (frame !== undefined && frame.seen === undefined) || (type !== undefined && !isRead(inside, isList))
-      frames.push({ isList, path, seen: isUnread ? undefined : new Set(), type: inside, key: "", index: 0 })
+      frames.push({ isList, seen: isUnread ? undefined : new Set(), type: inside, key: "", index: 0 })
       expectsKey = code === openBrace
     } else if (code === closeBrace || code === closeBracket) {
       frames.pop()
@@ -78,6 +75,8 @@ export const duplicateFields = (text: string, type?: KubernetesType): string[] =
   }
   return [...problems]
 }
+
+const stepIn = ({ isList, index, key }: Frame): string | number => (isList ? index : key)
 
 const memberType = ({ type, isList, key }: Frame): KubernetesType | undefined =>
   isList || type?.kind === "map" ? type?.items : type?.fields.get(key)
@@ -124,7 +123,7 @@ const decodeString = (text: string, start: number, end: number): string | undefi
   const raw = text.slice(start + 1, end - 1)
   if (!raw.includes("\\")) return raw
   try {
-    return JSON.parse(text.slice(start, end)) as string
+    return JSON.parse(text.slice(start, end))
   } catch {
     return undefined
   }

@@ -9,8 +9,7 @@
 
 import { isRecord } from "../../is-record.ts"
 import { memberOf, setMember } from "../../own-member.ts"
-import type { KubernetesType } from "./kubernetes-type.ts"
-import { schemaNameOf } from "./make-type.ts"
+import { type KubernetesType, schemaNameOf } from "./kubernetes-type.ts"
 
 /** Times without `omitempty` in effect: a struct is never omitted. OpenAPI does not state this; it is from the API's Go types. */
 const timesAlwaysThere: Readonly<Record<string, ReadonlyArray<string>>> = {

@@ -7,8 +7,7 @@
  */
 
 import type { ListType } from "../../apiserver/openapi/structural-schema.ts"
-import type { KubernetesType } from "./kubernetes-type.ts"
-import { type DecodedType, makeDecodedType } from "./make-type.ts"
+import { type DecodedType, type KubernetesType, makeDecodedType } from "./kubernetes-type.ts"
 
 /** The part of an OpenAPI v3 schema that is read here. */
 export interface OpenApiSchema {

@@ -5,16 +5,13 @@
 import { type Failure, fail, groupDetail, internalError } from "../../apiserver/answers/failure.ts"
 import { qualifiedName, type Resource } from "../../apiserver/kinds/resources.ts"
 import { messageOf } from "../../message-of.ts"
-import { Meter } from "../cel/meter.ts"
-import { CostLimitError, EvaluationError } from "../cel/problems.ts"
-import type { Program } from "../cel/program.ts"
-import type { Value } from "../cel/values.ts"
+import { CostLimitError, EvaluationError, Meter } from "../cel/evaluation.ts"
+import { dynamicValue, type Value } from "../cel/values.ts"
 import { applyJsonPatch } from "../patch/json/json-patch.ts"
 import { isJsonObject, type JsonObject, type JsonValue } from "../patch/json/json-value.ts"
 import { PatchError } from "../patch/patch-failure.ts"
 import { isSame } from "../rules/fields.ts"
 import type { MutableObject } from "../rules/kind-rules.ts"
-import { dynamicValue } from "../schema/validations/schema-values.ts"
 import { Refusal } from "../store/refusal.ts"
 import { type AdmissionAttributes, asView, calledAs, type Served, type Webhook, type Webhooks } from "./webhook.ts"
 import { requestIn, type WebhookAnswer, type WebhookCaller } from "./webhook-caller.ts"
@@ -22,43 +19,23 @@ import { requestIn, type WebhookAnswer, type WebhookCaller } from "./webhook-cal
 // `matchConditions` of a webhook: it is called only if all of them are true. A condition that fails counts like a webhook that does not
 // answer, unless another one is false.
 
-/** In the units of a meter, for all conditions of a webhook together; what the API server allows. */
-const budget = 2_500_000
-
 /** Whether a webhook is to be called as `view`, or why the request is refused instead. */
 const meetsConditions = (webhook: Webhook, attributes: AdmissionAttributes, view: Resource): boolean | Failure => {
   if (webhook.conditions.length === 0) return true
   const variables = variablesOf(attributes, view)
   const problems: string[] = []
-  let left = budget
+  const meter = new Meter()
   for (const { expression, program } of webhook.conditions) {
-    const meter = new Meter()
-    const outcome = attempt(program, variables, meter)
-    left -= meter.cost
-    if (left < 0) {
-      problems.push(outOfBudget)
-      break
+    try {
+      if (program.run(variables, meter) === false) return false
+    } catch (error) {
+      if (!(error instanceof EvaluationError || error instanceof CostLimitError)) throw error
+      problems.push(`expression '${expression}' resulted in error: ${error.message}`)
+      if (error instanceof CostLimitError) break
     }
-    if (outcome === false) return false
-    if (outcome instanceof Error) problems.push(`expression '${expression}' resulted in error: ${outcome.message}`)
   }
   if (problems.length === 0) return true
   return webhook.isFailureIgnored ? false : forbiddenBy(problems, attributes)
-}
-
-const outOfBudget = "validation failed due to running out of cost budget, no further validation rules will be run"
-
-const attempt = (
-  program: Program,
-  variables: Readonly<Record<string, Value>>,
-  meter: Meter,
-): Value | EvaluationError | CostLimitError => {
-  try {
-    return program.run(variables, meter)
-  } catch (error) {
-    if (error instanceof EvaluationError || error instanceof CostLimitError) return error
-    throw error
-  }
 }
 
 const variablesOf = (attributes: AdmissionAttributes, view: Resource): Readonly<Record<string, Value>> => {
@@ -67,7 +44,7 @@ const variablesOf = (attributes: AdmissionAttributes, view: Resource): Readonly<
   return {
     object: shown(object),
     oldObject: shown(oldObject),
-    request: dynamicValue(requestIn(attributes, view)),
+    request: requestIn(attributes, view),
     namespaceObject: null,
   }
 }

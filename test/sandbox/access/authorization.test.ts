@@ -153,19 +153,6 @@ describe("A user's request", () => {
     expect((await ask(lease, { as: "ann", ...put })).status).toBe(201)
     expect((await ask(`${lease}?fieldManager=x`, { as: "eve", ...apply })).status).toBe(200)
   })
-
-  test("that is refused tells of roles that are bound but missing", async () => {
-    const { ask } = await withAuthorization()
-    await grant(ask, "bob", [])
-    await ask(`${rbac}/clusterroles/bob-all`, { method: "DELETE" })
-    const { body } = await ask("/api/v1/nodes/n", { as: "bob" })
-    expect(body).toMatchObject({
-      message:
-        'nodes "n" is forbidden: User "bob" cannot get resource "nodes" in API group "" at the cluster scope: ' +
-        'RBAC: clusterrole.rbac.authorization.k8s.io "bob-all" not found',
-      details: { name: "n", kind: "nodes" },
-    })
-  })
 })
 
 describe("The default roles", () => {

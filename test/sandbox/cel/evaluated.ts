@@ -1,25 +1,24 @@
-/** Expressions without variables, for tests. */
+/** Expressions without a schema, for tests. */
 
-import { Meter } from "../../../src/sandbox/cel/meter.ts"
-import { CompileError, CostLimitError, EvaluationError } from "../../../src/sandbox/cel/problems.ts"
-import { compile } from "../../../src/sandbox/cel/program.ts"
-import { dyn } from "../../../src/sandbox/cel/types.ts"
-import { List, type Value } from "../../../src/sandbox/cel/values.ts"
+import { CompileError, CostLimitError, EvaluationError, Meter } from "../../../src/sandbox/cel/evaluation.ts"
+import { compile, newEnvironment } from "../../../src/sandbox/cel/program.ts"
+import type { Value } from "../../../src/sandbox/cel/values.ts"
 
 /** The value of an expression; its variables have any type. */
-export const evaluated = (text: string, variables: Readonly<Record<string, Value>> = {}): Value =>
-  compile(text, new Map(Object.keys(variables).map((name) => [name, dyn]))).run(variables, new Meter())
-
-export const costOf = (text: string): number => {
-  const meter = new Meter()
-  compile(text, new Map()).run({}, meter)
-  return meter.cost
+export const evaluated = (
+  text: string,
+  variables: Readonly<Record<string, Value>> = {},
+  meter = new Meter(),
+): Value => {
+  const environment = newEnvironment()
+  for (const name of Object.keys(variables)) environment.registerVariable(name, "dyn")
+  return compile(environment, text).run(variables, meter)
 }
 
 /** Why there is no value: `compile …`, `evaluate …` or `limit …`. Any other failure is a defect. */
-export const problemOf = (text: string, variables: Readonly<Record<string, Value>> = {}): string | undefined => {
+export const problemOf = (text: string, ...rest: [Readonly<Record<string, Value>>?, Meter?]): string | undefined => {
   try {
-    evaluated(text, variables)
+    evaluated(text, ...rest)
     return undefined
   } catch (error) {
     if (error instanceof CompileError) return `compile: ${error.message}`
@@ -28,5 +27,3 @@ export const problemOf = (text: string, variables: Readonly<Record<string, Value
     throw error
   }
 }
-
-export const integers = (...items: number[]): List => new List(items.map(BigInt))

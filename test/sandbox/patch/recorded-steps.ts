@@ -4,6 +4,7 @@
 
 import { readFileSync } from "node:fs"
 import { zstdDecompressSync } from "node:zlib"
+import { expect } from "vitest"
 import { applyJsonPatch } from "../../../src/sandbox/patch/json/json-patch.ts"
 import {
   isJsonArray,
@@ -11,6 +12,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from "../../../src/sandbox/patch/json/json-value.ts"
+import type { PatchError } from "../../../src/sandbox/patch/patch-failure.ts"
 import { SchemaCatalogue } from "../../../src/sandbox/schema/catalogue.ts"
 import { applyMergePatch, applyStrategicMergePatch } from "../../../src/sandbox/writes/patched-document.ts"
 import { thingType } from "./thing-type.ts"
@@ -106,3 +108,12 @@ export const patched = (step: Step): JsonObject => {
       return applyStrategicMergePatch(before, step.patch, typeOf(step)) as JsonObject
   }
 }
+
+/** The patch is refused with the code and the reason of the real server. */
+export const expectRefusal = (step: Step): void =>
+  expect(() => patched(step)).toThrow(
+    expect.toSatisfy(
+      (failure: PatchError) => failure.code === step.status && failure.reason === step.answer.reason,
+      `${step.status} ${step.answer.reason}`,
+    ),
+  )

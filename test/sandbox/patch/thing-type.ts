@@ -1,8 +1,7 @@
 /** The type of the custom resource that `recorded.json.zst` was recorded with: it has every kind of list and map. */
 
 import { objectMetaType } from "../../../src/sandbox/schema/catalogue.ts"
-import type { KubernetesType } from "../../../src/sandbox/schema/kubernetes-type.ts"
-import { makeType } from "../../../src/sandbox/schema/make-type.ts"
+import { type KubernetesType, makeType } from "../../../src/sandbox/schema/kubernetes-type.ts"
 
 export const text = makeType("string")
 export const integer = makeType("integer")

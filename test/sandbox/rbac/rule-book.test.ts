@@ -84,24 +84,8 @@ describe("A decision", () => {
     namespace: "one",
     name: "",
   } as const
-  const readPods = {
-    verbs: ["get"],
-    apiGroups: [""],
-    resources: ["pods"],
-    resourceNames: [],
-    nonResourceURLs: [],
-  }
   const bot = { username: "system:serviceaccount:one:bot", groups: [] }
   const subjects = [{ kind: "ServiceAccount", name: "bot", namespace: "" }]
-
-  test("names the binding, its role and its subject", () => {
-    const book = new RuleBook()
-    book.setRole("", "reader", [readPods])
-    book.setBinding("one", "readers", { name: "readers", role: { kind: "ClusterRole", name: "reader" }, subjects })
-    expect(book.authorize(bot, pods).reason).toBe(
-      'RBAC: allowed by RoleBinding "readers/one" of ClusterRole "reader" to ServiceAccount "bot/one"',
-    )
-  })
 
   test("names the roles that do not exist, each once", () => {
     const book = new RuleBook()

@@ -78,7 +78,6 @@ export const podCases = [
   create(pods, "pod with scheduling gates", pod({ schedulingGates: [{ name: "example.com/wait" }] })),
   create(pods, "pod of an unknown priority class", pod({ priorityClassName: "unknown" })),
   create(pods, "pod of a wrong priority", pod({ priority: 7 })),
-  create(pods, "pod of an unknown service account", pod({ serviceAccountName: "unknown" })),
   create(
     pods,
     "pod with affinity",

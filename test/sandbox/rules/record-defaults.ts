@@ -11,7 +11,7 @@ import { Agent, request } from "node:https"
 import { parse } from "yaml"
 import { rulesCases } from "./cases.ts"
 import { type Json, normalised, type RecordedCase, recordingFile } from "./recorded-case.ts"
-import { clusterScoped, customGroup, merged, namespace, type RulesCase } from "./rules-case.ts"
+import { collectionOf, customDefinitions, customGroup, merged, namespace, type RulesCase } from "./rules-case.ts"
 
 const kubeconfig = parse(readFileSync(process.argv[2] ?? "", "utf8"))
 const server: string = kubeconfig.clusters[0].cluster.server
@@ -33,13 +33,6 @@ const send = (method: string, path: string, body?: Json): Promise<{ status: numb
     call.on("error", reject)
     call.end(body === undefined ? undefined : JSON.stringify(body))
   })
-
-const collectionOf = (path: string): string => {
-  const parts = path.split("/")
-  const plural = parts.at(-1) ?? ""
-  const root = parts.length === 2 ? `/api/${parts[0]}` : `/apis/${parts[0]}/${parts[1]}`
-  return clusterScoped.has(plural) ? `${root}/${plural}` : `${root}/namespaces/${namespace}/${plural}`
-}
 
 const settle = async (path: string): Promise<void> => {
   for (let tries = 0; tries < 200; tries++) {
@@ -85,18 +78,10 @@ for (let tries = 0; tries < 200; tries++) {
   if (status === 200) break
   await new Promise((resolve) => setTimeout(resolve, 50))
 }
-for (const [plural, kind, subresources] of [
-  ["doors", "Door", { status: {} }],
-  ["windows", "Window", {}],
-] as const) {
-  const openAPIV3Schema = { type: "object", "x-kubernetes-preserve-unknown-fields": true }
-  const version = { name: "v1", served: true, storage: true, schema: { openAPIV3Schema }, subresources }
-  await send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", {
-    metadata: { name: `${plural}.${customGroup}` },
-    spec: { group: customGroup, names: { plural, kind }, scope: "Namespaced", versions: [version] },
-  })
+for (const definition of customDefinitions) {
+  await send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
   for (let tries = 0; tries < 200; tries++) {
-    const { status } = await send("GET", collectionOf(`${customGroup}/v1/${plural}`))
+    const { status } = await send("GET", collectionOf(`${customGroup}/v1/${definition.spec.names.plural}`))
     if (status === 200) break
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
@@ -106,8 +91,8 @@ for (const rulesCase of rulesCases) {
   const file = recordingFile(rulesCase.path)
   recorded.set(file, [...(recorded.get(file) ?? []), await record(rulesCase)])
 }
-for (const plural of ["doors", "windows"])
-  await send("DELETE", `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${plural}.${customGroup}`)
+for (const { metadata } of customDefinitions)
+  await send("DELETE", `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${metadata.name}`)
 await send("DELETE", `/api/v1/namespaces/${namespace}`)
 agent.destroy()
 for (const [file, answers] of recorded) {

@@ -36,6 +36,29 @@ export const clusterScoped: ReadonlySet<string> = new Set([
   "customresourcedefinitions",
 ])
 
+/** The definitions of the custom kinds: doors have a status that is an endpoint, windows have not. */
+export const customDefinitions = (
+  [
+    ["doors", "Door", { status: {} }],
+    ["windows", "Window", {}],
+  ] as const
+).map(([plural, kind, subresources]) => {
+  const openAPIV3Schema = { type: "object", "x-kubernetes-preserve-unknown-fields": true }
+  const version = { name: "v1", served: true, storage: true, schema: { openAPIV3Schema }, subresources }
+  return {
+    metadata: { name: `${plural}.${customGroup}` },
+    spec: { group: customGroup, names: { plural, kind }, scope: "Namespaced", versions: [version] },
+  }
+})
+
+/** The path of a collection on a server. */
+export const collectionOf = (path: string): string => {
+  const parts = path.split("/")
+  const plural = parts.at(-1) ?? ""
+  const root = parts.length === 2 ? `/api/${parts[0]}` : `/apis/${parts[0]}/${parts[1]}`
+  return clusterScoped.has(plural) ? `${root}/${plural}` : `${root}/namespaces/${namespace}/${plural}`
+}
+
 /** Custom objects need apiVersion and kind; for built-in kinds the path is enough. */
 const typed = (path: string, object: Fields): Fields => {
   const named = { metadata: { name: "web" }, ...object }

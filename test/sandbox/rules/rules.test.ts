@@ -1,5 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import { builtinResources } from "../../../src/apiserver/kinds/builtin/builtin-resources.ts"
+import type { Resource } from "../../../src/apiserver/kinds/resources.ts"
 import { type FieldDescriptor, protobufDescriptors } from "../../../src/sandbox/protobuf/descriptors.ts"
 import { checksOf } from "../../../src/sandbox/rules/checks.ts"
 import { allowsUnconditionalUpdate, rulesOf } from "../../../src/sandbox/rules/index.ts"
@@ -9,7 +11,21 @@ import types from "../../../src/sandbox/rules/types.json" with { type: "json" }
 import { allocateService, type Pool, releaseService } from "../../../src/sandbox/writes/service-allocation.ts"
 import { rounds } from "../../harness/effort.ts"
 import { rulesCases } from "./cases.ts"
-import { resourceAt } from "./local-answer.ts"
+import { customDefinitions } from "./rules-case.ts"
+
+const custom = customDefinitions.map(({ spec: { group, names } }): Resource => {
+  const gvk = { group, version: "v1", kind: names.kind }
+  return { gvk, plural: names.plural, namespaced: true, custom: true, subresources: [] }
+})
+
+const resourceAt = (path: string): Resource => {
+  const [plural = "", version = "", group = ""] = path.split("/").reverse()
+  const found = [...builtinResources, ...custom].find(
+    (one) => one.plural === plural && one.gvk.version === version && one.gvk.group === group,
+  )
+  if (found === undefined) throw new Error(`no ${path}`)
+  return found
+}
 
 const paths = [...new Set(rulesCases.map(({ path }) => path))]
 const copyOf = (value: unknown): MutableObject => JSON.parse(JSON.stringify(value)) as MutableObject

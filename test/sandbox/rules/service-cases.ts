@@ -44,7 +44,6 @@ export const serviceCases = [
   create(services, "external name with a bad name", { spec: { type: "ExternalName", externalName: "A b" } }),
   create(services, "service with a bad selector", service({ selector: { "a b": "c" } })),
   create(services, "node port on a cluster IP", service({ ports: [{ port: 80, nodePort: 30_001 }] })),
-  create(services, "node port out of range", service({ type: "NodePort", ports: [{ port: 80, nodePort: 80 }] })),
   update(services, "service's port changed", service(), { spec: { ports: [{ port: 81 }] } }),
   update(services, "service's cluster IP changed", service(), {
     spec: { clusterIP: "10.0.0.77", clusterIPs: ["10.0.0.77"] },

@@ -1,8 +1,7 @@
 /** Random JSON, and random objects that fit a type. */
 
 import fc from "fast-check"
-import type { KubernetesType } from "../../../src/sandbox/schema/kubernetes-type.ts"
-import { schemaNameOf } from "../../../src/sandbox/schema/make-type.ts"
+import { type KubernetesType, schemaNameOf } from "../../../src/sandbox/schema/kubernetes-type.ts"
 
 /** Any JSON value, including keys that are special in JavaScript. */
 export const anyJson: fc.Arbitrary<unknown> = fc.letrec<{ value: unknown }>((tie) => ({

@@ -1,9 +1,16 @@
 /** Patterns in the syntax of Go's regexp: matches, refusals, and bounded time. */
 
 import fc from "fast-check"
+import type { RE2JS } from "re2js"
 import { describe, expect, test } from "vitest"
 import { compilePattern } from "../../../src/sandbox/schema/pattern.ts"
 import { rounds } from "../../harness/effort.ts"
+
+const compiled = (pattern: string): RE2JS => {
+  const made = compilePattern(pattern)
+  if (typeof made === "string") throw new Error(made)
+  return made
+}
 
 test.each([
   ["^[a-z]([-a-z0-9]*[a-z0-9])?$", ["a", "a-b", "ab9"], ["", "A", "a-", "-a", "a\n"]],
@@ -31,9 +38,9 @@ test.each([
   ["^a*?b+?$", ["aab"], ["aa"]],
   ["^(a*)*$", ["", "aaa"], ["b"]],
 ])("%s", (pattern, yes, no) => {
-  const compiled = compilePattern(pattern)
-  expect(yes.filter((text) => !compiled.test(text))).toEqual([])
-  expect(no.filter((text) => compiled.test(text))).toEqual([])
+  const made = compiled(pattern)
+  expect(yes.filter((text) => !made.test(text))).toEqual([])
+  expect(no.filter((text) => made.test(text))).toEqual([])
 })
 
 describe("refuses what the real server refuses:", () => {
@@ -54,13 +61,13 @@ describe("refuses what the real server refuses:", () => {
     "(?P<a b>c)",
     "[[:nobody:]]",
   ])("%s", (pattern) => {
-    expect(() => compilePattern(pattern)).toThrow("error parsing regexp: ")
+    expect(compilePattern(pattern)).toContain("error parsing regexp: ")
   })
 
   test("what nests too deeply or is too large", () => {
-    expect(() => compilePattern(`${"(".repeat(4000)}a${")".repeat(4000)}`)).toThrow("expression nests too deeply")
-    expect(() => compilePattern("[a-z]{1000}".repeat(1000))).toThrow("too long")
-    expect(() => compilePattern("[a-z]{1000}".repeat(200))).toThrow("too large")
+    expect(compilePattern(`${"(".repeat(4000)}a${")".repeat(4000)}`)).toContain("expression nests too deeply")
+    expect(compilePattern("[a-z]{1000}".repeat(1000))).toContain("too long")
+    expect(compilePattern("[a-z]{1000}".repeat(200))).toContain("too large")
   })
 })
 
@@ -81,7 +88,7 @@ test("matches what JavaScript matches, where both support the pattern", () => {
   const texts = fc.string({ unit: fc.constantFrom("a", "b", "1", " ", "é", "\n"), maxLength: 8 })
   fc.assert(
     fc.property(shared, texts, (pattern, text) => {
-      expect(compilePattern(pattern).test(text)).toBe(new RegExp(pattern, "u").test(text))
+      expect(compiled(pattern).test(text)).toBe(new RegExp(pattern, "u").test(text))
     }),
     { numRuns: rounds(2000) },
   )
@@ -91,11 +98,8 @@ test("reads or refuses whatever it is given, and throws nothing else", () => {
   const signs = fc.constantFrom(..."ab()[]{}^$|*+?.\\-:,<>P=!1dQEpL\u{1F600}")
   fc.assert(
     fc.property(fc.string({ unit: signs, maxLength: 24 }), fc.string(), (pattern, text) => {
-      try {
-        compilePattern(pattern).test(text)
-      } catch (error) {
-        expect(error).toHaveProperty("_tag", "PatternError")
-      }
+      const made = compilePattern(pattern)
+      if (typeof made !== "string") made.test(text)
     }),
     { numRuns: rounds(3000) },
   )
@@ -105,6 +109,6 @@ test.each(["(a+)+$", "(a|aa)+$", "^(a|a?)+$", "^(([a-z])+.)+[A-Z]([a-z])+$", "(x
   "a text made to hurt costs %s no more steps than any other",
   (pattern) => {
     // A backtracking engine would have some 2^50 ways to try and practically never end.
-    expect(compilePattern(pattern).test(`${"a".repeat(20_000)}!`)).toBe(false)
+    expect(compiled(pattern).test(`${"a".repeat(20_000)}!`)).toBe(false)
   },
 )

@@ -4,10 +4,8 @@
  *
  * To be called where the real server does it: before admission and the kind's own rules. The result still lacks the
  * defaults of new fields, and may contain nulls and a `status` from the configuration. Entries of other versions of
- * the kind are compared in this version's schema (see track-update.ts).
- *
- * Measured (2 cores, Node 26), Deployment of 4.9 kB: 45 µs for the same configuration again, 160 µs when a field is
- * removed.
+ * the kind are compared in this version's schema (see track-update.ts). A Deployment of 4.9 kB costs some 50 µs, 160 µs
+ * when a field is removed.
  */
 
 import { memberOf } from "../../../own-member.ts"
@@ -89,7 +87,7 @@ const withLastApplied = (object: JsonObject, applied: JsonObject): JsonObject =>
   const text = `${goEncoded(withoutAnnotation(applied))}\n`
   const others = withMember(annotationsOf(object), ANNOTATION, undefined)
   const annotations =
-    sizeOf(others) + byteLength(ANNOTATION) + byteLength(text) <= ANNOTATIONS_LIMIT
+    sizeOf(others) + Buffer.byteLength(ANNOTATION) + Buffer.byteLength(text) <= ANNOTATIONS_LIMIT
       ? withMember(others, ANNOTATION, text)
       : others
   const metadata = memberOf(object, "metadata") as JsonObject
@@ -103,11 +101,10 @@ const withoutAnnotation = (applied: JsonObject): JsonObject => {
   return withMember(applied, "metadata", withMember(metadata, "annotations", annotations))
 }
 
-const byteLength = (text: string): number => Buffer.byteLength(text)
-
 const sizeOf = (annotations: JsonObject): number => {
   let bytes = 0
-  for (const [key, value] of Object.entries(annotations)) bytes += byteLength(key) + byteLength(String(value))
+  for (const [key, value] of Object.entries(annotations))
+    bytes += Buffer.byteLength(key) + Buffer.byteLength(String(value))
   return bytes
 }
 
@@ -115,9 +112,9 @@ const sizeOf = (annotations: JsonObject): number => {
 const goEncoded = (value: JsonValue): string => {
   if (isJsonArray(value)) return `[${value.map(goEncoded).join(",")}]`
   if (isJsonObject(value)) {
-    const members = Object.keys(value)
-      .sort()
-      .map((key) => `${escaped(key)}:${goEncoded(value[key] as JsonValue)}`)
+    const members = Object.entries(value)
+      .sort(([left], [right]) => (left < right ? -1 : 1))
+      .map(([key, member]) => `${escaped(key)}:${goEncoded(member)}`)
     return `{${members.join(",")}}`
   }
   return typeof value === "string" ? escaped(value) : JSON.stringify(value)
@@ -131,16 +128,13 @@ const escaped = (text: string): string =>
 
 const parseObject = (text: string): JsonObject | undefined => {
   try {
-    const value = JSON.parse(text) as JsonValue
+    const value: JsonValue = JSON.parse(text)
     return isJsonObject(value) ? value : undefined
   } catch (cause) {
     if (cause instanceof SyntaxError) return undefined
     throw cause
   }
 }
-
-/** Whether every conflicting field may be taken over. */
-const isAllowed = (conflicting: FieldSet, allowed: FieldSet): boolean => isEmptySet(difference(conflicting, allowed))
 
 // Checks that an applied configuration fits its type. The server refuses others with a 500 without a reason.
 
@@ -189,14 +183,14 @@ const checkMembers = (type: KubernetesType, value: JsonValue, path: string, prob
     problems.push(misfit(path, "object", value))
     return
   }
-  for (const key of Object.keys(value)) {
+  for (const [key, member] of Object.entries(value)) {
     const known = memberType(type, key)
     if (known === undefined) {
       problems.push(at(`${path}.${key}`, "field not declared in schema"))
       // The server checks no further in this object.
       return
     }
-    check(known, value[key] as JsonValue, `${path}.${key}`, problems)
+    check(known, member, `${path}.${key}`, problems)
   }
 }
 
@@ -207,8 +201,7 @@ const checkItems = (type: KubernetesType, value: JsonValue, path: string, proble
   }
   const items = itemType(type)
   const seen = new Set<string>()
-  for (let index = 0; index < value.length; index++) {
-    const item = value[index] as JsonValue
+  for (const [index, item] of value.entries()) {
     let place = `[${index}]`
     if (type.listType !== "atomic") {
       const element = itemElement(type, item)
@@ -287,7 +280,7 @@ const takenOver = (
 ): { readonly object: JsonObject } | ApplyConflict => {
   const allowed = fieldsOfLastApplied(apply.type, apply.live ?? {}, apply.apiVersion)
   if (isEmptySet(allowed)) return applyConflict(conflicts)
-  if (!conflicts.every(({ fields }) => isAllowed(fields, allowed))) {
+  if (!conflicts.every(({ fields }) => isEmptySet(difference(fields, allowed)))) {
     return applyConflict(
       conflicts
         .map(({ entry, fields }) => ({ entry, fields: difference(fields, allowed) }))

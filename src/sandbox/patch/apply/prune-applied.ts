@@ -7,6 +7,7 @@ import { setMember } from "../../../own-member.ts"
 import type { KubernetesType } from "../../schema/kubernetes-type.ts"
 import { isJsonArray, isJsonObject, type JsonObject, type JsonObjectDraft, type JsonValue } from "../json/json-value.ts"
 import {
+  type Children,
   difference,
   type FieldSet,
   intersection,
@@ -29,8 +30,8 @@ const removeFields = (type: KubernetesType, value: JsonValue, fields: FieldSet):
   if (shape === "map" && isJsonObject(value)) {
     const kept: JsonObjectDraft = {}
     let any = false
-    for (const key of Object.keys(value)) {
-      const rest = keptOf(memberType(type, key) ?? anyType, value[key] as JsonValue, fields[fieldElement(key)])
+    for (const [key, member] of Object.entries(value)) {
+      const rest = keptOf(memberType(type, key) ?? anyType, member, fields[fieldElement(key)])
       if (rest === undefined) continue
       setMember(kept, key, rest)
       any = true
@@ -88,11 +89,10 @@ const without = (type: KubernetesType, object: JsonObject, fields: FieldSet): Js
 const withNamedFields = (type: KubernetesType | undefined, set: FieldSet): FieldSet =>
   nodeOf(namedChildren(type, set), false) ?? set
 
-const namedChildren = (type: KubernetesType | undefined, node: FieldSet): Array<readonly [string, FieldSet]> => {
-  const children: Array<readonly [string, FieldSet]> = []
-  for (const element in node) {
+const namedChildren = (type: KubernetesType | undefined, node: FieldSet): Children => {
+  const children: Children = []
+  for (const [element, child] of Object.entries(node)) {
     if (element === SELF) continue
-    const child = node[element] as FieldSet
     if (!ownsBelow(child)) {
       children.push([element, child])
       continue

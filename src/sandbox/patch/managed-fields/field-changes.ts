@@ -6,7 +6,7 @@
 import { memberOf } from "../../../own-member.ts"
 import type { KubernetesType } from "../../schema/kubernetes-type.ts"
 import { isEqualJson, isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts"
-import { type FieldSet, leaf, nodeOf, owningItself } from "./field-set.ts"
+import { type Children, type FieldSet, leaf, nodeOf, owningItself } from "./field-set.ts"
 import { membersSubtree, wholeSubtree } from "./fields-of.ts"
 import { fieldElement } from "./path-element.ts"
 import { isEmptyMap, itemElement, itemType, memberType, shapeOf } from "./type-walk.ts"
@@ -63,8 +63,6 @@ export const fieldChanges = (type: KubernetesType, before: JsonObject, after: Js
   return { touched: nodeOf(touched, false) ?? leaf, removed: nodeOf(removed, false) ?? leaf }
 }
 
-type Children = Array<readonly [string, FieldSet]>
-
 const METADATA = fieldElement("metadata")
 
 const addNode = (children: Children, element: string, node: FieldSet | undefined): void => {
@@ -118,9 +116,9 @@ const compareMembers = (
 ): void => {
   if (after !== undefined) {
     for (const key in after) {
-      const value = after[key] as JsonValue
+      const value = after[key]
       const old = before === undefined ? undefined : memberOf(before, key)
-      if (old === value || isIgnored(key)) continue
+      if (value === undefined || old === value || isIgnored(key)) continue
       const known = memberType(type, key)
       if (known === undefined) continue
       if (old === undefined) {
@@ -137,7 +135,8 @@ const compareMembers = (
   for (const key in before) {
     if ((after !== undefined && Object.hasOwn(after, key)) || isIgnored(key)) continue
     const known = memberType(type, key)
-    if (known !== undefined) removed.push([fieldElement(key), wholeSubtree(known, before[key] as JsonValue)])
+    const value = before[key]
+    if (known !== undefined && value !== undefined) removed.push([fieldElement(key), wholeSubtree(known, value)])
   }
 }
 
@@ -151,36 +150,33 @@ const compareLists = (type: KubernetesType, before: JsonValue, after: JsonValue)
   const rightItems = byElement(type, right)
   const touched: Children = []
   const removed: Children = []
-  for (const [element, values] of leftItems) {
-    const others = rightItems.get(element)
-    if (others === undefined) {
-      removed.push([element, values.length > 1 ? leaf : wholeSubtree(items, values[0] as JsonValue)])
-    } else if (values.length > 1 && others.length > 1) {
-      if (!isEqualJson(values, others)) touched.push([element, leaf])
-    } else if (values.length > 1) {
-      // No longer a duplicate: all its parts become owned, and the mark of the duplicates is removed.
-      touched.push([element, wholeSubtree(items, others[0] as JsonValue)])
-      removed.push([element, leaf])
-    } else if (others.length > 1) {
-      removed.push([element, wholeSubtree(items, values[0] as JsonValue)])
-      touched.push([element, leaf])
+  // Duplicates are owned as one, with nothing below.
+  const whole = ([item, ...others]: Items): FieldSet => (others.length > 0 ? leaf : wholeSubtree(items, item))
+  for (const [element, mine] of leftItems) {
+    const theirs = rightItems.get(element)
+    if (theirs === undefined) removed.push([element, whole(mine)])
+    else if (mine.length > 1 && theirs.length > 1) {
+      if (!isEqualJson(mine, theirs)) touched.push([element, leaf])
+    } else if (mine.length > 1 || theirs.length > 1) {
+      // No longer a duplicate, or one since now: all parts of the one are owned, or no longer.
+      touched.push([element, whole(theirs)])
+      removed.push([element, whole(mine)])
     } else {
-      const change = compareValues(items, values[0] as JsonValue, others[0] as JsonValue)
+      const change = compareValues(items, mine[0], theirs[0])
       if (change === undefined) continue
       addNode(touched, element, change.touched)
       addNode(removed, element, change.removed)
     }
   }
-  for (const [element, values] of rightItems) {
-    if (leftItems.has(element)) continue
-    touched.push([element, values.length > 1 ? leaf : wholeSubtree(items, values[0] as JsonValue)])
-  }
+  for (const [element, theirs] of rightItems) if (!leftItems.has(element)) touched.push([element, whole(theirs)])
   return differenceOf(touched, removed)
 }
 
+type Items = readonly [JsonValue, ...JsonValue[]]
+
 /** Items by path element; duplicates together, in their order. Items without an element have no owner. */
-const byElement = (type: KubernetesType, list: ReadonlyArray<JsonValue>): Map<string, ReadonlyArray<JsonValue>> => {
-  const items = new Map<string, ReadonlyArray<JsonValue>>()
+const byElement = (type: KubernetesType, list: ReadonlyArray<JsonValue>): Map<string, Items> => {
+  const items = new Map<string, Items>()
   for (const item of list) {
     const element = itemElement(type, item)
     if (element === undefined) continue

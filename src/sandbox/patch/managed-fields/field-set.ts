@@ -49,126 +49,84 @@ export const owningItself = (node: FieldSet | undefined): FieldSet => {
   return ownsItself(node) ? node : { [SELF]: leaf, ...node }
 }
 
+/** Elements with what is owned below them. */
+export type Children = Array<readonly [element: string, node: FieldSet]>
+
 /** A node from elements in any order; `undefined` if nothing is in it. */
-export const nodeOf = (children: Array<readonly [string, FieldSet]>, itself: boolean): FieldSet | undefined => {
-  if (children.length === 0) return itself ? leaf : undefined
+export const nodeOf = (children: Children, itself: boolean): FieldSet | undefined => {
   if (children.length > 1) children.sort((left, right) => compareElements(left[0], right[0]))
+  return nodeInOrder(children, itself)
+}
+
+const nodeInOrder = (children: Children, itself: boolean): FieldSet | undefined => {
+  if (children.length === 0) return itself ? leaf : undefined
   const node: FieldSetDraft = {}
   if (itself) node[SELF] = leaf
   for (const [element, child] of children) node[element] = child
   return node
 }
 
+/** Which elements a combination of two sets has: those of one side only, and those of both by who owns them. */
+interface Combination {
+  readonly keepsLeft: boolean
+  readonly keepsRight: boolean
+  readonly owns: (left: boolean, right: boolean) => boolean
+}
+
 /** The fields that are in either set. */
 export const union = (left: FieldSet, right: FieldSet): FieldSet => {
   if (isEmptySet(left)) return right
-  if (isEmptySet(right)) return left
-  return unionBelow(left, right, false, false)
-}
-
-const unionNodes = (left: FieldSet, right: FieldSet): FieldSet => {
-  if (left === right) return left
-  const leftOwns = ownsItself(left)
-  return unionBelow(left, right, leftOwns || ownsItself(right), leftOwns)
-}
-
-const unionBelow = (left: FieldSet, right: FieldSet, itself: boolean, leftOwns: boolean): FieldSet => {
-  let changed: Map<string, FieldSet> | undefined
-  let adds = false
-  for (const element in right) {
-    if (element === SELF) continue
-    const mine = left[element]
-    const theirs = right[element] as FieldSet
-    if (mine === undefined) {
-      adds = true
-      continue
-    }
-    const both = unionNodes(mine, theirs)
-    if (both === mine) continue
-    changed ??= new Map()
-    changed.set(element, both)
-  }
-  if (!adds && changed === undefined && itself === leftOwns) return left
-  const node: FieldSetDraft = {}
-  if (itself && (adds || ownsBelow(left))) node[SELF] = leaf
-  const added = adds ? Object.keys(right).filter((element) => element !== SELF && left[element] === undefined) : []
-  let next = 0
-  for (const element in left) {
-    if (element === SELF) continue
-    for (; next < added.length && compareElements(added[next] as string, element) < 0; next++) {
-      node[added[next] as string] = right[added[next] as string] as FieldSet
-    }
-    node[element] = changed?.get(element) ?? (left[element] as FieldSet)
-  }
-  for (; next < added.length; next++) node[added[next] as string] = right[added[next] as string] as FieldSet
-  return node
+  return combined(left, right, inEither, true) ?? leaf
 }
 
 /** The fields that are in `left` and not in `right`; a parent and its children count separately. */
-export const difference = (left: FieldSet, right: FieldSet): FieldSet =>
-  differenceBelow(left, right, false, false) ?? leaf
-
-const differenceNodes = (left: FieldSet, right: FieldSet): FieldSet | undefined => {
-  const owned = ownsItself(left)
-  return differenceBelow(left, right, owned && !ownsItself(right), owned)
-}
-
-const differenceBelow = (left: FieldSet, right: FieldSet, itself: boolean, leftOwns: boolean): FieldSet | undefined => {
-  let changed: Map<string, FieldSet | undefined> | undefined
-  for (const element in right) {
-    const mine = element === SELF ? undefined : left[element]
-    if (mine === undefined) continue
-    const rest = differenceNodes(mine, right[element] as FieldSet)
-    if (rest === mine) continue
-    changed ??= new Map()
-    changed.set(element, rest)
-  }
-  if (changed === undefined && itself === leftOwns) return left
-  const kept: Array<readonly [string, FieldSet]> = []
-  for (const element in left) {
-    if (element === SELF) continue
-    const child = changed?.has(element) === true ? changed.get(element) : left[element]
-    if (child !== undefined) kept.push([element, child])
-  }
-  if (kept.length === 0) return itself ? leaf : undefined
-  const node: FieldSetDraft = {}
-  if (itself) node[SELF] = leaf
-  for (const [element, child] of kept) node[element] = child
-  return node
-}
+export const difference = (left: FieldSet, right: FieldSet): FieldSet => combined(left, right, inLeft, true) ?? leaf
 
 /** The fields that are in both sets. */
-export const intersection = (left: FieldSet, right: FieldSet): FieldSet => intersectionBelow(left, right, false) ?? leaf
+export const intersection = (left: FieldSet, right: FieldSet): FieldSet => combined(left, right, inBoth, true) ?? leaf
 
-const intersectionBelow = (left: FieldSet, right: FieldSet, itself: boolean): FieldSet | undefined => {
-  const node: FieldSetDraft = {}
-  let any = false
+const inEither: Combination = { keepsLeft: true, keepsRight: true, owns: (left, right) => left || right }
+const inLeft: Combination = { keepsLeft: true, keepsRight: false, owns: (left, right) => left && !right }
+const inBoth: Combination = { keepsLeft: false, keepsRight: false, owns: (left, right) => left && right }
+
+/** `left` itself if nothing changes; `undefined` if nothing is left. */
+const combined = (left: FieldSet, right: FieldSet, how: Combination, isRoot: boolean): FieldSet | undefined => {
+  const leftOwns = !isRoot && ownsItself(left)
+  const itself = !isRoot && how.owns(leftOwns, ownsItself(right))
+  const children: Children = []
+  let isChanged = itself !== leftOwns
+  let isSorted = true
   for (const element in left) {
-    const theirs = element === SELF ? undefined : right[element]
-    if (theirs === undefined) continue
-    const mine = left[element] as FieldSet
-    const both = intersectionBelow(mine, theirs, ownsItself(mine) && ownsItself(theirs))
-    if (both === undefined) continue
-    if (!any && itself) node[SELF] = leaf
-    any = true
-    node[element] = both
+    if (element === SELF) continue
+    const mine = left[element]
+    const theirs = right[element]
+    if (mine === undefined) continue
+    const child = theirs !== undefined ? combined(mine, theirs, how, false) : how.keepsLeft ? mine : undefined
+    if (child !== mine) isChanged = true
+    if (child !== undefined) children.push([element, child])
   }
-  if (any) return node
-  return itself ? leaf : undefined
+  if (how.keepsRight)
+    for (const element in right) {
+      const theirs = right[element]
+      if (element === SELF || left[element] !== undefined || theirs === undefined) continue
+      children.push([element, theirs])
+      isSorted = false
+    }
+  if (!isChanged && isSorted) return left
+  return isSorted ? nodeInOrder(children, itself) : nodeOf(children, itself)
 }
 
 /** The set without these paths and everything below them. */
 export const withoutPaths = (set: FieldSet, paths: ReadonlyArray<ReadonlyArray<string>>): FieldSet => {
   let rest = set
-  for (const path of paths) rest = withoutPath(rest, path, 0) ?? leaf
+  for (const path of paths) rest = withoutPath(rest, path) ?? leaf
   return rest
 }
 
-const withoutPath = (node: FieldSet, path: ReadonlyArray<string>, depth: number): FieldSet | undefined => {
-  const element = path[depth] as string
+const withoutPath = (node: FieldSet, [element = "", ...path]: ReadonlyArray<string>): FieldSet | undefined => {
   const child = node[element]
   if (child === undefined) return node
-  const rest = depth === path.length - 1 ? undefined : withoutPath(child, path, depth + 1)
+  const rest = path.length === 0 ? undefined : withoutPath(child, path)
   if (rest === child) return node
   const draft: FieldSetDraft = { ...node }
   if (rest === undefined) delete draft[element]
@@ -181,16 +139,16 @@ const withoutPath = (node: FieldSet, path: ReadonlyArray<string>, depth: number)
  * Visits every path of the set: at each level first the elements that are in it, then what is below each. The array is reused.
  */
 export const forEachPath = (set: FieldSet, visit: (path: ReadonlyArray<string>) => void, path: string[] = []): void => {
-  for (const element in set) {
-    if (element === SELF || !ownsItself(set[element] as FieldSet)) continue
+  const below = Object.entries(set).filter(([element]) => element !== SELF)
+  for (const [element, node] of below) {
+    if (!ownsItself(node)) continue
     path.push(element)
     visit(path)
     path.pop()
   }
-  for (const element in set) {
-    if (element === SELF || !ownsBelow(set[element] as FieldSet)) continue
+  for (const [element, node] of below) {
     path.push(element)
-    forEachPath(set[element] as FieldSet, visit, path)
+    forEachPath(node, visit, path)
     path.pop()
   }
 }
@@ -231,7 +189,7 @@ const canonicalNode = (fields: JsonValue | undefined): FieldSet | undefined => {
     const child = canonicalNode(fields[key])
     if (child === undefined) return undefined
     const before = children.get(known.element)
-    children.set(known.element, before === undefined ? child : unionNodes(before, child))
+    children.set(known.element, before === undefined ? child : (combined(before, child, inEither, false) ?? child))
   }
   return nodeOf([...children], itself) ?? leaf
 }

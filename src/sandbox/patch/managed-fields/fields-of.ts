@@ -3,7 +3,7 @@
 import { isEmptyObject } from "../../../own-member.ts"
 import type { KubernetesType } from "../../schema/kubernetes-type.ts"
 import { isJsonArray, isJsonObject, type JsonValue } from "../json/json-value.ts"
-import { type FieldSet, leaf, nodeOf, owningItself } from "./field-set.ts"
+import { type Children, type FieldSet, leaf, nodeOf, owningItself } from "./field-set.ts"
 import { fieldElement } from "./path-element.ts"
 import { itemElement, itemType, memberType, shapeOf } from "./type-walk.ts"
 
@@ -19,11 +19,10 @@ export const fieldsOf = (type: KubernetesType, value: JsonValue): FieldSet => {
 const configuredNode = (type: KubernetesType, value: JsonValue): FieldSet | undefined => {
   const shape = shapeOf(type, value)
   if (shape === "leaf") return leaf
-  const children: Array<readonly [string, FieldSet]> = []
+  const children: Children = []
   if (shape === "map") {
     if (!isJsonObject(value)) return undefined
-    for (const key of Object.keys(value)) {
-      const member = value[key] as JsonValue
+    for (const [key, member] of Object.entries(value)) {
       const known = memberType(type, key)
       if (known === undefined) continue
       const node = configuredNode(known, member)
@@ -55,10 +54,10 @@ export const wholeSubtree = (type: KubernetesType, value: JsonValue): FieldSet =
 /** The fields below a map or object that is added or removed, without itself. */
 export const membersSubtree = (type: KubernetesType, value: JsonValue): FieldSet | undefined => {
   if (!isJsonObject(value)) return undefined
-  const children: Array<readonly [string, FieldSet]> = []
-  for (const key of Object.keys(value)) {
+  const children: Children = []
+  for (const [key, member] of Object.entries(value)) {
     const known = memberType(type, key)
-    if (known !== undefined) children.push([fieldElement(key), wholeSubtree(known, value[key] as JsonValue)])
+    if (known !== undefined) children.push([fieldElement(key), wholeSubtree(known, member)])
   }
   return nodeOf(children, false)
 }

@@ -121,12 +121,11 @@ const readEntry = (entry: JsonObject): ManagedFieldsEntry | undefined => {
 
 /** Appliers first, then by time, manager, version and subresource. */
 export const inServerOrder = (entries: ManagedFields): ManagedFields => {
-  for (let index = 1; index < entries.length; index++) {
-    if (compareEntries(entries[index - 1] as ManagedFieldsEntry, entries[index] as ManagedFieldsEntry) > 0) {
-      return [...entries].sort(compareEntries)
-    }
-  }
-  return entries
+  const isInOrder = entries.every((entry, index) => {
+    const before = entries[index - 1]
+    return before === undefined || compareEntries(before, entry) <= 0
+  })
+  return isInOrder ? entries : [...entries].sort(compareEntries)
 }
 
 const compareEntries = (left: ManagedFieldsEntry, right: ManagedFieldsEntry): number =>

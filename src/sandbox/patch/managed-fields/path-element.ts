@@ -20,12 +20,9 @@ export const valueElement = (value: JsonValue): string => `v:${goJson(value)}`
 
 /** `fields` in the order of their names. */
 export const keyElement = (fields: ReadonlyArray<readonly [name: string, value: JsonValue]>): string => {
-  let text = "k:{"
-  for (let index = 0; index < fields.length; index++) {
-    const [name, value] = fields[index] as readonly [string, JsonValue]
-    text += `${index === 0 ? "" : ","}${goJson(name)}:${goJson(value)}`
-  }
-  return `${text}}`
+  let text = ""
+  for (const [name, value] of fields) text += `${text === "" ? "" : ","}${goJson(name)}:${goJson(value)}`
+  return `k:{${text}}`
 }
 
 /**
@@ -126,8 +123,8 @@ const compareFields = (
 const compareValues = (left: JsonValue, right: JsonValue): number => {
   const order = typeRank(left) - typeRank(right)
   if (order !== 0) return order
-  if (typeof left === "number") return left - (right as number)
-  if (typeof left === "string") return compareText(left, right as string)
+  if (typeof left === "number" && typeof right === "number") return left - right
+  if (typeof left === "string" && typeof right === "string") return compareText(left, right)
   if (typeof left === "boolean") return Number(left) - Number(right)
   return compareText(goJson(left), goJson(right))
 }
@@ -155,7 +152,7 @@ const goJson = (value: JsonValue): string => {
 
 const parseJson = (text: string): JsonValue | undefined => {
   try {
-    return JSON.parse(text) as JsonValue
+    return JSON.parse(text)
   } catch (cause) {
     if (cause instanceof SyntaxError) return undefined
     throw cause

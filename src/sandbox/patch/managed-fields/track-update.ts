@@ -8,10 +8,7 @@
  * `resetFields`.
  *
  * Entries of other versions of the kind are compared in this version's schema: exact for kinds whose versions differ
- * only in name. Types that turned atomic or granular since an entry was written are not reconciled.
- *
- * Measured (2 cores, Node 26): a changed condition of a Pod of 4.6 kB costs 8 µs when unchanged parts are shared with
- * the stored object and 15 µs when they are copies; its creation 40 µs.
+ * only in name. A changed condition of a Pod of 4.6 kB costs some 10 µs, its creation 40 µs.
  */
 
 import { isEmptyObject, memberOf, setMember } from "../../../own-member.ts"
@@ -41,10 +38,10 @@ import { fieldElement } from "./path-element.ts"
 /** Only the parts that `after` has: absent ones cannot differ. */
 const zeroValueBeside = (type: KubernetesType, after: JsonObject): JsonObject => {
   const zero: JsonObjectDraft = {}
-  for (const key of Object.keys(after)) {
+  for (const [key, member] of Object.entries(after)) {
     const field = type.fields.get(key)
     if (field === undefined) continue
-    const value = zeroField(type, key, field, after[key] as JsonValue)
+    const value = zeroField(type, key, field, member)
     if (value !== undefined) setMember(zero, key, value)
   }
   return zero

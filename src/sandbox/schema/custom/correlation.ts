@@ -6,11 +6,11 @@
 import type { StructuralSchema } from "../../../apiserver/openapi/structural-schema.ts"
 import { isRecord } from "../../../is-record.ts"
 import { memberOf } from "../../../own-member.ts"
-import { canonicalJson } from "./canonical-json.ts"
 
 export class Correlation {
   readonly #value: unknown
-  readonly #old: unknown
+  /** The value that is replaced. */
+  readonly old: unknown
   readonly #schema: StructuralSchema
   readonly #children = new Map<string | number, Correlation | undefined>()
   #oldItems: ReadonlyMap<string, unknown> | undefined
@@ -18,18 +18,18 @@ export class Correlation {
 
   constructor(value: unknown, old: unknown, schema: StructuralSchema) {
     this.#value = value
-    this.#old = old
+    this.old = old
     this.#schema = schema
   }
 
   /** `undefined` if either side lacks the field, or its schema is not known. */
   field(name: string): Correlation | undefined {
     return this.#child(name, () => {
-      if (!isRecord(this.#value) || !isRecord(this.#old)) return undefined
+      if (!isRecord(this.#value) || !isRecord(this.old)) return undefined
       const { properties = {}, additionalProperties } = this.#schema
-      const property = memberOf(properties, name) as StructuralSchema | undefined
+      const property = memberOf<StructuralSchema>(properties, name)
       const schema = property ?? (isRecord(additionalProperties) ? additionalProperties : undefined)
-      const [value, old] = [memberOf(this.#value, name), memberOf(this.#old, name)]
+      const [value, old] = [memberOf(this.#value, name), memberOf(this.old, name)]
       return schema === undefined || value === undefined || old === undefined
         ? undefined
         : new Correlation(value, old, schema)
@@ -40,8 +40,8 @@ export class Correlation {
   item(index: number): Correlation | undefined {
     return this.#child(index, () => {
       const { items } = this.#schema
-      if (!Array.isArray(this.#value) || !Array.isArray(this.#old) || items === undefined) return undefined
-      this.#oldItems ??= keyedItems(this.#old, this.#schema)
+      if (!Array.isArray(this.#value) || !Array.isArray(this.old) || items === undefined) return undefined
+      this.#oldItems ??= keyedItems(this.old, this.#schema)
       const old = this.#oldItems?.get(itemKey(this.#value[index], this.#schema))
       return old === undefined ? undefined : new Correlation(this.#value[index], old, items)
     })
@@ -59,7 +59,7 @@ export class Correlation {
   }
 
   #compare(): boolean {
-    const [value, old] = [this.#value, this.#old]
+    const [value, old] = [this.#value, this.old]
     if (Array.isArray(value) && Array.isArray(old)) {
       if (!isKeyed(this.#schema)) return canonicalJson(value) === canonicalJson(old)
       return value.length === old.length && value.every((_, index) => this.item(index)?.isUnchanged === true)
@@ -81,15 +81,17 @@ const itemKey = (item: unknown, schema: StructuralSchema): string =>
   )
 
 /** The items of a keyed list by their keys; `undefined` for other lists. */
-export const keyedItems = (
+const keyedItems = (
   items: ReadonlyArray<unknown>,
   schema: StructuralSchema,
 ): ReadonlyMap<string, unknown> | undefined =>
   isKeyed(schema) ? new Map(items.map((item) => [itemKey(item, schema), item])) : undefined
 
-/** The old item that has the keys of a new one. */
-export const oldItemOf = (
-  item: unknown,
-  old: ReadonlyMap<string, unknown> | undefined,
-  schema: StructuralSchema,
-): unknown => old?.get(itemKey(item, schema))
+/** JSON with the members of objects sorted: equal values have equal texts. Values deeper than 1,000 levels become `null`. */
+export const canonicalJson = (value: unknown, depth = 0): string => {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null"
+  if (depth > 1000) return "null"
+  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item, depth + 1)).join(",")}]`
+  const entries = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))
+  return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item, depth + 1)}`).join(",")}}`
+}

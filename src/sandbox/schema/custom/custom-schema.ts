@@ -10,10 +10,8 @@ import { maximumSchemaDepth, type StructuralSchema } from "../../../apiserver/op
 import { isRecord } from "../../../is-record.ts"
 import { memberOf } from "../../../own-member.ts"
 import { objectMetaType } from "../catalogue.ts"
-import type { KubernetesType } from "../kubernetes-type.ts"
-import { makeType } from "../make-type.ts"
-import { canonicalJson } from "./canonical-json.ts"
-import { Correlation } from "./correlation.ts"
+import { type KubernetesType, makeType } from "../kubernetes-type.ts"
+import { Correlation, canonicalJson } from "./correlation.ts"
 import { checkSchema } from "./custom-validation.ts"
 
 // The server's requirements for custom objects beyond their schema: items of sets and maps are unique by their keys,

@@ -18,8 +18,7 @@ import {
 import { maximumSchemaDepth, type StructuralSchema } from "../../../apiserver/openapi/structural-schema.ts"
 import { isRecord } from "../../../is-record.ts"
 import { matchesPattern } from "../pattern.ts"
-import { canonicalJson } from "./canonical-json.ts"
-import type { Correlation } from "./correlation.ts"
+import { type Correlation, canonicalJson } from "./correlation.ts"
 import { isOfFormat, knownFormats } from "./custom-formats.ts"
 
 /**

@@ -9,7 +9,7 @@
 import { type FieldError, invalid, notSupported, required } from "../../../apiserver/answers/field-error.ts"
 import { maximumSchemaDepth, type StructuralSchema } from "../../../apiserver/openapi/structural-schema.ts"
 import { isRecord } from "../../../is-record.ts"
-import { compilePattern, PatternError } from "../pattern.ts"
+import { compilePattern } from "../pattern.ts"
 import { checkSchema } from "./custom-validation.ts"
 
 type Level = "root" | "field" | "item"
@@ -52,13 +52,10 @@ const typeProblems = (schema: StructuralSchema, field: string, level: Level): Fi
 }
 
 const patternProblems = ({ pattern = "" }: StructuralSchema, field: string): FieldError[] => {
-  try {
-    compilePattern(pattern)
-    return []
-  } catch (cause) {
-    if (!(cause instanceof PatternError)) throw cause
-    return [invalid(field, pattern, `must be a valid regular expression: ${cause.message}`)]
-  }
+  const compiled = compilePattern(pattern)
+  return typeof compiled === "string"
+    ? [invalid(field, pattern, `must be a valid regular expression: ${compiled}`)]
+    : []
 }
 
 /** The errors of a default by its own schema, all reported for the default. */

@@ -1,16 +1,16 @@
 /** The rules of a schema (`x-kubernetes-validations`), compiled, in the shape of the schema. */
 
+import type { Environment } from "@marcbachmann/cel-js"
 import {
   maximumSchemaDepth,
   type StructuralSchema,
   type ValidationRule,
 } from "../../../apiserver/openapi/structural-schema.ts"
 import { isRecord } from "../../../is-record.ts"
-import { CompileError } from "../../cel/problems.ts"
+import { memberOf } from "../../../own-member.ts"
+import { CompileError } from "../../cel/evaluation.ts"
 import { compile, describeProblem, type Program } from "../../cel/program.ts"
-import { type CelType, optionalOf } from "../../cel/types.ts"
-import { declaredType, isEmbedded } from "./declared-type.ts"
-import { ruleFieldPath } from "./rule-field-path.ts"
+import { type DeclaredType, DeclaredTypes, withSelf } from "./declared-types.ts"
 
 export interface CompiledRule {
   readonly rule: ValidationRule
@@ -26,7 +26,8 @@ export interface CompiledRule {
 /** The rules of a place in a schema, and those below. */
 export interface RuleNode {
   readonly schema: StructuralSchema
-  readonly isResource: boolean
+  /** Of `self`; absent if there are no rules. */
+  readonly type: DeclaredType | undefined
   readonly rules: ReadonlyArray<CompiledRule>
   readonly items: RuleNode | undefined
   readonly properties: ReadonlyMap<string, RuleNode>
@@ -34,25 +35,23 @@ export interface RuleNode {
   readonly allOf: ReadonlyArray<RuleNode>
 }
 
-const place = "self"
-const before = "oldSelf"
-
 /** A rule's expressions against the type of its value. */
-export const compileRule = (rule: ValidationRule, type: CelType, schema: StructuralSchema): CompiledRule => {
-  const old = rule.optionalOldSelf === true ? optionalOf(type) : type
-  const variables = new Map([
-    [place, type],
-    [before, old],
-  ])
-  const program = compiled(rule.rule, variables, "bool", {
+export const compileRule = (
+  rule: ValidationRule,
+  types: DeclaredTypes,
+  { name }: DeclaredType,
+  schema: StructuralSchema,
+): CompiledRule => {
+  const { messageExpression = "", optionalOldSelf, fieldPath = "" } = rule
+  const environment = withSelf(types, name, optionalOldSelf === true ? `optional<${name}>` : name)
+  const program = compiled(rule.rule, environment, "bool", {
     failed: "compilation failed: ",
     misfit: "cel expression must evaluate to a bool",
   })
-  const { messageExpression = "" } = rule
   const message =
     messageExpression === "" || typeof program === "string"
       ? undefined
-      : compiled(messageExpression, variables, "string", {
+      : compiled(messageExpression, environment, "string", {
           failed: "messageExpression compilation failed: ",
           misfit: "messageExpression must evaluate to a string",
         })
@@ -60,20 +59,20 @@ export const compileRule = (rule: ValidationRule, type: CelType, schema: Structu
     rule,
     program,
     message,
-    usesOldSelf: typeof program !== "string" && program.reads.has(before),
-    fieldPath: ruleFieldPath(rule.fieldPath ?? "", schema) ?? "",
+    usesOldSelf: typeof program !== "string" && program.reads.has("oldSelf"),
+    fieldPath: ruleFieldPath(fieldPath, schema) ?? "",
   }
 }
 
 const compiled = (
   text: string,
-  variables: ReadonlyMap<string, CelType>,
-  wanted: CelType["kind"],
+  environment: Environment,
+  wanted: string,
   words: { readonly failed: string; readonly misfit: string },
 ): Program | string => {
   try {
-    const program = compile(text, variables)
-    return program.type.kind === wanted ? program : words.misfit
+    const program = compile(environment, text)
+    return program.type === wanted ? program : words.misfit
   } catch (error) {
     if (error instanceof CompileError) return `${words.failed}${describeProblem(text, error)}`
     throw error
@@ -81,34 +80,78 @@ const compiled = (
 }
 
 /** `undefined` without any rules. */
-export const compileRules = (schema: StructuralSchema): RuleNode | undefined => nodeOf(schema, schema, true, 0)
+export const compileRules = (schema: StructuralSchema): RuleNode | undefined =>
+  new Compilation(schema).node(schema, schema, 0)
 
-/** `ruled` has the rules and `typed` the types: inside `allOf`, a schema has no types of its own. */
-const nodeOf = (
-  ruled: StructuralSchema,
-  typed: StructuralSchema,
-  isResource: boolean,
-  depth: number,
-): RuleNode | undefined => {
-  if (depth > maximumSchemaDepth) return undefined
-  const inner = (child: StructuralSchema | boolean | undefined, type: StructuralSchema | boolean | undefined) =>
-    isRecord(child) && isRecord(type) ? nodeOf(child, type, isEmbedded(type), depth + 1) : undefined
-  const given = ruled["x-kubernetes-validations"] ?? []
-  const type = given.length === 0 ? undefined : declaredType(typed, isResource)
-  const properties = new Map<string, RuleNode>()
-  for (const [name, child] of Object.entries(ruled.properties ?? {})) {
-    const node = inner(child, typed.properties?.[name])
-    if (node !== undefined) properties.set(name, node)
+class Compilation {
+  readonly #root: StructuralSchema
+  #types: DeclaredTypes | undefined
+
+  constructor(root: StructuralSchema) {
+    this.#root = root
   }
-  const node: RuleNode = {
-    schema: typed,
-    isResource,
-    rules: type === undefined ? [] : given.map((rule) => compileRule(rule, type, typed)),
-    items: inner(ruled.items, typed.items),
-    properties,
-    values: inner(ruled.additionalProperties, typed.additionalProperties),
-    allOf: (ruled.allOf ?? []).flatMap((child) => nodeOf(child, typed, isResource, depth + 1) ?? []),
+
+  /** `ruled` has the rules and `typed` the types: inside `allOf`, a schema has no types of its own. */
+  node(ruled: StructuralSchema, typed: StructuralSchema, depth: number): RuleNode | undefined {
+    if (depth > maximumSchemaDepth) return undefined
+    const inner = (child: StructuralSchema | boolean | undefined, type: StructuralSchema | boolean | undefined) =>
+      isRecord(child) && isRecord(type) ? this.node(child, type, depth + 1) : undefined
+    const properties = new Map<string, RuleNode>()
+    for (const [name, child] of Object.entries(ruled.properties ?? {})) {
+      const node = inner(child, typed.properties?.[name])
+      if (node !== undefined) properties.set(name, node)
+    }
+    const node: RuleNode = {
+      schema: typed,
+      ...this.#rules(ruled["x-kubernetes-validations"] ?? [], typed),
+      items: inner(ruled.items, typed.items),
+      properties,
+      values: inner(ruled.additionalProperties, typed.additionalProperties),
+      allOf: (ruled.allOf ?? []).flatMap((child) => this.node(child, typed, depth + 1) ?? []),
+    }
+    const isEmpty = node.rules.length + node.properties.size + node.allOf.length === 0 && !node.items && !node.values
+    return isEmpty ? undefined : node
   }
-  const isEmpty = node.rules.length + node.properties.size + node.allOf.length === 0 && !node.items && !node.values
-  return isEmpty ? undefined : node
+
+  #rules(given: ReadonlyArray<ValidationRule>, schema: StructuralSchema): Pick<RuleNode, "type" | "rules"> {
+    if (given.length === 0) return { type: undefined, rules: [] }
+    this.#types ??= new DeclaredTypes(this.#root)
+    const types = this.#types
+    const type = types.of(schema)
+    return { type, rules: type === undefined ? [] : given.map((rule) => compileRule(rule, types, type, schema)) }
+  }
+}
+
+// `fieldPath` of a rule: `.spec.replicas`, `['a.b']`, and mixtures, from the rule's place to a field of the schema.
+
+const pathStep = /\.([^.[\]]+)|\['((?:[^'\\]|\\[abfnrtv'\\])*)'\]/y
+
+const unescaped: Readonly<Record<string, string>> = {
+  a: "\x07",
+  b: "\b",
+  f: "\f",
+  n: "\n",
+  r: "\r",
+  t: "\t",
+  v: "\v",
+}
+
+/** The path as messages show it; `undefined` if it leads to no field of the schema. Empty for the empty path. */
+export const ruleFieldPath = (path: string, schema: StructuralSchema): string | undefined => {
+  let at = schema
+  let shown = ""
+  let end = 0
+  pathStep.lastIndex = 0
+  for (let match = pathStep.exec(path); match !== null; match = pathStep.exec(path)) {
+    end = pathStep.lastIndex
+    const [, plain, quoted = ""] = match
+    const name = plain ?? quoted.replace(/\\(.)/g, (_, letter: string) => unescaped[letter] ?? letter)
+    const { properties, additionalProperties }: StructuralSchema = at
+    const next =
+      properties === undefined ? isRecord(additionalProperties) && additionalProperties : memberOf(properties, name)
+    if (!next) return undefined
+    shown += properties === undefined ? `[${name}]` : shown === "" ? name : `.${name}`
+    at = next
+  }
+  return end === path.length ? shown : undefined
 }

@@ -1,23 +1,17 @@
 /**
- * Objects against the rules of their schema, within a budget for all rules of an object together. A rule that an update does not change
+ * Objects against the rules of their schema, with one bound on the steps of all of them. A rule that an update does not change
  * the value of, and that does not look at the old value, is reported as a warning only.
  */
 
 import { duplicate, type FieldError, forbidden, invalid, required } from "../../../apiserver/answers/field-error.ts"
 import type { StructuralSchema, ValidationRule } from "../../../apiserver/openapi/structural-schema.ts"
 import { isRecord } from "../../../is-record.ts"
-import { memberOf } from "../../../own-member.ts"
-import { Meter } from "../../cel/meter.ts"
-import { CostLimitError, EvaluationError } from "../../cel/problems.ts"
+import { CostLimitError, EvaluationError, Meter } from "../../cel/evaluation.ts"
 import type { Program } from "../../cel/program.ts"
-import { Optional, type Value } from "../../cel/values.ts"
-import { Correlation, keyedItems, oldItemOf } from "../custom/correlation.ts"
+import { optionalOf, type Value } from "../../cel/values.ts"
+import { Correlation } from "../custom/correlation.ts"
 import { checkCustomValue } from "../custom/custom-schema.ts"
 import type { CompiledRule, RuleNode } from "./compiled-rules.ts"
-import { valueBySchema } from "./schema-values.ts"
-
-/** In the units of a meter; ten expressions may use up their limit. */
-const budgetOfAll = 10_000_000
 
 /** Bytes of a message made by an expression. */
 const longestMessage = 5 * 1024
@@ -51,79 +45,57 @@ export const checkCustomObject = (
   if (rules === undefined) return { errors, tolerated: [] }
   if (errors.some(({ type }) => blocking.has(type)))
     return { errors: [...errors, invalid(noPath, null, notChecked)], tolerated: [] }
-  const found = checkRules(rules, object, old)
-  return { errors: [...errors, ...found.errors], tolerated: found.tolerated }
-}
-
-/** `old` is the object that is replaced; absent for a new one. */
-const checkRules = (rules: RuleNode, object: unknown, old: unknown): RuleFindings => {
   const check = new RuleCheck()
   const correlated = old === undefined ? undefined : new Correlation(object, old, rules.schema)
-  check.node(rules, "", object, old, { correlated, parent: undefined })
-  return check
+  check.node(rules, { path: "", value: object, correlated, nearest: correlated })
+  return { errors: [...errors, ...check.errors], tolerated: check.tolerated }
 }
 
-interface Ratchet {
+/** A value, and what it replaces. */
+interface Place {
+  readonly path: string
+  readonly value: unknown
   readonly correlated: Correlation | undefined
-  /** The nearest one above that has a counterpart. */
-  readonly parent: Correlation | undefined
+  /** `correlated`, or the nearest above that there is. */
+  readonly nearest: Correlation | undefined
 }
-
-const below = ({ correlated, parent }: Ratchet, child: Correlation | undefined): Ratchet =>
-  correlated === undefined ? { correlated, parent } : { correlated: child, parent: correlated }
-
-const isTolerated = ({ correlated, parent }: Ratchet): boolean => (correlated ?? parent)?.isUnchanged === true
 
 class RuleCheck implements RuleFindings {
   readonly errors: FieldError[] = []
   readonly tolerated: FieldError[] = []
-  #budget = budgetOfAll
-  /** Whether nothing more is checked, because it would cost too much. */
-  #isOver = false
+  readonly #meter = new Meter()
 
-  node(node: RuleNode, path: string, value: unknown, old: unknown, ratchet: Ratchet): void {
-    if (this.#isOver || value === null || value === undefined) return
-    if (node.rules.length > 0) this.#rules(node, path, value, old ?? undefined, ratchet)
-    for (const part of node.allOf) this.node(part, path, value, old, { correlated: undefined, parent: ratchet.parent })
-    if (Array.isArray(value)) this.#items(node, path, value, old, ratchet)
-    else if (isRecord(value)) this.#members(node, path, value, old, ratchet)
-  }
-
-  #items(node: RuleNode, path: string, value: ReadonlyArray<unknown>, old: unknown, ratchet: Ratchet): void {
-    if (node.items === undefined) return
-    const known = Array.isArray(old) ? keyedItems(old, node.schema) : undefined
-    for (const [index, item] of value.entries()) {
-      const counterpart = oldItemOf(item, known, node.schema)
-      this.node(node.items, `${path}[${index}]`, item, counterpart, below(ratchet, ratchet.correlated?.item(index)))
+  node(node: RuleNode, place: Place): void {
+    const { path, value, correlated } = place
+    if (this.#meter.remaining < 0 || value === null || value === undefined) return
+    const below = (path: string, value: unknown, child: Correlation | undefined): Place => ({
+      path,
+      value,
+      correlated: child,
+      nearest: child ?? place.nearest,
+    })
+    this.#rules(node, place)
+    for (const part of node.allOf) this.node(part, place)
+    if (Array.isArray(value)) {
+      if (node.items === undefined) return
+      for (const [index, item] of value.entries())
+        this.node(node.items, below(`${path}[${index}]`, item, correlated?.item(index)))
+    } else if (isRecord(value)) {
+      for (const [name, member] of Object.entries(value)) {
+        const property = node.properties.get(name)
+        const child = property ?? node.values
+        const inner = property === undefined ? `${path}[${name}]` : path === "" ? name : `${path}.${name}`
+        if (child !== undefined) this.node(child, below(inner, member, correlated?.field(name)))
+      }
     }
   }
 
-  #members(
-    node: RuleNode,
-    path: string,
-    value: Readonly<Record<string, unknown>>,
-    old: unknown,
-    ratchet: Ratchet,
-  ): void {
-    for (const [name, member] of Object.entries(value)) {
-      const property = node.properties.get(name)
-      const child = property ?? node.values
-      if (child === undefined) continue
-      const place = property === undefined ? `${path}[${name}]` : path === "" ? name : `${path}.${name}`
-      const counterpart = isRecord(old) ? memberOf(old, name) : undefined
-      this.node(child, place, member, counterpart, below(ratchet, ratchet.correlated?.field(name)))
-    }
-  }
-
-  #rules(node: RuleNode, path: string, value: unknown, old: unknown, ratchet: Ratchet): void {
+  #rules(node: RuleNode, { path, value, correlated, nearest }: Place): void {
+    const old = correlated?.old ?? undefined
     const report = (detail: string): void => {
       this.errors.push(invalid(path || noPath, typeShown(node), detail))
     }
-    if (this.#budget <= 0) {
-      this.#isOver = true
-      return report(outOfBudget)
-    }
-    const variables = new RuleVariables(node, value, old)
+    const variables = variablesOf(node, value, old)
     for (const compiled of node.rules) {
       const { rule, program, usesOldSelf } = compiled
       if (typeof program === "string") {
@@ -131,40 +103,31 @@ class RuleCheck implements RuleFindings {
         continue
       }
       if (usesOldSelf && old === undefined && rule.optionalOldSelf !== true) continue
-      const outcome = this.#outcome(program, () => variables.of(rule))
-      if (this.#budget < 0) {
-        this.#isOver = true
-        return report(outOfBudget)
-      }
-      if (outcome instanceof CostLimitError) {
-        this.#isOver = true
+      const outcome = this.#outcome(program, () => variables(rule))
+      if (outcome instanceof CostLimitError)
         return report(
           `'${outcome.message}': no further validation rules will be run due to call cost exceeds limit for rule: ${shown(rule)}`,
         )
-      }
       if (outcome instanceof EvaluationError) report(failureText(outcome, rule))
       else if (outcome !== true) {
-        const broken = this.#broken(node, compiled, path, () => variables.of(rule))
-        if (!usesOldSelf && isTolerated(ratchet)) this.tolerated.push(broken)
+        const broken = this.#broken(node, compiled, path, () => variables(rule))
+        if (!usesOldSelf && nearest?.isUnchanged === true) this.tolerated.push(broken)
         else this.errors.push(broken)
-        if (this.#isOver) return
+        if (this.#meter.remaining < 0) return
       }
     }
   }
 
-  /** The value, or why there is none. Charges the budget. */
+  /** The value, or why there is none. */
   #outcome(
     program: Program,
     variables: () => Readonly<Record<string, Value>>,
   ): Value | EvaluationError | CostLimitError {
-    const meter = new Meter()
     try {
-      return program.run(variables(), meter)
+      return program.run(variables(), this.#meter)
     } catch (error) {
       if (error instanceof EvaluationError || error instanceof CostLimitError) return error
       throw error
-    } finally {
-      this.#budget -= meter.cost
     }
   }
 
@@ -179,14 +142,9 @@ class RuleCheck implements RuleFindings {
       rule.message === undefined || rule.message === "" ? `failed rule: ${shown(rule)}` : rule.message.trim()
     if (message === undefined || typeof message === "string") return reasoned(rule, field, typeShown(node), usual)
     const made = this.#outcome(message, variables)
-    const problem =
-      this.#budget < 0
-        ? "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run"
-        : made instanceof CostLimitError
-          ? `no further validation rules will be run due to call cost exceeds limit for messageExpression: ${JSON.stringify(rule.messageExpression)}`
-          : undefined
-    if (problem !== undefined) {
-      this.#isOver = true
+    if (made instanceof CostLimitError) {
+      const text = JSON.stringify(rule.messageExpression)
+      const problem = `no further validation rules will be run due to call cost exceeds limit for messageExpression: ${text}`
       return invalid(field, typeShown(node), problem)
     }
     return reasoned(rule, field, typeShown(node), usableMessage(made) ?? usual)
@@ -194,7 +152,6 @@ class RuleCheck implements RuleFindings {
 }
 
 const noPath = "<nil>"
-const outOfBudget = "validation failed due to running out of cost budget, no further validation rules will be run"
 
 /** The API server shows the type of a value that breaks a rule, not the value. */
 const typeShown = ({ schema }: RuleNode): string => schema.type ?? ""
@@ -207,7 +164,7 @@ const failureText = ({ message }: EvaluationError, rule: ValidationRule): string
     : `${message} evaluating rule: ${shown(rule)}`
 
 /** One line that is not empty and not too long; anything else is replaced by the rule's other message. */
-const usableMessage = (made: Value | Error): string | undefined => {
+const usableMessage = (made: Value): string | undefined => {
   const text = typeof made === "string" ? made.trim() : ""
   return text === "" || text.includes("\n") || Buffer.byteLength(text) > longestMessage ? undefined : text
 }
@@ -225,26 +182,14 @@ const reasoned = ({ reason }: ValidationRule, field: string, value: string, deta
   }
 }
 
-/** `self` and `oldSelf` of all rules of a value, converted once. */
-class RuleVariables {
-  readonly #node: RuleNode
-  readonly #value: unknown
-  readonly #old: unknown
-  #self: Value | undefined
-  #oldSelf: Value | undefined
-
-  constructor(node: RuleNode, value: unknown, old: unknown) {
-    this.#node = node
-    this.#value = value
-    this.#old = old
-  }
-
-  /** Throws EvaluationError. */
-  of(rule: ValidationRule): Readonly<Record<string, Value>> {
-    const { schema, isResource } = this.#node
-    this.#self ??= valueBySchema(this.#value, schema, isResource)
-    if (this.#old !== undefined) this.#oldSelf ??= valueBySchema(this.#old, schema, isResource)
-    if (rule.optionalOldSelf === true) return { self: this.#self, oldSelf: new Optional(this.#oldSelf) }
-    return this.#oldSelf === undefined ? { self: this.#self } : { self: this.#self, oldSelf: this.#oldSelf }
+/** `self` and `oldSelf` of all rules of a value, converted once. Throws EvaluationError. */
+const variablesOf = ({ type }: RuleNode, value: unknown, old: unknown) => {
+  let self: Value | undefined
+  let oldSelf: Value | undefined
+  return ({ optionalOldSelf }: ValidationRule): Readonly<Record<string, Value>> => {
+    self ??= type?.convert(value) ?? null
+    if (old !== undefined) oldSelf ??= type?.convert(old)
+    if (optionalOldSelf === true) return { self, oldSelf: optionalOf(oldSelf) }
+    return oldSelf === undefined ? { self } : { self, oldSelf }
   }
 }

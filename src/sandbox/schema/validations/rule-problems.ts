@@ -11,19 +11,23 @@ import {
 } from "../../../apiserver/openapi/structural-schema.ts"
 import { isRecord } from "../../../is-record.ts"
 import { isKeyed } from "../custom/correlation.ts"
-import { compileRule } from "./compiled-rules.ts"
-import { declaredType, isEmbedded } from "./declared-type.ts"
-import { ruleFieldPath } from "./rule-field-path.ts"
+import { compileRule, ruleFieldPath } from "./compiled-rules.ts"
+import { DeclaredTypes } from "./declared-types.ts"
 
 /** `field` is the path of the schema: `spec.validation.openAPIV3Schema`. */
 export const ruleProblems = (schema: StructuralSchema, field: string): ReadonlyArray<FieldError> => {
-  const { form, expressions } = problemsAt(schema, { field, isResource: true, uncorrelated: undefined, depth: 0 })
+  let types: DeclaredTypes | undefined
+  const typesOf = (): DeclaredTypes => {
+    types ??= new DeclaredTypes(schema)
+    return types
+  }
+  const { form, expressions } = problemsAt(schema, { field, typesOf, uncorrelated: undefined, depth: 0 })
   return [...form, ...expressions]
 }
 
 interface Place {
   readonly field: string
-  readonly isResource: boolean
+  readonly typesOf: () => DeclaredTypes
   /** The list above whose items have no counterparts in an update. */
   readonly uncorrelated: string | undefined
   readonly depth: number
@@ -40,7 +44,7 @@ const problemsAt = (schema: StructuralSchema, place: Place): Problems => {
   const { field } = place
   const { items, properties = {}, additionalProperties } = schema
   const add = (child: StructuralSchema, step: string, uncorrelated: string | undefined): void => {
-    const inner = { field: `${field}.${step}`, isResource: isEmbedded(child), uncorrelated, depth: place.depth + 1 }
+    const inner = { ...place, field: `${field}.${step}`, uncorrelated, depth: place.depth + 1 }
     const { form, expressions } = problemsAt(child, inner)
     found.form.push(...form)
     found.expressions.push(...expressions)
@@ -83,10 +87,11 @@ const formProblems = (rule: ValidationRule, schema: StructuralSchema, field: str
   return found
 }
 
-const expressionProblems = (schema: StructuralSchema, { field, isResource, uncorrelated }: Place): FieldError[] => {
+const expressionProblems = (schema: StructuralSchema, { field, typesOf, uncorrelated }: Place): FieldError[] => {
   const rules = schema["x-kubernetes-validations"] ?? []
   if (rules.length === 0) return []
-  const type = declaredType(schema, isResource)
+  const types = typesOf()
+  const type = types.of(schema)
   if (type === undefined)
     return [
       invalid(
@@ -97,7 +102,7 @@ const expressionProblems = (schema: StructuralSchema, { field, isResource, uncor
     ]
   return rules.flatMap((rule, index) => {
     const place = `${field}.x-kubernetes-validations[${index}]`
-    const { program, message, usesOldSelf } = compileRule(rule, type, schema)
+    const { program, message, usesOldSelf } = compileRule(rule, types, type, schema)
     const found: FieldError[] = []
     if (typeof program === "string") found.push(invalid(`${place}.rule`, rule, program))
     if (typeof message === "string") found.push(invalid(`${place}.messageExpression`, rule, message))

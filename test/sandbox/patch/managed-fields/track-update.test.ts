@@ -2,11 +2,9 @@ import { describe, expect, it } from "vitest"
 import { applyServerSide } from "../../../../src/sandbox/patch/apply/apply-server-side.ts"
 import type { JsonObject, JsonValue } from "../../../../src/sandbox/patch/json/json-value.ts"
 import type { ManagedFields } from "../../../../src/sandbox/patch/managed-fields/managed-fields-entry.ts"
-import { trackScale } from "../../../../src/sandbox/patch/managed-fields/track-scale.ts"
 import { type TrackedUpdate, trackUpdate } from "../../../../src/sandbox/patch/managed-fields/track-update.ts"
 import { SchemaCatalogue } from "../../../../src/sandbox/schema/catalogue.ts"
 import { thingType } from "../thing-type.ts"
-import { withUnchangedTimes } from "../unchanged-times.ts"
 
 const catalogue = new SchemaCatalogue()
 const configMapType = catalogue.of({ group: "", version: "v1", kind: "ConfigMap" })
@@ -177,37 +175,5 @@ describe("an update", () => {
     expect(summary(write(undefined, deployment, { type: deploymentType }))).toEqual([
       'm 00 {"f:spec":{"f:replicas":{},"f:strategy":{"f:type":{}}}}',
     ])
-  })
-})
-
-describe("a scale", () => {
-  it("takes the replicas from all others and sets no time", () => {
-    const entry = { operation: "Update", apiVersion: "apps/v1", fieldsType: "FieldsV1" } as const
-    const before = configMap({}, [
-      { ...entry, manager: "a", time: time(1), fieldsV1: { "f:spec": { "f:paused": {}, "f:replicas": {} } } },
-      { ...entry, manager: "b", time: time(2), fieldsV1: { "f:spec": { "f:replicas": {} } } },
-    ])
-    expect(trackScale({ before, manager: "kubectl", apiVersion: "apps/v1" })).toEqual([
-      { ...entry, manager: "kubectl", fieldsV1: { "f:spec": { "f:replicas": {} } }, subresource: "scale" },
-      { ...entry, manager: "a", time: time(1), fieldsV1: { "f:spec": { "f:paused": {} } } },
-    ])
-  })
-})
-
-describe("times of managedFields", () => {
-  const at = (second: number, data: JsonObject = { a: "1" }): JsonObject =>
-    configMap(data, write(undefined, configMap(data), { time: time(second) }))
-
-  it("do not change when nothing else does", () => {
-    expect(withUnchangedTimes(at(1), at(2))).toEqual(at(1))
-  })
-
-  it("change with the object, and with new entries", () => {
-    expect(withUnchangedTimes(at(1), at(2, { a: "2" }))).toEqual(at(2, { a: "2" }))
-    const both = configMap({ a: "1" }, [
-      ...write(undefined, configMap({ a: "1" })),
-      ...write(undefined, configMap({ a: "1" })),
-    ])
-    expect(withUnchangedTimes(at(1), both)).toBe(both)
   })
 })

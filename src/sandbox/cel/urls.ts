@@ -1,9 +1,8 @@
 /** `url()`: absolute URLs and absolute paths, taken apart as Go's `net/url` does. */
 
-import { reading } from "../meter.ts"
-import { type Overload, overload } from "../overload.ts"
-import { fail } from "../problems.ts"
-import { List, Mapping, Opaque, sizeOf, type Value } from "../values.ts"
+import { fail } from "./evaluation.ts"
+import type { Extension } from "./program.ts"
+import { Opaque } from "./values.ts"
 
 interface Parts {
   readonly scheme: string
@@ -12,7 +11,7 @@ interface Parts {
   readonly query: string
 }
 
-type Url = Opaque<Parts>
+class Url extends Opaque<Parts> {}
 
 const type = "kubernetes.URL"
 const form = /^(?:([a-zA-Z][a-zA-Z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#.*)?$/s
@@ -26,8 +25,7 @@ const parse = (text: string): Url | undefined => {
   if (scheme === "" && (place !== undefined ? !text.startsWith("//") : !path.startsWith("/"))) return undefined
   const [, host = ""] = place === undefined ? [] : (authority.exec(place) ?? [])
   if (place !== undefined && (!authority.test(place) || /[ <>"]/.test(host))) return undefined
-  const parts = { scheme: scheme.toLowerCase(), host, path, query }
-  return new Opaque(type, text, parts)
+  return new Url(text, { scheme: scheme.toLowerCase(), host, path, query })
 }
 
 const hostname = ({ data: { host } }: Url): string => (authority.exec(host)?.[2] ?? "").replace(/^\[|\]$/g, "")
@@ -39,27 +37,26 @@ const escapedPath = ({ data: { scheme, host, path } }: Url): string =>
     ? ""
     : path.replace(/[ "<>\\^`{|}]|[^\x20-\x7e]/gu, encodeURIComponent)
 
-const queryOf = ({ data: { query } }: Url): Mapping => {
+const queryOf = ({ data: { query } }: Url): ReadonlyMap<string, ReadonlyArray<string>> => {
   const values = new Map<string, string[]>()
   for (const [key, value] of new URLSearchParams(query)) values.set(key, [...(values.get(key) ?? []), value])
-  return Mapping.of(new Map([...values].map(([key, all]) => [key, new List(all)])))
+  return values
 }
 
-const read = ([text]: ReadonlyArray<Value>): number => reading(sizeOf(text))
+const urlIn = (text: string): Url =>
+  parse(text) ??
+  fail(`URL parse error during conversion from string: parse ${JSON.stringify(text)}: invalid URI for request`)
 
-export const urls: ReadonlyArray<Overload> = [
-  overload<[string]>(
-    `url(string) -> ${type}`,
-    ([text]) =>
-      parse(text) ??
-      fail(`URL parse error during conversion from string: parse ${JSON.stringify(text)}: invalid URI for request`),
-    read,
-  ),
-  overload<[string]>("isURL(string) -> bool", ([text]) => parse(text) !== undefined),
-  overload<[Url]>(`${type}::getScheme() -> string`, ([url]) => url.data.scheme),
-  overload<[Url]>(`${type}::getHost() -> string`, ([url]) => url.data.host),
-  overload<[Url]>(`${type}::getHostname() -> string`, ([url]) => hostname(url)),
-  overload<[Url]>(`${type}::getPort() -> string`, ([url]) => port(url)),
-  overload<[Url]>(`${type}::getEscapedPath() -> string`, ([url]) => escapedPath(url)),
-  overload<[Url]>(`${type}::getQuery() -> map(string, list(string))`, ([url]) => queryOf(url)),
-]
+export const urls: Extension = {
+  types: { [type]: Url },
+  functions: [
+    [`url(string): ${type}`, urlIn],
+    ["isURL(string): bool", (text: string) => parse(text) !== undefined],
+    [`${type}.getScheme(): string`, (url: Url) => url.data.scheme],
+    [`${type}.getHost(): string`, (url: Url) => url.data.host],
+    [`${type}.getHostname(): string`, hostname],
+    [`${type}.getPort(): string`, port],
+    [`${type}.getEscapedPath(): string`, escapedPath],
+    [`${type}.getQuery(): map<string, list<string>>`, queryOf],
+  ],
+}

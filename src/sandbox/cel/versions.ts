@@ -1,9 +1,8 @@
 /** `semver()`: semantic versions, strict or with `v`, missing parts and leading zeros put right. */
 
-import { reading } from "../meter.ts"
-import { type Overload, overload } from "../overload.ts"
-import { fail } from "../problems.ts"
-import { Opaque, sizeOf, type Value } from "../values.ts"
+import { fail } from "./evaluation.ts"
+import type { Extension } from "./program.ts"
+import { Opaque } from "./values.ts"
 
 interface Parts {
   readonly numbers: readonly [bigint, bigint, bigint]
@@ -11,7 +10,7 @@ interface Parts {
   readonly prerelease: ReadonlyArray<string>
 }
 
-type Version = Opaque<Parts>
+class Version extends Opaque<Parts> {}
 
 const type = "kubernetes.Semver"
 const number = "(0|[1-9]\\d*)"
@@ -27,7 +26,7 @@ const parse = (text: string): Version | undefined => {
   const numbers = [BigInt(major), BigInt(minor), BigInt(patch)] as const
   if (numbers.some((one) => one >= largest)) return undefined
   const parts: Parts = { numbers, prerelease: prerelease === "" ? [] : prerelease.split(".") }
-  return new Opaque(type, `${numbers.join(".")}-${prerelease}`, parts)
+  return new Version(`${numbers.join(".")}-${prerelease}`, parts)
 }
 
 const normalised = (text: string): string | undefined => {
@@ -68,23 +67,24 @@ const identifierOrder = (left: string, right: string): bigint => {
   return left < right ? -1n : 1n
 }
 
-const read = ([text]: ReadonlyArray<Value>): number => reading(sizeOf(text))
-const versionIn = (text: string, isLenient: boolean): Version =>
+const versionIn = (text: string, isLenient = false): Version =>
   (isLenient ? parseNormalised(text) : parse(text)) ?? fail(`${JSON.stringify(text)} is not a semantic version`)
 
-export const versions: ReadonlyArray<Overload> = [
-  overload<[string]>(`semver(string) -> ${type}`, ([text]) => versionIn(text, false), read),
-  overload<[string, boolean]>(`semver(string, bool) -> ${type}`, ([text, lenient]) => versionIn(text, lenient), read),
-  overload<[string]>("isSemver(string) -> bool", ([text]) => parse(text) !== undefined, read),
-  overload<[string, boolean]>(
-    "isSemver(string, bool) -> bool",
-    ([text, lenient]) => (lenient ? parseNormalised(text) : parse(text)) !== undefined,
-    read,
-  ),
-  ...(["major", "minor", "patch"] as const).map((part, index) =>
-    overload<[Version]>(`${type}::${part}() -> int`, ([version]) => version.data.numbers[index] ?? 0n),
-  ),
-  overload<[Version, Version]>(`${type}::isGreaterThan(${type}) -> bool`, ([left, right]) => order(left, right) > 0n),
-  overload<[Version, Version]>(`${type}::isLessThan(${type}) -> bool`, ([left, right]) => order(left, right) < 0n),
-  overload<[Version, Version]>(`${type}::compareTo(${type}) -> int`, ([left, right]) => order(left, right)),
-]
+const isVersion = (text: string, isLenient = false): boolean =>
+  (isLenient ? parseNormalised(text) : parse(text)) !== undefined
+
+export const versions: Extension = {
+  types: { [type]: Version },
+  functions: [
+    [`semver(string): ${type}`, (text: string) => versionIn(text)],
+    [`semver(string, bool): ${type}`, versionIn],
+    ["isSemver(string): bool", (text: string) => isVersion(text)],
+    ["isSemver(string, bool): bool", isVersion],
+    [`${type}.major(): int`, ({ data }: Version) => data.numbers[0]],
+    [`${type}.minor(): int`, ({ data }: Version) => data.numbers[1]],
+    [`${type}.patch(): int`, ({ data }: Version) => data.numbers[2]],
+    [`${type}.isGreaterThan(${type}): bool`, (left: Version, right: Version) => order(left, right) > 0n],
+    [`${type}.isLessThan(${type}): bool`, (left: Version, right: Version) => order(left, right) < 0n],
+    [`${type}.compareTo(${type}): int`, order],
+  ],
+}

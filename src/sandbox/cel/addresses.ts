@@ -1,10 +1,9 @@
 /** `ip()` and `cidr()`: IPv4 and IPv6 addresses and ranges. Addresses with a zone and IPv4 addresses inside IPv6 are refused. */
 
 import { isIP } from "node:net"
-import { reading } from "../meter.ts"
-import { type Overload, overload } from "../overload.ts"
-import { fail } from "../problems.ts"
-import { Opaque, sizeOf, type Value } from "../values.ts"
+import { fail } from "./evaluation.ts"
+import type { Extension } from "./program.ts"
+import { Opaque } from "./values.ts"
 
 interface Address {
   readonly version: 4 | 6
@@ -17,8 +16,8 @@ interface Range {
   readonly length: number
 }
 
-type Ip = Opaque<Address>
-type Cidr = Opaque<Range>
+class Ip extends Opaque<Address> {}
+class Cidr extends Opaque<Range> {}
 
 const ipType = "net.IP"
 const cidrType = "net.CIDR"
@@ -64,10 +63,10 @@ const parseRange = (text: string): Range | undefined => {
   return Number(digits) > width(address) ? undefined : { address, length: Number(digits) }
 }
 
-const ip = (address: Address): Ip => new Opaque(ipType, addressText(address), address)
+const ip = (address: Address): Ip => new Ip(addressText(address), address)
 
 const rangeText = ({ address, length }: Range): string => `${addressText(address)}/${length}`
-const cidr = (range: Range): Cidr => new Opaque(cidrType, rangeText(range), range)
+const cidr = (range: Range): Cidr => new Cidr(rangeText(range), range)
 
 const ipIn = (text: string): Ip => {
   const address = parseAddress(text)
@@ -84,7 +83,7 @@ const cidrIn = (text: string): Cidr => {
 }
 
 /** A malformed text counts as a value of the wrong type there. */
-const parsedOperand = <Data, Result>(
+const operandIn = <Data, Result>(
   text: string,
   parse: (text: string) => Data | undefined,
   make: (data: Data) => Result,
@@ -122,51 +121,34 @@ const isGlobalUnicast = (one: Ip): boolean =>
   !(isUnspecified(one) || isLoopback(one) || isMulticast(one) || isLinkLocal(one)) &&
   !(one.data.version === 4 && one.data.bits === 0xffff_ffffn)
 
-const read = ([text]: ReadonlyArray<Value>): number => reading(sizeOf(text))
-/** The API server's: twice the size of the range's address, which is 1 for every opaque value, and the other's text. */
-const comparing = (args: ReadonlyArray<Value>): number =>
-  reading(2) + (typeof args[1] === "string" ? reading(sizeOf(args[1])) : 0)
-const comparingRanges = (args: ReadonlyArray<Value>): number => comparing(args) + reading(1) + 1
-
-export const addresses: ReadonlyArray<Overload> = [
-  overload<[string]>(`ip(string) -> ${ipType}`, ([text]) => ipIn(text), read),
-  overload<[string]>("isIP(string) -> bool", ([text]) => parseAddress(text) !== undefined, read),
-  overload<[string]>(
-    "ip.isCanonical(string) -> bool",
-    ([text]) => addressText(ipIn(text).data) === text,
-    ([text]) => reading(sizeOf(text), 2),
-  ),
-  overload<[Ip]>(`string(${ipType}) -> string`, ([one]) => one.identity),
-  overload<[Ip]>(`${ipType}::family() -> int`, ([one]) => BigInt(one.data.version)),
-  overload<[Ip]>(`${ipType}::isUnspecified() -> bool`, ([one]) => isUnspecified(one)),
-  overload<[Ip]>(`${ipType}::isLoopback() -> bool`, ([one]) => isLoopback(one)),
-  overload<[Ip]>(`${ipType}::isLinkLocalMulticast() -> bool`, ([one]) => isLinkLocalMulticast(one)),
-  overload<[Ip]>(`${ipType}::isLinkLocalUnicast() -> bool`, ([one]) => isLinkLocal(one)),
-  overload<[Ip]>(`${ipType}::isGlobalUnicast() -> bool`, ([one]) => isGlobalUnicast(one)),
-  overload<[string]>(`cidr(string) -> ${cidrType}`, ([text]) => cidrIn(text), read),
-  overload<[string]>("isCIDR(string) -> bool", ([text]) => parseRange(text) !== undefined, read),
-  overload<[Cidr]>(`string(${cidrType}) -> string`, ([one]) => one.identity),
-  overload<[Cidr, Ip]>(
-    `${cidrType}::containsIP(${ipType}) -> bool`,
-    ([one, other]) => containsAddress(one, other),
-    comparing,
-  ),
-  overload<[Cidr, string]>(
-    `${cidrType}::containsIP(string) -> bool`,
-    ([one, text]) => containsAddress(one, parsedOperand(text, parseAddress, ip)),
-    comparing,
-  ),
-  overload<[Cidr, Cidr]>(
-    `${cidrType}::containsCIDR(${cidrType}) -> bool`,
-    ([one, other]) => containsRange(one, other),
-    comparingRanges,
-  ),
-  overload<[Cidr, string]>(
-    `${cidrType}::containsCIDR(string) -> bool`,
-    ([one, text]) => containsRange(one, parsedOperand(text, parseRange, cidr)),
-    comparingRanges,
-  ),
-  overload<[Cidr]>(`${cidrType}::ip() -> ${ipType}`, ([one]) => ip(one.data.address)),
-  overload<[Cidr]>(`${cidrType}::masked() -> ${cidrType}`, ([one]) => masked(one)),
-  overload<[Cidr]>(`${cidrType}::prefixLength() -> int`, ([one]) => BigInt(one.data.length)),
-]
+export const addresses: Extension = {
+  types: { [ipType]: Ip, [cidrType]: Cidr },
+  functions: [
+    [`ip(string): ${ipType}`, ipIn],
+    ["isIP(string): bool", (text: string) => parseAddress(text) !== undefined],
+    ["Of.ip.isCanonical(string): bool", (_: object, text: string) => addressText(ipIn(text).data) === text],
+    [`string(${ipType}): string`, (one: Ip) => one.identity],
+    [`${ipType}.family(): int`, (one: Ip) => BigInt(one.data.version)],
+    [`${ipType}.isUnspecified(): bool`, isUnspecified],
+    [`${ipType}.isLoopback(): bool`, isLoopback],
+    [`${ipType}.isLinkLocalMulticast(): bool`, isLinkLocalMulticast],
+    [`${ipType}.isLinkLocalUnicast(): bool`, isLinkLocal],
+    [`${ipType}.isGlobalUnicast(): bool`, isGlobalUnicast],
+    [`cidr(string): ${cidrType}`, cidrIn],
+    ["isCIDR(string): bool", (text: string) => parseRange(text) !== undefined],
+    [`string(${cidrType}): string`, (one: Cidr) => one.identity],
+    [`${cidrType}.containsIP(${ipType}): bool`, containsAddress],
+    [
+      `${cidrType}.containsIP(string): bool`,
+      (one: Cidr, text: string) => containsAddress(one, operandIn(text, parseAddress, ip)),
+    ],
+    [`${cidrType}.containsCIDR(${cidrType}): bool`, containsRange],
+    [
+      `${cidrType}.containsCIDR(string): bool`,
+      (one: Cidr, text: string) => containsRange(one, operandIn(text, parseRange, cidr)),
+    ],
+    [`${cidrType}.ip(): ${ipType}`, (one: Cidr) => ip(one.data.address)],
+    [`${cidrType}.masked(): ${cidrType}`, masked],
+    [`${cidrType}.prefixLength(): int`, (one: Cidr) => BigInt(one.data.length)],
+  ],
+}
