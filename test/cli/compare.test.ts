@@ -66,11 +66,7 @@ const reportOf = ({
         runningMs: { recorded: null, replayed: null },
       },
       timeline: {
-        stepMs,
-        points: pending.length,
         pods: { recorded: { Pending: pending }, replayed: { Pending: pending } },
-        nodes: { recorded: null, replayed: pending.map(() => 3) },
-        lateMs: { sent: [], answered: [null, 5], observed: [null, 6] },
       },
     },
   }
@@ -143,14 +139,7 @@ describe("a comparison", () => {
     expect(output).toMatch(/^ {2}duration, in the trace's time +2000 ms +20\.0 s +–$/m)
     expect(output).toMatch(/^Punctuality, after due, in real time$/m)
     expect(output).toMatch(/^ {2}answered, p50 +5\.0 ms +5\.0 ms +5\.0 ms$/m)
-    const page = readFileSync(path("page.html"), "utf8")
-    expect(page).toContain("Time of the trace since its first moment")
-    const values = [...page.matchAll(/data-label="([^"]+)" data-values="([^"]*)"/g)].slice(0, 3)
-    expect(values.map(([, label, text]) => [label, text])).toEqual([
-      ["trace", expect.any(String)],
-      ["real", "0,1,1,1"],
-      ["fast", "0,1,0,0"],
-    ])
+    expect(readFileSync(path("page.html"), "utf8")).toContain("Pods, in the trace&#39;s time")
   })
 
   test("of runs without a recording has what there is, and says so", async () => {

@@ -18,7 +18,7 @@ import {
   ReplayExists,
   TargetLacks,
   TargetUnusable,
-} from "../../simulation/replay/errors.ts"
+} from "../../simulation/replay/replay-root.ts"
 import { NoRecording } from "../../simulation/source/recorded-directory.ts"
 import { RemovalIncomplete, RemovalUnchecked } from "../../simulation/target/clean-up.ts"
 import { InputUnreadable } from "../../trace/files/trace-input.ts"

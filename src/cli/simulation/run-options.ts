@@ -1,6 +1,6 @@
 /** The options of `reel run`: SimKube's, with its short forms and defaults, and ours after them. */
 
-import { traceDurationMs, traceDurationRule } from "../../simulation/api/trace-duration.ts"
+import { traceDurationMs, traceDurationRule } from "../../simulation/api/simulation.ts"
 import {
   flag,
   integerBetween,

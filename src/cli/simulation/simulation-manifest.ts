@@ -1,8 +1,7 @@
 /** The Simulation that the options of `reel run` describe. */
 import { isAbsolute, resolve } from "node:path"
-import type { SimulationHooks } from "../../simulation/api/hooks.ts"
-import type { SimulationMetrics } from "../../simulation/api/metrics.ts"
-import type { Simulation } from "../../simulation/api/simulation.ts"
+import type { Simulation, SimulationHooks, SimulationMetrics } from "../../simulation/api/simulation.ts"
+
 import type { OptionValues } from "../command-line/arguments.ts"
 import type { runOptions } from "./run-options.ts"
 

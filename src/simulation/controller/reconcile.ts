@@ -8,30 +8,34 @@ import * as Result from "effect/Result"
 import type { ControllerCluster } from "../../host/controller/access/controller-cluster.ts"
 import type { ReconcileResult, Reconciliation } from "../../host/controller/define-controller.ts"
 import { setCondition } from "../../host/controller/objects/status-conditions.ts"
-import { NotFoundError } from "../../kube/client/api-errors.ts"
+import { unlessNotFound } from "../../kube/client/api-errors.ts"
 import type { ApiObject } from "../../kube/client/objects.ts"
 import { derivedNames, simulationRootKind } from "../api/derived-names.ts"
-import type { Hook } from "../api/hooks.ts"
-import { readSimulation, type Simulation } from "../api/simulation.ts"
+import { type Hook, readSimulation, type Simulation } from "../api/simulation.ts"
+
 import type { HookRun, SimulationStatus } from "../api/status.ts"
 import { describeHookFailure, isRunOf } from "../hooks/run-phase.ts"
-import { prepareIssuedCertificate, prepareOwnCertificate } from "./actions/certificates.ts"
-import { createOwn, createShared } from "./actions/creation.ts"
-import { findJob, observeDriver } from "./actions/driver.ts"
-import { nameOfKind } from "./actions/kinds.ts"
-import { type MetricsVerdict, prepareMetrics } from "./actions/metrics.ts"
-import { Obstacle, problemOf } from "./actions/problems.ts"
-import { readLease, releaseLease, renewLease, renewMs, takeLease } from "./actions/turn-lease.ts"
+import { findJob, observeDriver, readLease, releaseLease, renewLease, renewMs, takeLease } from "./actions/driver.ts"
+import { type MetricsVerdict, nameOfKind, prepareMetrics } from "./actions/metrics.ts"
+import { createOwn, createShared, Obstacle, problemOf } from "./actions/problems.ts"
+
 import type { HookRuns } from "./hook-runs.ts"
-import { belonging, isOwnedBy } from "./objects/belonging.ts"
-import { driverAccountObjects } from "./objects/driver-account.ts"
-import { driverJob, type Job } from "./objects/driver-job.ts"
-import { driverService, issuerOf } from "./objects/webhook.ts"
-import { decide } from "./state/decide.ts"
-import type { Action, Announcement, Decision, Report } from "./state/decision.ts"
-import { conditionOf, isFinal, lifeOf } from "./state/life.ts"
-import type { Observation, PhaseState, Problem, Remain } from "./state/observation.ts"
-import { type TurnLease, turnOf } from "./state/turn.ts"
+import { belonging, driverAccountObjects, driverJob, isOwnedBy, type Job } from "./objects/driver-job.ts"
+
+import { driverService, prepareCertificate } from "./objects/webhook.ts"
+import {
+  type Action,
+  type Announcement,
+  type Decision,
+  decide,
+  type Observation,
+  type PhaseState,
+  type Problem,
+  type Remain,
+  type Report,
+} from "./state/decide.ts"
+
+import { conditionOf, isFinal, lifeOf, type TurnLease, turnOf } from "./state/life.ts"
 
 // What is left of a Simulation in the cluster besides its Job, asked of the server: what a cache does not know yet would stay behind for ever.
 
@@ -43,7 +47,7 @@ const findRemains = async (cluster: ControllerCluster, simulation: ApiObject): P
   const names = derivedNames(simulation.metadata.name)
   const roots = (await cluster.listLive(nameOfKind.root)).filter((root) => isOwnedBy(root, simulation))
   const own = roots.find(({ metadata }) => metadata.name === names.root)
-  const configuration = await readConfiguration(cluster, names.webhook)
+  const configuration = await unlessNotFound(cluster.getLive(nameOfKind.webhooks, { name: names.webhook }))
   const belongs = configuration !== undefined && own !== undefined && isOwnedBy(configuration, own)
   return [
     ...(belongs ? [remain("webhook", configuration)] : []),
@@ -66,15 +70,6 @@ const remain = (stage: Remain["stage"], { metadata }: ApiObject): Remain => ({
   uid: metadata.uid,
   isDeleting: metadata.deletionTimestamp !== undefined,
 })
-
-const readConfiguration = async (cluster: ControllerCluster, name: string): Promise<ApiObject | undefined> => {
-  try {
-    return await cluster.getLive(nameOfKind.webhooks, { name })
-  } catch (error) {
-    if (error instanceof NotFoundError) return undefined
-    throw error
-  }
-}
 
 // How far the hooks of a phase are, by what the status says.
 
@@ -164,9 +159,7 @@ const prepare = async (
   const verdict = await prepareMetrics(cluster, simulation, root)
   if (verdict !== undefined) await metricsKnown(verdict)
   await createOwn(cluster, root, driverService(simulation, root))
-  const issuer = issuerOf(simulation)
-  if (issuer === undefined) await prepareOwnCertificate(cluster, simulation, root)
-  else await prepareIssuedCertificate(cluster, simulation, root, issuer)
+  await prepareCertificate(cluster, simulation, root)
   return createJob(cluster, simulation, namespace)
 }
 

@@ -14,7 +14,7 @@ import { kindWithoutVersion } from "../../trace/sanitising/built-in-kinds.ts"
 import { notReplayedKinds } from "../objects/not-replayed.ts"
 import type { Placement } from "../objects/pod-templates.ts"
 import { rootNamespace } from "../objects/target-object.ts"
-import type { ReplayWitness, SettledWrite, SubmittedWrite, TraceSchedule } from "../replay/replay-witness.ts"
+import type { ReplayWitness, SettledWrite, SubmittedWrite, TraceSchedule } from "../replay/replay-options.ts"
 import type { TraceChange } from "../replay/trace-changes.ts"
 import type { FidelityReport, FidelityUnknown, UnmeasuredKind } from "../report/fidelity-report.ts"
 import { extraObjects, type FoundObjects } from "./extra-objects.ts"
@@ -186,7 +186,7 @@ export class Fidelity implements ReplayWitness, AsyncDisposable {
   }
 }
 
-/** Kinds that are never replayed are not recorded either, except nodes. */
+/** Kinds that are never replayed are not recorded either. */
 const isRecorded = (gvk: string): boolean => wholeKinds.includes(gvk) || !notReplayedKinds.has(kindWithoutVersion(gvk))
 
 function* objectsOf(reader: ArchiveReader, cut: number): Generator<ObjectEvent, void> {

@@ -16,7 +16,7 @@ import { isJsonObject, type JsonObject } from "../../trace/json/exact-json.ts"
 import { podKind } from "../../trace/pods/pod-lives-kind.ts"
 import { withoutGenerated } from "../../trace/sanitising/generated-fields.ts"
 import { type Ownership, ownMetadata, type TargetPlace } from "../objects/target-object.ts"
-import { isOfOneLife, originalOwnerAnnotation } from "./well-known.ts"
+import { isOfOneLife, originalOwnerAnnotation } from "./pod-identity.ts"
 
 /** Whose pods are watched. `onProblem` gets one sentence for people for each pod that could not be created again. */
 interface BarePodsOptions {

@@ -13,12 +13,9 @@ import type { Ownership, TargetPlace } from "../objects/target-object.ts"
 import type { LiveSchedule, Speed } from "../schedule/replay-clock.ts"
 import type { StartedWebhook, StartWebhook } from "../webhook/pod-webhook.ts"
 import { BarePods } from "./bare-pods.ts"
-import { LifeMatching } from "./life-matching.ts"
-import type { LifeSource } from "./life-source.ts"
-import { lifeTiming } from "./life-timing.ts"
-import { mayHaveLives, type TraceFacts } from "./may-have-lives.ts"
-import { type LivesCount, PodLives } from "./pod-lives.ts"
-import type { StartDelays } from "./start-delays.ts"
+import { type LifeSource, mayHaveLives, type TraceFacts } from "./life-source.ts"
+import { type LivesCount, lifeTiming, PodLives, type StartDelays } from "./pod-lives.ts"
+import { LifeMatching } from "./recorded-lives.ts"
 
 // The controllers above a pod in the target: the ReplicaSet and its Deployment, the Job and its CronJob, or any custom kind.
 //

@@ -12,9 +12,15 @@ import {
   type JsonValue,
 } from "../../trace/json/exact-json.ts"
 import { isBuiltInKind, kindWithoutVersion } from "../../trace/sanitising/built-in-kinds.ts"
-import { type RecordedKinds, reasonByKind, reasonNotToReplay } from "../objects/not-replayed.ts"
+import {
+  type RecordedKinds,
+  reasonByKind,
+  reasonNotToReplay,
+  type SeededKinds,
+  statusBody,
+} from "../objects/not-replayed.ts"
 import { isReferredTo } from "../objects/renamed-references.ts"
-import { type SeededKinds, statusBody } from "../objects/seeded-status.ts"
+
 import {
   type Rewriting,
   type TargetObject,

@@ -6,7 +6,7 @@
  */
 import type { Clock } from "../../clock.ts"
 import { type LiveSchedule, ReplayClock, type Speed } from "../schedule/replay-clock.ts"
-import type { WriteDue } from "./replay-witness.ts"
+import type { WriteDue } from "./replay-options.ts"
 import type { ReplayWindow } from "./trace-changes.ts"
 import type { Upcoming, UpcomingChanges } from "./upcoming-changes.ts"
 

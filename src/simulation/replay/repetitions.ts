@@ -8,7 +8,7 @@
 import type { ReplayReport } from "../report/replay-report.ts"
 import type { Speed } from "../schedule/replay-clock.ts"
 import { Replay, type ReplayOptions } from "./replay.ts"
-import type { ReplayWitness } from "./replay-witness.ts"
+import type { ReplayWitness } from "./replay-options.ts"
 
 /** Options of every repetition, and how many there are. */
 export interface RepetitionsOptions extends Omit<ReplayOptions, "items" | "startsPaused" | "witness"> {

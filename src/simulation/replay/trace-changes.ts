@@ -10,7 +10,7 @@ import type { GapEvent, ObjectEvent } from "../../trace/event.ts"
 import type { OwnedLifecycles, PodLifecycle } from "../../trace/formats/simkube/simkube-trace.ts"
 import { inDependencyOrder } from "../../trace/ownership/dependency-order.ts"
 import type { TraceHeader, TraceItem } from "../../trace/trace-item.ts"
-import { OutsideTrace } from "./errors.ts"
+import { OutsideTrace } from "./replay-root.ts"
 
 /** A state of one object, or its deletion. */
 export interface TraceChange {

@@ -1,6 +1,6 @@
 import * as Schema from "effect/Schema"
 import { describe, expect, test } from "vitest"
-import { structuralSchema } from "../../../src/simulation/api/structural-schema.ts"
+import { structuralSchema } from "../../../src/simulation/api/definitions.ts"
 
 describe("a structural schema", () => {
   test("has the tighter of two bounds, nullable for a type null, and OpenAPI's exclusive bound", () => {

@@ -1,7 +1,7 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
 import { matchesPattern } from "../../../src/sandbox/schema/pattern.ts"
-import { traceDurationMs, traceDurationRule } from "../../../src/simulation/api/trace-duration.ts"
+import { traceDurationMs, traceDurationRule } from "../../../src/simulation/api/simulation.ts"
 
 /** The patterns of the rule, which are all that it consists of. */
 const patterns = [...traceDurationRule.rule.matchAll(/self\.matches\(r?'([^']*)'\)/g)].map(

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest"
-import { PodTimes, pendingMs, podOwner, runningMs } from "../../../src/simulation/fidelity/pod-times.ts"
-import { spreadOf } from "../../../src/simulation/fidelity/spread.ts"
+import { PodTimes, pendingMs, podOwner, runningMs, spreadOf } from "../../../src/simulation/fidelity/pod-times.ts"
+
 import type { JsonValue } from "../../../src/trace/json/exact-json.ts"
 
 const owned = (kind: string, name: string, labels: JsonValue = {}): JsonValue => ({

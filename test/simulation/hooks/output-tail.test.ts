@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { OutputTail } from "../../../src/simulation/hooks/run-hook.ts"
+import { OutputTail } from "../../../src/simulation/hooks/run-phase.ts"
 
 const tailOf = (limit: number, chunks: ReadonlyArray<Buffer>): string => {
   const tail = new OutputTail(limit)

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest"
-import type { Hook } from "../../../src/simulation/api/hooks.ts"
+import type { Hook } from "../../../src/simulation/api/simulation.ts"
 import type { HookRun } from "../../../src/simulation/api/status.ts"
-import type { HookOutcome } from "../../../src/simulation/hooks/run-hook.ts"
-import { describeHookFailure, isRunOf, runPhase } from "../../../src/simulation/hooks/run-phase.ts"
+import { describeHookFailure, type HookOutcome, isRunOf, runPhase } from "../../../src/simulation/hooks/run-phase.ts"
 
 /** A status that keeps what is recorded, and can be as unavailable as an API server. */
 const phase = (outcomes: Readonly<Record<string, HookOutcome>>, repetition?: number) => {

@@ -1,7 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { LifeMatching } from "../../../src/simulation/pods/life-matching.ts"
-import { type RecordedLife, RecordedLives } from "../../../src/simulation/pods/recorded-lives.ts"
+import { LifeMatching, type RecordedLife, RecordedLives } from "../../../src/simulation/pods/recorded-lives.ts"
+
 import { rounds } from "../../harness/effort.ts"
 
 const life = (runMs: number): RecordedLife => ({

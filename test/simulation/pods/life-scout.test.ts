@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
 import { systemClock } from "../../../src/clock.ts"
-import { LifeScout } from "../../../src/simulation/pods/life-scout.ts"
+import { LifeScout } from "../../../src/simulation/pods/life-source.ts"
 import type { TraceItem } from "../../../src/trace/trace-item.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { simkubeTrace } from "./followed-replay.ts"

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest"
-import { type StartDelays, startDelayMarks } from "../../../src/simulation/pods/start-delays.ts"
+import { type StartDelays, startDelayMarks } from "../../../src/simulation/pods/pod-lives.ts"
 
 const none: StartDelays = {
   createMs: undefined,

@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { OutsideTrace } from "../../../src/simulation/replay/errors.ts"
+import { OutsideTrace } from "../../../src/simulation/replay/replay-root.ts"
 import {
   type ReplayWindow,
   type TraceChange,

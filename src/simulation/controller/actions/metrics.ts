@@ -1,14 +1,27 @@
 /** The Prometheus of a simulation. A cluster without the Prometheus operator runs the simulation without metrics, and says so. */
 import type { ControllerCluster } from "../../../host/controller/access/controller-cluster.ts"
-import { NotFoundError } from "../../../kube/client/api-errors.ts"
+import { unlessNotFound } from "../../../kube/client/api-errors.ts"
 import type { ApiObject } from "../../../kube/client/objects.ts"
 import { derivedNames } from "../../api/derived-names.ts"
-import type { SimulationMetrics } from "../../api/metrics.ts"
-import type { Simulation } from "../../api/simulation.ts"
-import { belonging, labelsOf } from "../objects/belonging.ts"
-import { createOwn } from "./creation.ts"
-import { nameOfKind } from "./kinds.ts"
-import { Awaited, Mistake } from "./problems.ts"
+import type { Simulation, SimulationMetrics } from "../../api/simulation.ts"
+import { belonging, labelsOf } from "../objects/driver-job.ts"
+import { Awaited, createOwn, Mistake } from "./problems.ts"
+
+/** The kinds that the controller watches and writes, as definitions of controllers name them. */
+export const nameOfKind = {
+  simulation: "simkube.io/v1.Simulation",
+  root: "simkube.io/v1.SimulationRoot",
+  job: "batch/v1.Job",
+  pod: "v1.Pod",
+  namespace: "v1.Namespace",
+  service: "v1.Service",
+  secret: "v1.Secret",
+  serviceAccount: "v1.ServiceAccount",
+  binding: "rbac.authorization.k8s.io/v1.ClusterRoleBinding",
+  lease: "coordination.k8s.io/v1.Lease",
+  webhooks: "admissionregistration.k8s.io/v1.MutatingWebhookConfiguration",
+  prometheus: "monitoring.coreos.com/v1.Prometheus",
+} as const
 
 // The Prometheus of a simulation, for the Prometheus operator: it scrapes what the monitors select, and sends it on (docs/facts/simkube.md).
 
@@ -92,9 +105,9 @@ export const prepareMetrics = async (
   const namespace = metricsNamespace(metrics)
   const wanted = prometheus(simulation.metadata.name, root, metrics)
   const place = `${namespace}/${wanted.metadata.name}`
-  if ((await orAbsent(cluster.kind(nameOfKind.prometheus))) === undefined)
+  if ((await unlessNotFound(cluster.kind(nameOfKind.prometheus))) === undefined)
     return without("OperatorMissing", "the Prometheus operator is not installed")
-  if ((await orAbsent(cluster.getLive(nameOfKind.namespace, { name: namespace }))) === undefined)
+  if ((await unlessNotFound(cluster.getLive(nameOfKind.namespace, { name: namespace }))) === undefined)
     throw new Mistake(
       "MetricsNamespaceMissing",
       `the namespace ${namespace} of spec.metrics does not exist; create it, or remove spec.metrics`,
@@ -109,13 +122,4 @@ export const prepareMetrics = async (
     "PrometheusNotAvailable",
     `the Prometheus ${place} is not available after ${availableWithinMs / 60_000} minutes`,
   )
-}
-
-const orAbsent = async <T>(found: Promise<T>): Promise<T | undefined> => {
-  try {
-    return await found
-  } catch (error) {
-    if (error instanceof NotFoundError) return undefined
-    throw error
-  }
 }

@@ -1,19 +1,44 @@
 /** The driver's webhook: its Service, its certificate, and the configuration by which the API server asks it about pods of the replay. */
+import type { ControllerCluster } from "../../../host/controller/access/controller-cluster.ts"
 import type { ApiObject } from "../../../kube/client/objects.ts"
 import { derivedNames } from "../../api/derived-names.ts"
-import { defaultIssuer, defaultNamespacePrefix } from "../../api/driver.ts"
-import type { Simulation } from "../../api/simulation.ts"
+import { defaultNamespacePrefix, type Simulation } from "../../api/simulation.ts"
 import { makeServerCertificate, type ServerCertificate } from "../../webhook/certificate.ts"
-import { belonging } from "./belonging.ts"
+import { createOwn, createShared, isNameTaken } from "../actions/problems.ts"
+import { belonging, certificateSecret } from "../objects/driver-job.ts"
 
-/** One for each simulation; SimKube's fixed name allows one in a namespace (W-58). */
-export const certificateSecret = (simulation: string): string => `sk-${simulation}-driver-cert`
-
-/** `undefined`: the controller makes the certificate. Else the ClusterIssuer of cert-manager that does. */
-export const issuerOf = ({ spec }: Simulation): string | undefined => {
-  const { certManagerIssuer = defaultIssuer } = spec.driver
-  return certManagerIssuer === defaultIssuer ? undefined : certManagerIssuer
+/**
+ * Makes the certificate of the driver's webhook, and has the API server trust it. Secrets are created unread: the controller has no right to read those of others. So an authority is trusted
+ * before a certificate of it may be stored, and those of earlier attempts stay trusted, since one of theirs may be stored already.
+ */
+export const prepareCertificate = async (
+  cluster: ControllerCluster,
+  simulation: Simulation,
+  root: ApiObject,
+): Promise<void> => {
+  const certificate = newCertificate(simulation, Date.parse(cluster.now()))
+  const secret = driverSecret(simulation, root, certificate)
+  const wanted = webhookConfiguration(simulation, root, certificate.authority)
+  const present = await createOwn<WebhookConfiguration>(cluster, root, wanted)
+  const [bundle = ""] = bundlesOf(present)
+  if (bundle !== bundlesOf(wanted)[0]) {
+    if (await isNameTaken(cluster, secret)) return
+    const value = encoded(`${Buffer.from(bundle, "base64").toString()}${certificate.authority}`)
+    await cluster.patch(present, "json", [
+      // A conflict if someone was faster. A failed "test" would be an invalid request, which is final.
+      { op: "replace", path: "/metadata/resourceVersion", value: present.metadata.resourceVersion },
+      ...bundlesOf(present).map((_, index) => ({
+        op: "add",
+        path: `/webhooks/${index}/clientConfig/caBundle`,
+        value,
+      })),
+    ])
+  }
+  await createShared(cluster, secret)
 }
+
+const bundlesOf = ({ webhooks = [] }: WebhookConfiguration): ReadonlyArray<string> =>
+  webhooks.map(({ clientConfig }) => clientConfig?.caBundle ?? "")
 
 /** ms. A year: longer than any simulation runs. */
 const validForMs = 365 * 86_400_000
@@ -24,7 +49,7 @@ const hostOf = ({ metadata: { name }, spec }: Simulation): string =>
   `${derivedNames(name).service}.${spec.driver.namespace}.svc`
 
 /** `nowMs`: since the Unix epoch. */
-export const newCertificate = (simulation: Simulation, nowMs: number): ServerCertificate =>
+const newCertificate = (simulation: Simulation, nowMs: number): ServerCertificate =>
   makeServerCertificate({ host: hostOf(simulation), notBeforeMs: nowMs - skewMs, notAfterMs: nowMs + validForMs })
 
 /** `root`: the simulation's SimulationRoot, here and below. */
@@ -42,8 +67,8 @@ export const driverService = ({ metadata: { name }, spec }: Simulation, root: Ap
   }
 }
 
-/** What the driver's pod mounts, if the controller makes the certificate. */
-export const driverSecret = (
+/** What the driver's pod mounts. */
+const driverSecret = (
   { metadata: { name }, spec }: Simulation,
   root: ApiObject,
   { certificate, key }: ServerCertificate,
@@ -55,43 +80,24 @@ export const driverSecret = (
   data: { "tls.crt": encoded(certificate), "tls.key": encoded(key) },
 })
 
-/** For cert-manager. */
-export const driverCertificate = (simulation: Simulation, root: ApiObject, issuer: string): ApiObject => {
-  const { name } = simulation.metadata
-  const secretName = certificateSecret(name)
-  const metadata = belonging(name, root, secretName, simulation.spec.driver.namespace)
-  return {
-    apiVersion: "cert-manager.io/v1",
-    kind: "Certificate",
-    metadata,
-    spec: {
-      secretName,
-      secretTemplate: { labels: metadata.labels },
-      issuerRef: { kind: "ClusterIssuer", name: issuer },
-      dnsNames: [hostOf(simulation)],
-    },
-  }
-}
-
 /** As far as the controller reads it. */
-export interface WebhookConfiguration extends ApiObject {
+interface WebhookConfiguration extends ApiObject {
   readonly webhooks?: ReadonlyArray<{ readonly clientConfig?: { readonly caBundle?: string } }>
 }
 
-/** `authority`: PEM, or `undefined` if cert-manager fills it in. */
-export const webhookConfiguration = (
+/** `authority`: PEM. */
+const webhookConfiguration = (
   { metadata: { name }, spec }: Simulation,
   root: ApiObject,
-  authority: string | undefined,
+  authority: string,
 ): WebhookConfiguration => {
   const { namespace, port, virtualNsPrefix = defaultNamespacePrefix } = spec.driver
   const names = derivedNames(name)
-  const metadata = belonging(name, root, names.webhook)
   const webhook = (operation: string, operations: ReadonlyArray<string>, resources: ReadonlyArray<string>) => ({
     name: `${operation}.mutatepods.simkube.io`,
     clientConfig: {
       service: { namespace, name: names.service, port, path: "/" },
-      ...(authority !== undefined && { caBundle: encoded(authority) }),
+      caBundle: encoded(authority),
     },
     rules: [{ apiGroups: [""], apiVersions: ["v1"], resources, operations, scope: "Namespaced" }],
     // A prefix that the driver's namespace begins with too would have its own pod wait for it.
@@ -112,21 +118,12 @@ export const webhookConfiguration = (
   return {
     apiVersion: "admissionregistration.k8s.io/v1",
     kind: "MutatingWebhookConfiguration",
-    metadata: {
-      ...metadata,
-      ...(authority === undefined && {
-        annotations: { "cert-manager.io/inject-ca-from": `${namespace}/${certificateSecret(name)}` },
-      }),
-    },
+    metadata: belonging(name, root, names.webhook),
     webhooks: [
       webhook("create-update", ["CREATE", "UPDATE"], pods),
       ...(spec.rescheduleInterruptedBarePods === true ? [webhook("delete", ["DELETE"], pods)] : []),
     ],
   }
 }
-
-/** The bundle with one more authority, in base64 as the field has it. */
-export const withAuthority = (bundle: string, authority: string): string =>
-  encoded(`${Buffer.from(bundle, "base64").toString()}${authority}`)
 
 const encoded = (text: string): string => Buffer.from(text).toString("base64")
