@@ -7,7 +7,7 @@ import { type OutgoingHttpHeaders, type RequestOptions, request } from "node:htt
 import type { Socket } from "node:net"
 import { connect as connectTls } from "node:tls"
 import type { ApiEndpoint } from "../endpoint.ts"
-import { openSocksTunnel } from "../http/socks.ts"
+import { openSocksTunnel } from "../http/connect.ts"
 import { type ApiProxy, parseTarget, type Target } from "../http/target.ts"
 
 /** The URL, certificate or key cannot be used. */

@@ -16,7 +16,7 @@ import { HttpEnquiries } from "../watch/enquiries.ts"
 import { defaultWatchPolicy, type WatchPolicy } from "../watch/protocol/policy.ts"
 import type { KindState } from "../watch/protocol/protocol.ts"
 import { WatchSession } from "../watch/session.ts"
-import type { WatchSink } from "../watch/sink.ts"
+import type { WatchSink } from "../watch/session-options.ts"
 import type { ApiConnection } from "./api-connection.ts"
 import type { ApiObject, ObjectBase } from "./objects.ts"
 

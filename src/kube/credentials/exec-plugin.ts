@@ -7,7 +7,7 @@
 import { spawn } from "node:child_process"
 import type { Timers } from "../../clock.ts"
 import { ExecPluginFailed } from "./errors.ts"
-import type { ContextSettings, ExecSettings } from "./settings.ts"
+import type { ContextSettings, ExecSettings } from "./select-context.ts"
 
 /** The credential from a plugin: a token, a certificate, or both. */
 export interface ExecCredential {

@@ -10,9 +10,8 @@
 import { createGunzip, type Gunzip } from "node:zlib"
 import { freeNow } from "../../free-now.ts"
 import { messageOf } from "../../message-of.ts"
-import type { HttpStream, ResponseHandler, StreamEnd } from "./response-handler.ts"
-import { printable } from "./response-head.ts"
-import type { ReadTransport } from "./transport.ts"
+import { printable } from "./response-parser.ts"
+import type { HttpStream, ReadTransport, ResponseHandler, StreamEnd } from "./transport.ts"
 
 /** Bytes of one piece. zlib's default of 16 KiB costs a trip through the thread pool four times as often. */
 const pieceBytes = 64 * 1024

@@ -5,8 +5,15 @@
  * for the same with tagged errors). A response with an error status is not a failure.
  */
 import { backgroundClock, type Timers } from "../../clock.ts"
-import { describeLost, type HttpStream, type ResponseHandler, type StreamEnd } from "./response-handler.ts"
-import type { HttpRequest, ReadTransport, Transport } from "./transport.ts"
+import {
+  describeLost,
+  type HttpRequest,
+  type HttpStream,
+  type ReadTransport,
+  type ResponseHandler,
+  type StreamEnd,
+  type Transport,
+} from "./transport.ts"
 
 export interface RequestOptions {
   /** Added to the endpoint's own. Default: `Accept: application/json`. */

@@ -10,8 +10,8 @@
  */
 
 import * as Schema from "effect/Schema"
-import { JsonBytes } from "./json/json-bytes.ts"
-import { isWhiteSpace } from "./json/white-space.ts"
+import { isWhiteSpace, JsonBytes } from "./json/json-bytes.ts"
+
 import { canonicalObject, decodeString, type Member, readMembers } from "./object/canonical-json.ts"
 import type { ObjectScanner } from "./object/object-scanner.ts"
 import { WatchEventType, type WatchLineScanner, watchEventTypeOf } from "./watch-line.ts"

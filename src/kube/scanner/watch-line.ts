@@ -6,7 +6,7 @@
  * small, and read by people.
  */
 
-import { isWhiteSpace } from "./json/white-space.ts"
+import { isWhiteSpace } from "./json/json-bytes.ts"
 import type { DetectRules } from "./object/detect-rules.ts"
 import { ObjectScanner } from "./object/object-scanner.ts"
 import { SimdResult } from "./simd/simd-scan.ts"

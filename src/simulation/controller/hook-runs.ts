@@ -8,10 +8,10 @@
 import type { Clock } from "../../clock.ts"
 import type { ControllerCluster } from "../../host/controller/access/controller-cluster.ts"
 import { messageOf } from "../../message-of.ts"
+import { nameOfKind } from "../api/derived-names.ts"
 import type { Hook, Simulation } from "../api/simulation.ts"
 import { describeHookFailure, recordHookRun, runHook, runPhase } from "../hooks/run-phase.ts"
-import { nameOfKind } from "./actions/metrics.ts"
-import { Obstacle } from "./actions/problems.ts"
+import { Obstacle } from "./problems.ts"
 import type { Announcement } from "./state/decide.ts"
 
 type ControllerPhase = "preStart" | "postStop"

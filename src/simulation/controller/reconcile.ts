@@ -10,19 +10,15 @@ import type { ReconcileResult, Reconciliation } from "../../host/controller/defi
 import { setCondition } from "../../host/controller/objects/status-conditions.ts"
 import { unlessNotFound } from "../../kube/client/api-errors.ts"
 import type { ApiObject } from "../../kube/client/objects.ts"
-import { derivedNames, simulationRootKind } from "../api/derived-names.ts"
+import { derivedNames, nameOfKind, simulationRootKind } from "../api/derived-names.ts"
 import { type Hook, readSimulation, type Simulation } from "../api/simulation.ts"
-
 import type { HookRun, SimulationStatus } from "../api/status.ts"
 import { describeHookFailure, isRunOf } from "../hooks/run-phase.ts"
-import { findJob, observeDriver, readLease, releaseLease, renewLease, renewMs, takeLease } from "./actions/driver.ts"
-import { type MetricsVerdict, nameOfKind, prepareMetrics } from "./actions/metrics.ts"
-import { createOwn, createShared, Obstacle, problemOf } from "./actions/problems.ts"
-
+import { findJob, observeDriver, readLease, releaseLease, renewLease, renewMs, takeLease } from "./driver.ts"
+import { belonging, driverAccountObjects, driverJob, isOwnedBy, type Job } from "./driver-job.ts"
 import type { HookRuns } from "./hook-runs.ts"
-import { belonging, driverAccountObjects, driverJob, isOwnedBy, type Job } from "./objects/driver-job.ts"
-
-import { driverService, prepareCertificate } from "./objects/webhook.ts"
+import { type MetricsVerdict, prepareMetrics } from "./metrics.ts"
+import { createOwn, createShared, Obstacle, problemOf } from "./problems.ts"
 import {
   type Action,
   type Announcement,
@@ -34,8 +30,8 @@ import {
   type Remain,
   type Report,
 } from "./state/decide.ts"
-
 import { conditionOf, isFinal, lifeOf, type TurnLease, turnOf } from "./state/life.ts"
+import { driverService, prepareCertificate } from "./webhook.ts"
 
 // What is left of a Simulation in the cluster besides its Job, asked of the server: what a cache does not know yet would stay behind for ever.
 

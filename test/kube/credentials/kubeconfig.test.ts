@@ -3,8 +3,8 @@ import { delimiter } from "node:path"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { describeFileError, isCredentialsError } from "../../../src/kube/credentials/errors.ts"
-import { readKubeconfig } from "../../../src/kube/credentials/kubeconfig-file.ts"
-import { selectContext } from "../../../src/kube/credentials/select-context.ts"
+import { readKubeconfig, selectContext } from "../../../src/kube/credentials/select-context.ts"
+
 import { makeCertificates } from "../certificates.ts"
 import { authorizationOf, errorOf, kubeconfig, load, Workspace } from "./workspace.ts"
 

@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { proxyFromEnvironment } from "../../../src/kube/credentials/proxy-environment.ts"
+import { proxyFromEnvironment } from "../../../src/kube/credentials/credentials.ts"
 
 const proxyOf = (server: string, environment: Record<string, string>): string | undefined =>
   proxyFromEnvironment(new URL(server), environment)?.url

@@ -1,7 +1,7 @@
 /** Discovery of all kinds: what an unchanged server repeats, and what is known of a group that does not respond. */
 import { expect, test } from "vitest"
-import { type DiscoveryCache, discoverKinds } from "../../../src/kube/discovery/discovered-kinds.ts"
-import { watchableKinds } from "../../../src/kube/discovery/watchable-kinds.ts"
+import { type DiscoveryCache, discoverKinds, watchableKinds } from "../../../src/kube/discovery/discovered-kinds.ts"
+
 import { formatGvk } from "../../../src/kube/gvk.ts"
 import { HttpClient } from "../../../src/kube/http/http-client.ts"
 import type { ReadTransport } from "../../../src/kube/http/transport.ts"

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest"
-import { LinesTooLargeError } from "../../../src/kube/scanner/carry-buffer.ts"
-import { freeBytes, LineBudget } from "../../../src/kube/scanner/line-budget.ts"
-import { LineSplitter } from "../../../src/kube/scanner/line-splitter.ts"
+import { freeBytes, LineBudget, LineSplitter, LinesTooLargeError } from "../../../src/kube/scanner/line-splitter.ts"
+
 import { ListScanner } from "../../../src/kube/scanner/list-scanner.ts"
 
 const mebibyte = 1024 * 1024

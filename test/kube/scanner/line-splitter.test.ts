@@ -1,7 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { TooLongError } from "../../../src/kube/scanner/carry-buffer.ts"
-import { LineSplitter } from "../../../src/kube/scanner/line-splitter.ts"
+import { LineSplitter, TooLongError } from "../../../src/kube/scanner/line-splitter.ts"
+
 import { rounds } from "../../harness/effort.ts"
 import { cuts, pushInPieces } from "./pieces.ts"
 

@@ -2,7 +2,7 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import type { GroupVersionKind } from "../../../src/kube/gvk.ts"
-import { ListItem } from "../../../src/kube/scanner/list-item.ts"
+import { ListItem } from "../../../src/kube/scanner/list-scanner.ts"
 import { compileDetectRules } from "../../../src/kube/scanner/object/detect-rules.ts"
 import { ObjectScanner } from "../../../src/kube/scanner/object/object-scanner.ts"
 import { scanObjectSlowly, UnreadableError } from "../../../src/kube/scanner/slow-path.ts"

@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { TooLongError } from "../../../src/kube/scanner/carry-buffer.ts"
+import { TooLongError } from "../../../src/kube/scanner/line-splitter.ts"
 import { ListScanner, ListSyntaxError } from "../../../src/kube/scanner/list-scanner.ts"
 import { rounds } from "../../harness/effort.ts"
 import { anyValue, type JsonText, object, quote, spacing, write } from "./json-text.ts"

@@ -1,6 +1,6 @@
 /** A server that sends lines without end to one kind, while another kind is watched as usual. */
 import { expect, test } from "vitest"
-import { LineBudget } from "../../../src/kube/scanner/line-budget.ts"
+import { LineBudget } from "../../../src/kube/scanner/line-splitter.ts"
 import { eventually } from "../../harness/eventually.ts"
 import { holding, watchedSandboxes } from "./watched-sandbox.ts"
 

@@ -1,6 +1,6 @@
 /** Rule 15 of docs/facts/watch-protocol.md: a stream that is resumed is behind until it has brought what happened meanwhile. */
 import { describe, expect, test } from "vitest"
-import type { WatchSink } from "../../../src/kube/watch/sink.ts"
+import type { WatchSink } from "../../../src/kube/watch/session-options.ts"
 import type { Sandbox } from "../../../src/sandbox/index.ts"
 import type { Notebook } from "./notebook.ts"
 import { holding, type Watched, watchedSandboxes } from "./watched-sandbox.ts"

@@ -5,7 +5,7 @@
  * Silence is measured in bytes, including those of incomplete lines. Neither is measured while the reader itself is paused.
  */
 import type { Clock } from "../../../clock.ts"
-import type { HttpStream } from "../../http/response-handler.ts"
+import type { HttpStream } from "../../http/transport.ts"
 import type { StreamId } from "../protocol/protocol.ts"
 import type { StreamReader } from "./stream-reader.ts"
 

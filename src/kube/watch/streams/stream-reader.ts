@@ -5,13 +5,13 @@
  */
 
 import { apiVersionOf } from "../../gvk.ts"
-import { describeLost, type ResponseHandler, type StreamEnd } from "../../http/response-handler.ts"
-import { printable } from "../../http/response-head.ts"
+import { printable } from "../../http/response-parser.ts"
+import { describeLost, type ResponseHandler, type StreamEnd } from "../../http/transport.ts"
 import { parseResourceVersion, type ResourceVersion } from "../../resource-version.ts"
 import type { DetectRules } from "../../scanner/object/detect-rules.ts"
 import type { ScannedObject } from "../../scanner/object/scanned-object.ts"
 import { type ApiStatus, statusOfResponse } from "../../status.ts"
-import { ObservedObject } from "../observed-object.ts"
+import { ObservedObject } from "../liveness/observed-object.ts"
 import type { StreamId, StreamOutcome } from "../protocol/protocol.ts"
 
 // Reads resource versions directly from the bytes of an object.

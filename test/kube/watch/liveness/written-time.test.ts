@@ -1,12 +1,12 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import type { ObservedObject } from "../../../../src/kube/watch/liveness/observed-object.ts"
 import {
   createdSeconds,
   hasMoved,
   type Writes,
   WrittenTimes,
 } from "../../../../src/kube/watch/liveness/written-time.ts"
-import type { ObservedObject } from "../../../../src/kube/watch/observed-object.ts"
 import { observed, secondsText } from "./observed.ts"
 
 const now = Date.UTC(2026, 10, 25, 18, 10, 7)

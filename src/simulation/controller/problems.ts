@@ -1,6 +1,6 @@
 /** What an error of a step means for a Simulation: whether another attempt can help, and what a person reads. */
 
-import type { ControllerCluster, NewObject } from "../../../host/controller/access/controller-cluster.ts"
+import type { ControllerCluster, NewObject } from "../../host/controller/access/controller-cluster.ts"
 import {
   AlreadyExistsError,
   ApiUnreachableError,
@@ -8,11 +8,11 @@ import {
   ForbiddenError,
   InvalidError,
   isTerminatingNamespace,
-} from "../../../kube/client/api-errors.ts"
-import type { ApiObject, ObjectBase } from "../../../kube/client/objects.ts"
-import { messageOf } from "../../../message-of.ts"
-import { isOwnedBy } from "../objects/driver-job.ts"
-import type { Problem } from "../state/decide.ts"
+} from "../../kube/client/api-errors.ts"
+import type { ApiObject, ObjectBase } from "../../kube/client/objects.ts"
+import { messageOf } from "../../message-of.ts"
+import { isOwnedBy } from "./driver-job.ts"
+import type { Problem } from "./state/decide.ts"
 
 /** Why a step was not done, as far as the controller itself can tell. `reason`: one word for programs; the message says what to do. */
 abstract class NotDone extends Error {

@@ -1,11 +1,11 @@
 /** The driver's webhook: its Service, its certificate, and the configuration by which the API server asks it about pods of the replay. */
-import type { ControllerCluster } from "../../../host/controller/access/controller-cluster.ts"
-import type { ApiObject } from "../../../kube/client/objects.ts"
-import { derivedNames } from "../../api/derived-names.ts"
-import { defaultNamespacePrefix, type Simulation } from "../../api/simulation.ts"
-import { makeServerCertificate, type ServerCertificate } from "../../webhook/certificate.ts"
-import { createOwn, createShared, isNameTaken } from "../actions/problems.ts"
-import { belonging, certificateSecret } from "../objects/driver-job.ts"
+import type { ControllerCluster } from "../../host/controller/access/controller-cluster.ts"
+import type { ApiObject } from "../../kube/client/objects.ts"
+import { derivedNames } from "../api/derived-names.ts"
+import { defaultNamespacePrefix, type Simulation } from "../api/simulation.ts"
+import { makeServerCertificate, type ServerCertificate } from "../webhook/certificate.ts"
+import { belonging, certificateSecret } from "./driver-job.ts"
+import { createOwn, createShared, isNameTaken } from "./problems.ts"
 
 /**
  * Makes the certificate of the driver's webhook, and has the API server trust it. Secrets are created unread: the controller has no right to read those of others. So an authority is trusted

@@ -1,27 +1,11 @@
 /** The Prometheus of a simulation. A cluster without the Prometheus operator runs the simulation without metrics, and says so. */
-import type { ControllerCluster } from "../../../host/controller/access/controller-cluster.ts"
-import { unlessNotFound } from "../../../kube/client/api-errors.ts"
-import type { ApiObject } from "../../../kube/client/objects.ts"
-import { derivedNames } from "../../api/derived-names.ts"
-import type { Simulation, SimulationMetrics } from "../../api/simulation.ts"
-import { belonging, labelsOf } from "../objects/driver-job.ts"
+import type { ControllerCluster } from "../../host/controller/access/controller-cluster.ts"
+import { unlessNotFound } from "../../kube/client/api-errors.ts"
+import type { ApiObject } from "../../kube/client/objects.ts"
+import { derivedNames, nameOfKind } from "../api/derived-names.ts"
+import type { Simulation, SimulationMetrics } from "../api/simulation.ts"
+import { belonging, labelsOf } from "./driver-job.ts"
 import { Awaited, createOwn, Mistake } from "./problems.ts"
-
-/** The kinds that the controller watches and writes, as definitions of controllers name them. */
-export const nameOfKind = {
-  simulation: "simkube.io/v1.Simulation",
-  root: "simkube.io/v1.SimulationRoot",
-  job: "batch/v1.Job",
-  pod: "v1.Pod",
-  namespace: "v1.Namespace",
-  service: "v1.Service",
-  secret: "v1.Secret",
-  serviceAccount: "v1.ServiceAccount",
-  binding: "rbac.authorization.k8s.io/v1.ClusterRoleBinding",
-  lease: "coordination.k8s.io/v1.Lease",
-  webhooks: "admissionregistration.k8s.io/v1.MutatingWebhookConfiguration",
-  prometheus: "monitoring.coreos.com/v1.Prometheus",
-} as const
 
 // The Prometheus of a simulation, for the Prometheus operator: it scrapes what the monitors select, and sends it on (docs/facts/simkube.md).
 

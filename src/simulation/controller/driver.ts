@@ -1,12 +1,11 @@
 /** What the cluster says about the driver of a Simulation: its Job, and the pod of the present repetition. */
-import type { ControllerCluster } from "../../../host/controller/access/controller-cluster.ts"
-import { unlessNotFound } from "../../../kube/client/api-errors.ts"
-import type { ApiObject, Pod, PodStatus } from "../../../kube/client/objects.ts"
-import { derivedNames } from "../../api/derived-names.ts"
-import { isOwnedBy, type Job, managedBy, ownedBy } from "../objects/driver-job.ts"
-import type { DriverJob } from "../state/decide.ts"
-import { holderAnnotation, type TurnLease } from "../state/life.ts"
-import { nameOfKind } from "./metrics.ts"
+import type { ControllerCluster } from "../../host/controller/access/controller-cluster.ts"
+import { unlessNotFound } from "../../kube/client/api-errors.ts"
+import type { ApiObject, Pod, PodStatus } from "../../kube/client/objects.ts"
+import { derivedNames, nameOfKind } from "../api/derived-names.ts"
+import { isOwnedBy, type Job, managedBy, ownedBy } from "./driver-job.ts"
+import type { DriverJob } from "./state/decide.ts"
+import { holderAnnotation, type TurnLease } from "./state/life.ts"
 
 // The Lease `sk-lease` as it is written: taken, renewed while the simulation lasts, and deleted at the end. It is SimKube's, so that its tools show who runs.
 
