@@ -1,10 +1,7 @@
 /**
- * The typed client of an API server: every verb that controllers, replays and tools need, over one {@link ApiConnection}.
- *
- * Guaranteed: the guarantees of the connection (each call settles once, with the parsed response or an {@link ApiError}); every returned
- * object carries its apiVersion and kind, even list items, where the server leaves them out. Objects are plain JSON, typed only as far as
- * the caller declares: unknown members pass through untouched, numbers as JavaScript parses them. Watches are those of `src/kube/watch`,
- * which lose nothing: see {@link watchObjects}.
+ * The typed client of an API server. Every returned object carries its apiVersion and kind, even list items. Objects
+ * are plain JSON, typed only as far as the caller declares; unknown members pass through. Watches: {@link
+ * watchObjects}.
  */
 import { collectionPath, type Kind, objectPath } from "../kind.ts"
 import { pagePath, type Selection, wholeListPath } from "../watch/streams/request.ts"

@@ -1,10 +1,8 @@
 /**
- * Calls to one API server: the layer between the typed client and HTTP.
- *
- * Guaranteed: each call settles once, with a complete response of status 2xx or an {@link ApiError}; credentials are refreshed when due,
- * and after a 401 once more before the call fails (a server that returns 401 has not acted, so writes are repeated too). Nothing else is
- * repeated except what the caller's {@link RetryPolicy} allows. Under overload calls wait for one of `maximumConcurrent` places, in order;
- * a call waiting for its next attempt holds none.
+ * Calls to one API server: each settles once, with a response of status 2xx or an {@link ApiError}. After a 401 the
+ * credentials are refreshed and the call is sent once more; nothing else is repeated except what the {@link
+ * RetryPolicy} allows. Calls wait for one of `maximumConcurrent` places, in order; one that waits for its next
+ * attempt holds none.
  */
 import { systemClock, type Timers } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"

@@ -1,7 +1,6 @@
 /**
- * Connects `node:https` to an API server as a kubeconfig describes it: its authority, the client's certificate, the name to check, and the
- * HTTP proxy in between. The client of `src/kube/http` is made for repeatable requests and does not support trailers, which an export
- * needs.
+ * Connects `node:https` to an API server as a kubeconfig describes it. The client of `src/kube/http` has no trailers,
+ * which an export needs.
  */
 import { type OutgoingHttpHeaders, type RequestOptions, request } from "node:http"
 import type { Socket } from "node:net"

@@ -1,10 +1,7 @@
 /**
- * A watch of one kind that delivers parsed objects: the watch session of `src/kube/watch` for code that needs objects, not bytes.
- *
- * Guaranteed by the session: after every interruption (hang-ups, 410, a server restored from a backup, silence, overload) the listener
- * either gets each change it missed, in order, or a list of the present state to compare with; no change is delivered twice in a history.
- * It retries for ever, with back-off, until stopped. After a 401 the connection's credentials are refreshed and the session retries at
- * once. An exception of the listener is not caught: it ends the process, as in any event handler.
+ * A watch of one kind that delivers parsed objects. After every interruption the listener gets each change that it
+ * missed, in order, or a list of the present state; no change is delivered twice in a history. It retries until it is
+ * stopped. An exception of the listener ends the process, as in any event handler.
  */
 
 import type { Clock } from "../../clock.ts"

@@ -1,8 +1,6 @@
 /**
- * Finds the cluster to connect to, as kubectl does: the given file, else the files of `KUBECONFIG`, else `~/.kube/config`, else
- * the pod's own service account.
- *
- * This is the only folder that imports `@kubernetes/client-node`, and it uses only its parser of entries, except for legacy auth
+ * Finds the cluster to connect to, as kubectl does: the given file, `KUBECONFIG`, `~/.kube/config`, the pod's own
+ * service account. Only this folder imports `@kubernetes/client-node`: its parser of entries, and legacy auth
  * providers.
  */
 import { access, readFile } from "node:fs/promises"

@@ -1,7 +1,6 @@
 /**
- * Turns the settings of a context into the credentials of a request: reads files, runs the plugin, calls the auth provider.
- *
- * Each source returns its current credentials and how long to use them before reading them again.
+ * Turns the settings of a context into the credentials of a request, with how long to use them before they are read
+ * again.
  */
 
 import { existsSync } from "node:fs"

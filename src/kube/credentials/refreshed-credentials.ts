@@ -1,9 +1,7 @@
 /**
- * The credentials of one context, kept fresh.
- *
- * Guarantees: one refresh at a time, however many callers there are; an endpoint equal to the last one is the same object, so that
- * callers can compare with `===`; while refreshes fail, unexpired credentials are still returned and {@link Credentials.problem} has
- * the reason. No timer runs here: the caller refreshes after `refreshAfter`.
+ * The credentials of one context, kept fresh: one refresh at a time; an endpoint equal to the last one is the same
+ * object; while refreshes fail, unexpired credentials are returned. No timer runs here: the caller refreshes after
+ * `refreshAfter`.
  */
 
 import { X509Certificate } from "node:crypto"

@@ -1,8 +1,6 @@
 /**
- * Selects one context from the merged kubeconfig files and resolves it to {@link ContextSettings}.
- *
- * Pure. Throws `ContextNotFound`, `ContextIncomplete`, `KubeconfigInvalid` and `UnsupportedSetting`; no message contains a value
- * that may be secret.
+ * Selects one context from the merged kubeconfig files. Pure. Throws `ContextNotFound`, `ContextIncomplete`,
+ * `KubeconfigInvalid` and `UnsupportedSetting`; no message contains a value that may be secret.
  */
 
 import { readFile } from "node:fs/promises"

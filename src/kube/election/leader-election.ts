@@ -1,11 +1,7 @@
 /**
- * Leader election by a Lease, compatible with client-go's (tools/leaderelection): of several processes with the same Lease at most one leads, also if the
- * others are Go programs.
- *
- * Guaranteed, as long as requests of a former leader do not outlive its deadline by more than leaseDuration − renewDeadline: a leader that cannot renew the
- * Lease for `renewDeadlineMs` stops leading before another process may take over, which happens `leaseDurationMs` after it has last seen the Lease change.
- * Only durations on this machine's monotonic clock are compared, so wall clocks that differ do no harm; clocks that run at different rates are allowed for by
- * the ratio of the two durations.
+ * Leader election by a Lease, compatible with client-go's. A leader that cannot renew the Lease for `renewDeadlineMs`
+ * stops leading before another process may take over, `leaseDurationMs` after it has last seen the Lease change. Only
+ * durations on this machine's monotonic clock are compared, so wall clocks that differ do no harm.
  */
 
 import { randomBytes } from "node:crypto"

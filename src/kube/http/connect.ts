@@ -1,9 +1,7 @@
 /**
- * Opens a socket to a target: TCP, through a proxy's tunnel if there is one, TLS on top if the target wants it.
- *
- * All reads of a socket use one buffer (`onread`): without it Node allocates up to 64 KiB for each. Node ignores `onread` for TLS over an
- * existing socket, so through a tunnel bytes arrive as `data` events; that path is correct but slower. Exactly one of `ready` and `failed`
- * is called, unless the socket is destroyed first.
+ * Opens a socket to a target: TCP, through a proxy's tunnel if there is one, TLS on top. All reads use one buffer
+ * (`onread`), but for TLS through a tunnel, where Node ignores it. One of `ready` and `failed` is called, unless the
+ * socket is destroyed first.
  */
 import * as net from "node:net"
 import * as tls from "node:tls"

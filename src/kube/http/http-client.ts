@@ -1,11 +1,7 @@
 /**
- * A small HTTP/1.1 client for one server (docs/decisions/0002-own-http-client.md says why our own).
- *
- * Guaranteed: one connection per running request, so that one stream's failure does not affect another; body bytes are passed in the buffer
- * they were read into; every request ends exactly once (see `ResponseHandler`). Not guaranteed: any time limit except for connecting.
- * Callers set their own, because they know what they wait for; a watch may be silent for minutes and a proxy may hold its head back until
- * the first event. Under overload: a slow handler is called less often; one that pauses makes the server wait, and an API server then hangs
- * up after about 100 ms.
+ * A small HTTP/1.1 client for one server (docs/decisions/0002-own-http-client.md): one connection per running
+ * request, body bytes in the buffer they were read into, every request ends exactly once. Only connecting has a time
+ * limit: callers know what they wait for. A handler that pauses makes the server wait.
  */
 import { backgroundClock, type Timers } from "../../clock.ts"
 import type { ApiEndpoint } from "../endpoint.ts"

@@ -1,8 +1,6 @@
 /**
- * One request with a small response, collected: for probes, discovery, single objects, reviews.
- *
- * Guaranteed: settles within the deadline, holds at most `maximumBytes`, and never rejects: a failure is a value (see `request-effect.ts`
- * for the same with tagged errors). A response with an error status is not a failure.
+ * One request with a small response, collected: settles within the deadline, holds at most `maximumBytes`, and never
+ * rejects: a failure is a value. A response with an error status is not a failure.
  */
 import { backgroundClock, type Timers } from "../../clock.ts"
 import {

@@ -1,10 +1,7 @@
 /**
- * An incremental parser for one HTTP/1 response: bytes in, head and body ranges out.
- *
- * Guaranteed: the outcome does not depend on where the bytes were cut; body ranges are passed as positions in the given buffer (no copy);
- * the parser itself never throws and never keeps more than the head (64 KiB, interim responses and trailers included). Anything that is not
- * a response becomes the state `malformed`, at once rather than at a timeout. Not guaranteed: that the sink sees equal ranges for equal
- * bytes; a chunk may arrive in several pieces.
+ * An incremental parser for one HTTP/1 response. The outcome does not depend on where the bytes were cut; body ranges
+ * are positions in the given buffer; it keeps no more than the head. Anything that is not a response becomes
+ * `malformed` at once.
  */
 
 // Parses the head of an HTTP/1 response (RFC 9112 §4, §5): status line and fields, and the framing of the body they announce.

@@ -1,9 +1,7 @@
 /**
- * What stands for a value: the beginning of its HMAC-SHA-256 under the recording's key, as `redacted:` and 16 hexadecimal digits.
- *
- * Equal values have equal hashes under the same key, wherever they are, so a change of a value is still a change. Without the key a hash
- * says nothing about the value; with the key a guess can be tested. 64 bits: among a million different values two look equal with a
- * probability of 3 in 100 million.
+ * What stands for a value: the beginning of its HMAC-SHA-256 under the recording's key, as `redacted:` and 16
+ * hexadecimal digits. Equal values have equal hashes, so a change of a value is still a change; with the key a guess
+ * can be tested. Among a million values two look equal with a probability of 3 in 100 million.
  */
 import { isUtf8 } from "node:buffer"
 import { createHmac } from "node:crypto"

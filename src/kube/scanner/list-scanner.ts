@@ -1,11 +1,7 @@
 /**
- * Splits a list response while it arrives: passes on every item as soon as its last byte has arrived, and collects the list's own members,
- * which may come before or after the items.
- *
- * Memory is bounded by the largest item; so is what may come between two items, so that a body cannot go on for ever without any. Time is
- * linear, chunks may end anywhere. Items are found by their brackets and passed on
- * unchecked: {@link ObjectScanner} checks them. Around the items the grammar is checked, so a body that is truncated or not JSON is a
- * {@link ListSyntaxError} or leaves {@link ListScanner.isComplete} false.
+ * Splits a list response while it arrives: passes on every item at its last byte, and collects the list's own
+ * members. Memory is bounded by the largest item, and so is what may come between two. Items are found by their
+ * brackets and passed on unchecked; the grammar around them is checked.
  */
 import * as Schema from "effect/Schema"
 import { apiVersionOf, type GroupVersionKind } from "../gvk.ts"
@@ -228,9 +224,8 @@ export class ListScanner {
   private view: DataView = new DataView(new ArrayBuffer(0))
 
   /**
-   * @param options.longest bytes of the longest item that may span chunks; default {@link defaultLongest}
-   * @param options.budget of all threads, for items beyond `freeBytes`; default: none
-   * @param options.longestBetween bytes from the end of one item to that of the next; default {@link defaultLongest}
+   * `longest`: bytes of the longest item that may span chunks; `budget`: of all threads, for items beyond
+   * `freeBytes`; `longestBetween`: bytes between the ends of two items.
    */
   constructor(
     listener: SpanListener,

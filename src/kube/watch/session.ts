@@ -1,10 +1,7 @@
 /**
- * One kind's list/watch, for as long as its watcher lives: carries out the state machine's commands and passes the server's events to the
- * sink.
- *
- * Guarantees: each new version reaches the sink once, in order, from at most two overlapping streams; a blocked sink stops the reading, and
- * a stream that the server then closes is resumed at the last version delivered (rule 11); `stop` closes every timer, stream and request.
- * Nothing that a server sends makes it throw.
+ * One kind's list/watch: carries out the machine's commands and passes events to the sink. Each new version reaches
+ * the sink once, in order; a blocked sink stops the reading (rule 11); `stop` closes everything. Nothing that a
+ * server sends makes it throw.
  */
 import { getGunzipped } from "../http/gunzipped.ts"
 import { Liveness, type WritesBefore } from "./liveness/liveness.ts"

@@ -1,8 +1,7 @@
 /**
- * The hooks that this process runs, besides its reconciles: a hook may take minutes, and meanwhile pauses, deletions and the renewal of the Lease must not wait.
- *
- * Guaranteed: at most one phase of a Simulation runs at a time; each run is in the status before its process starts, and its outcome afterwards, even if the
- * server is away for a while. When the controller's term ends, all processes are ended. What a process that died has begun is found in the status, and is not run again.
+ * The hooks that this process runs, besides its reconciles: pauses, deletions and the Lease must not wait for them.
+ * At most one phase of a Simulation runs at a time; each run is in the status before its process starts. When the
+ * controller's term ends, all processes are ended.
  */
 
 import type { Clock } from "../../clock.ts"

@@ -1,7 +1,7 @@
 /**
- * Brings one Simulation on: observes, decides, writes down what was decided, does it, and looks again, until there is something to wait for.
- *
- * Nothing is remembered between two runs, and every action can be repeated, so it does not matter at which request a controller dies.
+ * Brings one Simulation on: observes, decides, writes down what was decided, and does it, until there is something to
+ * wait for. Nothing is remembered between two runs, and every action can be repeated, so a controller may die at any
+ * request.
  */
 
 import * as Result from "effect/Result"

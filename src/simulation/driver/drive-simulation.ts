@@ -1,9 +1,7 @@
 /**
- * The driver of a Simulation: one repetition, from its trace to its report.
- *
- * Guaranteed: nothing is created before trace, certificate and destination of the report are known to be usable; nothing is replayed before the API server
- * calls the webhook and the `preRun` hooks have succeeded; pauses, speed and deletion of the Simulation take effect at once; however the repetition ends, what it
- * created is removed before {@link driveSimulation} settles, or the message says what is left.
+ * The driver of a Simulation: one repetition, from its trace to its report. Nothing is created before trace,
+ * certificate and destination of the report are usable, and nothing is replayed before the API server calls the
+ * webhook. However the repetition ends, what it created is removed, or the message says what is left.
  */
 import { hash } from "node:crypto"
 import type { ApiClient } from "../../kube/client/api-client.ts"

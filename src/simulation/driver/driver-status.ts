@@ -1,8 +1,6 @@
 /**
- * The driver's part of the status of its Simulation: the pod, the progress, and the key figures of the repetitions, written by server-side apply.
- *
- * Guaranteed: at most one write a second while it runs, of the latest state; nobody waits for it, except for the last one. A definition of Simulations
- * without these fields, such as SimKube's, or missing permissions cost one line, and then nothing is written any more.
+ * The driver's part of the status of its Simulation, by server-side apply: at most one write a second, of the latest
+ * state. A definition without these fields, such as SimKube's, or missing permissions cost one line.
  */
 
 import { StringDecoder } from "node:string_decoder"

@@ -1,8 +1,6 @@
 /**
- * The webhook that the controller has registered for the pods of a Simulation: a server with the certificate that the controller made, at path `/`.
- *
- * Guaranteed: pods in namespaces that do not belong to the replay are never changed, although the registration only knows the beginning of namespaces'
- * names. A review is always answered, also before and after the replay.
+ * The webhook that the controller has registered for the pods of a Simulation. Pods in namespaces that do not belong
+ * to the replay are never changed, although the registration knows only how names of namespaces begin.
  */
 import type { Clock } from "../../clock.ts"
 import type { ApiClient } from "../../kube/client/api-client.ts"

@@ -1,9 +1,6 @@
 /**
- * The Simulation while it is driven: its present state, and what changes. A watch, so a pause takes effect at once; what was decided before the driver
- * started is in the object itself.
- *
- * Guaranteed: after an interruption of the watch the latest state is delivered; a deletion is noticed, even if another Simulation has the name by then. A state
- * that cannot be understood is reported and ignored.
+ * The Simulation while it is driven. A watch, so a pause takes effect at once; a deletion is noticed even if another
+ * Simulation has the name by then, and a state that cannot be understood is reported and ignored.
  */
 import * as Result from "effect/Result"
 import type { Clock } from "../../clock.ts"

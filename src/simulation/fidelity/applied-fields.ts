@@ -21,10 +21,8 @@ const mostDifferences = 5
 const mostCharacters = 80
 
 /**
- * The first differences, at most {@link mostDifferences}.
- *
- * @param before what was applied to the object before, if anything
- * @param isSecret leaves out the values
+ * The first differences, at most {@link mostDifferences}. `before`: what was applied to the object before; `isSecret`
+ * leaves out the values.
  */
 export const appliedDifferences = (
   applied: JsonValue,

@@ -1,8 +1,7 @@
 /**
- * Watches a replay: keeps what it does, records its target meanwhile, and compares the two afterwards.
- *
- * A replay never fails because of it: if the target cannot be recorded, or there is no room for what the replay does, the report says so
- * instead. The replay waits for it twice, until the recorder watches before anything is written, and until the target has settled at the end.
+ * Watches a replay: keeps what it does, records its target meanwhile, and compares the two afterwards. A replay never
+ * fails because of it. It waits for it twice: until the recorder watches, and until the target has settled at the
+ * end.
  */
 import { ArchiveReader } from "../../archive/archive-reader.ts"
 import type { Clock } from "../../clock.ts"

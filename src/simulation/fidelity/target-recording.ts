@@ -1,10 +1,7 @@
 /**
- * A recording of the target while a replay runs, by the recorder of `reel record`: its watchers and its store run in threads of their own,
- * and what the target's server sends it is the only load on the replay.
- *
- * Of each kind the objects with the label of the replay are recorded, with every resourceVersion; of pods all, because what
- * controllers create has no such label. Owners are not looked up. A kind that may not be listed or watched, or that the target lacks, is not
- * measured and delays nothing.
+ * A recording of the target while a replay runs, in the threads of the recorder of `reel record`: of each kind the
+ * objects with the label of the replay, and all pods. A kind that cannot be watched is not measured and delays
+ * nothing.
  */
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"

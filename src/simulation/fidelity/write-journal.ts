@@ -1,9 +1,7 @@
 /**
- * What a replay did, write by write: when each was due, sent and settled, and what it applied. And what the trace says of pods and nodes,
- * which a replay does not write.
- *
- * Memory: some 200 bytes a write and 100 bytes a change or a life of a pod; texts are on disk ({@link BodyFile}). Times are ms after the first moment
- * of the trace was due, by the monotonic clock; the state at the start has times before 0.
+ * What a replay did, write by write, and what the trace says of pods. Some 200 bytes a write and 100 bytes a life are
+ * in memory; texts are on disk ({@link BodyFile}). Times are monotonic ms after the first moment of the trace was
+ * due; the state at the start has times before 0.
  */
 
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from "node:fs"

@@ -1,8 +1,6 @@
 /**
- * Runs the hooks of one phase of a Simulation in order, each at most once.
- *
- * The start of a hook is recorded before its process is started. So a controller or driver that crashes and comes back knows of it: the hook may have had its
- * effect, and is not run again; it counts as failed.
+ * Runs the hooks of one phase in order, each at most once. Its start is recorded before its process is started: a
+ * hook that is found begun may have had its effect, so it counts as failed and is not run again.
  */
 
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process"

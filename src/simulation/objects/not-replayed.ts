@@ -124,11 +124,8 @@ const isMirrorPod = (object: JsonObject | undefined): boolean => {
 }
 
 /**
- * The GVK of the owner whose controller creates this object in the target too. Only the controlling reference counts: others make the
- * garbage collector delete the object with its owner, but nothing recreates it.
- *
- * A trace may have Pods and Deployments without the ReplicaSets between them. A ReplicaSet without a Deployment, or a Job without a CronJob,
- * is rare and cannot be told from its pods, so their pods count as created by the recorded kind.
+ * The GVK of the owner whose controller creates this object in the target too: only the controlling reference counts.
+ * A trace may have Pods and Deployments without the ReplicaSets between them.
  */
 const creatorOf = (object: JsonObject | undefined, { has }: RecordedKinds): string | undefined => {
   for (const { apiVersion, kind } of controllersOf(object)) {

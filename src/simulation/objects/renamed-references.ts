@@ -1,7 +1,6 @@
 /**
- * References to objects that have other names in the target: to cluster-scoped objects of the replay, and to namespaces.
- *
- * The input is never changed. A reference to something that is not replayed keeps its name, so that it means the target's own.
+ * References to objects that have other names in the target. One to something that is not replayed keeps its name, so
+ * that it means the target's own. The input is never changed.
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
 import { changedAt } from "../../trace/json/extended-pointer.ts"
@@ -158,9 +157,8 @@ const placed = (gvk: string, object: JsonObject, { ofNamespace }: NewNames): Jso
 }
 
 /**
- * A claim with the name of its volume in the target, if the volume is replayed too. Otherwise the claim has none, and takes any volume.
- *
- * @param volume its volume in the trace
+ * A claim with the name of its volume in the target, if the volume is replayed too; otherwise it takes any volume.
+ * `volume`: in the trace.
  */
 export const withVolume = (claim: JsonObject, volume: string, newName: string): JsonObject =>
   newName === volume || !isJsonObject(claim.spec)

@@ -1,8 +1,7 @@
 /**
- * An object of a trace as it is written to the target: without what only the recorded cluster could decide, in a namespace or under a name
- * of the replay's own, marked as belonging to the replay, its pods placed on virtual nodes.
- *
- * Pure, and idempotent in its result: equal states in the trace give equal bodies, so a state that changes nothing can be recognized.
+ * An object of a trace as it is written to the target: in a namespace or under a name of the replay's own, marked as
+ * belonging to it, its pods on virtual nodes. Equal states in the trace give equal bodies, so a state that changes
+ * nothing is recognised.
  */
 
 import { DEFAULT_TEMPLATE_PATHS } from "../../trace/formats/simkube/simkube-config.ts"

@@ -1,10 +1,7 @@
 /**
- * The lives of pods from a trace that has Pod objects with their status.
- *
- * By UID, or by name in formats without UIDs. A life is known once its pod was scheduled, and grows as the trace is read.
- * Its owner is the uppermost of which the trace knows: a Deployment for the pods of its ReplicaSets, whose names are different in the target.
- * A pod that was deleted while it ran has no end of its own: the same deletion ends it in the target. Of a pod that was running at the start
- * of the replay, only the rest of its life counts.
+ * The lives of pods from a trace that has Pod objects with their status, by UID, or by name in formats without UIDs.
+ * The owner is the uppermost that the trace knows. A pod that was deleted while it ran has no end of its own; of one
+ * that was running at the start, only the rest counts.
  */
 
 import { isRecord } from "../../is-record.ts"

@@ -1,9 +1,7 @@
 /**
- * Gives the pods of a replay the lives that the trace has: what the webhook adds to a pod when it is created, and when it runs.
- *
- * When it is created: whose pod it is, and how long it takes to start and to be ready. When a node reports that it runs: when it ends, if
- * it ends by itself. If that is not known yet, because the trace is still being read or the replay is paused, it is decided later and
- * written directly. What has been decided stays: a later change of speed does not move it.
+ * Gives the pods of a replay the lives that the trace has. When a pod is created: how long it takes to start. When a
+ * node reports that it runs: when it ends; if that is not known yet, it is decided later and written directly. What
+ * has been decided stays.
  */
 import type { Clock, Timer } from "../../clock.ts"
 import type { ApiClient } from "../../kube/client/api-client.ts"

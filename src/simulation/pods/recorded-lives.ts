@@ -1,7 +1,6 @@
 /**
- * What a trace knows about the lives of its pods, by owner and by the hash of the pod's stable spec, in order of creation.
- *
- * Memory: some 100 bytes for each life; from {@link mostLives} on, further ones are dropped and {@link RecordedLives.isFull} says so.
+ * What a trace knows about the lives of its pods, by owner and hash of the stable spec, in order of creation. Some
+ * 100 bytes each; from {@link mostLives} on, further ones are dropped.
  */
 
 // Which recorded life a pod of the replay leads: that of the same owner and spec, by the order in which the pods were created.

@@ -1,9 +1,7 @@
 /**
- * Writes into the cluster that a replay drives. Each write settles with an outcome and never rejects: one refused object does not stop a
- * replay (SimKube's ends at the first 409, 429 or 500).
- *
- * Guaranteed: a namespace or cluster-scoped object that exists and does not belong to this replay is never changed or deleted; an object
- * that is being deleted is written again once it is gone, since a server accepts writes to it and then drops it.
+ * Writes into the cluster that a replay drives; each write settles with an outcome and never rejects. A namespace or
+ * cluster-scoped object that does not belong to this replay is never changed. An object that is being deleted is
+ * written again once it is gone: a server accepts writes to it and then drops it.
  */
 import type { Clock } from "../../clock.ts"
 import type { ApiClient } from "../../kube/client/api-client.ts"

@@ -1,8 +1,6 @@
 /**
- * The HTTPS server that an API server asks about pods, with `POST` to one path.
- *
- * Guaranteed: a review is always answered with "allowed"; what goes wrong inside costs the pod its patch and is reported. Bodies and the
- * number of connections are bounded. Requests for other paths are rejected before their bodies are read.
+ * The HTTPS server that an API server asks about pods, with `POST` to one path. A review is always answered with
+ * "allowed"; what goes wrong costs the pod its patch. Bodies and the number of connections are bounded.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { createServer, type Server } from "node:https"

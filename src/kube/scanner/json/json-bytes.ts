@@ -8,13 +8,6 @@
  * Checks for white space only where nothing else fits, so compact JSON never pays for it.
  */
 
-/**
- * Numbers, literals and escape sequences of RFC 8259, recognised in bytes.
- *
- * Every function takes the position of the first byte of its token, reads only below `end`, and returns the position after the token, or -1
- * if the bytes are not such a token. The caller checks what follows the token.
- */
-
 const MINUS = 45
 const ZERO = 48
 const NINE = 57
@@ -86,10 +79,8 @@ const skipEscape = (view: DataView, position: number, end: number): number => {
 export const isWhiteSpace = (byte: number): boolean => byte === 32 || byte === 10 || byte === 13 || byte === 9
 
 /**
- * Copies valid JSON from [start, end) of `source` to `target` starting at `offset`, without the white space outside strings.
- *
- * @param target has room for `end - start` bytes after `offset`
- * @returns the position in `target` after the last byte written
+ * Copies valid JSON from [start, end) of `source` to `target` from `offset` on, without white space outside strings.
+ * Returns the position after it.
  */
 export const copyWithoutWhiteSpace = (
   source: Uint8Array,
@@ -185,10 +176,8 @@ export class JsonBytes {
   }
 
   /**
-   * Walks over one value of any kind.
-   *
-   * @param position its first byte, below `end`
-   * @returns the position after it, or -1 if it is not valid JSON or does not end before `end`
+   * Walks over one value from `position`, its first byte, below `end`. Returns the position after it, or -1 if it is
+   * not valid JSON or does not end before `end`.
    */
   skipValue(position: number): number {
     const view = this.view

@@ -1,7 +1,6 @@
 /**
- * The members of an object that the scanner treats specially: those it reports and those a change rule names.
- *
- * Two trees merged into one and compiled for byte comparison. A node has mutable state of one scanner (`seen`).
+ * The members of an object that the scanner treats specially, reported ones and those of change rules, in one tree. A
+ * node has mutable state of one scanner (`seen`).
  */
 
 import { copyWithoutWhiteSpace, type JsonBytes } from "../json/json-bytes.ts"

@@ -1,7 +1,6 @@
 /**
- * The common part of the readers of single responses: the head, refusals, the end, and the events they report.
- *
- * Whatever the bytes, the outcome is a call of {@link StreamEvents}; after {@link StreamReader.disown} there is none.
+ * The common part of the readers of single responses: head, refusals, end. The outcome is a call of {@link
+ * StreamEvents}; after {@link StreamReader.disown} there is none.
  */
 
 import { apiVersionOf } from "../../gvk.ts"

@@ -1,8 +1,6 @@
 /**
- * The life of a Simulation as a state machine: from what is observed to what is said and done next. Pure and total.
- *
- * What must hold, and is tested as properties: an ended Simulation never gets a Job; a Job is only created in a turn; nothing is released as long as anything
- * is left; whatever happens, the actions lead to an end.
+ * The life of a Simulation as a state machine, pure and total. An ended Simulation never gets a Job; a Job is only
+ * created in a turn; nothing is released as long as anything is left; the actions always lead to an end.
  */
 
 import type { SimulationState, SimulationStatus } from "../../api/status.ts"
