@@ -4,6 +4,7 @@
  */
 
 import type { Clock } from "../../clock.ts"
+import { isRecord } from "../../is-record.ts"
 import { ApiClient } from "../client/api-client.ts"
 import type { ApiError } from "../client/api-errors.ts"
 import type { ApiObject } from "../client/objects.ts"
@@ -96,7 +97,7 @@ export class Reviews {
   /** The user that the token belongs to; `undefined` if it is not valid. Rejects with {@link ReviewFailed}. */
   async authenticate(token: string): Promise<ReviewedUser | undefined> {
     const status = await this.#review(tokenReviews, { token })
-    const user = status.user as Partial<ReviewedUser> | undefined
+    const user: Partial<ReviewedUser> | undefined = isRecord(status.user) ? status.user : undefined
     if (status.authenticated !== true || typeof user?.username !== "string" || user.username === "") return undefined
     return { ...user, username: user.username }
   }
@@ -122,9 +123,8 @@ export class Reviews {
       if (cause._tag === "ApiUnreachableError") throw new ReviewFailed(`${name}: ${cause.detail}`, false)
       throw new ReviewFailed(`${name}: HTTP ${cause.code}: ${cause.detail}`, cause._tag === "ForbiddenError")
     })
-    const status = (answer as ApiObject | null)?.status
-    if (typeof status !== "object" || status === null)
-      throw new ReviewFailed(`${name}: the response is not a ${name}`, false)
-    return status as Record<string, unknown>
+    const status = isRecord(answer) ? answer.status : undefined
+    if (!isRecord(status)) throw new ReviewFailed(`${name}: the response is not a ${name}`, false)
+    return status
   }
 }

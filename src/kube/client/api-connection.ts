@@ -10,6 +10,7 @@ import type { ApiEndpoint, EndpointSource } from "../endpoint.ts"
 import { HttpClient } from "../http/http-client.ts"
 import { type CollectedResponse, describeFailure, type RequestFailure, sendOnce } from "../http/request-once.ts"
 import { connectionCodes, type HttpRequest, type Transport } from "../http/transport.ts"
+import { pause } from "../pause.ts"
 
 import { statusOfResponse } from "../status.ts"
 import { type ApiError, ApiUnreachableError, type Question, refusalOf } from "./api-errors.ts"
@@ -109,9 +110,7 @@ export class ApiConnection {
   /** Places taken, and the calls that wait for one. */
   #running = 0
   readonly #waiting: Array<() => void> = []
-  /** Ends the waits for further attempts. */
-  readonly #pauses = new Set<() => void>()
-  #isClosed = false
+  readonly #closing = new AbortController()
   #http: HttpClient | undefined
   #endpoint: ApiEndpoint | undefined
 
@@ -122,13 +121,14 @@ export class ApiConnection {
 
   async call(call: Call, { signal }: CallOptions = {}): Promise<CollectedResponse> {
     const { retries = noRetries } = this.#options
-    const isOver = (): boolean => this.#isClosed || signal?.aborted === true
+    const isOver = (): boolean => this.#closing.signal.aborted || signal?.aborted === true
     for (let attempt = 1; ; attempt++) {
       const result = await this.#attempt(call, signal)
       if ("status" in result) return result
       const delayMs = isOver() ? undefined : retries.delayMs(result, attempt)
       if (delayMs === undefined) throw result
-      await this.#pause(delayMs, signal)
+      const closing = this.#closing.signal
+      await pause(this.#timers, delayMs, ...(signal === undefined ? [closing] : [closing, signal]))
       if (isOver()) throw result
     }
   }
@@ -141,7 +141,7 @@ export class ApiConnection {
     if (this.#http === undefined) {
       const { userAgent, maximumConcurrent = 16 } = this.#options
       this.#http = new HttpClient(endpoint, { userAgent, maximumIdle: maximumConcurrent })
-      if (this.#isClosed) this.#http.close()
+      if (this.#closing.signal.aborted) this.#http.close()
     } else if (endpoint !== this.#endpoint) this.#http.updateEndpoint(endpoint)
     this.#endpoint = endpoint
     return this.#http
@@ -159,8 +159,7 @@ export class ApiConnection {
 
   /** Aborts running calls and closes the connections. Later calls reject. */
   close(): void {
-    this.#isClosed = true
-    for (const end of [...this.#pauses]) end()
+    this.#closing.abort()
     this.#http?.close()
   }
 
@@ -208,20 +207,6 @@ export class ApiConnection {
     // Not from here, where an exception would count as one of the credentials.
     for (const text of warningsIn(header)) queueMicrotask(() => onWarning(text, question))
   }
-
-  #pause(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        timer.cancel()
-        this.#pauses.delete(done)
-        signal?.removeEventListener("abort", done)
-        resolve()
-      }
-      const timer = this.#timers.after(delayMs, done)
-      this.#pauses.add(done)
-      signal?.addEventListener("abort", done)
-    })
-  }
 }
 
 /** `299 - "text"`, with `\"` and `\\` in the text, perhaps a date after it; several are separated by commas (RFC 7234, 5.5). */
@@ -236,7 +221,7 @@ const warningsIn = (header: string): ReadonlyArray<string> =>
 /** The parsed body. Rejects an answer that is no JSON: it comes from something in front of the server. */
 export const bodyOf = <T>(call: Call, { body }: CollectedResponse): T => {
   try {
-    return JSON.parse(body.toString("utf8")) as T
+    return JSON.parse(body.toString("utf8"))
   } catch (cause) {
     throw unreachable(call, "unreadable", `the response is not JSON: ${String(cause)}`)
   }

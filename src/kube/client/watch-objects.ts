@@ -8,6 +8,7 @@ import type { Clock } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ReadTransport, Transport } from "../http/transport.ts"
 import type { Kind } from "../kind.ts"
+import { pause } from "../pause.ts"
 import { compileDetectRules } from "../scanner/object/detect-rules.ts"
 import { HttpEnquiries } from "../watch/enquiries.ts"
 import { defaultWatchPolicy, type WatchPolicy } from "../watch/protocol/policy.ts"
@@ -60,9 +61,8 @@ export const watchObjects = <T extends ObjectBase = ApiObject>(
   { kind, namespace, labelSelector, fieldSelector, clock, random, policy }: WatchOptions,
   listener: WatchListener<T>,
 ): ObjectWatch => {
-  let isStopped = false
+  const stopping = new AbortController()
   let transport: Transport | undefined
-  let endWait = (): void => undefined
 
   const credentialsFailed = (cause: unknown): void => listener.alarm(`no credentials: ${messageOf(cause)}`)
 
@@ -70,17 +70,17 @@ export const watchObjects = <T extends ObjectBase = ApiObject>(
     try {
       const isFresh = await connection.refresh()
       // With the same credentials, a server that rejects them would be asked again as fast as it responds.
-      if (isFresh && !isStopped) session.retryNow()
+      if (isFresh && !stopping.signal.aborted) session.retryNow()
     } catch (cause) {
       // The session's own back-off leads to the next 401, and so to the next refresh.
-      if (!isStopped) credentialsFailed(cause)
+      if (!stopping.signal.aborted) credentialsFailed(cause)
     }
   }
 
   const sink: WatchSink = {
     isWritable: true,
     observed: ({ action, fromList, bytes, start, end }) => {
-      const object = JSON.parse(bytes.toString("utf8", start, end)) as T
+      const object: T = JSON.parse(bytes.toString("utf8", start, end))
       if (fromList) listener.listed(object)
       else listener.changed(object, action === 2)
     },
@@ -119,21 +119,14 @@ export const watchObjects = <T extends ObjectBase = ApiObject>(
   /** Retries credentials that are missing at the start again and again, as for a server that cannot be reached. */
   const begin = async (): Promise<void> => {
     const { initialMs, maximumMs, factor } = { ...defaultWatchPolicy, ...policy }.backOff
-    for (let waitMs = initialMs; !isStopped; waitMs = Math.min(maximumMs, waitMs * factor)) {
+    for (let waitMs = initialMs; !stopping.signal.aborted; waitMs = Math.min(maximumMs, waitMs * factor)) {
       try {
         transport = await connection.transport()
-        if (!isStopped) session.start()
+        if (!stopping.signal.aborted) session.start()
         return
       } catch (cause) {
         credentialsFailed(cause)
-        const delayMs = waitMs * (1 + random())
-        await new Promise<void>((resolve) => {
-          const timer = clock.after(delayMs, resolve)
-          endWait = () => {
-            timer.cancel()
-            resolve()
-          }
-        })
+        await pause(clock, waitMs * (1 + random()), stopping.signal)
       }
     }
   }
@@ -141,8 +134,7 @@ export const watchObjects = <T extends ObjectBase = ApiObject>(
   return {
     start: () => void begin(),
     stop: () => {
-      isStopped = true
-      endWait()
+      stopping.abort()
       if (transport !== undefined) session.stop()
     },
   }

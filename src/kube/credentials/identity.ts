@@ -74,7 +74,7 @@ const expiryOf = (authorization: string): number | undefined => {
   const payload = authorization.split(".")[1]
   if (payload === undefined) return undefined
   try {
-    const { exp } = JSON.parse(Buffer.from(payload, "base64url").toString("utf8")) as { exp?: unknown }
+    const { exp }: { exp?: unknown } = JSON.parse(Buffer.from(payload, "base64url").toString("utf8"))
     return typeof exp === "number" && Number.isFinite(exp) ? exp * 1000 : undefined
   } catch (error) {
     // Not a JWT: opaque tokens are valid too.

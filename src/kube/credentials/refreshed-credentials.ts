@@ -47,7 +47,7 @@ const tokenOf = ({ headers }: ApiEndpoint): Credential => {
   const payload = /^Bearer [\w-]+\.([\w-]+)\.[\w-]*$/i.exec(authorization)?.[1]
   if (payload === undefined) return { what, untilMs: undefined }
   try {
-    const { exp } = JSON.parse(Buffer.from(payload, "base64url").toString("utf8")) as { readonly exp?: unknown }
+    const { exp }: { readonly exp?: unknown } = JSON.parse(Buffer.from(payload, "base64url").toString("utf8"))
     return { what, untilMs: typeof exp === "number" ? exp * 1000 : undefined }
   } catch {
     // Three parts with dots between them, but no JSON Web Token.

@@ -82,7 +82,7 @@ const readDocument = async (path: string): Promise<Plain> => {
   if (document.contents === null) return {}
   if (!isMap(document.contents)) throw new KubeconfigInvalid({ path, reason: "not a mapping: is this a kubeconfig?" })
   try {
-    return document.toJS() as Plain
+    return document.toJS()
   } catch (error) {
     // An alias without an anchor, or one that would expand without limit.
     if (error instanceof ReferenceError)
@@ -335,8 +335,8 @@ const readIdentification = (entry: Entry<User>, fields: Fields): Identification 
 /** Providers that only wrap a file or a plugin are handled as such, because client-node would read and run them synchronously. */
 const readAuthProvider = (provider: Record<string, unknown>, entry: Entry<User>, fields: Fields): Identification => {
   const name = fields.text("auth-provider.name", provider.name) ?? ""
-  const config = (provider.config ?? {}) as Record<string, unknown>
-  if (config.exec) return { tag: "exec", exec: readExec(config.exec as Record<string, unknown>, entry, fields) }
+  const config = isRecord(provider.config) ? provider.config : {}
+  if (isRecord(config.exec)) return { tag: "exec", exec: readExec(config.exec, entry, fields) }
   const path = fields.path("auth-provider.config.tokenFile", config.tokenFile)
   return path === undefined ? { tag: "auth-provider", provider: { name, config } } : { tag: "token-file", path }
 }
@@ -350,7 +350,7 @@ const readExec = (exec: Record<string, unknown>, entry: Entry<User>, fields: Fie
     const reason = "is Always, but plugins run without a terminal here; use a plugin that does not need one"
     throw new UnsupportedSetting({ setting: `exec.interactiveMode of user "${entry.value.name}"`, reason })
   }
-  const variables = (exec.env ?? []) as ReadonlyArray<Record<string, unknown>>
+  const variables: unknown = exec.env ?? []
   if (!Array.isArray(variables)) throw fields.invalid("exec.env", "is not a list")
   return {
     // As in kubectl, a path is relative to the file, and a name without a slash is looked up in PATH.
@@ -367,7 +367,7 @@ const readExec = (exec: Record<string, unknown>, entry: Entry<User>, fields: Fie
 }
 
 const readImpersonation = ({ value, raw }: Entry<User>, fields: Fields): Impersonation => {
-  const extra = (raw["as-user-extra"] ?? {}) as Record<string, unknown>
+  const extra = isRecord(raw["as-user-extra"]) ? raw["as-user-extra"] : {}
   const impersonation: Impersonation = {
     user: fields.text("as", value.impersonateUser),
     uid: fields.text("as-uid", raw["as-uid"]),

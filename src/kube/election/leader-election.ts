@@ -9,9 +9,10 @@ import { hostname } from "node:os"
 import type { Clock, Timer } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ApiClient } from "../client/api-client.ts"
-import { AlreadyExistsError, ConflictError, NotFoundError } from "../client/api-errors.ts"
+import { AlreadyExistsError, ConflictError, unlessNotFound } from "../client/api-errors.ts"
 import { kinds } from "../client/kinds.ts"
 import type { ApiObject } from "../client/objects.ts"
+import { pause } from "../pause.ts"
 
 export interface LeaderElectionOptions {
   /** Name of the Lease; the same for all processes of which one shall lead. */
@@ -207,7 +208,7 @@ export class LeaderElector {
       leaseTransitions: 0,
     }
     try {
-      const known = await api.get<Lease>(kinds.leases, { namespace, name }, options).catch(whenAbsent)
+      const known = await unlessNotFound(api.get<Lease>(kinds.leases, { namespace, name }, options))
       if (known === undefined) {
         const metadata = { namespace, name }
         const created = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec: mine }
@@ -268,22 +269,8 @@ export class LeaderElector {
   }
 
   #pause(delayMs: number): Promise<void> {
-    const signal = AbortSignal.any([this.#interrupt.signal, this.#closing.signal])
-    return new Promise((resolve) => {
-      if (signal.aborted) return resolve()
-      const done = (): void => {
-        timer.cancel()
-        signal.removeEventListener("abort", done)
-        resolve()
-      }
-      const timer = this.#options.clock.after(delayMs, done)
-      signal.addEventListener("abort", done)
-    })
+    return pause(this.#options.clock, delayMs, this.#interrupt.signal, this.#closing.signal)
   }
-}
-
-const whenAbsent = (error: unknown): undefined => {
-  if (!(error instanceof NotFoundError)) throw error
 }
 
 /** metav1.MicroTime: RFC 3339 with µs. */

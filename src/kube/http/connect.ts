@@ -286,7 +286,7 @@ export const openSocket: OpenSocket = (target, connectTimeoutMs, timers, events)
 }
 
 /** Asks a proxy for a tunnel; `done` gets the bare socket once it is open. */
-const openTunnel = (
+export const openTunnel = (
   proxy: ApiProxy,
   authority: string,
   done: (result: net.Socket | StreamEnd | Error) => void,

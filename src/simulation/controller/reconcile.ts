@@ -30,7 +30,7 @@ import {
   type Remain,
   type Report,
 } from "./state/decide.ts"
-import { conditionOf, isFinal, lifeOf, type TurnLease, turnOf } from "./state/life.ts"
+import { conditionOf, isFinal, lifeOf, statusOf, type TurnLease, turnOf } from "./state/life.ts"
 import { driverService, prepareCertificate } from "./webhook.ts"
 
 // What is left of a Simulation in the cluster besides its Job, asked of the server: what a cache does not know yet would stay behind for ever.
@@ -105,7 +105,7 @@ const observe = async (
 ): Promise<Observed> => {
   const read = readSimulation(object)
   const simulation = Result.isSuccess(read) ? read.success : undefined
-  const status = object.status as SimulationStatus | undefined
+  const status = statusOf(object)
   const isDeleted = object.metadata.deletionTimestamp !== undefined
   const life = lifeOf(status, isDeleted)
   const isSure = life === "ending" || status?.state === "Running" || status?.state === "Paused"
@@ -265,11 +265,11 @@ const latestOf = (cluster: ControllerCluster, object: ApiObject): ApiObject | un
 /** Writes what has changed, and announces it. */
 const report = async (cluster: ControllerCluster, object: ApiObject, decision: Decision): Promise<ApiObject> => {
   if (Object.keys(decision.report).length === 0) return object
-  const before = object.status as SimulationStatus | undefined
+  const before = statusOf(object)
   const patch = statusPatch(before, decision.report, object.metadata.generation, cluster.now())
   const written = await cluster.patchStatus(object, patch)
   if (decision.announce === undefined) return written
-  const [was, is] = [before, written.status as SimulationStatus | undefined].map((status) => {
+  const [was, is] = [before, statusOf(written)].map((status) => {
     const words = ["Ready", "Degraded"].map((type) => conditionOf(status, type))
     return JSON.stringify([status?.state, ...words.map((condition) => [condition?.reason, condition?.message])])
   })

@@ -9,7 +9,7 @@ import { turnLease } from "./driver.ts"
 import { driverComponent, managedBy } from "./driver-job.ts"
 import { HookRuns } from "./hook-runs.ts"
 import { advance, type ReconcileSurroundings } from "./reconcile.ts"
-import { isSettled } from "./state/life.ts"
+import { isSettled, statusOf } from "./state/life.ts"
 
 // The controller of Simulations as a definition for the host: what it watches, what it writes, and what it does.
 
@@ -56,8 +56,7 @@ export const simulationController = (surroundings: ReconcileSurroundings): Defin
       {
         kind: nameOfKind.simulation,
         predicate: ({ previous, current }) =>
-          current === undefined ||
-          isSettled((previous as Simulation | undefined)?.status) !== isSettled((current as Simulation).status),
+          current === undefined || isSettled(previous && statusOf(previous)) !== isSettled(statusOf(current)),
         map: (_, reads) => unsettled(reads.cached<Simulation>(nameOfKind.simulation).list()),
       },
     ],

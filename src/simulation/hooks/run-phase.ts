@@ -9,49 +9,12 @@ import { isDeepStrictEqual } from "node:util"
 import type { Clock, Timers } from "../../clock.ts"
 import { ConflictError, ForbiddenError, InvalidError, NotFoundError } from "../../kube/client/api-errors.ts"
 import { parseDuration } from "../../kube/duration.ts"
+import { pause } from "../../kube/pause.ts"
 import { messageOf } from "../../message-of.ts"
 import { defaultHookTimeout, type Hook, type Simulation } from "../api/simulation.ts"
 import { type HookRun, hookOutputBytes, type hookPhases, longestHistory } from "../api/status.ts"
 
 // Runs one hook of a Simulation as a child process, in a process group of its own, for a limited time.
-
-// The end of what a program writes, in a bounded number of bytes: the end has the reason of a failure.
-
-/** Takes chunks, and has the end of them. */
-export class OutputTail {
-  readonly #limit: number
-  #bytes = Buffer.alloc(0)
-  #isCut = false
-
-  /** `limit`: bytes of UTF-8 that are kept. */
-  constructor(limit: number) {
-    this.#limit = limit
-  }
-
-  add(chunk: Buffer): void {
-    const all = Buffer.concat([this.#bytes, chunk.subarray(Math.max(0, chunk.length - this.#limit))])
-    const cut = Math.max(0, all.length - this.#limit)
-    this.#isCut ||= cut > 0 || chunk.length > this.#limit
-    this.#bytes = Buffer.from(all.subarray(cut))
-  }
-
-  /** At most as many bytes of UTF-8 as the limit, beginning and ending with whole characters; NULs, which etcd's text cannot show, are left out. */
-  get text(): string {
-    let from = 0
-    // Continuation bytes at the start belong to a character that was cut.
-    if (this.#isCut) while (from < 3 && ((this.#bytes[from] ?? 0) & 0xc0) === 0x80) from++
-    const text = new StringDecoder("utf8").write(this.#bytes.subarray(from)).replaceAll("\0", "")
-    // A byte that is no UTF-8 becomes a character of three.
-    const bytes = Buffer.from(text)
-    return bytes.length <= this.#limit ? text : new OutputTail(this.#limit).#of(bytes)
-  }
-
-  #of(bytes: Buffer): string {
-    this.#isCut = true
-    this.add(bytes)
-    return this.text
-  }
-}
 
 /** How a hook went. */
 export interface HookOutcome {
@@ -87,7 +50,8 @@ export const runHook = (hook: Hook, surroundings: HookSurroundings): Promise<Hoo
     const timeoutMs = parseDuration(timeout)
     if (timeoutMs === undefined) return resolve({ message: `its timeout ${timeout} is no duration`, output: "" })
     if (signal.aborted) return resolve({ message: interrupted, output: "" })
-    const tail = new OutputTail(hookOutputBytes)
+    const decoder = new StringDecoder("utf8")
+    let output = ""
     let ended: string | undefined
     let last: { cancel(): void } | undefined
     let child: ChildProcessWithoutNullStreams
@@ -119,10 +83,10 @@ export const runHook = (hook: Hook, surroundings: HookSurroundings): Promise<Hoo
       limit.cancel()
       last?.cancel()
       signal.removeEventListener("abort", abort)
-      resolve({ ...outcome, output: tail.text })
+      resolve({ ...outcome, output: endOf(output) })
     }
     const read = (chunk: Buffer): void => {
-      tail.add(chunk)
+      output = (output + decoder.write(chunk)).slice(-2 * hookOutputBytes)
       onOutput(chunk)
     }
     child.stdout.on("data", read)
@@ -148,6 +112,14 @@ export const runHook = (hook: Hook, surroundings: HookSurroundings): Promise<Hoo
       done(code === null ? { message: `it was ended by ${by}` } : { exitCode: code })
     })
   })
+
+/** At most {@link hookOutputBytes} of UTF-8, of whole characters; without NULs, which etcd's text cannot show. */
+const endOf = (output: string): string => {
+  const bytes = Buffer.from(output.replaceAll("\0", ""))
+  let from = Math.max(0, bytes.length - hookOutputBytes)
+  while (((bytes[from] ?? 0) & 0xc0) === 0x80) from++
+  return bytes.toString("utf8", from)
+}
 
 /** The simulation is being deleted, or its controller or driver is ended. */
 const interrupted = "it was interrupted"
@@ -264,17 +236,6 @@ export class HookUnrecordable extends Error {}
 class HookTaken extends Error {}
 
 const hopeless = [NotFoundError, ForbiddenError, InvalidError, HookUnrecordable, HookTaken]
-
-const pause = (clock: Clock, ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const done = (): void => {
-      timer.cancel()
-      signal.removeEventListener("abort", done)
-      resolve()
-    }
-    const timer = clock.after(ms, done)
-    signal.addEventListener("abort", done)
-  })
 
 const recordOnce = async ({ read, write, run }: HookRecord): Promise<void> => {
   const latest = await read()

@@ -2,8 +2,10 @@
  * Objects of a trace that a replay does not write: what belongs to the machines of a cluster, what controls the API server itself, and what
  * the controllers of the target create on their own. `--include` overrides the first two, by kind.
  */
-import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
+
+import { isJsonObject, type JsonObject } from "../../trace/json/exact-json.ts"
 import { isBuiltInKind, kindWithoutVersion } from "../../trace/sanitising/built-in-kinds.ts"
+import { listIn } from "./pod-templates.ts"
 import type { TargetPlace } from "./target-object.ts"
 
 // Decides which objects get their recorded status at the start of a replay: those of kinds whose status no one in the target writes. The
@@ -140,8 +142,9 @@ const creatorOf = (object: JsonObject | undefined, { has }: RecordedKinds): stri
 const controllersOf = (object: JsonObject | undefined): ReadonlyArray<JsonObject> => {
   const metadata = object?.metadata
   const references = isJsonObject(metadata) ? metadata.ownerReferences : undefined
-  if (!Array.isArray(references)) return []
-  return (references as ReadonlyArray<JsonValue>).filter(isJsonObject).filter(({ controller }) => controller === true)
+  return listIn(references)
+    .filter(isJsonObject)
+    .filter(({ controller }) => controller === true)
 }
 
 const creators: ReadonlyMap<string, string> = new Map([

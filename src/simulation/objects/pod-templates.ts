@@ -54,7 +54,7 @@ const placeSpec = (spec: JsonObject, { nodeSelector, taintKey }: Placement): Jso
   const selector = isJsonObject(spec.nodeSelector) ? spec.nodeSelector : {}
   if (Object.keys(nodeSelector).length > 0)
     placed = withMember(placed, "nodeSelector", { ...selector, ...nodeSelector })
-  const tolerations = Array.isArray(spec.tolerations) ? (spec.tolerations as ReadonlyArray<JsonValue>) : []
+  const tolerations = listIn(spec.tolerations)
   if (taintKey !== undefined && !tolerations.some((each) => isJsonObject(each) && each.key === taintKey))
     placed = withMember(placed, "tolerations", [
       ...tolerations,
@@ -62,11 +62,13 @@ const placeSpec = (spec: JsonObject, { nodeSelector, taintKey }: Placement): Jso
     ])
   for (const key of ["containers", "initContainers"]) {
     const containers = spec[key]
-    if (Array.isArray(containers))
-      placed = withMember(placed, key, (containers as ReadonlyArray<JsonValue>).map(withoutPorts))
+    if (Array.isArray(containers)) placed = withMember(placed, key, listIn(containers).map(withoutPorts))
   }
   return placed
 }
+
+/** The elements of a list; none of anything else. */
+export const listIn = (value: JsonValue | undefined): ReadonlyArray<JsonValue> => (Array.isArray(value) ? value : [])
 
 const withoutPorts = (container: JsonValue): JsonValue =>
   isJsonObject(container) ? withoutMember(container, "ports") : container

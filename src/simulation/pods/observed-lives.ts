@@ -11,6 +11,7 @@ import { stablePodSpecHash } from "../../trace/formats/simkube/hash/stable-pod-s
 import { exactJsonIn, isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
 import { type OwnerReference, readOwnerReferences } from "../../trace/ownership/owner-references.ts"
 import { podKind } from "../../trace/pods/pod-lives-kind.ts"
+import { listIn } from "../objects/pod-templates.ts"
 import { type GrowingLife, ownerKey, type RecordedLives } from "./recorded-lives.ts"
 
 // The moments of a pod's life: when it was scheduled, started, ready and ended, as its status and the recording show them.
@@ -200,7 +201,7 @@ export class ObservedLives {
   #read(pod: ObservedPod, bytes: Uint8Array, time: number | undefined, isDeletion: boolean): void {
     const value = bytes.length === 0 ? undefined : parsed(bytes)
     if (value === undefined) return
-    const shown = momentsOf(value as Readonly<Record<string, unknown>>)
+    const shown = momentsOf(value)
     const seenMs = time === undefined ? undefined : time / 1000
     const moment = (stated: number | undefined): Moment => ({ statedMs: stated, seenMs })
     if (shown.scheduled !== false) pod.scheduled ??= moment(shown.scheduled)
@@ -274,7 +275,7 @@ const controllerOf = ({ metadata }: JsonObject): OwnerReference | undefined =>
 /** Sanitised traces have owner references without UIDs, which are still names. */
 const withUids = (references: JsonValue | undefined): JsonValue | undefined =>
   Array.isArray(references)
-    ? (references as ReadonlyArray<JsonValue>).map((each) => (isJsonObject(each) ? { uid: "-", ...each } : each))
+    ? listIn(references).map((each) => (isJsonObject(each) ? { uid: "-", ...each } : each))
     : references
 
 const isBeingDeleted = ({ metadata }: JsonObject): boolean =>

@@ -50,7 +50,7 @@ const clusterScopedKinds = async (connection: ApiConnection, signal: AbortSignal
       } catch (error) {
         if (path === core) throw error
         failures.set(path, messageOf(error))
-        return { path, list: {} as ResourceList }
+        return { path, list: {} }
       }
     }),
   )

@@ -210,7 +210,7 @@ export class TargetCluster {
 
   /** The kind can be found and written: the condition alone comes before discovery. */
   #established(kind: Kind, place: TargetPlace, body: string): Promise<void> {
-    const { spec } = JSON.parse(body) as { readonly spec?: DefinitionSpec }
+    const { spec }: { readonly spec?: DefinitionSpec } = JSON.parse(body)
     const served = spec?.versions?.find((version) => version.served === true)
     const gvk = { group: spec?.group ?? "", version: served?.name ?? "", kind: spec?.names?.kind ?? "" }
     const isFound = async (): Promise<boolean> => (await unlessNotFound(this.#finder.find(gvk))) !== undefined

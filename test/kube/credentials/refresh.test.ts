@@ -45,7 +45,7 @@ const clientFor = async (config: string, environment: Record<string, string> = {
 const ask = async (client: HttpClient): Promise<Record<string, unknown>> => {
   const outcome = await requestOnce(client, "/")
   if (outcome.tag !== "response") throw new Error(JSON.stringify(outcome))
-  return JSON.parse(outcome.body.toString()) as Record<string, unknown>
+  return JSON.parse(outcome.body.toString())
 }
 
 describe("credentials of a kubeconfig", () => {
@@ -347,7 +347,7 @@ describe("a 401", () => {
     const workspace = new Workspace()
     const path = workspace.write("config", kubeconfig({ token: "old" }))
     const credentials = await load({ kubeconfig: path })
-    const config = JSON.parse(kubeconfig({ token: "new" })) as { contexts: object[] }
+    const config: { contexts: object[] } = JSON.parse(kubeconfig({ token: "new" }))
     config.contexts.push({ name: "else", context: { cluster: "gone" } })
     workspace.write("config", JSON.stringify({ ...config, "current-context": "else" }))
     await credentials.onUnauthorized()

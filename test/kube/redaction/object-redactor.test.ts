@@ -342,7 +342,7 @@ test("of annotations that were the manifest alone nothing is left, so an annotat
     expect(redactor.redact(bytes, 0, bytes.length, span)).toBe(true)
     const { bytes: result, length } = redactor.result
     expect(scanner.scan(result, 0, length)).toBe(true)
-    const { metadata } = JSON.parse(result.toString("utf8", 0, length)) as typeof object
+    const { metadata }: typeof object = JSON.parse(result.toString("utf8", 0, length))
     return { metadata, fingerprint: [scanner.fingerprintLow, scanner.fingerprintHigh] }
   }
   const first = recorded({})

@@ -75,8 +75,8 @@ const holderOf = (lease: TurnLease | undefined, all: ReadonlyArray<ApiObject>): 
   return all.find(({ metadata }) => metadata.name === name && (uid === undefined || metadata.uid === uid))
 }
 
-const statusOf = (simulation: ApiObject): SimulationStatus | undefined =>
-  simulation.status as SimulationStatus | undefined
+/** Of an object that nobody has read: another controller may have written something else there. */
+export const statusOf = ({ status }: ApiObject): SimulationStatus | undefined => status as SimulationStatus | undefined
 
 /** One that is being deleted needs it until it is gone. */
 const needsTurn = (simulation: ApiObject): boolean =>
