@@ -28,7 +28,7 @@ const tableBytes = (longestKey + 1) * 2
 /** Keys are compared eight bytes at a time. */
 const keyMargin = 8
 
-/** What SimKube's hash counts for an object without a spec (kept-members.ts). */
+/** What SimKube's hash counts for an object without a spec (member-trie.ts). */
 const absentSpec = Buffer.from('"spec":null')
 
 class TooLargeError extends Error {}

@@ -47,7 +47,7 @@ const sayWatching = (step: Transition, from: string | undefined): void => {
   else watchBehind(step)
 }
 
-/** The watch has not brought everything yet that happened before it was resumed (catching-up.ts). */
+/** The watch has not brought everything yet that happened before it was resumed. */
 const watchBehind = (step: Transition): void => {
   sayBehind(step)
   step.commands.push({ type: "look-after", ms: step.policy.catchUp.lookMs })
