@@ -47,7 +47,7 @@ const workerFolders: readonly string[] = ["src/actors/entries", "src/host/entrie
 const scriptLibrary = "./host"
 
 /**
- * A part of client-node that few users need (src/kube/credentials/auth-provider.ts): a bundle of its own, so that it costs the others nothing.
+ * A part of client-node that few users need (src/kube/credentials/identity.ts): a bundle of its own, so that it costs the others nothing.
  * Its packages are taken to be free of side effects, without which all of client-node's API types, 980 modules, would be in it.
  */
 const authProviders = { name: "auth-providers", folder: "src/kube/credentials/entries" } as const

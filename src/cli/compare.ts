@@ -3,20 +3,19 @@ import { randomBytes } from "node:crypto"
 import { readFile, stat } from "node:fs/promises"
 import { basename } from "node:path"
 import {
-  comparedTime,
-  compareReports,
-  type Row,
-  type RowGroup,
-  type Value,
-} from "../simulation/comparison/compare-reports.ts"
-import {
   bestOf,
   type Column,
   cellsOf,
   columnsOf,
+  comparedTime,
+  compareReports,
   firstRuns,
   headOf,
-} from "../simulation/comparison/compared-columns.ts"
+  type Row,
+  type RowGroup,
+  type Value,
+} from "../simulation/comparison/compare-reports.ts"
+
 import { differentTrace, NotAReport, type ReadReport, readReport } from "../simulation/comparison/compared-report.ts"
 import { comparisonPage, mostReports } from "../simulation/page/comparison-page.ts"
 import { visible } from "../text/index.ts"

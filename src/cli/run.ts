@@ -7,10 +7,13 @@ import * as Schema from "effect/Schema"
 import { parse, stringify, YAMLError } from "yaml"
 import type { ApiClient } from "../kube/client/api-client.ts"
 import { simulationKind } from "../simulation/api/derived-names.ts"
-import { SimulationHooks } from "../simulation/api/hooks.ts"
-import type { SimulationMetrics } from "../simulation/api/metrics.ts"
 import type { Simulation } from "../simulation/api/simulation.ts"
-import { traceDurationMs, traceDurationRule } from "../simulation/api/trace-duration.ts"
+import {
+  SimulationHooks,
+  type SimulationMetrics,
+  traceDurationMs,
+  traceDurationRule,
+} from "../simulation/api/simulation.ts"
 import { codeOf } from "../trace/files/output-errors.ts"
 import {
   type CommandSyntax,

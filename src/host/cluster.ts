@@ -4,10 +4,10 @@
  */
 
 import type { Clock } from "../clock.ts"
-import type { ApiClient } from "../kube/client/api-client.ts"
+import type { ApiClient, DeleteOptions, PatchType } from "../kube/client/api-client.ts"
 import { NotFoundError } from "../kube/client/api-errors.ts"
 import type { ApiObject, ObjectBase } from "../kube/client/objects.ts"
-import type { DeleteOptions, PatchType } from "../kube/client/write-options.ts"
+
 import type { Kind } from "../kube/kind.ts"
 import type { ObjectCache } from "./cache/object-cache.ts"
 import { SharedInformer } from "./cache/shared-informer.ts"

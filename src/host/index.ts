@@ -21,6 +21,7 @@
  */
 
 export { type Clock, systemClock } from "../clock.ts"
+export type { DeleteOptions, PatchType } from "../kube/client/api-client.ts"
 export type { ConnectionOptions } from "../kube/client/api-connection.ts"
 export {
   AlreadyExistsError,
@@ -36,7 +37,6 @@ export {
   UnauthorizedError,
 } from "../kube/client/api-errors.ts"
 export type { ApiObject, Condition, Metadata, ObjectBase, OwnerReference, Pod } from "../kube/client/objects.ts"
-export type { DeleteOptions, PatchType } from "../kube/client/write-options.ts"
 export type { LeaderElectionOptions } from "../kube/election/leader-election.ts"
 export type { ApiEndpoint, EndpointSource } from "../kube/endpoint.ts"
 export type { Kind } from "../kube/kind.ts"

@@ -1,8 +1,6 @@
 /**
- * Cron schedules as CronJobs accept them: five fields with lists, ranges, steps and names, `@hourly` and similar, and `@every 90s`
- * (robfig/cron v3, ParseStandard).
- *
- * A small parser of our own: the rules are robfig's, and the libraries visibly differ from them.
+ * Cron schedules as CronJobs accept them (robfig/cron v3, ParseStandard). Our own parser: libraries differ from
+ * robfig's rules.
  */
 
 import { parseDuration } from "./duration.ts"

@@ -1,7 +1,5 @@
 /**
- * Everything a worker needs to talk to one API server, as plain data that crosses a thread boundary.
- *
- * Created by the credentials module on the main thread (the only place that loads `@kubernetes/client-node`) and passed to workers, again
+ * Everything a worker needs to talk to one API server, as plain data that crosses a thread boundary; passed again
  * whenever a token or a certificate changes. It contains secrets: never log it.
  */
 export interface ApiEndpoint {

@@ -1,8 +1,5 @@
 /**
- * JSON pointers (RFC 6901), which name a place in an object in the configuration.
- *
- * SimKube's extended pointers have the same grammar, with the reference token `*` for every element of an array: here that is an ordinary
- * token.
+ * JSON pointers (RFC 6901). SimKube's extended pointers have the same grammar; their `*` is an ordinary token here.
  */
 
 /** Why `text` is not a JSON pointer, as a phrase that continues "… because it"; `undefined` if it is one. */
@@ -14,9 +11,8 @@ export const pointerFault = (text: string): string | undefined => {
 }
 
 /**
- * The reference tokens of a pointer, unescaped (`~1` is `/`, `~0` is `~`): `/metadata/annotations/a~1b` becomes `["metadata",
- * "annotations", "a/b"]`. `undefined` for text that is not a pointer, and for the empty pointer, which names the whole object; the caller
- * knows the text's origin and reports the error.
+ * The reference tokens of a pointer, unescaped: `/metadata/annotations/a~1b` becomes `["metadata", "annotations",
+ * "a/b"]`. `undefined` for text that is not a pointer, and for the empty one.
  */
 export const parseJsonPointer = (text: string): ReadonlyArray<string> | undefined => {
   if (text === "" || pointerFault(text) !== undefined) return undefined

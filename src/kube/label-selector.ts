@@ -1,7 +1,6 @@
 /**
- * Parses and matches label selectors: one line of text (`app=web,tier in (a,b),!canary`) or a LabelSelector object.
- *
- * Accepts exactly what the API server accepts (k8s.io/apimachinery, package labels). A rejected selector comes with a reason.
+ * Parses and matches label selectors, one line of text or a LabelSelector object. Accepts exactly what the API server
+ * accepts (k8s.io/apimachinery, package labels).
  */
 
 import { quoted } from "../text/index.ts"

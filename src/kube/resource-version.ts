@@ -1,10 +1,7 @@
 /**
- * Resource versions as values that can be compared.
- *
- * The API calls them opaque, yet a recorder that resumes and overlaps watches must order them. Rule 13 of docs/facts/watch-protocol.md:
- * versions of one kind are compared as integers of up to 20 digits (etcd's revision is a 64-bit counter). Numbers up to 2^53−1 stay
- * JavaScript numbers because they cost no allocation; larger ones become bigints, which JavaScript compares with numbers exactly. If a
- * server's versions are not integers, this returns `undefined` and the caller remembers the versions it has seen.
+ * Resource versions as values that can be compared (rule 13 of docs/facts/watch-protocol.md): integers of up to 20
+ * digits, numbers up to 2^53−1 because they cost no allocation, bigints beyond. `undefined` for other versions: then
+ * the caller remembers those it has seen.
  */
 
 /** An integer resource version. `0` never names a state: servers start counting at 1. */

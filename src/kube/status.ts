@@ -1,8 +1,6 @@
 /**
- * The error response of an API server (or of something in front of it): one shape for Status bodies, in-stream ERROR objects, and the text
- * or HTML that proxies and gateways return.
- *
- * Pure; never throws, whatever the bytes.
+ * The error response of an API server, or of something in front of it: one shape for Status bodies, ERROR objects,
+ * and text or HTML of proxies. Pure; never throws.
  */
 
 import { isRecord } from "../is-record.ts"

@@ -289,7 +289,7 @@ describe("a replay into a cluster", { timeout: patient(30_000) }, () => {
     const { code, output, error } = await run
     expect(code).toBe(exitCodes.incomplete)
     expect(output).toMatch(/^lives +1 pod got that of a recorded pod; 1 in the trace$/m)
-    expect(output).toMatch(/^lives +the API server stopped asking the webhook between/m)
+    expect(output).toMatch(/^lives +the API server stopped asking the webhook:/m)
     expect(error).toContain("pods live as the cluster decides: the API server stopped asking the webhook")
   })
 

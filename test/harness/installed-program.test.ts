@@ -13,5 +13,5 @@ test("test files that need a module are found, through others too", () => {
   const found = testsThatImport("test/harness/temporary-directory.ts", "test")
   expect(found).toContain("test/harness/installed-program.test.ts")
   expect(found).not.toContain("test/harness/kept-part.test.ts")
-  expect(testsThatImport("test/kube/certificates.ts", "test")).toContain("test/kube/credentials/in-cluster.test.ts")
+  expect(testsThatImport("test/kube/certificates.ts", "test")).toContain("test/kube/credentials/kubeconfig.test.ts")
 })

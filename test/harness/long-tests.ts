@@ -16,7 +16,7 @@ export const longTests: ReadonlyArray<string> = [
   "test/examples/host/simplepod.test.ts",
   "test/docs/pages.test.ts",
   "test/host/dispatcher/module-host.test.ts",
-  "test/simulation/controller/crash.test.ts",
+  "test/simulation/controller/deletion.test.ts",
   "test/bench/measuring/live-run.test.ts",
   "test/archive/damage/flipped-bytes.test.ts",
   "test/simulation/fidelity/sabotage.test.ts",

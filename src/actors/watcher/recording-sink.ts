@@ -6,10 +6,10 @@
  * Under pressure `isWritable` becomes false and the session stops reading; what is already read always finds room.
  */
 import type { ResourceVersion } from "../../kube/resource-version.ts"
+import type { ObservedObject } from "../../kube/watch/liveness/observed-object.ts"
 import type { Writes } from "../../kube/watch/liveness/written-time.ts"
-import type { ObservedObject } from "../../kube/watch/observed-object.ts"
 import type { ListReason } from "../../kube/watch/protocol/protocol.ts"
-import type { WatchSink } from "../../kube/watch/sink.ts"
+import type { WatchSink } from "../../kube/watch/session-options.ts"
 import type { GapReason } from "../../trace/event.ts"
 import type { FrameWriter } from "./frame-writer.ts"
 import type { ListNumbers, ObjectRecorder } from "./object-recorder.ts"

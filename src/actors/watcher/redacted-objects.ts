@@ -8,7 +8,7 @@ import type { RedactionRules } from "../../kube/redaction/redaction-rules.ts"
 import type { DetectRules } from "../../kube/scanner/object/detect-rules.ts"
 import { ObjectScanner } from "../../kube/scanner/object/object-scanner.ts"
 import { scanObjectSlowly, UnreadableError } from "../../kube/scanner/slow-path.ts"
-import { ObservedObject } from "../../kube/watch/observed-object.ts"
+import { ObservedObject } from "../../kube/watch/liveness/observed-object.ts"
 
 /** What a watcher replaces, and the key of the hashes. */
 export interface KindRedaction {

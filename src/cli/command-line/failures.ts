@@ -12,13 +12,7 @@ import type { ListenError } from "../../recorder/http/listen-error.ts"
 import type { KindNotInTrace, RehearsalStalled } from "../../rehearsal/errors.ts"
 import type { NothingToServe } from "../../serve/index.ts"
 import type { NotAReport } from "../../simulation/comparison/compared-report.ts"
-import type {
-  OutsideTrace,
-  RecordedCluster,
-  ReplayExists,
-  TargetLacks,
-  TargetUnusable,
-} from "../../simulation/replay/errors.ts"
+import type { OutsideTrace, RecordedCluster, ReplayExists, TargetLacks, TargetUnusable } from "../../simulation/replay/replay-root.ts"
 import type { NoRecording } from "../../simulation/source/recorded-directory.ts"
 import type { RemovalIncomplete, RemovalUnchecked } from "../../simulation/target/clean-up.ts"
 import type { ExportInterrupted, OutputExists, OutputFailed } from "../../trace/files/output-errors.ts"

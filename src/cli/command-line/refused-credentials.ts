@@ -1,6 +1,6 @@
 /** Refused credentials, in one sentence with what to do, for every command that talks to a cluster. Their exit code is 4. */
 import { ApiUnreachableError, UnauthorizedError } from "../../kube/client/api-errors.ts"
-import { describeExpired } from "../../kube/credentials/expired-credentials.ts"
+import { describeExpired } from "../../kube/credentials/refreshed-credentials.ts"
 import type { ApiEndpoint, EndpointSource } from "../../kube/endpoint.ts"
 import { HttpClient } from "../../kube/http/http-client.ts"
 import { describeFailure, requestOnce } from "../../kube/http/request-once.ts"

@@ -7,11 +7,10 @@ import { discoverBuiltIn, renderManifests, simulationManifestsFor } from "../../
 import { parseGvk } from "../../kube/gvk.ts"
 import type { Kind } from "../../kube/kind.ts"
 import { simulationDefinitions } from "../../simulation/api/definitions.ts"
-import { simulationKind, simulationRootKind } from "../../simulation/api/derived-names.ts"
-import { nameOfKind } from "../../simulation/controller/actions/kinds.ts"
-import { simulationController } from "../../simulation/controller/definition.ts"
+import { nameOfKind, simulationKind, simulationRootKind } from "../../simulation/api/derived-names.ts"
+import { driverRole } from "../../simulation/controller/driver-job.ts"
 import { HookRuns } from "../../simulation/controller/hook-runs.ts"
-import { driverRole } from "../../simulation/controller/objects/driver-account.ts"
+import { simulationController } from "../../simulation/controller/start-controller.ts"
 import { type CommandSyntax, flag, integerBetween, list, optional, withDefault } from "../command-line/arguments.ts"
 import { type Command, command } from "../command-line/command.ts"
 import { exitCodes } from "../command-line/exit-codes.ts"
@@ -27,11 +26,10 @@ const custom = (name: string, plural: string): Kind => {
   return { gvk, plural, namespaced: true }
 }
 
-/** Kinds that are not built into Kubernetes. Some clusters lack the last two; permissions for them do no harm there. */
+/** Kinds that are not built into Kubernetes. Some clusters lack the last; permissions for it do no harm there. */
 const defined: Readonly<Record<string, Kind>> = {
   [nameOfKind.simulation]: simulationKind,
   [nameOfKind.root]: simulationRootKind,
-  [nameOfKind.certificate]: custom(nameOfKind.certificate, "certificates"),
   [nameOfKind.prometheus]: custom(nameOfKind.prometheus, "prometheuses"),
 }
 

@@ -1,8 +1,8 @@
 /** The cluster that a replay drives: one of a kubeconfig, or a sandbox in this process. */
 import { isIP } from "node:net"
 import { ApiClient } from "../../kube/client/api-client.ts"
+import { backOff, isSafeToRepeat } from "../../kube/client/api-connection.ts"
 import type { ApiError } from "../../kube/client/api-errors.ts"
-import { backOff, isSafeToRepeat } from "../../kube/client/retry-policy.ts"
 import { loadCredentials } from "../../kube/credentials/credentials.ts"
 import type { EndpointSource } from "../../kube/endpoint.ts"
 import { guessedKind } from "../../rehearsal/feed/guessed-kinds.ts"

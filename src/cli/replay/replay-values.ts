@@ -1,6 +1,6 @@
 /** Values of the command line that all replays have. */
 
-import { allCustom } from "../../simulation/objects/seeded-status.ts"
+import { allCustom } from "../../simulation/objects/not-replayed.ts"
 import { type Speed, speedLimits } from "../../simulation/schedule/replay-clock.ts"
 import { kindWithoutVersion } from "../../trace/sanitising/built-in-kinds.ts"
 import { type Reading, refused, value } from "../command-line/arguments.ts"

@@ -9,8 +9,8 @@
 
 import * as Schema from "effect/Schema"
 import type { Clock } from "../../clock.ts"
-import { DecisionCache } from "../../kube/access/decision-cache.ts"
-import { type ReviewedUser, ReviewFailed, type Reviews } from "../../kube/access/reviews.ts"
+import { DecisionCache, type ReviewedUser, ReviewFailed, type Reviews } from "../../kube/access/reviews.ts"
+
 import type { Kind } from "../../kube/kind.ts"
 import { messageOf } from "../../message-of.ts"
 

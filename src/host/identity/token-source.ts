@@ -13,7 +13,7 @@
 
 import type { Clock } from "../../clock.ts"
 import type { ApiClient } from "../../kube/client/api-client.ts"
-import { impersonating } from "../../kube/client/impersonation.ts"
+import { impersonating } from "../../kube/credentials/impersonation.ts"
 import type { ApiEndpoint, EndpointSource } from "../../kube/endpoint.ts"
 import { messageOf } from "../../message-of.ts"
 import { type ServiceAccountName, userOfAccount } from "./service-account.ts"

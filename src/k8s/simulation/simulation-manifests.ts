@@ -182,7 +182,6 @@ const reasons: Readonly<Record<string, string>> = {
   "/services": "Services of drivers' webhooks",
   "admissionregistration.k8s.io/mutatingwebhookconfigurations": "registrations of drivers' webhooks",
   "batch/jobs": "drivers",
-  "cert-manager.io/certificates": "certificates of Simulations with certManagerIssuer",
   "coordination.k8s.io/leases": "whose turn it is, and which controller works",
   "monitoring.coreos.com/prometheuses": "Simulations with spec.metrics",
   "rbac.authorization.k8s.io/clusterrolebindings": "bindings of drivers' accounts to the role of drivers",

@@ -2,10 +2,45 @@
  * Asks the API server to authenticate a token and to authorise a user: TokenReview and SubjectAccessReview, with credentials of the
  * program's own. After a 401 the credentials are read again and the request is repeated once.
  */
+
+import type { Clock } from "../../clock.ts"
+import { isRecord } from "../../is-record.ts"
 import { ApiClient } from "../client/api-client.ts"
 import type { ApiError } from "../client/api-errors.ts"
 import type { ApiObject } from "../client/objects.ts"
 import type { EndpointSource } from "../endpoint.ts"
+
+// A bounded cache of decisions with expiry: a client that sends many tokens can only evict other entries.
+
+export class DecisionCache<Value> {
+  readonly #clock: Pick<Clock, "monotonicMs">
+  readonly #maximum: number
+  /** Oldest first. */
+  readonly #entries = new Map<string, { readonly value: Value; readonly until: number }>()
+
+  /** `maximum`: the number of entries kept. */
+  constructor(clock: Pick<Clock, "monotonicMs">, maximum: number) {
+    this.#clock = clock
+    this.#maximum = maximum
+  }
+
+  /** `undefined` if there is no entry or it has expired. */
+  get(key: string): Value | undefined {
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return undefined
+    if (this.#clock.monotonicMs() < entry.until) return entry.value
+    this.#entries.delete(key)
+    return undefined
+  }
+
+  /** Keeps a value for `lifeMs` ms. */
+  set(key: string, value: Value, lifeMs: number): void {
+    this.#entries.delete(key)
+    this.#entries.set(key, { value, until: this.#clock.monotonicMs() + lifeMs })
+    const oldest = this.#entries.keys().next().value
+    if (this.#entries.size > this.#maximum && oldest !== undefined) this.#entries.delete(oldest)
+  }
+}
 
 /** `user` of a TokenReview, whose fields a SubjectAccessReview takes almost unchanged. */
 export interface ReviewedUser {
@@ -62,7 +97,7 @@ export class Reviews {
   /** The user that the token belongs to; `undefined` if it is not valid. Rejects with {@link ReviewFailed}. */
   async authenticate(token: string): Promise<ReviewedUser | undefined> {
     const status = await this.#review(tokenReviews, { token })
-    const user = status.user as Partial<ReviewedUser> | undefined
+    const user: Partial<ReviewedUser> | undefined = isRecord(status.user) ? status.user : undefined
     if (status.authenticated !== true || typeof user?.username !== "string" || user.username === "") return undefined
     return { ...user, username: user.username }
   }
@@ -88,9 +123,8 @@ export class Reviews {
       if (cause._tag === "ApiUnreachableError") throw new ReviewFailed(`${name}: ${cause.detail}`, false)
       throw new ReviewFailed(`${name}: HTTP ${cause.code}: ${cause.detail}`, cause._tag === "ForbiddenError")
     })
-    const status = (answer as ApiObject | null)?.status
-    if (typeof status !== "object" || status === null)
-      throw new ReviewFailed(`${name}: the response is not a ${name}`, false)
-    return status as Record<string, unknown>
+    const status = isRecord(answer) ? answer.status : undefined
+    if (!isRecord(status)) throw new ReviewFailed(`${name}: the response is not a ${name}`, false)
+    return status
   }
 }

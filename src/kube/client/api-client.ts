@@ -1,28 +1,79 @@
 /**
- * The typed client of an API server: every verb that controllers, replays and tools need, over one {@link ApiConnection}.
- *
- * Guaranteed: the guarantees of the connection (each call settles once, with the parsed response or an {@link ApiError}); every returned
- * object carries its apiVersion and kind, even list items, where the server leaves them out. Objects are plain JSON, typed only as far as
- * the caller declares: unknown members pass through untouched, numbers as JavaScript parses them. Watches are those of `src/kube/watch`,
- * which lose nothing: see {@link watchObjects}.
+ * The typed client of an API server. Every returned object carries its apiVersion and kind, even list items. Objects
+ * are plain JSON, typed only as far as the caller declares; unknown members pass through. Watches: {@link
+ * watchObjects}.
  */
-
-import type { Kind } from "../kind.ts"
-import { collectionPath, objectPath } from "../kind.ts"
+import { collectionPath, type Kind, objectPath } from "../kind.ts"
 import { pagePath, type Selection, wholeListPath } from "../watch/streams/request.ts"
 import { ApiConnection, bodyOf, type Call, type CallOptions, type ConnectionOptions } from "./api-connection.ts"
 import { ExpiredError, type Question } from "./api-errors.ts"
 import { apiVersionOfKind } from "./kinds.ts"
 import type { ApiObject, ObjectBase } from "./objects.ts"
-import {
-  type ApplyOptions,
-  type DeleteOptions,
-  deletionBody,
-  type PatchType,
-  patchContentTypes,
-  type WriteOptions,
-  writeQuery,
-} from "./write-options.ts"
+
+// The options of a write besides the object, and how they are sent.
+
+/** The format of a PATCH body. */
+export type PatchType = "json" | "merge" | "strategic-merge"
+
+const patchContentTypes: Readonly<Record<PatchType, string>> = {
+  json: "application/json-patch+json",
+  merge: "application/merge-patch+json",
+  "strategic-merge": "application/strategic-merge-patch+json",
+}
+
+interface WriteOptions extends CallOptions {
+  /** Runs admission and validation and returns the outcome, but stores nothing. Default false. */
+  readonly dryRun?: boolean
+  /** The owner of the written fields. Default: derived by the server from the user agent. */
+  readonly fieldManager?: string
+  /** How unknown and repeated fields are treated. Default: the server's, which is `Warn`. */
+  readonly fieldValidation?: "Ignore" | "Warn" | "Strict"
+  /**
+   * The request may arrive twice, for example a review, which changes nothing: it is sent again if an idle connection turns out to be
+   * closed. Default false; applies are always repeatable.
+   */
+  readonly isRepeatable?: boolean
+  /** For example `status` or `scale`, where the method does not set it itself. */
+  readonly subresource?: string
+}
+
+interface ApplyOptions extends WriteOptions {
+  /** Required: fields that this manager set before and now leaves out are removed. */
+  readonly fieldManager: string
+  /** Takes fields over from other managers instead of failing. Default false. */
+  readonly force?: boolean
+}
+
+export interface DeleteOptions extends CallOptions {
+  readonly gracePeriodSeconds?: number
+  /** Default: the kind's own, which is Background for nearly all. */
+  readonly propagationPolicy?: "Background" | "Foreground" | "Orphan"
+  /** Deletes only if the object still has this UID. */
+  readonly uid?: string
+  readonly resourceVersion?: string
+  readonly dryRun?: boolean
+}
+
+/** The query with its question mark, or the empty string. */
+const writeQuery = (
+  { dryRun = false, fieldManager, fieldValidation }: WriteOptions,
+  force: boolean | undefined = undefined,
+): string => {
+  const query = new URLSearchParams()
+  if (dryRun) query.set("dryRun", "All")
+  if (fieldManager !== undefined) query.set("fieldManager", fieldManager)
+  if (fieldValidation !== undefined) query.set("fieldValidation", fieldValidation)
+  if (force === true) query.set("force", "true")
+  return query.size === 0 ? "" : `?${query}`
+}
+
+const deletionBody = ({ uid, resourceVersion, dryRun = false, signal: _, ...rest }: DeleteOptions): object => ({
+  kind: "DeleteOptions",
+  apiVersion: "v1",
+  ...rest,
+  ...(dryRun && { dryRun: ["All"] }),
+  ...((uid !== undefined || resourceVersion !== undefined) && { preconditions: { uid, resourceVersion } }),
+})
 
 /** The location of an object. An empty or absent namespace means a cluster-scoped kind. */
 interface Place {

@@ -1,22 +1,70 @@
 /**
- * Calls to one API server: the layer between the typed client and HTTP.
- *
- * Guaranteed: each call settles once, with a complete response of status 2xx or an {@link ApiError}; credentials are refreshed when due,
- * and after a 401 once more before the call fails (a server that returns 401 has not acted, so writes are repeated too). Nothing else is
- * repeated except what the caller's {@link RetryPolicy} allows. Under overload calls wait for one of `maximumConcurrent` places, in order;
- * a call waiting for its next attempt holds none.
+ * Calls to one API server: each settles once, with a response of status 2xx or an {@link ApiError}. After a 401 the
+ * credentials are refreshed and the call is sent once more; nothing else is repeated except what the {@link
+ * RetryPolicy} allows. Calls wait for one of `maximumConcurrent` places, in order; one that waits for its next
+ * attempt holds none.
  */
-
 import { systemClock, type Timers } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ApiEndpoint, EndpointSource } from "../endpoint.ts"
 import { HttpClient } from "../http/http-client.ts"
 import { type CollectedResponse, describeFailure, type RequestFailure, sendOnce } from "../http/request-once.ts"
-import { connectionCodes } from "../http/response-handler.ts"
-import type { HttpRequest, Transport } from "../http/transport.ts"
+import { connectionCodes, type HttpRequest, type Transport } from "../http/transport.ts"
+import { pause } from "../pause.ts"
+
 import { statusOfResponse } from "../status.ts"
 import { type ApiError, ApiUnreachableError, type Question, refusalOf } from "./api-errors.ts"
-import { noRetries, type RetryPolicy } from "./retry-policy.ts"
+
+// Whether and when a failed call is repeated. The caller of the client decides: a controller's queue retries by itself and wants no retries
+// here, a batch of writes wants them.
+
+export interface RetryPolicy {
+  /** ms until the next attempt; `undefined`: no further attempt. `attempt`: how many have failed, from 1. */
+  delayMs(error: ApiError, attempt: number): number | undefined
+}
+
+/** No retries: every failure reaches the caller. */
+const noRetries: RetryPolicy = { delayMs: () => undefined }
+
+/**
+ * Whether repeating the call is safe: the server has certainly not acted (429, or any response with Retry-After: client-go's rule, because
+ * the server rejects such a request before acting on it), or acting twice has the same effect as once (reads and applies, so for them also
+ * failures of the connection, deadlines, and 500, 502, 503, 504).
+ */
+export const isSafeToRepeat = (error: ApiError): boolean => {
+  if (error._tag === "TooManyRequestsError") return true
+  const isIdempotent = error.verb === "get" || error.verb === "list" || error.verb === "apply"
+  if (error._tag === "ApiUnreachableError")
+    return isIdempotent && (error.failure === "connection" || error.failure === "deadline")
+  if (error._tag !== "ApiRefusalError" || error.code < 500) return false
+  return error.retryAfterMs !== undefined || (isIdempotent && error.code !== 501)
+}
+
+interface BackOffOptions {
+  /** Returns a number in [0, 1). */
+  readonly random: () => number
+  /** Total number of attempts, the first included. Default 5. */
+  readonly attempts?: number
+  /** ms before the second attempt, doubled for each further one. Default 250. */
+  readonly baseMs?: number
+  /** Longest wait in ms, unless the server requests a longer one. Default 30,000. */
+  readonly maximumMs?: number
+  /** Which errors are retried. Default {@link isSafeToRepeat}. */
+  readonly mayRepeat?: (error: ApiError) => boolean
+}
+
+/** Exponential back-off; up to half of each wait is added at random, and no wait is shorter than the server's Retry-After. */
+export const backOff = (options: BackOffOptions): RetryPolicy => {
+  const { random, attempts = 5, baseMs = 250, maximumMs = 30_000, mayRepeat = isSafeToRepeat } = options
+  return {
+    delayMs: (error, attempt) => {
+      if (attempt >= attempts || !mayRepeat(error)) return undefined
+      const ownMs = Math.min(maximumMs, baseMs * 2 ** (attempt - 1))
+      const askedMs = error._tag === "ApiUnreachableError" ? 0 : (error.retryAfterMs ?? 0)
+      return Math.max(ownMs, askedMs) * (1 + random() / 2)
+    },
+  }
+}
 
 export interface ConnectionOptions {
   /** A fixed endpoint, one whose credentials change, or a transport that needs none. */
@@ -62,9 +110,7 @@ export class ApiConnection {
   /** Places taken, and the calls that wait for one. */
   #running = 0
   readonly #waiting: Array<() => void> = []
-  /** Ends the waits for further attempts. */
-  readonly #pauses = new Set<() => void>()
-  #isClosed = false
+  readonly #closing = new AbortController()
   #http: HttpClient | undefined
   #endpoint: ApiEndpoint | undefined
 
@@ -75,13 +121,14 @@ export class ApiConnection {
 
   async call(call: Call, { signal }: CallOptions = {}): Promise<CollectedResponse> {
     const { retries = noRetries } = this.#options
-    const isOver = (): boolean => this.#isClosed || signal?.aborted === true
+    const isOver = (): boolean => this.#closing.signal.aborted || signal?.aborted === true
     for (let attempt = 1; ; attempt++) {
       const result = await this.#attempt(call, signal)
       if ("status" in result) return result
       const delayMs = isOver() ? undefined : retries.delayMs(result, attempt)
       if (delayMs === undefined) throw result
-      await this.#pause(delayMs, signal)
+      const closing = this.#closing.signal
+      await pause(this.#timers, delayMs, ...(signal === undefined ? [closing] : [closing, signal]))
       if (isOver()) throw result
     }
   }
@@ -94,7 +141,7 @@ export class ApiConnection {
     if (this.#http === undefined) {
       const { userAgent, maximumConcurrent = 16 } = this.#options
       this.#http = new HttpClient(endpoint, { userAgent, maximumIdle: maximumConcurrent })
-      if (this.#isClosed) this.#http.close()
+      if (this.#closing.signal.aborted) this.#http.close()
     } else if (endpoint !== this.#endpoint) this.#http.updateEndpoint(endpoint)
     this.#endpoint = endpoint
     return this.#http
@@ -112,8 +159,7 @@ export class ApiConnection {
 
   /** Aborts running calls and closes the connections. Later calls reject. */
   close(): void {
-    this.#isClosed = true
-    for (const end of [...this.#pauses]) end()
+    this.#closing.abort()
     this.#http?.close()
   }
 
@@ -161,20 +207,6 @@ export class ApiConnection {
     // Not from here, where an exception would count as one of the credentials.
     for (const text of warningsIn(header)) queueMicrotask(() => onWarning(text, question))
   }
-
-  #pause(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
-    return new Promise((resolve) => {
-      const done = (): void => {
-        timer.cancel()
-        this.#pauses.delete(done)
-        signal?.removeEventListener("abort", done)
-        resolve()
-      }
-      const timer = this.#timers.after(delayMs, done)
-      this.#pauses.add(done)
-      signal?.addEventListener("abort", done)
-    })
-  }
 }
 
 /** `299 - "text"`, with `\"` and `\\` in the text, perhaps a date after it; several are separated by commas (RFC 7234, 5.5). */
@@ -189,7 +221,7 @@ const warningsIn = (header: string): ReadonlyArray<string> =>
 /** The parsed body. Rejects an answer that is no JSON: it comes from something in front of the server. */
 export const bodyOf = <T>(call: Call, { body }: CollectedResponse): T => {
   try {
-    return JSON.parse(body.toString("utf8")) as T
+    return JSON.parse(body.toString("utf8"))
   } catch (cause) {
     throw unreachable(call, "unreadable", `the response is not JSON: ${String(cause)}`)
   }

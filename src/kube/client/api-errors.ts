@@ -187,3 +187,13 @@ export const isEndedNamespace = (error: unknown): boolean =>
   (error instanceof NotFoundError &&
     error.verb === "create" &&
     error.detail === `namespaces "${error.namespace}" not found`)
+
+/** What was asked for; `undefined` if the server does not have it. */
+export const unlessNotFound = async <T>(asked: Promise<T>): Promise<T | undefined> => {
+  try {
+    return await asked
+  } catch (error) {
+    if (error instanceof NotFoundError) return undefined
+    throw error
+  }
+}

@@ -1,14 +1,14 @@
 /**
- * Connects `node:https` to an API server as a kubeconfig describes it: its authority, the client's certificate, the name to check, and the
- * HTTP proxy in between. The client of `src/kube/http` is made for repeatable requests and does not support trailers, which an export
- * needs.
+ * Connects `node:https` to an API server as a kubeconfig describes it. The client of `src/kube/http` has no trailers,
+ * which an export needs.
  */
-import { type OutgoingHttpHeaders, type RequestOptions, request } from "node:http"
+import type { OutgoingHttpHeaders, RequestOptions } from "node:http"
 import type { Socket } from "node:net"
 import { connect as connectTls } from "node:tls"
 import type { ApiEndpoint } from "../endpoint.ts"
-import { openSocksTunnel } from "../http/socks.ts"
+import { openSocksTunnel, openTunnel } from "../http/connect.ts"
 import { type ApiProxy, parseTarget, type Target } from "../http/target.ts"
+import type { StreamEnd } from "../http/transport.ts"
 
 /** The URL, certificate or key cannot be used. */
 export class UnusableEndpoint extends Error {
@@ -39,13 +39,9 @@ export const routeTo = (endpoint: ApiEndpoint): ApiServerRoute => {
     connect: async (url, signal, timeoutMs) => {
       const { tls, proxy } = target
       if (proxy === undefined) return { ...tls, agent: false }
-      if (proxy.kind === "socks5") {
-        const socket = await socksTunnel(proxy, target, signal, timeoutMs)
-        return { createConnection: () => (tls ? connectTls({ ...tls, socket, host: target.host }) : socket) }
-      }
-      if (tls === undefined) return forwarded(url, proxy)
-      const socket = await openTunnel(proxy, target, signal, timeoutMs)
-      return { createConnection: () => connectTls({ ...tls, socket, host: target.host }) }
+      if (tls === undefined && proxy.kind === "http") return forwarded(url, proxy)
+      const socket = await tunnel(proxy, target, signal, timeoutMs)
+      return { createConnection: () => (tls ? connectTls({ ...tls, socket, host: target.host }) : socket) }
     },
   }
 }
@@ -72,51 +68,21 @@ const forwarded = (url: URL, proxy: ApiProxy): RequestOptions => ({
   headers: { host: url.host, ...authorizationOf(proxy) },
 })
 
-const socksTunnel = (proxy: ApiProxy, target: Target, signal: AbortSignal, timeoutMs: number): Promise<Socket> =>
+const tunnel = (proxy: ApiProxy, target: Target, signal: AbortSignal, timeoutMs: number): Promise<Socket> =>
   new Promise((resolve, reject) => {
-    const failed = (why: string): ProxyInTheWay => new ProxyInTheWay(why)
-    const socket = openSocksTunnel(proxy, target, (result) => {
+    const name = `the proxy ${proxy.description}`
+    const fail = (why: string): void => {
+      socket.destroy()
+      reject(signal.aborted ? signal.reason : new ProxyInTheWay(why))
+    }
+    const done = (result: Socket | StreamEnd | Error): void => {
       socket.setTimeout(0)
-      if (!(result instanceof Error) && "tag" in result) {
-        socket.destroy()
-        reject(failed("message" in result ? result.message : `the proxy ${proxy.description} did not open a tunnel`))
-      } else if (result instanceof Error) reject(failed(`the proxy ${proxy.description}: ${result.message}`))
+      if (result instanceof Error) fail(`${name} did not open a tunnel to ${target.tunnelAuthority}: ${result.message}`)
+      else if ("tag" in result) fail("message" in result ? `the ${result.message}` : `${name} did not open a tunnel`)
       else resolve(result)
-    })
-    socket.setTimeout(timeoutMs, () => {
-      socket.destroy()
-      reject(failed(`the proxy ${proxy.description} did not respond for ${timeoutMs / 1000} s`))
-    })
-    signal.addEventListener("abort", () => socket.destroy(signal.reason as Error), { once: true })
-  })
-
-const openTunnel = (proxy: ApiProxy, target: Target, signal: AbortSignal, timeoutMs: number): Promise<Socket> =>
-  new Promise((resolve, reject) => {
-    const failed = (why: string): ProxyInTheWay =>
-      new ProxyInTheWay(`the proxy ${proxy.description} did not open a tunnel to ${target.tunnelAuthority}: ${why}`)
-    const asked = request({
-      agent: false,
-      host: proxy.host,
-      port: proxy.port,
-      method: "CONNECT",
-      path: target.tunnelAuthority,
-      headers: { host: target.tunnelAuthority, ...authorizationOf(proxy) },
-      signal,
-    })
-    asked.setTimeout(timeoutMs, () => asked.destroy(failed(`it did not respond for ${timeoutMs / 1000} s`)))
-    asked.on("connect", ({ statusCode = 0, statusMessage = "" }, socket: Socket) => {
-      socket.setTimeout(0)
-      if (statusCode >= 200 && statusCode < 300) return resolve(socket)
-      socket.destroy()
-      reject(failed(`it returned ${statusCode} ${statusMessage}`.trimEnd()))
-    })
-    // A server that treats CONNECT like a GET is not a proxy.
-    asked.on("response", (response) => {
-      response.destroy()
-      reject(failed(`it returned ${response.statusCode}`))
-    })
-    asked.on("error", (cause: NodeJS.ErrnoException) =>
-      reject(cause instanceof ProxyInTheWay || signal.aborted ? cause : failed(cause.message)),
-    )
-    asked.end()
+    }
+    const socket =
+      proxy.kind === "socks5" ? openSocksTunnel(proxy, target, done) : openTunnel(proxy, target.tunnelAuthority, done)
+    socket.setTimeout(timeoutMs, () => fail(`${name} did not respond for ${timeoutMs / 1000} s`))
+    signal.addEventListener("abort", () => socket.destroy(signal.reason), { once: true })
   })

@@ -1,8 +1,6 @@
 /**
- * Kubernetes objects as the workload controllers read and write them, typed only as far as the controllers need. Other members pass through
- * untouched, so an object read, changed and written back keeps every member.
- *
- * Values are never changed in place: they are in the cache that all controllers share.
+ * Kubernetes objects as the workload controllers read and write them, typed only as far as these need; other members
+ * pass through. Values are never changed in place: they are in the cache that all controllers share.
  */
 
 export interface OwnerReference {

@@ -1,9 +1,6 @@
 /**
- * Finds and remembers the resource that serves a kind, for callers whose kinds are only known at run time.
- *
- * Guaranteed: concurrent look-ups of a kind share one request; only successful look-ups are remembered, so a kind that is installed later
- * is found then. {@link ResourceFinder.forget} forgets a kind that was removed or moved: call it after a 404 that is not about a particular
- * object, before the next look-up.
+ * Finds and remembers the resource that serves a kind. Concurrent look-ups share one request; only successful ones
+ * are remembered. After a 404 that is not about a particular object, call {@link ResourceFinder.forget}.
  */
 
 import { type ApiResource, readResourceList } from "../discovery/discovery.ts"

@@ -1,22 +1,20 @@
 /**
- * A watch of one kind that delivers parsed objects: the watch session of `src/kube/watch` for code that needs objects, not bytes.
- *
- * Guaranteed by the session: after every interruption (hang-ups, 410, a server restored from a backup, silence, overload) the listener
- * either gets each change it missed, in order, or a list of the present state to compare with; no change is delivered twice in a history.
- * It retries for ever, with back-off, until stopped. After a 401 the connection's credentials are refreshed and the session retries at
- * once. An exception of the listener is not caught: it ends the process, as in any event handler.
+ * A watch of one kind that delivers parsed objects. After every interruption the listener gets each change that it
+ * missed, in order, or a list of the present state; no change is delivered twice in a history. It retries until it is
+ * stopped. An exception of the listener ends the process, as in any event handler.
  */
 
 import type { Clock } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ReadTransport, Transport } from "../http/transport.ts"
 import type { Kind } from "../kind.ts"
+import { pause } from "../pause.ts"
 import { compileDetectRules } from "../scanner/object/detect-rules.ts"
 import { HttpEnquiries } from "../watch/enquiries.ts"
 import { defaultWatchPolicy, type WatchPolicy } from "../watch/protocol/policy.ts"
 import type { KindState } from "../watch/protocol/protocol.ts"
 import { WatchSession } from "../watch/session.ts"
-import type { WatchSink } from "../watch/sink.ts"
+import type { WatchSink } from "../watch/session-options.ts"
 import type { ApiConnection } from "./api-connection.ts"
 import type { ApiObject, ObjectBase } from "./objects.ts"
 
@@ -63,9 +61,8 @@ export const watchObjects = <T extends ObjectBase = ApiObject>(
   { kind, namespace, labelSelector, fieldSelector, clock, random, policy }: WatchOptions,
   listener: WatchListener<T>,
 ): ObjectWatch => {
-  let isStopped = false
+  const stopping = new AbortController()
   let transport: Transport | undefined
-  let endWait = (): void => undefined
 
   const credentialsFailed = (cause: unknown): void => listener.alarm(`no credentials: ${messageOf(cause)}`)
 
@@ -73,17 +70,17 @@ export const watchObjects = <T extends ObjectBase = ApiObject>(
     try {
       const isFresh = await connection.refresh()
       // With the same credentials, a server that rejects them would be asked again as fast as it responds.
-      if (isFresh && !isStopped) session.retryNow()
+      if (isFresh && !stopping.signal.aborted) session.retryNow()
     } catch (cause) {
       // The session's own back-off leads to the next 401, and so to the next refresh.
-      if (!isStopped) credentialsFailed(cause)
+      if (!stopping.signal.aborted) credentialsFailed(cause)
     }
   }
 
   const sink: WatchSink = {
     isWritable: true,
     observed: ({ action, fromList, bytes, start, end }) => {
-      const object = JSON.parse(bytes.toString("utf8", start, end)) as T
+      const object: T = JSON.parse(bytes.toString("utf8", start, end))
       if (fromList) listener.listed(object)
       else listener.changed(object, action === 2)
     },
@@ -122,21 +119,14 @@ export const watchObjects = <T extends ObjectBase = ApiObject>(
   /** Retries credentials that are missing at the start again and again, as for a server that cannot be reached. */
   const begin = async (): Promise<void> => {
     const { initialMs, maximumMs, factor } = { ...defaultWatchPolicy, ...policy }.backOff
-    for (let waitMs = initialMs; !isStopped; waitMs = Math.min(maximumMs, waitMs * factor)) {
+    for (let waitMs = initialMs; !stopping.signal.aborted; waitMs = Math.min(maximumMs, waitMs * factor)) {
       try {
         transport = await connection.transport()
-        if (!isStopped) session.start()
+        if (!stopping.signal.aborted) session.start()
         return
       } catch (cause) {
         credentialsFailed(cause)
-        const delayMs = waitMs * (1 + random())
-        await new Promise<void>((resolve) => {
-          const timer = clock.after(delayMs, resolve)
-          endWait = () => {
-            timer.cancel()
-            resolve()
-          }
-        })
+        await pause(clock, waitMs * (1 + random()), stopping.signal)
       }
     }
   }
@@ -144,8 +134,7 @@ export const watchObjects = <T extends ObjectBase = ApiObject>(
   return {
     start: () => void begin(),
     stop: () => {
-      isStopped = true
-      endWait()
+      stopping.abort()
       if (transport !== undefined) session.stop()
     },
   }

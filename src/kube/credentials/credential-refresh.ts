@@ -1,8 +1,6 @@
 /**
- * The credentials of several clients in other threads: one refresh at a time, even if many clients get a 401 at once.
- *
- * Callers must not pass the credentials to clients that already have them: fresh credentials make a client retry at once, so a server
- * that rejects them would be asked in a tight loop.
+ * The credentials of several clients in other threads: one refresh at a time. Credentials must not be passed to
+ * clients that already have them: these would retry at once, and ask a server that rejects them in a loop.
  */
 
 import { messageOf } from "../../message-of.ts"

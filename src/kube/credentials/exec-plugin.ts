@@ -1,13 +1,11 @@
 /**
- * Runs a credential plugin (`client.authentication.k8s.io`) and parses its output.
- *
- * Our own rather than client-node's, which keeps a credential until the moment it expires, passes no `KUBERNETES_EXEC_INFO` to the
- * plugin, waits forever, and reports an empty error if nothing was written to standard error.
+ * Runs a credential plugin (`client.authentication.k8s.io`). client-node's keeps a credential until it expires,
+ * passes no `KUBERNETES_EXEC_INFO`, waits forever, and may report an empty error.
  */
 import { spawn } from "node:child_process"
 import type { Timers } from "../../clock.ts"
 import { ExecPluginFailed } from "./errors.ts"
-import type { ContextSettings, ExecSettings } from "./settings.ts"
+import type { ContextSettings, ExecSettings } from "./select-context.ts"
 
 /** The credential from a plugin: a token, a certificate, or both. */
 export interface ExecCredential {

@@ -1,6 +1,6 @@
 /** Headers for impersonating another user (`as` in a kubeconfig). */
-import type { ApiEndpoint } from "../endpoint.ts"
-import type { Impersonation } from "./settings.ts"
+import type { ApiEndpoint, EndpointSource } from "../endpoint.ts"
+import type { Impersonation } from "./select-context.ts"
 
 /**
  * One header line per group and value: client-node sends none of the groups, and `fetch` would join them into one group
@@ -21,3 +21,26 @@ const headerName = (key: string): string =>
       /[^!#$&'*+\-.^_`|~0-9A-Za-z]/g,
       (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`,
     )
+
+// Acting as another user with the credentials of one who may impersonate them.
+
+/** The same server and credentials, acting as `user`; replaces any impersonation in the kubeconfig. */
+export const impersonating = (source: EndpointSource, user: Impersonation): EndpointSource => {
+  const added = impersonationHeaders(user)
+  let last: { readonly given: ApiEndpoint; readonly made: ApiEndpoint } | undefined
+  return {
+    async endpoint() {
+      const given = await source.endpoint()
+      // Returns the same object while nothing changes, because connections are kept per endpoint object.
+      if (last?.given !== given) {
+        const own = given.headers.filter(([name]) => !/^impersonate-/i.test(name))
+        last = { given, made: { ...given, headers: [...own, ...added] } }
+      }
+      return last.made
+    },
+    onUnauthorized: () => source.onUnauthorized(),
+    get problem() {
+      return source.problem
+    },
+  }
+}

@@ -1,23 +1,204 @@
 /**
- * Selects one context from the merged kubeconfig files and resolves it to {@link ContextSettings}.
- *
- * Pure. Throws `ContextNotFound`, `ContextIncomplete`, `KubeconfigInvalid` and `UnsupportedSetting`; no message contains a value
- * that may be secret.
+ * Selects one context from the merged kubeconfig files. Pure. Throws `ContextNotFound`, `ContextIncomplete`,
+ * `KubeconfigInvalid` and `UnsupportedSetting`; no message contains a value that may be secret.
  */
-import { isAbsolute, join } from "node:path"
-import type { Cluster, User } from "@kubernetes/client-node/dist/config_types.js"
-import { ContextIncomplete, ContextNotFound, KubeconfigInvalid, UnsupportedSetting } from "./errors.ts"
-import type { Entries, Entry, Kubeconfig } from "./kubeconfig-file.ts"
+
+import { readFile } from "node:fs/promises"
+import { dirname, isAbsolute, join } from "node:path"
 import {
-  type ClusterSettings,
-  type ContextSettings,
-  type ExecSettings,
-  type Identification,
-  type Impersonation,
-  type Material,
-  noImpersonation,
-  type UserSettings,
-} from "./settings.ts"
+  type Cluster,
+  type Context,
+  newClusters,
+  newContexts,
+  newUsers,
+  type User,
+} from "@kubernetes/client-node/dist/config_types.js"
+import { isMap, parseDocument } from "yaml"
+import { isRecord } from "../../is-record.ts"
+import {
+  ContextIncomplete,
+  ContextNotFound,
+  describeFileError,
+  KubeconfigInvalid,
+  KubeconfigUnreadable,
+  UnsupportedSetting,
+} from "./errors.ts"
+
+// Reads kubeconfig files and merges them as kubectl does: the first file that names a cluster, user, context or current context
+// wins; relative paths are relative to the file that contains them.
+
+/** A named entry and its file. `raw` has the fields that client-node's types do not cover. */
+interface Entry<Kind> {
+  readonly value: Kind
+  readonly raw: Readonly<Record<string, unknown>>
+  readonly path: string
+  /** Base directory of relative paths. */
+  readonly directory: string
+}
+
+/** Entries by name. An invalid entry is reported only if it is used. */
+type Entries<Kind> = ReadonlyMap<string, Entry<Kind> | KubeconfigInvalid>
+
+/** The files, merged. */
+interface Kubeconfig {
+  readonly paths: ReadonlyArray<string>
+  readonly currentContext: string | undefined
+  readonly clusters: Entries<Cluster>
+  readonly users: Entries<User>
+  readonly contexts: Entries<Context>
+}
+
+/** Reads `paths` in order; at least one must exist. Rejects with `KubeconfigUnreadable` or `KubeconfigInvalid`. */
+export const readKubeconfig = async (paths: ReadonlyArray<string>): Promise<Kubeconfig> => {
+  const clusters = new Map<string, Entry<Cluster> | KubeconfigInvalid>()
+  const users = new Map<string, Entry<User> | KubeconfigInvalid>()
+  const contexts = new Map<string, Entry<Context> | KubeconfigInvalid>()
+  let currentContext: string | undefined
+  for (const path of paths) {
+    const document = await readDocument(path)
+    collect(clusters, path, document, "clusters", "cluster", newClusters)
+    collect(users, path, document, "users", "user", newUsers)
+    collect(contexts, path, document, "contexts", "context", newContexts)
+    const current = document["current-context"]
+    if (currentContext === undefined && typeof current === "string" && current !== "") currentContext = current
+  }
+  return { paths, currentContext, clusters, users, contexts }
+}
+
+type Plain = Readonly<Record<string, unknown>>
+
+const readDocument = async (path: string): Promise<Plain> => {
+  const text = await readFile(path, "utf8").catch((error: unknown) => {
+    throw new KubeconfigUnreadable({ path, reason: `it ${describeFileError(error)}` })
+  })
+  const document = parseDocument(text)
+  const [problem] = document.errors
+  if (problem !== undefined) {
+    // The parser's message quotes the line, and a kubeconfig contains secrets, so only its code and position are reported.
+    const [place] = problem.linePos ?? []
+    const where = place === undefined ? "" : ` at line ${place.line}, column ${place.col}`
+    throw new KubeconfigInvalid({ path, reason: `not valid YAML${where} (${problem.code})` })
+  }
+  if (document.contents === null) return {}
+  if (!isMap(document.contents)) throw new KubeconfigInvalid({ path, reason: "not a mapping: is this a kubeconfig?" })
+  try {
+    return document.toJS()
+  } catch (error) {
+    // An alias without an anchor, or one that would expand without limit.
+    if (error instanceof ReferenceError)
+      throw new KubeconfigInvalid({ path, reason: "a YAML alias cannot be resolved" })
+    throw error
+  }
+}
+
+/** Adds the entries of one list whose names are not present yet. */
+const collect = <Kind>(
+  into: Map<string, Entry<Kind> | KubeconfigInvalid>,
+  path: string,
+  document: Plain,
+  list: string,
+  inner: string,
+  read: (entries: unknown[]) => Kind[],
+): void => {
+  const entries = document[list] ?? []
+  if (!Array.isArray(entries)) throw new KubeconfigInvalid({ path, reason: `${list} is not a list` })
+  for (const [index, entry] of entries.entries()) {
+    const name: unknown = isRecord(entry) ? entry.name : undefined
+    if (typeof name !== "string" || name === "" || into.has(name)) continue
+    const raw: unknown = isRecord(entry) ? entry[inner] : undefined
+    // client-node would read the file named by `token-file` immediately, synchronously and from the working directory.
+    const { "token-file": _readByUs, ...rest } = isRecord(raw) ? raw : {}
+    const value = readEntry(read, { name, [inner]: isRecord(raw) ? rest : raw })
+    if (value instanceof Error) {
+      const reason = value.message.replace(/^\w+\[0\]/, `${list}[${index}]`)
+      into.set(name, new KubeconfigInvalid({ path, reason }))
+    } else into.set(name, { value, raw: isRecord(raw) ? raw : {}, path, directory: dirname(path) })
+  }
+}
+
+const readEntry = <Kind>(read: (entries: unknown[]) => Kind[], entry: Plain): Kind | Error => {
+  try {
+    const [value] = read([entry])
+    return value ?? new Error("entry is empty")
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}
+
+// The settings of one context in a kubeconfig (or a pod's environment), before the files and plugins it refers to are read: plain data
+// between the code that reads configurations and the code that turns them into endpoints.
+
+/** PEM text, or the file that holds it. */
+export type Material =
+  | { readonly tag: "inline"; readonly pem: string }
+  | { readonly tag: "file"; readonly path: string }
+
+interface ClusterSettings {
+  readonly name: string
+  /** As written, without trailing slash. */
+  readonly server: string
+  readonly certificateAuthority: Material | undefined
+  readonly skipTlsVerify: boolean
+  readonly tlsServerName: string | undefined
+  /** `disable-compression`; always true of a pod's own cluster. */
+  readonly disableCompression: boolean
+  /** `proxy-url`; overrides the environment. */
+  readonly proxyUrl: string | undefined
+  /** Extension `client.authentication.k8s.io/exec`, handed to plugins that ask for cluster information. */
+  readonly execConfig: unknown
+}
+
+/** A credential plugin: `user.exec`. */
+export interface ExecSettings {
+  /** Absolute, or a name to be found in PATH. */
+  readonly command: string
+  readonly parameters: ReadonlyArray<string>
+  readonly environment: ReadonlyArray<readonly [name: string, value: string]>
+  readonly apiVersion: string
+  readonly providesClusterInfo: boolean
+  readonly installHint: string
+}
+
+/** A legacy `auth-provider`, in the form that client-node takes. */
+export interface AuthProviderSettings {
+  readonly name: string
+  readonly config: Readonly<Record<string, unknown>>
+}
+
+/** How the user authenticates; the first that is configured, in this order (client-go rejects several). */
+type Identification =
+  | { readonly tag: "exec"; readonly exec: ExecSettings }
+  | { readonly tag: "token-file"; readonly path: string }
+  | { readonly tag: "token"; readonly token: string }
+  | { readonly tag: "basic"; readonly username: string; readonly password: string }
+  | { readonly tag: "auth-provider"; readonly provider: AuthProviderSettings }
+  | { readonly tag: "none" }
+
+export interface Impersonation {
+  readonly user: string | undefined
+  readonly uid: string | undefined
+  readonly groups: ReadonlyArray<string>
+  readonly extra: ReadonlyArray<readonly [key: string, value: string]>
+}
+
+interface UserSettings {
+  /** The empty string if the context names none: requests are anonymous. */
+  readonly name: string
+  readonly identification: Identification
+  /** Besides the above: a client certificate and its key. */
+  readonly clientCertificate: { readonly certificate: Material; readonly key: Material } | undefined
+  readonly impersonation: Impersonation
+}
+
+export interface ContextSettings {
+  /** `in-cluster` for a pod's own service account. */
+  readonly name: string
+  readonly cluster: ClusterSettings
+  readonly user: UserSettings
+  readonly namespace: string
+}
+
+export const noImpersonation: Impersonation = { user: undefined, uid: undefined, groups: [], extra: [] }
 
 /** `asked`: the requested context; default: the current one. */
 export const selectContext = (kubeconfig: Kubeconfig, asked: string | undefined): ContextSettings => {
@@ -154,8 +335,8 @@ const readIdentification = (entry: Entry<User>, fields: Fields): Identification 
 /** Providers that only wrap a file or a plugin are handled as such, because client-node would read and run them synchronously. */
 const readAuthProvider = (provider: Record<string, unknown>, entry: Entry<User>, fields: Fields): Identification => {
   const name = fields.text("auth-provider.name", provider.name) ?? ""
-  const config = (provider.config ?? {}) as Record<string, unknown>
-  if (config.exec) return { tag: "exec", exec: readExec(config.exec as Record<string, unknown>, entry, fields) }
+  const config = isRecord(provider.config) ? provider.config : {}
+  if (isRecord(config.exec)) return { tag: "exec", exec: readExec(config.exec, entry, fields) }
   const path = fields.path("auth-provider.config.tokenFile", config.tokenFile)
   return path === undefined ? { tag: "auth-provider", provider: { name, config } } : { tag: "token-file", path }
 }
@@ -169,7 +350,7 @@ const readExec = (exec: Record<string, unknown>, entry: Entry<User>, fields: Fie
     const reason = "is Always, but plugins run without a terminal here; use a plugin that does not need one"
     throw new UnsupportedSetting({ setting: `exec.interactiveMode of user "${entry.value.name}"`, reason })
   }
-  const variables = (exec.env ?? []) as ReadonlyArray<Record<string, unknown>>
+  const variables: unknown = exec.env ?? []
   if (!Array.isArray(variables)) throw fields.invalid("exec.env", "is not a list")
   return {
     // As in kubectl, a path is relative to the file, and a name without a slash is looked up in PATH.
@@ -186,7 +367,7 @@ const readExec = (exec: Record<string, unknown>, entry: Entry<User>, fields: Fie
 }
 
 const readImpersonation = ({ value, raw }: Entry<User>, fields: Fields): Impersonation => {
-  const extra = (raw["as-user-extra"] ?? {}) as Record<string, unknown>
+  const extra = isRecord(raw["as-user-extra"]) ? raw["as-user-extra"] : {}
   const impersonation: Impersonation = {
     user: fields.text("as", value.impersonateUser),
     uid: fields.text("as-uid", raw["as-uid"]),

@@ -2,12 +2,64 @@
  * All kinds of a server with their names, preferred versions first: in the two requests of aggregated discovery (Kubernetes 1.26), or from an
  * older server group by group.
  */
-import type { GroupVersionKind } from "../gvk.ts"
-import { describeFailure, requestOnce } from "../http/request-once.ts"
+
+import { isRecord } from "../../is-record.ts"
+import { apiVersionOf, type GroupVersionKind } from "../gvk.ts"
+import { describeFailure, type RequestOptions, requestOnce } from "../http/request-once.ts"
 import type { ReadTransport } from "../http/transport.ts"
 import { groupVersionPath } from "../kind.ts"
 import type { NamedKind } from "../kind-names.ts"
 import { statusOfResponse } from "../status.ts"
+
+// Which group versions another server provides behind the API server: metrics, and API servers of projects' own. Their lists may differ from
+// what the API server itself promises.
+
+const path = "/apis/apiregistration.k8s.io/v1/apiservices"
+
+/**
+ * The aggregated group versions, as `metrics.k8s.io/v1beta1`. `undefined` if the server does not say: the user may not list APIServices, or there is
+ * no complete response in time. One request; never rejects.
+ */
+export const aggregatedApis = async (
+  client: ReadTransport,
+  options: RequestOptions,
+): Promise<ReadonlySet<string> | undefined> => {
+  const answer = await requestOnce(client, path, options)
+  return answer.tag === "response" && answer.status === 200 ? readApiServices(answer.body) : undefined
+}
+
+/** Whether the server of this kind is one of them. */
+export const isAggregated = (apis: ReadonlySet<string>, gvk: GroupVersionKind): boolean => apis.has(apiVersionOf(gvk))
+
+/** An APIService names a Service unless the API server itself, or a CustomResourceDefinition, provides the API. */
+const readApiServices = (body: Buffer): ReadonlySet<string> | undefined => {
+  let list: unknown
+  try {
+    list = JSON.parse(body.toString("utf8"))
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+  if (!isRecord(list) || !Array.isArray(list.items)) return undefined
+  const specs = list.items.map((item: unknown) => (isRecord(item) && isRecord(item.spec) ? item.spec : {}))
+  return new Set(
+    specs.flatMap(({ service, group, version }) => (isRecord(service) ? [`${String(group)}/${String(version)}`] : [])),
+  )
+}
+
+// The kinds of a server that can be watched, each object once: a resource that a group serves in several versions is taken in the preferred one.
+
+/** Of discovered kinds, which come in the order of preference; the order stays. */
+export const watchableKinds = (discovered: ReadonlyArray<DiscoveredKind>): ReadonlyArray<DiscoveredKind> => {
+  const taken = new Set<string>()
+  return discovered.filter(({ gvk, plural, verbs }) => {
+    if (!verbs.includes("list") || !verbs.includes("watch")) return false
+    const resource = `${gvk.group}/${plural}`
+    const isFirst = !taken.has(resource)
+    taken.add(resource)
+    return isFirst
+  })
+}
 
 /** A kind as the server describes it. */
 export interface DiscoveredKind extends NamedKind {

@@ -1,9 +1,6 @@
 /**
- * Finds where a kind's objects are: one small document per group version (`/api/v1`, `/apis/apps/v1`), not the aggregated one (44 kB on an
- * empty cluster, megabytes on one with many CRDs).
- *
- * A kind that is not installed is a result (`absent`), not an error: it may be installed later. Nothing is cached here; the caller repeats
- * the look-up.
+ * Finds where a kind's objects are: one small document per group version, not the aggregated one, which may have
+ * megabytes. A kind that is not installed is a result (`absent`), not an error. Nothing is cached here.
  */
 import { apiVersionOf, formatGvk, type GroupVersionKind } from "../gvk.ts"
 import { describeFailure, type RequestFailure, type RequestOptions, requestOnce } from "../http/request-once.ts"

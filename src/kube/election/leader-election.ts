@@ -1,11 +1,7 @@
 /**
- * Leader election by a Lease, compatible with client-go's (tools/leaderelection): of several processes with the same Lease at most one leads, also if the
- * others are Go programs.
- *
- * Guaranteed, as long as requests of a former leader do not outlive its deadline by more than leaseDuration − renewDeadline: a leader that cannot renew the
- * Lease for `renewDeadlineMs` stops leading before another process may take over, which happens `leaseDurationMs` after it has last seen the Lease change.
- * Only durations on this machine's monotonic clock are compared, so wall clocks that differ do no harm; clocks that run at different rates are allowed for by
- * the ratio of the two durations.
+ * Leader election by a Lease, compatible with client-go's. A leader that cannot renew the Lease for `renewDeadlineMs`
+ * stops leading before another process may take over, `leaseDurationMs` after it has last seen the Lease change. Only
+ * durations on this machine's monotonic clock are compared, so wall clocks that differ do no harm.
  */
 
 import { randomBytes } from "node:crypto"
@@ -13,9 +9,10 @@ import { hostname } from "node:os"
 import type { Clock, Timer } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ApiClient } from "../client/api-client.ts"
-import { AlreadyExistsError, ConflictError, NotFoundError } from "../client/api-errors.ts"
+import { AlreadyExistsError, ConflictError, unlessNotFound } from "../client/api-errors.ts"
 import { kinds } from "../client/kinds.ts"
 import type { ApiObject } from "../client/objects.ts"
+import { pause } from "../pause.ts"
 
 export interface LeaderElectionOptions {
   /** Name of the Lease; the same for all processes of which one shall lead. */
@@ -211,7 +208,7 @@ export class LeaderElector {
       leaseTransitions: 0,
     }
     try {
-      const known = await api.get<Lease>(kinds.leases, { namespace, name }, options).catch(whenAbsent)
+      const known = await unlessNotFound(api.get<Lease>(kinds.leases, { namespace, name }, options))
       if (known === undefined) {
         const metadata = { namespace, name }
         const created = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec: mine }
@@ -272,22 +269,8 @@ export class LeaderElector {
   }
 
   #pause(delayMs: number): Promise<void> {
-    const signal = AbortSignal.any([this.#interrupt.signal, this.#closing.signal])
-    return new Promise((resolve) => {
-      if (signal.aborted) return resolve()
-      const done = (): void => {
-        timer.cancel()
-        signal.removeEventListener("abort", done)
-        resolve()
-      }
-      const timer = this.#options.clock.after(delayMs, done)
-      signal.addEventListener("abort", done)
-    })
+    return pause(this.#options.clock, delayMs, this.#interrupt.signal, this.#closing.signal)
   }
-}
-
-const whenAbsent = (error: unknown): undefined => {
-  if (!(error instanceof NotFoundError)) throw error
 }
 
 /** metav1.MicroTime: RFC 3339 with µs. */

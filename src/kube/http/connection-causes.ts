@@ -1,8 +1,6 @@
 /**
- * Why there is no usable connection to a server: one closed list, and the words for each cause.
- *
- * The codes of the operating system, of Node and of OpenSSL stay in {@link StreamEnd} for programs. People get words, because a text such
- * as `0A000418:SSL routines:ssl3_read_bytes:tlsv1 alert unknown ca` does not tell who should change what.
+ * Why there is no usable connection to a server: one closed list, with words, because OpenSSL's texts do not tell who
+ * should change what. Codes stay in {@link StreamEnd} for programs.
  */
 
 /** The words of each cause, as they end a sentence that begins with the server's address. */

@@ -1,11 +1,10 @@
 /**
- * One request and its response: from the caller's handler down to a connection.
- *
- * Guarantees that `end` is called once and last, keeps what arrives while the caller pauses, and repeats a repeatable request once, on a
- * fresh connection, if a reused one turns out to be dead.
+ * One request and its response: `end` is called once and last, what arrives while the caller pauses is kept, and a
+ * repeatable request is repeated once if a reused connection turns out to be dead.
  */
-import { connectionCodes, type HttpStream, type ResponseHandler, type StreamEnd } from "./response-handler.ts"
+
 import { ResponseParser, type ResponseSink } from "./response-parser.ts"
+import { connectionCodes, type HttpStream, type ResponseHandler, type StreamEnd } from "./transport.ts"
 
 /** The events that a connection reports to its exchange. */
 export interface Carried {

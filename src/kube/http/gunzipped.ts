@@ -1,18 +1,13 @@
 /**
- * Responses that the server may compress with gzip, handed over uncompressed and piece by piece.
- *
- * Memory is bounded whatever a response expands to: at most 64 KiB of input and two pieces of 64 KiB of output wait here, and while they do, or while
- * the caller pauses, nothing is read from the network. How much the caller keeps of what it is given is its own matter.
- *
- * A response whose compressed data stops early is `truncated`, like any other that was cut off. Data that is not gzip, or whose checksum is
- * wrong, and codings that were not asked for are `malformed`.
+ * Responses that the server may compress with gzip, handed over piece by piece in bounded memory: at most 64 KiB of
+ * input and two pieces of output wait here. Data that stops early is `truncated`; data that is not gzip, and other
+ * codings, are `malformed`.
  */
 import { createGunzip, type Gunzip } from "node:zlib"
 import { freeNow } from "../../free-now.ts"
 import { messageOf } from "../../message-of.ts"
-import type { HttpStream, ResponseHandler, StreamEnd } from "./response-handler.ts"
-import { printable } from "./response-head.ts"
-import type { ReadTransport } from "./transport.ts"
+import { printable } from "./response-parser.ts"
+import type { HttpStream, ReadTransport, ResponseHandler, StreamEnd } from "./transport.ts"
 
 /** Bytes of one piece. zlib's default of 16 KiB costs a trip through the thread pool four times as often. */
 const pieceBytes = 64 * 1024

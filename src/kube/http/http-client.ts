@@ -1,23 +1,188 @@
 /**
- * A small HTTP/1.1 client for one server (docs/decisions/0002-own-http-client.md says why our own).
- *
- * Guaranteed: one connection per running request, so that one stream's failure does not affect another; body bytes are passed in the buffer
- * they were read into; every request ends exactly once (see `ResponseHandler`). Not guaranteed: any time limit except for connecting.
- * Callers set their own, because they know what they wait for; a watch may be silent for minutes and a proxy may hold its head back until
- * the first event. Under overload: a slow handler is called less often; one that pauses makes the server wait, and an API server then hangs
- * up after about 100 ms.
+ * A small HTTP/1.1 client for one server (docs/decisions/0002-own-http-client.md): one connection per running
+ * request, body bytes in the buffer they were read into, every request ends exactly once. Only connecting has a time
+ * limit: callers know what they wait for. A handler that pauses makes the server wait.
  */
 import { backgroundClock, type Timers } from "../../clock.ts"
 import type { ApiEndpoint } from "../endpoint.ts"
-import { type OpenSocket, openSocket } from "./connect.ts"
-import { Connection } from "./connection.ts"
+import {
+  type OpeningSocket,
+  type OpenSocket,
+  openSocket,
+  type RequestSocket,
+  type SocketEvents,
+  speaksTls,
+} from "./connect.ts"
 import { describeCause } from "./connection-causes.ts"
-import { Exchange, type ExchangeOwner, type Explain } from "./exchange.ts"
-import { requestText } from "./request-text.ts"
-import { connectionCodes, type HttpStream, type ResponseHandler, type StreamEnd } from "./response-handler.ts"
+import { type Carried, type Carrier, Exchange, type ExchangeOwner, type Explain } from "./exchange.ts"
 import { type InvalidTarget, parseTarget, sharesConnections, type Target } from "./target.ts"
-import { speaksTls } from "./tls-probe.ts"
-import type { HttpRequest, Transport } from "./transport.ts"
+import {
+  connectionCodes,
+  type HttpRequest,
+  type HttpStream,
+  type ResponseHandler,
+  type StreamEnd,
+  type Transport,
+} from "./transport.ts"
+
+// One connection to a server: carries one exchange at a time, and may be idle between two.
+
+/** How connections are opened. */
+interface Opening {
+  readonly open: OpenSocket
+  readonly connectTimeoutMs: number
+  readonly timers: Timers
+}
+
+export class Connection implements Carrier, SocketEvents {
+  readonly #opening: OpeningSocket
+  /** Called once when an idle connection ends by itself. */
+  readonly #onLost: (connection: Connection) => void
+  #socket: RequestSocket | undefined
+  #carried: Carried | undefined
+  #unsent: string | Uint8Array | undefined
+  #isClosed = false
+  #hasServed = false
+
+  constructor(target: Target, { open, connectTimeoutMs, timers }: Opening, onLost: (connection: Connection) => void) {
+    this.#onLost = onLost
+    this.#opening = open(target, connectTimeoutMs, timers, this)
+  }
+
+  get hasServed(): boolean {
+    return this.#hasServed
+  }
+
+  carry(carried: Carried, request: string | Uint8Array): void {
+    this.#carried = carried
+    if (this.#socket === undefined) {
+      this.#unsent = request
+      return
+    }
+    this.#socket.ref()
+    this.#socket.write(request)
+  }
+
+  resumeReading(): void {
+    this.#socket?.resume()
+  }
+
+  /** Detaches the exchange and keeps the connection for another. */
+  rest(): void {
+    this.#carried = undefined
+    this.#hasServed = true
+    this.#socket?.resume()
+    this.#socket?.unref()
+  }
+
+  destroy(): void {
+    this.#isClosed = true
+    this.#carried = undefined
+    this.#opening.destroy()
+  }
+
+  ready(socket: RequestSocket): void {
+    this.#socket = socket
+    if (this.#unsent !== undefined) socket.write(this.#unsent)
+    this.#unsent = undefined
+  }
+
+  bytes(buffer: Buffer, length: number): boolean {
+    if (this.#carried !== undefined) return this.#carried.receive(buffer, length)
+    this.#lose()
+    return false
+  }
+
+  inputEnded(): void {
+    if (this.#carried !== undefined) this.#carried.inputEnded()
+    else this.#lose()
+  }
+
+  failed(end: StreamEnd): void {
+    if (this.#carried !== undefined) this.#carried.failed(end)
+    else this.#lose()
+  }
+
+  #lose(): void {
+    if (this.#isClosed) return
+    this.destroy()
+    this.#onLost(this)
+  }
+}
+
+// Writes the bytes of a request.
+
+const fieldName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+/** Control characters except tab. Others may stand in a value: user names of impersonation travel as UTF-8, as Go sends them. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not pass
+const controls = /[\x00-\x08\x0a-\x1f\x7f]/
+/** The characters of Kubernetes paths and encoded queries; no fragment, no space, only ASCII. */
+const pathAndQuery = /^\/[\x21\x22\x24-\x7e]*$/
+
+/** Headers that only this client may set, or that its requests do not use. */
+const own = new Set([
+  "connection",
+  "content-length",
+  "content-type",
+  "expect",
+  "host",
+  "keep-alive",
+  "proxy-authorization",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+  "user-agent",
+])
+
+/** The request as text to be sent as UTF-8, or as bytes if its body is; or the problem that prevents it. Problems contain no secrets. */
+export const requestText = (
+  target: Target,
+  endpointHeaders: ApiEndpoint["headers"],
+  userAgent: string,
+  { method, path, headers, body, contentType = "application/json" }: HttpRequest,
+): string | Buffer | InvalidTarget => {
+  if (!pathAndQuery.test(path))
+    return { problem: "the path does not begin with / or contains characters that must be encoded" }
+  const isForwarded = target.proxy?.kind === "http" && target.tls === undefined
+  const lines = [
+    `${method} ${isForwarded ? `http://${target.authority}` : ""}${target.pathPrefix}${path} HTTP/1.1`,
+    `Host: ${target.authority}`,
+    `User-Agent: ${userAgent}`,
+  ]
+  if (controls.test(userAgent)) return { problem: "the user agent contains control characters" }
+  if (isForwarded && target.proxy?.authorization !== undefined) {
+    lines.push(`Proxy-Authorization: ${target.proxy.authorization}`)
+  }
+  const taken = new Set(own)
+  for (const [name, value] of endpointHeaders) {
+    const problem = problemOf(name, value, own)
+    if (problem !== undefined) return { problem }
+    taken.add(name.toLowerCase())
+    lines.push(`${name}: ${value}`)
+  }
+  let isCodingNamed = false
+  for (const [name, value] of Object.entries(headers)) {
+    const problem = problemOf(name, value, taken)
+    if (problem !== undefined) return { problem }
+    isCodingNamed ||= name.toLowerCase() === "accept-encoding"
+    lines.push(`${name}: ${value}`)
+  }
+  // The JSON scanner reads raw body bytes: a proxy that compresses unasked would break it.
+  if (!isCodingNamed) lines.push("Accept-Encoding: identity")
+  if (controls.test(contentType)) return { problem: "the content type holds control characters" }
+  if (body !== undefined) lines.push(`Content-Type: ${contentType}`, `Content-Length: ${Buffer.byteLength(body)}`)
+  // RFC 9110 §8.6: a POST or PUT without a body should say so.
+  else if (method !== "GET" && method !== "DELETE") lines.push("Content-Length: 0")
+  const head = `${lines.join("\r\n")}\r\n\r\n`
+  return typeof body === "object" ? Buffer.concat([Buffer.from(head), body]) : `${head}${body ?? ""}`
+}
+
+const problemOf = (name: string, value: string, taken: ReadonlySet<string>): string | undefined => {
+  if (!fieldName.test(name)) return `"${name.replace(/[^\x21-\x7e]/g, "·")}" is not a header name`
+  if (controls.test(value)) return `the value of header ${name} contains control characters`
+  return taken.has(name.toLowerCase()) ? `header ${name} is set by the client itself` : undefined
+}
 
 export interface HttpClientOptions {
   /** `kubereel/<version>`. */

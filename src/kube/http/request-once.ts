@@ -1,12 +1,17 @@
 /**
- * One request with a small response, collected: for probes, discovery, single objects, reviews.
- *
- * Guaranteed: settles within the deadline, holds at most `maximumBytes`, and never rejects: a failure is a value (see `request-effect.ts`
- * for the same with tagged errors). A response with an error status is not a failure.
+ * One request with a small response, collected: settles within the deadline, holds at most `maximumBytes`, and never
+ * rejects: a failure is a value. A response with an error status is not a failure.
  */
 import { backgroundClock, type Timers } from "../../clock.ts"
-import { describeLost, type HttpStream, type ResponseHandler, type StreamEnd } from "./response-handler.ts"
-import type { HttpRequest, ReadTransport, Transport } from "./transport.ts"
+import {
+  describeLost,
+  type HttpRequest,
+  type HttpStream,
+  type ReadTransport,
+  type ResponseHandler,
+  type StreamEnd,
+  type Transport,
+} from "./transport.ts"
 
 export interface RequestOptions {
   /** Added to the endpoint's own. Default: `Accept: application/json`. */

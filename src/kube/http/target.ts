@@ -1,7 +1,6 @@
 /**
- * Where and how to connect: an `ApiEndpoint` parsed once, so that each request only concatenates strings.
- *
- * Pure except for the system's certificate store, which is read if an https endpoint names no authority.
+ * Where and how to connect: an `ApiEndpoint` parsed once. Pure, except for the system's certificate store, which is
+ * read if an https endpoint names no authority.
  */
 import { X509Certificate } from "node:crypto"
 import { isIP } from "node:net"

@@ -2,7 +2,7 @@
 
 import type { JsonBytes } from "../scanner/json/json-bytes.ts"
 import { decodeString } from "../scanner/object/canonical-json.ts"
-import { deleted, type Edits } from "./edits.ts"
+import { deleted, type Edits } from "./text-edits.ts"
 
 const QUOTE = 34
 const COMMA = 44

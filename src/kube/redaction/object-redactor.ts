@@ -19,16 +19,13 @@
 import { JsonBytes } from "../scanner/json/json-bytes.ts"
 import { decodeString } from "../scanner/object/canonical-json.ts"
 import { Candidates, type Places } from "./candidates.ts"
-import { deleted, Edits, kept } from "./edits.ts"
-import { mayHoldValues } from "./managed-fields.ts"
 import { isKey, MemberWalk } from "./member-walk.ts"
-import { NamePatterns, textOf } from "./name-patterns.ts"
-import { eachPlace, type RedactedPlace, redactedPlaces } from "./redacted-places.ts"
+import { eachPlace, mayHoldValues, type RedactedPlace, redactedPlaces } from "./redacted-places.ts"
 import { type ValueKind, valueKinds } from "./redacted-values.ts"
-import type { RedactionRules } from "./redaction-rules.ts"
-import { longestText, mostTexts, type TextEdit, TextEdits } from "./text-edits.ts"
-import { TokenMemory } from "./token-memory.ts"
-import { type ValueForm, ValueHash } from "./value-hash.ts"
+import { NamePatterns, type RedactionRules } from "./redaction-rules.ts"
+import { deleted, Edits, kept, longestText, mostTexts, type TextEdit, TextEdits } from "./text-edits.ts"
+
+import { TokenMemory, textOf, type ValueForm, ValueHash } from "./value-hash.ts"
 
 const QUOTE = 34
 const COMMA = 44

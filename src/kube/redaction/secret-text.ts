@@ -7,7 +7,7 @@
  *
  * Time is linear in the text.
  */
-import type { NamePatterns } from "./name-patterns.ts"
+import type { NamePatterns } from "./redaction-rules.ts"
 import { redactedForm, type ValueHash } from "./value-hash.ts"
 
 /** The names by which values are found in command lines. */

@@ -10,8 +10,8 @@
  */
 
 import * as Schema from "effect/Schema"
-import { JsonBytes } from "./json/json-bytes.ts"
-import { isWhiteSpace } from "./json/white-space.ts"
+import { isWhiteSpace, JsonBytes } from "./json/json-bytes.ts"
+
 import { canonicalObject, decodeString, type Member, readMembers } from "./object/canonical-json.ts"
 import type { ObjectScanner } from "./object/object-scanner.ts"
 import { WatchEventType, type WatchLineScanner, watchEventTypeOf } from "./watch-line.ts"
@@ -127,10 +127,8 @@ const withPlainStrings = (scanner: ObjectScanner, bytes: Buffer): Buffer => {
 }
 
 /**
- * Reads the object in [start, end), white space around it allowed, and fills the fields of `scanner` as its `scan` would. `longest`: bytes, default
- * {@link longestReadSlowly}.
- *
- * @returns the position of the object and the spans, or why this is not a Kubernetes object
+ * Reads the object in [start, end) and fills the fields of `scanner` as its `scan` would. Returns where it is, or why
+ * this is not a Kubernetes object. `longest`: bytes, default {@link longestReadSlowly}.
  */
 export const scanObjectSlowly = (
   scanner: ObjectScanner,
@@ -155,9 +153,8 @@ const typeOf = (bytes: Buffer, { valueStart, end }: Member): WatchEventType =>
   bytes[valueStart] === QUOTE ? watchEventTypeOf(decodeString(bytes, valueStart, end)) : WatchEventType.unknown
 
 /**
- * Reads the watch line in [start, end) and fills the fields of `scanner` as its `scan` would.
- *
- * @returns the position of the object and the spans (for ERROR only the object), or why this is not a watch line
+ * Reads the watch line in [start, end) and fills the fields of `scanner` as its `scan` would. Returns where the
+ * object is, or why this is not a watch line.
  */
 export const scanWatchLineSlowly = (
   scanner: WatchLineScanner,

@@ -1,12 +1,9 @@
 /**
- * Scans one line of a watch: its type, the position of the object, and what {@link ObjectScanner} finds in it.
- *
- * Guaranteed when a scan returns true: the line is one valid JSON object with one known `type` and one `object`, in either order, whatever
- * the white space and other members. False means "use the slow path". The object of an ERROR is a Status, which the caller parses: rare,
- * small, and read by people.
+ * Scans one line of a watch. True: it is one valid JSON object with one known `type` and one `object`, in either
+ * order. False means "use the slow path". The object of an ERROR is a Status, which the caller parses.
  */
 
-import { isWhiteSpace } from "./json/white-space.ts"
+import { isWhiteSpace } from "./json/json-bytes.ts"
 import type { DetectRules } from "./object/detect-rules.ts"
 import { ObjectScanner } from "./object/object-scanner.ts"
 import { SimdResult } from "./simd/simd-scan.ts"

@@ -1,6 +1,7 @@
 /**
  * The one-off requests around a watch, over HTTP: whether the kind is installed, and the server's current version.
  */
+import { isRecord } from "../../is-record.ts"
 import { type ApiResource, discover } from "../discovery/discovery.ts"
 import type { GroupVersionKind } from "../gvk.ts"
 import { describeFailure, requestOnce } from "../http/request-once.ts"
@@ -68,8 +69,7 @@ export const clusterUid = async (client: ReadTransport): Promise<string | undefi
 const metadataOf = (body: Buffer): { readonly resourceVersion?: string; readonly uid?: string } | undefined => {
   try {
     const parsed: unknown = JSON.parse(body.toString("utf8"))
-    const metadata = (parsed as { metadata?: unknown } | null)?.metadata
-    return typeof metadata === "object" && metadata !== null ? metadata : undefined
+    return isRecord(parsed) && isRecord(parsed.metadata) ? parsed.metadata : undefined
   } catch {
     // A body that is not JSON is treated like one without metadata, which the caller reports.
     return undefined

@@ -1,10 +1,7 @@
 /**
- * One kind's list/watch, for as long as its watcher lives: carries out the state machine's commands and passes the server's events to the
- * sink.
- *
- * Guarantees: each new version reaches the sink once, in order, from at most two overlapping streams; a blocked sink stops the reading, and
- * a stream that the server then closes is resumed at the last version delivered (rule 11); `stop` closes every timer, stream and request.
- * Nothing that a server sends makes it throw.
+ * One kind's list/watch: carries out the machine's commands and passes events to the sink. Each new version reaches
+ * the sink once, in order; a blocked sink stops the reading (rule 11); `stop` closes everything. Nothing that a
+ * server sends makes it throw.
  */
 import { getGunzipped } from "../http/gunzipped.ts"
 import { Liveness, type WritesBefore } from "./liveness/liveness.ts"
@@ -13,12 +10,46 @@ import { permissionHint } from "./protocol/permission-hint.ts"
 import type { Command, Input, StreamId, WatchState } from "./protocol/protocol.ts"
 import { DeliveredVersions } from "./protocol/versions.ts"
 import type { SessionOptions } from "./session-options.ts"
-import { noStatistics, type WatchStatistics } from "./statistics.ts"
 import { OpenStreams } from "./streams/open-streams.ts"
 import { PageReader } from "./streams/page-reader.ts"
 import { pagePath, type Selection, streamingListPath, watchPath, wholeListPath } from "./streams/request.ts"
 import type { StreamEvents } from "./streams/stream-reader.ts"
 import { WatchReader } from "./streams/watch-reader.ts"
+
+/** Counters of one watch session since it started; plain numbers, read by metrics. */
+interface WatchStatistics {
+  /** Objects passed to the recorder, from lists and watches. */
+  objects: number
+  /** Events dropped because their version was delivered before (overlap, resume). */
+  repeated: number
+  /** Lines that the fast scanner passed to the slow path. */
+  slowLines: number
+  malformedLines: number
+  /** Lists started after the first. */
+  relists: number
+  /** Watches opened, successors included. */
+  watches: number
+  /** Watches that ended other than the server ends them: cut, or silent for too long. */
+  cuts: number
+  bookmarks: number
+  /** Body bytes read. */
+  bytes: number
+  /** ms by which the server's clock (`Date` header, whole seconds) was ahead of ours at the last response. */
+  clockSkewMs: number
+}
+
+const noStatistics = (): WatchStatistics => ({
+  objects: 0,
+  repeated: 0,
+  slowLines: 0,
+  malformedLines: 0,
+  relists: 0,
+  watches: 0,
+  cuts: 0,
+  bookmarks: 0,
+  bytes: 0,
+  clockSkewMs: 0,
+})
 
 type OpenCommand = Extract<Command, { type: "open-streaming-list" | "open-page" | "open-whole-list" | "open-watch" }>
 

@@ -11,8 +11,14 @@
  */
 import { createHash } from "node:crypto"
 import type { Clock } from "../../clock.ts"
-import { DecisionCache } from "../../kube/access/decision-cache.ts"
-import { type Attributes, type ReviewedUser, ReviewFailed, type Reviews } from "../../kube/access/reviews.ts"
+import {
+  type Attributes,
+  DecisionCache,
+  type ReviewedUser,
+  ReviewFailed,
+  type Reviews,
+} from "../../kube/access/reviews.ts"
+
 import { visible } from "../../text/index.ts"
 import { type Access, type Action, type Decision, presentedToken } from "./access.ts"
 import type { MayRead, ReadAction } from "./may-read.ts"

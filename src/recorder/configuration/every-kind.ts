@@ -3,8 +3,8 @@
  * changes while the recorder runs.
  */
 import type { Node } from "yaml"
-import type { DiscoveredKind } from "../../kube/discovery/discovered-kinds.ts"
-import { watchableKinds } from "../../kube/discovery/watchable-kinds.ts"
+import { type DiscoveredKind, watchableKinds } from "../../kube/discovery/discovered-kinds.ts"
+
 import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
 import { redactionOf } from "../../kube/redaction/redaction-rules.ts"
 import { readKind } from "./kind-settings.ts"

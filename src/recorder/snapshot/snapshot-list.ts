@@ -13,8 +13,8 @@ import type { HttpClient } from "../../kube/http/http-client.ts"
 import { type CollectedResponse, describeFailure, requestOnce } from "../../kube/http/request-once.ts"
 import { collectionPath } from "../../kube/kind.ts"
 import type { SpanListener } from "../../kube/scanner/line-splitter.ts"
-import { ListItem } from "../../kube/scanner/list-item.ts"
-import { ListScanner, ListSyntaxError } from "../../kube/scanner/list-scanner.ts"
+import { ListItem, ListScanner, ListSyntaxError } from "../../kube/scanner/list-scanner.ts"
+
 import { type ApiStatus, statusOfResponse } from "../../kube/status.ts"
 import { pagePath, type Selection, wholeListPath } from "../../kube/watch/streams/request.ts"
 

@@ -6,7 +6,7 @@
  * streaming lists apply.
  */
 import type { Timers } from "../../clock.ts"
-import { aggregatedApis, isAggregated } from "../../kube/discovery/aggregated-apis.ts"
+import { aggregatedApis, isAggregated } from "../../kube/discovery/discovered-kinds.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
 import { parseGvk } from "../../kube/gvk.ts"
 import { HttpClient } from "../../kube/http/http-client.ts"

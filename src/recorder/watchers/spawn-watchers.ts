@@ -20,7 +20,7 @@ import {
 import type { KindDefinition } from "../../actors/watcher/definitions.ts"
 import type { Clock } from "../../clock.ts"
 import type { ApiEndpoint } from "../../kube/endpoint.ts"
-import { LineBudget } from "../../kube/scanner/line-budget.ts"
+import { LineBudget } from "../../kube/scanner/line-splitter.ts"
 import { VersionClock } from "../../kube/watch/liveness/version-clock.ts"
 import type { WatchPolicy } from "../../kube/watch/protocol/policy.ts"
 import type { ListManner } from "../../kube/watch/session-options.ts"

@@ -5,8 +5,8 @@
  * With a latency every request but a watch is held for that time of the rehearsal before it is sent, so that recorded changes come in the
  * middle of runs, as in production.
  */
-import type { HttpStream, ResponseHandler } from "../../kube/http/response-handler.ts"
-import type { Transport } from "../../kube/http/transport.ts"
+import type { HttpStream, ResponseHandler, Transport } from "../../kube/http/transport.ts"
+
 import type { LocalAnswer, LocalRequest, Sandbox } from "../../sandbox/index.ts"
 import { LocalTransport } from "../../sandbox/local-request.ts"
 import type { VirtualClock } from "./virtual-clock.ts"

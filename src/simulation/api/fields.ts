@@ -1,8 +1,7 @@
 /**
- * The values that fields of the Simulation API are made of. Each is at once what `Schema` decodes and what the API server accepts: a bound that
- * only one of the two knew would let objects in that the controller cannot read.
- *
- * Every list and every text that a rule looks at is bounded, because the API server refuses a definition whose rules could cost too much.
+ * The values that fields of the Simulation API are made of: each is at once what `Schema` decodes and what the API
+ * server accepts. Every list and every text that a rule looks at is bounded, because the server refuses rules that
+ * could cost too much.
  */
 import * as Schema from "effect/Schema"
 

@@ -1,7 +1,6 @@
 /**
- * `status`: SimKube's five fields, and what kubereel adds. The controller and the driver write it.
- *
- * Every list is bounded, so that the object stays far below the 1.5 MiB that etcd takes; of longer ones the controller keeps the latest items.
+ * `status`: SimKube's five fields, and what kubereel adds. Lists are bounded and keep the latest items: etcd takes
+ * objects of 1.5 MiB.
  */
 import * as Schema from "effect/Schema"
 import {

@@ -1,6 +1,88 @@
 /** Runs side by side: the numbers for which people replay a trace more than once. */
 import type { Spread } from "../report/replay-report.ts"
-import type { ComparedFidelity, ComparedReport } from "./compared-report.ts"
+import type { ComparedFidelity, ComparedReport, ReadReport } from "./compared-report.ts"
+
+// The columns of a comparison for people: one for each report. What a report with repetitions says becomes the median and the range of its runs,
+// because the question is whether two reports differ by more than their own runs do.
+
+/** The runs of one report. */
+export interface Column {
+  /** For people: that of the report. */
+  readonly name: string
+  /** Positions of its runs among all that are compared; never empty. */
+  readonly indexes: ReadonlyArray<number>
+  /** Repetitions that ended early, and are left out. */
+  readonly leftOut: number
+}
+
+/** What a row says about one column. */
+interface Cell {
+  /** Of several runs the median, or the different texts; `null`: none of them has it. */
+  readonly value: Value
+  /** The least and the most of different numbers; `undefined`: they are all the same. */
+  readonly range: readonly [least: number, most: number] | undefined
+}
+
+/** A repetition that was stopped is in no column, unless all of its report were: its numbers are of another part of the trace. */
+export const columnsOf = (reports: ReadonlyArray<ReadReport>): ReadonlyArray<Column> => {
+  let before = 0
+  return reports.map(({ name, runs }) => {
+    const all = runs.map((_, index) => before + index)
+    before += runs.length
+    const whole = all.filter((_, index) => runs[index]?.report.stopped === null)
+    const indexes = whole.length > 0 ? whole : all
+    return { name, indexes, leftOut: all.length - indexes.length }
+  })
+}
+
+/** The first run of each column, under the column's name. */
+export const firstRuns = (
+  columns: ReadonlyArray<Column>,
+  runs: ReadonlyArray<ComparedReport>,
+): ReadonlyArray<ComparedReport> =>
+  columns.flatMap(({ name, indexes: [index = 0] }) => {
+    const run = runs[index]
+    return run === undefined ? [] : [{ ...run, name }]
+  })
+
+/** One for each column. */
+export const cellsOf = ({ values }: Row, columns: ReadonlyArray<Column>): ReadonlyArray<Cell> =>
+  columns.map(({ indexes }) => cellOf(indexes.map((index) => values[index] ?? null)))
+
+const cellOf = (values: ReadonlyArray<Value>): Cell => {
+  const numbers = values.filter((value) => typeof value === "number").toSorted((left, right) => left - right)
+  const [least, most] = [numbers[0], numbers.at(-1)]
+  if (least === undefined || most === undefined) {
+    const texts = new Set(values.filter((value) => value !== null))
+    return { value: texts.size === 0 ? null : [...texts].join(", "), range: undefined }
+  }
+  // Of an even number the lower one: a value that occurred.
+  const value = numbers[Math.ceil(numbers.length / 2) - 1] as number
+  return { value, range: least === most ? undefined : [least, most] }
+}
+
+/**
+ * Positions of the best cells of a row; none if all are the same, if no number is better than another, or if another column has runs that are as
+ * good: then the difference may be chance.
+ */
+export const bestOf = ({ better }: Pick<Row, "better">, cells: ReadonlyArray<Cell>): ReadonlySet<number> => {
+  const numbers = cells.flatMap(({ value }) => (typeof value === "number" ? [value] : []))
+  if (better === undefined || new Set(numbers).size < 2) return new Set()
+  const best = better === "lower" ? Math.min(...numbers) : Math.max(...numbers)
+  const isWorse = (cell: Cell, than: Cell): boolean =>
+    better === "lower" ? leastOf(cell) > mostOf(than) : mostOf(cell) < leastOf(than)
+  const isBest = (cell: Cell): boolean =>
+    cell.value === best &&
+    cells.every((other) => typeof other.value !== "number" || other.value === best || isWorse(other, cell))
+  return new Set(cells.flatMap((cell, index) => (isBest(cell) ? [index] : [])))
+}
+
+const leastOf = ({ value, range }: Cell): number => range?.[0] ?? Number(value)
+const mostOf = ({ value, range }: Cell): number => range?.[1] ?? Number(value)
+
+/** The name with the number of runs, if they are several. */
+export const headOf = ({ name, indexes }: Column): string =>
+  indexes.length === 1 ? name : `${name}, ${indexes.length} runs`
 
 /** `null`: the run does not have it. */
 export type Value = number | string | null
@@ -57,22 +139,13 @@ export const compareReports = (runs: ReadonlyArray<ComparedReport>): ReadonlyArr
     better: Row["better"],
     of: (run: ComparedReport) => Value | undefined,
   ): Row => ({ label, unit, better, values: runs.map((run) => of(run) ?? null) })
-  const spread = (
+  const percentiles = (
     label: string,
-    of: (run: ComparedReport) => Spread | null | undefined,
     better: Row["better"],
+    of: (run: ComparedReport, spread: keyof Spread) => number | null | undefined,
   ): ReadonlyArray<Row> =>
     (["p50", "p95", "p99", "max"] as const).map((each) =>
-      row(`${label}, ${each === "max" ? "at most" : each}`, "ms", better, (run) => of(run)?.[each]),
-    )
-  /** Of pods, whose times are those of what they do. */
-  const lasting = (
-    label: string,
-    of: (run: ComparedReport) => Spread | null | undefined,
-    better: Row["better"],
-  ): ReadonlyArray<Row> =>
-    (["p50", "p95", "p99", "max"] as const).map((each) =>
-      row(`${label}, ${each === "max" ? "at most" : each}`, "ms", better, (run) => inTime(run, of(run)?.[each])),
+      row(`${label}, ${each === "max" ? "at most" : each}`, "ms", better, (run) => of(run, each)),
     )
   const score = (label: string, key: keyof ComparedFidelity["score"]): Row =>
     row(label, "share", "higher", ({ fidelity }) => fidelity?.score[key])
@@ -108,8 +181,10 @@ export const compareReports = (runs: ReadonlyArray<ComparedReport>): ReadonlyArr
         row("created", "count", undefined, ({ fidelity }) => fidelity?.pods?.created.replayed),
         row("created in the trace", "count", undefined, ({ fidelity }) => fidelity?.pods?.created.recorded),
         row("never started to run", "count", "lower", ({ fidelity }) => fidelity?.pods?.neverStarted.replayed),
-        ...lasting("pending", ({ fidelity }) => fidelity?.pods?.pendingMs.replayed, "lower"),
-        ...lasting("running", ({ fidelity }) => fidelity?.pods?.runningMs.replayed, undefined).slice(0, 3),
+        ...percentiles("pending", "lower", (run, each) => inTime(run, run.fidelity?.pods?.pendingMs.replayed?.[each])),
+        ...percentiles("running", undefined, (run, each) =>
+          inTime(run, run.fidelity?.pods?.runningMs.replayed?.[each]),
+        ).slice(0, 3),
         phase("Pending"),
         phase("Running"),
       ],
@@ -117,9 +192,9 @@ export const compareReports = (runs: ReadonlyArray<ComparedReport>): ReadonlyArr
     {
       title: isOfTrace ? "Punctuality, after due, in real time" : "Punctuality, after due",
       rows: [
-        ...spread("sent", ({ report }) => report.dispatchErrorMs, "lower").filter(isTail),
-        ...spread("answered", ({ report }) => report.lagMs, "lower").filter(isTail),
-        ...spread("observed", ({ fidelity }) => fidelity?.observedMs, "lower").filter(isTail),
+        ...percentiles("sent", "lower", ({ report }, each) => report.dispatchErrorMs[each]).filter(isTail),
+        ...percentiles("answered", "lower", ({ report }, each) => report.lagMs[each]).filter(isTail),
+        ...percentiles("observed", "lower", ({ fidelity }, each) => fidelity?.observedMs?.[each]).filter(isTail),
       ],
     },
     {

@@ -8,7 +8,6 @@ import { isRecord } from "../../is-record.ts"
 const Spread = Schema.Struct({ p50: Schema.Number, p95: Schema.Number, p99: Schema.Number, max: Schema.Number })
 const counts = { accepted: Schema.Number, refused: Schema.Number, skipped: Schema.Number, total: Schema.Number }
 const both = <S extends Schema.Top>(of: S) => Schema.Struct({ recorded: of, replayed: of })
-const OverTime = Schema.Array(Schema.Number)
 
 const Fidelity = Schema.Struct({
   score: Schema.Struct({
@@ -29,14 +28,7 @@ const Fidelity = Schema.Struct({
     }),
   ),
   timeline: Schema.Struct({
-    stepMs: Schema.Number,
-    points: Schema.Number,
-    pods: both(Schema.NullOr(Schema.Record(Schema.String, OverTime))),
-    nodes: both(Schema.NullOr(OverTime)),
-    lateMs: Schema.Struct({
-      answered: Schema.Array(Schema.NullOr(Schema.Number)),
-      observed: Schema.Array(Schema.NullOr(Schema.Number)),
-    }),
+    pods: both(Schema.NullOr(Schema.Record(Schema.String, Schema.Array(Schema.Number)))),
   }),
 })
 

@@ -1,20 +1,17 @@
 /**
- * The hooks that this process runs, besides its reconciles: a hook may take minutes, and meanwhile pauses, deletions and the renewal of the Lease must not wait.
- *
- * Guaranteed: at most one phase of a Simulation runs at a time; each run is in the status before its process starts, and its outcome afterwards, even if the
- * server is away for a while. When the controller's term ends, all processes are ended. What a process that died has begun is found in the status, and is not run again.
+ * The hooks that this process runs, besides its reconciles: pauses, deletions and the Lease must not wait for them.
+ * At most one phase of a Simulation runs at a time; each run is in the status before its process starts. When the
+ * controller's term ends, all processes are ended.
  */
+
 import type { Clock } from "../../clock.ts"
 import type { ControllerCluster } from "../../host/controller/access/controller-cluster.ts"
 import { messageOf } from "../../message-of.ts"
-import type { Hook } from "../api/hooks.ts"
-import type { Simulation } from "../api/simulation.ts"
-import { runHook } from "../hooks/run-hook.ts"
-import { describeHookFailure, runPhase } from "../hooks/run-phase.ts"
-import { recordHookRun } from "./actions/hook-record.ts"
-import { nameOfKind } from "./actions/kinds.ts"
-import { Obstacle } from "./actions/problems.ts"
-import type { Announcement } from "./state/decision.ts"
+import { nameOfKind } from "../api/derived-names.ts"
+import type { Hook, Simulation } from "../api/simulation.ts"
+import { describeHookFailure, recordHookRun, runHook, runPhase } from "../hooks/run-phase.ts"
+import { Obstacle } from "./problems.ts"
+import type { Announcement } from "./state/decide.ts"
 
 type ControllerPhase = "preStart" | "postStop"
 
@@ -112,7 +109,12 @@ export class HookRuns {
         repetition: undefined,
         hooks,
         earlier: status?.hooks ?? [],
-        record: (run) => recordHookRun({ cluster, clock, simulation, run, signal }),
+        record: (run) => {
+          const read = () => cluster.getLive<Simulation>(nameOfKind.simulation, simulation.metadata)
+          const write = (latest: Simulation, patch: object) =>
+            cluster.patch<Simulation>(latest, "merge", patch, "status")
+          return recordHookRun({ read, write, clock, run, signal })
+        },
         run: (hook) =>
           runHook(hook, {
             simulation,

@@ -1,37 +1,37 @@
 /**
- * Brings one Simulation on: observes, decides, writes down what was decided, does it, and looks again, until there is something to wait for.
- *
- * Nothing is remembered between two runs, and every action can be repeated, so it does not matter at which request a controller dies.
+ * Brings one Simulation on: observes, decides, writes down what was decided, and does it, until there is something to
+ * wait for. Nothing is remembered between two runs, and every action can be repeated, so a controller may die at any
+ * request.
  */
 
 import * as Result from "effect/Result"
 import type { ControllerCluster } from "../../host/controller/access/controller-cluster.ts"
 import type { ReconcileResult, Reconciliation } from "../../host/controller/define-controller.ts"
 import { setCondition } from "../../host/controller/objects/status-conditions.ts"
-import { NotFoundError } from "../../kube/client/api-errors.ts"
+import { unlessNotFound } from "../../kube/client/api-errors.ts"
 import type { ApiObject } from "../../kube/client/objects.ts"
-import { derivedNames, simulationRootKind } from "../api/derived-names.ts"
-import type { Hook } from "../api/hooks.ts"
-import { readSimulation, type Simulation } from "../api/simulation.ts"
+import { derivedNames, nameOfKind, simulationRootKind } from "../api/derived-names.ts"
+import { type Hook, readSimulation, type Simulation } from "../api/simulation.ts"
 import type { HookRun, SimulationStatus } from "../api/status.ts"
 import { describeHookFailure, isRunOf } from "../hooks/run-phase.ts"
-import { prepareIssuedCertificate, prepareOwnCertificate } from "./actions/certificates.ts"
-import { createOwn, createShared } from "./actions/creation.ts"
-import { findJob, observeDriver } from "./actions/driver.ts"
-import { nameOfKind } from "./actions/kinds.ts"
-import { type MetricsVerdict, prepareMetrics } from "./actions/metrics.ts"
-import { Obstacle, problemOf } from "./actions/problems.ts"
-import { readLease, releaseLease, renewLease, renewMs, takeLease } from "./actions/turn-lease.ts"
+import { findJob, observeDriver, readLease, releaseLease, renewLease, renewMs, takeLease } from "./driver.ts"
+import { belonging, driverAccountObjects, driverJob, isOwnedBy, type Job } from "./driver-job.ts"
 import type { HookRuns } from "./hook-runs.ts"
-import { belonging, isOwnedBy } from "./objects/belonging.ts"
-import { driverAccountObjects } from "./objects/driver-account.ts"
-import { driverJob, type Job } from "./objects/driver-job.ts"
-import { driverService, issuerOf } from "./objects/webhook.ts"
-import { decide } from "./state/decide.ts"
-import type { Action, Announcement, Decision, Report } from "./state/decision.ts"
-import { conditionOf, isFinal, lifeOf } from "./state/life.ts"
-import type { Observation, PhaseState, Problem, Remain } from "./state/observation.ts"
-import { type TurnLease, turnOf } from "./state/turn.ts"
+import { type MetricsVerdict, prepareMetrics } from "./metrics.ts"
+import { createOwn, createShared, Obstacle, problemOf } from "./problems.ts"
+import {
+  type Action,
+  type Announcement,
+  type Decision,
+  decide,
+  type Observation,
+  type PhaseState,
+  type Problem,
+  type Remain,
+  type Report,
+} from "./state/decide.ts"
+import { conditionOf, isFinal, lifeOf, statusOf, type TurnLease, turnOf } from "./state/life.ts"
+import { driverService, prepareCertificate } from "./webhook.ts"
 
 // What is left of a Simulation in the cluster besides its Job, asked of the server: what a cache does not know yet would stay behind for ever.
 
@@ -43,7 +43,7 @@ const findRemains = async (cluster: ControllerCluster, simulation: ApiObject): P
   const names = derivedNames(simulation.metadata.name)
   const roots = (await cluster.listLive(nameOfKind.root)).filter((root) => isOwnedBy(root, simulation))
   const own = roots.find(({ metadata }) => metadata.name === names.root)
-  const configuration = await readConfiguration(cluster, names.webhook)
+  const configuration = await unlessNotFound(cluster.getLive(nameOfKind.webhooks, { name: names.webhook }))
   const belongs = configuration !== undefined && own !== undefined && isOwnedBy(configuration, own)
   return [
     ...(belongs ? [remain("webhook", configuration)] : []),
@@ -66,15 +66,6 @@ const remain = (stage: Remain["stage"], { metadata }: ApiObject): Remain => ({
   uid: metadata.uid,
   isDeleting: metadata.deletionTimestamp !== undefined,
 })
-
-const readConfiguration = async (cluster: ControllerCluster, name: string): Promise<ApiObject | undefined> => {
-  try {
-    return await cluster.getLive(nameOfKind.webhooks, { name })
-  } catch (error) {
-    if (error instanceof NotFoundError) return undefined
-    throw error
-  }
-}
 
 // How far the hooks of a phase are, by what the status says.
 
@@ -114,7 +105,7 @@ const observe = async (
 ): Promise<Observed> => {
   const read = readSimulation(object)
   const simulation = Result.isSuccess(read) ? read.success : undefined
-  const status = object.status as SimulationStatus | undefined
+  const status = statusOf(object)
   const isDeleted = object.metadata.deletionTimestamp !== undefined
   const life = lifeOf(status, isDeleted)
   const isSure = life === "ending" || status?.state === "Running" || status?.state === "Paused"
@@ -164,9 +155,7 @@ const prepare = async (
   const verdict = await prepareMetrics(cluster, simulation, root)
   if (verdict !== undefined) await metricsKnown(verdict)
   await createOwn(cluster, root, driverService(simulation, root))
-  const issuer = issuerOf(simulation)
-  if (issuer === undefined) await prepareOwnCertificate(cluster, simulation, root)
-  else await prepareIssuedCertificate(cluster, simulation, root, issuer)
+  await prepareCertificate(cluster, simulation, root)
   return createJob(cluster, simulation, namespace)
 }
 
@@ -276,11 +265,11 @@ const latestOf = (cluster: ControllerCluster, object: ApiObject): ApiObject | un
 /** Writes what has changed, and announces it. */
 const report = async (cluster: ControllerCluster, object: ApiObject, decision: Decision): Promise<ApiObject> => {
   if (Object.keys(decision.report).length === 0) return object
-  const before = object.status as SimulationStatus | undefined
+  const before = statusOf(object)
   const patch = statusPatch(before, decision.report, object.metadata.generation, cluster.now())
   const written = await cluster.patchStatus(object, patch)
   if (decision.announce === undefined) return written
-  const [was, is] = [before, written.status as SimulationStatus | undefined].map((status) => {
+  const [was, is] = [before, statusOf(written)].map((status) => {
     const words = ["Ready", "Degraded"].map((type) => conditionOf(status, type))
     return JSON.stringify([status?.state, ...words.map((condition) => [condition?.reason, condition?.message])])
   })

@@ -1,9 +1,93 @@
 /** Runs the controller of Simulations in this process: for `reel controller`, and for tests and `reel run --sandbox`. */
 import { type Clock, systemClock } from "../../clock.ts"
+import { type DefinedController, defineController } from "../../host/controller/define-controller.ts"
 import type { RunningControllers, RunOptions } from "../../host/controller/run/running-controllers.ts"
 import { runControllers } from "../../host/controller/run-controllers.ts"
-import { controllerName, simulationController } from "./definition.ts"
+import { derivedNames, nameOfKind, simulationLabel } from "../api/derived-names.ts"
+import type { Simulation } from "../api/simulation.ts"
+import { turnLease } from "./driver.ts"
+import { driverComponent, managedBy } from "./driver-job.ts"
 import { HookRuns } from "./hook-runs.ts"
+import { advance, type ReconcileSurroundings } from "./reconcile.ts"
+import { isSettled, statusOf } from "./state/life.ts"
+
+// The controller of Simulations as a definition for the host: what it watches, what it writes, and what it does.
+
+/** Name of the controller: the manager of the fields that it writes. */
+const controllerName = "kubereel-simulation-controller"
+
+/** SimKube's form of a label that selects what the controller itself has created, not what drivers replay. */
+const selector = (labels: Readonly<Record<string, string>>): string =>
+  Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(",")
+
+const driverSelector = selector({ ...managedBy, ...driverComponent })
+
+/** `namespace`: that of the Lease that decides whose turn it is. */
+export const simulationController = (surroundings: ReconcileSurroundings): DefinedController => {
+  const { namespace } = surroundings
+  return defineController<Simulation>({
+    name: controllerName,
+    for: nameOfKind.simulation,
+    owns: [
+      // Without a label: one of SimKube's controller is taken over.
+      { kind: nameOfKind.job, labelSelector: simulationLabel, matchEveryOwner: true },
+      { kind: nameOfKind.root, matchEveryOwner: true },
+    ],
+    watches: [
+      {
+        kind: nameOfKind.pod,
+        labelSelector: driverSelector,
+        map: ({ metadata }, reads) =>
+          reads
+            .cached(nameOfKind.simulation)
+            .list()
+            .filter(({ metadata: { name } }) => derivedNames(name).driver === metadata.labels?.["job-name"])
+            .map(({ metadata: { name } }) => name),
+      },
+      // Whoever holds the Lease ends or is gone: the next one's turn has come.
+      {
+        kind: nameOfKind.lease,
+        namespace,
+        fieldSelector: `metadata.name=${turnLease}`,
+        map: (_, reads) => unsettled(reads.cached<Simulation>(nameOfKind.simulation).list()),
+      },
+      {
+        kind: nameOfKind.simulation,
+        predicate: ({ previous, current }) =>
+          current === undefined || isSettled(previous && statusOf(previous)) !== isSettled(statusOf(current)),
+        map: (_, reads) => unsettled(reads.cached<Simulation>(nameOfKind.simulation).list()),
+      },
+    ],
+    writes: [
+      { kind: nameOfKind.simulation, verbs: ["patch"] },
+      { kind: `${nameOfKind.simulation}/status`, verbs: ["patch"] },
+      { kind: nameOfKind.root, verbs: ["create", "delete"] },
+      { kind: `${nameOfKind.root}/finalizers`, verbs: ["update"] },
+      { kind: nameOfKind.job, verbs: ["create", "delete"] },
+      { kind: nameOfKind.service, verbs: ["get", "create"] },
+      { kind: nameOfKind.secret, verbs: ["create"] },
+      { kind: nameOfKind.namespace, verbs: ["get", "create"] },
+      { kind: nameOfKind.serviceAccount, verbs: ["create"] },
+      { kind: nameOfKind.binding, verbs: ["create"] },
+      { kind: nameOfKind.webhooks, verbs: ["get", "create", "patch", "delete"] },
+      { kind: nameOfKind.prometheus, verbs: ["get", "create"] },
+      { kind: nameOfKind.lease, namespace, verbs: ["create", "update", "patch", "delete"] },
+    ],
+    finalizer: {
+      name: "simkube.io/cleanup",
+      cleanUp: (reconciliation) => advance(reconciliation, surroundings),
+    },
+    reconcile: (reconciliation) => {
+      const { object } = reconciliation
+      return object === undefined ? undefined : advance({ ...reconciliation, object }, surroundings)
+    },
+  })
+}
+
+const unsettled = (simulations: ReadonlyArray<Simulation>): ReadonlyArray<string> =>
+  simulations.filter(({ status }) => !isSettled(status)).map(({ metadata }) => metadata.name)
 
 // What the controller of Simulations is given.
 
@@ -54,48 +138,25 @@ export const startSimulationController = async (options: SimulationControllerOpt
     shutdownTimeoutMs,
     ...(leaderElection !== undefined && { leaderElection: { ...leaderElection, name: electionLease, namespace } }),
   })
-  return new Running(running, hooks, shutdownTimeoutMs)
-}
-
-/** Hooks end before the leadership does: otherwise another controller would take a hook for interrupted that still runs. */
-class Running implements RunningControllers {
-  readonly #inner: RunningControllers
-  readonly #hooks: HookRuns
-  readonly #limitMs: number
-  #closing: Promise<void> | undefined
-
-  constructor(inner: RunningControllers, hooks: HookRuns, limitMs: number) {
-    this.#inner = inner
-    this.#hooks = hooks
-    this.#limitMs = limitMs
+  let closing: Promise<void> | undefined
+  // Hooks end before the leadership does: otherwise another controller would take a hook for interrupted that still runs.
+  const close = (): Promise<void> => {
+    closing ??= hooks.close(shutdownTimeoutMs).then(() => running.close())
+    return closing
   }
-
-  get started(): Promise<void> {
-    return this.#inner.started
-  }
-
-  get closed(): Promise<void> {
-    return this.#inner.closed
-  }
-
-  get isLeader(): boolean {
-    return this.#inner.isLeader
-  }
-
-  statistics(): ReturnType<RunningControllers["statistics"]> {
-    return this.#inner.statistics()
-  }
-
-  enqueue(controller: string, key: string): void {
-    this.#inner.enqueue(controller, key)
-  }
-
-  close(): Promise<void> {
-    this.#closing ??= this.#hooks.close(this.#limitMs).then(() => this.#inner.close())
-    return this.#closing
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.close()
+  return {
+    get started() {
+      return running.started
+    },
+    get closed() {
+      return running.closed
+    },
+    get isLeader() {
+      return running.isLeader
+    },
+    statistics: () => running.statistics(),
+    enqueue: (controller, key) => running.enqueue(controller, key),
+    close,
+    [Symbol.asyncDispose]: close,
   }
 }

@@ -1,16 +1,20 @@
 /**
- * The driver's part of the status of its Simulation: the pod, the progress, and the key figures of the repetitions, written by server-side apply.
- *
- * Guaranteed: at most one write a second while it runs, of the latest state; nobody waits for it, except for the last one. A definition of Simulations
- * without these fields, such as SimKube's, or missing permissions cost one line, and then nothing is written any more.
+ * The driver's part of the status of its Simulation, by server-side apply: at most one write a second, of the latest
+ * state. A definition without these fields, such as SimKube's, or missing permissions cost one line.
  */
+
+import { StringDecoder } from "node:string_decoder"
 import type { Clock, Timer } from "../../clock.ts"
+import { EventRecorder } from "../../host/event-recorder.ts"
 import type { ApiClient } from "../../kube/client/api-client.ts"
-import type { ApiError } from "../../kube/client/api-errors.ts"
+import { type ApiError, ForbiddenError, InvalidError } from "../../kube/client/api-errors.ts"
 import { messageOf } from "../../message-of.ts"
 import { simulationKind } from "../api/derived-names.ts"
 import type { Simulation } from "../api/simulation.ts"
-import { longestHistory, type RepetitionReport, type SimulationProgress } from "../api/status.ts"
+import { type HookRun, longestHistory, type RepetitionReport, type SimulationProgress } from "../api/status.ts"
+import { describeHookFailure, HookUnrecordable, recordHookRun, runHook, runPhase } from "../hooks/run-phase.ts"
+
+import { DriverFailure } from "./driver-setting.ts"
 
 /** The field manager of what the driver writes into the status. */
 export const driverFieldManager = "kubereel-driver"
@@ -126,10 +130,128 @@ const withoutPlace = (reason: string): string =>
   `progress and key figures are not in the status of the Simulation: ${reason}`
 
 /** Of a server that is away or overloaded; anything else will be refused again. */
-export const isMomentary = (error: ApiError): boolean =>
+const isMomentary = (error: ApiError): boolean =>
   error._tag === "ApiUnreachableError" ||
   error._tag === "TooManyRequestsError" ||
   (error._tag === "ApiRefusalError" && error.code >= 500 && !isUndeclaredField(error))
 
 /** An apply has a field that the definition of the kind lacks: with status 500 in many versions of the API server, although another attempt cannot succeed. */
 export const isUndeclaredField = (error: ApiError): boolean => /field not declared in schema/.test(error.detail)
+
+// The hooks of one repetition, `preRun` and `postRun`, each at most once. Their runs are in the status, which the controller's hooks share: the list is
+// read, changed and written back if it is still the same.
+
+/** What hooks are given, and who hears of them. */
+interface DriverHooksOptions {
+  readonly client: ApiClient
+  readonly clock: Clock
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly repetition: number
+  /** Ends a hook that runs. */
+  readonly signal: AbortSignal
+  /** Gets one line for each line that hooks write, and for problems. */
+  readonly log: (line: string) => void
+}
+
+type DriverPhase = "preRun" | "postRun"
+
+/** Reporting component of Events; SimKube's. */
+const component = "sk-driver"
+
+/** The hooks of one repetition. */
+export class DriverHooks {
+  readonly #options: DriverHooksOptions
+  readonly #events: EventRecorder
+  /** The definition of Simulations has no place for runs, or they may not be written. */
+  #isUnrecorded = false
+
+  constructor(options: DriverHooksOptions) {
+    this.#options = options
+    const { client, clock, log } = options
+    this.#events = new EventRecorder({ api: client, clock, now: () => this.#now(), trouble: log })
+  }
+
+  /** Runs the hooks of a phase. Rejects with {@link DriverFailure} for a hook that has failed. */
+  async run(phase: DriverPhase, simulation: Simulation): Promise<void> {
+    const hooks = simulation.spec.hooks?.[`${phase}Hooks`] ?? []
+    if (hooks.length === 0) return
+    const { client, clock, environment, repetition, signal, log } = this.#options
+    const { name } = simulation.metadata
+    const { status } = await client.get<Simulation>(simulationKind, { name }, { signal })
+    const lines = new Lines((line) => log(`${phase} hook: ${line}`))
+    const failure = await runPhase({
+      phase,
+      repetition,
+      hooks,
+      earlier: status?.hooks ?? [],
+      record: (run) => this.#record(name, run),
+      run: (hook) =>
+        runHook(hook, { simulation, environment, timers: clock, signal, onOutput: (chunk) => lines.add(chunk) }),
+      now: () => this.#now(),
+    })
+    lines.end()
+    const type = phase === "preRun" ? "PreRun" : "PostRun"
+    const event =
+      failure === undefined
+        ? { type: "Normal" as const, reason: `${type}HooksSucceeded`, message: `repetition ${repetition}` }
+        : { type: "Warning" as const, reason: `${type}HookFailed`, message: describeHookFailure(failure) }
+    this.#events.record({ component }, { object: simulation, ...event })
+    if (failure !== undefined) throw new DriverFailure({ problem: describeHookFailure(failure) })
+  }
+
+  /** Resolves when the Events have been sent. */
+  close(): Promise<void> {
+    return this.#events.drained()
+  }
+
+  #now(): string {
+    return new Date(this.#options.clock.wallMicros() / 1000).toISOString().replace(/\.\d+Z$/, "Z")
+  }
+
+  /** Without their start in the status hooks might run twice; where there is no place for it, as in SimKube's definition, they run all the same. */
+  async #record(name: string, run: HookRun): Promise<void> {
+    const { client, clock, signal, log } = this.#options
+    if (this.#isUnrecorded) return
+    const options = { subresource: "status", fieldManager: driverFieldManager }
+    try {
+      await recordHookRun({
+        read: () => client.get<Simulation>(simulationKind, { name }),
+        write: (_, patch) => client.patch<Simulation>(simulationKind, { name }, "merge", patch, options),
+        clock,
+        run,
+        signal,
+      })
+    } catch (error) {
+      const hasNoPlace = [HookUnrecordable, ForbiddenError, InvalidError].some((kind) => error instanceof kind)
+      if (!hasNoPlace) throw error
+      this.#isUnrecorded = true
+      log(`runs of hooks are not in the status of the Simulation: ${messageOf(error)}`)
+    }
+  }
+}
+
+/** Cuts what a program writes into lines. */
+class Lines {
+  readonly #decoder = new StringDecoder("utf8")
+  readonly #onLine: (line: string) => void
+  #rest = ""
+
+  constructor(onLine: (line: string) => void) {
+    this.#onLine = onLine
+  }
+
+  add(chunk: Buffer): void {
+    const lines = (this.#rest + this.#decoder.write(chunk)).split("\n")
+    // A program that never ends a line must not fill the memory.
+    this.#rest = (lines.pop() ?? "").slice(-longestLine)
+    for (const line of lines) this.#onLine(line)
+  }
+
+  end(): void {
+    if (this.#rest !== "") this.#onLine(this.#rest)
+    this.#rest = ""
+  }
+}
+
+/** Characters of a line of the log. */
+const longestLine = 16_384

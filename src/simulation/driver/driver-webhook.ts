@@ -1,21 +1,18 @@
 /**
- * The webhook that the controller has registered for the pods of a Simulation: a server with the certificate that the controller made, at path `/`.
- *
- * Guaranteed: pods in namespaces that do not belong to the replay are never changed, although the registration only knows the beginning of namespaces'
- * names; a new certificate is used within a minute. A review is always answered, also before and after the replay.
+ * The webhook that the controller has registered for the pods of a Simulation. Pods in namespaces that do not belong
+ * to the replay are never changed, although the registration knows only how names of namespaces begin.
  */
-import type { Clock, Timer } from "../../clock.ts"
+import type { Clock } from "../../clock.ts"
 import type { ApiClient } from "../../kube/client/api-client.ts"
 import { kinds } from "../../kube/client/kinds.ts"
 import type { ApiObject } from "../../kube/client/objects.ts"
 import { messageOf } from "../../message-of.ts"
 import { replayLabel } from "../objects/target-object.ts"
-import type { PatchOperation, PodReview } from "../webhook/admission-review.ts"
 import type { ServerCertificate } from "../webhook/certificate.ts"
-import type { StartWebhook } from "../webhook/pod-webhook.ts"
-import { webhookReached } from "../webhook/webhook-reach.ts"
-import { WebhookServer } from "../webhook/webhook-server.ts"
-import { DriverFailure } from "./driver-failure.ts"
+import { isCalledNow, type StartWebhook, webhookReached } from "../webhook/pod-webhook.ts"
+import { type PatchOperation, type PodReview, WebhookServer } from "../webhook/webhook-server.ts"
+
+import { DriverFailure } from "./driver-setting.ts"
 
 /** The certificate of a server; who is to trust it is in the registration. */
 export type WebhookIdentity = Omit<ServerCertificate, "authority">
@@ -27,7 +24,7 @@ interface DriverWebhookOptions {
   readonly clock: Clock
   readonly address: string
   readonly port: number
-  /** Reads the certificate, again and again; rejects with an error for people. */
+  /** Reads the certificate; rejects with an error for people. */
   readonly readIdentity: () => Promise<WebhookIdentity>
   /** The value of the label of the replay's namespaces. */
   readonly replay: string
@@ -35,8 +32,6 @@ interface DriverWebhookOptions {
   readonly onProblem: (problem: string) => void
 }
 
-/** ms between two looks at the certificate: the kubelet takes up to two minutes to deliver a new one anyway. */
-const renewMs = 60_000
 /** ms within which the API server has to call: a Service needs seconds until its endpoints are known everywhere. */
 const reachMs = 60_000
 
@@ -44,31 +39,26 @@ const reachMs = 60_000
 export class DriverWebhook {
   readonly #options: DriverWebhookOptions
   #server: WebhookServer | undefined
-  #identity: WebhookIdentity
-  #timer: Timer | undefined
-  #isClosed = false
   #review: ((review: PodReview) => Promise<ReadonlyArray<PatchOperation>>) | undefined
   #gate: { readonly namespace: string; isAsked: boolean } | undefined
   /** Namespaces of the replay. */
   readonly #own = new Set<string>()
 
-  private constructor(options: DriverWebhookOptions, identity: WebhookIdentity) {
+  private constructor(options: DriverWebhookOptions) {
     this.#options = options
-    this.#identity = identity
   }
 
   /** Rejects with {@link DriverFailure} if the certificate is unusable or the port is taken. */
   static async start(options: DriverWebhookOptions): Promise<DriverWebhook> {
     const { readIdentity, address, port, onProblem } = options
-    const webhook = new DriverWebhook(options, await readIdentity())
+    const webhook = new DriverWebhook(options)
+    const certificate = await readIdentity()
     try {
-      const certificate = { authority: "", ...webhook.#identity }
       const review = (each: PodReview) => webhook.#answer(each)
       webhook.#server = await WebhookServer.start({ address, port, path: "/", certificate, review, onProblem })
     } catch (error) {
       throw new DriverFailure({ problem: startFailure(error, address, port) })
     }
-    webhook.#renewLater()
     return webhook
   }
 
@@ -92,8 +82,11 @@ export class DriverWebhook {
    * `signal` is aborted.
    */
   async reached(namespace: string, signal: AbortSignal): Promise<void> {
-    const { port } = this.#options
-    const { isReached, refusal } = await this.#called(namespace, reachMs, signal)
+    const { port, client, clock } = this.#options
+    const gate = { namespace, isAsked: false }
+    this.#gate = gate
+    const reach = { client, clock, namespace, isAsked: () => gate.isAsked, limitMs: reachMs, signal }
+    const { isReached, refusal } = await webhookReached(reach)
     if (isReached) return
     if (signal.aborted)
       throw new DriverFailure({ problem: "the driver was ended before the API server called its webhook" })
@@ -106,21 +99,14 @@ export class DriverWebhook {
   /** In the namespace in which it was reached. */
   async #isCalled(signal: AbortSignal): Promise<boolean | undefined> {
     if (this.#gate === undefined) return undefined
-    const { isReached, refusal } = await this.#called(this.#gate.namespace, 0, signal)
-    return isReached || (refusal === "" && !signal.aborted ? false : undefined)
-  }
-
-  #called(namespace: string, limitMs: number, signal: AbortSignal): ReturnType<typeof webhookReached> {
-    const gate = { namespace, isAsked: false }
-    this.#gate = gate
     const { client, clock } = this.#options
-    return webhookReached({ client, clock, namespace, isAsked: () => gate.isAsked, limitMs, signal })
+    const gate = { namespace: this.#gate.namespace, isAsked: false }
+    this.#gate = gate
+    return isCalledNow({ client, clock, namespace: gate.namespace, isAsked: () => gate.isAsked, signal })
   }
 
   /** Resolves when all connections are closed. */
   async close(): Promise<void> {
-    this.#isClosed = true
-    this.#timer?.cancel()
     await this.#server?.close()
   }
 
@@ -141,25 +127,6 @@ export class DriverWebhook {
     if (metadata.labels?.[replayLabel] !== replay) return false
     this.#own.add(name)
     return true
-  }
-
-  #renewLater(): void {
-    if (!this.#isClosed) this.#timer = this.#options.clock.after(renewMs, () => void this.#renew())
-  }
-
-  async #renew(): Promise<void> {
-    const { readIdentity, onProblem } = this.#options
-    try {
-      const identity = await readIdentity()
-      if (this.#isClosed) return
-      const isNew = identity.certificate !== this.#identity.certificate || identity.key !== this.#identity.key
-      if (isNew) this.#server?.renew({ authority: "", ...identity })
-      this.#identity = identity
-    } catch (error) {
-      // The kubelet replaces the files one after the other; the old certificate stays in use meanwhile.
-      onProblem(`the certificate of the webhook was not renewed: ${messageOf(error)}`)
-    }
-    this.#renewLater()
   }
 }
 

@@ -21,10 +21,8 @@ const mostDifferences = 5
 const mostCharacters = 80
 
 /**
- * The first differences, at most {@link mostDifferences}.
- *
- * @param before what was applied to the object before, if anything
- * @param isSecret leaves out the values
+ * The first differences, at most {@link mostDifferences}. `before`: what was applied to the object before; `isSecret`
+ * leaves out the values.
  */
 export const appliedDifferences = (
   applied: JsonValue,
@@ -50,8 +48,8 @@ const compare = (applied: JsonValue, observed: JsonValue | undefined, path: stri
   if (isJsonObject(applied)) {
     if (!isJsonObject(observed))
       return isEmpty(applied) && observed === undefined ? false : add(path, applied, observed)
-    return Object.keys(applied).some((key) =>
-      compare(applied[key] as JsonValue, ownOf(observed, key), memberPath(path, key), add),
+    return Object.entries(applied).some(([key, value]) =>
+      compare(value, ownOf(observed, key), memberPath(path, key), add),
     )
   }
   if (isList(applied) && isList(observed) && applied.some(isJsonObject))
@@ -85,8 +83,8 @@ const compareRemoved = (
   add: Add,
 ): boolean => {
   if (isJsonObject(before) && isJsonObject(applied) && isJsonObject(observed))
-    return Object.keys(before).some((key) => {
-      const [was, is, got] = [before[key] as JsonValue, ownOf(applied, key), ownOf(observed, key)]
+    return Object.entries(before).some(([key, was]) => {
+      const [is, got] = [ownOf(applied, key), ownOf(observed, key)]
       const at = memberPath(path, key)
       if (is !== undefined) return compareRemoved(was, is, got, at, add)
       return got !== undefined && !isEmpty(was) && isSame(was, got) ? add(at, undefined, got) : false
@@ -121,12 +119,11 @@ const isSame = (applied: JsonValue, observed: JsonValue | undefined): boolean =>
     return (
       isList(observed) &&
       applied.length === observed.length &&
-      applied.every((element, index) => isSame(element, observed[index] as JsonValue))
+      applied.every((element, index) => isSame(element, observed[index]))
     )
   if (isJsonObject(applied))
     return (
-      isJsonObject(observed) &&
-      Object.keys(applied).every((key) => isSame(applied[key] as JsonValue, ownOf(observed, key)))
+      isJsonObject(observed) && Object.entries(applied).every(([key, value]) => isSame(value, ownOf(observed, key)))
     )
   return plain(applied) === plain(observed)
 }

@@ -1,8 +1,6 @@
 /**
- * Finds objects in the namespaces of a replay that neither the replay nor a controller has made: something else in the target created them.
- *
- * The recording has only objects with the replay's label, because nothing of others is to be read. Here only the metadata of objects is requested, and
- * only of the kinds that the replay has written, once, at the end. Pods are not among them: all of them are recorded.
+ * Finds objects in the namespaces of a replay that neither the replay nor a controller has made. The recording has
+ * only objects with the replay's label; here only metadata is requested, once, at the end. Pods are all recorded.
  */
 import { ApiConnection, bodyOf } from "../../kube/client/api-connection.ts"
 import { NotFoundError } from "../../kube/client/api-errors.ts"

@@ -1,8 +1,7 @@
 /**
- * Watches a replay: keeps what it does, records its target meanwhile, and compares the two afterwards.
- *
- * A replay never fails because of it: if the target cannot be recorded, or there is no room for what the replay does, the report says so
- * instead. The replay waits for it twice, until the recorder watches before anything is written, and until the target has settled at the end.
+ * Watches a replay: keeps what it does, records its target meanwhile, and compares the two afterwards. A replay never
+ * fails because of it. It waits for it twice: until the recorder watches, and until the target has settled at the
+ * end.
  */
 import { ArchiveReader } from "../../archive/archive-reader.ts"
 import type { Clock } from "../../clock.ts"
@@ -14,7 +13,7 @@ import { kindWithoutVersion } from "../../trace/sanitising/built-in-kinds.ts"
 import { notReplayedKinds } from "../objects/not-replayed.ts"
 import type { Placement } from "../objects/pod-templates.ts"
 import { rootNamespace } from "../objects/target-object.ts"
-import type { ReplayWitness, SettledWrite, SubmittedWrite, TraceSchedule } from "../replay/replay-witness.ts"
+import type { ReplayWitness, SettledWrite, SubmittedWrite, TraceSchedule } from "../replay/replay-options.ts"
 import type { TraceChange } from "../replay/trace-changes.ts"
 import type { FidelityReport, FidelityUnknown, UnmeasuredKind } from "../report/fidelity-report.ts"
 import { extraObjects, type FoundObjects } from "./extra-objects.ts"
@@ -186,7 +185,7 @@ export class Fidelity implements ReplayWitness, AsyncDisposable {
   }
 }
 
-/** Kinds that are never replayed are not recorded either, except nodes. */
+/** Kinds that are never replayed are not recorded either. */
 const isRecorded = (gvk: string): boolean => wholeKinds.includes(gvk) || !notReplayedKinds.has(kindWithoutVersion(gvk))
 
 function* objectsOf(reader: ArchiveReader, cut: number): Generator<ObjectEvent, void> {

@@ -2,6 +2,7 @@
  * Compares what a replay did with the recording of its target, in one pass over the recording. Runs after the replay, so that it takes no
  * time from it.
  */
+
 import type { ObjectEvent } from "../../trace/event.ts"
 import { podKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { IdentityOptions } from "../pods/pod-identity.ts"
@@ -14,15 +15,21 @@ import {
   type WriteResult,
 } from "../report/fidelity-report.ts"
 import type { FoundObjects } from "./extra-objects.ts"
-import { timelineOf } from "./fidelity-timeline.ts"
 import { ObjectDetails } from "./object-details.ts"
-import { isCreatedDuringRun, type PodLife, type PodPair, pendingMs, runningMs } from "./pod-times.ts"
-import { rounded, shareOf, spreadOf } from "./spread.ts"
+import {
+  isCreatedDuringRun,
+  type PodLife,
+  type PodPair,
+  pendingMs,
+  rounded,
+  runningMs,
+  shareOf,
+  spreadOf,
+} from "./pod-times.ts"
 import type { ComparedWrite } from "./state-comparison.ts"
-import { replayedNamespaces, TargetReading } from "./target-reading.ts"
+import { replayedNamespaces, TargetReading, timelineOf } from "./target-reading.ts"
 import type { EndedRecording } from "./target-recording.ts"
-import { TracePodLives } from "./trace-pod-lives.ts"
-import { type PodBalance, TracePodObjects, type TracePods } from "./trace-pods.ts"
+import { type PodBalance, TracePodLives, TracePodObjects, type TracePods } from "./trace-pods.ts"
 import type { WriteJournal } from "./write-journal.ts"
 
 // How long pods were pending and ran, in the trace and in the target.
@@ -165,7 +172,7 @@ export const judgeReplay = (
     onTime,
     gaps,
     pods,
-    timeline: timelineOf(journal, target, tracePods, observed, recording.endMs, unmeasured),
+    timeline: timelineOf(journal, target, tracePods, recording.endMs, unmeasured),
     worst: details.worst,
     details: details.kept,
   }

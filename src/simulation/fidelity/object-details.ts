@@ -8,7 +8,7 @@ import {
   type StateDetail,
   type WorstWrite,
 } from "../report/fidelity-report.ts"
-import { rounded } from "./spread.ts"
+import { rounded } from "./pod-times.ts"
 import type { ComparedObject, ComparedWrite } from "./state-comparison.ts"
 
 const worstKept = 10

@@ -9,7 +9,27 @@
  *
  * Memory: some 300 bytes per pod.
  */
+
 import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
+import { listIn } from "../objects/pod-templates.ts"
+import type { Spread } from "../report/replay-report.ts"
+
+// Percentiles of measurements that are all at hand, and shares.
+
+/** Nearest-rank percentiles; `undefined` if there are no values. Sorts the values. */
+export const spreadOf = (values: Float64Array | ReadonlyArray<number>): Spread | undefined => {
+  if (values.length === 0) return undefined
+  const sorted = Float64Array.from(values).sort()
+  const at = (share: number): number => rounded(sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0)
+  return { p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1) }
+}
+
+/** To µs: more digits are not measured. */
+export const rounded = (ms: number): number => Math.round(ms * 1000) / 1000
+
+/** Between 0 and 1, and 1 only if it is all; `null`: of nothing. */
+export const shareOf = (part: number, whole: number): number | null =>
+  whole === 0 ? null : Math.floor((part / whole) * 10_000) / 10_000
 
 /** One pod, in ms after the first moment. */
 export interface PodLife {
@@ -115,10 +135,9 @@ interface PodController {
  */
 export const podControllers = (pod: JsonValue | undefined): ReadonlyArray<PodController> => {
   const metadata = isJsonObject(pod) && isJsonObject(pod.metadata) ? pod.metadata : {}
-  const references = Array.isArray(metadata.ownerReferences)
-    ? (metadata.ownerReferences as ReadonlyArray<JsonValue>)
-    : []
-  const controller = references.filter(isJsonObject).find((reference) => reference.controller === true)
+  const controller = listIn(metadata.ownerReferences)
+    .filter(isJsonObject)
+    .find((reference) => reference.controller === true)
   // The root of a replay owns what the replay writes, but created none of it: it is no controller.
   if (controller === undefined) return []
   const [kind, name] = [String(controller.kind), String(controller.name)]

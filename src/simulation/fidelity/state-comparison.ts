@@ -9,8 +9,10 @@
  * A deletion is matched with the next one of the replay. One that comes before the replay sent it is the replay's own doing only if the garbage
  * collector acted for it: the replay had deleted the namespace or an owner. Otherwise something else deleted the object early. Memory: one number per object and write; states are read from disk.
  */
+
 import type { ObjectEvent } from "../../trace/event.ts"
 import { exactJsonIn, isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
+import { listIn } from "../objects/pod-templates.ts"
 import { keyOf } from "../replay/changes-to-writes.ts"
 import type { FieldDifference, WriteResult } from "../report/fidelity-report.ts"
 import { absentReason, existsReason } from "../target/target-cluster.ts"
@@ -240,12 +242,10 @@ export class StateComparison {
   }
 
   #bodyBefore(object: JournalObject, index: number): JsonValue | undefined {
-    for (let before = index - 1; before >= 0; before--) {
-      const write = object.writes[before] as JournalWrite
-      if (write.verb === "delete") return undefined
-      if (write.outcome === "accepted") return this.#bodyOf(write)
-    }
-    return undefined
+    const before = object.writes.findLast(
+      ({ verb, outcome }, at) => at < index && (verb === "delete" || outcome === "accepted"),
+    )
+    return before?.verb === "delete" ? undefined : this.#bodyOf(before)
   }
 
   #bodyOf(write: JournalWrite | undefined): JsonValue | undefined {
@@ -264,7 +264,7 @@ const creation = "created"
 const ownersOf = (body: JsonValue | undefined): ReadonlyArray<JsonObject> => {
   const metadata = isJsonObject(body) ? body.metadata : undefined
   const references = isJsonObject(metadata) ? metadata.ownerReferences : undefined
-  return Array.isArray(references) ? (references as ReadonlyArray<JsonValue>).filter(isJsonObject) : []
+  return listIn(references).filter(isJsonObject)
 }
 
 /** The deletion that one at this moment can be: nothing that was applied since lies between. */
@@ -272,8 +272,8 @@ const nextDeletion = (
   { object: { writes }, last }: Track,
   at: number,
 ): { readonly index: number; readonly write: JournalWrite } | undefined => {
-  for (let index = last + 1; index < writes.length; index++) {
-    const write = writes[index] as JournalWrite
+  for (const [index, write] of writes.entries()) {
+    if (index <= last) continue
     if (write.verb === "delete") return { index, write }
     if (write.outcome === "accepted" && (write.sent ?? 0) > at + clockErrorMs) return undefined
   }
@@ -288,12 +288,10 @@ const beforeDue = (write: JournalWrite | undefined, at: number): string => {
 
 /** The write that a state in the first list is compared with: the last one that is older and was not observed. At most one. */
 const supersededBy = (version: string, { object, found, last }: Track): ReadonlyArray<number> => {
-  for (let index = object.writes.length - 1; index > last; index--) {
-    const write = object.writes[index] as JournalWrite
-    const isOlder = write.verb === "apply" && write.outcome === "accepted" && isNewer(version, write.version)
-    if (isOlder) return found[index] === undefined ? [index] : []
-  }
-  return []
+  const index = object.writes.findLastIndex(
+    (write) => write.verb === "apply" && write.outcome === "accepted" && isNewer(version, write.version),
+  )
+  return index > last && found[index] === undefined ? [index] : []
 }
 
 /** Versions of built-in storage are integers (Kubernetes 1.35 guarantees that they can be compared). */

@@ -1,17 +1,15 @@
-/** What a comparison needs of the recording of the target. */
+/** What a comparison needs of the recording of the target, and pods and objects over the time of a replay. */
 import type { Pod } from "../../kube/client/objects.ts"
 import type { ObjectEvent } from "../../trace/event.ts"
 import { exactJsonIn } from "../../trace/json/exact-json.ts"
 import { podKind } from "../../trace/pods/pod-lives-kind.ts"
 import { rememberedIdentity } from "../pods/pod-identity.ts"
 import { keyOf } from "../replay/changes-to-writes.ts"
+import type { Timeline } from "../report/fidelity-report.ts"
 import { PodTimes, podPhase } from "./pod-times.ts"
 import { StateComparison } from "./state-comparison.ts"
 import { ownerIn, type TracePods } from "./trace-pods.ts"
 import type { WriteJournal } from "./write-journal.ts"
-
-/** Nodes are recorded and counted, and never replayed. */
-export const nodeKind = "v1.Node"
 
 /** Something appeared or went; `at`: ms since the first moment of the trace was due. */
 export interface Step {
@@ -31,7 +29,6 @@ export class TargetReading {
   readonly pods = new PodTimes()
   /** Pods that no webhook has marked. */
   unasked = 0
-  readonly nodes: Step[] = []
   /** By kind: when an object of the replay appeared or went. */
   readonly objects = new Map<string, Step[]>()
   readonly #namespaces: ReadonlySet<string>
@@ -70,20 +67,84 @@ export class TargetReading {
         if (rememberedIdentity((pod ?? {}) as unknown as Pod) === undefined) this.unasked++
       }
     }
-    if (!isOurs && gvk !== nodeKind) return
+    if (!isOurs) return
     const exists = action === "applied"
     if (exists === this.#present.has(key)) return
     if (exists) this.#present.add(key)
     else this.#present.delete(key)
-    const step: Step = { at, change: exists ? 1 : -1 }
-    if (gvk === nodeKind) this.nodes.push(step)
-    if (isOurs) listOf(this.objects, gvk).push(step)
+    listOf(this.objects, gvk).push({ at, change: exists ? 1 : -1 })
   }
 }
 
 /** The list of a key, which is made if there is none. */
-export const listOf = <T>(lists: Map<string, T[]>, key: string): T[] => {
+const listOf = <T>(lists: Map<string, T[]>, key: string): T[] => {
   const list = lists.get(key) ?? []
   lists.set(key, list)
   return list
+}
+
+/** Enough for a chart that fills a screen. */
+const mostPoints = 600
+
+/** Lengths of a step in ms that people can read. */
+const lengths = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000]
+
+/** Kinds with a line of their own; the others share one. */
+const mostKinds = 8
+
+/** `tracePods`: `undefined` if the trace has none. `endMs`: when the recording ended, in ms after the first moment. */
+export const timelineOf = (
+  journal: WriteJournal,
+  target: TargetReading,
+  tracePods: Pick<TracePods, "steps"> | undefined,
+  endMs: number,
+  unmeasured: ReadonlySet<string>,
+): Timeline => {
+  const lastDue = journal.writes.findLast(({ due }) => due !== undefined)?.due ?? 0
+  const end = Math.max(1, endMs, lastDue)
+  const stepMs = lengths.find((each) => end / each <= mostPoints) ?? Math.ceil(end / mostPoints / 600_000) * 600_000
+  const points = Math.min(mostPoints, Math.ceil(end / stepMs))
+  /** What there is at the end of each step. Moments outside belong to the first or the last. */
+  const counts = (changes: ReadonlyArray<Step>): ReadonlyArray<number> => {
+    const ends = new Array<number>(points).fill(0)
+    for (const { at, change } of changes) {
+      const index = Math.min(points - 1, Math.max(0, Math.floor(at / stepMs)))
+      ends[index] = (ends[index] ?? 0) + change
+    }
+    let sum = 0
+    return ends.map((change) => (sum += change))
+  }
+  const phases = ({ steps }: Pick<TracePods, "steps">) =>
+    Object.fromEntries([...Map.groupBy(steps, ({ phase }) => phase)].map(([phase, some]) => [phase, counts(some)]))
+  const expected = expectedObjects(journal)
+  const frequent = [...expected].toSorted(([, left], [, right]) => right.length - left.length).map(([gvk]) => gvk)
+  const byKind = (steps: ReadonlyMap<string, ReadonlyArray<Step>>) => {
+    const shown = frequent.slice(0, mostKinds)
+    const others = frequent.slice(mostKinds).flatMap((gvk) => steps.get(gvk) ?? [])
+    const counted = shown.map((gvk) => [gvk, counts(steps.get(gvk) ?? [])] as const)
+    return Object.fromEntries(frequent.length > mostKinds ? [...counted, ["others", counts(others)]] : counted)
+  }
+  return {
+    stepMs,
+    points,
+    pods: {
+      recorded: tracePods === undefined ? null : phases(tracePods),
+      replayed: unmeasured.has(podKind) ? null : phases(target.pods),
+    },
+    objects: { recorded: byKind(expected), replayed: byKind(target.objects) },
+  }
+}
+
+/** What the trace has of the objects that are replayed, at the times at which it was due. */
+const expectedObjects = (journal: WriteJournal): ReadonlyMap<string, ReadonlyArray<Step>> => {
+  const steps = new Map<string, Step[]>()
+  for (const { place, writes } of journal.objects.values()) {
+    let exists = false
+    for (const { verb, due = 0 } of writes) {
+      if ((verb === "apply") === exists) continue
+      exists = verb === "apply"
+      listOf(steps, place.gvk).push({ at: due, change: exists ? 1 : -1 })
+    }
+  }
+  return steps
 }

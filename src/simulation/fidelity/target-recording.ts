@@ -1,10 +1,7 @@
 /**
- * A recording of the target while a replay runs, by the recorder of `reel record`: its watchers and its store run in threads of their own,
- * and what the target's server sends it is the only load on the replay.
- *
- * Of each kind the objects with the label of the replay are recorded, with every resourceVersion; of pods and nodes all, because what
- * controllers create has no such label. Owners are not looked up. A kind that may not be listed or watched, or that the target lacks, is not
- * measured and delays nothing.
+ * A recording of the target while a replay runs, in the threads of the recorder of `reel record`: of each kind the
+ * objects with the label of the replay, and all pods. A kind that cannot be watched is not measured and delays
+ * nothing.
  */
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -52,9 +49,8 @@ export interface EndedRecording {
 /** By kind: the resourceVersion of the last state that was written of it, as far as versions can be compared. */
 export type WrittenVersions = ReadonlyMap<string, bigint>
 
-const nodeKind = "v1.Node"
 /** Recorded whatever the trace has, and all of them. */
-export const wholeKinds: ReadonlyArray<string> = ["v1.Pod", nodeKind]
+export const wholeKinds: ReadonlyArray<string> = ["v1.Pod"]
 
 /** ms that first lists may take; then the replay begins, and the kinds that are missing are not measured from the start. */
 const readyMs = 10_000
@@ -230,8 +226,8 @@ const trackedKind = (gvkText: string, replay: string): ReadonlyArray<TrackedKind
       trackLifecycle: false,
       skipOwned: false,
       keepManagedFields: false,
-      // A write is found by the version that its response had; nodes are only counted.
-      detect: gvkText === nodeKind ? "content" : "all",
+      // A write is found by the version that its response had.
+      detect: "all",
       ignore: [],
       ...(!wholeKinds.includes(gvkText) && { labelSelector: `${replayLabel}=${replay}` }),
     },

@@ -1,20 +1,86 @@
 /**
- * What a replay did, write by write: when each was due, sent and settled, and what it applied. And what the trace says of pods and nodes,
- * which a replay does not write.
- *
- * Memory: some 200 bytes a write and 100 bytes a change or a life of a pod; texts are on disk ({@link BodyFile}). Times are ms after the first moment
- * of the trace was due, by the monotonic clock; the state at the start has times before 0.
+ * What a replay did, write by write, and what the trace says of pods. Some 200 bytes a write and 100 bytes a life are
+ * in memory; texts are on disk ({@link BodyFile}). Times are monotonic ms after the first moment of the trace was
+ * due; the state at the start has times before 0.
  */
+
+import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import type { OwnedLifecycles } from "../../trace/formats/simkube/simkube-trace.ts"
-import { kindWithoutVersion } from "../../trace/sanitising/built-in-kinds.ts"
 import type { TargetPlace } from "../objects/target-object.ts"
 import { ownerKey } from "../pods/recorded-lives.ts"
 import { keyOf } from "../replay/changes-to-writes.ts"
-import type { SettledWrite, SubmittedWrite, TraceSchedule } from "../replay/replay-witness.ts"
+import type { SettledWrite, SubmittedWrite, TraceSchedule } from "../replay/replay-options.ts"
 import type { TraceChange } from "../replay/trace-changes.ts"
 import type { WriteOutcome } from "../target/target-cluster.ts"
-import { BodyFile, type BodyRange } from "./body-file.ts"
 import type { WrittenVersions } from "./target-recording.ts"
+
+// Texts that are written while a replay runs and read in any order afterwards: on disk, so that a trace larger than memory can be compared.
+
+/** Where a text is. */
+interface BodyRange {
+  readonly offset: number
+  readonly length: number
+}
+
+const bufferBytes = 256 * 1024
+
+/** Every method may throw the file system's error. */
+class BodyFile implements Disposable {
+  readonly #file: number
+  readonly #buffer = Buffer.allocUnsafe(bufferBytes)
+  #buffered = 0
+  #written = 0
+
+  /** In `directory`; default: the system's directory for temporary files. */
+  constructor(directory: string = tmpdir()) {
+    const folder = mkdtempSync(join(directory, "kubereel-"))
+    try {
+      this.#file = openSync(join(folder, "bodies"), "wx+", 0o600)
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  }
+
+  append(body: Uint8Array | string): BodyRange {
+    const bytes = typeof body === "string" ? Buffer.from(body) : body
+    const range = { offset: this.#written + this.#buffered, length: bytes.length }
+    if (bytes.length > bufferBytes - this.#buffered) this.#flush()
+    if (bytes.length > bufferBytes) this.#write(bytes)
+    else {
+      this.#buffer.set(bytes, this.#buffered)
+      this.#buffered += bytes.length
+    }
+    return range
+  }
+
+  read({ offset, length }: BodyRange): Buffer {
+    this.#flush()
+    const bytes = Buffer.allocUnsafe(length)
+    for (let done = 0; done < length; ) {
+      const count = readSync(this.#file, bytes, done, length - done, offset + done)
+      if (count === 0) throw new Error(`the file of bodies ends before byte ${offset + length}`)
+      done += count
+    }
+    return bytes
+  }
+
+  [Symbol.dispose](): void {
+    closeSync(this.#file)
+  }
+
+  #flush(): void {
+    const bytes = this.#buffer.subarray(0, this.#buffered)
+    this.#buffered = 0
+    this.#write(bytes)
+  }
+
+  #write(bytes: Uint8Array): void {
+    for (let done = 0; done < bytes.length; ) done += writeSync(this.#file, bytes, done)
+    this.#written += bytes.length
+  }
+}
 
 /** One write of the replay. */
 export interface JournalWrite {
@@ -83,14 +149,6 @@ export interface ReplayedTrace {
   readonly dueMs: (moment: number) => number
 }
 
-/** A node of the trace that appears or goes. */
-interface TraceNode {
-  readonly name: string
-  /** ms; 0 for the state at the start. */
-  readonly at: number
-  readonly exists: boolean
-}
-
 /** Characters of a message that are kept: some name every field of an object. */
 const mostCharacters = 300
 
@@ -108,7 +166,6 @@ export class WriteJournal implements Disposable {
   readonly #objects = new Map<string, JournalObject>()
   readonly writes: JournalWrite[] = []
   readonly pods: TracePod[] = []
-  readonly nodes: TraceNode[] = []
   readonly lives: TraceLife[] = []
   #startMs = Number.NaN
   #schedule: TraceSchedule | undefined
@@ -156,11 +213,9 @@ export class WriteJournal implements Disposable {
 
   passed({ gvk, namespace, name, object }: TraceChange, dueMs: number | undefined): void {
     const at = dueMs === undefined ? 0 : dueMs - this.#startMs
-    if (gvk === "v1.Pod") {
-      const body = object === undefined ? undefined : this.#bodies.append(object)
-      this.pods.push({ key: `${namespace}/${name}`, at, isAtStart: dueMs === undefined, body })
-    }
-    if (kindWithoutVersion(gvk) === "Node") this.nodes.push({ name, at, exists: object !== undefined })
+    if (gvk !== "v1.Pod") return
+    const body = object === undefined ? undefined : this.#bodies.append(object)
+    this.pods.push({ key: `${namespace}/${name}`, at, isAtStart: dueMs === undefined, body })
   }
 
   lived({ gvk, owner, pods }: OwnedLifecycles): void {

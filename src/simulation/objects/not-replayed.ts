@@ -2,8 +2,33 @@
  * Objects of a trace that a replay does not write: what belongs to the machines of a cluster, what controls the API server itself, and what
  * the controllers of the target create on their own. `--include` overrides the first two, by kind.
  */
-import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
+
+import { isJsonObject, type JsonObject } from "../../trace/json/exact-json.ts"
 import { isBuiltInKind, kindWithoutVersion } from "../../trace/sanitising/built-in-kinds.ts"
+import { listIn } from "./pod-templates.ts"
+import type { TargetPlace } from "./target-object.ts"
+
+// Decides which objects get their recorded status at the start of a replay: those of kinds whose status no one in the target writes. The
+// target's controllers would overwrite the status of all others, or be misled by it.
+
+/** Kinds without version, such as `Node`; `custom` means every kind that Kubernetes does not define. */
+export type SeededKinds = ReadonlySet<string>
+
+/** Means every kind that is not built into Kubernetes. */
+export const allCustom = "custom"
+
+/** Whether the status of objects of this kind is to be set. */
+export const isStatusSeeded = (gvk: string, kinds: SeededKinds): boolean =>
+  kinds.has(kindWithoutVersion(gvk)) || (kinds.has(allCustom) && !isBuiltInKind(gvk))
+
+/** A body that sets the status of the object at that place; `undefined` if it is not to be set, or the object has none. */
+export const statusBody = (object: JsonObject, place: TargetPlace, kinds: SeededKinds): JsonObject | undefined => {
+  const { gvk, namespace, name } = place
+  if (!isStatusSeeded(gvk, kinds) || !isJsonObject(object.status)) return undefined
+  const metadata = namespace === "" ? { name } : { name, namespace }
+  const [apiVersion, kind] = [gvk.slice(0, gvk.lastIndexOf(".")), gvk.slice(gvk.lastIndexOf(".") + 1)]
+  return { apiVersion, kind, metadata, status: object.status }
+}
 
 /** Kinds that are never replayed unless requested, without their version, and why. */
 export const notReplayedKinds: ReadonlyMap<string, string> = new Map([
@@ -101,11 +126,8 @@ const isMirrorPod = (object: JsonObject | undefined): boolean => {
 }
 
 /**
- * The GVK of the owner whose controller creates this object in the target too. Only the controlling reference counts: others make the
- * garbage collector delete the object with its owner, but nothing recreates it.
- *
- * A trace may have Pods and Deployments without the ReplicaSets between them. A ReplicaSet without a Deployment, or a Job without a CronJob,
- * is rare and cannot be told from its pods, so their pods count as created by the recorded kind.
+ * The GVK of the owner whose controller creates this object in the target too: only the controlling reference counts.
+ * A trace may have Pods and Deployments without the ReplicaSets between them.
  */
 const creatorOf = (object: JsonObject | undefined, { has }: RecordedKinds): string | undefined => {
   for (const { apiVersion, kind } of controllersOf(object)) {
@@ -120,8 +142,9 @@ const creatorOf = (object: JsonObject | undefined, { has }: RecordedKinds): stri
 const controllersOf = (object: JsonObject | undefined): ReadonlyArray<JsonObject> => {
   const metadata = object?.metadata
   const references = isJsonObject(metadata) ? metadata.ownerReferences : undefined
-  if (!Array.isArray(references)) return []
-  return (references as ReadonlyArray<JsonValue>).filter(isJsonObject).filter(({ controller }) => controller === true)
+  return listIn(references)
+    .filter(isJsonObject)
+    .filter(({ controller }) => controller === true)
 }
 
 const creators: ReadonlyMap<string, string> = new Map([

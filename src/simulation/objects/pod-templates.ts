@@ -1,8 +1,7 @@
 /**
- * The pod templates inside an object, and what a replay changes in them (docs/facts/simkube.md): pods go to virtual nodes, tolerate their
- * taint, say which namespace they were recorded in, and expose no ports of a node.
- *
- * Existing node selectors and tolerations are kept, also below `*` (W-45). A template that is not there is not created.
+ * The pod templates inside an object: pods go to virtual nodes, tolerate their taint, say which namespace they were
+ * recorded in, and expose no ports of a node (docs/facts/simkube.md). Existing selectors and tolerations are kept
+ * (W-45).
  */
 import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
 import { changedAt, pathOf } from "../../trace/json/extended-pointer.ts"
@@ -29,9 +28,7 @@ export interface TemplateChange {
 export const originalNamespaceAnnotation = "static.simkube.io/original-namespace"
 
 /**
- * The object with its templates changed; parts that stay the same are shared with the input.
- *
- * @param paths extended JSON pointers: `*` is every element of an array, the empty string the object itself
+ * The object with its templates changed. `paths`: extended JSON pointers, in which `*` is every element of an array.
  */
 export const placePods = (object: JsonObject, paths: ReadonlyArray<string>, change: TemplateChange): JsonObject => {
   let placed: JsonValue = object
@@ -57,7 +54,7 @@ const placeSpec = (spec: JsonObject, { nodeSelector, taintKey }: Placement): Jso
   const selector = isJsonObject(spec.nodeSelector) ? spec.nodeSelector : {}
   if (Object.keys(nodeSelector).length > 0)
     placed = withMember(placed, "nodeSelector", { ...selector, ...nodeSelector })
-  const tolerations = Array.isArray(spec.tolerations) ? (spec.tolerations as ReadonlyArray<JsonValue>) : []
+  const tolerations = listIn(spec.tolerations)
   if (taintKey !== undefined && !tolerations.some((each) => isJsonObject(each) && each.key === taintKey))
     placed = withMember(placed, "tolerations", [
       ...tolerations,
@@ -65,11 +62,13 @@ const placeSpec = (spec: JsonObject, { nodeSelector, taintKey }: Placement): Jso
     ])
   for (const key of ["containers", "initContainers"]) {
     const containers = spec[key]
-    if (Array.isArray(containers))
-      placed = withMember(placed, key, (containers as ReadonlyArray<JsonValue>).map(withoutPorts))
+    if (Array.isArray(containers)) placed = withMember(placed, key, listIn(containers).map(withoutPorts))
   }
   return placed
 }
+
+/** The elements of a list; none of anything else. */
+export const listIn = (value: JsonValue | undefined): ReadonlyArray<JsonValue> => (Array.isArray(value) ? value : [])
 
 const withoutPorts = (container: JsonValue): JsonValue =>
   isJsonObject(container) ? withoutMember(container, "ports") : container

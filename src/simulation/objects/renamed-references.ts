@@ -1,11 +1,12 @@
 /**
- * References to objects that have other names in the target: to cluster-scoped objects of the replay, and to namespaces.
- *
- * The input is never changed. A reference to something that is not replayed keeps its name, so that it means the target's own.
+ * References to objects that have other names in the target. One to something that is not replayed keeps its name, so
+ * that it means the target's own. The input is never changed.
  */
+
 import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
 import { changedAt } from "../../trace/json/extended-pointer.ts"
 import { withMember, withoutMember } from "../../trace/json/members.ts"
+import { listIn } from "./pod-templates.ts"
 
 // Places that select namespaces by name, in network policies and in the affinity of pods: they mean the namespaces of the replay.
 //
@@ -60,7 +61,7 @@ const withSelector = (holder: JsonObject, newName: NewName): JsonObject => {
 const withNames = (holder: JsonObject, property: string, newName: NewName): JsonObject => {
   const names = Object.hasOwn(holder, property) ? holder[property] : undefined
   if (!Array.isArray(names)) return holder
-  const renamed = (names as ReadonlyArray<JsonValue>).map((name) => (typeof name === "string" ? newName(name) : name))
+  const renamed = listIn(names).map((name) => (typeof name === "string" ? newName(name) : name))
   return withMember(holder, property, renamed)
 }
 
@@ -158,9 +159,8 @@ const placed = (gvk: string, object: JsonObject, { ofNamespace }: NewNames): Jso
 }
 
 /**
- * A claim with the name of its volume in the target, if the volume is replayed too. Otherwise the claim has none, and takes any volume.
- *
- * @param volume its volume in the trace
+ * A claim with the name of its volume in the target, if the volume is replayed too; otherwise it takes any volume.
+ * `volume`: in the trace.
  */
 export const withVolume = (claim: JsonObject, volume: string, newName: string): JsonObject =>
   newName === volume || !isJsonObject(claim.spec)

@@ -1,8 +1,7 @@
 /**
- * An object of a trace as it is written to the target: without what only the recorded cluster could decide, in a namespace or under a name
- * of the replay's own, marked as belonging to the replay, its pods placed on virtual nodes.
- *
- * Pure, and idempotent in its result: equal states in the trace give equal bodies, so a state that changes nothing can be recognized.
+ * An object of a trace as it is written to the target: in a namespace or under a name of the replay's own, marked as
+ * belonging to it, its pods on virtual nodes. Equal states in the trace give equal bodies, so a state that changes
+ * nothing is recognised.
  */
 
 import { DEFAULT_TEMPLATE_PATHS } from "../../trace/formats/simkube/simkube-config.ts"
@@ -13,7 +12,7 @@ import { hasPrescribedName } from "../../trace/sanitising/built-in-kinds.ts"
 import { type IsInTrace, replayObject } from "../../trace/sanitising/replay-object.ts"
 import { simulationLabel } from "../api/derived-names.ts"
 import { isSystemNamed } from "./not-replayed.ts"
-import { type Placement, placePods } from "./pod-templates.ts"
+import { listIn, type Placement, placePods } from "./pod-templates.ts"
 import { type NewNames, withNewNames, withNewNamesInPod, withVolume } from "./renamed-references.ts"
 
 // What an object of the trace would do to the whole target, beyond the replay: such parts are removed.
@@ -53,11 +52,10 @@ export const contained = (gvk: string, object: JsonObject): JsonObject => {
   if (gvk === "v1.PersistentVolume" && isJsonObject(left.spec))
     return withMember(left, "spec", withMember(left.spec, "persistentVolumeReclaimPolicy", "Retain"))
   if (gvk !== "rbac.authorization.k8s.io/v1.ClusterRoleBinding" || !Array.isArray(left.subjects)) return left
-  const subjects = left.subjects as ReadonlyArray<JsonValue>
   return withMember(
     left,
     "subjects",
-    subjects.filter((subject) => isJsonObject(subject) && subject.kind === "ServiceAccount"),
+    listIn(left.subjects).filter((subject) => isJsonObject(subject) && subject.kind === "ServiceAccount"),
   )
 }
 
@@ -188,9 +186,8 @@ export const targetObject = (
   const own = ownMetadata(rewriting)
   const names = newNames(rewriting)
   let marked: Record<string, JsonValue> = {}
-  for (const key of Object.keys(metadata))
-    if (key !== "ownerReferences" && key !== "generateName")
-      marked = withProperty(marked, key, metadata[key] as JsonValue)
+  for (const [key, value] of Object.entries(metadata))
+    if (key !== "ownerReferences" && key !== "generateName") marked = withProperty(marked, key, value)
   marked.name = place.name
   if (place.namespace !== "") marked.namespace = place.namespace
   marked.labels = { ...(isJsonObject(metadata.labels) ? metadata.labels : {}), ...own.labels }
@@ -224,9 +221,7 @@ const keptOwners = (
   rewriting: Rewriting,
   isInTrace: IsInTrace,
 ): ReadonlyArray<KeptOwner> => {
-  const references = metadata.ownerReferences
-  if (!Array.isArray(references)) return []
-  return (references as ReadonlyArray<JsonValue>).flatMap((reference) => {
+  return listIn(metadata.ownerReferences).flatMap((reference) => {
     if (!isJsonObject(reference)) return []
     const [gvk, name] = [`${String(reference.apiVersion)}.${String(reference.kind)}`, String(reference.name)]
     const at = isInTrace(gvk, namespace, name, reference) ? namespace : ""
@@ -241,12 +236,12 @@ export const withOwners = (
   uidOf: (place: TargetPlace) => string | undefined,
 ): JsonObject => {
   if (owners.length === 0) return body
-  const metadata = body.metadata as JsonObject
+  const metadata = isJsonObject(body.metadata) ? body.metadata : {}
   const known = owners.flatMap(({ place, reference }) => {
     const uid = uidOf(place)
     return uid === undefined ? [] : [{ ...reference, name: place.name, uid }]
   })
-  const root = metadata.ownerReferences as ReadonlyArray<JsonValue>
+  const root = listIn(metadata.ownerReferences)
   return withMember(body, "metadata", withMember(metadata, "ownerReferences", [...known, ...root]))
 }
 

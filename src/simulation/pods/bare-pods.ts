@@ -1,9 +1,7 @@
 /**
- * Pods without controller that something other than the replay removes while they run (a drained node, a preemption) are created again, as
- * the people who run such pods would do: as `NAME-clone-1`, and so on.
- *
- * What the trace deletes stays deleted, its clones too, and nothing is created once the replay is being removed (W-48). It is decided when
- * the pod is gone, so a deletion that is only tried or refused has no effect. Deletions during an interrupted watch are not seen.
+ * Pods without controller that something other than the replay removes while they run are created again as
+ * `NAME-clone-1` and so on, as people would do. What the trace deletes stays deleted (W-48). Decided when the pod is
+ * gone; deletions during an interrupted watch are not seen.
  */
 import type { Clock } from "../../clock.ts"
 import type { ApiClient } from "../../kube/client/api-client.ts"
@@ -16,7 +14,7 @@ import { isJsonObject, type JsonObject } from "../../trace/json/exact-json.ts"
 import { podKind } from "../../trace/pods/pod-lives-kind.ts"
 import { withoutGenerated } from "../../trace/sanitising/generated-fields.ts"
 import { type Ownership, ownMetadata, type TargetPlace } from "../objects/target-object.ts"
-import { isOfOneLife, originalOwnerAnnotation } from "./well-known.ts"
+import { isOfOneLife, originalOwnerAnnotation } from "./pod-identity.ts"
 
 /** Whose pods are watched. `onProblem` gets one sentence for people for each pod that could not be created again. */
 interface BarePodsOptions {

@@ -1,7 +1,7 @@
 /**
  * Pods of a replay that lead the lives of the recorded ones: knowledge of the trace, webhook and rescheduling, for one run of a replay.
  */
-import type { Clock, Timer } from "../../clock.ts"
+import type { Clock } from "../../clock.ts"
 import type { ApiClient } from "../../kube/client/api-client.ts"
 import type { ApiObject, OwnerReference } from "../../kube/client/objects.ts"
 import { controllerOf } from "../../kube/client/owner-references.ts"
@@ -13,12 +13,9 @@ import type { Ownership, TargetPlace } from "../objects/target-object.ts"
 import type { LiveSchedule, Speed } from "../schedule/replay-clock.ts"
 import type { StartedWebhook, StartWebhook } from "../webhook/pod-webhook.ts"
 import { BarePods } from "./bare-pods.ts"
-import { LifeMatching } from "./life-matching.ts"
-import type { LifeSource } from "./life-source.ts"
-import { lifeTiming } from "./life-timing.ts"
-import { mayHaveLives, type TraceFacts } from "./may-have-lives.ts"
-import { type LivesCount, PodLives } from "./pod-lives.ts"
-import type { StartDelays } from "./start-delays.ts"
+import { type LifeSource, mayHaveLives, type TraceFacts } from "./life-source.ts"
+import { type LivesCount, lifeTiming, PodLives, type StartDelays } from "./pod-lives.ts"
+import { LifeMatching } from "./recorded-lives.ts"
 
 // The controllers above a pod in the target: the ReplicaSet and its Deployment, the Job and its CronJob, or any custom kind.
 //
@@ -186,12 +183,10 @@ export const followRecordedLives =
     const review = lives.review.bind(lives)
     let webhook: StartedWebhook | undefined
     let bare: BarePods | undefined
-    let looks: WebhookLooks | undefined
     let failure: string | undefined
     try {
       webhook = await start({ clock, own, review, onProblem, signal, cleanUpSignal })
       if (recreatesBarePods) bare = new BarePods({ client, clock, random, own, onProblem })
-      looks = new WebhookLooks(webhook, clock, AbortSignal.any([signal, ending.signal]), onProblem)
     } catch (error) {
       lives.close()
       failure = `the webhook could not be set up: ${messageOf(error)}`
@@ -201,8 +196,9 @@ export const followRecordedLives =
     return {
       count: async (until) => {
         if (!signal.aborted) await source.waitFor(patienceMs)
-        await looks?.look()
-        return { ...lives.count, recorded: source.pods(until), unasked: failure ?? looks?.unasked ?? null }
+        const isLost = !signal.aborted && (await webhook?.isCalled?.(signal)) === false
+        if (isLost) onProblem(`pods live as the cluster decides: ${lost}`)
+        return { ...lives.count, recorded: source.pods(until), unasked: failure ?? (isLost ? lost : null) }
       },
       deleting: (place) => bare?.deleting(place),
       close: async (signal) => {
@@ -215,71 +211,8 @@ export const followRecordedLives =
     }
   }
 
-/**
- * Looks from time to time whether the API server still calls a webhook: a registration that is deleted, or a server that cannot be reached any more,
- * fails no request, and pods are created without their lives.
- */
-class WebhookLooks {
-  readonly #webhook: StartedWebhook
-  readonly #clock: Pick<Clock, "after" | "monotonicMs">
-  readonly #signal: AbortSignal
-  readonly #onProblem: (problem: string) => void
-  readonly #startMs: number
-  /** ms after the start: the last look at which it was called, the first at which it was not. */
-  #calledMs = 0
-  #lostMs: number | undefined
-  #looking: Promise<void> | undefined
-  #timer: Timer | undefined
-
-  constructor(
-    webhook: StartedWebhook,
-    clock: Pick<Clock, "after" | "monotonicMs">,
-    signal: AbortSignal,
-    onProblem: (problem: string) => void,
-  ) {
-    this.#webhook = webhook
-    this.#clock = clock
-    this.#signal = signal
-    this.#onProblem = onProblem
-    this.#startMs = clock.monotonicMs()
-    signal.addEventListener("abort", () => this.#timer?.cancel(), { once: true })
-    this.#lookLater()
-  }
-
-  /** For people; `undefined`: it was called at every look. */
-  get unasked(): string | undefined {
-    if (this.#lostMs === undefined) return undefined
-    const [from, to] = [this.#calledMs, this.#lostMs].map((ms) => (ms / 1000).toFixed(1))
-    return `the API server stopped asking the webhook between ${from} and ${to} s after the start: its registration is gone, or it cannot be reached`
-  }
-
-  /** Resolves after a look that began now or later. */
-  async look(): Promise<void> {
-    await this.#looking
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = undefined
-    })
-    await this.#looking
-  }
-
-  async #look(): Promise<void> {
-    if (this.#signal.aborted || this.#lostMs !== undefined) return
-    const isCalled = await this.#webhook.isCalled?.(this.#signal)
-    const ms = this.#clock.monotonicMs() - this.#startMs
-    if (isCalled === true) this.#calledMs = ms
-    if (isCalled !== false) return
-    this.#lostMs = ms
-    this.#onProblem(`pods live as the cluster decides: ${this.unasked}`)
-  }
-
-  #lookLater(): void {
-    if (this.#signal.aborted || this.#lostMs !== undefined) return
-    this.#timer = this.#clock.after(lookMs, () => void this.look().then(() => this.#lookLater()))
-  }
-}
-
-/** ms between two looks: one request in that time, which stores nothing. */
-const lookMs = 2000
+/** A registration that is deleted, or a server that cannot be reached any more, fails no request. */
+const lost = "the API server stopped asking the webhook: its registration is gone, or it cannot be reached"
 
 /** Different ones that are told; more would only hide the first. */
 const mostProblems = 20

@@ -1,9 +1,44 @@
 /** Where the lives of a trace's pods come from. */
-import type { Clock } from "../../clock.ts"
+import type { Clock, Timer } from "../../clock.ts"
+import { messageOf } from "../../message-of.ts"
+import { readTrackedObjects, type TrackedObjects } from "../../trace/formats/simkube/simkube-config.ts"
 import type { PodLifecycle } from "../../trace/formats/simkube/simkube-trace.ts"
+import { isJsonObject, MalformedJsonError, parseExactJson } from "../../trace/json/exact-json.ts"
+import { podKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { TraceItem } from "../../trace/trace-item.ts"
 import { ObservedLives } from "./observed-lives.ts"
 import { type RecordedLife, RecordedLives } from "./recorded-lives.ts"
+
+// Whether a trace may have lives of pods, by what it says about itself at its beginning.
+
+/** What a trace says about itself before its first event. */
+export interface TraceFacts {
+  /** GVKs that the trace says it has; empty if it does not say. */
+  readonly kinds: ReadonlyArray<string>
+  /** The trace says that it has lifecycles of pods, whatever its kinds. */
+  readonly hasLifecycles: boolean
+  /** SimKube's configurations in the trace, as JSON. */
+  readonly configurations: ReadonlyArray<Uint8Array>
+}
+
+/** A trace without pods needs no webhook, which would cost each pod's creation a request. */
+export const mayHaveLives = ({ kinds, hasLifecycles, configurations }: TraceFacts): boolean => {
+  if (hasLifecycles) return true
+  if (kinds.length > 0) return kinds.includes(podKind)
+  const tracked = configurations.flatMap((bytes) => [...trackedIn(bytes)])
+  return tracked.length === 0 || tracked.some(([gvk, { trackLifecycle }]) => trackLifecycle || gvk === podKind)
+}
+
+/** Empty if it cannot be read, as for the rest of the replay. */
+const trackedIn = (bytes: Uint8Array): TrackedObjects => {
+  try {
+    const value = parseExactJson(bytes)
+    return readTrackedObjects(isJsonObject(value) ? value.trackedObjects : undefined) ?? new Map()
+  } catch (error) {
+    if (error instanceof MalformedJsonError) return new Map()
+    throw error
+  }
+}
 
 /** For one run of a replay. */
 export interface LifeSource {
@@ -24,14 +59,14 @@ export interface LifeSource {
 }
 
 /** What a source needs of the run. */
-export interface SourceEnvironment {
+interface SourceEnvironment {
   readonly clock: Pick<Clock, "after" | "monotonicMs">
   /** Gets one sentence about what limits the knowledge. */
   readonly onProblem: (problem: string) => void
 }
 
 /** Learns from items of a trace, in their order. */
-export class LifeLearner {
+class LifeLearner {
   readonly lives = new RecordedLives()
   readonly #observed = new ObservedLives(this.lives)
   #startMicros = 0
@@ -124,4 +159,97 @@ const lifeOf = (pod: PodLifecycle, startMicros: number): RecordedLife => {
   // Of a pod that runs at the start of the replay, the rest is left.
   const from = pod.start < start && pod.end > start ? start : pod.start
   return { ...unknown, runMs: (pod.end - from) * 1000 }
+}
+
+// Reads a trace ahead of its replay and learns the lives of its pods: a pod of the replay needs to know, when it is created, what its
+// recorded counterpart does later, and SimKube's format has all lives at the end of the file.
+
+/** ms for which nothing else has the processor before. */
+const headStartMs = 1000
+
+/** Lives from a second reading of the trace. `isFinished` once it was read to its end, or has failed. */
+export class LifeScout implements LifeSource {
+  readonly #open: (signal: AbortSignal) => Promise<AsyncIterable<Iterable<TraceItem>>>
+  readonly #learner = new LifeLearner()
+  #environment: SourceEnvironment | undefined
+  #reading: Promise<void> = Promise.resolve()
+  #isFinished = false
+  readonly #closing = new AbortController()
+  #wake: () => void = () => undefined
+
+  /** `open`: the same trace once more, from its start; the signal ends the reading, which would otherwise hold the lives while it waits. */
+  constructor(open: (signal: AbortSignal) => Promise<AsyncIterable<Iterable<TraceItem>>>) {
+    this.#open = open
+  }
+
+  get lives(): RecordedLives {
+    return this.#learner.lives
+  }
+
+  get isFinished(): boolean {
+    return this.#isFinished
+  }
+
+  pods(until: number): number {
+    return this.#learner.pods(until)
+  }
+
+  begin(startMicros: number, environment: SourceEnvironment): void {
+    this.#environment = environment
+    this.#learner.startMicros = startMicros
+    this.#reading = this.#run(environment)
+  }
+
+  async waitFor(ms: number): Promise<void> {
+    const environment = this.#environment
+    if (this.#isFinished || ms <= 0 || environment === undefined) return
+    let timer: Timer | undefined
+    const late = new Promise<void>((resolve) => {
+      timer = environment.clock.after(ms, resolve)
+    })
+    await Promise.race([this.#reading, late])
+    timer?.cancel()
+  }
+
+  /** Does not wait for a read under way: what the trace comes from may be silent. */
+  close(): void {
+    this.#closing.abort()
+    this.#wake()
+  }
+
+  async #run(environment: SourceEnvironment): Promise<void> {
+    const { onProblem } = environment
+    try {
+      await this.#read(environment)
+      const { count, isFull } = this.lives
+      if (isFull) onProblem(`the trace has more than ${count} lives of pods: later pods live as the cluster decides`)
+    } catch (error) {
+      if (!this.#closing.signal.aborted) onProblem(`not all lives of pods could be read: ${messageOf(error)}`)
+    } finally {
+      this.#isFinished = true
+    }
+  }
+
+  async #read({ clock }: SourceEnvironment): Promise<void> {
+    const beganMs = clock.monotonicMs()
+    for await (const chunk of await this.#open(this.#closing.signal)) {
+      const chunkMs = clock.monotonicMs()
+      for (const item of chunk) this.#learner.learn(item)
+      const nowMs = clock.monotonicMs()
+      if (this.#closing.signal.aborted) return
+      if (nowMs - beganMs < headStartMs) await new Promise(setImmediate)
+      else await this.#rest(Math.max(1, nowMs - chunkMs), clock)
+      if (this.#closing.signal.aborted) return
+    }
+  }
+
+  #rest(ms: number, clock: SourceEnvironment["clock"]): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = clock.after(ms, resolve)
+      this.#wake = () => {
+        timer.cancel()
+        resolve()
+      }
+    })
+  }
 }

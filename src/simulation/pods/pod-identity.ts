@@ -1,14 +1,36 @@
 /**
  * Who a pod of the target is in the terms of the trace: its owners there, and the hash that its spec had before the replay changed it.
  */
+
 import type { OwnerReference, Pod } from "../../kube/client/objects.ts"
 import { stablePodSpecHash } from "../../trace/formats/simkube/hash/stable-pod-spec.ts"
 import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
 import { withMember, withoutMember } from "../../trace/json/members.ts"
 import { podKind } from "../../trace/pods/pod-lives-kind.ts"
+import { exitCodeAnnotation, restartsAnnotation, runTimeAnnotation } from "../../trace/pods/pod-stages.ts"
 import type { Placement } from "../objects/pod-templates.ts"
+import { listIn } from "../objects/pod-templates.ts"
 import { ownerKey } from "./recorded-lives.ts"
-import { originalOwnerAnnotation, sequenceAnnotation, stableHashAnnotation } from "./well-known.ts"
+
+// Labels and annotations that say which recorded pod a pod of the replay follows; SimKube's, except for the replay's own label.
+
+/** Decimal, unsigned 64 bits. */
+export const stableHashAnnotation = "static.simkube.io/pod-spec-stable-hash"
+/** Decimal: counts the pods of an owner with one hash, from 0. */
+export const sequenceAnnotation = "static.simkube.io/pod-sequence-number"
+/** The bare pod in the place of which this one was created. */
+export const originalOwnerAnnotation = "static.simkube.io/original-owner"
+
+const ofOneLife = new Set([
+  runTimeAnnotation,
+  exitCodeAnnotation,
+  restartsAnnotation,
+  stableHashAnnotation,
+  sequenceAnnotation,
+])
+
+/** Whether it belongs to the life of one pod, and not to the one that is created in its place. */
+export const isOfOneLife = (key: string): boolean => key.startsWith("simkube.io/kwok-stage-") || ofOneLife.has(key)
 
 /** How the replay changes names and specs. */
 export interface IdentityOptions {
@@ -60,9 +82,7 @@ const asRecorded = (spec: JsonObject, { nodeSelector, taintKey }: Placement, pre
     left = withOrWithout(left, "nodeSelector", selector, Object.keys(selector).length)
   }
   if (Array.isArray(left.tolerations) && taintKey !== undefined) {
-    const tolerations = (left.tolerations as ReadonlyArray<JsonValue>).filter(
-      (each) => !(isJsonObject(each) && each.key === taintKey),
-    )
+    const tolerations = listIn(left.tolerations).filter((each) => !(isJsonObject(each) && each.key === taintKey))
     left = withOrWithout(left, "tolerations", tolerations, tolerations.length)
   }
   const { priorityClassName } = left

@@ -1,9 +1,7 @@
 /**
- * Gives the pods of a replay the lives that the trace has: what the webhook adds to a pod when it is created, and when it runs.
- *
- * When it is created: whose pod it is, and how long it takes to start and to be ready. When a node reports that it runs: when it ends, if
- * it ends by itself. If that is not known yet, because the trace is still being read or the replay is paused, it is decided later and
- * written directly. What has been decided stays: a later change of speed does not move it.
+ * Gives the pods of a replay the lives that the trace has. When a pod is created: how long it takes to start. When a
+ * node reports that it runs: when it ends; if that is not known yet, it is decided later and written directly. What
+ * has been decided stays.
  */
 import type { Clock, Timer } from "../../clock.ts"
 import type { ApiClient } from "../../kube/client/api-client.ts"
@@ -13,16 +11,90 @@ import type { OwnerReference, Pod } from "../../kube/client/objects.ts"
 import { messageOf } from "../../message-of.ts"
 import type { JsonObject } from "../../trace/json/exact-json.ts"
 import * as stages from "../../trace/pods/pod-stages.ts"
+import { createDelayAnnotation, jitterSuffix, readyDelayAnnotation } from "../../trace/pods/pod-stages.ts"
 import { simulationLabel } from "../api/derived-names.ts"
 import type { Placement } from "../objects/pod-templates.ts"
 import { type Ownership, replayLabel } from "../objects/target-object.ts"
-import type { PatchOperation, PodReview } from "../webhook/admission-review.ts"
-import type { LifeMatching } from "./life-matching.ts"
-import type { LifeTiming } from "./life-timing.ts"
-import { type IdentityOptions, ownersInTrace, recordedHash, rememberedIdentity } from "./pod-identity.ts"
-import type { RecordedLife } from "./recorded-lives.ts"
-import { type StartDelays, startDelayMarks } from "./start-delays.ts"
-import { sequenceAnnotation, stableHashAnnotation } from "./well-known.ts"
+import type { LiveSchedule, Speed } from "../schedule/replay-clock.ts"
+import type { PatchOperation, PodReview } from "../webhook/webhook-server.ts"
+import {
+  type IdentityOptions,
+  ownersInTrace,
+  recordedHash,
+  rememberedIdentity,
+  sequenceAnnotation,
+  stableHashAnnotation,
+} from "./pod-identity.ts"
+import type { LifeMatching, RecordedLife } from "./recorded-lives.ts"
+
+// How long the pods of a Simulation take to start: `spec.lifecycleParams` as annotations that virtual nodes understand.
+
+/** In real ms; `undefined`: as in the trace, and 0 if that does not say. */
+export interface StartDelays {
+  /** From being scheduled to the start of the containers. */
+  readonly createMs: number | undefined
+  /** At most so much longer. */
+  readonly createJitterMs: number | undefined
+  /** From there to ready. */
+  readonly readyMs: number | undefined
+  readonly readyJitterMs: number | undefined
+}
+
+/** Annotations of a pod; none for a delay that `life` knows and the Simulation does not set. Pure. */
+export const startDelayMarks = (
+  { createMs, createJitterMs, readyMs, readyJitterMs }: StartDelays,
+  life: Pick<RecordedLife, "startMs" | "readyMs"> | undefined,
+): Readonly<Record<string, string>> => ({
+  ...delayMarks(createDelayAnnotation, createMs, createJitterMs, life?.startMs),
+  ...delayMarks(readyDelayAnnotation, readyMs, readyJitterMs, life?.readyMs),
+})
+
+const delayMarks = (
+  name: string,
+  ms: number | undefined,
+  jitterMs: number | undefined,
+  recordedMs: number | undefined,
+): Readonly<Record<string, string>> => {
+  if (ms === undefined && jitterMs === undefined && recordedMs !== undefined) return {}
+  const least = ms ?? 0
+  // kwok's jitter is the upper limit of the delay, not what is added to it.
+  return { [name]: `${least}ms`, [`${name}${jitterSuffix}`]: `${least + (jitterMs ?? 0)}ms` }
+}
+
+// Durations of the trace as real ones.
+
+/** How durations of the trace pass in the target; by the speed and the pauses known when it is asked. */
+interface LifeTiming {
+  /** Real ms that a duration of the trace takes at the present speed. */
+  readonly scaledMs: (traceMs: number) => number
+  /**
+   * When something ends that began at `startedMs` and takes `traceMs` of the trace: both ms since the Unix epoch; `undefined` while the
+   * replay is paused.
+   */
+  readonly endMs: (startedMs: number, traceMs: number) => number | undefined
+}
+
+/** `schedule`: `undefined` before the first moment of the trace is due. */
+export const lifeTiming = (
+  clock: Pick<Clock, "monotonicMs" | "wallMicros">,
+  speedNow: () => Speed,
+  schedule: () => LiveSchedule | undefined,
+): LifeTiming => {
+  const scaledMs = (traceMs: number): number => {
+    const speed = speedNow()
+    return speed === "max" ? 0 : traceMs / speed
+  }
+  return {
+    scaledMs,
+    endMs: (startedMs, traceMs) => {
+      const current = schedule()
+      if (current === undefined) return startedMs + scaledMs(traceMs)
+      const toMonotonic = clock.monotonicMs() - clock.wallMicros() / 1000
+      const dueMs = current.dueMs(current.positionMicros(startedMs + toMonotonic) + traceMs * 1000)
+      return Number.isFinite(dueMs) ? Math.max(startedMs, dueMs - toMonotonic) : undefined
+    },
+  }
+}
 
 // What a replay adds to a pod, as JSON patches. Nothing that is there is removed.
 

@@ -1,8 +1,56 @@
 /**
- * What a trace knows about the lives of its pods, by owner and by the hash of the pod's stable spec, in order of creation.
- *
- * Memory: some 100 bytes for each life; from {@link mostLives} on, further ones are dropped and {@link RecordedLives.isFull} says so.
+ * What a trace knows about the lives of its pods, by owner and hash of the stable spec, in order of creation. Some
+ * 100 bytes each; from {@link mostLives} on, further ones are dropped.
  */
+
+// Which recorded life a pod of the replay leads: that of the same owner and spec, by the order in which the pods were created.
+
+/** Lives by owner, by the hash of the stable spec, and by number. */
+export interface LivesByOwner<Life> {
+  life(owner: string, hash: bigint, number: number): Life | undefined
+  /** Hashes of the owner's pods, in the order in which the first pod of each was created; empty if nothing is known. */
+  hashes(owner: string): ReadonlyArray<bigint>
+}
+
+/** `Life`: whatever is known of one. */
+export class LifeMatching<Life = RecordedLife> {
+  readonly #lives: LivesByOwner<Life>
+  readonly #counts = new Map<string, number>()
+  /** By owner: for each hash of the replay's pods, the recorded one whose lives they get. */
+  readonly #standsFor = new Map<string, Map<bigint, bigint>>()
+
+  constructor(lives: LivesByOwner<Life>) {
+    this.#lives = lives
+  }
+
+  /** The number of a new pod, from 0. `isTrial`: the pod is not created, so the next one gets the same number. */
+  number(owner: string, hash: bigint, isTrial: boolean): number {
+    const key = `${owner} ${hash}`
+    const count = this.#counts.get(key) ?? 0
+    if (!isTrial) this.#counts.set(key, count + 1)
+    return count
+  }
+
+  /** `undefined` if nothing is known, which may change while the trace is being read. */
+  life(owner: string, hash: bigint, number: number): Life | undefined {
+    const recorded = this.#recordedHash(owner, hash)
+    return recorded === undefined ? undefined : this.#lives.life(owner, recorded, number)
+  }
+
+  #recordedHash(owner: string, hash: bigint): bigint | undefined {
+    const hashes = this.#lives.hashes(owner)
+    if (hashes.length === 0) return undefined
+    const known = this.#standsFor.get(owner) ?? new Map<bigint, bigint>()
+    this.#standsFor.set(owner, known)
+    const before = known.get(hash)
+    // Its own may have been read in the meantime.
+    if (before !== undefined && (before === hash || !hashes.includes(hash))) return before
+    const taken = new Set(known.values())
+    const chosen = hashes.includes(hash) ? hash : (hashes.find((each) => !taken.has(each)) ?? hashes.at(-1))
+    if (chosen !== undefined) known.set(hash, chosen)
+    return chosen
+  }
+}
 
 /** One pod's life. Durations are ms of the trace's time; what is not known is `undefined`. */
 export interface RecordedLife {

@@ -2,6 +2,7 @@
  * Turns the changes of a trace into writes of the target: decides what is left out, rewrites objects, and remembers what the target has been
  * given, so that a state that changes nothing is not written again.
  */
+
 import { hash } from "node:crypto"
 import { readTrackedObjects } from "../../trace/formats/simkube/simkube-config.ts"
 import {
@@ -12,9 +13,16 @@ import {
   type JsonValue,
 } from "../../trace/json/exact-json.ts"
 import { isBuiltInKind, kindWithoutVersion } from "../../trace/sanitising/built-in-kinds.ts"
-import { type RecordedKinds, reasonByKind, reasonNotToReplay } from "../objects/not-replayed.ts"
+import {
+  type RecordedKinds,
+  reasonByKind,
+  reasonNotToReplay,
+  type SeededKinds,
+  statusBody,
+} from "../objects/not-replayed.ts"
+import { listIn } from "../objects/pod-templates.ts"
 import { isReferredTo } from "../objects/renamed-references.ts"
-import { type SeededKinds, statusBody } from "../objects/seeded-status.ts"
+
 import {
   type Rewriting,
   type TargetObject,
@@ -60,7 +68,7 @@ export class UnknownTemplates {
 const templateBelow = (value: JsonValue, path: string, depth: number): string | undefined => {
   if (depth > deepest) return undefined
   if (Array.isArray(value)) {
-    for (const element of value as ReadonlyArray<JsonValue>) {
+    for (const element of listIn(value)) {
       const found = templateBelow(element, `${path}/*`, depth + 1)
       if (found !== undefined) return found
     }
@@ -68,17 +76,17 @@ const templateBelow = (value: JsonValue, path: string, depth: number): string | 
   }
   if (!isJsonObject(value)) return undefined
   if (isTemplate(value)) return path
-  for (const key of Object.keys(value)) {
+  for (const [key, member] of Object.entries(value)) {
     if (depth === 0 && (key === "status" || key === "metadata")) continue
     const token = key.replaceAll("~", "~0").replaceAll("/", "~1")
-    const found = templateBelow(value[key] as JsonValue, `${path}/${token}`, depth + 1)
+    const found = templateBelow(member, `${path}/${token}`, depth + 1)
     if (found !== undefined) return found
   }
   return undefined
 }
 
 const isTemplate = ({ spec }: JsonObject): boolean => {
-  const [container] = isJsonObject(spec) && Array.isArray(spec.containers) ? (spec.containers as JsonValue[]) : []
+  const [container] = isJsonObject(spec) ? listIn(spec.containers) : []
   return isJsonObject(container) && typeof container.name === "string" && typeof container.image === "string"
 }
 

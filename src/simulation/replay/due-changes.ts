@@ -1,12 +1,10 @@
 /**
- * Hands out the changes of a trace, each once it is due by the schedule, which can be changed at any moment.
- *
- * Guaranteed: no change comes before it is due; a change of the schedule takes effect at once, also while a change is awaited. The trace is read
- * ahead meanwhile. A trace from a pipe ends with the requested window although the pipe has not ended.
+ * Hands out the changes of a trace, each once it is due by the schedule, never before; changes of the schedule take
+ * effect at once. A trace from a pipe ends with the requested window although the pipe has not ended.
  */
 import type { Clock } from "../../clock.ts"
 import { type LiveSchedule, ReplayClock, type Speed } from "../schedule/replay-clock.ts"
-import type { WriteDue } from "./replay-witness.ts"
+import type { WriteDue } from "./replay-options.ts"
 import type { ReplayWindow } from "./trace-changes.ts"
 import type { Upcoming, UpcomingChanges } from "./upcoming-changes.ts"
 

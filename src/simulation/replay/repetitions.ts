@@ -1,14 +1,12 @@
 /**
- * A trace that is replayed several times: each repetition starts with the state at the start again, after everything of the one before was
- * removed. It is controlled as one run: a pause and a change of speed hold for the repetitions that follow.
- *
- * No repetition follows one that was stopped, that failed, or whose removal left something.
+ * A trace that is replayed several times, controlled as one run: each repetition starts with the state at the start
+ * again. None follows one that was stopped, that failed, or whose removal left something.
  */
 
 import type { ReplayReport } from "../report/replay-report.ts"
 import type { Speed } from "../schedule/replay-clock.ts"
 import { Replay, type ReplayOptions } from "./replay.ts"
-import type { ReplayWitness } from "./replay-witness.ts"
+import type { ReplayWitness } from "./replay-options.ts"
 
 /** Options of every repetition, and how many there are. */
 export interface RepetitionsOptions extends Omit<ReplayOptions, "items" | "startsPaused" | "witness"> {

@@ -1,7 +1,7 @@
 /** What a replay of a trace would write, counted without a cluster. */
 import type { TraceItem } from "../../trace/trace-item.ts"
 import { rootNamespace } from "../objects/target-object.ts"
-import { mayHaveLives } from "../pods/may-have-lives.ts"
+import { mayHaveLives } from "../pods/life-source.ts"
 import { OutcomeCounts } from "../report/replay-report.ts"
 import { ChangesToWrites } from "./changes-to-writes.ts"
 import type { ReplayOptions } from "./replay.ts"

@@ -1,10 +1,8 @@
 /**
- * A replay: drives another cluster from a trace, on time, and removes afterwards what it created.
- *
- * Guaranteed: each change is sent once it is due and never before; nothing that the target does moves the schedule, except that
- * `maximumLagMs` may delay it, which is reported; a refused object is counted with its reason and stops nothing unless `isStrict`; whatever
- * ends the replay (the end of the trace, an interruption, an error of the source), everything it created is removed, unless `keep` is set.
- * Under overload a bounded number of writes waits; then the trace is not read further, and lateness shows in the report.
+ * A replay: drives another cluster from a trace, on time, and removes afterwards what it created, whatever ends it,
+ * unless `keep` is set. Nothing that the target does moves the schedule, except by `maximumLagMs`. A refused object
+ * is counted and stops nothing unless `isStrict`. Under overload a bounded number of writes waits, and the trace is
+ * not read further.
  */
 import type { ReplayRoot } from "../objects/target-object.ts"
 import type { ReplayReport } from "../report/replay-report.ts"

@@ -1,16 +1,14 @@
 /**
- * A trace as a replay reads it: the objects that exist at its start, then what changes, in order, chunk by chunk.
- *
- * Guaranteed: the state at the start is what the trace's own snapshot and all changes before that moment add up to, each object once, in
- * dependency order; a trace of any size is read with the memory of that state and of one chunk. Gaps are passed on, because a replay of
- * what was not recorded cannot be faithful.
+ * A trace as a replay reads it: the state at its start, each object once in dependency order, then what changes.
+ * Memory is that of the state and of one chunk. Gaps are passed on: a replay of what was not recorded cannot be
+ * faithful.
  */
 
 import type { GapEvent, ObjectEvent } from "../../trace/event.ts"
 import type { OwnedLifecycles, PodLifecycle } from "../../trace/formats/simkube/simkube-trace.ts"
 import { inDependencyOrder } from "../../trace/ownership/dependency-order.ts"
 import type { TraceHeader, TraceItem } from "../../trace/trace-item.ts"
-import { OutsideTrace } from "./errors.ts"
+import { OutsideTrace } from "./replay-root.ts"
 
 /** A state of one object, or its deletion. */
 export interface TraceChange {

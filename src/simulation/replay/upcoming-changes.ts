@@ -1,8 +1,6 @@
 /**
- * Reads a trace ahead of the schedule: changes are parsed and rewritten before they are due, so that a due change only has to be sent.
- *
- * At most {@link mostAhead} changes of {@link mostAheadBytes} and one chunk of the trace are held, besides the state at the start until it is written; a trace that
- * comes from a slow pipe delays only what has not been read. An error of the source is never lost: every later call throws it.
+ * Reads a trace ahead of the schedule, so that a due change only has to be sent: at most {@link mostAhead} changes of
+ * {@link mostAheadBytes} and one chunk. An error of the source is never lost: every later call throws it.
  */
 import { messageOf } from "../../message-of.ts"
 import type { OwnedLifecycles } from "../../trace/formats/simkube/simkube-trace.ts"

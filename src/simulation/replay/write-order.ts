@@ -1,10 +1,7 @@
 /**
- * Order and concurrency of writes: what concerns one object happens in the order in which it was submitted, what depends on another object
- * waits for it, everything else runs at once, up to a limit.
- *
- * Guaranteed: a write starts after all earlier writes of its own key and of the keys that it waits for have settled, whether they succeeded
- * or not; writes that may start do so in the order of submission. Memory is that of the writes that are waiting or running: a key is
- * forgotten when its last write settles. Under overload the submitter waits with {@link WriteOrder.room}; nothing else bounds the queue.
+ * Order and concurrency of writes: a write starts after all earlier ones of its own key and of the keys that it waits
+ * for have settled; everything else runs at once, up to a limit, in the order of submission. Under overload the
+ * submitter waits with {@link WriteOrder.room}.
  */
 
 interface Pending {

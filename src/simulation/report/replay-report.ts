@@ -118,69 +118,50 @@ class Durations {
   }
 }
 
+class Causes {
+  readonly #byKindAndReason = new Map<string, Cause>()
+
+  add(gvk: string, reason: string, example: string): void {
+    const key = `${gvk} ${reason}`
+    const known = this.#byKindAndReason.get(key)
+    this.#byKindAndReason.set(key, known ? { ...known, count: known.count + 1 } : { gvk, reason, count: 1, example })
+  }
+
+  /** The most frequent first. */
+  get sorted(): ReadonlyArray<Cause> {
+    return [...this.#byKindAndReason.values()].toSorted((left, right) => right.count - left.count)
+  }
+}
+
 /** Outcomes of one phase: the seed or the events. */
 export class OutcomeCounts {
-  #accepted = 0
-  #refused = 0
-  #skipped = 0
+  readonly #count = { accepted: 0, refused: 0, skipped: 0 }
   #sent = 0
-  readonly #refusals = new Map<string, { cause: Cause; count: number }>()
-  readonly #skips = new Map<string, { cause: Cause; count: number }>()
+  readonly #refusals = new Causes()
+  readonly #skips = new Causes()
 
   add(gvk: string, outcome: WriteOutcome): void {
-    switch (outcome.tag) {
-      case "accepted":
-        this.#accepted++
-        this.#sent++
-        return
-      case "refused": {
-        this.#refused++
-        if (outcome.isSent) this.#sent++
-        const reason = outcome.code === 0 ? outcome.reason : `${outcome.code} ${outcome.reason}`.trimEnd()
-        return note(this.#refusals, gvk, reason, outcome.message)
-      }
-      case "skipped":
-        this.#skipped++
-        return note(this.#skips, gvk, outcome.reason, "")
-    }
+    this.#count[outcome.tag]++
+    if (outcome.tag === "accepted" || (outcome.tag === "refused" && outcome.isSent)) this.#sent++
+    if (outcome.tag === "skipped") this.#skips.add(gvk, outcome.reason, "")
+    if (outcome.tag !== "refused") return
+    const reason = outcome.code === 0 ? outcome.reason : `${outcome.code} ${outcome.reason}`.trimEnd()
+    this.#refusals.add(gvk, reason, outcome.message)
   }
 
   get counts(): Counts {
-    return {
-      total: this.#accepted + this.#refused + this.#skipped,
-      sent: this.#sent,
-      accepted: this.#accepted,
-      refused: this.#refused,
-      skipped: this.#skipped,
-    }
+    const { accepted, refused, skipped } = this.#count
+    return { total: accepted + refused + skipped, sent: this.#sent, accepted, refused, skipped }
   }
 
   get refusals(): ReadonlyArray<Cause> {
-    return causes(this.#refusals)
+    return this.#refusals.sorted
   }
 
   get skips(): ReadonlyArray<Cause> {
-    return causes(this.#skips)
+    return this.#skips.sorted
   }
 }
-
-const note = (
-  known: Map<string, { cause: Cause; count: number }>,
-  gvk: string,
-  reason: string,
-  example: string,
-): void => {
-  const key = `${gvk} ${reason}`
-  const entry = known.get(key)
-  if (entry === undefined) known.set(key, { cause: { gvk, reason, count: 1, example }, count: 1 })
-  else entry.count++
-}
-
-/** The most frequent first. */
-const causes = (known: ReadonlyMap<string, { cause: Cause; count: number }>): ReadonlyArray<Cause> =>
-  [...known.values()]
-    .map(({ cause, count }) => ({ ...cause, count }))
-    .toSorted((left, right) => right.count - left.count)
 
 /** The punctuality of the events. */
 export class Punctuality {

@@ -1,15 +1,8 @@
 /**
- * The schedule of a replay: when a moment of the trace is due, by the machine's monotonic clock.
- *
- * Guaranteed: `due = start + (moment − first moment) / speed`, computed from the start each time and never from the event before, so that
- * neither the target's slowness nor rounding accumulates (SimKube adds up whole seconds per gap: 13 to 15 ms of drift per event, and gaps
- * below a second vanish at higher speeds, W-40). A change of speed, a pause and a step take effect at the moment of the call: what was due
- * before stays due at its own time, so that what is late stays late. Paused time is not trace time (W-41).
- *
- * The schedule is a row of stretches, each with its own speed: 0 while the clock is paused. All are kept, some 50 bytes for each change of the
- * schedule, so that afterwards it is known when any moment was due.
- *
- * Pure: it has no clock of its own, every method gets the time.
+ * The schedule of a replay by the monotonic clock: `due = start + (moment − first moment) / speed`, computed from the
+ * start each time, so that nothing accumulates (W-40). What was due before a pause or a change of speed stays due at
+ * its own time; paused time is not trace time (W-41). It is a row of stretches, each with its own speed, 0 while the
+ * clock is paused; all are kept, some 50 bytes each. Pure: every method gets the time.
  */
 
 /** Trace seconds per real second; `max`: everything is due at once. */

@@ -1,8 +1,7 @@
 /**
- * Removes what a replay created: everything with its label, of every cluster-scoped kind that the target serves, and with its namespaces
- * all that is in them. Needs no knowledge of the run, so it also cleans up after one that was killed.
- *
- * Guaranteed: resolves only when nothing with the label is left; objects of others are never touched. Repeatable.
+ * Removes what a replay created: everything with its label, and with its namespaces all that is in them, also of a
+ * replay that was killed. Resolves only when nothing with the label is left; objects of others are never touched.
+ * Repeatable.
  */
 import * as Schema from "effect/Schema"
 import type { Clock } from "../../clock.ts"
@@ -51,7 +50,7 @@ const clusterScopedKinds = async (connection: ApiConnection, signal: AbortSignal
       } catch (error) {
         if (path === core) throw error
         failures.set(path, messageOf(error))
-        return { path, list: {} as ResourceList }
+        return { path, list: {} }
       }
     }),
   )

@@ -1,9 +1,7 @@
 /**
- * Writes into the cluster that a replay drives. Each write settles with an outcome and never rejects: one refused object does not stop a
- * replay (SimKube's ends at the first 409, 429 or 500).
- *
- * Guaranteed: a namespace or cluster-scoped object that exists and does not belong to this replay is never changed or deleted; an object
- * that is being deleted is written again once it is gone, since a server accepts writes to it and then drops it.
+ * Writes into the cluster that a replay drives; each write settles with an outcome and never rejects. A namespace or
+ * cluster-scoped object that does not belong to this replay is never changed. An object that is being deleted is
+ * written again once it is gone: a server accepts writes to it and then drops it.
  */
 import type { Clock } from "../../clock.ts"
 import type { ApiClient } from "../../kube/client/api-client.ts"
@@ -14,6 +12,7 @@ import {
   ConflictError,
   ForbiddenError,
   NotFoundError,
+  unlessNotFound,
 } from "../../kube/client/api-errors.ts"
 import { kinds } from "../../kube/client/kinds.ts"
 import type { ApiObject } from "../../kube/client/objects.ts"
@@ -113,13 +112,10 @@ export class TargetCluster {
       const kind = await this.#find(place)
       const { client, signal } = this.#options
       const options = { fieldManager, force: true, subresource: "status", signal }
-      try {
-        const object = await client.apply<ApiObject>(kind, place, body, options)
-        return accepted(object.metadata)
-      } catch (error) {
-        if (error instanceof NotFoundError) return { tag: "skipped", reason: "has no status of its own in the target" }
-        throw error
-      }
+      const object = await unlessNotFound(client.apply<ApiObject>(kind, place, body, options))
+      return object === undefined
+        ? { tag: "skipped", reason: "has no status of its own in the target" }
+        : accepted(object.metadata)
     })
   }
 
@@ -186,13 +182,8 @@ export class TargetCluster {
   async #find({ gvk, namespace }: TargetPlace): Promise<Kind> {
     const parsed = parseGvk(gvk)
     if (parsed === undefined) throw new UnknownKind(`${gvk} is not the name of a kind`)
-    let kind: Kind
-    try {
-      kind = await this.#finder.find(parsed)
-    } catch (error) {
-      if (error instanceof NotFoundError) throw new UnknownKind(`the target has no kind ${gvk}`)
-      throw error
-    }
+    const kind = await unlessNotFound(this.#finder.find(parsed))
+    if (kind === undefined) throw new UnknownKind(`the target has no kind ${gvk}`)
     // Otherwise the namespace would be ignored, and an object of someone else written.
     if (kind.namespaced === (namespace !== "")) return kind
     throw new UnknownKind(
@@ -205,13 +196,8 @@ export class TargetCluster {
     return existing === undefined || existing.metadata.labels?.[replayLabel] === this.#options.own.replay
   }
 
-  async #look(kind: Kind, place: TargetPlace): Promise<ApiObject | undefined> {
-    try {
-      return await this.#options.client.get<ApiObject>(kind, place, { signal: this.#options.signal })
-    } catch (error) {
-      if (error instanceof NotFoundError) return undefined
-      throw error
-    }
+  #look(kind: Kind, place: TargetPlace): Promise<ApiObject | undefined> {
+    return unlessNotFound(this.#options.client.get<ApiObject>(kind, place, { signal: this.#options.signal }))
   }
 
   #gone(kind: Kind, place: TargetPlace): Promise<void> {
@@ -224,17 +210,10 @@ export class TargetCluster {
 
   /** The kind can be found and written: the condition alone comes before discovery. */
   #established(kind: Kind, place: TargetPlace, body: string): Promise<void> {
-    const { spec } = JSON.parse(body) as { readonly spec?: DefinitionSpec }
+    const { spec }: { readonly spec?: DefinitionSpec } = JSON.parse(body)
     const served = spec?.versions?.find((version) => version.served === true)
     const gvk = { group: spec?.group ?? "", version: served?.name ?? "", kind: spec?.names?.kind ?? "" }
-    const isFound = (): Promise<boolean> =>
-      this.#finder.find(gvk).then(
-        () => true,
-        (error: unknown) => {
-          if (error instanceof NotFoundError) return false
-          throw error
-        },
-      )
+    const isFound = async (): Promise<boolean> => (await unlessNotFound(this.#finder.find(gvk))) !== undefined
     const condition = async (): Promise<boolean> => {
       const status = (await this.#look(kind, place))?.status
       const conditions = (status as { conditions?: ReadonlyArray<{ type: string; status: string }> })?.conditions ?? []

@@ -1,8 +1,7 @@
 /**
- * The certificate of a webhook: an authority that signs one server certificate and is then forgotten (X.509 v3, RFC 5280; ECDSA with P-256).
- *
- * Node signs and reads certificates but cannot make them. What is needed is one fixed structure in DER, which is this file; the libraries
- * that make any certificate bring up to 20 packages (docs/decisions/0020-pod-lives.md).
+ * The certificate of a webhook: an authority that signs one server certificate and is then forgotten (X.509 v3, RFC
+ * 5280; ECDSA with P-256). Node cannot make certificates, and libraries bring up to 20 packages
+ * (docs/decisions/0020-pod-lives.md).
  */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto"
 import { isIP } from "node:net"

@@ -1,21 +1,17 @@
-/**
- * A webhook that a replay registers for its own pods: server, certificate and registration, from start to removal.
- *
- * The certificate is renewed before it expires. The API server trusts the new authority first, then the server presents the new
- * certificate, so that no review fails in between.
- */
+/** A webhook that a replay registers for its own pods: server, certificate and registration, from start to removal. */
 import { randomBytes } from "node:crypto"
 import * as Schema from "effect/Schema"
-import type { Clock, Timer } from "../../clock.ts"
+import type { Clock } from "../../clock.ts"
 import type { ApiClient } from "../../kube/client/api-client.ts"
 import type { CallOptions } from "../../kube/client/api-connection.ts"
+import { unlessNotFound } from "../../kube/client/api-errors.ts"
+import { kinds } from "../../kube/client/kinds.ts"
+import type { ApiObject } from "../../kube/client/objects.ts"
+import type { Kind } from "../../kube/kind.ts"
 import { messageOf } from "../../message-of.ts"
-import type { Ownership } from "../objects/target-object.ts"
-import type { PatchOperation, PodReview } from "./admission-review.ts"
-import { makeServerCertificate, type ServerCertificate } from "./certificate.ts"
-import { webhookReached } from "./webhook-reach.ts"
-import { WebhookRegistration, type WebhookTarget } from "./webhook-registration.ts"
-import { WebhookServer } from "./webhook-server.ts"
+import { type Ownership, ownMetadata, replayLabel } from "../objects/target-object.ts"
+import { makeServerCertificate } from "./certificate.ts"
+import { type PatchOperation, type PodReview, WebhookServer } from "./webhook-server.ts"
 
 /** Where a webhook listens, and where the API server finds it. */
 export interface WebhookAddress {
@@ -67,49 +63,36 @@ interface PodWebhookOptions {
 const dayMs = 86_400_000
 /** Clocks of API servers may be behind. */
 const validBeforeMs = dayMs
-const validMs = 7 * dayMs
-/** Two days remain for attempts that fail. */
-const renewAfterMs = 5 * dayMs
-const retryMs = 60_000
-/** API servers read a changed configuration within a second. */
-const settleMs = 10_000
+/** Longer than any replay; the key is in the memory of this process alone. */
+const validMs = 365 * dayMs
 /** ms within which the API server has to call: usually below 300. Otherwise each pod would wait for it in vain. */
 const reachMs = 5000
 
 /** The API server has not called the webhook. */
 class WebhookUnreached extends Schema.TaggedError<WebhookUnreached>()("WebhookUnreached", {
   url: Schema.String,
-  /** s that were waited. */
-  afterSeconds: Schema.Number,
   /** Why the API server refused the last pod that was to be reviewed; empty if it refused none. */
   refusal: Schema.String,
 }) {
   override get message(): string {
     const refusal = this.refusal === "" ? "" : ` (the last trial creation of a pod was refused: ${this.refusal})`
-    return `the API server has not called ${this.url} within ${this.afterSeconds} s${refusal}; name an address of this machine that it can reach with --webhook-address`
+    return `the API server has not called ${this.url} within ${reachMs / 1000} s${refusal}; name an address of this machine that it can reach with --webhook-address`
   }
 }
 
 /**
- * The webhook of one run: its server, its registration with the API server, and a certificate that is renewed while it runs.
- *
- * API servers do not authenticate to webhooks, so the path is a secret of 128 bits: only the API server knows it, and those who may read
- * webhook configurations.
+ * The webhook of one run. API servers do not authenticate to webhooks, so the path is a secret of 128 bits: only the API server knows it, and those who
+ * may read webhook configurations.
  */
-export class PodWebhook {
+export class PodWebhook implements StartedWebhook {
   readonly #options: PodWebhookOptions
-  readonly #path = `/mutate/${randomBytes(16).toString("hex")}`
   #server: WebhookServer | undefined
-  #registration: WebhookRegistration | undefined
-  #certificate: ServerCertificate
-  #timer: Timer | undefined
+  #isRegistered = false
   /** Reviews so far. */
   #asked = 0
-  #isClosed = false
 
   private constructor(options: PodWebhookOptions) {
     this.#options = options
-    this.#certificate = this.#newCertificate()
   }
 
   /** Rejects with the error of the socket, an ApiError or {@link WebhookUnreached}, also if it was interrupted; then nothing is left. */
@@ -125,107 +108,144 @@ export class PodWebhook {
     }
   }
 
-  async isCalled(signal: AbortSignal): Promise<boolean | undefined> {
+  isCalled(signal: AbortSignal): Promise<boolean | undefined> {
     const { client, clock, own } = this.#options
     const before = this.#asked
-    const isAsked = (): boolean => this.#asked > before
-    const { isReached, refusal } = await webhookReached({
-      client,
-      clock,
-      namespace: own.root.name,
-      isAsked,
-      limitMs: 0,
-      signal,
-    })
-    return isReached || (refusal === "" && !signal.aborted ? false : undefined)
+    return isCalledNow({ client, clock, namespace: own.root.name, isAsked: () => this.#asked > before, signal })
   }
 
   /** Never rejects: the removal of the replay removes the registration as well. `signal` ends waiting for a server that does not answer. */
   async close(options: CallOptions = {}): Promise<void> {
-    this.#isClosed = true
-    this.#timer?.cancel()
+    const { client, own, onProblem } = this.#options
     // First the registration, so that no pod waits for a server that is gone.
-    await this.#registration
-      ?.remove(options)
-      .catch((error: unknown) => this.#options.onProblem(`the webhook is still registered: ${messageOf(error)}`))
+    if (this.#isRegistered)
+      await unlessNotFound(client.delete(webhookConfigurations, { name: registrationOf(own) }, options)).catch(
+        (error: unknown) => onProblem(`the webhook is still registered: ${messageOf(error)}`),
+      )
     await this.#server?.close()
   }
 
   async #start(): Promise<void> {
     const { client, clock, own, address, onProblem, signal = new AbortController().signal } = this.#options
-    this.#server = await WebhookServer.start({
-      address: address.listen.address,
-      port: address.listen.port,
-      path: this.#path,
-      certificate: this.#certificate,
-      onProblem,
-      review: (review) => {
-        this.#asked++
-        return this.#options.review(review)
-      },
+    const { host, listen, service } = address
+    const nowMs = clock.wallMicros() / 1000
+    const name = service === undefined ? host : `${service.name}.${service.namespace}.svc`
+    const certificate = makeServerCertificate({
+      host: name,
+      notBeforeMs: nowMs - validBeforeMs,
+      notAfterMs: nowMs + validMs,
     })
-    const target = targetOf(address, this.#server.port, this.#path)
-    const registration = new WebhookRegistration({ client, own, target })
+    const path = `/mutate/${randomBytes(16).toString("hex")}`
+    const review: PodWebhookOptions["review"] = (asked) => {
+      this.#asked++
+      return this.#options.review(asked)
+    }
+    this.#server = await WebhookServer.start({ ...listen, path, certificate, onProblem, review })
+    const url = `https://${name.includes(":") ? `[${name}]` : name}:${this.#server.port}`
+    const target = service === undefined ? { url: `${url}${path}` } : { service: { ...service, path } }
     try {
-      await registration.create(this.#certificate.authority, { signal })
-      this.#registration = registration
+      const configuration = registration(own, target, certificate.authority)
+      await client.create(webhookConfigurations, configuration, { signal })
+      this.#isRegistered = true
     } catch (error) {
       // The server may have accepted it all the same.
-      if (signal.aborted) this.#registration = registration
+      this.#isRegistered = signal.aborted
       throw error
     }
-    const { isReached, refusal } = await webhookReached({
-      client,
-      clock,
-      namespace: own.root.name,
-      isAsked: () => this.#asked > 0,
-      limitMs: reachMs,
-      signal,
-    })
-    if (!isReached)
-      throw new WebhookUnreached({
-        url: `https://${bracketed(hostOf(address))}:${this.#server.port}`,
-        afterSeconds: reachMs / 1000,
-        refusal,
-      })
-    this.#renewAfter(renewAfterMs)
-  }
-
-  #newCertificate(): ServerCertificate {
-    const { clock, address } = this.#options
-    const nowMs = clock.wallMicros() / 1000
-    const host = hostOf(address)
-    return makeServerCertificate({ host, notBeforeMs: nowMs - validBeforeMs, notAfterMs: nowMs + validMs })
-  }
-
-  #renewAfter(ms: number): void {
-    if (this.#isClosed) return
-    this.#timer = this.#options.clock.after(ms, () => void this.#renew())
-  }
-
-  async #renew(): Promise<void> {
-    const renewed = this.#newCertificate()
-    try {
-      await this.#registration?.trust(`${this.#certificate.authority}${renewed.authority}`)
-    } catch (error) {
-      if (this.#isClosed) return
-      this.#options.onProblem(`the webhook's certificate could not be renewed yet: ${messageOf(error)}`)
-      return this.#renewAfter(retryMs)
-    }
-    if (this.#isClosed) return
-    this.#timer = this.#options.clock.after(settleMs, () => {
-      this.#certificate = renewed
-      this.#server?.renew(renewed)
-      this.#renewAfter(renewAfterMs)
-    })
+    const isAsked = (): boolean => this.#asked > 0
+    const reach = { client, clock, namespace: own.root.name, isAsked, limitMs: reachMs, signal }
+    const { isReached, refusal } = await webhookReached(reach)
+    if (!isReached) throw new WebhookUnreached({ url, refusal })
   }
 }
 
-const hostOf = ({ host, service }: WebhookAddress): string =>
-  service === undefined ? host : `${service.name}.${service.namespace}.svc`
+/** The kind of a registration. */
+export const webhookConfigurations: Kind = {
+  gvk: { group: "admissionregistration.k8s.io", version: "v1", kind: "MutatingWebhookConfiguration" },
+  plural: "mutatingwebhookconfigurations",
+  namespaced: false,
+}
 
-const targetOf = ({ host, service }: WebhookAddress, port: number, path: string): WebhookTarget =>
-  service === undefined ? { url: `https://${bracketed(host)}:${port}${path}` } : { service: { ...service, path } }
+const registrationOf = ({ replay }: Ownership): string => `kubereel-replay-${replay}`
 
-/** As in a URL. */
-const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host)
+/** s that a pod's creation waits for an answer; most take some ms, and the first ones wait until the trace has been read. */
+const timeoutSeconds = 5
+
+/**
+ * The MutatingWebhookConfiguration of a replay, for pods in its own namespaces only; it never keeps one from being created. It has the replay's label
+ * and root, so the removal finds it even after the replay was killed. `target`: a `clientConfig` without authority. `authority`: PEM.
+ */
+export const registration = (own: Ownership, target: object, authority: string): ApiObject => {
+  const rule = { apiGroups: [""], apiVersions: ["v1"], scope: "Namespaced" }
+  return {
+    apiVersion: "admissionregistration.k8s.io/v1",
+    kind: webhookConfigurations.gvk.kind,
+    metadata: { name: registrationOf(own), ...ownMetadata(own) },
+    webhooks: [
+      {
+        name: "pods.replay.kubereel.dev",
+        clientConfig: { ...target, caBundle: Buffer.from(authority).toString("base64") },
+        rules: [
+          { ...rule, operations: ["CREATE"], resources: ["pods"] },
+          // Nodes report there that a pod runs.
+          { ...rule, operations: ["UPDATE"], resources: ["pods/status"] },
+        ],
+        // The root and the namespaces of the replay have it; pods of others are never delayed.
+        namespaceSelector: { matchLabels: { [replayLabel]: own.replay } },
+        admissionReviewVersions: ["v1"],
+        sideEffects: "None",
+        failurePolicy: "Ignore",
+        reinvocationPolicy: "Never",
+        timeoutSeconds,
+      },
+    ],
+  }
+}
+
+/** Where pods are created on trial, and how long. */
+interface ReachOptions {
+  readonly client: ApiClient
+  readonly clock: Pick<Clock, "after" | "monotonicMs">
+  /** A namespace for whose pods the webhook is registered. */
+  readonly namespace: string
+  /** Whether a review has arrived. */
+  readonly isAsked: () => boolean
+  /** ms after which the webhook counts as not reached; 0: after one pod. */
+  readonly limitMs: number
+  readonly signal: AbortSignal
+}
+
+/** ms between two looks whether the server asks the webhook. */
+const lookMs = 50
+
+/**
+ * Whether an API server calls a webhook for pods: asked by creating a pod that is not stored, instead of waiting for a guessed time. `refusal`: why the
+ * last pod was refused; empty if it was not. Never rejects.
+ */
+export const webhookReached = async (
+  options: ReachOptions,
+): Promise<{ readonly isReached: boolean; readonly refusal: string }> => {
+  const { client, clock, namespace, isAsked, limitMs, signal } = options
+  const probe: ApiObject = {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "probe", namespace },
+    spec: { containers: [{ name: "probe", image: "kubereel.dev/none" }], automountServiceAccountToken: false },
+  }
+  let refusal = ""
+  for (const deadline = clock.monotonicMs() + limitMs; !isAsked() && !signal.aborted; ) {
+    // Refused as long as the namespace has no service account, with the same error as without the permission.
+    const writing = { dryRun: true, isRepeatable: true, signal }
+    refusal = await client.create(kinds.pods, probe, writing).then(() => "", messageOf)
+    if (isAsked()) break
+    if (clock.monotonicMs() >= deadline) return { isReached: false, refusal }
+    await new Promise<void>((resolve) => clock.after(lookMs, resolve))
+  }
+  return { isReached: isAsked(), refusal }
+}
+
+/** One look; `undefined`: unknown, see {@link StartedWebhook.isCalled}. */
+export const isCalledNow = async (options: Omit<ReachOptions, "limitMs">): Promise<boolean | undefined> => {
+  const { isReached, refusal } = await webhookReached({ ...options, limitMs: 0 })
+  return isReached || (refusal === "" && !options.signal.aborted ? false : undefined)
+}

@@ -1,16 +1,75 @@
 /**
- * The HTTPS server that an API server asks about pods, with `POST` to one path.
- *
- * Guaranteed: a review is always answered with "allowed"; what goes wrong inside costs the pod its patch and is reported. Bodies and the
- * number of connections are bounded. Requests for other paths are rejected before their bodies are read.
+ * The HTTPS server that an API server asks about pods, with `POST` to one path. A review is always answered with
+ * "allowed"; what goes wrong costs the pod its patch. Bodies and the number of connections are bounded.
  */
-
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { createServer, type Server } from "node:https"
 import type { AddressInfo } from "node:net"
+import { isRecord } from "../../is-record.ts"
+import type { Pod } from "../../kube/client/objects.ts"
 import { messageOf } from "../../message-of.ts"
-import { answerReview, type PatchOperation, type PodReview, readReview } from "./admission-review.ts"
 import type { ServerCertificate } from "./certificate.ts"
+
+// AdmissionReview of `admission.k8s.io/v1`: what an API server asks of a webhook, and the answer.
+
+/** One request of an API server about a Pod. */
+export interface PodReview {
+  readonly uid: string
+  readonly operation: "CREATE" | "UPDATE"
+  readonly namespace: string
+  /** Its name is empty if the server generates one. */
+  readonly pod: Pod
+  /** The stored object; `undefined` for a creation. */
+  readonly before: Pod | undefined
+  /** Nothing is stored. */
+  readonly isDryRun: boolean
+}
+
+/** An operation of a JSON patch (RFC 6902). */
+export interface PatchOperation {
+  readonly op: "add"
+  /** JSON pointer. */
+  readonly path: string
+  readonly value: unknown
+}
+
+/** Why a body is not a review; the text is for the server's log. */
+type ReviewProblem = { readonly problem: string }
+
+/** Reads a request: the review of a Pod, the UID of a request about anything else, or what is wrong with it. */
+export const readReview = (body: string): PodReview | { readonly uid: string } | ReviewProblem => {
+  let value: unknown
+  try {
+    value = JSON.parse(body)
+  } catch {
+    return { problem: "the body is not JSON" }
+  }
+  if (!isRecord(value) || value.kind !== "AdmissionReview" || value.apiVersion !== reviewVersion)
+    return { problem: `the body is not an AdmissionReview of ${reviewVersion}` }
+  const { request } = value
+  if (!isRecord(request) || typeof request.uid !== "string" || request.uid === "")
+    return { problem: "the review has no request" }
+  const { uid, operation, namespace, object, oldObject, dryRun } = request
+  const isAboutPod = (operation === "CREATE" || operation === "UPDATE") && isPod(object)
+  if (!isAboutPod || typeof namespace !== "string") return { uid }
+  const before = operation === "UPDATE" && isPod(oldObject) ? oldObject : undefined
+  return { uid, operation, namespace, pod: object, before, isDryRun: dryRun === true }
+}
+
+const isPod = (value: unknown): value is Pod =>
+  isRecord(value) && value.kind === "Pod" && isRecord(value.metadata) && isRecord(value.spec)
+
+const reviewVersion = "admission.k8s.io/v1"
+
+/** Always allows: a replay changes pods and rejects none. */
+const answerReview = (uid: string, patch: ReadonlyArray<PatchOperation>): string => {
+  const changed = patch.length > 0 && {
+    patchType: "JSONPatch",
+    patch: Buffer.from(JSON.stringify(patch)).toString("base64"),
+  }
+  const response = { uid, allowed: true, ...changed }
+  return JSON.stringify({ apiVersion: reviewVersion, kind: "AdmissionReview", response })
+}
 
 /** `review`: what to change in a pod; may reject, which costs the pod its patch. */
 interface WebhookServerOptions {
@@ -19,7 +78,7 @@ interface WebhookServerOptions {
   readonly port: number
   /** API servers do not authenticate to webhooks: a path that cannot be guessed keeps others from sending reviews. */
   readonly path: string
-  readonly certificate: ServerCertificate
+  readonly certificate: Omit<ServerCertificate, "authority">
   readonly review: (review: PodReview) => Promise<ReadonlyArray<PatchOperation>>
   /** Gets one sentence for each pod that was not changed because of a failure. */
   readonly onProblem: (problem: string) => void
@@ -66,11 +125,6 @@ export class WebhookServer {
       })
     })
     return new WebhookServer(server)
-  }
-
-  /** For new connections. */
-  renew({ certificate: cert, key }: ServerCertificate): void {
-    this.#server.setSecureContext({ cert, key })
   }
 
   /** Resolves when all connections are closed. */

@@ -18,7 +18,7 @@ import { simulationDefinitions } from "../../../src/simulation/api/definitions.t
 import { simulationKind, simulationRootKind } from "../../../src/simulation/api/derived-names.ts"
 import type { Simulation, SimulationSpec } from "../../../src/simulation/api/simulation.ts"
 import { makeServerCertificate } from "../../../src/simulation/webhook/certificate.ts"
-import { webhookConfigurations } from "../../../src/simulation/webhook/webhook-registration.ts"
+import { webhookConfigurations } from "../../../src/simulation/webhook/pod-webhook.ts"
 import { ndjsonEncoder } from "../../../src/trace/formats/ndjson/ndjson-format.ts"
 import { eventually } from "../../harness/eventually.ts"
 

@@ -18,10 +18,10 @@ import {
   setControllerReference,
 } from "../../../src/host/index.ts"
 import { ApiClient } from "../../../src/kube/client/api-client.ts"
-import { impersonating } from "../../../src/kube/client/impersonation.ts"
 import { kinds } from "../../../src/kube/client/kinds.ts"
 import { ResourceFinder } from "../../../src/kube/client/resource-finder.ts"
 import { type Credentials, loadCredentials } from "../../../src/kube/credentials/credentials.ts"
+import { impersonating } from "../../../src/kube/credentials/impersonation.ts"
 import { parseGvk } from "../../../src/kube/gvk.ts"
 import type { Kind } from "../../../src/kube/kind.ts"
 import { eventually } from "../../harness/eventually.ts"

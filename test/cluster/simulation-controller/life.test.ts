@@ -196,11 +196,9 @@ const rightsOf = async ({ audited, namespace, user }: SimulatedCluster): Promise
 /** What it may do and has not done here, and when it does. */
 const unused: Readonly<Record<string, string>> = {
   "bind rbac.authorization.k8s.io/clusterroles kubereel-simulation-driver": "part of the creation of a binding",
-  "create cert-manager.io/certificates": "certManagerIssuer",
   "create monitoring.coreos.com/prometheuses": "spec.metrics",
   "get /pods": "given with the watch",
   "get /services": "a controller that died after its creation",
-  "get cert-manager.io/certificates": "certManagerIssuer",
   "get monitoring.coreos.com/prometheuses": "spec.metrics",
   "get simkube.io/simulationroots": "a controller that died after its creation",
   "list batch/jobs": "servers that do not send lists in watches",

@@ -6,7 +6,7 @@ import { type OpenTarget, openTarget } from "../../../src/cli/replay/replay-targ
 import { NotFoundError } from "../../../src/kube/client/api-errors.ts"
 import { kinds } from "../../../src/kube/client/kinds.ts"
 import type { ApiObject } from "../../../src/kube/client/objects.ts"
-import { webhookConfigurations } from "../../../src/simulation/webhook/webhook-registration.ts"
+import { webhookConfigurations } from "../../../src/simulation/webhook/pod-webhook.ts"
 import type { TraceItem } from "../../../src/trace/trace-item.ts"
 import {
   ended,

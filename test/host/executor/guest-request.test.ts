@@ -1,7 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { checkRequest, guestResponse } from "../../../src/host/executor/guest-request.ts"
-import { requestText } from "../../../src/kube/http/request-text.ts"
+import { requestText } from "../../../src/kube/http/http-client.ts"
 import { parseTarget, type Target } from "../../../src/kube/http/target.ts"
 import { guestRequest, statusOf } from "./requests.ts"
 

@@ -19,7 +19,6 @@ describe("the rights of the controller", () => {
       "get,create /services",
       "get,create,patch,delete admissionregistration.k8s.io/mutatingwebhookconfigurations",
       "get,list,watch,create,delete batch/jobs",
-      "get,create cert-manager.io/certificates",
       "get,create monitoring.coreos.com/prometheuses",
       "create rbac.authorization.k8s.io/clusterrolebindings",
       "bind rbac.authorization.k8s.io/clusterroles kubereel-simulation-driver",

@@ -2,13 +2,13 @@
 
 import { describe, expect, onTestFinished, test } from "vitest"
 import { ApiClient } from "../../../src/kube/client/api-client.ts"
-import type { ConnectionOptions } from "../../../src/kube/client/api-connection.ts"
+import { backOff, type ConnectionOptions, isSafeToRepeat } from "../../../src/kube/client/api-connection.ts"
 import type { ApiError } from "../../../src/kube/client/api-errors.ts"
-import { impersonating } from "../../../src/kube/client/impersonation.ts"
 import { kinds } from "../../../src/kube/client/kinds.ts"
 import type { ApiObject } from "../../../src/kube/client/objects.ts"
 import { ResourceFinder } from "../../../src/kube/client/resource-finder.ts"
-import { backOff, isSafeToRepeat } from "../../../src/kube/client/retry-policy.ts"
+import { impersonating } from "../../../src/kube/credentials/impersonation.ts"
+
 import type { ApiEndpoint, EndpointSource } from "../../../src/kube/endpoint.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { turn, until } from "../../runtime/until.ts"

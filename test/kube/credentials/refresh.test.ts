@@ -1,7 +1,174 @@
 import { rmSync } from "node:fs"
-import { describe, expect, test } from "vitest"
+import type { IncomingMessage, RequestListener } from "node:http"
+import type { TLSSocket } from "node:tls"
+import { describe, expect, onTestFinished, test } from "vitest"
+import { CredentialRefresh } from "../../../src/kube/credentials/credential-refresh.ts"
+import { discover } from "../../../src/kube/discovery/discovery.ts"
+import type { ApiEndpoint, EndpointSource } from "../../../src/kube/endpoint.ts"
+import { HttpClient } from "../../../src/kube/http/http-client.ts"
+import { requestOnce } from "../../../src/kube/http/request-once.ts"
 import { makeCertificates } from "../certificates.ts"
+import { startForwardProxy } from "../http/connect-proxy.ts"
+import { startWebServer, type WebServer } from "../http/web-server.ts"
+import { recordedAnswer } from "../recorded-answer.ts"
 import { authorizationOf, errorOf, kubeconfig, load, ManualClock, Workspace } from "./workspace.ts"
+
+const certificates = makeCertificates()
+const authority = { "certificate-authority-data": Buffer.from(certificates.authority).toString("base64") }
+
+const startSecureServer = (listener: RequestListener): Promise<WebServer> => {
+  const { certificate: cert, key } = certificates.server
+  return startWebServer(listener, {
+    cert,
+    key,
+    ca: certificates.authority,
+    requestCert: true,
+    rejectUnauthorized: false,
+  })
+}
+
+/** What the server learnt about the client. */
+const whoAsks: RequestListener = (request: IncomingMessage, response) => {
+  const socket = request.socket as TLSSocket
+  const name = socket.authorized ? socket.getPeerCertificate().subject.CN : undefined
+  const groups = request.headersDistinct["impersonate-group"]
+  response.end(JSON.stringify({ authorization: request.headers.authorization, name, groups }))
+}
+
+const clientFor = async (config: string, environment: Record<string, string> = {}): Promise<HttpClient> => {
+  const credentials = await load({ kubeconfig: new Workspace().write("config", config), environment })
+  const client = new HttpClient(await credentials.endpoint(), { userAgent: "kubereel/test" })
+  onTestFinished(() => client.close())
+  return client
+}
+
+const ask = async (client: HttpClient): Promise<Record<string, unknown>> => {
+  const outcome = await requestOnce(client, "/")
+  if (outcome.tag !== "response") throw new Error(JSON.stringify(outcome))
+  return JSON.parse(outcome.body.toString())
+}
+
+describe("credentials of a kubeconfig", () => {
+  test("identify the user to a real TLS server: token, certificate, groups", async () => {
+    await using server = await startSecureServer(whoAsks)
+    const cluster = { server: `https://localhost:${server.port}`, ...authority }
+    const { certificate, key } = certificates.client
+    const user = {
+      token: "secret",
+      "client-certificate-data": Buffer.from(certificate).toString("base64"),
+      "client-key-data": Buffer.from(key).toString("base64"),
+      as: "carol",
+      "as-groups": ["a", "b, c"],
+    }
+    expect(await ask(await clientFor(kubeconfig(user, cluster)))).toEqual({
+      authorization: "Bearer secret",
+      name: "recorder",
+      groups: ["a", "b, c"],
+    })
+  })
+
+  test("reach the server through the proxy of the environment, unless NO_PROXY or the kubeconfig excludes it", async () => {
+    await using server = await startSecureServer(whoAsks)
+    await using proxy = await startForwardProxy()
+    await using other = await startForwardProxy()
+    const cluster = { server: `https://localhost:${server.port}`, ...authority }
+    const environment = { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` }
+    // A proxy would resolve "localhost" to itself, so the environment's is not used for it.
+    await ask(await clientFor(kubeconfig({}, cluster), environment))
+    expect(proxy.seen).toEqual([])
+    const own = { ...cluster, "proxy-url": `http://127.0.0.1:${other.port}` }
+    await ask(await clientFor(kubeconfig({}, own), { ...environment, NO_PROXY: "*" }))
+    expect(other.seen.map(({ line }) => line)).toEqual([`CONNECT localhost:${server.port}`])
+    const elsewhere = { ...cluster, server: "https://api.invalid:6443" }
+    const refused = await requestOnce(await clientFor(kubeconfig({}, elsewhere), environment), "/")
+    expect(refused).toMatchObject({ tag: "failed", end: { code: "ERR_PROXY_REFUSED" } })
+    expect(proxy.seen.map(({ line }) => line)).toEqual(["CONNECT api.invalid:6443"])
+  })
+
+  test("that a server rejects are renewed, and the same client continues with the new ones", async () => {
+    const workspace = new Workspace()
+    workspace.write("token", "expired")
+    await using server = await startWebServer((request, response) => {
+      const isKnown = request.headers.authorization === "Bearer fresh"
+      const { status, headers, body } = recordedAnswer(isKnown ? "discovery-apps-v1" : "unauthorized")
+      response.writeHead(status, Object.fromEntries(headers)).end(body)
+    })
+    const path = workspace.write(
+      "config",
+      kubeconfig({ tokenFile: "token" }, { server: `http://127.0.0.1:${server.port}` }),
+    )
+    const credentials = await load({ kubeconfig: path, clock: new ManualClock() })
+    const client = new HttpClient(await credentials.endpoint(), { userAgent: "kubereel/test" })
+    onTestFinished(() => client.close())
+    const deployment = { group: "apps", version: "v1", kind: "Deployment" }
+    expect(await discover(client, deployment)).toMatchObject({ tag: "failed", status: { code: 401 } })
+    workspace.write("token", "fresh")
+    await credentials.onUnauthorized()
+    client.updateEndpoint(await credentials.endpoint())
+    expect(await discover(client, deployment)).toMatchObject({ tag: "found" })
+    expect(server.connections).toHaveLength(1)
+  })
+})
+
+/** A source that counts its calls, and fails while it is told to. */
+class ScriptedSource implements EndpointSource {
+  given: ApiEndpoint = { server: "https://one", headers: [] }
+  failure: Error | undefined
+  problem: { readonly message: string } | undefined
+  readonly asked: string[] = []
+
+  async endpoint(): Promise<ApiEndpoint> {
+    this.asked.push("endpoint")
+    if (this.failure !== undefined) throw this.failure
+    return this.given
+  }
+  async onUnauthorized(): Promise<void> {
+    this.asked.push("onUnauthorized")
+  }
+}
+
+const refreshing = () => {
+  const source = new ScriptedSource()
+  const heard: Array<ApiEndpoint | string> = []
+  const refresh = new CredentialRefresh(source, {
+    had: (endpoint) => heard.push(endpoint),
+    trouble: (reason) => {
+      if (reason !== undefined) heard.push(reason)
+    },
+  })
+  return { source, heard, refresh }
+}
+
+test("many concurrent 401s cause one refresh", async () => {
+  const { source, heard, refresh } = refreshing()
+  refresh.refresh()
+  refresh.refresh()
+  await refresh.renew()
+  expect(source.asked).toEqual(["onUnauthorized", "endpoint"])
+  expect(heard).toEqual([source.given])
+})
+
+test("a watcher that starts while no credentials can be obtained gets the last ones", async () => {
+  const { source, heard, refresh } = refreshing()
+  const first = await refresh.current()
+  source.failure = new Error("the plugin failed")
+  expect(await refresh.current()).toBe(first)
+  expect(await refresh.renew()).toBe(false)
+  expect(heard).toEqual([first, "the plugin failed", "the plugin failed"])
+})
+
+test("without any credentials a watcher cannot start", async () => {
+  const { source, refresh } = refreshing()
+  source.failure = new Error("the plugin failed")
+  await expect(refresh.current()).rejects.toThrow("the plugin failed")
+})
+
+test("older credentials that are still used are reported with the reason", async () => {
+  const { source, heard, refresh } = refreshing()
+  source.problem = { message: "the token file is gone" }
+  expect(await refresh.renew()).toBe(false)
+  expect(heard).toEqual(["the token file is gone", source.given])
+})
 
 const one = makeCertificates()
 const other = makeCertificates()
@@ -180,7 +347,7 @@ describe("a 401", () => {
     const workspace = new Workspace()
     const path = workspace.write("config", kubeconfig({ token: "old" }))
     const credentials = await load({ kubeconfig: path })
-    const config = JSON.parse(kubeconfig({ token: "new" })) as { contexts: object[] }
+    const config: { contexts: object[] } = JSON.parse(kubeconfig({ token: "new" }))
     config.contexts.push({ name: "else", context: { cluster: "gone" } })
     workspace.write("config", JSON.stringify({ ...config, "current-context": "else" }))
     await credentials.onUnauthorized()

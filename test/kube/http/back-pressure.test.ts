@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import { createServer as createTlsServer } from "node:tls"
 import { describe, expect, onTestFinished, test } from "vitest"
 import { HttpClient } from "../../../src/kube/http/http-client.ts"
-import type { HttpStream } from "../../../src/kube/http/response-handler.ts"
+import type { HttpStream } from "../../../src/kube/http/transport.ts"
 import { eventually } from "../../harness/eventually.ts"
 import { makeCertificates } from "../certificates.ts"
 import { startForwardProxy } from "./connect-proxy.ts"

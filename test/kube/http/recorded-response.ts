@@ -1,4 +1,4 @@
-import type { HttpStream, ResponseHandler, StreamEnd } from "../../../src/kube/http/response-handler.ts"
+import type { HttpStream, ResponseHandler, StreamEnd } from "../../../src/kube/http/transport.ts"
 
 /** A handler that records its calls, and fails the test if anything comes after the end. */
 export class RecordedResponse implements ResponseHandler {

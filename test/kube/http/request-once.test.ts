@@ -1,11 +1,7 @@
 import { once } from "node:events"
 import type { Socket } from "node:net"
-import * as Effect from "effect/Effect"
-import * as Exit from "effect/Exit"
-import * as Fiber from "effect/Fiber"
 import { describe, expect, onTestFinished, test } from "vitest"
 import { HttpClient } from "../../../src/kube/http/http-client.ts"
-import { request } from "../../../src/kube/http/request-effect.ts"
 import { describeFailure, requestOnce, sendOnce } from "../../../src/kube/http/request-once.ts"
 import { eventually } from "../../harness/eventually.ts"
 import { ManualTimers } from "./manual-timers.ts"
@@ -115,43 +111,5 @@ describe("a one-off request", () => {
     const outcome = await requestOnce(clientFor(server.url), "/")
     expect(outcome.tag).toBe("failed")
     expect(outcome.tag === "response" ? "" : describeFailure(outcome)).toContain(words)
-  })
-})
-
-describe("a one-off request as an effect", () => {
-  test("succeeds with the response", async () => {
-    await using server = await TcpServer.start((socket) => socket.write(answer("x")))
-    const response = await Effect.runPromise(request(clientFor(server.url), "/"))
-    expect(response.body.toString()).toBe("x")
-  })
-
-  test("fails with tagged errors that carry the facts", async () => {
-    await using server = await TcpServer.start((socket, _count, peer) => {
-      if (!peer.received.includes("/never")) socket.write(answer("too much"))
-    })
-    const client = clientFor(server.url)
-    const failureOf = (path: string, options: object): Promise<unknown> =>
-      Effect.runPromise(Effect.flip(request(client, path, options)))
-    expect(await failureOf("/x", { maximumBytes: 1 })).toMatchObject({
-      _tag: "ResponseTooLarge",
-      path: "/x",
-      maximumBytes: 1,
-    })
-    expect(await failureOf("/never", { deadlineMs: 1 })).toMatchObject({
-      _tag: "RequestDeadlineExceeded",
-      deadlineMs: 1,
-    })
-    const refused = await Effect.runPromise(Effect.flip(request(clientFor("nowhere"), "/x")))
-    expect(refused).toMatchObject({ _tag: "RequestFailed", end: "connection", code: "ERR_INVALID_ENDPOINT" })
-    expect(refused.message).toContain("GET /x: ")
-  })
-
-  test("aborts when it is interrupted", async () => {
-    await using server = await TcpServer.start(() => undefined)
-    const fiber = Effect.runFork(request(clientFor(server.url), "/"))
-    const socket = await asked(server)
-    await Effect.runPromise(Fiber.interrupt(fiber))
-    expect(Exit.isFailure(await Effect.runPromise(Fiber.await(fiber)))).toBe(true)
-    if (!socket.closed) await once(socket, "close")
   })
 })

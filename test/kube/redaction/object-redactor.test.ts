@@ -2,7 +2,7 @@ import fc from "fast-check"
 import { expect, test } from "vitest"
 import { ObjectRedactor } from "../../../src/kube/redaction/object-redactor.ts"
 import { defaultRedaction, type RedactionRules, redactionOf } from "../../../src/kube/redaction/redaction-rules.ts"
-import { copyWithoutWhiteSpace } from "../../../src/kube/scanner/json/white-space.ts"
+import { copyWithoutWhiteSpace } from "../../../src/kube/scanner/json/json-bytes.ts"
 import { compileDetectRules } from "../../../src/kube/scanner/object/detect-rules.ts"
 import { ObjectScanner } from "../../../src/kube/scanner/object/object-scanner.ts"
 import { rounds } from "../../harness/effort.ts"
@@ -342,7 +342,7 @@ test("of annotations that were the manifest alone nothing is left, so an annotat
     expect(redactor.redact(bytes, 0, bytes.length, span)).toBe(true)
     const { bytes: result, length } = redactor.result
     expect(scanner.scan(result, 0, length)).toBe(true)
-    const { metadata } = JSON.parse(result.toString("utf8", 0, length)) as typeof object
+    const { metadata }: typeof object = JSON.parse(result.toString("utf8", 0, length))
     return { metadata, fingerprint: [scanner.fingerprintLow, scanner.fingerprintHigh] }
   }
   const first = recorded({})

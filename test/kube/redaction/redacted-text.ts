@@ -1,7 +1,7 @@
 /** What redaction must do, written down for JSON as a tree of tokens: slow, obvious, and independent of the bytes. */
 import { createHmac } from "node:crypto"
-import { NamePatterns } from "../../../src/kube/redaction/name-patterns.ts"
-import type { RedactionRules } from "../../../src/kube/redaction/redaction-rules.ts"
+import { NamePatterns, type RedactionRules } from "../../../src/kube/redaction/redaction-rules.ts"
+
 import {
   type RedactedTextOf,
   valueOption,

@@ -1,7 +1,7 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { NamePatterns } from "../../../src/kube/redaction/name-patterns.ts"
-import { defaultRedaction, redactionOf } from "../../../src/kube/redaction/redaction-rules.ts"
+import { defaultRedaction, NamePatterns, redactionOf } from "../../../src/kube/redaction/redaction-rules.ts"
+
 import { valueOption, withoutPasswords, withoutValues, withoutWord } from "../../../src/kube/redaction/secret-text.ts"
 import { ValueHash } from "../../../src/kube/redaction/value-hash.ts"
 import { rounds } from "../../harness/effort.ts"

@@ -66,7 +66,7 @@ describe("a watch line", () => {
         const slow = scanWatchLineSlowly(slowScanner, bytes, 0, bytes.length)
         if (!understood) return
         accepted++
-        const value = JSON.parse(bytes.toString()) as { readonly type: keyof typeof types; readonly object: Json }
+        const value: { readonly type: keyof typeof types; readonly object: Json } = JSON.parse(bytes.toString())
         expect(scanner.type).toBe(types[value.type])
         if (slow instanceof UnreadableError) throw slow
         expect(slowScanner.type).toBe(scanner.type)

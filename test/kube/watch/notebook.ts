@@ -1,8 +1,8 @@
-import type { LateStretch, Timing } from "../../../src/kube/watch/liveness/timing.ts"
+import type { LateStretch, ObservedObject, Timing } from "../../../src/kube/watch/liveness/observed-object.ts"
 import type { Writes } from "../../../src/kube/watch/liveness/written-time.ts"
-import type { ObservedObject } from "../../../src/kube/watch/observed-object.ts"
+
 import type { KindState, ListReason } from "../../../src/kube/watch/protocol/protocol.ts"
-import type { SessionListener, WatchSink } from "../../../src/kube/watch/sink.ts"
+import type { SessionListener, WatchSink } from "../../../src/kube/watch/session-options.ts"
 
 /** One object as a session reported it. */
 export interface Observed {

@@ -1,6 +1,6 @@
 /** What a session adds to the machine and its readers, with a server that the test simulates by hand. */
 import { describe, expect, test } from "vitest"
-import type { HttpStream, ResponseHandler } from "../../../src/kube/http/response-handler.ts"
+import type { HttpStream, ResponseHandler } from "../../../src/kube/http/transport.ts"
 import { compileDetectRules } from "../../../src/kube/scanner/object/detect-rules.ts"
 import { defaultWatchPolicy } from "../../../src/kube/watch/protocol/policy.ts"
 import type { Input } from "../../../src/kube/watch/protocol/protocol.ts"

@@ -7,7 +7,7 @@ import { objectRecorder, wholeKindSink } from "../../../src/actors/watcher/kind-
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import type { Clock } from "../../../src/clock.ts"
 import { formatGvk } from "../../../src/kube/gvk.ts"
-import type { ResponseHandler } from "../../../src/kube/http/response-handler.ts"
+import type { ResponseHandler } from "../../../src/kube/http/transport.ts"
 import { compileDetectRules } from "../../../src/kube/scanner/object/detect-rules.ts"
 import { defaultWatchPolicy } from "../../../src/kube/watch/protocol/policy.ts"
 import { WatchSession } from "../../../src/kube/watch/session.ts"

@@ -1,6 +1,6 @@
 /** Requests of a rehearsal that are held for a latency, into a sandbox, through memory. */
 import { expect, onTestFinished, test } from "vitest"
-import type { ResponseHandler, StreamEnd } from "../../../src/kube/http/response-handler.ts"
+import type { ResponseHandler, StreamEnd } from "../../../src/kube/http/transport.ts"
 import { Traffic } from "../../../src/rehearsal/stage/traffic.ts"
 import { VirtualClock } from "../../../src/rehearsal/stage/virtual-clock.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"

@@ -11,7 +11,7 @@ import type { Simulation, SimulationSpec } from "../../../src/simulation/api/sim
 import type { SimulationStatus } from "../../../src/simulation/api/status.ts"
 import type { SimulationControllerOptions } from "../../../src/simulation/controller/start-controller.ts"
 import { startSimulationController } from "../../../src/simulation/controller/start-controller.ts"
-import { webhookConfigurations } from "../../../src/simulation/webhook/webhook-registration.ts"
+import { webhookConfigurations } from "../../../src/simulation/webhook/pod-webhook.ts"
 import { turn } from "../../runtime/until.ts"
 import { LivingCluster } from "../../sandbox/workload/living-cluster.ts"
 

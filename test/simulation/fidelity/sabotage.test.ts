@@ -12,12 +12,12 @@ import type { ApiObject, Pod } from "../../../src/kube/client/objects.ts"
 import { LocalCluster } from "../../../src/sandbox/local-cluster.ts"
 import { Fidelity } from "../../../src/simulation/fidelity/fidelity.ts"
 import { followRecordedLives } from "../../../src/simulation/pods/followed-pods.ts"
-import { LifeScout } from "../../../src/simulation/pods/life-scout.ts"
+import { LifeScout } from "../../../src/simulation/pods/life-source.ts"
 import { Replay } from "../../../src/simulation/replay/replay.ts"
 import type { FidelityReport } from "../../../src/simulation/report/fidelity-report.ts"
 import type { ReplayReport } from "../../../src/simulation/report/replay-report.ts"
-import { registeredWebhook } from "../../../src/simulation/webhook/pod-webhook.ts"
-import { webhookConfigurations } from "../../../src/simulation/webhook/webhook-registration.ts"
+import { registeredWebhook, webhookConfigurations } from "../../../src/simulation/webhook/pod-webhook.ts"
+
 import type { TraceItem } from "../../../src/trace/trace-item.ts"
 import { patient } from "../../harness/patience.ts"
 import { plainReplay } from "../replay/plain-replay.ts"
@@ -274,7 +274,7 @@ describe("a replay is not scored full, and its report says why,", { timeout: pat
     expect(fidelity.pods?.unasked).toBe(1)
     expect(fidelity.score.pods).toBeLessThan(1)
     expect(text).toMatch(/lives +\d pods? got that of a recorded pod; 4 in the trace/)
-    expect(text).toMatch(/lives +the API server stopped asking the webhook between/)
+    expect(text).toMatch(/lives +the API server stopped asking the webhook:/)
   })
 
   test("if fields are changed by hand", async () => {

@@ -4,13 +4,17 @@ import { ApiClient } from "../../../src/kube/client/api-client.ts"
 import { kinds } from "../../../src/kube/client/kinds.ts"
 import type { ContainerStatus, Metadata, OwnerReference, Pod } from "../../../src/kube/client/objects.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
-import { LifeMatching } from "../../../src/simulation/pods/life-matching.ts"
-import { lifeTiming } from "../../../src/simulation/pods/life-timing.ts"
 import { recordedHash } from "../../../src/simulation/pods/pod-identity.ts"
-import { PodLives, type PodLivesOptions } from "../../../src/simulation/pods/pod-lives.ts"
-import { ownerKey, type RecordedLife, RecordedLives } from "../../../src/simulation/pods/recorded-lives.ts"
+import { lifeTiming, PodLives, type PodLivesOptions } from "../../../src/simulation/pods/pod-lives.ts"
+import {
+  LifeMatching,
+  ownerKey,
+  type RecordedLife,
+  RecordedLives,
+} from "../../../src/simulation/pods/recorded-lives.ts"
+
 import { ReplayClock, type Speed } from "../../../src/simulation/schedule/replay-clock.ts"
-import type { PatchOperation, PodReview } from "../../../src/simulation/webhook/admission-review.ts"
+import type { PatchOperation, PodReview } from "../../../src/simulation/webhook/webhook-server.ts"
 import { stablePodSpecHash } from "../../../src/trace/formats/simkube/hash/stable-pod-spec.ts"
 import type { JsonObject } from "../../../src/trace/json/exact-json.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"

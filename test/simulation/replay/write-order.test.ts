@@ -1,6 +1,173 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
+import { ChangesToWrites } from "../../../src/simulation/replay/changes-to-writes.ts"
+import { DueChanges, type DueChangesOptions } from "../../../src/simulation/replay/due-changes.ts"
+import { traceChanges } from "../../../src/simulation/replay/trace-changes.ts"
+import { UpcomingChanges } from "../../../src/simulation/replay/upcoming-changes.ts"
 import { WriteOrder } from "../../../src/simulation/replay/write-order.ts"
+import type { TraceItem } from "../../../src/trace/trace-item.ts"
+import { ManualClock } from "../../runtime/manual-clock.ts"
+
+// When changes are handed out, by a clock that the test moves.
+
+const start = 1_763_700_000_000_000
+
+const header: TraceItem = { type: "header", window: { start, end: start + 100e6 }, cut: 1, kinds: [], incomplete: [] }
+
+/** A change so many seconds after the start, which is its name too. */
+const change = (second: number): TraceItem => ({
+  type: "event",
+  isSnapshot: false,
+  event: {
+    type: "object",
+    sequence: 1,
+    time: start + second * 1e6,
+    gvk: "v1.ConfigMap",
+    action: "applied",
+    uid: "",
+    namespace: "shop",
+    name: String(second),
+    resourceVersion: "",
+    object: Buffer.from(JSON.stringify({ metadata: { namespace: "shop", name: String(second) } })),
+  },
+})
+
+const opened = async (items: AsyncIterable<Iterable<TraceItem>>, more: Partial<DueChangesOptions> = {}) => {
+  const window = { from: undefined, to: undefined, duration: undefined, now: start + 1e12, ...more.window }
+  const upcoming = new UpcomingChanges(traceChanges(items, window))
+  await upcoming.open()
+  const root = { apiVersion: "v1", kind: "Namespace", name: "root", uid: "uid" }
+  const placement = { nodeSelector: {}, taintKey: undefined }
+  upcoming.start(new ChangesToWrites({ replay: "test", namespacePrefix: "v", root, placement }, new Set()))
+  const clock = new ManualClock()
+  const due = new DueChanges({
+    upcoming,
+    clock,
+    start,
+    isPipe: false,
+    speed: 1,
+    isPaused: false,
+    maximumLagMs: 1e9,
+    onLag: "slow",
+    onTooLate: () => undefined,
+    onWait: () => undefined,
+    signal: new AbortController().signal,
+    ...more,
+    window,
+  })
+  /** Names and due times of what is handed out until nothing is due any more, and whether it is over. */
+  const taken: Array<readonly [name: string, dueMs: number]> = []
+  /** Of the same, when it was planned, and the pauses in that. */
+  const planned: Array<readonly [plannedMs: number, pausedMs: number]> = []
+  let isOver = false
+  const run = async (): Promise<void> => {
+    for (let next = await due.next(); next !== undefined; next = await due.next()) {
+      taken.push([next.upcoming.change.name, next.dueMs])
+      planned.push([next.plannedMs, next.pausedMs])
+    }
+    await due.end()
+    isOver = true
+  }
+  const running = run()
+  const settle = async (): Promise<void> => {
+    for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate)
+  }
+  await settle()
+  const advance = async (ms: number): Promise<void> => {
+    clock.advance(ms)
+    await settle()
+  }
+  return { due, taken, planned, advance, settle, running, isOver: () => isOver }
+}
+
+async function* chunks(...items: ReadonlyArray<TraceItem>): AsyncGenerator<ReadonlyArray<TraceItem>, void> {
+  yield [header, ...items]
+}
+
+test("each comes when it is due, and the trace ends when its end is due", async () => {
+  const { taken, advance, isOver } = await opened(chunks(change(1), change(2)))
+  await advance(999)
+  expect(taken).toEqual([])
+  await advance(1)
+  expect(taken).toEqual([["1", 1000]])
+  await advance(98_999)
+  expect([taken.length, isOver()]).toEqual([2, false])
+  await advance(1)
+  expect(isOver()).toBe(true)
+})
+
+test("what is late stays as late although the speed is changed, or the replay is paused, before it comes", async () => {
+  const source = Promise.withResolvers<void>()
+  const slow = async function* () {
+    yield [header, change(1)]
+    await source.promise
+    yield [change(2), change(3), change(11)]
+  }
+  const { due, taken, advance, settle } = await opened(slow())
+  await advance(5000)
+  due.setSpeed(10)
+  await advance(500)
+  due.pause()
+  source.resolve()
+  await settle()
+  expect(taken).toEqual([
+    ["1", 1000],
+    ["2", 2000],
+    ["3", 3000],
+  ])
+  due.resume()
+  await advance(100)
+  // A second of the trace after the pause, at ten times the speed.
+  expect(taken.at(-1)).toEqual(["11", 5600])
+})
+
+test("each is told with its plan how long the replay was paused before it", async () => {
+  const { due, planned, advance } = await opened(chunks(change(1), change(3), change(4)), { maximumLagMs: 500 })
+  await advance(2000)
+  due.pause()
+  await advance(60_000)
+  due.resume()
+  // The second comes two seconds late, which delays the third, but is no pause.
+  await advance(3000)
+  await advance(1000)
+  expect(planned).toEqual([
+    [1000, 0],
+    [63_000, 60_000],
+    [64_000, 60_000],
+  ])
+})
+
+test("a paused replay takes steps, the last one to its end", async () => {
+  const { due, taken, settle, isOver } = await opened(chunks(change(1), change(1), change(2)), { isPaused: true })
+  due.step(1)
+  await settle()
+  expect(taken.map(([name]) => name)).toEqual(["1", "1"])
+  due.step(1)
+  await settle()
+  expect([taken.length, isOver()]).toEqual([3, false])
+  due.step(1)
+  await settle()
+  expect(isOver()).toBe(true)
+})
+
+test("a pipe that is silent ends with the window, but not before it may be late, and never at speed max", async () => {
+  const silent = async function* () {
+    yield [header, change(1)]
+    await new Promise(() => undefined)
+  }
+  const window = { from: undefined, to: start + 10e6, duration: undefined, now: start + 1e12 }
+  const piped = await opened(silent(), { isPipe: true, window })
+  await piped.advance(1000)
+  await piped.advance(9999)
+  expect(piped.isOver()).toBe(false)
+  await piped.advance(1)
+  expect(piped.isOver()).toBe(true)
+  for (const options of [{ isPipe: false }, { isPipe: true, speed: "max" }] as const) {
+    const other = await opened(silent(), { ...options, window })
+    await other.advance(1e6)
+    expect([other.taken.length, other.isOver()]).toEqual([1, false])
+  }
+})
 
 interface Controlled {
   readonly index: number

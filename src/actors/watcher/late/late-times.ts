@@ -10,9 +10,13 @@
  * One for each watcher; it keeps the events of the open frame that wait, and nothing of live ones but the last.
  */
 import type { ResourceVersion } from "../../../kube/resource-version.ts"
-import { type LateStretch, liveWithinMicros } from "../../../kube/watch/liveness/timing.ts"
+import {
+  type LateStretch,
+  liveWithinMicros,
+  type ObservedObject,
+} from "../../../kube/watch/liveness/observed-object.ts"
 import type { VersionClock } from "../../../kube/watch/liveness/version-clock.ts"
-import type { ObservedObject } from "../../../kube/watch/observed-object.ts"
+
 import type { LateRange } from "../../../wire/observations.ts"
 
 /** An observed change, as far as its time is concerned. */

@@ -9,8 +9,8 @@
  * up at export.
  */
 import type { ScannedObject } from "../../../kube/scanner/object/scanned-object.ts"
+import type { ObservedObject } from "../../../kube/watch/liveness/observed-object.ts"
 import { type Writes, writesOfEarlierLife } from "../../../kube/watch/liveness/written-time.ts"
-import type { ObservedObject } from "../../../kube/watch/observed-object.ts"
 import { NestingTooDeepError } from "../../../trace/formats/simkube/hash/simkube-hash.ts"
 import { stablePodSpecHash } from "../../../trace/formats/simkube/hash/stable-pod-spec.ts"
 import { isJsonObject, type JsonValue, MalformedJsonError, parseExactJson } from "../../../trace/json/exact-json.ts"

@@ -12,9 +12,9 @@ import type {
   RequestOptions,
 } from "node:http"
 import { backgroundClock } from "../../../clock.ts"
+import { speaksTls } from "../../../kube/http/connect.ts"
 import { causeIn, codeOfError, describeConnectionError } from "../../../kube/http/connection-causes.ts"
-import { connectionCodes } from "../../../kube/http/response-handler.ts"
-import { speaksTls } from "../../../kube/http/tls-probe.ts"
+import { connectionCodes } from "../../../kube/http/transport.ts"
 import { messageOf } from "../../../message-of.ts"
 import { visible } from "../../../text/index.ts"
 import { codeOf, ExportInterrupted } from "../../../trace/files/output-errors.ts"

@@ -11,10 +11,10 @@
  */
 
 import { isDeepStrictEqual } from "node:util"
-import type { ApiClient, ListOptions } from "../../../kube/client/api-client.ts"
+import type { ApiClient, DeleteOptions, ListOptions, PatchType } from "../../../kube/client/api-client.ts"
 import { NotFoundError } from "../../../kube/client/api-errors.ts"
 import type { ApiObject, ObjectBase } from "../../../kube/client/objects.ts"
-import type { DeleteOptions, PatchType } from "../../../kube/client/write-options.ts"
+
 import type { GroupVersionKind } from "../../../kube/gvk.ts"
 import type { Kind } from "../../../kube/kind.ts"
 import type { EventRecorder, EventType } from "../../event-recorder.ts"

@@ -6,7 +6,7 @@
 import type { ResourceVersion } from "../../../kube/resource-version.ts"
 import { JsonBytes } from "../../../kube/scanner/json/json-bytes.ts"
 import { decodeString, type Member, readMembers } from "../../../kube/scanner/object/canonical-json.ts"
-import type { ObservedObject } from "../../../kube/watch/observed-object.ts"
+import type { ObservedObject } from "../../../kube/watch/liveness/observed-object.ts"
 
 /** Names one object in all its states. */
 interface ObjectIdentity {

@@ -6,7 +6,7 @@
  */
 
 import { compareResourceVersions } from "../../../kube/resource-version.ts"
-import type { ObservedObject } from "../../../kube/watch/observed-object.ts"
+import type { ObservedObject } from "../../../kube/watch/liveness/observed-object.ts"
 import { ObjectPlaces, type ObjectWalk } from "./object-places.ts"
 import { identityOf, keptBytes, ObjectState, uidOf } from "./object-state.ts"
 import { StateChange } from "./state-change.ts"

@@ -8,8 +8,102 @@
  * Checks for white space only where nothing else fits, so compact JSON never pays for it.
  */
 
-import { skipScalar } from "./json-scalars.ts"
-import { skipPlainString, skipString } from "./json-strings.ts"
+const MINUS = 45
+const ZERO = 48
+const NINE = 57
+
+/** The position after the digits that start at `position`; `position` itself if there are none. */
+const skipDigits = (view: DataView, position: number, end: number): number => {
+  let at = position
+  while (at < end) {
+    const byte = view.getUint8(at)
+    if (byte < ZERO || byte > NINE) break
+    at++
+  }
+  return at
+}
+
+/** A whole number: optional minus, no leading zeros, optional fraction and exponent. */
+const skipNumber = (view: DataView, position: number, end: number): number => {
+  const integer = view.getUint8(position) === MINUS ? position + 1 : position
+  let at = skipDigits(view, integer, end)
+  if (at === integer || (at > integer + 1 && view.getUint8(integer) === ZERO)) return -1
+  if (at < end && view.getUint8(at) === 46) {
+    const fraction = at + 1
+    at = skipDigits(view, fraction, end)
+    if (at === fraction) return -1
+  }
+  if (at < end && (view.getUint8(at) | 32) === 101) {
+    at++
+    if (at < end && (view.getUint8(at) === 43 || view.getUint8(at) === MINUS)) at++
+    const exponent = at
+    at = skipDigits(view, exponent, end)
+    if (at === exponent) return -1
+  }
+  return at
+}
+
+// The four bytes of each literal as one little-endian word; `false` is `f` and `alse`.
+const TRUE = 0x65757274
+const NULL = 0x6c6c756e
+const ALSE = 0x65736c61
+
+/** A number, `true`, `false` or `null`. `first` is the byte at `position`. */
+const skipScalar = (view: DataView, position: number, first: number, end: number): number => {
+  if (first === MINUS || (first >= ZERO && first <= NINE)) return skipNumber(view, position, end)
+  if (first === 102) return position + 5 <= end && view.getInt32(position + 1, true) === ALSE ? position + 5 : -1
+  if (position + 4 > end) return -1
+  const word = view.getInt32(position, true)
+  return word === TRUE || word === NULL ? position + 4 : -1
+}
+
+const SIMPLE_ESCAPE = new Uint8Array(256)
+for (const character of '"\\/bfnrt') SIMPLE_ESCAPE[character.charCodeAt(0)] = 1
+
+const isHexDigit = (byte: number): boolean =>
+  (byte >= ZERO && byte <= NINE) || ((byte | 32) >= 97 && (byte | 32) <= 102)
+
+/** The escape sequence whose backslash is at `position`. Lone surrogates pass, as in `JSON.parse`. */
+const skipEscape = (view: DataView, position: number, end: number): number => {
+  if (position + 2 > end) return -1
+  const kind = view.getUint8(position + 1)
+  if (SIMPLE_ESCAPE[kind] === 1) return position + 2
+  if (kind !== 117 || position + 6 > end) return -1
+  for (let at = position + 2; at < position + 6; at++) if (!isHexDigit(view.getUint8(at))) return -1
+  return position + 6
+}
+
+// White space between JSON tokens: servers and proxies may add it, and it must not look like a change.
+
+/** The four characters of RFC 8259. */
+export const isWhiteSpace = (byte: number): boolean => byte === 32 || byte === 10 || byte === 13 || byte === 9
+
+/**
+ * Copies valid JSON from [start, end) of `source` to `target` from `offset` on, without white space outside strings.
+ * Returns the position after it.
+ */
+export const copyWithoutWhiteSpace = (
+  source: Uint8Array,
+  start: number,
+  end: number,
+  target: Uint8Array,
+  offset: number,
+): number => {
+  let to = offset
+  let inString = false
+  for (let from = start; from < end; from++) {
+    const byte = source[from] as number
+    if (inString) {
+      target[to++] = byte
+      if (byte === 92) target[to++] = source[++from] as number
+      else if (byte === 34) inString = false
+    } else if (!isWhiteSpace(byte)) {
+      target[to++] = byte
+      inString = byte === 34
+    }
+  }
+  return to
+}
 
 const QUOTE = 34
 const COMMA = 44
@@ -82,10 +176,8 @@ export class JsonBytes {
   }
 
   /**
-   * Walks over one value of any kind.
-   *
-   * @param position its first byte, below `end`
-   * @returns the position after it, or -1 if it is not valid JSON or does not end before `end`
+   * Walks over one value from `position`, its first byte, below `end`. Returns the position after it, or -1 if it is
+   * not valid JSON or does not end before `end`.
    */
   skipValue(position: number): number {
     const view = this.view
@@ -191,4 +283,79 @@ export class JsonBytes {
     this.nesting = deeper
     return deeper
   }
+}
+
+// JSON strings, walked over four bytes at a time.
+
+const BACKSLASH = 92
+
+/** From the first byte of a string's content to the position after its closing quote, or -1. */
+const skipString = (view: DataView, position: number, end: number): number => {
+  const limit = end - 4
+  let at = position
+  for (;;) {
+    if (at > limit) return skipStringTail(view, at, end)
+    // Each term leaves the top bit of a byte set where it matches. Flipping bit 1 swaps quote and blank (0x22, 0x20) and
+    // keeps what is below 0x20 there, so one comparison finds quotes and control characters. A borrow can only disturb
+    // bytes above a true match, and the lowest match is the one taken.
+    const word = view.getInt32(at, true)
+    const ends = word ^ 0x02020202
+    const backslashes = word ^ 0x5c5c5c5c
+    const found = (((ends - 0x21212121) & ~ends) | ((backslashes - 0x01010101) & ~backslashes)) & 0x80808080
+    if (found === 0) {
+      at += 4
+      continue
+    }
+    at += (31 - Math.clz32(found & -found)) >>> 3
+    const byte = view.getUint8(at)
+    if (byte === QUOTE) return at + 1
+    if (byte !== BACKSLASH) return -1
+    // Nearly every escape in an API server's responses is `\"` (keys of managedFields, last-applied-configuration).
+    if (view.getUint8(at + 1) === QUOTE) at += 2
+    else {
+      at = skipEscape(view, at, end)
+      if (at < 0) return -1
+    }
+  }
+}
+
+/** The same for the last bytes before `end`, where a four-byte read would go past it. */
+const skipStringTail = (view: DataView, position: number, end: number): number => {
+  let at = plainTailEnd(view, position, end)
+  while (at < end && view.getUint8(at) === BACKSLASH) {
+    at = skipEscape(view, at, end)
+    if (at < 0) return -1
+    at = plainTailEnd(view, at, end)
+  }
+  return at < end && view.getUint8(at) === QUOTE ? at + 1 : -1
+}
+
+/** Byte by byte to the first quote, backslash or control character; `end` if there is none. */
+const plainTailEnd = (view: DataView, position: number, end: number): number => {
+  let at = position
+  while (at < end) {
+    const byte = view.getUint8(at)
+    if (byte === QUOTE || byte === BACKSLASH || byte < 32) break
+    at++
+  }
+  return at
+}
+
+/** The same for a string whose bytes are its text: -1 also if it has an escape sequence. */
+const skipPlainString = (view: DataView, position: number, end: number): number => {
+  const limit = end - 4
+  let at = position
+  while (at <= limit) {
+    const word = view.getInt32(at, true)
+    const ends = word ^ 0x02020202
+    const backslashes = word ^ 0x5c5c5c5c
+    const found = (((ends - 0x21212121) & ~ends) | ((backslashes - 0x01010101) & ~backslashes)) & 0x80808080
+    if (found !== 0) {
+      at += (31 - Math.clz32(found & -found)) >>> 3
+      return view.getUint8(at) === QUOTE ? at + 1 : -1
+    }
+    at += 4
+  }
+  at = plainTailEnd(view, at, end)
+  return at < end && view.getUint8(at) === QUOTE ? at + 1 : -1
 }

@@ -1,8 +1,6 @@
 /**
- * Finds the end of a JSON value that may arrive in pieces.
- *
- * Looks only at brackets and strings: correct for valid JSON, and for anything else still linear and within the chunk. The receiver of the
- * value checks it.
+ * Finds the end of a JSON value that may arrive in pieces, by brackets and strings alone. The receiver of the value
+ * checks it.
  */
 
 const QUOTE = 34

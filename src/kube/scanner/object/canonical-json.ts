@@ -6,8 +6,8 @@
  * If a key occurs twice, the last one wins, as in `JSON.parse` and in the API server's decoder.
  */
 
-import { JsonBytes } from "../json/json-bytes.ts"
-import { copyWithoutWhiteSpace } from "../json/white-space.ts"
+import { copyWithoutWhiteSpace, JsonBytes } from "../json/json-bytes.ts"
+
 import { Capture, type MemberNode } from "./member-trie.ts"
 
 const QUOTE = 34

@@ -1,8 +1,7 @@
 /**
- * The rules for what counts as a change of an object, as a small tree that the scanner follows while it walks over the bytes.
- *
- * Compiled once per kind. A pointer into an array names elements by their index; there are no wildcards. A pointer outside what `detect`
- * covers, or below an ignored one, changes nothing.
+ * The rules for what counts as a change of an object, as a small tree, compiled once per kind. A pointer into an
+ * array names elements by their index. A pointer outside what `detect` covers, or below an ignored one, changes
+ * nothing.
  */
 
 import * as Schema from "effect/Schema"

@@ -1,7 +1,7 @@
 /** Records what a scan finds, member by member. */
 
-import { JsonBytes } from "../json/json-bytes.ts"
-import { isWhiteSpace } from "../json/white-space.ts"
+import { isWhiteSpace, JsonBytes } from "../json/json-bytes.ts"
+
 import { SimdResult } from "../simd/simd-scan.ts"
 import { Capture } from "./member-trie.ts"
 import type { ScannedObject } from "./scanned-object.ts"

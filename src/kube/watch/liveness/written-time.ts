@@ -11,7 +11,7 @@
  *
  * Read from every object of a watch that is recorded, so: no text, no regular expression, nothing allocated.
  */
-import type { ObservedObject } from "../observed-object.ts"
+import type { ObservedObject } from "./observed-object.ts"
 
 /** The times of an object's writes; to be compared with those of its next version. */
 export interface Writes {

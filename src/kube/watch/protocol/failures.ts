@@ -3,13 +3,11 @@
  * response are treated alike (rule 3).
  */
 import type { ApiStatus } from "../../status.ts"
-import { briefEnded } from "./catching-up.ts"
 import { expired, list, listAtOnce, listInPages } from "./listing.ts"
 import type { Input, Phase, StreamId } from "./protocol.ts"
-import { classify } from "./refusal.ts"
 import { absent, begin } from "./resuming.ts"
-import { failure, type Transition } from "./transition.ts"
-import { dropSuccessor, succeed } from "./watching.ts"
+import { classify, failure, type Transition } from "./transition.ts"
+import { briefEnded, dropSuccessor, succeed } from "./watching.ts"
 
 type Ended = Extract<Input, { type: "ended" }>
 

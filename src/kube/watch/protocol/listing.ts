@@ -2,10 +2,10 @@
  * Lists: streaming if the server supports it, otherwise in pages (rule 2), and the transitions that follow. A started list stays due, with
  * its reason, until it is complete.
  */
-import { catchUpEnds } from "./catching-up.ts"
+
 import type { ListReason, StreamId } from "./protocol.ts"
 import { failure, type Transition } from "./transition.ts"
-import { openWatch, watchOn } from "./watching.ts"
+import { catchUpEnds, openWatch, watchOn } from "./watching.ts"
 
 /** How a list differs from the usual one, and the detail to report. */
 interface ListTerms {

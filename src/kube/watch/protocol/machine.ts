@@ -8,14 +8,13 @@
  * has closed are ignored here.
  */
 
-import { caughtUp, look } from "./catching-up.ts"
 import { ended, errorEvent, malformed, refused, silent, stalled } from "./failures.ts"
 import { initialEventsEnd, listAnswered, pageComplete, restoredElsewhere } from "./listing.ts"
 import type { WatchPolicy } from "./policy.ts"
 import type { Command, Input, Moment, WatchState } from "./protocol.ts"
 import { absent, discover, discovered, probed, probeFailed, retry, stop } from "./resuming.ts"
 import { Transition } from "./transition.ts"
-import { bookmark, firstBytes, openSuccessor, watchAnswered } from "./watching.ts"
+import { bookmark, caughtUp, firstBytes, look, openSuccessor, watchAnswered } from "./watching.ts"
 
 export { initialState } from "./protocol.ts"
 

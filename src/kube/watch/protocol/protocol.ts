@@ -185,7 +185,7 @@ export type Command =
   /** `nextAttemptMs`: in how many ms the server is asked again, if the detail is to say so. */
   | { readonly type: "state"; readonly state: KindState; readonly detail: string; readonly nextAttemptMs?: number }
 
-/** What a resumed stream has to bring (catching-up.ts). */
+/** What a resumed stream has to bring (watching.ts). */
 interface CatchUp {
   /** Versions: delivered before the interruption, and current before the stream was resumed. */
   readonly from: string

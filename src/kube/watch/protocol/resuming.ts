@@ -3,11 +3,9 @@
  * or list. Every wait leads back here.
  */
 import type { ApiStatus } from "../../status.ts"
-import { fallBehind } from "./catching-up.ts"
 import { list, openList, restored } from "./listing.ts"
-import { classify } from "./refusal.ts"
-import type { Transition } from "./transition.ts"
-import { openWatch } from "./watching.ts"
+import { classify, type Transition } from "./transition.ts"
+import { fallBehind, openWatch } from "./watching.ts"
 
 /** Looks for the kind. */
 export const discover = (step: Transition): void => {

@@ -1,9 +1,7 @@
 /**
- * Decides which events are old: those at or below the highest version delivered in this epoch (rule 6). Comparing with the object's own
- * last version instead would record old states after newer ones and resurrect deleted objects.
- *
- * For a server whose versions are not integers it keeps a set of recently seen versions (rule 13). The set is bounded, so two watches that
- * overlap by more than 16,384 events could repeat some of them, but never lose one.
+ * Decides which events are old: those at or below the highest version delivered in this epoch (rule 6); an object's
+ * own last version would resurrect deleted ones. For opaque versions it keeps a bounded set of those seen (rule 13):
+ * watches that overlap by more than 16,384 events may repeat some, but never lose one.
  */
 import { parseResourceVersion, type ResourceVersion } from "../../resource-version.ts"
 

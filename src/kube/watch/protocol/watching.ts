@@ -2,6 +2,8 @@
  * Successive watches: each starts at the version last delivered, and its successor is opened before it ends (rule 6). The old stream is
  * current until the first bytes of its successor.
  */
+
+import { parseResourceVersion } from "../../resource-version.ts"
 import type { StreamId } from "./protocol.ts"
 import type { Transition } from "./transition.ts"
 
@@ -45,8 +47,8 @@ const sayWatching = (step: Transition, from: string | undefined): void => {
   else watchBehind(step)
 }
 
-/** The watch has not brought everything yet that happened before it was resumed (catching-up.ts). */
-export const watchBehind = (step: Transition): void => {
+/** The watch has not brought everything yet that happened before it was resumed. */
+const watchBehind = (step: Transition): void => {
   sayBehind(step)
   step.commands.push({ type: "look-after", ms: step.policy.catchUp.lookMs })
 }
@@ -125,4 +127,51 @@ export const bookmark = (step: Transition, stream: StreamId): void => {
   if (isRhythm) step.remember({ bookmarkIntervalMs: Math.max(interval, bookmarkIntervalMs ?? 0) })
   if (phase.stream === stream) step.phase = { ...phase, heard: true }
   if (isRhythm) step.limitSilence(stream, step.silenceLimit(undefined))
+}
+
+// Catching up: a stream that is resumed brings what happened meanwhile, and until all of it has arrived the kind is not known as of now, whatever
+// comes in the meantime (rule 15). How far that is, is known from the version that the server names before the stream is resumed.
+
+/** Before the stream is resumed, the server has named its present version: what happened up to it is still to come. */
+export const fallBehind = (step: Transition, through: string): void => {
+  const { delivered } = step.moment
+  if (!step.memory.tellsCatchUp || delivered === undefined) return
+  if (through === delivered) return catchUpEnds(step)
+  const from = step.memory.catchUp?.from ?? delivered
+  step.remember({ catchUp: { from, through, numeric: parseResourceVersion(through), quietLooks: 0, said: "" } })
+  step.commands.push({ type: "behind", isBehind: true })
+}
+
+/** Regularly while something is still to come. `hasMoved`: changes have arrived since the last look, or the reader is blocked. */
+export const look = (step: Transition, hasMoved: boolean): void => {
+  const { catchUp } = step.memory
+  const phase = step.phase
+  if (catchUp === undefined || phase.tag !== "watching" || !phase.answered) return
+  const { quietLooks: quiet, briefEveryLooks, enoughLooks, briefSeconds } = step.policy.catchUp
+  const quietLooks = hasMoved ? 0 : catchUp.quietLooks + 1
+  if (quietLooks >= enoughLooks) return caughtUp(step)
+  step.remember({ catchUp: { ...catchUp, quietLooks } })
+  if (quietLooks >= quiet && (quietLooks - quiet) % briefEveryLooks === 0) openSuccessor(step, briefSeconds)
+  watchBehind(step)
+}
+
+/** A brief watch has ended in order: what it did not bring in its time is not there. */
+export const briefEnded = (step: Transition): void => {
+  const { quietLooks = 0 } = step.memory.catchUp ?? {}
+  if (quietLooks >= step.policy.catchUp.provenLooks) caughtUp(step)
+}
+
+/** Everything up to the version has arrived. */
+export const caughtUp = (step: Transition): void => {
+  if (step.memory.catchUp === undefined) return
+  catchUpEnds(step)
+  const { phase } = step
+  if (phase.tag === "watching" && phase.answered) step.report("watching", `from version ${step.moment.delivered}`)
+}
+
+/** Nothing is to come any more that is not known, also because a list has replaced it. */
+export const catchUpEnds = (step: Transition): void => {
+  if (step.memory.catchUp === undefined) return
+  step.remember({ catchUp: undefined })
+  step.commands.push({ type: "behind", isBehind: false })
 }

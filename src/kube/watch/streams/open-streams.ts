@@ -1,11 +1,9 @@
 /**
- * The open streams of a session: closes them, pauses their reading, and detects those that have become silent, and streaming lists that
- * bring no further objects.
- *
- * Silence is measured in bytes, including those of incomplete lines. Neither is measured while the reader itself is paused.
+ * The open streams of a session: closes them, pauses their reading, and detects silent ones, measured in bytes, and
+ * streaming lists that bring no further objects. Neither is measured while the reader is paused.
  */
 import type { Clock } from "../../../clock.ts"
-import type { HttpStream } from "../../http/response-handler.ts"
+import type { HttpStream } from "../../http/transport.ts"
 import type { StreamId } from "../protocol/protocol.ts"
 import type { StreamReader } from "./stream-reader.ts"
 

@@ -1,9 +1,9 @@
 /** Reads one page of a list, or a whole list, item by item. */
 import type { GroupVersionKind } from "../../gvk.ts"
-import { isLineTooLarge } from "../../scanner/carry-buffer.ts"
-import type { LineBudget } from "../../scanner/line-budget.ts"
-import { ListItem } from "../../scanner/list-item.ts"
-import { ListScanner, ListSyntaxError } from "../../scanner/list-scanner.ts"
+import { isLineTooLarge, type LineBudget } from "../../scanner/line-splitter.ts"
+
+import { ListItem, ListScanner, ListSyntaxError } from "../../scanner/list-scanner.ts"
+
 import type { DetectRules } from "../../scanner/object/detect-rules.ts"
 import { ObjectScanner } from "../../scanner/object/object-scanner.ts"
 import { scanObjectSlowly, UnreadableError } from "../../scanner/slow-path.ts"

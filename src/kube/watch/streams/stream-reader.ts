@@ -1,17 +1,16 @@
 /**
- * The common part of the readers of single responses: the head, refusals, the end, and the events they report.
- *
- * Whatever the bytes, the outcome is a call of {@link StreamEvents}; after {@link StreamReader.disown} there is none.
+ * The common part of the readers of single responses: head, refusals, end. The outcome is a call of {@link
+ * StreamEvents}; after {@link StreamReader.disown} there is none.
  */
 
 import { apiVersionOf } from "../../gvk.ts"
-import { describeLost, type ResponseHandler, type StreamEnd } from "../../http/response-handler.ts"
-import { printable } from "../../http/response-head.ts"
+import { printable } from "../../http/response-parser.ts"
+import { describeLost, type ResponseHandler, type StreamEnd } from "../../http/transport.ts"
 import { parseResourceVersion, type ResourceVersion } from "../../resource-version.ts"
 import type { DetectRules } from "../../scanner/object/detect-rules.ts"
 import type { ScannedObject } from "../../scanner/object/scanned-object.ts"
 import { type ApiStatus, statusOfResponse } from "../../status.ts"
-import { ObservedObject } from "../observed-object.ts"
+import { ObservedObject } from "../liveness/observed-object.ts"
 import type { StreamId, StreamOutcome } from "../protocol/protocol.ts"
 
 // Reads resource versions directly from the bytes of an object.

@@ -1,13 +1,12 @@
 /** Reads a watch or a streaming list, line by line. */
-import { isLineTooLarge } from "../../scanner/carry-buffer.ts"
-import type { LineBudget } from "../../scanner/line-budget.ts"
-import { LineSplitter } from "../../scanner/line-splitter.ts"
+import { isLineTooLarge, type LineBudget, LineSplitter } from "../../scanner/line-splitter.ts"
+
 import type { DetectRules } from "../../scanner/object/detect-rules.ts"
 import { scanWatchLineSlowly, UnreadableError } from "../../scanner/slow-path.ts"
 import { WatchEventType, WatchLineScanner } from "../../scanner/watch-line.ts"
 import { type ApiStatus, readStatus } from "../../status.ts"
+import type { ObservedObject } from "../liveness/observed-object.ts"
 import { createdSeconds } from "../liveness/written-time.ts"
-import type { ObservedObject } from "../observed-object.ts"
 import type { StreamId } from "../protocol/protocol.ts"
 import { type StreamEvents, StreamReader, statusBytes } from "./stream-reader.ts"
 

@@ -1,12 +1,142 @@
 /**
- * The life of a Simulation as a state machine: from what is observed to what is said and done next. Pure and total.
- *
- * What must hold, and is tested as properties: an ended Simulation never gets a Job; a Job is only created in a turn; nothing is released as long as anything
- * is left; whatever happens, the actions lead to an end.
+ * The life of a Simulation as a state machine, pure and total. An ended Simulation never gets a Job; a Job is only
+ * created in a turn; nothing is released as long as anything is left; the actions always lead to an end.
  */
-import type { Action, Decision, Report, Verdict } from "./decision.ts"
+
+import type { SimulationState, SimulationStatus } from "../../api/status.ts"
 import { conditionOf, hasBegun, invalidReason, isSettled, lifeOf } from "./life.ts"
-import type { DriverJob, Observation, Problem } from "./observation.ts"
+
+// All that the next step of a Simulation depends on. Whoever observes asks the server where a cache that lags behind would lead to a wrong step.
+
+/** The Job of the driver. */
+export type DriverJob =
+  | { readonly tag: "absent" }
+  /** It has the name, but belongs to something else. */
+  | { readonly tag: "foreign" }
+  | {
+      readonly tag: "active"
+      readonly isDeleting: boolean
+      readonly startTime: string | undefined
+      readonly completedRuns: number
+      /** ms since the creation of a Job none of whose pods has run yet; `undefined` if one has. */
+      readonly notStartedMs: number | undefined
+      /** Why the present pod does not start, as far as the cluster says. */
+      readonly trouble: string | undefined
+    }
+  | {
+      readonly tag: "complete" | "failed"
+      readonly isDeleting: boolean
+      readonly startTime: string | undefined
+      readonly endTime: string | undefined
+      readonly completedRuns: number
+      /** Of a failure: why, in the words of the driver if it left some. */
+      readonly message: string
+    }
+
+/** One Simulation at a time: whether it is this one's turn. */
+export type Turn =
+  | { readonly tag: "own" }
+  /** The Lease is free for it. */
+  | { readonly tag: "next" }
+  | { readonly tag: "waiting"; readonly holder: string }
+
+/** The hooks of a phase, by what is recorded of them. */
+export type PhaseState =
+  | { readonly tag: "open" }
+  | { readonly tag: "done" }
+  /** `message`: of the first failure that is not ignored. */
+  | { readonly tag: "failed"; readonly message: string }
+
+/** An object that has to be gone before the next stage of the clean-up: the webhook, then the driver's roots, then the root of everything else. */
+export interface Remain {
+  readonly stage: "webhook" | "driver's root" | "root"
+  readonly name: string
+  readonly uid: string | undefined
+  readonly isDeleting: boolean
+}
+
+/** What kept the last step from being done. */
+export interface Problem {
+  /** One word for programs. */
+  readonly reason: string
+  /** For people: what happened, and what to do. */
+  readonly message: string
+  /** `permanent`: no other attempt helps. `awaited`: something is under way, for a limited time. `transient`: all others. */
+  readonly kind: "permanent" | "awaited" | "transient"
+}
+
+/** One Simulation and its surroundings at one moment. */
+export interface Observation {
+  readonly status: SimulationStatus | undefined
+  readonly isDeleted: boolean
+  readonly isPaused: boolean
+  /** Why the Simulation cannot be read, if it cannot. */
+  readonly unusable: string | undefined
+  readonly job: DriverJob
+  readonly turn: Turn
+  readonly preStart: PhaseState
+  readonly postStop: PhaseState
+  /** The phase of which this process runs hooks. */
+  readonly runningHooks: "preStart" | "postStop" | undefined
+  /** Empty as long as the Simulation is not ending. */
+  readonly remains: ReadonlyArray<Remain>
+  readonly problem: Problem | undefined
+  /** ms for which the condition Degraded has been true; 0 if it is not. */
+  readonly degradedMs: number
+}
+
+// What is to be said of a Simulation, and done for it next.
+
+/** A condition without its time. */
+interface Verdict {
+  readonly status: "True" | "False"
+  readonly reason: string
+  readonly message: string
+}
+
+/** What the status says. An absent member stays as it is. */
+export interface Report {
+  readonly state?: SimulationState | undefined
+  readonly startTime?: string | undefined
+  readonly endTime?: string | undefined
+  readonly completedRuns?: number | undefined
+  readonly Ready?: Verdict
+  readonly Progressing?: Verdict
+  readonly Degraded?: Verdict
+}
+
+/** An Event about the Simulation. */
+export interface Announcement {
+  readonly type: "Normal" | "Warning"
+  readonly reason: string
+  readonly action: string
+  readonly message: string
+}
+
+/** The report is written first: a controller that dies in the middle of an action finds it. */
+export type Action =
+  /** Nothing before something changes. */
+  | { readonly tag: "wait" }
+  /** The report itself changes what comes next. */
+  | { readonly tag: "again" }
+  | { readonly tag: "take turn" }
+  | { readonly tag: "run hooks"; readonly phase: "preStart" | "postStop" }
+  | { readonly tag: "stop hooks" }
+  /** Everything that the driver needs, and at last its Job. */
+  | { readonly tag: "prepare" }
+  | { readonly tag: "delete job" }
+  | { readonly tag: "remove"; readonly objects: ReadonlyArray<Remain> }
+  | { readonly tag: "release" }
+  /** Nothing is left to do, now and later. */
+  | { readonly tag: "done" }
+
+/** One step. */
+export interface Decision {
+  readonly report: Report
+  readonly action: Action
+  /** Announced if the report changes the state, or the reason or message of Ready or Degraded. */
+  readonly announce?: Announcement
+}
 
 /** ms after which a step that fails, or waits for something that does not come, is given up. Long enough for an administrator to notice, and to grant a right. */
 export const givenUpAfterMs = 10 * 60_000
@@ -157,7 +287,7 @@ const awaiting = (reason: string, message: string): Decision => ({
   announce: {
     type: "Normal",
     reason,
-    action: reason === "WaitingForMetrics" ? "PrometheusResourceCreated" : "CertificateRequestCreated",
+    action: "PrometheusResourceCreated",
     message,
   },
 })

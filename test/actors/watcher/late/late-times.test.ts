@@ -2,7 +2,7 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { FrameWriter } from "../../../../src/actors/watcher/frame-writer.ts"
-import type { LateStretch, Timing } from "../../../../src/kube/watch/liveness/timing.ts"
+import type { LateStretch, Timing } from "../../../../src/kube/watch/liveness/observed-object.ts"
 import { VersionClock } from "../../../../src/kube/watch/liveness/version-clock.ts"
 import { decodeObservations, type LateRange } from "../../../../src/wire/observations.ts"
 import { ManualClock } from "../../../runtime/manual-clock.ts"

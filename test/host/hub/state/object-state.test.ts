@@ -5,7 +5,7 @@ import { keptBytes, ObjectState } from "../../../../src/host/hub/state/object-st
 import { compileDetectRules } from "../../../../src/kube/scanner/object/detect-rules.ts"
 import { ObjectScanner } from "../../../../src/kube/scanner/object/object-scanner.ts"
 import { scanObjectSlowly, UnreadableError } from "../../../../src/kube/scanner/slow-path.ts"
-import { ObservedObject } from "../../../../src/kube/watch/observed-object.ts"
+import { ObservedObject } from "../../../../src/kube/watch/liveness/observed-object.ts"
 
 const gvk = { group: "", version: "v1", kind: "Pod" }
 

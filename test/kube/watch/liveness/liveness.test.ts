@@ -2,9 +2,9 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { Liveness } from "../../../../src/kube/watch/liveness/liveness.ts"
+import type { ObservedObject } from "../../../../src/kube/watch/liveness/observed-object.ts"
 import { VersionClock } from "../../../../src/kube/watch/liveness/version-clock.ts"
 import { type Writes, writesOfEarlierLife } from "../../../../src/kube/watch/liveness/written-time.ts"
-import type { ObservedObject } from "../../../../src/kube/watch/observed-object.ts"
 import { ManualClock } from "../../../runtime/manual-clock.ts"
 import { observed, secondsText, type Written } from "./observed.ts"
 

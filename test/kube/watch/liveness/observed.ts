@@ -1,7 +1,7 @@
 /** Objects as a watch brings them, for tests of their timing. */
 import { compileDetectRules } from "../../../../src/kube/scanner/object/detect-rules.ts"
 import { ObjectScanner } from "../../../../src/kube/scanner/object/object-scanner.ts"
-import { ObservedObject } from "../../../../src/kube/watch/observed-object.ts"
+import { ObservedObject } from "../../../../src/kube/watch/liveness/observed-object.ts"
 
 const rules = compileDetectRules({ gvk: { group: "", version: "v1", kind: "ConfigMap" }, detect: "all", ignore: [] })
 

@@ -3,7 +3,7 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { type ApiStatus, readStatus } from "../../../../src/kube/status.ts"
 import { mergedHints, permissionHint } from "../../../../src/kube/watch/protocol/permission-hint.ts"
-import { classify } from "../../../../src/kube/watch/protocol/refusal.ts"
+import { classify } from "../../../../src/kube/watch/protocol/transition.ts"
 
 /** As API servers write them; the texts are those of Kubernetes 1.34 unless another version is named. */
 const statuses: ReadonlyArray<readonly [expected: ReturnType<typeof classify>, status: object]> = [

@@ -1,8 +1,8 @@
 /** Readers of single responses: the same events however the bytes are split, and an end for every stream. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import type { StreamEnd } from "../../../../src/kube/http/response-handler.ts"
-import { LineBudget } from "../../../../src/kube/scanner/line-budget.ts"
+import type { StreamEnd } from "../../../../src/kube/http/transport.ts"
+import { LineBudget } from "../../../../src/kube/scanner/line-splitter.ts"
 import { compileDetectRules } from "../../../../src/kube/scanner/object/detect-rules.ts"
 import { PageReader } from "../../../../src/kube/watch/streams/page-reader.ts"
 import type { StreamEvents, StreamReader } from "../../../../src/kube/watch/streams/stream-reader.ts"

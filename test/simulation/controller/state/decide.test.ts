@@ -4,9 +4,14 @@ import { describe, expect, test } from "vitest"
 import type { SimulationStatus } from "../../../../src/simulation/api/status.ts"
 import { simulationStates } from "../../../../src/simulation/api/status.ts"
 import { statusPatch } from "../../../../src/simulation/controller/reconcile.ts"
-import { decide, givenUpAfterMs, startsWithinMs } from "../../../../src/simulation/controller/state/decide.ts"
+import {
+  type DriverJob,
+  decide,
+  givenUpAfterMs,
+  type Observation,
+  startsWithinMs,
+} from "../../../../src/simulation/controller/state/decide.ts"
 import { hasBegun, isFinal, isSettled } from "../../../../src/simulation/controller/state/life.ts"
-import type { DriverJob, Observation } from "../../../../src/simulation/controller/state/observation.ts"
 
 const now = "2026-11-23T12:00:00Z"
 

@@ -1,5 +1,5 @@
 /**
- * The same fingerprint as that of fingerprint.ts and kept-members.ts: the value is stored, and an object must have the same one whichever
+ * The same fingerprint as that of fingerprint.ts and member-trie.ts: the value is stored, and an object must have the same one whichever
  * pass reads it.
  */
 import { entered } from "./layout"
@@ -10,7 +10,7 @@ const INPUT_LOW: u32 = 0xcc9e2d51
 const INPUT_HIGH: u32 = 0x1b873593
 const FINISH: u32 = 0xc2b2ae35
 
-/** Tags, as in kept-members.ts. An entered object has its brace as tag. */
+/** Tags, as in member-trie.ts. An entered object has its brace as tag. */
 const WHOLE: u32 = 1
 const CLOSE: u32 = 2
 const OPEN_BRACE: u32 = 123

@@ -1,5 +1,5 @@
 /**
- * Positions in the module's memory, in bytes. simd-scan.ts and simd-rules.ts use the same numbers.
+ * Positions in the module's memory, in bytes. simd-scan.ts and object-scanner.ts use the same numbers.
  *
  * AssemblyScript, not TypeScript, like all of this folder.
  */
@@ -15,7 +15,7 @@ export const results: usize = 4096
 /** Keys of the entered objects: the start and end of each. */
 export const entered: usize = 5120
 
-/** The rules, written by simd-rules.ts. */
+/** The rules, written by object-scanner.ts. */
 export const rules: usize = 8192
 
 /** The bytes to scan, 1 MiB at most, and room for the blanks after them. */

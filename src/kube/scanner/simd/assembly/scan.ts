@@ -34,7 +34,7 @@ const FLAG: usize = 4
 const OBJECT: usize = 80
 const FINGERPRINT: usize = 88
 
-// Positions in the rules (simd-rules.ts).
+// Positions in the rules (object-scanner.ts).
 const HAS_FINGERPRINT: usize = 0
 const ABSENT_SPEC_LENGTH: usize = 4
 const ABSENT_SPEC: usize = 8
