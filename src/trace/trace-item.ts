@@ -8,7 +8,6 @@
  */
 
 import type { EventTimes, LateChanges, TraceEvent } from "./event.ts"
-import type { OwnedLifecycles } from "./formats/simkube/simkube-trace.ts"
 
 /**
  * What was removed from the objects before they were written to the trace.
@@ -82,6 +81,21 @@ export interface TraceHeader {
   readonly withoutStatus?: ReadonlyArray<string>
   /** UID of namespace kube-system of the recorded cluster. Absent: unknown. */
   readonly clusterUid?: string
+}
+
+/** The known part of one pod's life; Unix seconds. */
+export type PodLifecycle =
+  | { readonly state: "empty" }
+  | { readonly state: "running"; readonly start: number }
+  | { readonly state: "finished"; readonly start: number; readonly end: number }
+
+/** The pods of one owner, grouped by the hash of their stable spec, each list in order of first observation. */
+export interface OwnedLifecycles {
+  /** The owner: `apps/v1.Deployment`. */
+  readonly gvk: string
+  /** The owner: `namespace/name`. */
+  readonly owner: string
+  readonly pods: ReadonlyMap<bigint, ReadonlyArray<PodLifecycle>>
 }
 
 /** One item. Bytes in it are valid until the next item is taken. */

@@ -5,89 +5,27 @@
  * To which trace they belong may be known only later, when the owner is seen. Until then they are held. Memory: at most {@link MOST_EVENTS} events.
  */
 import type { FieldDifference } from "../../json/difference.ts"
+import { groupKindOf } from "../../ownership/ownership.ts"
 import type { ToldCondition } from "../lives/conditions.ts"
-import type { ContainerState, ObservedContainer } from "../lives/container-states.ts"
-import type { LifeEnd, LifePlace, LifeSketch, LifeSubject, PodPhase } from "../lives/life-sketch.ts"
-import type { Attributes } from "./attributes.ts"
-import { spanIdOf } from "./identities.ts"
-import { namesOf } from "./resource-names.ts"
-import type { Span, SpanEvent } from "./span.ts"
-
-// The runs of one container: each from when it was started until it ended. A container that was seen only when it had ended has the begin that
-// its status states.
-
-/** A run that has ended, or that was cut off by the end of its pod's life. Times are µs since the Unix epoch. */
-interface ContainerRun {
-  readonly begin: number
-  readonly end: number
-  readonly image: string | undefined
-  readonly attributes: Attributes
-  /** Why it failed; `undefined`: it did not, or it is not known. */
-  readonly error: string | undefined
-}
-
-/** Follows one container. `earliest`: when the life of its pod begins. */
-class ContainerRuns {
-  readonly #earliest: number
-  #running: { readonly since: number; readonly container: ObservedContainer } | undefined
-
-  constructor(earliest: number) {
-    this.#earliest = earliest
-  }
-
-  /** The container enters a state; returns the run that ended with that. */
-  enter(time: number, container: ObservedContainer, state: ContainerState): ContainerRun | undefined {
-    const ended = state.isEnd ? this.#ended(time, container, state) : this.stop(time)
-    if (state.kind === "running") this.#running = { since: time, container }
-    return ended
-  }
-
-  /** The run that goes on ends without its end having been seen. */
-  stop(time: number): ContainerRun | undefined {
-    const running = this.#running
-    if (running === undefined) return undefined
-    this.#running = undefined
-    return run(running.since, time, running.container)
-  }
-
-  #ended(time: number, container: ObservedContainer, state: ContainerState): ContainerRun {
-    const since = this.#running?.since ?? Math.max(this.#earliest, state.startedAt ?? time)
-    this.#running = undefined
-    return run(since, time, container, state)
-  }
-}
-
-const run = (begin: number, end: number, container: ObservedContainer, state?: ContainerState): ContainerRun => ({
-  begin: Math.min(begin, end),
-  end,
-  image: container.image,
-  attributes: {
-    "k8s.container.restart_count": container.restarts,
-    "k8s.container.status.state": state?.kind,
-    "k8s.container.status.reason": state?.reason,
-    "process.exit.code": state?.exitCode,
-    "kubereel.container.kind": container.kind,
-    "kubereel.container.signal": state?.signal,
-    "kubereel.container.message": state?.message,
-  },
-  error: state === undefined ? undefined : failureOf(state),
-})
-
-/** A container that was killed for its memory may have any exit code. */
-const failureOf = ({ name, reason, exitCode = 0, message }: ContainerState): string | undefined => {
-  if (exitCode === 0 && reason !== "OOMKilled") return undefined
-  return message === undefined ? name : `${name}: ${message}`
-}
+import type { LifeEnd, LifePlace, LifeSketch, LifeSubject, OwnerName, PodPhase, Root } from "../lives/life-sketch.ts"
+import type { ContainerState, ObservedContainer } from "../lives/pod-states.ts"
+import { type Attributes, type Span, type SpanEvent, spanIdOf, traceIdOf } from "./spans.ts"
 
 /** Events of one span that are kept, as many as OpenTelemetry's SDKs keep; an object that changes every second for a day has 86,400. */
 const MOST_EVENTS = 128
 
 /** The OTLP trace of all that one object owns. */
-export interface SpanLane {
+interface SpanTrace {
   readonly traceId: string
   /** The name of the object at the top. */
   readonly service: string
 }
+
+/** A trace for each object at the top: UIDs tell objects of any cluster apart, names only those of one trace. */
+export const spanTraceOf = ({ identity, uid, name, label }: Root, seed: string): SpanTrace => ({
+  traceId: traceIdOf(uid === "" ? `${seed} ${identity}` : identity),
+  service: name === "" ? label : name,
+})
 
 /** Takes a span, and the attributes of what it is about. */
 type SpanWriter = (span: Span, resource: Attributes) => void
@@ -106,13 +44,13 @@ interface Held {
 }
 
 /** Draws one life. */
-export class LifeSpans implements LifeSketch<SpanLane> {
+export class LifeSpans implements LifeSketch {
   readonly spanId: string
   readonly #subject: LifeSubject
   readonly #scene: SpanScene
   readonly #write: SpanWriter
   readonly #held: Held[] = []
-  #lane: SpanLane | undefined
+  #trace: SpanTrace | undefined
   #parentSpanId: string | undefined
   /** The names of the object and of all that are above it. */
   #names: Attributes = {}
@@ -123,7 +61,8 @@ export class LifeSpans implements LifeSketch<SpanLane> {
   #phase: (PodPhase & { readonly since: number }) | undefined
   #failure: string | undefined
   #children = 0
-  readonly #containers = new Map<string, ContainerRuns>()
+  /** The containers that run, and since when. */
+  readonly #running = new Map<string, { readonly since: number; readonly container: ObservedContainer }>()
 
   constructor(subject: LifeSubject, scene: SpanScene, write: SpanWriter) {
     this.#subject = subject
@@ -133,14 +72,14 @@ export class LifeSpans implements LifeSketch<SpanLane> {
     this.spanId = spanIdOf(`${scene.seed} ${number} ${uid} ${gvk} ${namespace}/${name}`)
   }
 
-  place({ root, owner }: LifePlace<SpanLane, this>): void {
+  place({ root, owner }: LifePlace<this>): void {
     const subject = this.#subject
     // An owner that was not seen has a name nevertheless.
     const above = owner === undefined ? (subject.owner === undefined ? {} : namesOf(subject.owner)) : owner.#names
     this.#names = { ...above, ...namesOf(subject) }
     this.#parentSpanId = owner?.spanId
-    this.#lane = root.lane
-    for (const held of this.#held.splice(0)) this.#emit(root.lane, held)
+    this.#trace = spanTraceOf(root, this.#scene.seed)
+    for (const held of this.#held.splice(0)) this.#emit(this.#trace, held)
   }
 
   begin(time: number): void {
@@ -166,9 +105,13 @@ export class LifeSpans implements LifeSketch<SpanLane> {
   }
 
   containerState(time: number, container: ObservedContainer, state: ContainerState): void {
-    const runs = this.#containers.get(container.name) ?? new ContainerRuns(this.#begin)
-    this.#containers.set(container.name, runs)
-    this.#addRun(container.name, runs.enter(time, container, state))
+    if (state.isEnd) {
+      // A container that was seen only when it had ended has the begin that its status states.
+      const since = this.#running.get(container.name)?.since ?? Math.max(this.#begin, state.startedAt ?? time)
+      this.#running.delete(container.name)
+      this.#addRun(since, time, container, state)
+    } else this.#stop(container.name, time)
+    if (state.kind === "running") this.#running.set(container.name, { since: time, container })
     if (state.kind === "waiting")
       this.#event(time, "container waiting", {
         "k8s.container.name": container.name,
@@ -185,8 +128,7 @@ export class LifeSpans implements LifeSketch<SpanLane> {
 
   end(time: number, { how, node }: LifeEnd): void {
     this.#node = node ?? this.#node
-    for (const [name, runs] of this.#containers) this.#addRun(name, runs.stop(time))
-    this.#containers.clear()
+    for (const name of this.#running.keys()) this.#stop(name, time)
     this.#endPhase(time)
     const { gvk, name, uid, label, created } = this.#subject
     const dot = gvk.lastIndexOf(".")
@@ -233,11 +175,32 @@ export class LifeSpans implements LifeSketch<SpanLane> {
     this.#child(`phase ${name}`, since, time, attributes, error)
   }
 
-  #addRun(container: string, run: ContainerRun | undefined): void {
-    if (run === undefined) return
-    const { begin, end, attributes, error, image } = run
-    const resource = { "k8s.container.name": container, "container.image.name": image }
-    this.#child(`container ${container}`, begin, end, attributes, error, resource)
+  /** A run ends without its end having been seen. */
+  #stop(name: string, time: number): void {
+    const running = this.#running.get(name)
+    if (running === undefined) return
+    this.#running.delete(name)
+    this.#addRun(running.since, time, running.container)
+  }
+
+  #addRun(
+    since: number,
+    end: number,
+    { name, kind, image, restarts }: ObservedContainer,
+    state?: ContainerState,
+  ): void {
+    const attributes = {
+      "k8s.container.restart_count": restarts,
+      "k8s.container.status.state": state?.kind,
+      "k8s.container.status.reason": state?.reason,
+      "process.exit.code": state?.exitCode,
+      "kubereel.container.kind": kind,
+      "kubereel.container.signal": state?.signal,
+      "kubereel.container.message": state?.message,
+    }
+    const error = state === undefined ? undefined : failureOf(state)
+    const resource = { "k8s.container.name": name, "container.image.name": image }
+    this.#child(`container ${name}`, Math.min(since, end), end, attributes, error, resource)
   }
 
   #child(
@@ -254,11 +217,11 @@ export class LifeSpans implements LifeSketch<SpanLane> {
 
   #add(parent: Held["parent"], span: Held["span"], more: Attributes = {}): void {
     const held = { span, parent, resource: { "k8s.node.name": this.#node, ...more } }
-    if (this.#lane === undefined) this.#held.push(held)
-    else this.#emit(this.#lane, held)
+    if (this.#trace === undefined) this.#held.push(held)
+    else this.#emit(this.#trace, held)
   }
 
-  #emit({ traceId, service }: SpanLane, { span, parent, resource }: Held): void {
+  #emit({ traceId, service }: SpanTrace, { span, parent, resource }: Held): void {
     const parentSpanId = parent === "life" ? this.spanId : this.#parentSpanId
     const { namespace } = this.#subject
     this.#write(
@@ -277,3 +240,32 @@ export class LifeSpans implements LifeSketch<SpanLane> {
 
 const explained = ({ name, reason, message }: PodPhase): string =>
   [name, reason, message].filter((part) => part !== undefined).join(": ")
+
+/** A container that was killed for its memory may have any exit code. */
+const failureOf = ({ name, reason, exitCode = 0, message }: ContainerState): string | undefined => {
+  if (exitCode === 0 && reason !== "OOMKilled") return undefined
+  return message === undefined ? name : `${name}: ${message}`
+}
+
+/** Kinds that the conventions know, and the prefix of their attributes. */
+const prefixes: Readonly<Record<string, string>> = {
+  Pod: "k8s.pod",
+  Node: "k8s.node",
+  ReplicationController: "k8s.replicationcontroller",
+  ResourceQuota: "k8s.resourcequota",
+  "apps/Deployment": "k8s.deployment",
+  "apps/ReplicaSet": "k8s.replicaset",
+  "apps/StatefulSet": "k8s.statefulset",
+  "apps/DaemonSet": "k8s.daemonset",
+  "batch/Job": "k8s.job",
+  "batch/CronJob": "k8s.cronjob",
+  "autoscaling/HorizontalPodAutoscaler": "k8s.hpa",
+}
+
+/** The resource attributes of an object: `k8s.pod.name` and `k8s.pod.uid` of a pod; nothing for kinds that the conventions do not know. */
+export const namesOf = ({ gvk, name, uid }: OwnerName): Attributes => {
+  const groupKind = groupKindOf(gvk)
+  if (!Object.hasOwn(prefixes, groupKind)) return groupKind === "Namespace" ? { "k8s.namespace.name": name } : {}
+  const prefix = prefixes[groupKind]
+  return { [`${prefix}.name`]: name, ...(uid !== "" && { [`${prefix}.uid`]: uid }) }
+}

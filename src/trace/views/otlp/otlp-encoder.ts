@@ -9,84 +9,22 @@
  */
 import type { GapEvent } from "../../event.ts"
 import { type LeftOut, nothingLeftOut, type TraceEncoder } from "../../formats/format.ts"
-import type { OwnedLifecycles } from "../../formats/simkube/simkube-trace.ts"
-import type { TraceItem } from "../../trace-item.ts"
-import type { Root, RootLanes } from "../lives/life-sketch.ts"
-import { listedLives, listedOwner } from "../lives/listed-lives.ts"
+import type { OwnedLifecycles, TraceItem } from "../../trace-item.ts"
+import { listedLives, listedOwner } from "../lives/life-sketch.ts"
 import { Lives } from "../lives/lives.ts"
-import { type Attributes, keyValues } from "./attributes.ts"
-import { spanIdOf, traceIdOf } from "./identities.ts"
-import { LifeSpans, type SpanLane } from "./life-spans.ts"
-import { namesOf } from "./resource-names.ts"
-import { type Span, spanJson } from "./span.ts"
-
-// Collects spans into export requests, one on each line: what the collector's file receiver reads, and what is one request of OTLP/HTTP.
-//
-// Requests are bounded: collectors refuse what is larger than some MiB.
-
-/** As many as OpenTelemetry's own exporters send at a time. */
-const MOST_SPANS = 512
-/** Characters; gRPC gateways behind collectors take 4 MiB, and a character has at most 3 bytes. */
-const MOST_CHARACTERS = 1024 * 1024
-
-const scope = JSON.stringify({ name: "kubereel" })
-
-/** The spans of one trace, in requests. */
-class SpanBatches {
-  /** Spans by the JSON of their resource's attributes. */
-  readonly #spans = new Map<string, string[]>()
-  #count = 0
-  #characters = 0
-  readonly #full: string[] = []
-
-  /** Adds a span of something that has these attributes. */
-  add(span: Span, resource: Attributes): void {
-    const key = JSON.stringify(keyValues(resource))
-    const json = spanJson(span)
-    const size = json.length + (this.#spans.has(key) ? 0 : key.length)
-    if (this.#count > 0 && this.#characters + size > MOST_CHARACTERS) this.#close()
-    const spans = this.#spans.get(key)
-    if (spans === undefined) this.#spans.set(key, [json])
-    else spans.push(json)
-    this.#count++
-    this.#characters += size
-    if (this.#count >= MOST_SPANS) this.#close()
-  }
-
-  /** The lines that are full. */
-  take(): Uint8Array | undefined {
-    return this.#full.length === 0 ? undefined : Buffer.from(this.#full.splice(0).join(""))
-  }
-
-  /** The rest; `undefined` if there is nothing. */
-  end(): Uint8Array | undefined {
-    if (this.#count > 0) this.#close()
-    return this.take()
-  }
-
-  #close(): void {
-    const resources = [...this.#spans].map(
-      ([attributes, spans]) =>
-        `{"resource":{"attributes":${attributes}},"scopeSpans":[{"scope":${scope},"spans":[${spans.join(",")}]}]}`,
-    )
-    this.#full.push(`{"resourceSpans":[${resources.join(",")}]}\n`)
-    this.#spans.clear()
-    this.#count = 0
-    this.#characters = 0
-  }
-}
+import { LifeSpans, namesOf, spanTraceOf } from "./life-spans.ts"
+import { type Attributes, SpanBatches, spanIdOf, traceIdOf } from "./spans.ts"
 
 /** One encoder for one trace. */
 export const otlpEncoder = (): TraceEncoder => new OtlpEncoder()
 
-class OtlpEncoder implements TraceEncoder, RootLanes<SpanLane> {
+class OtlpEncoder implements TraceEncoder {
   readonly leftOut: LeftOut = nothingLeftOut
   readonly #batches = new SpanBatches()
   #start = 0
   #own = 0
-  readonly #lives = new Lives<SpanLane, LifeSpans>({
+  readonly #lives = new Lives<LifeSpans>({
     view: "otlp",
-    lanes: this,
     sketch: (subject) =>
       new LifeSpans(subject, { seed: this.#seed, clusterUid: this.#clusterUid }, (span, resource) =>
         this.#batches.add(span, resource),
@@ -121,16 +59,6 @@ class OtlpEncoder implements TraceEncoder, RootLanes<SpanLane> {
     if (rest !== undefined) yield rest
   }
 
-  /** A trace for each object at the top: UIDs tell objects of any cluster apart, names only those of one trace. */
-  takeRoot({ identity, uid, name, label }: Omit<Root<SpanLane>, "lane">): SpanLane {
-    const traceId = traceIdOf(uid === "" ? `${this.#seed} ${identity}` : identity)
-    return { traceId, service: name === "" ? label : name }
-  }
-
-  release(): void {
-    // A lane is nothing but names.
-  }
-
   get #clusterUid(): string | undefined {
     return this.#lives.header.clusterUid
   }
@@ -144,16 +72,15 @@ class OtlpEncoder implements TraceEncoder, RootLanes<SpanLane> {
     const [start, end] = [this.#lives.beginning(), this.#lives.end()]
     const { owner, namespace } = listedOwner(lifecycles)
     const alive = this.#lives.ownerOf(owner, namespace)
-    const root = this.#lives.placement.takeRootOf(owner, namespace)
+    const trace = spanTraceOf(this.#lives.rootOf(owner, namespace), this.#seed)
     for (const { name, begin, end: ended } of listedLives(lifecycles, start, end)) {
       if (alive !== undefined) alive.addListed(name, begin, ended)
       else
-        this.#write(root.lane, name, begin, ended, undefined, {
+        this.#write(trace, name, begin, ended, undefined, {
           ...(namespace !== "" && { "service.namespace": namespace, "k8s.namespace.name": namespace }),
           ...namesOf(owner),
         })
     }
-    this.#lives.placement.giveBack(root)
   }
 
   #gap({ gvk, namespace, fromTime, toTime, reason, detail, fromVersion, toVersion }: GapEvent): void {
@@ -168,12 +95,12 @@ class OtlpEncoder implements TraceEncoder, RootLanes<SpanLane> {
   }
 
   #missing(name: string, begin: number, end: number, error: string, attributes: Attributes): void {
-    const lane = { traceId: traceIdOf(`${this.#seed} missing`), service: "missing from the trace" }
-    this.#write(lane, name, begin, end, error, {}, attributes)
+    const trace = { traceId: traceIdOf(`${this.#seed} missing`), service: "missing from the trace" }
+    this.#write(trace, name, begin, end, error, {}, attributes)
   }
 
   #write(
-    { traceId, service }: SpanLane,
+    { traceId, service }: ReturnType<typeof spanTraceOf>,
     name: string,
     begin: number,
     end: number,

@@ -6,35 +6,71 @@
  */
 import type { FieldDifference } from "../../json/difference.ts"
 import type { ToldCondition } from "../lives/conditions.ts"
-import type { ContainerState, ObservedContainer } from "../lives/container-states.ts"
-import type { LifeEnd, LifePlace, LifeSketch, LifeSubject, PodPhase } from "../lives/life-sketch.ts"
-import { labelOf } from "../lives/object-life.ts"
-import { UNSCHEDULABLE } from "../lives/pod-states.ts"
-import type { Lane } from "./lanes.ts"
-import { trackPacket } from "./packets.ts"
-import { type PacketWriter, Track, trackUuid } from "./tracks.ts"
+import {
+  type LifeEnd,
+  type LifePlace,
+  type LifeSketch,
+  type LifeSubject,
+  labelOf,
+  type PodPhase,
+  type Root,
+} from "../lives/life-sketch.ts"
+import { type ContainerState, type ObservedContainer, UNSCHEDULABLE } from "../lives/pod-states.ts"
+import { type PacketWriter, Track, trackPacket, trackUuid } from "./packets.ts"
+
+/** Lanes that are known to be described; more are forgotten, and described again when something is drawn in them. */
+const MOST_LANES = 10_000
+
+/** The lanes that contain others: namespaces, and in them the objects at the top of owner chains. */
+export class RootLanes {
+  readonly #write: PacketWriter
+  readonly #described = new Set<bigint>()
+
+  constructor(write: PacketWriter) {
+    this.#write = write
+  }
+
+  /** The lane of what an object at the top owns in a namespace, described if it is new. */
+  of({ identity, label }: Root, namespace: string): bigint {
+    const above = namespace === "" ? "objects without a namespace" : `namespace ${namespace}`
+    const parent = trackUuid(`lane namespace ${namespace} ${above}`)
+    const uuid = trackUuid(`lane ${namespace} ${identity} ${label}`)
+    this.#describe(parent, undefined, above, "by name")
+    this.#describe(uuid, parent, label, "by time")
+    return uuid
+  }
+
+  #describe(uuid: bigint, parent: bigint | undefined, name: string, children: "by name" | "by time"): void {
+    if (this.#described.has(uuid)) return
+    if (this.#described.size >= MOST_LANES) this.#described.clear()
+    this.#described.add(uuid)
+    this.#write(trackPacket({ uuid, parent, name, children }))
+  }
+}
 
 /** The slices of one life. */
-export class LifeSlices implements LifeSketch<Lane> {
+export class LifeSlices implements LifeSketch {
   readonly #subject: LifeSubject
   readonly #write: PacketWriter
+  readonly #lanes: RootLanes
   /** `undefined`: nothing is held any more. */
   #held: Uint8Array[] | undefined = []
   #track: Track
   #isInPhase = false
   readonly #containers = new Map<string, Track>()
 
-  constructor(subject: LifeSubject, write: PacketWriter) {
+  constructor(subject: LifeSubject, lanes: RootLanes, write: PacketWriter) {
     this.#subject = subject
+    this.#lanes = lanes
     this.#write = write
     this.#track = new Track(trackUuid(`object ${subject.number}`), (packet) => this.#emit(packet))
   }
 
-  place({ root, isTop }: LifePlace<Lane, this>): void {
+  place({ root, isTop }: LifePlace<this>): void {
+    const parent = this.#lanes.of(root, this.#subject.namespace)
     // The object at the top is drawn on the lane itself.
-    if (isTop) this.#track = root.lane.track
+    if (isTop) this.#track = new Track(parent, this.#write)
     else {
-      const parent = root.lane.track.uuid
       this.#write(trackPacket({ uuid: this.#track.uuid, parent, name: this.#subject.label, children: "by time" }))
       for (const packet of this.#held ?? []) this.#write(packet)
     }

@@ -10,15 +10,11 @@
 
 import type { GapEvent } from "../../event.ts"
 import { type LeftOut, nothingLeftOut, type TraceEncoder } from "../../formats/format.ts"
-import type { OwnedLifecycles } from "../../formats/simkube/simkube-trace.ts"
-import type { IncompletePart, TraceItem } from "../../trace-item.ts"
-import { listedLives, listedOwner } from "../lives/listed-lives.ts"
+import type { IncompletePart, OwnedLifecycles, TraceItem } from "../../trace-item.ts"
+import { listedLives, listedOwner } from "../lives/life-sketch.ts"
 import { Lives } from "../lives/lives.ts"
-import type { Placement } from "../lives/placement.ts"
-import { type Lane, Lanes } from "./lanes.ts"
-import { LifeSlices } from "./life-slices.ts"
-import { firstPacket, trackPacket } from "./packets.ts"
-import { type PacketWriter, Track, trackUuid } from "./tracks.ts"
+import { LifeSlices, RootLanes } from "./life-slices.ts"
+import { firstPacket, type PacketWriter, Track, trackPacket, trackUuid } from "./packets.ts"
 
 // What the trace lacks: a slice for each gap, and one over everything for each kind that was not being watched.
 
@@ -71,34 +67,6 @@ class MissingLanes {
 const nameOf = ({ gvk, namespace = "" }: { readonly gvk: string; readonly namespace?: string }): string =>
   namespace === "" ? gvk : `${gvk} in ${namespace}`
 
-// Draws the pod lifecycles that a trace lists itself: below their owner a lane for each pod.
-
-/** Draws the lifecycles of one trace. */
-class TracedLives {
-  readonly #placement: Placement<Lane, LifeSlices>
-  readonly #write: PacketWriter
-  #pods = 0
-
-  constructor(placement: Placement<Lane, LifeSlices>, write: PacketWriter) {
-    this.#placement = placement
-    this.#write = write
-  }
-
-  /** Draws those of an owner from the start of the trace on; one that runs ends with it. Times are µs since the Unix epoch. */
-  draw(lifecycles: OwnedLifecycles, start: number, end: number): void {
-    const { owner, namespace } = listedOwner(lifecycles)
-    const root = this.#placement.takeRootOf(owner, namespace)
-    for (const life of listedLives(lifecycles, start, end)) {
-      const track = new Track(trackUuid(`listed pod ${this.#pods++}`), this.#write)
-      const { name } = life
-      this.#write(trackPacket({ uuid: track.uuid, parent: root.lane.track.uuid, name, children: "by time" }))
-      track.begin(life.begin, "Running")
-      track.end(life.end)
-    }
-    this.#placement.giveBack(root)
-  }
-}
-
 /** A piece is returned once it is this full. */
 const CHUNK_BYTES = 64 * 1024
 
@@ -113,18 +81,18 @@ class PerfettoEncoder implements TraceEncoder {
     this.#packets.push(packet)
     this.#bytes += packet.length
   }
-  readonly #lives = new Lives<Lane, LifeSlices>({
+  readonly #lanes = new RootLanes(this.#write)
+  readonly #lives = new Lives<LifeSlices>({
     view: "perfetto",
-    lanes: new Lanes(this.#write),
-    sketch: (subject) => new LifeSlices(subject, this.#write),
+    sketch: (subject) => new LifeSlices(subject, this.#lanes, this.#write),
     onStart: (time) => this.#write(firstPacket(time)),
   })
-  readonly #listed = new TracedLives(this.#lives.placement, this.#write)
+  #listedPods = 0
   readonly #missing = new MissingLanes(this.#write)
 
   add(item: TraceItem): void {
     this.#lives.add(item)
-    if (item.type === "lifecycles") this.#listed.draw(item, this.#lives.beginning(), this.#lives.end())
+    if (item.type === "lifecycles") this.#listed(item)
     else if (item.type === "event" && item.event.type === "gap") this.#missing.gap(item.event, this.#lives.beginning())
   }
 
@@ -137,6 +105,18 @@ class PerfettoEncoder implements TraceEncoder {
     for (const _ of this.#lives.finish()) if (this.#bytes >= CHUNK_BYTES) yield this.#taken()
     this.#missing.incomplete(this.#lives.header.incomplete, this.#lives.beginning(), end)
     yield this.#taken()
+  }
+
+  /** The pod lifecycles that a trace lists itself: below their owner a lane for each pod. */
+  #listed(lifecycles: OwnedLifecycles): void {
+    const { owner, namespace } = listedOwner(lifecycles)
+    const parent = this.#lanes.of(this.#lives.rootOf(owner, namespace), namespace)
+    for (const { name, begin, end } of listedLives(lifecycles, this.#lives.beginning(), this.#lives.end())) {
+      const track = new Track(trackUuid(`listed pod ${this.#listedPods++}`), this.#write)
+      this.#write(trackPacket({ uuid: track.uuid, parent, name, children: "by time" }))
+      track.begin(begin, "Running")
+      track.end(end)
+    }
   }
 
   #taken(): Uint8Array {
