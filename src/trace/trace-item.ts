@@ -98,6 +98,10 @@ export interface OwnedLifecycles {
   readonly pods: ReadonlyMap<bigint, ReadonlyArray<PodLifecycle>>
 }
 
+/** SimKube's name of an object: `namespace/name`, or `name` for a cluster-scoped one. */
+export const namespacedName = (namespace: string, name: string): string =>
+  namespace === "" ? name : `${namespace}/${name}`
+
 /** One item. Bytes in it are valid until the next item is taken. */
 export type TraceItem =
   | ({ readonly type: "header" } & TraceHeader)

@@ -1,8 +1,8 @@
 /** What is different between two traces as a page: one file that loads nothing and runs nothing. */
-import { changedField } from "../../page/changed-field.ts"
+
 import { type Html, html } from "../../page/html.ts"
 import { page } from "../../page/page.ts"
-import { excerpts } from "../../page/shown-text.ts"
+import { changedField, excerpts } from "../../page/shown-text.ts"
 import type { ChangedObject, TraceComparison } from "../../trace/comparison/compare-traces.ts"
 import { formatExactJson, type JsonValue } from "../../trace/json/exact-json.ts"
 import { formatCount } from "../terminal/quantities.ts"

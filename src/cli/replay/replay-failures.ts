@@ -11,7 +11,7 @@ import { isCredentialsError } from "../../kube/credentials/errors.ts"
 import { messageOf } from "../../message-of.ts"
 import { TokenFileError } from "../../recorder/access/token-file.ts"
 import { withConnectionAdvice } from "../../recorder/status/trouble-advice.ts"
-import { KindNotInTrace, RehearsalStalled } from "../../rehearsal/errors.ts"
+import { KindNotInTrace, RehearsalStalled } from "../../rehearsal/open-trace.ts"
 import {
   OutsideTrace,
   RecordedCluster,

@@ -7,15 +7,12 @@
  */
 
 import * as Schema from "effect/Schema"
+import { namespacedName } from "../../trace-item.ts"
+
+export { namespacedName, type OwnedLifecycles, type PodLifecycle } from "../../trace-item.ts"
 
 /** The only version that SimKube ≥ 2.0 reads. */
 export const SIMKUBE_TRACE_VERSION = 2
-
-export type { OwnedLifecycles, PodLifecycle } from "../../trace-item.ts"
-
-/** SimKube's name of an object: `namespace/name`, or `name` for a cluster-scoped one. */
-export const namespacedName = (namespace: string, name: string): string =>
-  namespace === "" ? name : `${namespace}/${name}`
 
 /** The bytes are not a readable trace. */
 export class SimkubeTraceError extends Schema.TaggedError<SimkubeTraceError>()("SimkubeTraceError", {

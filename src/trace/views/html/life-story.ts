@@ -3,8 +3,7 @@
  * which a condition was wrong; and what it adds to the list of changes and to that of faults.
  */
 import { excerpts, shortened, type ValuePair } from "../../../page/shown-text.ts"
-import { wasJustCreated } from "../../creation.ts"
-import { statementText } from "../../event-statement.ts"
+import { statementText, wasJustCreated } from "../../event-statement.ts"
 import type { FieldDifference } from "../../json/difference.ts"
 import { formatExactJson, type JsonValue } from "../../json/exact-json.ts"
 import type { ToldCondition } from "../lives/conditions.ts"

@@ -1,8 +1,8 @@
 /** The page of a trace: what the trace covers and lacks, what went wrong, the time line, and the list of changes. */
-import { changedField } from "../../../page/changed-field.ts"
+
 import { type Html, html } from "../../../page/html.ts"
 import { page } from "../../../page/page.ts"
-import { shortened } from "../../../page/shown-text.ts"
+import { changedField, shortened } from "../../../page/shown-text.ts"
 import type { Change, LifeStory, ObjectFault, Part, Tone } from "./life-story.ts"
 
 /** Changes that are listed: the newest. */

@@ -122,10 +122,6 @@ export const controllingOwner = (object: JsonObject, ownUid: string): OwnerName 
   return (owners.find(({ isController }) => isController) ?? owners[0])?.owner
 }
 
-/** What an owner without a UID is looked up by, in its owned object's namespace or in none. */
-export const placeKey = (gvk: string, namespace: string, name: string): string =>
-  `${groupKindOf(gvk)} ${namespace}/${name}`
-
 /** `Deployment/web`. */
 export const labelOf = ({ gvk, name }: Pick<OwnerName, "gvk" | "name">): string => {
   const groupKind = groupKindOf(gvk)

@@ -132,7 +132,6 @@ const nodeOf = (object: JsonObject): string | undefined => textIn(memberIn(objec
 
 const wantedOf = (object: JsonObject): JsonObject => {
   let wanted: Record<string, JsonValue> = {}
-  for (const key of Object.keys(object))
-    if (!notWanted.has(key)) wanted = withProperty(wanted, key, object[key] as JsonValue)
+  for (const [key, value] of Object.entries(object)) if (!notWanted.has(key)) wanted = withProperty(wanted, key, value)
   return wanted
 }

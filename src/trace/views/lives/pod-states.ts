@@ -48,7 +48,7 @@ const lists = [
 ] as const
 
 /** The containers of a pod whose status names them, in order. */
-export const containersOf = (pod: JsonObject): ReadonlyArray<ObservedContainer> => {
+const containersOf = (pod: JsonObject): ReadonlyArray<ObservedContainer> => {
   const status = memberIn(pod, "status")
   const seen = new Set<string>()
   return lists.flatMap(([member, kind]) =>

@@ -8,7 +8,7 @@ import { hash } from "node:crypto"
 import protobuf from "protobufjs/minimal.js"
 
 /** What the UI shows of a slice or an instant when it is selected. Members without a value are left out; numbers are integers. */
-export type Annotations = Readonly<Record<string, string | number | undefined>>
+type Annotations = Readonly<Record<string, string | number | undefined>>
 
 /** A lane of the UI. */
 interface TrackDescription {

@@ -95,7 +95,6 @@ export class MessagePackWriter {
 
   /**
    * An integer in its smallest form.
-   *
    * @throws MessagePackError (`range`) for a bigint that fits neither i64 nor u64, or a number that is not a safe integer.
    */
   writeInteger(value: number | bigint): void {
@@ -135,7 +134,6 @@ export class MessagePackWriter {
 
   /**
    * Any value: maps in their own order, plain objects with their keys in the order of UTF-8 bytes.
-   *
    * @throws MessagePackError (`depth`, `range`); the part written before the error stays, see {@link truncate}.
    */
   writeValue(value: MessagePackValue | JsonValue, depth = 0): void {
@@ -254,11 +252,7 @@ const isArray = (value: object): value is ReadonlyArray<MessagePackValue | JsonV
 const stringHeaderSize = (length: number): 1 | 2 | 3 | 5 =>
   length < 32 ? 1 : length < 0x100 ? 2 : length < 0x1_0000 ? 3 : 5
 
-/**
- * One value as separate bytes.
- *
- * @throws MessagePackError (`depth`, `range`)
- */
+/** One value as separate bytes. @throws MessagePackError (`depth`, `range`) */
 export const encodeMessagePack = (value: MessagePackValue | JsonValue): Uint8Array => {
   const writer = new MessagePackWriter(256)
   writer.writeValue(value)
