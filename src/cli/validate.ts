@@ -3,19 +3,21 @@
 import { tmpdir } from "node:os"
 import { visible, visibleInJson } from "../text/index.ts"
 import { type ConvertError, convertInto } from "../trace/files/convert-file.ts"
-import { SpooledBytes } from "../trace/files/spooled-bytes.ts"
-import { openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
+import { openTraceFile, SpooledBytes, type TraceInput } from "../trace/files/trace-input.ts"
 import { openTraceItems } from "../trace/files/trace-items.ts"
 import type { LeftOut } from "../trace/formats/format.ts"
 import { factsOf, formatOfFileName, type TraceFormatName } from "../trace/formats/names.ts"
 import { fileSpool } from "../trace/spool.ts"
 import type { Findings } from "../validation/findings.ts"
-import { type RepairCounts, repairing } from "../validation/repair.ts"
+import { type RepairCounts, repairing, transformProgram } from "../validation/repair.ts"
 import type { Rule } from "../validation/rule.ts"
 import { ruleNamed, rules } from "../validation/rules.ts"
-import type { ValidationOptions, ValidationReport } from "../validation/trace-validation.ts"
-import { transformProgram } from "../validation/transform-program.ts"
-import { type ValidatedTrace, validateTrace } from "../validation/validate-trace.ts"
+import {
+  type ValidatedTrace,
+  type ValidationOptions,
+  type ValidationReport,
+  validateTrace,
+} from "../validation/trace-validation.ts"
 import {
   type CommandSyntax,
   flag,

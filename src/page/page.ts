@@ -43,7 +43,7 @@ nav { margin: 8px 0 16px; display: flex; flex-wrap: wrap; gap: 4px 16px; }
 `
 
 /** What a page is made of beside its body. */
-export interface PageFrame {
+interface PageFrame {
   readonly title: string
   /** Rules beside the common ones. */
   readonly style?: string
@@ -52,22 +52,11 @@ export interface PageFrame {
 }
 
 /** `body` must not have inline styles or handlers: the policy ignores them. */
-export const page = (frame: PageFrame, body: Html): string => {
-  const { before, after } = pageAround(frame)
-  return `${before}${body}${after}`
-}
-
-/** What comes before and after the body, for a page that is written piece by piece. */
-export const pageAround = ({
-  title,
-  style = "",
-  script,
-}: PageFrame): { readonly before: string; readonly after: string } => {
+export const page = ({ title, style = "", script }: PageFrame, body: Html): string => {
   const rules = commonStyle + style
   const scripts = script === undefined ? "" : ` script-src ${source(script)};`
   const policy = `default-src 'none'; style-src ${source(rules)};${scripts} base-uri 'none'; form-action 'none'`
-  return {
-    before: `<!doctype html>
+  return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -78,12 +67,10 @@ ${html`<title>${title}</title>`}
 <style>${rules}</style>
 </head>
 <body>
-`,
-    after: `
+${body}
 ${script === undefined ? "" : `<script>${script}</script>\n`}</body>
 </html>
-`,
-  }
+`
 }
 
 const source = (text: string): string => `'sha256-${hash("sha256", text, "base64")}'`

@@ -18,11 +18,10 @@
 
 export type { KindedObject } from "../sandbox/index.ts"
 export type { TraceItem } from "../trace/trace-item.ts"
-export { KindNotInTrace, RehearsalStalled } from "./errors.ts"
 export type { FeedRule, FeedScope, RecordedChange } from "./feed/feed-rule.ts"
 export type { FedAs } from "./feed/feeder.ts"
-export type { Difference } from "./journal/differences.ts"
 export type {
+  Difference,
   EventEntry,
   JournalEntry,
   JournalObject,
@@ -35,4 +34,5 @@ export type {
   WriteEntry,
 } from "./journal/journal.ts"
 export type { TraceSource } from "./open-trace.ts"
+export { KindNotInTrace, RehearsalStalled } from "./open-trace.ts"
 export { type ReplayIntoOptions, ReplayResult, replayInto, type WriteFilter } from "./replay-into.ts"

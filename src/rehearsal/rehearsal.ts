@@ -24,14 +24,13 @@ import {
 import { inDependencyOrder } from "../trace/ownership/dependency-order.ts"
 import type { TraceItem } from "../trace/trace-item.ts"
 import type { Participant } from "./cast/participant.ts"
-import { KindNotInTrace, RehearsalStalled } from "./errors.ts"
 import { FeedDecision, type FeedRule } from "./feed/feed-rule.ts"
 import { Feeder } from "./feed/feeder.ts"
 import { instantOf, type JournalEntry, type JournalStep, type StepCause } from "./journal/journal.ts"
 import { Witness } from "./journal/witness.ts"
-import { seededRandomness } from "./stage/seeded-randomness.ts"
+import { KindNotInTrace, RehearsalStalled } from "./open-trace.ts"
 import { Traffic } from "./stage/traffic.ts"
-import { VirtualClock } from "./stage/virtual-clock.ts"
+import { seededRandomness, VirtualClock } from "./stage/virtual-clock.ts"
 
 // Waits until everything in a rehearsal has come to rest: no request is under way, no run either, every watch event has been delivered, and
 // nothing more can happen before the clock moves.
@@ -112,9 +111,7 @@ export interface Rehearsed {
   readonly end: number
 }
 
-/**
- * Rejects with KindNotInTrace, RehearsalStalled, OutsideTrace, InvalidControllerError, and the errors of the trace.
- */
+/** Rejects with KindNotInTrace, RehearsalStalled, OutsideTrace, InvalidControllerError, and the errors of the trace. */
 export const rehearse = async (options: RehearsalOptions): Promise<Rehearsed> => {
   const { from, to } = options.window ?? {}
   const window = { from, to, duration: undefined, now: systemClock.wallMicros() }

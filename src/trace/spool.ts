@@ -79,7 +79,6 @@ export const memorySpool = (): Spool => {
 /**
  * A spool in a file without a name: it is unlinked as soon as it is open, so that neither a crash nor SIGKILL leaves it behind. `directory`
  * must exist; it should be on a disk, not in memory.
- *
  * @throws SpoolError (`create`)
  */
 export const fileSpool = (directory: string): Spool => {
@@ -140,7 +139,6 @@ export const fileSpool = (directory: string): Spool => {
 /**
  * A spool that goes on in a reserve when it cannot be created or is full: a file system without room may still create files. What it has is
  * copied once.
- *
  * @throws SpoolError if the reserve fails as well
  */
 export const spoolWithReserve = (make: () => Spool, makeReserve: () => Spool): Spool => {

@@ -8,7 +8,6 @@
  */
 
 import type { EventTimes, LateChanges, TraceEvent } from "./event.ts"
-import type { OwnedLifecycles } from "./formats/simkube/simkube-trace.ts"
 
 /**
  * What was removed from the objects before they were written to the trace.
@@ -83,6 +82,25 @@ export interface TraceHeader {
   /** UID of namespace kube-system of the recorded cluster. Absent: unknown. */
   readonly clusterUid?: string
 }
+
+/** The known part of one pod's life; Unix seconds. */
+export type PodLifecycle =
+  | { readonly state: "empty" }
+  | { readonly state: "running"; readonly start: number }
+  | { readonly state: "finished"; readonly start: number; readonly end: number }
+
+/** The pods of one owner, grouped by the hash of their stable spec, each list in order of first observation. */
+export interface OwnedLifecycles {
+  /** The owner: `apps/v1.Deployment`. */
+  readonly gvk: string
+  /** The owner: `namespace/name`. */
+  readonly owner: string
+  readonly pods: ReadonlyMap<bigint, ReadonlyArray<PodLifecycle>>
+}
+
+/** SimKube's name of an object: `namespace/name`, or `name` for a cluster-scoped one. */
+export const namespacedName = (namespace: string, name: string): string =>
+  namespace === "" ? name : `${namespace}/${name}`
 
 /** One item. Bytes in it are valid until the next item is taken. */
 export type TraceItem =

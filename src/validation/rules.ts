@@ -8,10 +8,12 @@ import {
   listIn,
   objectIn,
   podSpecsOf,
+  references,
+  removalsOf,
   textIn,
   withChangedAt,
-} from "./pod-specs.ts"
-import { references, removalsOf, withoutEntries } from "./references.ts"
+  withoutEntries,
+} from "./references.ts"
 import type { Place, Removal, Rule } from "./rule.ts"
 
 // Environment variables that take their values from a Secret or a ConfigMap: `env` and `envFrom`, of all three kinds of containers.

@@ -9,12 +9,14 @@
  * judged, not deletions, nor objects that are being deleted: when a namespace or an owner goes, what is left refers to what went first.
  */
 import type { ObjectEvent } from "../trace/event.ts"
+import { DecompressionError } from "../trace/formats/compression.ts"
+import { BadTraceError } from "../trace/formats/format.ts"
 import { readTrackedObjects, type TrackedObjects } from "../trace/formats/simkube/simkube-config.ts"
 import { exactJsonIn, isJsonObject, type JsonObject } from "../trace/json/exact-json.ts"
 import { kindWithoutVersion } from "../trace/sanitising/built-in-kinds.ts"
 import type { TraceItem } from "../trace/trace-item.ts"
 import { addPlace, Findings, findingKey, type RuleFindings, type StateNeed } from "./findings.ts"
-import { builtInTemplatePaths, objectIn, textIn } from "./pod-specs.ts"
+import { builtInTemplatePaths, objectIn, textIn } from "./references.ts"
 import type { Need, Rule, Target, TracedObject } from "./rule.ts"
 import { rules } from "./rules.ts"
 
@@ -305,4 +307,33 @@ export class StateReader {
     const templatePaths = builtInTemplatePaths(gvk) ?? this.#tracked.get(gvk)?.podSpecTemplatePaths ?? noPaths
     return { gvk, namespace, name, object, templatePaths, namespacePrefix: this.#options.namespacePrefix }
   }
+}
+
+/** A report, and whether it is of the whole trace. */
+export interface ValidatedTrace {
+  readonly report: ValidationReport
+  readonly validation: TraceValidation
+  /** Why the trace could not be read to its end, with the byte; absent: it was. */
+  readonly cut?: BadTraceError | DecompressionError
+}
+
+/** Reads all items. Rejects with the error of the source, unless that is about the bytes and some objects were read before. */
+export const validateTrace = async (
+  items: AsyncIterable<Iterable<TraceItem>>,
+  options: ValidationOptions,
+): Promise<ValidatedTrace> => {
+  const validation = new TraceValidation(options)
+  let isBegun = false
+  try {
+    for await (const chunk of items)
+      for (const item of chunk) {
+        validation.add(item)
+        if (item.type === "event") isBegun = true
+      }
+  } catch (error) {
+    const isAboutBytes = error instanceof BadTraceError || error instanceof DecompressionError
+    if (!isAboutBytes || !isBegun) throw error
+    return { report: validation.finish(), validation, cut: error }
+  }
+  return { report: validation.finish(), validation }
 }

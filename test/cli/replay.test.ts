@@ -8,7 +8,7 @@ import { replayCommand } from "../../src/cli/replay.ts"
 import type { Pod } from "../../src/kube/client/objects.ts"
 import { kubeconfigOf, LocalCluster } from "../../src/sandbox/local-cluster.ts"
 import type { ReplayReport } from "../../src/simulation/report/replay-report.ts"
-import { ndjsonEncoder } from "../../src/trace/formats/ndjson/ndjson-format.ts"
+import { ndjsonEncoder } from "../../src/trace/formats/ndjson/ndjson-writer.ts"
 import { patient } from "../harness/patience.ts"
 import { capturedTerminal } from "./captured-terminal.ts"
 

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
 import { runCommand } from "../../src/cli/run.ts"
-import { ndjsonEncoder } from "../../src/trace/formats/ndjson/ndjson-format.ts"
+import { ndjsonEncoder } from "../../src/trace/formats/ndjson/ndjson-writer.ts"
 import { eventually } from "../harness/eventually.ts"
 import { capturedTerminal } from "./captured-terminal.ts"
 

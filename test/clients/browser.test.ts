@@ -143,7 +143,7 @@ describe("the page of a trace", () => {
       evaluate(`document.querySelector(${JSON.stringify(selector)})?.getBoundingClientRect().top`)
     expect(await place("#wrong")).toBeLessThan(desk.height)
     await evaluate("document.querySelector('section[aria-labelledby=wrong] a').click()")
-    const [axis, rows] = [await place(".axis"), await place("details:target .row ~ .row")]
+    const [axis, rows] = [await place(".axis"), await place("details:target .row")]
     expect(axis).toBe(0)
     expect(rows).toBeGreaterThan(20)
     expect(rows).toBeLessThan(desk.height)

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url"
 import { describe, expect, test } from "vitest"
 import { type DefinedController, defineController } from "../../src/host/index.ts"
 import { replayInto } from "../../src/rehearsal/index.ts"
-import { openDecoder } from "../../src/trace/formats/codecs.ts"
+import { openDecoder } from "../../src/trace/files/codecs.ts"
 import type { TraceItem } from "../../src/trace/trace-item.ts"
 import { publishedNames, publishedTrace, whyNoPublished } from "../trace/formats/traces.ts"
 

@@ -1,7 +1,7 @@
 /** The generated program is one of SimKube's transform language: its grammar (docs/facts/simkube.md) as regular expressions, command by command. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { transformProgram } from "../../src/validation/transform-program.ts"
+import { transformProgram } from "../../src/validation/repair.ts"
 import { anyEvents } from "./any-trace.ts"
 import { afterProgram } from "./program-runs.ts"
 import { type Body, container, deployment, object, reportOf } from "./traces.ts"

@@ -12,7 +12,7 @@ import { freeNow } from "../../free-now.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ActorBody } from "../../runtime/actor.ts"
 import type { OutgoingStream } from "../../runtime/stream/outgoing-stream.ts"
-import { InvalidSelectorError } from "../../trace/selection/label-selector.ts"
+import { InvalidSelectorError } from "../../trace/selection/filters.ts"
 import {
   type ExporterConfig,
   type ExporterControl,

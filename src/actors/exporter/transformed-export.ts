@@ -2,7 +2,7 @@
  * An export through a program: the window's items go through the program in another thread, and are encoded as `reel transform` encodes a trace. Formats for
  * replay depend on the whole trace, so for them the window is read, and the program run, twice.
  */
-import { openEncoder } from "../../trace/formats/codecs.ts"
+import { openEncoder } from "../../trace/files/codecs.ts"
 import { convertTrace, surveyTrace } from "../../trace/formats/convert.ts"
 import type { TraceItems } from "../../trace/formats/decoded-items.ts"
 import type { TraceEncoder } from "../../trace/formats/format.ts"

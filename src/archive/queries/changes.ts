@@ -5,8 +5,8 @@
  * as well: an object that stops matching is in the answer with that change. Memory: one table of contents per kind, and {@link FormerStates}.
  */
 
-import { isCreation } from "../../trace/creation.ts"
 import type { ObjectEvent } from "../../trace/event.ts"
+import { isCreation } from "../../trace/event-statement.ts"
 import { exactJsonIn } from "../../trace/json/exact-json.ts"
 import { type FieldPath, fieldTextOf } from "../../trace/json/field-path.ts"
 import type { BlockFrame } from "../blocks/block-frame.ts"

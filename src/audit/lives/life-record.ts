@@ -15,8 +15,7 @@ import type { JsonObject } from "../../trace/json/exact-json.ts"
 import { type AuditedResource, type AuditedWrite, isWholeObject } from "../shapes/audited-write.ts"
 import { type KeptState, type KnownObject, KnownObjects } from "./known-objects.ts"
 import { type Gap, Losses, type LossReason } from "./losses.ts"
-import { factsOf, isFinished } from "./object-facts.ts"
-import { whyWithoutBody } from "./written-body.ts"
+import { factsOf, isFinished, whyWithoutBody } from "./object-facts.ts"
 
 // The kind of a resource: entries without bodies name only the plural. It is learned from the objects of a log; until then, kinds of Kubernetes
 // itself are known. For any other resource its plural stands where the kind would be (`example.com/v1.widgets`), because the kind cannot be

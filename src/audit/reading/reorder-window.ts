@@ -3,6 +3,10 @@
  * keep their order. An item that comes later than the window allows comes out late; nothing is lost.
  */
 
+import { parseResourceVersion, type ResourceVersion } from "../../kube/resource-version.ts"
+import { factsOf } from "../lives/object-facts.ts"
+import type { AuditedWrite } from "../shapes/audited-write.ts"
+
 /** What waits. */
 interface Waiting<Item> {
   readonly time: number
@@ -71,3 +75,86 @@ export class ReorderWindow<Item> {
 
 const isBefore = (one: Waiting<unknown>, other: Waiting<unknown> | undefined): boolean =>
   other !== undefined && (one.time < other.time || (one.time === other.time && one.order < other.order))
+
+/** µs: requests at the same time end within milliseconds of one another, on a busy server within tenths of a second. */
+const waitMicros = 1_000_000
+
+/** Writes that wait: more than a busy API server logs in a second. */
+const mostWaiting = 2000
+
+/** A place in the order, and the write that is there now. */
+interface Place {
+  readonly time: number
+  write: AuditedWrite
+  version: ResourceVersion | undefined
+}
+
+/**
+ * Puts writes of one object that were made at nearly the same time in the order of its versions: two requests may be
+ * answered in the other order than that in which they were stored, as happens to some writes in a thousand. A write
+ * waits until others are later by a second, or until too many wait. Of two writes that change places, each gets the
+ * time of the other's place; writes without an object and a version stay where they are.
+ */
+export class VersionOrder {
+  #places: Place[] = []
+  /** Places before this one were taken. */
+  #first = 0
+  /** The places of each object, by its UID. */
+  readonly #objects = new Map<string, Place[]>()
+
+  push(write: AuditedWrite): void {
+    const { uid, version } = versionOf(write)
+    const place: Place = { time: write.time, write, version }
+    this.#places.push(place)
+    if (uid === "" || version === undefined) return
+    const others = this.#objects.get(uid)
+    if (others === undefined) {
+      this.#objects.set(uid, [place])
+      return
+    }
+    others.push(place)
+    // Sorted but for the last one: it moves up past those with newer versions.
+    for (let at = others.length - 1; at > 0; at--) {
+      const [one, other] = [others[at - 1] as Place, others[at] as Place]
+      const isOver = one.time <= write.time - waitMicros
+      if (isOver || (one.version ?? 0) <= (other.version ?? 0)) break
+      const { write: moved, version: movedVersion } = one
+      one.write = other.write
+      one.version = other.version
+      other.write = moved
+      other.version = movedVersion
+    }
+  }
+
+  /** The writes that need not wait any more. `isEnd`: no more will come. */
+  *ready(isEnd = false): Generator<AuditedWrite> {
+    const newest = this.#places.at(-1)?.time ?? 0
+    while (this.#first < this.#places.length) {
+      const place = this.#places[this.#first] as Place
+      const mustWait = place.time > newest - waitMicros && this.#places.length - this.#first <= mostWaiting
+      if (mustWait && !isEnd) break
+      this.#first++
+      this.#forget(place)
+      yield place.write.time === place.time ? place.write : { ...place.write, time: place.time }
+    }
+    if (this.#first > mostWaiting) {
+      this.#places = this.#places.slice(this.#first)
+      this.#first = 0
+    }
+  }
+
+  #forget(place: Place): void {
+    const { uid, version } = versionOf(place.write)
+    const places = this.#objects.get(uid)
+    if (version === undefined || places === undefined) return
+    places.shift()
+    if (places.length === 0) this.#objects.delete(uid)
+  }
+}
+
+const versionOf = ({ response }: AuditedWrite) => {
+  const { uid, resourceVersion } = response === undefined ? noFacts : factsOf(response)
+  return { uid, version: parseResourceVersion(resourceVersion) }
+}
+
+const noFacts = { uid: "", resourceVersion: "" }

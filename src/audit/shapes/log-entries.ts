@@ -9,17 +9,22 @@ import { isUtf8 } from "node:buffer"
 import { gunzipSync } from "node:zlib"
 import {
   exactJsonIn,
+  isJsonList,
   isJsonObject,
   type JsonObject,
   type JsonValue,
   MAX_DEPTH,
   withProperty,
 } from "../../trace/json/exact-json.ts"
-import { isDeeper } from "../../trace/json/nesting.ts"
-import { type AuditEntry, unknownEntry } from "./audited-write.ts"
-import { cloudLoggingEntry, isCloudLoggingEntry } from "./cloud-logging-entry.ts"
-import { arrayMember, textMember } from "./json-fields.ts"
-import { auditEventIn, kubernetesEntry, writeVerbOf } from "./kubernetes-event.ts"
+import { isDeeper } from "../../trace/json/members.ts"
+import { type AuditEntry, arrayMember, textMember, unknownEntry } from "./audited-write.ts"
+import {
+  auditEventIn,
+  cloudLoggingEntry,
+  isCloudLoggingEntry,
+  kubernetesEntry,
+  writeVerbOf,
+} from "./kubernetes-event.ts"
 import { type LogText, longestText } from "./log-text.ts"
 
 /**
@@ -116,11 +121,10 @@ const tooDeep = unknownEntry("an envelope inside too many others")
 const entriesWithin = (value: JsonValue, depth: number): ReadonlyArray<AuditEntry> => {
   if (depth > deepest) return [tooDeep]
   if (typeof value === "string") return entriesOfString(value, depth)
-  if (Array.isArray(value)) {
-    const elements = value as ReadonlyArray<JsonValue>
-    const fields = pairsOf(elements)
+  if (isJsonList(value)) {
+    const fields = pairsOf(value)
     return fields === undefined
-      ? elements.flatMap((each) => entriesWithin(each, depth + 1))
+      ? value.flatMap((each) => entriesWithin(each, depth + 1))
       : entriesWithin(fields, depth + 1)
   }
   // The number of a process in brackets, the time beside a text.
@@ -143,8 +147,8 @@ const entriesWithin = (value: JsonValue, depth: number): ReadonlyArray<AuditEntr
 const mayHaveEntries = (value: JsonValue): boolean =>
   typeof value === "string"
     ? mayBeEntry.test(value) || packed.test(value)
-    : Array.isArray(value)
-      ? (value as ReadonlyArray<JsonValue>).some(mayHaveEntries)
+    : isJsonList(value)
+      ? value.some(mayHaveEntries)
       : isJsonObject(value)
 
 const mayBeEntry = /audit_?id|protoPayload|"(?:eyJ|H4sI)/i
@@ -178,11 +182,7 @@ const rowsOf = (value: JsonObject): ReadonlyArray<JsonValue> => {
     return textMember(object, "name") || textMember(object, "ColumnName")
   })
   const rows = columns.length === 0 ? [] : [...arrayMember(value, "rows"), ...arrayMember(value, "Rows")]
-  return rows.map((row) =>
-    objectOf(
-      (Array.isArray(row) ? (row as ReadonlyArray<JsonValue>) : []).map((each, index) => [names[index] ?? "", each]),
-    ),
-  )
+  return rows.map((row) => objectOf((isJsonList(row) ? row : []).map((each, index) => [names[index] ?? "", each])))
 }
 
 /** A row as a list of its fields with their values; `undefined`: the list is another one. */

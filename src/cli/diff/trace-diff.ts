@@ -1,7 +1,7 @@
 /** `reel diff A B`: two traces. What is compared is decided in src/trace/comparison. */
 import { stat } from "node:fs/promises"
 import { formatInstant } from "../../local-time.ts"
-import { changedField } from "../../page/changed-field.ts"
+import { changedField } from "../../page/shown-text.ts"
 import { type Html, html } from "../../page/html.ts"
 import { page } from "../../page/page.ts"
 import { excerpts } from "../../page/shown-text.ts"

@@ -2,7 +2,7 @@
 import { DecompressionError } from "../../trace/formats/compression.ts"
 import { decodedItems, type TraceItems } from "../../trace/formats/decoded-items.ts"
 import { BadTraceError } from "../../trace/formats/format.ts"
-import { ndjsonDecoder } from "../../trace/formats/ndjson/ndjson-format.ts"
+import { ndjsonDecoder } from "../../trace/formats/ndjson/ndjson-writer.ts"
 import type { TraceItem } from "../../trace/trace-item.ts"
 import type { OpenPlace } from "../export/connection/recorder-place.ts"
 import { requestExport } from "../export/export-client.ts"

@@ -39,7 +39,7 @@ export const requestedProgram = async (
   if (transform === undefined) return {}
   const [{ faultAt, parseProgram, ProgramError }, { insertionsOf }, { TransformFailed }] = await Promise.all([
     import("../../trace/transform/language/parse-program.ts"),
-    import("../../trace/transform/insertions.ts"),
+    import("../../trace/transform/batch-builder.ts"),
     import("../../trace/transform/transform-failed.ts"),
   ])
   try {

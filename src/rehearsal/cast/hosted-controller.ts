@@ -8,8 +8,7 @@ import {
 import { messageOf } from "../../message-of.ts"
 import type { OwnWork } from "../feed/feed-rule.ts"
 import type { ReconcileEntry } from "../journal/journal.ts"
-import { lastingWatches } from "./lasting-watches.ts"
-import type { Participant, Stage } from "./participant.ts"
+import { lastingWatches, type Participant, type Stage } from "./participant.ts"
 
 export class HostedController implements Participant {
   readonly name: string

@@ -23,8 +23,7 @@ import { ApiConnection } from "../../kube/client/api-connection.ts"
 import { parseGvk } from "../../kube/gvk.ts"
 import { messageOf } from "../../message-of.ts"
 import type { OwnWork, Subject } from "../feed/feed-rule.ts"
-import { lastingWatches } from "./lasting-watches.ts"
-import type { Participant, Stage } from "./participant.ts"
+import { lastingWatches, type Participant, type Stage } from "./participant.ts"
 
 interface HostedModuleOptions {
   readonly name: string

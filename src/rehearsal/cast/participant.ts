@@ -1,9 +1,9 @@
 /** A controller that takes part in a rehearsal, in whatever form it is. */
 import type { Transport } from "../../kube/http/transport.ts"
+import type { WatchPolicy } from "../../kube/watch/protocol/policy.ts"
 import type { OwnWork } from "../feed/feed-rule.ts"
 import type { JournalEntry } from "../journal/journal.ts"
-import type { SeededRandomness } from "../stage/seeded-randomness.ts"
-import type { VirtualClock } from "../stage/virtual-clock.ts"
+import type { SeededRandomness, VirtualClock } from "../stage/virtual-clock.ts"
 
 /** The world of a participant. */
 export interface Stage {
@@ -29,3 +29,8 @@ export interface Participant {
   readonly failure: string | undefined
   close(): Promise<void>
 }
+
+/** s: 63 years, which no recording has, and as many as fit into 32 bits. */
+const life = 2_000_000_000
+
+export const lastingWatches: Partial<WatchPolicy> = { watchLifeSeconds: [life, life] }

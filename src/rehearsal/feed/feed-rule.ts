@@ -11,6 +11,8 @@
  */
 import { isRecord } from "../../is-record.ts"
 import { parseGvk } from "../../kube/gvk.ts"
+import type { Resource } from "../../sandbox/index.ts"
+import { ResourceNames } from "../../trace/formats/kwok/resource-names.ts"
 
 export type Members = Readonly<Record<string, unknown>>
 
@@ -133,4 +135,14 @@ function* statusOf(entries: ReadonlyArray<unknown>, managers: ReadonlySet<string
     if (isRecord(fields))
       for (const member of Object.keys(fields)) if (member.startsWith("f:")) yield member.slice("f:".length)
   }
+}
+
+const names = new ResourceNames()
+
+/** `undefined` if the text is not a kind. */
+export const guessedKind = (gvk: string, isNamespaced: boolean): Resource | undefined => {
+  const parsed = parseGvk(gvk)
+  const plural = names.of(gvk)?.resource
+  if (parsed === undefined || plural === undefined) return undefined
+  return { gvk: parsed, plural, namespaced: isNamespaced, subresources: ["status"], custom: true }
 }

@@ -11,9 +11,8 @@ import { apiVersionOf, parseGvk } from "../../kube/gvk.ts"
 import type { LoadedObject, Sandbox } from "../../sandbox/index.ts"
 import { isSame } from "../../sandbox/rules/fields.ts"
 import type { TraceChange } from "../../simulation/replay/trace-changes.ts"
-import type { SeededRandomness } from "../stage/seeded-randomness.ts"
-import type { FeedDecision, Members, RecordedChange } from "./feed-rule.ts"
-import { guessedKind } from "./guessed-kinds.ts"
+import type { SeededRandomness } from "../stage/virtual-clock.ts"
+import { type FeedDecision, guessedKind, type Members, type RecordedChange } from "./feed-rule.ts"
 import { mergeRecorded } from "./recorded-merge.ts"
 
 /**

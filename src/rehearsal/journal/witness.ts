@@ -11,8 +11,7 @@ import type {
   Sandbox,
   StoredObject,
 } from "../../sandbox/index.ts"
-import { type Difference, differencesOf } from "./differences.ts"
-import type { JournalEntry, JournalObject } from "./journal.ts"
+import { type Difference, differencesOf, type JournalEntry, type JournalObject } from "./journal.ts"
 
 type Members = Readonly<Record<string, unknown>>
 

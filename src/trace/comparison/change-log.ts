@@ -3,11 +3,98 @@
  *
  * An event after which an object is what it was before is no change: it changed only what is not compared.
  */
+
+import { hash } from "node:crypto"
 import type { ObjectEvent } from "../event.ts"
 import { eventKinds, eventStatement, statementText } from "../event-statement.ts"
-import { exactJsonIn, isJsonObject } from "../json/exact-json.ts"
-import { type ComparedFields, comparedObject, gone, hashOf } from "./compared-object.ts"
-import { GrowingColumn } from "./growing-column.ts"
+import {
+  exactJsonIn,
+  formatExactJson,
+  IntegralFloat,
+  isJsonList,
+  isJsonObject,
+  type JsonValue,
+  MAX_DEPTH,
+  withProperty,
+} from "../json/exact-json.ts"
+import { sortedKeys } from "../json/key-order.ts"
+import { isDeeper } from "../json/members.ts"
+import { replayObject } from "../sanitising/replay-object.ts"
+
+/**
+ * What of an object is compared. `replayed`: what a replay would create; of references to owners nothing, because the names of owners are generated in each cluster. `all`: every
+ * field.
+ */
+export type ComparedFields = "replayed" | "all"
+
+const noOwner = (): boolean => false
+
+/**
+ * Keys in order and numbers as their values, so that equal objects have equal texts. Bytes that are no object count as null; an object that is nested too deeply to be
+ * looked into as its text.
+ */
+export const comparedObject = (gvk: string, bytes: Uint8Array, fields: ComparedFields): JsonValue => {
+  const object = exactJsonIn(bytes)
+  if (!isJsonObject(object)) return null
+  if (isDeeper(object, MAX_DEPTH)) return Buffer.from(bytes).toString("utf8")
+  return inOrder(fields === "all" ? object : replayObject(gvk, object, noOwner))
+}
+
+const inOrder = (value: JsonValue): JsonValue => {
+  if (value instanceof IntegralFloat) return value.value
+  if (isJsonList(value)) return value.map(inOrder)
+  if (!isJsonObject(value)) return value
+  let ordered: Record<string, JsonValue> = {}
+  for (const key of sortedKeys(value)) ordered = withProperty(ordered, key, inOrder(value[key] ?? null))
+  return ordered
+}
+
+/** Stands for an object that is gone; no state has it. */
+export const gone = 0
+
+/**
+ * A number for a state, at least 1 and below 2^52. That two of a million different states of one object share one has a chance of one in ten thousand; it would hide a
+ * difference.
+ */
+const hashOf = (compared: JsonValue): number => {
+  const bytes = hash("sha256", formatExactJson(compared), "buffer")
+  return 1 + ((bytes.readUIntBE(0, 6) * 16 + ((bytes[6] ?? 0) >> 4)) % (2 ** 52 - 1))
+}
+
+/** A column of 64-bit floats: times, places, and hashes of 52 bits. */
+export class GrowingColumn {
+  #values = new Float64Array(1024)
+  #length = 0
+
+  get length(): number {
+    return this.#length
+  }
+
+  push(value: number): void {
+    if (this.#length === this.#values.length) {
+      const larger = new Float64Array(2 * this.#length)
+      larger.set(this.#values)
+      this.#values = larger
+    }
+    this.#values[this.#length++] = value
+  }
+
+  /** @throws RangeError where nothing was appended */
+  at(index: number): number {
+    if (index < 0 || index >= this.#length) throw new RangeError(`there is no row ${index} of ${this.#length}`)
+    return this.#values[index] as number
+  }
+
+  set(index: number, value: number): void {
+    if (index < 0 || index >= this.#length) throw new RangeError(`there is no row ${index} of ${this.#length}`)
+    this.#values[index] = value
+  }
+
+  /** The values in ascending order, a copy. */
+  sorted(): Float64Array {
+    return this.#values.slice(0, this.#length).sort()
+  }
+}
 
 /** An object by what two clusters have in common. */
 export interface ComparedName {

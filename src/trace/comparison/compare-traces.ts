@@ -8,9 +8,15 @@ import type { GapEvent, ObjectEvent } from "../event.ts"
 import { differencesBetween, type FieldDifference } from "../json/difference.ts"
 import type { JsonValue } from "../json/exact-json.ts"
 import type { IncompletePart, TraceItem } from "../trace-item.ts"
-import { ChangeLog, type ComparedName, ObjectNumbers } from "./change-log.ts"
-import { type ComparedFields, comparedObject, gone } from "./compared-object.ts"
-import { GrowingColumn } from "./growing-column.ts"
+import {
+  ChangeLog,
+  type ComparedFields,
+  type ComparedName,
+  comparedObject,
+  GrowingColumn,
+  gone,
+  ObjectNumbers,
+} from "./change-log.ts"
 
 // One reading of a trace from its beginning to its end: its items, chunk by chunk, and which events count.
 

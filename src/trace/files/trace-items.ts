@@ -2,12 +2,13 @@
  * The items of a trace in a file or a pipe: decompresses it, recognises its format and decodes it, chunk by chunk, with the memory of one
  * chunk.
  */
-import { openDecoder } from "../formats/codecs.ts"
+
 import { continued, takeHead } from "../formats/compression.ts"
 import { decodedItems } from "../formats/decoded-items.ts"
 import { BadTraceError } from "../formats/format.ts"
 import { FORMAT_SIGNATURE_BYTES, formatOfBytes, type TraceFormatName } from "../formats/names.ts"
 import type { TraceItem } from "../trace-item.ts"
+import { openDecoder } from "./codecs.ts"
 import { plainTrace, type ReadProgress, type TraceInput } from "./trace-input.ts"
 
 /** A trace that has been opened and looks like one. */

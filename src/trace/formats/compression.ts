@@ -24,7 +24,6 @@ export class DecompressionError extends Schema.TaggedError<DecompressionError>()
 
 /**
  * The uncompressed bytes of a source; its first bytes decide about the compression, not its name.
- *
  * @throws DecompressionError, and any error of the source.
  */
 export async function* decompressed(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void> {

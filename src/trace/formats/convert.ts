@@ -15,7 +15,6 @@ export const needsSurvey = (from: TraceFormatName, to: TraceFormatName): boolean
 
 /**
  * Reads a whole trace for the facts that an encoder needs (`EncoderOptions.facts`). The trace is read again to be encoded.
- *
  * @throws BadTraceError, and any error of the source
  */
 export const surveyTrace = async (items: TraceItems): Promise<TraceSurvey> => {
@@ -34,7 +33,6 @@ export interface ConversionProgress {
 
 /**
  * The pieces of the encoded trace; returns what the encoder left out.
- *
  * @param progress is counted up while pieces are taken
  * @param filter selects what is encoded; default: everything
  * @throws BadTraceError, UnwritableTraceError, SpoolError, and any error of the source

@@ -1,12 +1,9 @@
-/**
- * The interface of a file format: a decoder and an encoder, both fed piece by piece, neither holding a whole trace.
- */
+/** The interface of a file format: a decoder and an encoder, both fed piece by piece, neither holding a whole trace. */
 
 import * as Schema from "effect/Schema"
 import type { IsInTrace } from "../sanitising/replay-object.ts"
 import type { Spool } from "../spool.ts"
-import type { TraceHeader, TraceItem } from "../trace-item.ts"
-import type { OwnedLifecycles } from "./simkube/simkube-trace.ts"
+import type { OwnedLifecycles, TraceHeader, TraceItem } from "../trace-item.ts"
 
 /** Push bytes, take items; call {@link end} after the last bytes. Every method throws only {@link BadTraceError}. */
 export interface TraceDecoder {

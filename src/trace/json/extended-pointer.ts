@@ -1,5 +1,7 @@
 /** JSON pointers (RFC 6901) in which `*` is every element of an array; the empty string is the object itself. SimKube's template paths are such. */
-import { isJsonObject, type JsonObject, type JsonValue } from "./exact-json.ts"
+
+import { memberOf } from "../../own-member.ts"
+import { isJsonList, isJsonObject, type JsonObject, type JsonValue } from "./exact-json.ts"
 import { withMember } from "./members.ts"
 
 /** The path of a pointer. */
@@ -11,7 +13,6 @@ export const pathOf = (pointer: string): ReadonlyArray<string> =>
 
 /**
  * The value with the objects at a path changed; what is not there is not created.
- *
  * @param path property names and indexes; `*` is every element of an array
  */
 export const changedAt = (
@@ -21,13 +22,13 @@ export const changedAt = (
   depth = 0,
 ): JsonValue => {
   if (depth === path.length) return isJsonObject(value) ? change(value) : value
-  const key = path[depth] as string
-  if (Array.isArray(value)) {
-    const list = value as ReadonlyArray<JsonValue>
-    return list.map((element, index) =>
+  const key = path[depth] ?? ""
+  if (isJsonList(value)) {
+    return value.map((element, index) =>
       key === "*" || key === String(index) ? changedAt(element, path, change, depth + 1) : element,
     )
   }
-  if (!isJsonObject(value) || !Object.hasOwn(value, key)) return value
-  return withMember(value, key, changedAt(value[key] as JsonValue, path, change, depth + 1))
+  const member = isJsonObject(value) ? memberOf(value, key) : undefined
+  if (!isJsonObject(value) || member === undefined) return value
+  return withMember(value, key, changedAt(member, path, change, depth + 1))
 }

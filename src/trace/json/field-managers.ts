@@ -9,7 +9,15 @@
  * Entries of subresource `scale` have no time (Kubernetes 1.34), and a second write within one second leaves time and fields as they were. Such an entry
  * counts if it owns a field that has another value now, because only its last writer owns it.
  */
-import { exactJsonIn, formatExactJson, isJsonObject, type JsonObject, type JsonValue } from "./exact-json.ts"
+import { memberOf } from "../../own-member.ts"
+import {
+  exactJsonIn,
+  formatExactJson,
+  isJsonList,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from "./exact-json.ts"
 
 /** A program that wrote an object. */
 interface FieldManager {
@@ -56,7 +64,7 @@ const placeholders: ReadonlySet<string> = new Set(["ancient-changes", "before-fi
 const entriesOf = (object: JsonObject | undefined): ReadonlyArray<JsonObject> | undefined => {
   const metadata = object?.metadata
   const entries = isJsonObject(metadata) ? metadata.managedFields : undefined
-  return Array.isArray(entries) ? (entries as ReadonlyArray<JsonValue>).filter(isJsonObject) : undefined
+  return isJsonList(entries) ? entries.filter(isJsonObject) : undefined
 }
 
 const text = (value: JsonValue | undefined): string => (typeof value === "string" ? value : "")
@@ -108,7 +116,7 @@ const hasOtherValue = (
   Object.entries(fields).some(([key, inner]) => {
     const [one, other] = [valueAt(before, key), valueAt(after, key)]
     if (one === undefined || other === undefined || !isJsonObject(inner)) return false
-    const below = all.flatMap((each) => (Object.hasOwn(each, key) ? [each[key] as JsonValue] : [])).filter(isJsonObject)
+    const below = all.map((each) => memberOf(each, key)).filter(isJsonObject)
     if (hasMembers(inner)) return hasOtherValue(inner, one, other, below)
     // Only that the map is there is its own: what is in it belongs to others, or did when it was set.
     return (
@@ -124,11 +132,10 @@ const isEmpty = (value: JsonValue): boolean =>
 /** The value at a key of fieldsV1: `f:` and a member's name, `k:` and members of an item, `v:` and an item, `i:` and its position. */
 const valueAt = (value: JsonValue, key: string): JsonValue | undefined => {
   const rest = key.slice(2)
-  if (key.startsWith("f:")) return isJsonObject(value) && Object.hasOwn(value, rest) ? value[rest] : undefined
-  if (!Array.isArray(value)) return undefined
-  const items = value as ReadonlyArray<JsonValue>
-  if (key.startsWith("i:")) return items[Number(rest)]
+  if (key.startsWith("f:")) return isJsonObject(value) ? memberOf(value, rest) : undefined
+  if (!isJsonList(value)) return undefined
+  if (key.startsWith("i:")) return value[Number(rest)]
   const sought = exactJsonIn(rest)
   if (!key.startsWith("k:") || !isJsonObject(sought)) return undefined
-  return items.find((item) => isJsonObject(item) && Object.entries(sought).every(([name, each]) => item[name] === each))
+  return value.find((item) => isJsonObject(item) && Object.entries(sought).every(([name, each]) => item[name] === each))
 }

@@ -2,7 +2,7 @@
  * Paths to fields as people write them: `spec.replicas`, `metadata.labels["app.kubernetes.io/name"]`, `spec.containers[0].image`,
  * `spec.containers[*].image`, `spec.containers[name=web].image`, or a JSON pointer (`/spec/replicas`). Total: a text that is no path comes with a reason.
  */
-import { formatExactJson, isJsonObject, type JsonValue } from "./exact-json.ts"
+import { formatExactJson, isJsonList, isJsonObject, type JsonValue } from "./exact-json.ts"
 
 /** One step: the member of an object, the item of a list, all items, or those items whose member has a value. */
 type FieldStep =
@@ -65,15 +65,14 @@ export const valuesAt = (value: JsonValue | undefined, path: FieldPath, depth = 
   const next = path[depth]
   if (next === undefined) return [value]
   const deeper = (inner: JsonValue | undefined): ReadonlyArray<JsonValue> => valuesAt(inner, path, depth + 1)
-  if (Array.isArray(value)) {
-    const items = value as ReadonlyArray<JsonValue>
+  if (isJsonList(value)) {
     switch (next.tag) {
       case "items":
-        return items.flatMap(deeper)
+        return value.flatMap(deeper)
       case "item":
-        return deeper(items[next.index])
+        return deeper(value[next.index])
       case "named":
-        return items.flatMap((item) =>
+        return value.flatMap((item) =>
           isJsonObject(item) && Object.hasOwn(item, next.member) && String(item[next.member]) === next.value
             ? deeper(item)
             : [],

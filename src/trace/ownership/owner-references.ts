@@ -3,6 +3,8 @@
  * and a text that is not an array means no owners.
  */
 
+import { isRecord } from "../../is-record.ts"
+
 /** One owner of an object. */
 export interface OwnerReference {
   /** `apps/v1`, or `v1` for the core group. */
@@ -31,8 +33,8 @@ export const readOwnerReferences = (value: unknown): ReadonlyArray<OwnerReferenc
   Array.isArray(value) ? value.flatMap(ownerReference) : []
 
 const ownerReference = (value: unknown): ReadonlyArray<OwnerReference> => {
-  if (typeof value !== "object" || value === null) return []
-  const { apiVersion, kind, name, uid, controller } = value as Readonly<Record<string, unknown>>
+  if (!isRecord(value)) return []
+  const { apiVersion, kind, name, uid, controller } = value
   if (typeof apiVersion !== "string" || typeof kind !== "string" || typeof name !== "string") return []
   return typeof uid !== "string" || uid === "" ? [] : [{ apiVersion, kind, name, uid, controller: controller === true }]
 }

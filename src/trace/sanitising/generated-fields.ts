@@ -5,7 +5,8 @@
  * Not here: what belongs to the metadata of every object (replay-object.ts).
  */
 
-import { isJsonObject, type JsonObject, type JsonValue, withProperty } from "../json/exact-json.ts"
+import { memberOf } from "../../own-member.ts"
+import { isJsonList, isJsonObject, type JsonObject, type JsonValue, withProperty } from "../json/exact-json.ts"
 
 /** One value to remove. */
 interface GeneratedField {
@@ -192,21 +193,21 @@ const without = (
   isRemoved: (value: JsonValue) => boolean,
 ): JsonValue | undefined => {
   if (depth === path.length) return isRemoved(value) ? undefined : value
-  const key = path[depth] as string
-  if (Array.isArray(value)) {
+  const key = path[depth] ?? ""
+  if (isJsonList(value)) {
     if (key !== "*") return value
-    const elements = (value as ReadonlyArray<JsonValue>).map((element) => without(element, path, depth + 1, isRemoved))
+    const elements = value.map((element) => without(element, path, depth + 1, isRemoved))
     if (elements.every((element, index) => element === value[index])) return value
     const left = elements.filter((element) => element !== undefined)
     return left.length === 0 ? undefined : left
   }
-  if (!isJsonObject(value) || !Object.hasOwn(value, key)) return value
-  const before = value[key] as JsonValue
+  const before = isJsonObject(value) ? memberOf(value, key) : undefined
+  if (!isJsonObject(value) || before === undefined) return value
   const after = without(before, path, depth + 1, isRemoved)
   if (after === before) return value
   let kept: Record<string, JsonValue> = {}
-  for (const name of Object.keys(value)) {
-    const property = name === key ? after : (value[name] as JsonValue)
+  for (const [name, given] of Object.entries(value)) {
+    const property = name === key ? after : given
     if (property !== undefined) kept = withProperty(kept, name, property)
   }
   // An object must keep its spec, even an empty one.

@@ -72,7 +72,6 @@ function* valuesOf(
 /**
  * The object's `metadata`, without managedFields: a few µs where parsing everything takes tens. If there are several members of that name,
  * which no API server sends, the first one. `undefined` if it is missing or not an object; the bytes are not changed.
- *
  * @throws MalformedJsonError
  */
 export const metadataOf = (bytes: Uint8Array): JsonObject | undefined => {

@@ -8,8 +8,7 @@
 
 import { apiVersionOf, parseGvk } from "../../kube/gvk.ts"
 import { isJsonObject, type JsonObject, type JsonValue, withProperty } from "../json/exact-json.ts"
-import { withoutMember } from "../json/members.ts"
-import { withoutNulls } from "../json/without-nulls.ts"
+import { withoutMember, withoutNulls } from "../json/members.ts"
 import { isBuiltInKind } from "./built-in-kinds.ts"
 import { withoutGenerated } from "./generated-fields.ts"
 
@@ -34,7 +33,6 @@ const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 /**
  * The object for replay, with `apiVersion` and `kind` of its GVK, which objects in older recordings may lack.
- *
  * @param isInTrace decides which owner references are kept
  */
 export const replayObject = (gvk: string, object: JsonObject, isInTrace: IsInTrace): JsonObject =>
@@ -48,9 +46,8 @@ export const withoutStatus = (gvk: string, object: JsonObject, isInTrace: IsInTr
   const withoutAbsent = isBuiltInKind(gvk) ? withoutNulls : (value: JsonValue): JsonValue => value
   let replayed: Record<string, JsonValue> = {}
   if (type !== undefined) replayed = { apiVersion: apiVersionOf(type), kind: type.kind }
-  for (const key of Object.keys(object)) {
+  for (const [key, value] of Object.entries(object)) {
     if (key === "status" || (type !== undefined && (key === "apiVersion" || key === "kind"))) continue
-    const value = object[key] as JsonValue
     if (value === null) continue
     replayed = withProperty(replayed, key, key === "metadata" && isJsonObject(kept) ? kept : withoutAbsent(value))
   }
@@ -60,8 +57,7 @@ export const withoutStatus = (gvk: string, object: JsonObject, isInTrace: IsInTr
 const replayMetadata = (metadata: JsonObject, isInTrace: IsInTrace): JsonObject => {
   let kept: Record<string, JsonValue> = {}
   const namespace = textOf(metadata, "namespace")
-  for (const key of Object.keys(metadata)) {
-    const value = metadata[key] as JsonValue
+  for (const [key, value] of Object.entries(metadata)) {
     if (DROPPED_METADATA.has(key) || value === null) continue
     if (key === "annotations" && isJsonObject(value)) {
       const annotations = withoutMember(value, LAST_APPLIED)

@@ -19,7 +19,7 @@
  */
 
 import { apiVersionOf, parseGvk } from "../../kube/gvk.ts"
-import { isJsonObject, type JsonObject, type JsonValue, withProperty } from "../json/exact-json.ts"
+import { isJsonList, isJsonObject, type JsonObject, type JsonValue, withProperty } from "../json/exact-json.ts"
 import { sortedKeys } from "../json/key-order.ts"
 import { withoutGenerated } from "./generated-fields.ts"
 
@@ -107,9 +107,9 @@ const sanitiseMetadata = (metadata: JsonValue | undefined, isOwnerInTrace: IsOwn
 }
 
 const ownersInTrace = (references: JsonValue, isOwnerInTrace: IsOwnerInTrace): ReadonlyArray<JsonValue> =>
-  !Array.isArray(references)
+  !isJsonList(references)
     ? []
-    : (references as ReadonlyArray<JsonValue>)
+    : references
         .filter(isJsonObject)
         .filter(isOwnerInTrace)
         .map((reference) => without(reference, (key) => key === "uid"))
@@ -119,6 +119,6 @@ const without = (object: JsonObject, isDropped: (key: string) => boolean): JsonO
   const keys = Object.keys(object)
   if (!keys.some(isDropped)) return object
   let kept: Record<string, JsonValue> = {}
-  for (const key of keys) if (!isDropped(key)) kept = withProperty(kept, key, object[key] as JsonValue)
+  for (const key of keys) if (!isDropped(key)) kept = withProperty(kept, key, object[key] ?? null)
   return kept
 }

@@ -1,9 +1,41 @@
 /** Merging and ordering the lists of strategic merge patches. */
 
 import { memberOf } from "../../own-member.ts"
-import { isIntegerNumber, isJsonObject, type JsonObject, type JsonValue } from "../json/exact-json-value.ts"
-import { isList, type List, PATCH, SET_ELEMENT_ORDER, withoutDirectives } from "./directives.ts"
+import { isIntegerNumber, isJsonObject, type JsonObject, type JsonValue, withProperty } from "../json/exact-json.ts"
 import { type MergeRule, type MergeRules, StrategicMergeError } from "./merge-rules.ts"
+
+export const PATCH = "$patch"
+export const RETAIN_KEYS = "$retainKeys"
+export const DELETE_FROM_PRIMITIVE_LIST = "$deleteFromPrimitiveList"
+export const SET_ELEMENT_ORDER = "$setElementOrder"
+
+export type List = ReadonlyArray<JsonValue>
+/** An object under construction, made by {@link copyOf}. */
+export type Draft = Record<string, JsonValue>
+
+export const isList = (value: JsonValue | undefined): value is List => Array.isArray(value)
+
+/**
+ * A copy that may be given members of `patch` too. An object with a backslash in a key has no prototype (see withProperty), and
+ * neither has a copy of it.
+ */
+export const copyOf = (object: JsonObject, patch: JsonObject = object): Draft =>
+  Object.getPrototypeOf(object) === null || Object.getPrototypeOf(patch) === null
+    ? Object.assign(Object.create(null), object)
+    : { ...object }
+
+/** The value without objects that carry `$patch`; `undefined` if it is one itself. */
+export const withoutDirectives = (value: JsonValue): JsonValue | undefined => {
+  if (isList(value)) return value.map(withoutDirectives).filter((item): item is JsonValue => item !== undefined)
+  if (!isJsonObject(value)) return value
+  if (Object.hasOwn(value, PATCH)) return undefined
+  let kept: Draft = {}
+  for (const [key, item] of Object.entries(value)) {
+    const member = withoutDirectives(item)
+    if (member !== undefined) kept = withProperty(kept, key, member)
+  }
+  return kept
+}
 
 type MergeItem = (original: JsonObject, patch: JsonObject, rules: MergeRules) => JsonObject
 
@@ -135,9 +167,7 @@ const mergeItems = (original: List, patch: List, key: string, rules: MergeRules,
   return merged
 }
 
-/**
- * The items that `order` names in its order, the others in the original's, interleaved as in the original.
- */
+/** The items that `order` names in its order, the others in the original's, interleaved as in the original. */
 const inOrder = (merged: List, order: List, original: List, key: string): List => {
   const keyOf = (item: JsonValue): JsonValue | undefined => (key === "" ? item : mergeKeyOf(item, key))
   const orderIndex = indexByKey(order, keyOf)

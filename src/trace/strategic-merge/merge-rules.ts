@@ -6,7 +6,6 @@ import * as Schema from "effect/Schema"
 export interface MergeRules {
   /**
    * The rule of a member that both sides have, or whose list the patch puts in order.
-   *
    * @throws StrategicMergeError where the type has no such member and that is a mistake of the patch
    */
   of(member: string): MergeRule

@@ -9,25 +9,25 @@
  */
 
 import { memberOf, setMember } from "../../own-member.ts"
-import { isJsonObject, type JsonObject, type JsonValue } from "../json/exact-json-value.ts"
-import { withoutNulls } from "../json/without-nulls.ts"
+import { isJsonObject, type JsonObject, type JsonValue } from "../json/exact-json.ts"
+import { withoutNulls } from "../json/members.ts"
 import {
   copyOf,
   DELETE_FROM_PRIMITIVE_LIST,
   type Draft,
   isList,
   type List,
+  mergeLists,
+  orderedList,
   PATCH,
   RETAIN_KEYS,
   SET_ELEMENT_ORDER,
   withoutDirectives,
-} from "./directives.ts"
-import { mergeLists, orderedList } from "./lists.ts"
+} from "./lists.ts"
 import { type MergeRules, StrategicMergeError } from "./merge-rules.ts"
 
 /**
  * The object with what the patch says; parts that it does not name are shared.
- *
  * @throws StrategicMergeError for what Kubernetes refuses
  */
 export const strategicMerge = (object: JsonObject, patch: JsonObject, rules: MergeRules): JsonObject =>
@@ -42,7 +42,7 @@ const mergeObjects = (original: JsonObject, patch: JsonObject, rules: MergeRules
   for (const key of Object.keys(patch)) {
     if (key.startsWith(SET_ELEMENT_ORDER)) orderList(draft, rest, key, rules)
   }
-  for (const key of Object.keys(rest)) mergeMember(draft, key, rest[key] as JsonValue, rules)
+  for (const [key, value] of Object.entries(rest)) mergeMember(draft, key, value, rules)
   return draft
 }
 

@@ -5,7 +5,7 @@
 import { simkubeHash } from "../formats/simkube/hash/simkube-hash.ts"
 import { differencesBetween, type FieldDifference } from "../json/difference.ts"
 import { formatExactJson, isJsonObject, type JsonObject, MAX_DEPTH, parseExactJson } from "../json/exact-json.ts"
-import { isDeeper } from "../json/nesting.ts"
+import { isDeeper } from "../json/members.ts"
 import type { Program } from "./language/program.ts"
 import { CommandFailed, type Effect, type RunProgram, runnerOf } from "./run-program.ts"
 

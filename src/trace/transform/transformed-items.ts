@@ -47,7 +47,6 @@ export const noTransformation = (program: Program): TransformCounts => ({
 
 /**
  * The transformed items, chunk by chunk. `counts` is counted up.
- *
  * @throws TransformFailed, and any error of the source and of `run`
  */
 export async function* transformedItems(

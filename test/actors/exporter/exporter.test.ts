@@ -15,7 +15,7 @@ import { type ExportReader, ExportService, type RunningExport } from "../../../s
 import { ActorSystem } from "../../../src/runtime/actor-system.ts"
 import { defaultRestartPolicy } from "../../../src/runtime/supervisor.ts"
 import { localThread } from "../../../src/runtime/thread/thread.ts"
-import { openDecoder } from "../../../src/trace/formats/codecs.ts"
+import { openDecoder } from "../../../src/trace/files/codecs.ts"
 import { decompressed } from "../../../src/trace/formats/compression.ts"
 import { SimkubeTraceReader } from "../../../src/trace/formats/simkube/simkube-trace-reader.ts"
 import { ObservationsBuilder } from "../../../src/wire/observations.ts"

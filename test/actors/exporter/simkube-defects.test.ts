@@ -2,7 +2,7 @@
 import { expect, test } from "vitest"
 import type { ExportJob } from "../../../src/actors/exporter/definition.ts"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
-import { openDecoder } from "../../../src/trace/formats/codecs.ts"
+import { openDecoder } from "../../../src/trace/files/codecs.ts"
 import { encodeFrame, nameOf, type SampleEvent, START } from "../../archive/sample-frames.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { exportOf } from "./owned-recording.ts"

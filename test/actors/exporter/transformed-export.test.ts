@@ -1,7 +1,7 @@
 /** Exports through a program: the trace is that of an export to which the program was applied afterwards. */
 import { beforeEach, describe, expect, test } from "vitest"
 import type { ExportJob } from "../../../src/actors/exporter/definition.ts"
-import { openDecoder, openEncoder } from "../../../src/trace/formats/codecs.ts"
+import { openDecoder, openEncoder } from "../../../src/trace/files/codecs.ts"
 import { convertTrace } from "../../../src/trace/formats/convert.ts"
 import { decodedItems } from "../../../src/trace/formats/decoded-items.ts"
 import { simkubeHash } from "../../../src/trace/formats/simkube/hash/simkube-hash.ts"

@@ -1,7 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { factsOf } from "../../../src/audit/lives/object-facts.ts"
-import { VersionOrder } from "../../../src/audit/reading/version-order.ts"
+import { VersionOrder } from "../../../src/audit/reading/reorder-window.ts"
 import type { AuditedWrite } from "../../../src/audit/shapes/audited-write.ts"
 import { entriesIn } from "../../../src/audit/shapes/log-entries.ts"
 import { auditEvent, begin, configMap } from "../audit-events.ts"

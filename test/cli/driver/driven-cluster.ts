@@ -19,7 +19,7 @@ import { simulationKind, simulationRootKind } from "../../../src/simulation/api/
 import type { Simulation, SimulationSpec } from "../../../src/simulation/api/simulation.ts"
 import { makeServerCertificate } from "../../../src/simulation/webhook/certificate.ts"
 import { webhookConfigurations } from "../../../src/simulation/webhook/pod-webhook.ts"
-import { ndjsonEncoder } from "../../../src/trace/formats/ndjson/ndjson-format.ts"
+import { ndjsonEncoder } from "../../../src/trace/formats/ndjson/ndjson-writer.ts"
 import { eventually } from "../../harness/eventually.ts"
 
 const definitions: Kind = {

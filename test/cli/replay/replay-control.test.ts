@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs"
 import { request } from "node:http"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import type { ReplayState } from "../../../src/cli/replay/control/control-state.ts"
-import { ndjsonEncoder } from "../../../src/trace/formats/ndjson/ndjson-format.ts"
+import { ndjsonEncoder } from "../../../src/trace/formats/ndjson/ndjson-writer.ts"
 import { patient } from "../../harness/patience.ts"
 import { onTerminal, ReelProcess, until, Workplace } from "../../recorder/recorder/recorder-command.ts"
 

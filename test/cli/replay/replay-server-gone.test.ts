@@ -1,7 +1,7 @@
 /** `reel replay` when the cluster goes away for good: Ctrl-C ends what waits for it, a second one what would remove something there. */
 import { afterEach, beforeEach, expect, test } from "vitest"
 import type { ReplayState } from "../../../src/cli/replay/control/control-state.ts"
-import { ndjsonEncoder } from "../../../src/trace/formats/ndjson/ndjson-format.ts"
+import { ndjsonEncoder } from "../../../src/trace/formats/ndjson/ndjson-writer.ts"
 import { patient } from "../../harness/patience.ts"
 import { until, Workplace } from "../../recorder/recorder/recorder-command.ts"
 

@@ -1,8 +1,12 @@
 /** Spans sent to a collector: what it gets, what it may answer, and when it is tried again. */
 import { gunzipSync } from "node:zlib"
 import { describe, expect, test } from "vitest"
-import { EndpointFailed } from "../../../src/trace/files/endpoint-failed.ts"
-import { type OtlpEndpointOptions, type OtlpSink, otlpEndpoint } from "../../../src/trace/files/otlp-endpoint.ts"
+import {
+  EndpointFailed,
+  type OtlpEndpointOptions,
+  type OtlpSink,
+  otlpEndpoint,
+} from "../../../src/trace/files/otlp-endpoint.ts"
 import { ExportInterrupted } from "../../../src/trace/files/output-errors.ts"
 import { ANSWER_MS, CollectorClock, startCollector } from "./collector.ts"
 

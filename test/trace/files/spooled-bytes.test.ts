@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { SpooledBytes } from "../../../src/trace/files/spooled-bytes.ts"
+import { SpooledBytes } from "../../../src/trace/files/trace-input.ts"
 import { fileSpool, memorySpool } from "../../../src/trace/spool.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 

@@ -1,7 +1,7 @@
 /** Traces whose window starts at 0, as earlier versions wrote them from the beginning of a recording. */
 import { expect, test } from "vitest"
 import { decodedItems } from "../../../src/trace/formats/decoded-items.ts"
-import { ndjsonDecoder } from "../../../src/trace/formats/ndjson/ndjson-format.ts"
+import { ndjsonDecoder } from "../../../src/trace/formats/ndjson/ndjson-writer.ts"
 import { TraceValidation } from "../../../src/validation/trace-validation.ts"
 
 const second = 1_000_000

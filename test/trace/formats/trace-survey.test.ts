@@ -1,7 +1,7 @@
 /** What a conversion must know about a whole trace: the objects it contains, and the lives of its pods. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { openDecoder } from "../../../src/trace/formats/codecs.ts"
+import { openDecoder } from "../../../src/trace/files/codecs.ts"
 import { surveyTrace } from "../../../src/trace/formats/convert.ts"
 import { decodedItems } from "../../../src/trace/formats/decoded-items.ts"
 import { NdjsonWriter } from "../../../src/trace/formats/ndjson/ndjson-writer.ts"

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { openDecoder, openEncoder } from "../../../src/trace/formats/codecs.ts"
+import { openDecoder, openEncoder } from "../../../src/trace/files/codecs.ts"
 import { convertTrace, needsSurvey, surveyTrace } from "../../../src/trace/formats/convert.ts"
 import { decodedItems } from "../../../src/trace/formats/decoded-items.ts"
 import type { LeftOut } from "../../../src/trace/formats/format.ts"

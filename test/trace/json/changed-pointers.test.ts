@@ -2,7 +2,7 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { type JsonValue, parseExactJson } from "../../../src/trace/json/exact-json.ts"
-import { changedPointers } from "../../../src/trace/views/parquet/event-rows.ts"
+import { changedPointers } from "../../../src/trace/views/parquet/parquet-encoder.ts"
 
 /** The part of a value at a pointer, by RFC 6901; `undefined` if there is none. */
 const at = (value: JsonValue, pointer: string): unknown =>

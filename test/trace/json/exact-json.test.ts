@@ -9,9 +9,9 @@ import {
   type JsonObject,
   MalformedJsonError,
   parseExactJson,
+  parseStrictJson,
   withProperty,
 } from "../../../src/trace/json/exact-json.ts"
-import { parseStrictJson } from "../../../src/trace/json/exact-json-parser.ts"
 import { sanitise } from "../../../src/trace/sanitising/sanitise.ts"
 import { rounds } from "../../harness/effort.ts"
 import { jsonValue, mutated } from "../json-values.ts"

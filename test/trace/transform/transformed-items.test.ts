@@ -1,7 +1,7 @@
 /** Traces after a program: events, deletions, moments, index and lives fit together. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { openDecoder, openEncoder } from "../../../src/trace/formats/codecs.ts"
+import { openDecoder, openEncoder } from "../../../src/trace/files/codecs.ts"
 import { convertTrace, surveyTrace } from "../../../src/trace/formats/convert.ts"
 import { decodedItems } from "../../../src/trace/formats/decoded-items.ts"
 import type { TraceFormatName } from "../../../src/trace/formats/names.ts"

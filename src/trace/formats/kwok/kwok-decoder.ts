@@ -11,12 +11,10 @@ import { StrategicMergeError } from "../../strategic-merge/merge-rules.ts"
 import { strategicMerge } from "../../strategic-merge/strategic-merge.ts"
 import type { TraceHeader, TraceItem } from "../../trace-item.ts"
 import { BadTraceError, type TraceDecoder } from "../format.ts"
-import { readHeader } from "./kwok-header.ts"
-import { mergeRulesOf } from "./merge-rules.ts"
 import { ResourceNames } from "./resource-names.ts"
-import { API_VERSION, FORMAT, KIND, type PatchMethod } from "./resource-patch.ts"
-import { MAX_DOCUMENT_BYTES, type YamlDocument, YamlDocuments } from "./yaml-documents.ts"
-import { YamlValueError, yamlValue } from "./yaml-values.ts"
+import { API_VERSION, FORMAT, KIND, type PatchMethod, readHeader } from "./resource-patch.ts"
+import { mergeRulesOf } from "./strategic-diff.ts"
+import { MAX_DOCUMENT_BYTES, type YamlDocument, YamlDocuments, YamlValueError, yamlValue } from "./yaml-documents.ts"
 
 export const kwokDecoder = (): TraceDecoder => new KwokDecoder()
 
@@ -158,8 +156,7 @@ class KwokDecoder implements TraceDecoder {
       return value.includes("$(time-offset-nanosecond ") ? value.replace(RELATIVE_TIME, this.#rfc3339) : value
     if (Array.isArray(value)) return value.map((item: JsonValue) => this.#absolute(item))
     if (!isJsonObject(value)) return value
-    for (const key of Object.keys(value)) {
-      const item = value[key] as JsonValue
+    for (const [key, item] of Object.entries(value)) {
       const fresh = this.#absolute(item)
       // The value may be changed: it was just created from the document.
       if (fresh !== item) Object.defineProperty(value, key, { value: fresh })

@@ -17,6 +17,7 @@ import {
   formatExactJson,
   IntegralFloat,
   isIntegerNumber,
+  isJsonList,
   isJsonObject,
   type JsonObject,
   type JsonValue,
@@ -24,14 +25,13 @@ import {
   MalformedJsonError,
   parseExactJson,
 } from "../../json/exact-json.ts"
-import { isDeeper } from "../../json/nesting.ts"
+import { isDeeper } from "../../json/members.ts"
 import { isBuiltInKind } from "../../sanitising/built-in-kinds.ts"
 import { type IsInTrace, replayObject } from "../../sanitising/replay-object.ts"
 import type { TraceHeader, TraceItem } from "../../trace-item.ts"
 import { countIncomplete, type LeftOut, type TraceEncoder, type TraceFacts, UnwritableTraceError } from "../format.ts"
-import { formatHeader } from "./kwok-header.ts"
 import { type ResourceName, ResourceNames } from "./resource-names.ts"
-import { API_VERSION, FORMAT, KIND, keyOf, type PatchMethod } from "./resource-patch.ts"
+import { API_VERSION, FORMAT, formatHeader, KIND, keyOf, type PatchMethod } from "./resource-patch.ts"
 import { strategicDiff } from "./strategic-diff.ts"
 
 // Writes JSON values as block YAML that YAML 1.1 and 1.2 readers understand alike: a string is plain only if no version reads it as
@@ -50,9 +50,9 @@ const LONGEST_KEY = 1_000
 /** The lines of a non-empty object, each with its line feed and with `pad` in front. */
 export const formatYaml = (object: JsonObject, pad = ""): string => {
   let text = ""
-  for (const key of Object.keys(object)) {
+  for (const [key, member] of Object.entries(object)) {
     const name = formatString(key)
-    const value = formatValue(object[key] as JsonValue, pad)
+    const value = formatValue(member, pad)
     text += name.length > LONGEST_KEY ? `${pad}? ${name}\n${pad}:${value}` : `${pad}${name}:${value}`
   }
   return text
@@ -61,7 +61,7 @@ export const formatYaml = (object: JsonObject, pad = ""): string => {
 /** The text after a colon, including its line feed. */
 const formatValue = (value: JsonValue, pad: string): string => {
   if (isJsonObject(value)) return Object.keys(value).length === 0 ? " {}\n" : `\n${formatYaml(value, `${pad}  `)}`
-  if (isList(value)) return value.length === 0 ? " []\n" : `\n${formatList(value, pad)}`
+  if (isJsonList(value)) return value.length === 0 ? " []\n" : `\n${formatList(value, pad)}`
   return ` ${formatScalar(value)}\n`
 }
 
@@ -72,7 +72,7 @@ const formatList = (list: ReadonlyArray<JsonValue>, pad: string): string => {
   for (const item of list) {
     if (isJsonObject(item) && Object.keys(item).length > 0)
       text += `${pad}- ${formatYaml(item, inner).slice(inner.length)}`
-    else if (isList(item) && item.length > 0) text += `${pad}- ${formatList(item, inner).slice(inner.length)}`
+    else if (isJsonList(item) && item.length > 0) text += `${pad}- ${formatList(item, inner).slice(inner.length)}`
     else text += `${pad}-${formatValue(item, pad)}`
   }
   return text
@@ -94,8 +94,6 @@ const formatString = (text: string): string => {
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   )
 }
-
-const isList = (value: JsonValue): value is ReadonlyArray<JsonValue> => Array.isArray(value)
 
 /** A piece is returned once it is this full. */
 const CHUNK_BYTES = 64 * 1024

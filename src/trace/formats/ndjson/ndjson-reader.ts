@@ -14,8 +14,7 @@ import {
   parseExactJson,
 } from "../../json/exact-json.ts"
 import { NdjsonError, type NdjsonItem } from "./ndjson.ts"
-import { countsOf, eventOf, type Fail, headerOf, isSnapshotLine } from "./ndjson-fields.ts"
-import { otherItemOf } from "./ndjson-other-lines.ts"
+import { countsOf, eventOf, type Fail, headerOf, isSnapshotLine, otherItemOf } from "./ndjson-fields.ts"
 
 /** etcd accepts no object above 1.5 MiB; a longer line is not one of ours, and must not fill the memory. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024
@@ -41,7 +40,6 @@ export class NdjsonReader {
 
   /**
    * Reads the next bytes and returns the lines they complete. The bytes must not change while items are taken.
-   *
    * @throws NdjsonError
    */
   *push(chunk: Uint8Array): Generator<NdjsonItem> {
@@ -67,7 +65,6 @@ export class NdjsonReader {
 
   /**
    * The bytes have ended. A last line without its line feed still counts.
-   *
    * @throws NdjsonError (`truncated`) if the file's last line is missing.
    */
   *end(): Generator<NdjsonItem> {
@@ -186,11 +183,7 @@ const parsedOrUndefined = (bytes: Uint8Array): ReturnType<typeof parseExactJson>
   }
 }
 
-/**
- * Reads a file from chunks in memory. Lazy: stops taking chunks when its own reader stops.
- *
- * @throws NdjsonError
- */
+/** Reads a file from chunks in memory. Lazy: stops taking chunks when its own reader stops. @throws NdjsonError */
 export function* readNdjson(chunks: Iterable<Uint8Array>): Generator<NdjsonItem> {
   const reader = new NdjsonReader()
   for (const chunk of chunks) yield* reader.push(chunk)

@@ -7,8 +7,10 @@
 import type { ObjectEvent, TraceEvent } from "../../event.ts"
 import { compactJson } from "../../json/compact-json.ts"
 import { REMOVED_FOR_REPLAY, type TraceItem } from "../../trace-item.ts"
+import { BadTraceError, nothingLeftOut, type TraceDecoder, type TraceEncoder, UnwritableTraceError } from "../format.ts"
 import type { OwnedLifecycles } from "../simkube/simkube-trace.ts"
-import { NDJSON_FORMAT, NDJSON_VERSION, type NdjsonHeader } from "./ndjson.ts"
+import { NDJSON_FORMAT, NDJSON_VERSION, NdjsonError, type NdjsonHeader, type NdjsonItem } from "./ndjson.ts"
+import { NdjsonReader } from "./ndjson-reader.ts"
 
 /** A chunk is returned once it is this full: as much as a socket or file takes in one write. */
 const CHUNK_BYTES = 64 * 1024
@@ -166,4 +168,37 @@ export function* writeNdjson(
     if (chunk !== undefined) yield chunk
   }
   yield writer.end()
+}
+
+const FORMAT = "ndjson"
+
+export const ndjsonDecoder = (): TraceDecoder => {
+  const reader = new NdjsonReader()
+  return { push: (chunk) => items(() => reader.push(chunk)), end: () => items(() => reader.end()) }
+}
+
+function* items(read: () => Iterable<NdjsonItem>): Generator<TraceItem> {
+  try {
+    for (const item of read()) if (item.type !== "end") yield item
+  } catch (error) {
+    if (!(error instanceof NdjsonError)) throw error
+    throw new BadTraceError({ format: FORMAT, offset: error.offset, detail: error.message })
+  }
+}
+
+export const ndjsonEncoder = (): TraceEncoder => {
+  let writer: NdjsonWriter | undefined
+  const expectWriter = (): NdjsonWriter => {
+    if (writer !== undefined) return writer
+    throw new UnwritableTraceError({ format: FORMAT, detail: "the trace does not begin with its header" })
+  }
+  return {
+    leftOut: nothingLeftOut,
+    add(item) {
+      if (item.type === "header") writer = new NdjsonWriter(item)
+      else expectWriter().addItem(item)
+    },
+    take: () => writer?.take(),
+    finish: () => [expectWriter().end()],
+  }
 }

@@ -52,11 +52,7 @@ export class TrackedObjectError extends Schema.TaggedError<TrackedObjectError>()
   }
 }
 
-/**
- * Fills in paths as SimKube does, by its rules.
- *
- * @throws TrackedObjectError if SimKube would reject the entry.
- */
+/** Fills in paths as SimKube does, by its rules. @throws TrackedObjectError if SimKube would reject the entry. */
 export const normaliseTrackedObject = (gvk: string, tracked: TrackedObject): TrackedObject => {
   const found = tracked.podSpecTemplatePaths
   const allowed = DEFAULT_TEMPLATE_PATHS.get(canonicalGvk(gvk))

@@ -7,27 +7,211 @@
  * the whole trace (RecordingWriter).
  */
 
-import { isJsonObject, MalformedJsonError, parseExactJson } from "../../json/exact-json.ts"
+import { isJsonObject, type JsonObject, MalformedJsonError, parseExactJson } from "../../json/exact-json.ts"
+import type { Spool } from "../../spool.ts"
 import type { TraceHeader, TraceItem } from "../../trace-item.ts"
 import {
   BadTraceError,
+  countIncomplete,
   type EncoderOptions,
   type LeftOut,
   nothingLeftOut,
   type TraceDecoder,
   type TraceEncoder,
+  UnwritableTraceError,
 } from "../format.ts"
+import { DriverLimits } from "./driver-limits.ts"
 import { MessagePackError, type MessagePackValue } from "./message-pack/message-pack.ts"
-import { formatOrderedJson } from "./message-pack/message-pack-json.ts"
+import { formatOrderedJson, writeOrderedJson } from "./message-pack/message-pack-json.ts"
 import type { MessagePackReader } from "./message-pack/message-pack-reader.ts"
-import { readTrackedObjects } from "./simkube-config.ts"
-import { SimkubeCopyWriter } from "./simkube-copy-writer.ts"
-import { RecordingWriter, unwritable } from "./simkube-recording.ts"
-import { SimkubeTraceError, UnwritableChangeError } from "./simkube-trace.ts"
+import { MessagePackWriter } from "./message-pack/message-pack-writer.ts"
+import { DEFAULT_TEMPLATE_PATHS, readTrackedObjects, type TrackedObject } from "./simkube-config.ts"
+import { SimkubeEvents, writeSimkubeFile } from "./simkube-file.ts"
+import { namespacedName, type OwnedLifecycles, SimkubeTraceError, UnwritableChangeError } from "./simkube-trace.ts"
 import { SimkubeItemReader, type SimkubeTraceItem } from "./simkube-trace-reader.ts"
+import { SimkubeTraceWriter } from "./simkube-trace-writer.ts"
+
+const MICROS = 1_000_000
+
+/** Why a trace cannot be represented in SimKube's format. */
+export const unwritable = (detail: string): UnwritableTraceError =>
+  new UnwritableTraceError({ format: "simkube", detail })
+
+/**
+ * Writes a recorder's trace for SimKube. Lifecycles are those that the trace lists. If it lists none, they are computed
+ * from the status of its pods and listed under the first owner that the trace's configuration tracks; without a
+ * configuration under the outermost owner, because controllers recreate everything in between at replay. @throws
+ * UnwritableTraceError, UnwritableChangeError, MalformedJsonError, SpoolError
+ */
+export class RecordingWriter {
+  readonly #header: TraceHeader
+  readonly #options: EncoderOptions
+  readonly #lifecycles: OwnedLifecycles[] = []
+  /** Lifecycles of the trace's pods, for a trace that lists none. */
+  #computed: ReadonlyArray<OwnedLifecycles>
+  #tracked: Map<string, TrackedObject>
+  #start: number | undefined
+  #writer: SimkubeTraceWriter | undefined
+  #limits: DriverLimits | undefined
+  #gaps = 0
+
+  constructor(header: TraceHeader, options: EncoderOptions) {
+    this.#header = header
+    this.#options = options
+    const noPaths = { podSpecTemplatePaths: [], trackLifecycle: false, skipOwned: false }
+    // Without a list of kinds, the recording may contain anything that SimKube knows.
+    const kinds = header.kinds.length > 0 ? header.kinds : [...DEFAULT_TEMPLATE_PATHS.keys()]
+    this.#tracked = new Map(kinds.map((gvk) => [gvk, noPaths]))
+    this.#computed = options.facts?.lifecycles("outermost", (gvk) => DEFAULT_TEMPLATE_PATHS.has(gvk)) ?? []
+    const owners = new Set(this.#computed.map(({ gvk }) => gvk))
+    for (const gvk of owners) if (this.#tracked.has(gvk)) this.#tracked.set(gvk, { ...noPaths, trackLifecycle: true })
+  }
+
+  get leftOut(): LeftOut {
+    const { leftOut: objects = new Map<string, number>(), unchanged = 0 } = this.#writer ?? {}
+    const warnings = this.#limits?.warnings ?? []
+    return { gaps: this.#gaps, incomplete: countIncomplete(this.#header.incomplete), objects, unchanged, warnings }
+  }
+
+  add(item: Exclude<TraceItem, { type: "header" }>): void {
+    if (item.type === "config") return this.#configure(item.config)
+    if (item.type === "lifecycles") this.#lifecycles.push(item)
+    // The times of events also show what happened together; the index is computed.
+    if (item.type === "batch") this.#start ??= item.time
+    if (item.type !== "event") return
+    const { event } = item
+    if (event.type === "gap") {
+      this.#gaps++
+      return
+    }
+    const writer = this.#open(event.time)
+    const { gvk, namespace, name, time, action } = event
+    if (action !== "applied") return writer.add({ gvk, namespace, name, time, action })
+    const object = parseExactJson(event.object)
+    if (!isJsonObject(object)) throw unwritable(`${gvk} ${namespace}/${name} is not an object`)
+    this.#limits?.observe(gvk, namespace, object)
+    if (item.isSnapshot) writer.addSnapshot({ gvk, namespace, name, object })
+    else writer.add({ gvk, namespace, name, time, action, object })
+  }
+
+  finish(): Iterable<Uint8Array> {
+    return this.#open(0).finish(this.#lifecycles.length > 0 ? this.#lifecycles : this.#computed)
+  }
+
+  #configure(config: Uint8Array): void {
+    const value = parseExactJson(config)
+    const tracked = isJsonObject(value) ? readTrackedObjects(value.trackedObjects) : undefined
+    if (tracked === undefined) throw unwritable("config.trackedObjects is invalid")
+    this.#tracked = new Map(tracked)
+    const isTracked = (gvk: string): boolean => tracked.get(gvk)?.trackLifecycle === true
+    this.#computed = this.#options.facts?.lifecycles("first", isTracked) ?? []
+  }
+
+  /** Opened late: the configuration may come after the header, and a window may be absent. */
+  #open(time: number): SimkubeTraceWriter {
+    this.#limits ??= new DriverLimits(this.#tracked)
+    this.#writer ??= new SimkubeTraceWriter({
+      trackedObjects: this.#tracked,
+      startSeconds: Math.floor((this.#header.window?.start ?? this.#start ?? time) / MICROS),
+      ...(this.#header.window !== undefined && { endMarkerSeconds: Math.floor(this.#header.window.end / MICROS) }),
+      isOwnerInTrace: ({ namespace }, reference) => this.#isOwnerInTrace(namespace, reference),
+      spool: this.#options.spool(),
+    })
+    return this.#writer
+  }
+
+  /** An owner is in its object's namespace, or cluster-scoped. */
+  #isOwnerInTrace(namespace: string, reference: JsonObject): boolean {
+    const { apiVersion, kind, name } = reference
+    if (typeof name !== "string") return false
+    const gvk = `${String(apiVersion)}.${String(kind)}`
+    const { facts } = this.#options
+    const tracked = this.#tracked.get(gvk)
+    // Kinds that the format cannot represent are not in the trace.
+    if (tracked === undefined || (tracked.podSpecTemplatePaths.length === 0 && !DEFAULT_TEMPLATE_PATHS.has(gvk)))
+      return false
+    return [namespace, ""].some((space) =>
+      facts === undefined
+        ? this.#writer?.isIndexed(gvk, namespacedName(space, name)) === true
+        : facts.isInTrace(gvk, space, name, reference),
+    )
+  }
+}
+
+/**
+ * Rewrites unchanged a SimKube trace that was read before: nothing is sanitised, computed or reordered. Call its
+ * methods in the order of the file, then take the chunks of {@link finish}. Objects and configuration are JSON texts.
+ * Memory grows with the index, not with the events, which wait in a spool.
+ */
+export class SimkubeCopyWriter {
+  readonly #events: SimkubeEvents
+  readonly #value = new MessagePackWriter()
+  readonly #index = new Map<string, Map<string, bigint>>()
+  readonly #lifecycles: OwnedLifecycles[] = []
+  #config: Uint8Array | undefined
+
+  /** The caller disposes of `spool` after the last chunk. */
+  constructor(spool: Spool) {
+    this.#events = new SimkubeEvents(spool)
+  }
+
+  /** Whether there is a configuration; SimKube reads no trace without one. */
+  get hasConfig(): boolean {
+    return this.#config !== undefined
+  }
+
+  /** Whether there is an event for objects to be added to. */
+  get hasEvent(): boolean {
+    return this.#events.seconds !== undefined
+  }
+
+  /** Throws MalformedJsonError, MessagePackError. */
+  config(json: Uint8Array): void {
+    this.#config = new Uint8Array(this.#encoded(json))
+  }
+
+  /** Starts an event; Unix seconds. Throws SpoolError. */
+  event(seconds: number): void {
+    this.#events.begin(seconds)
+  }
+
+  /** Throws MalformedJsonError and MessagePackError, which change nothing, and SpoolError. */
+  applied(json: Uint8Array): void {
+    const encoded = this.#encoded(json)
+    // No file has such an event, but NDJSON may be edited: SimKube applies an event's objects before it deletes any.
+    if (this.#events.holdsDeletions) this.#events.begin(this.#events.seconds ?? 0)
+    this.#events.apply(encoded)
+  }
+
+  /** As {@link applied}. */
+  deleted(json: Uint8Array): void {
+    this.#events.delete(this.#encoded(json))
+  }
+
+  index(gvk: string, name: string, hash: bigint): void {
+    const names = this.#index.get(gvk) ?? new Map<string, bigint>()
+    this.#index.set(gvk, names.set(name, hash))
+  }
+
+  lifecycles(owned: OwnedLifecycles): void {
+    this.#lifecycles.push(owned)
+  }
+
+  /** The file. Throws SpoolError. */
+  *finish(): Generator<Uint8Array> {
+    if (this.#config === undefined) throw new Error("a SimKube trace has a configuration")
+    this.#events.end()
+    yield* writeSimkubeFile(this.#config, this.#events, this.#index, this.#lifecycles)
+  }
+
+  #encoded(json: Uint8Array): Uint8Array {
+    this.#value.clear()
+    writeOrderedJson(this.#value, json)
+    return this.#value.view()
+  }
+}
 
 const FORMAT = "simkube"
-const MICROS = 1_000_000
 
 /** An object of a trace with its entries in order, and its name. */
 interface NamedJson {

@@ -74,7 +74,6 @@ export class SimkubeItemReader<Value> {
 
   /**
    * Reads the next bytes of the file and returns the items they complete. The bytes may be reused afterwards.
-   *
    * @throws SimkubeTraceError
    */
   *push(chunk: Uint8Array): Generator<SimkubeTraceItem<Value>> {
@@ -86,7 +85,6 @@ export class SimkubeItemReader<Value> {
 
   /**
    * The bytes have ended: returns the items completed by that.
-   *
    * @throws SimkubeTraceError (`truncated`) if the trace is not complete.
    */
   *end(): Generator<SimkubeTraceItem<Value>> {
@@ -335,7 +333,6 @@ const readLifecycle = (reader: MessagePackReader): PodLifecycle => {
 
 /**
  * Reads a trace from chunks in memory or pieces of a file. Lazy: stops reading `chunks` when its own reader stops.
- *
  * @throws SimkubeTraceError
  */
 export function* readSimkubeTrace(chunks: Iterable<Uint8Array>): Generator<SimkubeTraceItem> {

@@ -1,6 +1,6 @@
 /**
  * Writes a SimKube trace (format version 2) from a sequence of changes, without holding them: memory grows with the
- * index, one entry per object, and not with the number of events, which wait in a spool (see `simkube-events.ts`).
+ * index, one entry per object, and not with the number of events, which wait in a spool (see `simkube-file.ts`).
  *
  * Form: always a head event at the start of the window, with the start snapshot if there is one; then the changes. SimKube applies all of
  * an event's `applied_objs` before it deletes its `deleted_objs`, so one event has applies followed by deletes, never a delete followed by
@@ -26,11 +26,9 @@ import { MessagePackError } from "./message-pack/message-pack.ts"
 import { encodeMessagePack, MessagePackWriter } from "./message-pack/message-pack-writer.ts"
 import { SimkubeSimd } from "./simd/simkube-simd.ts"
 import { type EncodedTrackedObjects, encodeTrackedObjects, type TrackedObjects } from "./simkube-config.ts"
-import { SimkubeEvents } from "./simkube-events.ts"
-import { writeSimkubeFile } from "./simkube-file.ts"
-import { type EncodedSimkubeObject, stateHash, writeSimkubeObject } from "./simkube-object.ts"
+import { SimkubeEvents, writeSimkubeFile } from "./simkube-file.ts"
 import { namespacedName, type OwnedLifecycles, UnwritableChangeError } from "./simkube-trace.ts"
-import { WrittenIndex } from "./written-index.ts"
+import { type EncodedSimkubeObject, stateHash, WrittenIndex, writeSimkubeObject } from "./written-index.ts"
 
 /** What a trace is made from. */
 export interface SimkubeTraceOptions {
@@ -126,7 +124,6 @@ export class SimkubeTraceWriter {
 
   /**
    * Adds an object to the head event: it existed when the window started. Only before the first {@link add}.
-   *
    * @throws UnwritableChangeError, which changes nothing; SpoolError, after which the trace is lost.
    */
   addSnapshot(object: SimkubeSnapshotObject): void {
@@ -144,7 +141,6 @@ export class SimkubeTraceWriter {
 
   /**
    * Adds the next change, unless it changes nothing of what is written.
-   *
    * @throws UnwritableChangeError, which changes nothing; SpoolError, after which the trace is lost.
    */
   add(change: SimkubeChange): void {
@@ -169,7 +165,6 @@ export class SimkubeTraceWriter {
   /**
    * The file, in chunks of about 64 KiB, each with memory of its own. Call it once, after the last change. Only lifecycles with a pod and
    * with an owner in the index are written, as SimKube's readers expect; the list may be empty or computed while it is read.
-   *
    * @throws SpoolError
    */
   *finish(lifecycles: Iterable<OwnedLifecycles> = []): Generator<Uint8Array> {

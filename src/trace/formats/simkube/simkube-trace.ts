@@ -7,28 +7,12 @@
  */
 
 import * as Schema from "effect/Schema"
+import { namespacedName } from "../../trace-item.ts"
+
+export { namespacedName, type OwnedLifecycles, type PodLifecycle } from "../../trace-item.ts"
 
 /** The only version that SimKube ≥ 2.0 reads. */
 export const SIMKUBE_TRACE_VERSION = 2
-
-/** The known part of one pod's life; Unix seconds. */
-export type PodLifecycle =
-  | { readonly state: "empty" }
-  | { readonly state: "running"; readonly start: number }
-  | { readonly state: "finished"; readonly start: number; readonly end: number }
-
-/** The pods of one owner, grouped by the hash of their stable spec, each list in order of first observation. */
-export interface OwnedLifecycles {
-  /** The owner: `apps/v1.Deployment`. */
-  readonly gvk: string
-  /** The owner: `namespace/name`. */
-  readonly owner: string
-  readonly pods: ReadonlyMap<bigint, ReadonlyArray<PodLifecycle>>
-}
-
-/** SimKube's name of an object: `namespace/name`, or `name` for a cluster-scoped one. */
-export const namespacedName = (namespace: string, name: string): string =>
-  namespace === "" ? name : `${namespace}/${name}`
 
 /** The bytes are not a readable trace. */
 export class SimkubeTraceError extends Schema.TaggedError<SimkubeTraceError>()("SimkubeTraceError", {

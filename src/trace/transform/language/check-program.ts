@@ -4,10 +4,18 @@
  */
 import { RE2JS, RE2JSException } from "re2js"
 import { exactJsonIn, MAX_DEPTH } from "../../json/exact-json.ts"
-import { isDeeper } from "../../json/nesting.ts"
-import { isReadable } from "./moments.ts"
-import { pathsIn } from "./paths-in.ts"
-import type { Condition, Moment, ObjectValue, Path, Program, Statement, Value } from "./program.ts"
+import { isDeeper } from "../../json/members.ts"
+import {
+  type Condition,
+  isReadable,
+  type Moment,
+  type ObjectValue,
+  type Path,
+  type Program,
+  pathsIn,
+  type Statement,
+  type Value,
+} from "./program.ts"
 
 /** What is wrong, and where in the text. */
 interface ProgramFault {

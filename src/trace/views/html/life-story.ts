@@ -1,28 +1,22 @@
 /**
- * What a page shows of one life: its bar on the time line, in it the phases of a pod, below it the states of its containers; and what it adds to
- * the list of changes and to that of faults.
- *
- * Memory: twice {@link MOST_PARTS} for each row of the object.
+ * What a page shows of one life: its bar on the time line, on it the phases of a pod, below it the states of its containers and the times in
+ * which a condition was wrong; and what it adds to the list of changes and to that of faults.
  */
-
-import { shortened } from "../../../page/shown-text.ts"
-import { wasJustCreated } from "../../creation.ts"
-import { statementText } from "../../event-statement.ts"
+import { excerpts, shortened, type ValuePair } from "../../../page/shown-text.ts"
+import { statementText, wasJustCreated } from "../../event-statement.ts"
 import type { FieldDifference } from "../../json/difference.ts"
+import { formatExactJson, type JsonValue } from "../../json/exact-json.ts"
 import type { ToldCondition } from "../lives/conditions.ts"
-import type { ContainerState, ObservedContainer } from "../lives/container-states.ts"
 import type { LifeEnd, LifePlace, LifeSketch, LifeSubject, PodPhase } from "../lives/life-sketch.ts"
-import { UNSCHEDULABLE } from "../lives/pod-states.ts"
-import { type ChangeLog, type ListedField, listedFields, type Tone } from "./change-log.ts"
-import type { Faults, ObjectFault } from "./faults.ts"
-import { Newest } from "./newest.ts"
+import { type ContainerState, type ObservedContainer, UNSCHEDULABLE } from "../lives/pod-states.ts"
 
-/** Parts, and marks, of one row that are kept: the newest. More cannot be told apart on a screen. */
-const MOST_PARTS = 200
+/** How something looks: as it should be, on its way, wrong, or over. */
+export type Tone = "good" | "waiting" | "bad" | "over"
 
 /** A part of a row. Times are µs since the Unix epoch. */
 export interface Part {
   readonly begin: number
+  /** Infinity: it is not over. */
   end: number
   /** `Waiting: CrashLoopBackOff`. */
   readonly name: string
@@ -31,22 +25,41 @@ export interface Part {
   readonly tone: Tone
 }
 
-/** A moment on a row. */
-export interface Mark {
+/** One change, at µs since the Unix epoch. */
+export interface Change {
   readonly time: number
-  readonly name: string
+  readonly namespace: string
+  /** `Deployment/web`. */
+  readonly label: string
+  /** What happened, in words. */
+  readonly what: string
+  readonly isBad: boolean
+  /** The fields that differ, with what is shown of their values as JSON. */
+  readonly fields: ReadonlyArray<readonly [path: string, values: ValuePair]>
+  /** Whether there are more fields than are listed. */
+  readonly isCut: boolean
 }
 
-/** What a page as a whole has. */
-interface PageLists {
-  readonly log: ChangeLog
-  readonly faults: Faults
-  /** Called for each life that ended before the trace did. */
-  readonly onGone: (story: LifeStory) => void
+/** A fault of one object. */
+export interface ObjectFault {
+  /** `container main: Terminated: OOMKilled (137)`. */
+  readonly what: string
+  /** What Kubernetes said the last time, if it said anything. */
+  message: string | undefined
+  readonly first: number
+  last: number
+  /** How often. */
+  count: number
 }
 
-/** One life. */
-export class LifeStory implements LifeSketch<undefined> {
+/** Parts of one row that are kept: the newest. More cannot be told apart on a screen. */
+const MOST_PARTS = 200
+/** Rows of one object: a pod of a damaged trace may have any number of containers. */
+const MOST_ROWS = 50
+const MOST_FAULTS = 50
+
+/** One life. Memory: {@link MOST_PARTS} for each of its rows. */
+export class LifeStory implements LifeSketch {
   readonly subject: LifeSubject
   begun = 0
   ended = 0
@@ -54,41 +67,26 @@ export class LifeStory implements LifeSketch<undefined> {
   how = ""
   /** When something happened last, in µs since the Unix epoch; -1: it existed all the time, and nothing did. */
   lastActivity = -1
-  readonly phases = new Newest<Part>(MOST_PARTS)
-  readonly marks = new Newest<Mark>(MOST_PARTS)
-  /** From when to when a condition was wrong. */
-  readonly conditions = new Newest<Part>(MOST_PARTS)
-  readonly containers = new Map<string, Newest<Part>>()
-  /** Whether it is at the top of its owner chain. */
+  /** The label of the object at the top of its owner chain. */
+  root: string
   isTop = false
-  readonly #lists: PageLists
-  #root: string | undefined
-  readonly #faults = new Map<string, ObjectFault>()
-  /** Conditions that are wrong at present, by type. */
-  readonly #openConditions = new Map<string, Part>()
-  /** What is wrong at present: of the phase, of each container, of each condition. */
+  /** What is drawn, by row: the empty string is the row of the object itself. */
+  readonly rows = new Map<string, Part[]>([["", []]])
+  readonly faults = new Map<string, ObjectFault>()
+  /** What is wrong at present, by row. */
   readonly #wrong = new Map<string, string>()
-  #hasEnded = false
+  readonly #on: { readonly changed: (change: Change) => void; readonly gone: () => void }
 
-  constructor(subject: LifeSubject, lists: PageLists) {
+  /** @param on `gone`: called if it ends before the trace does */
+  constructor(subject: LifeSubject, on: { readonly changed: (change: Change) => void; readonly gone: () => void }) {
     this.subject = subject
-    this.#lists = lists
+    this.root = subject.label
+    this.#on = on
   }
 
-  /** The label of the object at the top of its chain. */
-  get root(): string {
-    return this.#root ?? this.subject.label
-  }
-
-  /** Whether anything went wrong. */
-  get isBad(): boolean {
-    return this.#faults.size > 0
-  }
-
-  place({ root, isTop }: LifePlace<undefined, this>): void {
-    this.#root = root.label
+  place({ root, isTop }: LifePlace<this>): void {
+    this.root = root.label
     this.isTop = isTop
-    if (this.#hasEnded) this.#tellFaults()
   }
 
   begin(time: number): void {
@@ -96,48 +94,46 @@ export class LifeStory implements LifeSketch<undefined> {
     const { existed, created, said } = this.subject
     if (existed) return
     const isNew = created !== undefined && wasJustCreated(Date.parse(created) * 1000, time)
-    const isBad = said?.type === "Warning"
-    this.#list(time, said === undefined ? (isNew ? "created" : "first seen") : statementText(said), { isBad })
+    this.#list(time, said === undefined ? (isNew ? "created" : "first seen") : statementText(said), {
+      isBad: said?.type === "Warning",
+    })
   }
 
   changed(time: number, differences: ReadonlyArray<FieldDifference>, isCut: boolean): void {
-    const fields = listedFields(differences)
-    this.#mark(time, shortened(`changed ${fields.map(({ path }) => path).join(", ")}`))
+    const fields = differences.map(
+      ({ path, before, after }) => [shortened(path), excerpts([jsonOf(before), jsonOf(after)])] as const,
+    )
     this.#list(time, "changed", { fields, isCut })
   }
 
   deletionRequested(time: number): void {
-    this.#mark(time, "deletion requested")
     this.#list(time, "deletion requested")
   }
 
-  phase(time: number, phase: PodPhase): void {
-    const why = [phase.reason, phase.message].filter((part) => part !== undefined).join(": ")
-    const name = phase.reason === undefined ? phase.name : `${phase.name} (${phase.reason})`
-    const isBad = this.#enter(this.phases, time, name, phase.message, toneOfPhase(phase), "phase")
-    this.#list(time, why === "" ? `phase ${phase.name}` : `phase ${phase.name} (${why})`, { isBad })
+  phase(time: number, { name, reason, message }: PodPhase): void {
+    const shown = reason === undefined ? name : `${name} (${reason})`
+    const tone = toneOfPhase(name, reason)
+    this.#enter("", time, { what: `phase ${shown}`, name: shown, message, tone })
+    this.#list(time, `phase ${[shown, message].filter((part) => part !== undefined).join(": ")}`, {
+      isBad: tone === "bad",
+    })
   }
 
   containerState(time: number, container: ObservedContainer, state: ContainerState): void {
-    const label = shortened(container.kind === "container" ? container.name : `${container.name} (${container.kind})`)
-    const parts = this.containers.get(label) ?? new Newest<Part>(MOST_PARTS)
-    this.containers.set(label, parts)
-    const isBad = this.#enter(parts, time, state.name, state.message, toneOfState(state), `container ${label}:`)
-    const what = state.message === undefined ? state.name : `${state.name}: ${state.message}`
-    this.#list(time, `container ${label}: ${what}`, { isBad })
+    const label = container.kind === "container" ? container.name : `${container.name} (${container.kind})`
+    const { name, message } = state
+    const tone = toneOfState(state)
+    this.#enter(label, time, { what: `container ${label}: ${name}`, name, message, tone })
+    this.#list(time, `container ${label}: ${message === undefined ? name : `${name}: ${message}`}`, {
+      isBad: tone === "bad",
+    })
   }
 
   condition(time: number, { type, name, message, isWrong }: ToldCondition): void {
-    const [what, said] = [shortened(name), message === undefined ? undefined : shortened(message)]
-    const before = this.#openConditions.get(type)
-    if (before !== undefined) before.end = time
-    this.#openConditions.delete(type)
-    this.#wrong.delete(type)
-    if (isWrong) {
-      const part: Part = { begin: time, end: time, name: what, message: said, tone: "bad" }
-      this.conditions.add(part)
-      this.#openConditions.set(type, part)
-      this.#addFault(type, what, said, time)
+    if (isWrong) this.#enter(type, time, { what: name, name, message, tone: "bad" })
+    else {
+      this.#endLast(type, time)
+      this.#wrong.delete(type)
     }
     this.#list(time, message === undefined ? name : `${name}: ${message}`, { isBad: isWrong })
   }
@@ -145,83 +141,77 @@ export class LifeStory implements LifeSketch<undefined> {
   end(time: number, { how }: LifeEnd): void {
     this.ended = time
     this.how = how
-    this.#hasEnded = true
-    for (const { last } of [this.phases, ...this.containers.values()])
-      if (last !== undefined) last.end = Math.max(last.begin, time)
-    for (const part of this.#openConditions.values()) part.end = time
-    if (how !== AT_THE_END) {
-      this.#list(time, how)
-      this.#lists.onGone(this)
-    }
-    if (this.#root !== undefined) this.#tellFaults()
+    for (const row of this.rows.keys()) this.#endLast(row, time)
+    if (how === AT_THE_END) return
+    this.#list(time, how)
+    this.#on.gone()
+  }
+
+  /** Whether the fault is there at the end of the trace. */
+  isLasting({ what }: ObjectFault): boolean {
+    return this.how === AT_THE_END && [...this.#wrong.values()].includes(what)
   }
 
   /** A life of a pod that the trace lists without a name. */
   addListed(name: string, begin: number, end: number): void {
-    const parts = this.containers.get(name) ?? new Newest<Part>(MOST_PARTS)
-    this.containers.set(name, parts)
-    parts.add({ begin, end: Math.max(begin, end), name: "Running", message: undefined, tone: "good" })
+    this.#row(name)?.push({ begin, end: Math.max(begin, end), name: "Running", message: undefined, tone: "good" })
     this.lastActivity = Math.max(this.lastActivity, end)
   }
 
-  /** A new part ends the one before it. Where two clocks disagree, time does not go back. Returns whether the part is bad. */
+  #row(name: string): Part[] | undefined {
+    const known = this.rows.get(name)
+    if (known !== undefined || this.rows.size >= MOST_ROWS) return known
+    const parts: Part[] = []
+    this.rows.set(name, parts)
+    return parts
+  }
+
+  /** A new part ends the one before it. Where two clocks disagree, time does not go back. */
   #enter(
-    parts: Newest<Part>,
+    row: string,
     time: number,
-    name: string,
-    said: string | undefined,
-    tone: Tone,
-    source: string,
-  ): boolean {
-    const { last } = parts
-    const begin = Math.max(time, last?.begin ?? time)
-    if (last !== undefined) last.end = begin
-    const [what, message] = [shortened(name), said === undefined ? undefined : shortened(said)]
-    parts.add({ begin, end: begin, name: what, message, tone })
-    if (tone === "bad") this.#addFault(source, shortened(`${source} ${name}`), message, time)
-    else this.#wrong.delete(source)
-    return tone === "bad"
-  }
-
-  #addFault(source: string, what: string, message: string | undefined, time: number): void {
-    this.#wrong.set(source, what)
-    const known = this.#faults.get(what)
-    if (known === undefined) this.#faults.set(what, { what, message, first: time, last: time, count: 1 })
-    else {
-      known.message = message ?? known.message
-      known.last = Math.max(known.last, time)
-      known.count++
-    }
-  }
-
-  #tellFaults(): void {
-    const lasting = this.how === AT_THE_END ? new Set(this.#wrong.values()) : undefined
-    for (const fault of this.#faults.values())
-      this.#lists.faults.add(this.subject.namespace, this.root, fault, lasting?.has(fault.what) ?? false)
-  }
-
-  #mark(time: number, name: string): void {
-    this.marks.add({ time, name })
-  }
-
-  #list(
-    time: number,
-    what: string,
-    more: { readonly isBad?: boolean; readonly fields?: ReadonlyArray<ListedField>; readonly isCut?: boolean } = {},
+    { what, name, message, tone }: Omit<Part, "begin" | "end"> & { what: string },
   ): void {
+    const said = message === undefined ? undefined : shortened(message)
+    const parts = this.#row(row)
+    const begin = Math.max(time, parts?.at(-1)?.begin ?? time)
+    this.#endLast(row, begin)
+    parts?.push({ begin, end: Number.POSITIVE_INFINITY, name: shortened(name), message: said, tone })
+    if (parts !== undefined && parts.length > MOST_PARTS) parts.shift()
+    if (tone !== "bad") this.#wrong.delete(row)
+    else if (this.faults.size < MOST_FAULTS) this.#fault(row, shortened(what), said, time)
+  }
+
+  #endLast(row: string, time: number): void {
+    const last = this.rows.get(row)?.at(-1)
+    if (last !== undefined) last.end = Math.min(last.end, Math.max(last.begin, time))
+  }
+
+  #fault(row: string, what: string, message: string | undefined, time: number): void {
+    this.#wrong.set(row, what)
+    const fault = this.faults.get(what) ?? { what, message, first: time, last: time, count: 0 }
+    this.faults.set(what, fault)
+    fault.message = message ?? fault.message
+    fault.last = Math.max(fault.last, time)
+    fault.count++
+  }
+
+  #list(time: number, what: string, more: Partial<Pick<Change, "isBad" | "fields" | "isCut">> = {}): void {
     // What was there when the trace began did not happen in it.
     if (this.subject.existed && time <= this.begun) return
     this.lastActivity = Math.max(this.lastActivity, time)
     const { namespace, label } = this.subject
-    const { isBad = false, fields = [], isCut = false } = more
-    this.#lists.log.add({ time, namespace, label, what: shortened(what), isBad, fields, isCut })
+    this.#on.changed({ time, namespace, label, what: shortened(what), isBad: false, fields: [], isCut: false, ...more })
   }
 }
 
 /** As {@link Lives} says it. */
 const AT_THE_END = "exists at the end of the trace"
 
-const toneOfPhase = ({ name, reason }: PodPhase): Tone => {
+const jsonOf = (value: JsonValue | undefined): string | undefined =>
+  value === undefined ? undefined : formatExactJson(value)
+
+const toneOfPhase = (name: string, reason: string | undefined): Tone => {
   if (name === "Running") return "good"
   if (name === "Failed" || name === "Unknown" || reason === UNSCHEDULABLE) return "bad"
   return name === "Succeeded" ? "over" : "waiting"

@@ -49,7 +49,7 @@ const wrongWith: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<s
 
 /** Follows the conditions of one object. */
 export class Conditions {
-  readonly #sketch: Pick<LifeSketch<never>, "condition">
+  readonly #sketch: Pick<LifeSketch, "condition">
   readonly #wrongWith: Readonly<Record<string, ReadonlyArray<string>>>
   /** The names of those that are wrong, by type. */
   readonly #wrong = new Map<string, string>()
@@ -57,16 +57,13 @@ export class Conditions {
   #seen: number | undefined
 
   /** `undefined`: none of the conditions of that kind is told. */
-  static of(gvk: string, sketch: Pick<LifeSketch<never>, "condition">): Conditions | undefined {
+  static of(gvk: string, sketch: Pick<LifeSketch, "condition">): Conditions | undefined {
     const groupKind = groupKindOf(gvk)
     const wrong = Object.hasOwn(wrongWith, groupKind) ? wrongWith[groupKind] : undefined
     return wrong === undefined ? undefined : new Conditions(sketch, wrong)
   }
 
-  private constructor(
-    sketch: Pick<LifeSketch<never>, "condition">,
-    wrong: Readonly<Record<string, ReadonlyArray<string>>>,
-  ) {
+  private constructor(sketch: Pick<LifeSketch, "condition">, wrong: Readonly<Record<string, ReadonlyArray<string>>>) {
     this.#sketch = sketch
     this.#wrongWith = wrong
   }

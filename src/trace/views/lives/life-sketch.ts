@@ -1,15 +1,27 @@
 /**
  * What a view makes of one object's life. {@link Lives} reads the trace and says what happened, in the order in which it was seen; the
- * sketch of each object draws it, as slices, spans or lines of text.
+ * sketch of each object draws it, as slices, spans or bars.
  *
- * All times are µs since the Unix epoch. None is before the start of the trace, but the states of containers have the clock of the pod's node, so two
- * of them may be out of order.
+ * All times are µs since the Unix epoch, none before the start of the trace. The states of containers have the clock of the pod's node, so
+ * two of them may be out of order.
  */
 import type { EventStatement } from "../../event-statement.ts"
 import type { FieldDifference } from "../../json/difference.ts"
+import type { JsonObject } from "../../json/exact-json.ts"
+import { groupKindOf, gvkOfReference } from "../../ownership/ownership.ts"
+import type { OwnedLifecycles } from "../../trace-item.ts"
 import type { ToldCondition } from "./conditions.ts"
-import type { ContainerState, ObservedContainer } from "./container-states.ts"
-import type { OwnerName } from "./owner-names.ts"
+import type { ContainerState, ObservedContainer } from "./pod-states.ts"
+import { memberIn, objectsIn, textIn } from "./trace-object.ts"
+
+/** An object by its name: an owner as an object names it, or the object itself. */
+export interface OwnerName {
+  /** `apps/v1.ReplicaSet`. */
+  readonly gvk: string
+  readonly name: string
+  /** The empty string in traces without UIDs. */
+  readonly uid: string
+}
 
 /** What stays the same for the whole life of an object. */
 export interface LifeSubject {
@@ -34,8 +46,8 @@ export interface LifeSubject {
   readonly existed: boolean
 }
 
-/** The object at the top of an owner chain, and what a view keeps for all that it owns. */
-export interface Root<Lane> {
+/** The object at the top of an owner chain. */
+export interface Root {
   /** The same for all that it owns. */
   readonly identity: string
   /** `Deployment/web`. */
@@ -44,13 +56,11 @@ export interface Root<Lane> {
   readonly name: string
   /** The empty string if the trace does not have it. */
   readonly uid: string
-  /** The view's lane for it in the namespace of the object that has this root. */
-  readonly lane: Lane
 }
 
 /** Where an object belongs. */
-export interface LifePlace<Lane, Sketch> {
-  readonly root: Root<Lane>
+export interface LifePlace<Sketch> {
+  readonly root: Root
   /** Whether the object is the root itself. */
   readonly isTop: boolean
   /** The sketch of its direct owner. `undefined`: it is the root, or its owner was not seen in time. */
@@ -76,13 +86,13 @@ export interface LifeEnd {
 }
 
 /** Draws one life. Every method but `place` is called after `begin`, and none after `end`; only `place` may come at any time. */
-export interface LifeSketch<Lane> {
+export interface LifeSketch {
   /** Its place is known. Called once: before `begin` for objects without an owner, and after `end` if the owner comes that late. */
-  place(place: LifePlace<Lane, this>): void
+  place(place: LifePlace<this>): void
   begin(time: number): void
   /** What is wanted of the object changed. There is at least one difference; `isCut`: there are more than are listed. */
   changed(time: number, differences: ReadonlyArray<FieldDifference>, isCut: boolean): void
-  /** Somebody asked for the object's deletion and it goes on existing. `requested`: since when, as Kubernetes writes it. */
+  /** Its deletion was requested, and it still exists. `requested`: since when, as Kubernetes writes it. */
   deletionRequested(time: number, requested: string): void
   /** The pod entered a phase, which ends the phase before it. `Pending` may come twice: before and after the scheduler found no node. */
   phase(time: number, phase: PodPhase): void
@@ -94,9 +104,55 @@ export interface LifeSketch<Lane> {
   end(time: number, end: LifeEnd): void
 }
 
-/** The lanes of a view: one for each root in each namespace in which it owns something. */
-export interface RootLanes<Lane> {
-  /** The lane of a root, which exists until it has been released as often as it was taken. */
-  takeRoot(root: Omit<Root<Lane>, "lane">, namespace: string): Lane
-  release(lane: Lane): void
+/** The controller of an object, else its first owner; `undefined` if it has none but itself. Unlike a replay, a drawing needs no UID. */
+export const controllingOwner = (object: JsonObject, ownUid: string): OwnerName | undefined => {
+  const references = objectsIn(memberIn(object, "metadata"), "ownerReferences")
+  const owners = references.flatMap((reference) => {
+    const [apiVersion, kind, name] = ["apiVersion", "kind", "name"].map((member) => textIn(reference, member))
+    if (apiVersion === undefined || kind === undefined || name === undefined) return []
+    const uid = textIn(reference, "uid") ?? ""
+    if (uid !== "" && uid === ownUid) return []
+    return [
+      {
+        owner: { gvk: gvkOfReference({ apiVersion, kind }), name, uid },
+        isController: memberIn(reference, "controller") === true,
+      },
+    ]
+  })
+  return (owners.find(({ isController }) => isController) ?? owners[0])?.owner
+}
+
+/** `Deployment/web`. */
+export const labelOf = ({ gvk, name }: Pick<OwnerName, "gvk" | "name">): string => {
+  const groupKind = groupKindOf(gvk)
+  return `${groupKind.slice(groupKind.indexOf("/") + 1)}/${name}`
+}
+
+/** One of the lives that SimKube's traces list instead of pods: the pod has no name. Times are µs since the Unix epoch. */
+interface ListedLife {
+  /** `Pod with spec 5f0e…`; several lives may have the same. */
+  readonly name: string
+  readonly begin: number
+  readonly end: number
+}
+
+/** Who owns the pods of listed lifecycles, and in which namespace. */
+export const listedOwner = ({
+  gvk,
+  owner,
+}: OwnedLifecycles): { readonly owner: OwnerName; readonly namespace: string } => {
+  const slash = owner.indexOf("/")
+  return { owner: { gvk, name: owner.slice(slash + 1), uid: "" }, namespace: slash === -1 ? "" : owner.slice(0, slash) }
+}
+
+/** The lives, from the start of the trace on; one that runs ends with it. */
+export function* listedLives({ pods }: OwnedLifecycles, start: number, end: number): Generator<ListedLife, void> {
+  for (const [hash, lives] of pods) {
+    const name = `Pod with spec ${hash.toString(16).padStart(16, "0")}`
+    for (const life of lives) {
+      if (life.state === "empty") continue
+      const begin = Math.max(start, life.start * 1_000_000)
+      yield { name, begin, end: life.state === "finished" ? life.end * 1_000_000 : end }
+    }
+  }
 }

@@ -14,11 +14,16 @@ import {
   parseExactJson,
   withProperty,
 } from "../../json/exact-json.ts"
-import { groupKindOf } from "../../ownership/ownership.ts"
 import { podKind } from "../../pods/pod-lives-kind.ts"
 import { Conditions } from "./conditions.ts"
-import type { LifePlace, LifeSketch, LifeSubject, Root } from "./life-sketch.ts"
-import { controllingOwner } from "./owner-names.ts"
+import {
+  controllingOwner,
+  type LifePlace,
+  type LifeSketch,
+  type LifeSubject,
+  labelOf,
+  type Root,
+} from "./life-sketch.ts"
 import { PodStates } from "./pod-states.ts"
 import { memberIn, textIn } from "./trace-object.ts"
 
@@ -47,10 +52,10 @@ export const subjectOf = (
 })
 
 /** An object that is alive, or that waits for its place. */
-export class ObjectLife<Lane, Sketch extends LifeSketch<Lane>> {
+export class ObjectLife<Sketch extends LifeSketch> {
   readonly subject: LifeSubject
   readonly sketch: Sketch
-  #root: Root<Lane> | undefined
+  #root: Root | undefined
   #wanted = "{}"
   #isEnding = false
   #node: string | undefined
@@ -63,12 +68,12 @@ export class ObjectLife<Lane, Sketch extends LifeSketch<Lane>> {
   }
 
   /** `undefined` while it is not known. */
-  get root(): Root<Lane> | undefined {
+  get root(): Root | undefined {
     return this.#root
   }
 
   /** Its place is known. Call it once. */
-  place(place: LifePlace<Lane, Sketch>): void {
+  place(place: LifePlace<Sketch>): void {
     this.#root = place.root
     this.sketch.place(place)
   }
@@ -122,18 +127,11 @@ export class ObjectLife<Lane, Sketch extends LifeSketch<Lane>> {
   }
 }
 
-/** `Deployment/web`. */
-export const labelOf = ({ gvk, name }: { readonly gvk: string; readonly name: string }): string => {
-  const groupKind = groupKindOf(gvk)
-  return `${groupKind.slice(groupKind.indexOf("/") + 1)}/${name}`
-}
-
 /** Only pods have one there. */
 const nodeOf = (object: JsonObject): string | undefined => textIn(memberIn(object, "spec"), "nodeName")
 
 const wantedOf = (object: JsonObject): JsonObject => {
   let wanted: Record<string, JsonValue> = {}
-  for (const key of Object.keys(object))
-    if (!notWanted.has(key)) wanted = withProperty(wanted, key, object[key] as JsonValue)
+  for (const [key, value] of Object.entries(object)) if (!notWanted.has(key)) wanted = withProperty(wanted, key, value)
   return wanted
 }

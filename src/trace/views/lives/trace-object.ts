@@ -2,20 +2,17 @@
 
 import type { ObjectEvent } from "../../event.ts"
 import { UnwritableTraceError } from "../../formats/format.ts"
-import { namespacedName } from "../../formats/simkube/simkube-trace.ts"
 import {
+  isJsonList,
   isJsonObject,
   type JsonObject,
   type JsonValue,
   MalformedJsonError,
   parseExactJson,
 } from "../../json/exact-json.ts"
+import { namespacedName } from "../../trace-item.ts"
 
-/**
- * The object of an event; `undefined` if the event has none.
- *
- * @throws UnwritableTraceError
- */
+/** The object of an event; `undefined` if the event has none. @throws UnwritableTraceError */
 export const objectOf = (event: ObjectEvent, view: string): JsonObject | undefined => {
   if (event.object.length === 0) return undefined
   return guarded(event, view, () => {
@@ -27,7 +24,6 @@ export const objectOf = (event: ObjectEvent, view: string): JsonObject | undefin
 
 /**
  * Runs what walks through an object. An object that is nested too deeply for the engine's stack is an error of the trace.
- *
  * @throws UnwritableTraceError
  */
 export const guarded = <Result>(event: ObjectEvent, view: string, run: () => Result): Result => {
@@ -63,7 +59,7 @@ export const textIn = (value: JsonValue | undefined, name: string): string | und
 /** The objects in a member that is a list. */
 export const objectsIn = (value: JsonValue | undefined, name: string): ReadonlyArray<JsonObject> => {
   const list = memberIn(value, name)
-  return Array.isArray(list) ? (list as ReadonlyArray<JsonValue>).filter((item) => isJsonObject(item)) : []
+  return isJsonList(list) ? list.filter(isJsonObject) : []
 }
 
 /** The whole seconds of a time as Kubernetes writes it, in µs since the Unix epoch; `undefined` if it is none. */

@@ -4,10 +4,11 @@
  *
  * Times are µs since the Unix epoch, integers from 0 on; Perfetto's are ns, which need more than 53 bits.
  */
+import { hash } from "node:crypto"
 import protobuf from "protobufjs/minimal.js"
 
 /** What the UI shows of a slice or an instant when it is selected. Members without a value are left out; numbers are integers. */
-export type Annotations = Readonly<Record<string, string | number | undefined>>
+type Annotations = Readonly<Record<string, string | number | undefined>>
 
 /** A lane of the UI. */
 interface TrackDescription {
@@ -115,3 +116,46 @@ const long = (value: bigint): Long =>
 /** Of times that no trace has, the nearest that Perfetto can have. */
 const nanoseconds = (micros: number): Long =>
   long(BigInt(Math.trunc(Math.min(Number.MAX_SAFE_INTEGER, Math.max(0, micros)))) * 1000n)
+
+/** Takes the bytes of packets, in order. */
+export type PacketWriter = (packet: Uint8Array) => void
+
+/** A number for a track, the same for the same text. Of 64 bits, so that two texts do not meet. */
+export const trackUuid = (text: string): bigint => hash("sha256", text, "buffer").readBigUInt64LE() | 1n
+
+/**
+ * Writes the events of one track. Their times never go back, so that slices nest: an event that is earlier than the one before it is drawn
+ * at the time of that one. Times in a pod's status are by the clock of its node, so it can be.
+ */
+export class Track {
+  readonly uuid: bigint
+  readonly #write: PacketWriter
+  #last = 0
+  #open = 0
+
+  constructor(uuid: bigint, write: PacketWriter) {
+    this.uuid = uuid
+    this.#write = write
+  }
+
+  begin(time: number, name: string, annotations: Annotations = {}): void {
+    this.#open++
+    this.#event("begin", time, name, annotations)
+  }
+
+  /** Ends the innermost slice; does nothing if none is open. What it says is added to what the begin said. */
+  end(time: number, annotations: Annotations = {}): void {
+    if (this.#open === 0) return
+    this.#open--
+    this.#event("end", time, undefined, annotations)
+  }
+
+  instant(time: number, name: string, annotations: Annotations = {}): void {
+    this.#event("instant", time, name, annotations)
+  }
+
+  #event(type: "begin" | "end" | "instant", time: number, name: string | undefined, annotations: Annotations): void {
+    this.#last = Math.max(this.#last, time)
+    this.#write(eventPacket(type, this.uuid, this.#last, name, annotations))
+  }
+}

@@ -2,8 +2,7 @@
 
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { mergeRulesOf } from "../../../../src/trace/formats/kwok/merge-rules.ts"
-import { strategicDiff } from "../../../../src/trace/formats/kwok/strategic-diff.ts"
+import { mergeRulesOf, strategicDiff } from "../../../../src/trace/formats/kwok/strategic-diff.ts"
 import type { JsonObject } from "../../../../src/trace/json/exact-json.ts"
 import { strategicMerge } from "../../../../src/trace/strategic-merge/strategic-merge.ts"
 import { rounds } from "../../../harness/effort.ts"

@@ -9,17 +9,17 @@ import { anyEvents } from "../any-events.ts"
 import { epoch, event, header } from "../items.ts"
 
 /** Notes what it is told. */
-class NotedLife implements LifeSketch<string> {
+class NotedLife implements LifeSketch {
   readonly told: string[] = []
   readonly times: number[] = []
   readonly subject: LifeSubject
-  placed: LifePlace<string, NotedLife> | undefined
+  placed: LifePlace<NotedLife> | undefined
 
   constructor(subject: LifeSubject) {
     this.subject = subject
   }
 
-  place(place: LifePlace<string, this>): void {
+  place(place: LifePlace<this>): void {
     expect(this.placed).toBeUndefined()
     this.placed = place
   }
@@ -58,20 +58,12 @@ class NotedLife implements LifeSketch<string> {
   }
 }
 
-test("whatever happens, each life begins and ends once, has a place below its owner, and every lane is given back", () => {
+test("whatever happens, each life begins and ends once, and has a place below its owner", () => {
   fc.assert(
     fc.property(anyEvents, (items) => {
       const noted: NotedLife[] = []
-      const lanes = new Map<string, number>()
-      const lives = new Lives<string, NotedLife>({
+      const lives = new Lives<NotedLife>({
         view: "test",
-        lanes: {
-          takeRoot: ({ identity }) => {
-            lanes.set(identity, (lanes.get(identity) ?? 0) + 1)
-            return identity
-          },
-          release: (lane) => lanes.set(lane, (lanes.get(lane) ?? 0) - 1),
-        },
         sketch: (subject) => {
           const sketch = new NotedLife(subject)
           noted.push(sketch)
@@ -93,7 +85,6 @@ test("whatever happens, each life begins and ends once, has a place below its ow
         expect(placed.isTop).toBe(subject.owner === undefined)
         if (placed.owner !== undefined) expect(placed.owner.placed?.root.identity).toBe(placed.root.identity)
       }
-      expect([...lanes.values()].filter((users) => users !== 0)).toEqual([])
     }),
     { numRuns: 200 },
   )
@@ -101,9 +92,8 @@ test("whatever happens, each life begins and ends once, has a place below its ow
 
 test("an object that existed when the trace began says so, and begins with the trace", () => {
   const subjects: LifeSubject[] = []
-  const lives = new Lives<string, NotedLife>({
+  const lives = new Lives<NotedLife>({
     view: "test",
-    lanes: { takeRoot: ({ label }) => label, release: () => undefined },
     sketch: (subject) => {
       subjects.push(subject)
       return new NotedLife(subject)

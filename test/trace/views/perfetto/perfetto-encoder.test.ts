@@ -1,7 +1,6 @@
 /** Lives in a Perfetto trace: who has which lane, from when to when something is drawn, and what it says. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { UnwritableTraceError } from "../../../../src/trace/formats/format.ts"
 import type { TraceItem } from "../../../../src/trace/trace-item.ts"
 import { perfettoEncoder } from "../../../../src/trace/views/perfetto/perfetto-encoder.ts"
 import { watchLines } from "../../recording.ts"
@@ -473,20 +472,6 @@ describe("a trace", () => {
       "Running 3–4",
       "Running 5–6",
     ])
-  })
-
-  test("with an object that is no JSON object is refused, and says which", () => {
-    const item = event("applied", 1, deployment) as Extract<TraceItem, { type: "event" }>
-    for (const [text, reason] of [
-      ["{", "apps/v1.Deployment a/web: its object is not valid JSON (syntax)"],
-      ["[]", "apps/v1.Deployment a/web: its object is not a JSON object"],
-      [`{"spec":${"[".repeat(50_000)}${"]".repeat(50_000)}}`, "nested too deeply|depth"],
-    ] as const) {
-      const bad = { ...item, event: { ...item.event, object: Buffer.from(text) } } as TraceItem
-      expect(() => drawn(header(0, 60), bad)).toThrow(UnwritableTraceError)
-      expect(() => drawn(header(0, 60), bad)).toThrow(new RegExp(reason.replaceAll(/[()]/g, "\\$&")))
-    }
-    expect(() => drawn(item)).toThrow("the trace does not begin with its header")
   })
 })
 

@@ -21,7 +21,79 @@
 import * as Schema from "effect/Schema"
 import { IntegralFloat, isIntegerNumber, isJsonObject, type JsonValue, MAX_DEPTH } from "../../../json/exact-json.ts"
 import { sortedKeys } from "../../../json/key-order.ts"
-import { type HashHalves, sipHash13 } from "./sip-hash.ts"
+
+/**
+ * Hashes `length` bytes from the start of `words`' buffer, 8 bytes at a time. `words` is a view from offset 0 of a little-endian machine's
+ * memory and reaches at least 7 bytes past `length`; those bytes may have any value.
+ */
+const sipHash13 = (words: Int32Array, length: number): bigint => {
+  // "somepseudorandomlygeneratedbytes", the constants of the SipHash paper.
+  let v0h = 0x736f6d65
+  let v0l = 0x70736575
+  let v1h = 0x646f7261
+  let v1l = 0x6e646f6d
+  let v2h = 0x6c796765
+  let v2l = 0x6e657261
+  let v3h = 0x74656462
+  let v3l = 0x79746573
+  const blocks = length >>> 3
+  // One iteration per 8 bytes, one for the last word (the remaining bytes, and the length modulo 256 in its top byte), three to finish.
+  for (let turn = 0; turn < blocks + 4; turn++) {
+    let wordLow = 0
+    let wordHigh = 0
+    if (turn < blocks) {
+      wordLow = words[2 * turn] as number
+      wordHigh = words[2 * turn + 1] as number
+    } else if (turn === blocks) {
+      const left = length & 7
+      if (left > 0) wordLow = (words[2 * turn] as number) & (left >= 4 ? -1 : (1 << (8 * left)) - 1)
+      if (left > 4) wordHigh = (words[2 * turn + 1] as number) & ((1 << (8 * (left - 4))) - 1)
+      wordHigh |= length << 24
+    } else if (turn === blocks + 1) {
+      v2l ^= 0xff
+    }
+    v3l ^= wordLow
+    v3h ^= wordHigh
+
+    let low = (v0l + v1l) | 0
+    v0h = (v0h + v1h + (low >>> 0 < v1l >>> 0 ? 1 : 0)) | 0
+    v0l = low
+    let old = v1l
+    v1l = ((v1l << 13) | (v1h >>> 19)) ^ v0l
+    v1h = ((v1h << 13) | (old >>> 19)) ^ v0h
+    old = v0l
+    v0l = v0h
+    v0h = old
+
+    low = (v2l + v3l) | 0
+    v2h = (v2h + v3h + (low >>> 0 < v3l >>> 0 ? 1 : 0)) | 0
+    v2l = low
+    old = v3l
+    v3l = ((v3l << 16) | (v3h >>> 16)) ^ v2l
+    v3h = ((v3h << 16) | (old >>> 16)) ^ v2h
+
+    low = (v0l + v3l) | 0
+    v0h = (v0h + v3h + (low >>> 0 < v3l >>> 0 ? 1 : 0)) | 0
+    v0l = low
+    old = v3l
+    v3l = ((v3l << 21) | (v3h >>> 11)) ^ v0l
+    v3h = ((v3h << 21) | (old >>> 11)) ^ v0h
+
+    low = (v2l + v1l) | 0
+    v2h = (v2h + v1h + (low >>> 0 < v1l >>> 0 ? 1 : 0)) | 0
+    v2l = low
+    old = v1l
+    v1l = ((v1l << 17) | (v1h >>> 15)) ^ v2l
+    v1h = ((v1h << 17) | (old >>> 15)) ^ v2h
+    old = v2l
+    v2l = v2h
+    v2h = old
+
+    v0l ^= wordLow
+    v0h ^= wordHigh
+  }
+  return (BigInt((v0h ^ v1h ^ v2h ^ v3h) >>> 0) << 32n) | BigInt((v0l ^ v1l ^ v2l ^ v3l) >>> 0)
+}
 
 /** A value nests more than {@link MAX_DEPTH} levels deep; SimKube could not read it back. */
 export class NestingTooDeepError extends Schema.TaggedError<NestingTooDeepError>()("NestingTooDeepError", {
@@ -34,26 +106,15 @@ export class NestingTooDeepError extends Schema.TaggedError<NestingTooDeepError>
 
 /**
  * H of a value; `undefined` (an object without `spec`) hashes as null. An unsigned 64-bit integer.
- *
  * @throws NestingTooDeepError
  */
 export const simkubeHash = (value: JsonValue | undefined): bigint => {
-  const { low, high } = simkubeHashHalves(value)
-  return (BigInt(high) << 32n) | BigInt(low)
-}
-
-/**
- * H as two unsigned 32-bit integers, without creating a bigint. The result is overwritten by the next call.
- *
- * @throws NestingTooDeepError
- */
-export const simkubeHashHalves = (value: JsonValue | undefined): Readonly<HashHalves> => {
   position = 0
   gather(value ?? null, 0)
   reserve(8)
-  sipHash13(words, position, result)
+  const hash = sipHash13(words, position)
   if (bytes.length > KEPT_BYTES) resize(INITIAL_BYTES)
-  return result
+  return hash
 }
 
 const INITIAL_BYTES = 16 * 1024
@@ -66,7 +127,6 @@ const SHORT_STRING = 40
 let bytes = Buffer.alloc(0)
 let words = new Int32Array(0)
 let position = 0
-const result: HashHalves = { low: 0, high: 0 }
 const doubles = new Float64Array(1)
 const doubleWords = new Uint32Array(doubles.buffer)
 

@@ -285,11 +285,7 @@ export class MessagePackReader {
   }
 }
 
-/**
- * The value that `bytes` consists of.
- *
- * @throws MessagePackError, also (`malformed`) if bytes remain after it.
- */
+/** The value that `bytes` consists of. @throws MessagePackError, also (`malformed`) if bytes remain after it. */
 export const decodeMessagePack = (bytes: Uint8Array): MessagePackValue => {
   const reader = new MessagePackReader(bytes)
   const value = reader.readValue()

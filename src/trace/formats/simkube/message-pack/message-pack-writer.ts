@@ -72,30 +72,8 @@ export class MessagePackWriter {
     else this.#sized(0xdf, size, 4)
   }
 
-  /** Reserves the header of an array or map whose size is not known yet; returns the position for {@link setHeader}. */
-  reserveHeader(): number {
-    this.#byte(0x90)
-    return this.#length - 1
-  }
-
-  /**
-   * Fills in a reserved header, once everything it counts is written. For fewer than 16 elements or pairs it fits in place; a larger header
-   * moves what follows.
-   */
-  setHeader(at: number, kind: "array" | "map", size: number): void {
-    const extra = size < 16 ? 0 : size < 0x1_0000 ? 2 : 4
-    this.#reserve(extra)
-    const end = this.#length
-    if (extra > 0) this.#bytes.copyWithin(at + 1 + extra, at + 1, end)
-    this.#length = at
-    if (kind === "array") this.writeArrayHeader(size)
-    else this.writeMapHeader(size)
-    this.#length = end + extra
-  }
-
   /**
    * An integer in its smallest form.
-   *
    * @throws MessagePackError (`range`) for a bigint that fits neither i64 nor u64, or a number that is not a safe integer.
    */
   writeInteger(value: number | bigint): void {
@@ -135,7 +113,6 @@ export class MessagePackWriter {
 
   /**
    * Any value: maps in their own order, plain objects with their keys in the order of UTF-8 bytes.
-   *
    * @throws MessagePackError (`depth`, `range`); the part written before the error stays, see {@link truncate}.
    */
   writeValue(value: MessagePackValue | JsonValue, depth = 0): void {
@@ -254,11 +231,7 @@ const isArray = (value: object): value is ReadonlyArray<MessagePackValue | JsonV
 const stringHeaderSize = (length: number): 1 | 2 | 3 | 5 =>
   length < 32 ? 1 : length < 0x100 ? 2 : length < 0x1_0000 ? 3 : 5
 
-/**
- * One value as separate bytes.
- *
- * @throws MessagePackError (`depth`, `range`)
- */
+/** One value as separate bytes. @throws MessagePackError (`depth`, `range`) */
 export const encodeMessagePack = (value: MessagePackValue | JsonValue): Uint8Array => {
   const writer = new MessagePackWriter(256)
   writer.writeValue(value)

@@ -1,7 +1,7 @@
 /** Built by scripts/simd.ts from the sources in assembly/. Not to be edited. */
 
 /** SHA-256 of the sources, one after the other in the order of their names. */
-export const simdSource = "e678eaa0ab261f011cf344d581e75ffa41a64d10ffb5539de16c036dcdd3e530"
+export const simdSource = "cea516c361243920caa6f936e5a22b9cc02a62fb10d35eedc4dd56cd9301aa91"
 
 /** The WebAssembly module in base64. */
 export const simdModule =

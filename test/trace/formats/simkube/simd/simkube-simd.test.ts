@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from "vitest"
 import { MessagePackWriter } from "../../../../../src/trace/formats/simkube/message-pack/message-pack-writer.ts"
 import { largestObject, SimkubeSimd } from "../../../../../src/trace/formats/simkube/simd/simkube-simd.ts"
 import { simdSource } from "../../../../../src/trace/formats/simkube/simd/simkube-simd-module.ts"
-import { writeSimkubeObject } from "../../../../../src/trace/formats/simkube/simkube-object.ts"
+import { writeSimkubeObject } from "../../../../../src/trace/formats/simkube/written-index.ts"
 import {
   isJsonObject,
   type JsonObject,

@@ -1,4 +1,4 @@
-/** H of an encoded value, as simkube-encoded-hash.ts and sip-hash.ts compute it. */
+/** H of an encoded value, as simkube-hash.ts computes it. */
 import { hash, stream, streamEnd } from "./layout"
 
 /** Hashes the value at [start, end) of the output and stores H at `hash`. False if the stream has no room for it. */

@@ -1,11 +1,12 @@
 /** A trace as a page of HTML, for programs: what a test attaches to its result. */
-import { openDecoder } from "../../formats/codecs.ts"
-import { continued, decompressed, takeHead } from "../../formats/compression.ts"
-import { convertTrace } from "../../formats/convert.ts"
-import { decodedItems } from "../../formats/decoded-items.ts"
-import { BadTraceError } from "../../formats/format.ts"
-import { FORMAT_SIGNATURE_BYTES, formatOfBytes, type TraceFormatName } from "../../formats/names.ts"
-import { type HtmlOptions, htmlEncoder } from "./html-encoder.ts"
+
+import { continued, decompressed, takeHead } from "../formats/compression.ts"
+import { convertTrace } from "../formats/convert.ts"
+import { decodedItems } from "../formats/decoded-items.ts"
+import { BadTraceError } from "../formats/format.ts"
+import { FORMAT_SIGNATURE_BYTES, formatOfBytes, type TraceFormatName } from "../formats/names.ts"
+import { type HtmlOptions, htmlEncoder } from "../views/html/html-encoder.ts"
+import { openDecoder } from "./codecs.ts"
 
 /** How a trace is read, and what its page is called. */
 export interface HtmlReportOptions extends HtmlOptions {
