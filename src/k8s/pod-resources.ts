@@ -1,5 +1,5 @@
 /**
- * Resource requests and limits of the recorder's container, from measurements (measured-memory.ts and bench/results/ingest.md). The
+ * Resource requests and limits of the recorder's container, from measurements (memory-shares.ts and bench/results/ingest.md). The
  * formulas are printed beside the numbers, for users who tune them.
  */
 import { quantityOf } from "../kube/quantity.ts"
@@ -11,7 +11,7 @@ import {
   usualMegabytes,
   watcherWorkers,
   worstMegabytes,
-} from "../recorder/memory/measured-memory.ts"
+} from "../recorder/memory/memory-shares.ts"
 import { defaultSharing } from "../recorder/watchers/placement.ts"
 import { watchedKinds } from "../recorder/watchers/pod-stream.ts"
 import type { ManifestSettings } from "./manifest/settings.ts"

@@ -21,7 +21,11 @@ export const REDACTED_KEY = "redacted"
 
 /** What {@link REDACTED_KEY} says. */
 export const readRedacted = (database: DatabaseSync): ReadonlyArray<RedactedValues> =>
-  new RedactedSums(readMetadata(database).get(REDACTED_KEY)).all
+  redactedIn(readMetadata(database))
+
+/** The same, of metadata that was read. */
+export const redactedIn = (metadata: ReadonlyMap<string, string>): ReadonlyArray<RedactedValues> =>
+  new RedactedSums(metadata.get(REDACTED_KEY)).all
 
 /**
  * What is known of a recording that was lost, without its kinds, and that this one follows: the beginning of each kind of its first lists is a gap then.
