@@ -61,7 +61,7 @@ const measuresOf = (runs: ReadonlyArray<QueriesRun>): ReadonlyArray<Measure> => 
     row("– without", "ms", 1, ({ before }) => before.receivedMs),
     row("answers", "1/s", 1, ({ pace }) => pace),
     ...sorts.map((name) => row(`– ${name}, median`, "ms", 0, ({ answersMs }) => median(answersMs.get(name) ?? []))),
-    // What containers have room for; less where the reader's heap is limited as there (src/recorder/memory/measured-memory.ts).
+    // What containers have room for; less where the reader's heap is limited as there (src/recorder/memory/memory-shares.ts).
     row("memory, growth at its peak", "MB", 0, ({ growthDuring }) => growthDuring / megabyte, { must: atMost(256) }),
     row("– without", "MB", 0, ({ growthBefore }) => growthBefore / megabyte),
   ]

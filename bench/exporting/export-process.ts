@@ -8,7 +8,7 @@
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import * as Effect from "effect/Effect"
-import { exporterDefinition } from "../../src/actors/exporter/definition.ts"
+import { exporterDefinition } from "../../src/actors/exporter/exporter-interface.ts"
 import { exporterName } from "../../src/actors/names.ts"
 import { ArchiveReader } from "../../src/archive/archive-reader.ts"
 import { ExportService } from "../../src/recorder/export/service.ts"

@@ -9,7 +9,7 @@ import {
   usualMegabytes,
   watcherWorkers,
   worstMegabytes,
-} from "../recorder/memory/measured-memory.ts"
+} from "../recorder/memory/memory-shares.ts"
 import { volumeVariable } from "../recorder/metrics/disk-metrics.ts"
 import { podVariables } from "../recorder/notices/pod-events.ts"
 import { defaultSharing } from "../recorder/watchers/placement.ts"

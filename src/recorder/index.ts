@@ -8,13 +8,13 @@
  */
 
 /** Parameters and refusals of `recording.exports`; gaps and events are types of `kubereel/trace`. */
-export type { ExportJob, ExportRefused } from "../actors/exporter/definition.ts"
+export type { ExportJob, ExportRefused } from "../actors/exporter/exporter-interface.ts"
 /** Results and reports of a recording's store. */
-export type { StoreReport, StoreUnavailable } from "../actors/store/definition.ts"
-/** Reports of a kind's watcher: its state, gaps, trouble. */
-export type { WatcherReport } from "../actors/watcher/definition.ts"
+export type { StoreReport, StoreUnavailable } from "../actors/store/store-interface.ts"
 /** The state of one namespace of a kind that is recorded namespace by namespace. */
-export type { NamespaceState } from "../actors/watcher/progress/namespace-states.ts"
+export type { NamespaceState } from "../actors/watcher/namespace-states.ts"
+/** Reports of a kind's watcher: its state, gaps, trouble. */
+export type { WatcherReport } from "../actors/watcher/watcher-interface.ts"
 /** Where a recorder may write traces ({@link RecorderSettings.allowedTargets}), parsed from values of `--allow-target`. */
 export { type AllowedPlace, type AllowListReading, readAllowList } from "../blob/allow-list.ts"
 /** Why a kubeconfig or a pod's service account cannot be used: a union by `_tag`. */
@@ -70,9 +70,9 @@ export {
   type RemovedKind,
   startRecorderActors,
 } from "./recording/recorder-actors.ts"
+/** The watcher of one recorded kind. */
+export type { RecordedWatcher } from "./recording/watchers.ts"
 /** The key for redacted values cannot be used. */
 export { RedactionKeyError } from "./redaction/redaction-key.ts"
 /** The state of each kind, and readiness. */
 export type { KindStatus, KindStatuses } from "./status/kind-status.ts"
-/** The watcher of one recorded kind. */
-export type { RecordedWatcher } from "./watchers/spawn-watchers.ts"

@@ -11,8 +11,8 @@ import { type Duplex, duplexPair } from "node:stream"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
-import { maximumNamed, type Settled } from "../actors/owner-resolver/definition.ts"
 import { openOwnershipGraph } from "../actors/owner-resolver/graph.ts"
+import { maximumNamed, type Settled } from "../actors/owner-resolver/owner-resolver-interface.ts"
 import { RecordingDisturbedError } from "../archive/archive-errors.ts"
 import { type RecordingFacts, readRecordingFacts } from "../archive/reading/recording-facts.ts"
 import { isBeingWritten } from "../archive/tables/reading-access.ts"
@@ -93,7 +93,7 @@ const serve = (directory: string, facts: RecordingFacts, { onTrouble, onOutcome 
       config: { directory, spoolDirectory: tmpdir() },
       worker: (role) => workerThread(workerEntry(role), () => memoryLimitsOf(memory, 0)[role]),
       restart: defaultRestartPolicy,
-      onStateChange: () => () => undefined,
+      told: () => () => undefined,
       clock: systemClock,
     })
     const recording: Recording = {
@@ -120,8 +120,8 @@ const serve = (directory: string, facts: RecordingFacts, { onTrouble, onOutcome 
       startQuery: (question, answerReader) => startQuery(recording, question, answerReader, facts.lastTime + 1),
       nowMicros: () => facts.lastTime,
       forecast: (request) => forecastExport(context, request),
-      startExport: (request, sink, gone) => startExport(context, request, sink, gone),
-      places: new ExportPlaces(systemClock),
+      startExport: (request, sink) => startExport(context, request, sink),
+      places: new ExportPlaces(),
       subscriptions: new Subscriptions(),
       limits: unlimited,
       audit: ({ outcome }) => onOutcome(outcome),

@@ -3,12 +3,13 @@
  *
  * It knows neither terminal nor exit codes: the caller passes it a log and a signal to stop, and gets the result.
  */
+
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import * as Effect from "effect/Effect"
-import { type AllowedPlace, isAllowed } from "../blob/allow-list.ts"
-import { openTarget } from "../blob/open-target.ts"
-import { addressUrl, type StoreAddress } from "../blob/target-address.ts"
+import type { AllowedPlace } from "../blob/allow-list.ts"
 import { systemClock } from "../clock.ts"
-import { loadCredentials } from "../kube/credentials/credentials.ts"
 import { describeExpired } from "../kube/credentials/refreshed-credentials.ts"
 import type { ApiEndpoint, EndpointSource } from "../kube/endpoint.ts"
 import { isSecretKind } from "../kube/redaction/redaction-rules.ts"
@@ -18,39 +19,33 @@ import { messageOf } from "../message-of.ts"
 import { ActorGaveUp, ActorGone } from "../runtime/errors.ts"
 import type { RestartPolicy } from "../runtime/supervisor.ts"
 import { memoryBound } from "../runtime/thread/container-memory.ts"
+import type { Access } from "./access/access.ts"
 import { type AccessSettings, checkAccess, openAccess } from "./access/open-access.ts"
 import { defaultConfigurationName, readDefaultConfiguration } from "./configuration/default-configuration.ts"
 import { loadConfiguration } from "./configuration/load-configuration.ts"
 import { parseConfiguration } from "./configuration/parse-configuration.ts"
 import { formatWarning } from "./configuration/problem.ts"
 import { followConfiguration, Reloads } from "./configuration/reload/follow-configuration.ts"
-import { openServerKinds } from "./configuration/reload/open-server-kinds.ts"
-import { WantedKinds } from "./configuration/reload/wanted-kinds.ts"
+import { openServerKinds, WantedKinds } from "./configuration/reload/server-kinds.ts"
 import { type GivenLimits, retentionSettings } from "./configuration/retention-limits.ts"
-import type { RecorderConfiguration, TrackedKind } from "./configuration/tracked-kind.ts"
-import { askCoverage } from "./export/coverage.ts"
-import { forecastExport } from "./export/forecast.ts"
-import { defaultExportLimits, type ExportLimits } from "./export/limits.ts"
-import { ExportPlaces } from "./export/places.ts"
-import { type ExportContext, startExport } from "./export/start.ts"
-import { bindHttpApi, type HttpApiSources, serveHttpApi, serveStandby } from "./http/http-api.ts"
-import { shownTo, startQuery } from "./http/past.ts"
+import type { RecorderConfiguration } from "./configuration/tracked-kind.ts"
+import type { ExportLimits } from "./export/limits.ts"
+import type { ExportContext } from "./export/start.ts"
+import { bindHttpApi, serveHttpApi, serveStandby } from "./http/http-api.ts"
 import { pastPaths } from "./http/past-request.ts"
 import type { CertificateFiles } from "./http/serving-certificate.ts"
-import { Subscriptions } from "./http/subscriptions.ts"
 import { leaseName, openLeadership, type RecorderLease } from "./leadership/leadership.ts"
 import { describeShortage } from "./memory/memory-shares.ts"
-import { DiskMetrics, readVolumeBytes, volumeVariable } from "./metrics/disk-metrics.ts"
 import { formatMetrics } from "./metrics/metrics-text.ts"
-import { gatherMetrics } from "./metrics/recorder-metrics.ts"
 import { NoticeLog, type RecorderLog } from "./notices/notice-log.ts"
 import { openPodEvents } from "./notices/pod-events.ts"
 import { RecorderError } from "./notices/recorder-error.ts"
-import { learnCluster } from "./recording/learn-cluster.ts"
+import type { RecorderNotice } from "./notices/recorder-notice.ts"
+import { learnCluster, openCredentials, refreshCredentials } from "./recorder-credentials.ts"
 import { type RecorderActors, startRecorderActors } from "./recording/recorder-actors.ts"
 import { readRedactionKey } from "./redaction/redaction-key.ts"
+import { servedRecording } from "./served-recording.ts"
 import type { KindStatus } from "./status/kind-status.ts"
-import { temporaryDirectory } from "./temporary-directory.ts"
 import type { ListCompression } from "./watchers/list-manners.ts"
 
 export interface RecorderSettings {
@@ -137,61 +132,18 @@ export interface RecorderSummary {
 export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
   Effect.gen(function* () {
     const { config } = settings
-    const loadOptions = {
-      secretsInPlainText: settings.secretsInPlainText === true,
-      defaults: { defaultDetect, defaultIgnore },
-    }
-    const source = config === undefined ? defaultConfigurationName : typeof config === "string" ? config : inlineSource
-    const loaded = yield* config === undefined
-      ? loadConfiguration(defaultConfigurationName, { ...loadOptions, readBeginning: readDefaultConfiguration })
-      : typeof config === "string"
-        ? loadConfiguration(config, loadOptions)
-        : Effect.fromResult(parseConfiguration(Buffer.from(config.text), { ...loadOptions, source: inlineSource }))
-    for (const warning of loaded.warnings) log.warn(formatWarning(source, warning))
-    const accessSettings = settings.access ?? { auth: "none", allowAnonymous: false }
-    yield* checkAccess(accessSettings, settings.bind)
-    const wanted = new WantedKinds(loaded.configuration, { ...loadOptions, namespaces: settings.namespaces })
-    const { redactKeyFile } = settings
-    // A mistake in the file is reported now instead of being retried for ever.
-    if (redactKeyFile !== undefined)
-      yield* Effect.tryPromise({ try: () => readRedactionKey(redactKeyFile), catch: (cause) => cause as Error })
-    if (loadOptions.secretsInPlainText && (wanted.isEvery || wanted.kinds.some(({ gvk }) => isSecretKind(gvk))))
-      log.warn(
-        "v1.Secret is recorded in plain text (--secrets-in-plain-text): the recording and its exports contain every secret",
-      )
-    const { server } = settings
-    const credentials = yield* Effect.tryPromise({
-      try: async () =>
-        server === undefined
-          ? loadCredentials({ kubeconfig: settings.kubeconfig, context: settings.context })
-          : givenCredentials(server),
-      catch: (cause) => cause as Error,
-    })
-    // Mistakes in files that the kubeconfig refers to (tokens, plugins) are reported now instead of being retried for ever.
-    let endpoint = yield* Effect.tryPromise({ try: () => credentials.endpoint(), catch: (cause) => cause as Error })
-    const endpoints: EndpointSource = {
-      endpoint: async () => {
-        endpoint = await credentials.endpoint()
-        return endpoint
-      },
-      onUnauthorized: () => credentials.onUnauthorized(),
-      get problem() {
-        return credentials.problem
-      },
-    }
+    const { loaded, wanted, load, access: accessSettings } = yield* readSettings(settings, log)
+    const credentials = yield* openCredentials(settings)
+    const { endpoints, description } = credentials
     // The first step that has side effects: a port in use is the commonest mistake, and should not leave a data directory behind.
     const tls = settings.tls && { files: settings.tls, log }
     const bound =
       settings.port === undefined ? undefined : yield* bindHttpApi(settings.bind, settings.port, systemClock, tls)
-    const serve = (sources: HttpApiSources) => (bound === undefined ? Effect.void : serveHttpApi(bound, sources))
     const { path: dataDirectory, keep } =
       settings.dataDir === undefined ? yield* temporaryDirectory() : { path: settings.dataDir, keep: () => undefined }
     const userAgent = `kubereel/${settings.version}`
     const access = yield* openAccess(accessSettings, {
-      host: settings.bind,
-      credentials,
-      userAgent,
-      clock: systemClock,
+      ...{ host: settings.bind, credentials: credentials.source, userAgent, clock: systemClock },
       trouble: (reason) => log.warn(`requests cannot be authorised: ${reason}`),
       recovered: () => log.info("requests can be authorised again"),
     })
@@ -200,60 +152,23 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       const paths = `/healthz /readyz /metrics /v1/coverage ${pastPaths.join(" ")} POST:/export`
       log.info(`listening on ${bound.url}`, { paths, auth: accessSettings.auth })
     }
-    const { lease, onLeaseLost: onLost = () => undefined } = settings
-    const leadership =
-      lease &&
-      (yield* openLeadership({
-        ...{ lease, directory: dataDirectory, server: endpoints, userAgent, log, onLost },
-        ...{ clock: systemClock, random: Math.random },
-      }))
-    if (leadership !== undefined) {
-      const metrics = (): string => formatMetrics(leadership.metrics())
-      if (bound !== undefined) serveStandby(bound, { reason: () => leadership.reason(), metrics, access })
-      reportListening()
-      yield* Effect.promise(() => leadership.taken)
-      settings.onLeaseTaken?.()
-    }
-    let running: RecorderActors | undefined
-    const serverKinds = yield* openServerKinds({ wanted, endpoint: () => endpoint, userAgent, log })
-    const notices = yield* Effect.acquireRelease(
-      Effect.sync(
-        () =>
-          new NoticeLog(
-            log,
-            systemClock,
-            () => describeExpired(endpoint, Date.now()),
-            () => running?.statuses,
-          ),
-      ),
-      (opened) => Effect.sync(() => opened.close()),
-    )
+    const standby = { bound, access, reportListening }
+    const leadership = yield* takeLease(settings, { directory: dataDirectory, endpoints, userAgent, log, ...standby })
+    const serverKinds = yield* openServerKinds({ wanted, endpoint: credentials.current, userAgent, log })
     const reloads = new Reloads(systemClock)
     const memory = memoryBound()
-    const disk = new DiskMetrics(dataDirectory, readVolumeBytes(process.env[volumeVariable]), systemClock)
+    const notify = yield* openNotices(settings, log, credentials.current)
     const actors = yield* startRecorderActors({
+      ...actorSettings(settings),
       kinds: wanted.kinds,
       directory: dataDirectory,
-      fsync: settings.fsync,
-      ...(lease !== undefined && { lease: leaseName(lease) }),
       retention: retentionSettings(loaded.configuration, settings.limits),
-      endpoints,
-      userAgent,
-      reportEvents: settings.reportEvents,
-      memory,
-      policy: settings.policy ?? defaultWatchPolicy,
-      ...(settings.listCompression !== undefined && { listCompression: settings.listCompression }),
-      ...(redactKeyFile !== undefined && { redactKeyFile }),
-      ...(settings.restart !== undefined && { restart: settings.restart }),
+      ...{ endpoints, userAgent, memory },
       onDefinition: (definition) => void serverKinds.defined(definition),
       unseenSince: (gvk) => serverKinds.unseenSince(gvk),
-      notify: (notice) => {
-        // A recording in a temporary directory is for this run: its key needs no care.
-        const isOfNoUse = settings.dataDir === undefined && notice.type === "redaction-key" && "made" in notice
-        if (!isOfNoUse) notices.hear(notice)
-      },
+      notify: (notice) => notify.hear(notice),
     }).pipe(Effect.mapError((error) => new RecorderError({ message: reasonOf(error) })))
-    running = actors
+    notify.follow(actors.statuses)
     serverKinds.follow(actors)
     const shortage = describeShortage(memory, actors.watchers.length)
     if (shortage !== undefined) log.warn(shortage)
@@ -268,55 +183,32 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       nowMicros: systemClock.wallMicros(),
     })
     // Not awaited: a server that accepts connections and never responds must not delay the HTTP interface.
-    yield* Effect.forkScoped(learnCluster(actors, credentials, userAgent))
-    yield* refreshCredentials(actors, credentials)
-    yield* serve({
-      notReady: () => actors.statuses.notReady(),
-      degraded: () => actors.statuses.degraded(),
-      verboseReadiness: () => actors.statuses.verboseReadiness(),
-      metrics: Effect.suspend(() =>
-        Effect.all([gatherMetrics(actors, systemClock.wallMicros()), Effect.promise(() => disk.now())], {
-          concurrency: "unbounded",
-        }),
-      ).pipe(
-        Effect.map(([ofActors, ofDisk]) =>
-          formatMetrics([...ofActors, ...ofDisk, ...reloads.metrics(), ...(leadership?.metrics() ?? [])]),
-        ),
-      ),
-      access,
-      rejected: (facts) => log.warn("rejected", { ...facts }),
-      coverage: (window) => askCoverage(actors, window, systemClock.wallMicros()),
-      shownTo: (reader, question) => shownTo(actors, reader, question),
-      startQuery: (question, reader) => startQuery(actors, question, reader, systemClock.wallMicros()),
-      nowMicros: () => systemClock.wallMicros(),
-      forecast: (request) => forecastExport(exportContext(), request),
-      startExport: (request, reader, gone) => startExport(exportContext(), request, reader, gone),
-      places: new ExportPlaces(systemClock),
-      subscriptions: new Subscriptions(),
-      limits: settings.exportLimits ?? defaultExportLimits,
-      audit: (line) => log.info("export", { ...line }),
-      barred: (address) => barredTarget(address, settings.allowedTargets ?? []),
-      openTarget: (address, contentType) => openTarget(address, { contentType }),
-      uploadLeft: (error) => log.warn(`an upload was aborted, and parts of it may remain: ${error.message}`),
-    })
-    const kindsOf = (given: RecorderConfiguration): ReadonlyArray<TrackedKind> => wanted.configure(given)
+    yield* Effect.forkScoped(learnCluster(actors, credentials.source, userAgent))
+    yield* refreshCredentials(actors, credentials.source)
+    const metrics = () => [...reloads.metrics(), ...(leadership?.metrics() ?? [])]
+    if (bound !== undefined)
+      yield* serveHttpApi(
+        bound,
+        servedRecording({ actors, access, exportContext, settings, dataDirectory, metrics, log }),
+      )
+    const followed = { configuration: loaded.configuration, load, limits: settings.limits }
     const reload =
       typeof config !== "string"
         ? async () => log.info("there is no configuration file to read again")
         : yield* followConfiguration(
             actors,
-            { file: config, configuration: loaded.configuration, load: loadOptions, kindsOf, limits: settings.limits },
+            { ...followed, file: config, kindsOf: (given) => wanted.configure(given) },
             log,
             reloads,
-            yield* openPodEvents(process.env, { credentials, userAgent, clock: systemClock, log }),
+            yield* openPodEvents(process.env, { credentials: credentials.source, userAgent, clock: systemClock, log }),
           )
     keep()
+    const { kinds } = wanted
     if (config === undefined)
       log.info(
-        `no --config: recording ${defaultConfigurationName}, ${wanted.kinds.map(({ gvkText }) => gvkText).join(", ")}; "reel k8s --offline" prints it`,
+        `no --config: recording ${defaultConfigurationName}, ${kinds.map(({ gvkText }) => gvkText).join(", ")}; "reel k8s --offline" prints it`,
       )
-    const { length } = wanted.kinds
-    log.info(`recording ${length} ${length === 1 ? "kind" : "kinds"} of ${credentials.description}`, {
+    log.info(`recording ${kinds.length} ${kinds.length === 1 ? "kind" : "kinds"} of ${description}`, {
       directory: dataDirectory,
     })
     if (leadership === undefined) reportListening()
@@ -327,67 +219,128 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       get configuration() {
         return inForce()
       },
-      reload,
-      exportContext,
-      port: bound?.port,
-      dataDirectory,
-      cluster: credentials.description,
+      ...{ reload, exportContext, port: bound?.port, dataDirectory, cluster: description },
     } satisfies RunningRecorder
+  })
+
+/** What the actors are started with as it was given. */
+const actorSettings = ({ lease, listCompression, redactKeyFile, restart, ...settings }: RecorderSettings) => ({
+  fsync: settings.fsync,
+  reportEvents: settings.reportEvents,
+  policy: settings.policy ?? defaultWatchPolicy,
+  ...(lease !== undefined && { lease: leaseName(lease) }),
+  ...(listCompression !== undefined && { listCompression }),
+  ...(redactKeyFile !== undefined && { redactKeyFile }),
+  ...(restart !== undefined && { restart }),
+})
+
+interface Candidate {
+  readonly directory: string
+  readonly endpoints: EndpointSource
+  readonly userAgent: string
+  readonly log: RecorderLog
+  readonly bound: Effect.Success<ReturnType<typeof bindHttpApi>> | undefined
+  readonly access: Access
+  readonly reportListening: () => void
+}
+
+/** Stands by until this recorder holds its Lease; `undefined` at once if it has none. */
+const takeLease = (
+  { lease, onLeaseLost: onLost = () => undefined, onLeaseTaken }: RecorderSettings,
+  { directory, endpoints: server, userAgent, log, bound, access, reportListening }: Candidate,
+) =>
+  Effect.gen(function* () {
+    if (lease === undefined) return undefined
+    const leadership = yield* openLeadership({
+      ...{ lease, directory, server, userAgent, log, onLost },
+      ...{ clock: systemClock, random: Math.random },
+    })
+    const metrics = (): string => formatMetrics(leadership.metrics())
+    if (bound !== undefined) serveStandby(bound, { reason: () => leadership.reason(), metrics, access })
+    reportListening()
+    yield* Effect.promise(() => leadership.taken)
+    onLeaseTaken?.()
+    return leadership
+  })
+
+/** Reads the configuration, and reports mistakes in files and settings now instead of retrying for ever. */
+const readSettings = (settings: RecorderSettings, log: RecorderLog) =>
+  Effect.gen(function* () {
+    const { config, redactKeyFile } = settings
+    const load = {
+      secretsInPlainText: settings.secretsInPlainText === true,
+      defaults: { defaultDetect, defaultIgnore },
+    }
+    const source = config === undefined ? defaultConfigurationName : typeof config === "string" ? config : inlineSource
+    const loaded = yield* config === undefined
+      ? loadConfiguration(source, { ...load, readBeginning: readDefaultConfiguration })
+      : typeof config === "string"
+        ? loadConfiguration(config, load)
+        : Effect.fromResult(parseConfiguration(Buffer.from(config.text), { ...load, source }))
+    for (const warning of loaded.warnings) log.warn(formatWarning(source, warning))
+    const access: AccessSettings = settings.access ?? { auth: "none", allowAnonymous: false }
+    yield* checkAccess(access, settings.bind)
+    const wanted = new WantedKinds(loaded.configuration, { ...load, namespaces: settings.namespaces })
+    if (redactKeyFile !== undefined)
+      yield* Effect.tryPromise({ try: () => readRedactionKey(redactKeyFile), catch: (cause) => cause as Error })
+    if (load.secretsInPlainText && (wanted.isEvery || wanted.kinds.some(({ gvk }) => isSecretKind(gvk))))
+      log.warn(
+        "v1.Secret is recorded in plain text (--secrets-in-plain-text): the recording and its exports contain every secret",
+      )
+    return { loaded, wanted, load, access }
+  })
+
+/** The log of the actors' notices, closed with the scope. */
+const openNotices = ({ dataDir }: RecorderSettings, log: RecorderLog, endpoint: () => ApiEndpoint) =>
+  Effect.gen(function* () {
+    let statuses: RecorderActors["statuses"] | undefined
+    const expired = (): string | undefined => describeExpired(endpoint(), Date.now())
+    const notices = yield* Effect.acquireRelease(
+      Effect.sync(() => new NoticeLog(log, systemClock, expired, () => statuses)),
+      (opened) => Effect.sync(() => opened.close()),
+    )
+    return {
+      hear: (notice: RecorderNotice): void => {
+        // A recording in a temporary directory is for this run: its key needs no care.
+        const isOfNoUse = dataDir === undefined && notice.type === "redaction-key" && "made" in notice
+        if (!isOfNoUse) notices.hear(notice)
+      },
+      follow: (all: RecorderActors["statuses"]): void => {
+        statuses = all
+      },
+    }
+  })
+
+/** A new directory that is removed with the scope, after everything that was opened in it, unless `keep` was called. */
+const temporaryDirectory = () =>
+  Effect.gen(function* () {
+    let isKept = false
+    const path = yield* Effect.acquireRelease(
+      Effect.tryPromise({
+        try: () => mkdtemp(join(tmpdir(), "kubereel-")),
+        catch: (cause) =>
+          new RecorderError({
+            message: `no temporary directory could be created: ${String(cause)}; name a directory with --data-dir`,
+          }),
+      }),
+      // Its name was never reported. If it cannot be removed, there is nothing to add to the reason of the failed start.
+      (made) =>
+        isKept ? Effect.void : Effect.ignore(Effect.tryPromise(() => rm(made, { recursive: true, force: true }))),
+    )
+    const keep = (): void => {
+      isKept = true
+    }
+    return { path, keep }
   })
 
 /** What messages call a configuration that is in no file. */
 const inlineSource = "the configuration"
-
-/** Credentials that the caller looks after: an endpoint that stays as it is, or a source that renews it. */
-const givenCredentials = (server: ApiEndpoint | EndpointSource) => {
-  const isSource = "endpoint" in server
-  return {
-    endpoint: async () => (isSource ? server.endpoint() : server),
-    onUnauthorized: async () => (isSource ? server.onUnauthorized() : undefined),
-    get problem() {
-      return isSource ? server.problem : undefined
-    },
-    refreshAfter: undefined,
-    description: isSource ? "the given API server" : server.server,
-    defaultNamespace: "default",
-  }
-}
 
 /** Summarises the state of a recorder. */
 export const summarise = (running: RunningRecorder) =>
   running.actors.store
     .call("statistics", undefined)
     .pipe(Effect.map(({ events }): RecorderSummary => ({ events, incomplete: running.actors.statuses.incomplete() })))
-
-/** The recorder writes with its own credentials, so its operator decides where it may. */
-const barredTarget = (address: StoreAddress, allowed: ReadonlyArray<AllowedPlace>) =>
-  isAllowed(address, allowed)
-    ? undefined
-    : {
-        status: 403,
-        message: `this recorder may not write to ${addressUrl(address)}; its operator can allow that with --allow-target`,
-      }
-
-type Credentials = EndpointSource & { readonly refreshAfter: number | undefined }
-
-/** ms between two attempts to renew credentials. */
-const failedRefreshMs = 10_000
-
-/** Fetches fresh credentials before they expire, for as long as the scope is open. */
-const refreshCredentials = (actors: RecorderActors, credentials: Credentials) =>
-  Effect.forkScoped(
-    Effect.forever(
-      Effect.suspend(() => {
-        const { refreshAfter } = credentials
-        if (refreshAfter === undefined) return Effect.never
-        return Effect.sleep(Math.max(1000, refreshAfter)).pipe(
-          Effect.andThen(Effect.promise(() => actors.renewCredentials())),
-          // Limits how often a failing plugin is run, as after a 401.
-          Effect.andThen((wentWell) => (wentWell ? Effect.void : Effect.sleep(failedRefreshMs))),
-        )
-      }),
-    ),
-  )
 
 /** Why the store ended, from either source of the error; the tag before the store's own message is for programs. */
 export const reasonOf = (error: unknown): string => {

@@ -2,8 +2,8 @@
 import { extname } from "node:path"
 import { lowerThreadPriority } from "../../runtime/thread/thread-priority.ts"
 import { runInWorker } from "../../runtime/thread/worker.ts"
-import { exporterBody } from "../exporter/body.ts"
-import { exporterDefinition, exportNice } from "../exporter/definition.ts"
+import { exporterBody } from "../exporter/exporter-body.ts"
+import { exporterDefinition, exportNice } from "../exporter/exporter-interface.ts"
 
 // Before anything else: threads started from here, which run programs, inherit the priority of this one.
 lowerThreadPriority(exportNice)

@@ -1,6 +1,6 @@
 /** Worker entry point of the owner-resolver. */
 import { runInWorker } from "../../runtime/thread/worker.ts"
-import { ownerResolverBody } from "../owner-resolver/body.ts"
-import { ownerResolverDefinition } from "../owner-resolver/definition.ts"
+import { ownerResolverBody } from "../owner-resolver/owner-resolver-body.ts"
+import { ownerResolverDefinition } from "../owner-resolver/owner-resolver-interface.ts"
 
 runInWorker(ownerResolverDefinition, ownerResolverBody)

@@ -1,8 +1,8 @@
 /** Worker entry point of the reader. */
 import { lowerThreadPriority } from "../../runtime/thread/thread-priority.ts"
 import { runInWorker } from "../../runtime/thread/worker.ts"
-import { readerBody } from "../reader/body.ts"
-import { readerDefinition, readerNice } from "../reader/definition.ts"
+import { readerBody } from "../reader/reader-body.ts"
+import { readerDefinition, readerNice } from "../reader/reader-interface.ts"
 
 lowerThreadPriority(readerNice)
 

@@ -1,6 +1,6 @@
 /** Worker entry point of the store. */
 import { runInWorker } from "../../runtime/thread/worker.ts"
-import { storeBody } from "../store/body.ts"
-import { storeDefinition } from "../store/definition.ts"
+import { storeBody } from "../store/store-body.ts"
+import { storeDefinition } from "../store/store-interface.ts"
 
 runInWorker(storeDefinition, storeBody)

@@ -1,6 +1,6 @@
 /** Worker entry point of the watcher. */
 import { runInWorker } from "../../runtime/thread/worker.ts"
-import { watcherBody } from "../watcher/body.ts"
-import { watcherDefinition } from "../watcher/definition.ts"
+import { watcherBody } from "../watcher/watcher-body.ts"
+import { watcherDefinition } from "../watcher/watcher-interface.ts"
 
 runInWorker(watcherDefinition, watcherBody)

@@ -11,8 +11,8 @@ import { NdjsonWriter } from "../../trace/formats/ndjson/ndjson-writer.ts"
 import type { OwnedLifecycles } from "../../trace/formats/simkube/simkube-trace.ts"
 import type { SimkubeTraceWriter } from "../../trace/formats/simkube/simkube-trace-writer.ts"
 import type { TraceHeader } from "../../trace/trace-item.ts"
+import type { ReplayedWindow } from "./export-window.ts"
 import { type ExportWindow, eventsPerTurn, type LeftOut } from "./export-window.ts"
-import type { ReplayedWindow } from "./replayed-window.ts"
 import type { KeptOwners } from "./window-owners.ts"
 
 export async function* encodeNdjson(

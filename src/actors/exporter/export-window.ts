@@ -4,16 +4,19 @@
  * One view judges both, because the treatment of an object in the window depends on whether it was exported before. Objects are parsed only
  * for filters on labels or owners, and then only their metadata.
  */
+
+import { hash } from "node:crypto"
 import type { ArchiveReader } from "../../archive/archive-reader.ts"
 import type { OpenedWindow } from "../../archive/reading/first-lists.ts"
 import type { GapEvent, ObjectEvent } from "../../trace/event.ts"
-import { isJsonObject, type JsonObject } from "../../trace/json/exact-json.ts"
+import { formatExactJson, isJsonObject, type JsonObject, parseExactJson } from "../../trace/json/exact-json.ts"
 import { inDependencyOrder } from "../../trace/ownership/dependency-order.ts"
 import { type OwnerReference, readOwnerReferences } from "../../trace/ownership/owner-references.ts"
 import { metadataOf } from "../../trace/sanitising/managed-fields.ts"
+import { type IsInTrace, replayObject } from "../../trace/sanitising/replay-object.ts"
 import { FilteredView } from "../../trace/selection/filtered-view.ts"
 import { type CompiledFilters, labelsOf } from "../../trace/selection/filters.ts"
-import type { ExportJob } from "./definition.ts"
+import type { ExportJob } from "./exporter-interface.ts"
 
 /** Maximum number of events examined between two pauses, so that a long run of filtered events does not delay other exports. */
 export const eventsPerTurn = 500
@@ -132,3 +135,54 @@ const namesOwners = (bytes: Uint8Array): boolean =>
 
 const ownersOf = ({ metadata }: JsonObject): ReadonlyArray<OwnerReference> =>
   readOwnerReferences(isJsonObject(metadata) ? metadata.ownerReferences : undefined)
+
+// A window whose objects are sanitised for another cluster (replay-object.ts), without the changes of which nothing is left then; the fields
+// that identify an object are unchanged.
+//
+// Memory: a hash of 20 bytes for each object that exists.
+
+/** A window for a replay. */
+export interface ReplayedWindow extends ExportWindow {
+  /** Changes left out so far because the object is the same as before. */
+  readonly unchanged: number
+}
+
+/** Throws MalformedJsonError for recorded bytes that are not JSON, and what reading the window throws. */
+export const replayedWindow = (window: ExportWindow, isInTrace: IsInTrace): ReplayedWindow => {
+  /** By UID. */
+  const states = new Map<string, string>()
+  let unchanged = 0
+  const shown = (event: ObjectEvent): ObjectEvent | LeftOut => {
+    const sanitised = replayed(event, isInTrace)
+    if (event.action !== "applied") {
+      states.delete(event.uid)
+      return sanitised
+    }
+    const state = hash("sha1", sanitised.object, "latin1")
+    if (states.get(event.uid) === state) {
+      unchanged++
+      return undefined
+    }
+    states.set(event.uid, state)
+    return sanitised
+  }
+  return {
+    get unchanged() {
+      return unchanged
+    },
+    *snapshot() {
+      for (const event of window.snapshot()) yield event === undefined ? event : shown(event)
+    },
+    *events() {
+      for (const event of window.events()) yield event?.type === "object" ? shown(event) : event
+    },
+  }
+}
+
+const replayed = (event: ObjectEvent, isInTrace: IsInTrace): ObjectEvent => {
+  // A deletion without its last state.
+  if (event.object.length === 0) return event
+  const object = parseExactJson(event.object)
+  if (!isJsonObject(object)) return event
+  return { ...event, object: Buffer.from(formatExactJson(replayObject(event.gvk, object, isInTrace))) }
+}

@@ -8,6 +8,8 @@ import { tmpdir } from "node:os"
 import { ArchiveReader } from "../../archive/archive-reader.ts"
 import { keptSettings } from "../../archive/queries/recorded-kinds.ts"
 import { openedWindow } from "../../archive/reading/first-lists.ts"
+import { redactedIn } from "../../archive/rows/metadata.ts"
+import type { RedactedValues } from "../../kube/redaction/redacted-values.ts"
 import { isStatusKnown } from "../../kube/statuses.ts"
 import type { LateChanges } from "../../trace/event.ts"
 import { compressed } from "../../trace/formats/compression.ts"
@@ -19,19 +21,98 @@ import {
   readTrackedObjects,
   type TrackedObjects,
 } from "../../trace/formats/simkube/simkube-config.ts"
-import type { OwnedLifecycles } from "../../trace/formats/simkube/simkube-trace.ts"
+import { namespacedName, type OwnedLifecycles, type PodLifecycle } from "../../trace/formats/simkube/simkube-trace.ts"
 import { SimkubeTraceWriter } from "../../trace/formats/simkube/simkube-trace-writer.ts"
 import { exactJsonIn, isJsonObject } from "../../trace/json/exact-json.ts"
+import type { OwnerReference } from "../../trace/ownership/owner-references.ts"
+import type { Ownership } from "../../trace/ownership/ownership.ts"
 import { type CompiledFilters, compileFilters } from "../../trace/selection/filters.ts"
 import { fileSpool, type Spool, spoolWithReserve } from "../../trace/spool.ts"
 import type { Program } from "../../trace/transform/language/program.ts"
-import type { ExporterConfig, ExportJob } from "./definition.ts"
 import { encodeItems, encodeNdjson, encodeSimkube } from "./encode-window.ts"
-import { type ExportWindow, type OpenedJob, readWindow, timesOf } from "./export-window.ts"
-import { replayedWindow } from "./replayed-window.ts"
+import { type ExportWindow, type OpenedJob, readWindow, replayedWindow, timesOf } from "./export-window.ts"
+import type { ExporterConfig, ExportJob } from "./exporter-interface.ts"
 import { transformedExport } from "./transformed-export.ts"
-import { windowLifecycles } from "./window-lifecycles.ts"
 import { type OwnersInExport, ownersInExport } from "./window-owners.ts"
+
+// The pod lifecycles of a window, as SimKube's format groups them: by the first owner in the trace that tracks them, then by the hash of
+// the pod's stable spec, in order of first observation.
+//
+// SimKube's rules (docs/facts/simkube.md#pod-lifecycles), with these differences: pods are identified by UID, so a reused name adds a
+// lifecycle instead of overwriting one (W-30); a pod that spans the whole window is kept (W-33); the owner of a pod is determined by the export, with
+// everything that is known of the window, not when its first message happened to arrive (W-32). A pod that ends at or after the end of the window runs in
+// it, whenever the window is exported.
+
+/** Start and end are whole seconds since the Unix epoch. */
+interface PodLife {
+  readonly namespace: string
+  readonly name: string
+  readonly ownerReferences: ReadonlyArray<OwnerReference>
+  readonly specHash: bigint
+  readonly start: number
+  readonly end: number | undefined
+}
+
+interface LifecycleWindow {
+  /** µs since the Unix epoch; start inclusive, end exclusive. */
+  readonly fromTime: number
+  readonly untilTime: number
+  /** Kinds with `trackLifecycle`. */
+  readonly tracked: ReadonlySet<string>
+  readonly ownership: Ownership
+  /** Whether the trace's index has `namespace/name` (or `name`) of a kind. */
+  readonly isIndexed: (gvk: string, name: string) => boolean
+}
+
+const second = 1_000_000
+const podKind = "v1.Pod"
+
+/** Reads and groups when iterated, which must be after the trace's index is complete. Memory: one entry per pod. */
+function* windowLifecycles(
+  lives: () => Iterable<PodLife>,
+  window: LifecycleWindow,
+): Generator<OwnedLifecycles, void, void> {
+  const fromSeconds = Math.floor(window.fromTime / second)
+  const untilSeconds = Math.ceil(window.untilTime / second)
+  const owned = new Map<string, { gvk: string; owner: string; pods: Map<bigint, Array<PodLifecycle>> }>()
+  for (const life of lives()) {
+    const isOutside = life.start >= untilSeconds || (life.end !== undefined && life.end < fromSeconds)
+    if (isOutside) continue
+    const owner = ownerInTrace(life, window)
+    if (owner === undefined) continue
+    const key = `${owner.gvk} ${owner.owner}`
+    const entry = owned.get(key) ?? { ...owner, pods: new Map<bigint, Array<PodLifecycle>>() }
+    owned.set(key, entry)
+    const list = entry.pods.get(life.specHash) ?? []
+    entry.pods.set(life.specHash, list)
+    const start = Math.max(life.start, fromSeconds)
+    list.push(
+      life.end === undefined || life.end * second >= window.untilTime
+        ? { state: "running", start }
+        : { state: "finished", start, end: Math.max(life.end, start) },
+    )
+  }
+  yield* owned.values()
+}
+
+/** The first owner in the chain that is in the trace and tracks lifecycles; for a pod without owners, the pod itself. */
+const ownerInTrace = (
+  life: PodLife,
+  { tracked, ownership, isIndexed }: LifecycleWindow,
+): { readonly gvk: string; readonly owner: string } | undefined => {
+  if (life.ownerReferences.length === 0) {
+    const owner = namespacedName(life.namespace, life.name)
+    return tracked.has(podKind) && isIndexed(podKind, owner) ? { gvk: podKind, owner } : undefined
+  }
+  for (const { gvk, name } of ownership.ancestors(life.ownerReferences)) {
+    if (!tracked.has(gvk)) continue
+    // An owner is in its object's namespace, or in none.
+    for (const owner of [namespacedName(life.namespace, name), name]) {
+      if (isIndexed(gvk, owner)) return { gvk, owner }
+    }
+  }
+  return undefined
+}
 
 // What SimKube's driver cannot do with an export, known before the export begins: from the first objects of each kind that could be
 // concerned. Those are few: all that SimKube knows but ReplicaSets are fine.
@@ -73,6 +154,8 @@ export interface OpenExport {
   readonly leftOut: ReadonlyArray<string>
   /** What will go wrong in a replay of the trace, one sentence each. */
   readonly warnings: ReadonlyArray<string>
+  /** How many values of the kinds were replaced in the recording. */
+  readonly redacted: ReadonlyArray<RedactedValues>
   /** Changes left out because they change nothing for a replay; final after the last piece. */
   readonly unchanged: () => number
   /** Encoded bytes, in pieces of about 64 KiB; empty pieces are pauses. After the last one the reader is closed. */
@@ -119,7 +202,9 @@ export const openExport = (
     const written = kinds.filter((gvk) => !leftOut.includes(gvk))
     const owners = ownersInExport(reader, job, written, filters)
     const window = readWindow(reader, job, kinds, filters, owners.rules())
-    const header = headerOf(job, kinds, late, reader.metadata())
+    const metadata = reader.metadata()
+    const redacted = redactedIn(metadata).filter(({ gvk }) => !filters.excludesKind(gvk))
+    const header = headerOf(job, kinds, late, metadata)
     const warnings =
       job.format === "simkube"
         ? driverWarnings(tracked, written, (gvk) => readWindow(reader, job, [gvk], filters, owners.rules()))
@@ -174,7 +259,7 @@ export const openExport = (
       // A generator that has not started ends without running its `finally`.
       closeReader()
     }
-    return { gaps, late, leftOut, warnings, unchanged: () => unchanged(), pieces, close }
+    return { gaps, late, leftOut, warnings, redacted, unchanged: () => unchanged(), pieces, close }
   } catch (cause) {
     closeReader()
     throw cause

@@ -12,8 +12,8 @@ import { type OwnerReference, readOwnerReferences } from "../../trace/ownership/
 import { Ownership, objectKey, ownerKey } from "../../trace/ownership/ownership.ts"
 import type { IsInTrace } from "../../trace/sanitising/replay-object.ts"
 import { type CompiledFilters, labelsOf } from "../../trace/selection/filters.ts"
-import type { ExportJob } from "./definition.ts"
 import { type OwnerRule, type OwnerRules, ownerReferencesOf, timesOf } from "./export-window.ts"
+import type { ExportJob } from "./exporter-interface.ts"
 
 // Determines which owners are objects of the trace being written: everything they own, directly or not, is left out, because the
 // controllers of the replay cluster create it again.

@@ -14,8 +14,8 @@ import type { JsonObject } from "../../trace/json/exact-json.ts"
 import { answerOf } from "./answer.ts"
 import type { AnswerItem } from "./answer-items.ts"
 import { askedKinds } from "./asked-kinds.ts"
-import { ReadingFailed } from "./definition.ts"
 import type { Question } from "./question.ts"
+import { ReadingFailed } from "./reader-interface.ts"
 import { type ReaderEnding, waiting } from "./subscription.ts"
 
 /** Largest piece in bytes; a larger object is sent in several. */

@@ -5,12 +5,13 @@
  *
  * A turn that fails changes nothing that was recorded; the next one comes later.
  */
+
 import { CorruptArchiveError } from "../../archive/archive-errors.ts"
+import type { RetentionPolicy } from "../../archive/retention/policy.ts"
 import type { Retention } from "../../archive/retention/retention.ts"
 import type { Clock, Timer } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
-import type { RetentionSettings } from "./definition.ts"
-import { policyOf } from "./retention-policy.ts"
+import type { RetentionSettings } from "./store-interface.ts"
 
 /** ms after which a turn ends. Its last transaction may take some more. */
 const turnMs = 4
@@ -162,3 +163,11 @@ export class RetentionTurns {
 /** Pause after a turn, as a multiple of its length. */
 const pausesFor = (outgrown: number): number =>
   pausesPerTurn ** (1 - Math.min(2, Math.max(0, outgrown - toleratedBytes) / outgrownBytes))
+
+// The limits that the store is told, as the archive takes them.
+
+/** Plain data has no maps. */
+export const policyOf = ({ kinds, ...limits }: RetentionSettings): RetentionPolicy => ({
+  ...limits,
+  kinds: new Map(kinds.map(({ gvk, ...own }) => [gvk, own])),
+})

@@ -17,8 +17,9 @@ import type { AppendResult, CommitResult } from "../../archive/writing.ts"
 import type { Timer } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ActorContext } from "../../runtime/actor.ts"
+import type { Outbox } from "../../runtime/mailbox/outbox.ts"
 import { type Gap, MalformedFrameError } from "../../wire/observations.ts"
-import { decodeOwnerAnswers, type OwnerAnswer } from "../../wire/owner-messages.ts"
+import { decodeOwnerAnswers, encodeOwnerQuestions, type OwnerAnswer } from "../../wire/owner-messages.ts"
 import {
   observationsMailbox,
   ownerAnswersMailbox,
@@ -26,10 +27,52 @@ import {
   ownerResolverName,
   storedStateMailbox,
 } from "../names.ts"
-import type { ExpectedKinds, RetentionSettings, StoreConfig, StoreReport } from "./definition.ts"
-import { OwnerQuestions, questionsWindow } from "./owner-questions.ts"
 import { RetentionTurns } from "./retention-turns.ts"
 import { sendStoredState } from "./send-stored-state.ts"
+import type { ExpectedKinds, RetentionSettings, StoreConfig, StoreReport } from "./store-interface.ts"
+
+// Sends the owner-resolver the owners that were named: after each commit those that it made durable, each owner once.
+//
+// Nothing waits for it. If the resolver does not keep up, questions are dropped, and once it does, it is told to read them from the
+// database, which contains every one of them: so the mailbox bounds the memory. The same happens when the store starts, because its
+// previous life may have ended between a commit and its questions.
+
+/** Bytes of questions in flight or waiting: some 4,000 of them. */
+const questionsWindow = { windowBytes: 256 * 1024, bufferBytes: 256 * 1024 } as const
+
+/** Questions in one frame. */
+const batchQuestions = 1000
+
+const rescan = encodeOwnerQuestions({ questions: [], rescan: true })
+
+export class OwnerQuestions {
+  readonly #outbox: Pick<Outbox, "send" | "isWritable" | "onWritable">
+  #hasDropped = false
+
+  constructor(outbox: Pick<Outbox, "send" | "isWritable" | "onWritable">) {
+    this.#outbox = outbox
+    outbox.send(rescan)
+    outbox.onWritable(() => {
+      if (!this.#hasDropped) return
+      this.#hasDropped = false
+      outbox.send(rescan)
+    })
+  }
+
+  /** `owners`: the owners that a commit has made durable. */
+  ask(owners: ReadonlyArray<NamedOwner>): void {
+    for (let start = 0; start < owners.length && !this.#drop(); start += batchQuestions) {
+      this.#outbox.send(encodeOwnerQuestions({ questions: owners.slice(start, start + batchQuestions), rescan: false }))
+    }
+  }
+
+  /** Reading `isWritable` while it is false makes the outbox call back when it becomes true. */
+  #drop(): boolean {
+    if (this.#outbox.isWritable) return false
+    this.#hasDropped = true
+    return true
+  }
+}
 
 /**
  * ms that a frame may wait to be committed together with others; docs/reference/architecture.md#archive allows 100. With 30 an event is on

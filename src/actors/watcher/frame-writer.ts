@@ -13,9 +13,9 @@ import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { FrameEvent } from "../../wire/frame-event.ts"
 import { type Gap, type NewObject, ObservationsBuilder, type PodLife } from "../../wire/observations.ts"
 import type { KindResumePoint } from "../../wire/stored-state.ts"
-import { LateTimes, type Observed } from "./late/late-times.ts"
-import type { FrameProgress } from "./progress/frame-progress.ts"
-import { WholeProgress } from "./progress/whole-progress.ts"
+import type { FrameProgress } from "./kind-progress.ts"
+import { WholeProgress } from "./kind-progress.ts"
+import { LateTimes, type Observed } from "./late-times.ts"
 
 /** ms that an event may wait for others (docs/reference/architecture.md#mailboxes). */
 const frameAgeMs = 5

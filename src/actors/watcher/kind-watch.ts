@@ -17,19 +17,19 @@ import type { SessionListener, SessionOptions } from "../../kube/watch/session-o
 
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { KindResumePoint } from "../../wire/stored-state.ts"
-import type { WatcherConfig } from "./definition.ts"
 import { definitionTap, type KindDefinition } from "./definitions.ts"
+import { type FollowedPods, followedPods, InterruptedLives } from "./followed-pods.ts"
 import { type FrameOutlet, FrameWriter } from "./frame-writer.ts"
-import type { LoadedState } from "./index/loaded-state.ts"
+import type { FrameProgress } from "./kind-progress.ts"
+import { ListUnderWay } from "./list-under-way.ts"
+import type { LoadedState } from "./loaded-state.ts"
+import type { NamespaceState } from "./namespace-states.ts"
 import { type EventListener, ObjectRecorder, type RecordingRules } from "./object-recorder.ts"
-import { type FollowedPods, followedPods, InterruptedLives } from "./pods/followed-pods.ts"
-import { PodTracker } from "./pods/pod-tracker.ts"
-import type { FrameProgress } from "./progress/frame-progress.ts"
-import { ListUnderWay } from "./progress/list-under-way.ts"
-import type { NamespaceState } from "./progress/namespace-states.ts"
-import { owedList } from "./progress/owed-list.ts"
+import { PodTracker } from "./pod-tracker.ts"
 import { RecordingSink, type SinkListener } from "./recording-sink.ts"
+import { owedList } from "./resume-point.ts"
 import { areRedactedAlike, selectionOf } from "./selection.ts"
+import type { WatcherConfig } from "./watcher-interface.ts"
 
 /** Is notified about a kind as a whole. */
 export interface KindListener extends SessionListener {

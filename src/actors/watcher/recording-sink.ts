@@ -11,10 +11,10 @@ import type { Writes } from "../../kube/watch/liveness/written-time.ts"
 import type { ListReason } from "../../kube/watch/protocol/protocol.ts"
 import type { WatchSink } from "../../kube/watch/session-options.ts"
 import type { GapReason } from "../../trace/event.ts"
+import type { InterruptedLives } from "./followed-pods.ts"
 import type { FrameWriter } from "./frame-writer.ts"
+import type { ListUnderWay, Standing } from "./list-under-way.ts"
 import type { ListNumbers, ObjectRecorder } from "./object-recorder.ts"
-import type { InterruptedLives } from "./pods/followed-pods.ts"
-import type { ListUnderWay, Standing } from "./progress/list-under-way.ts"
 
 /** What the owner is notified of in addition to the session's own reports; all rare. */
 export interface SinkListener {

@@ -5,8 +5,9 @@
  * appear, and those that no longer are would stay alive for ever. The same is true of redaction: a value that a new rule finds would stay in
  * the state that is kept, and with another key each hash would look like another value.
  */
-import type { WatcherConfig } from "./definition.ts"
+
 import { redactionIdentity } from "./redacted-objects.ts"
+import type { WatcherConfig } from "./watcher-interface.ts"
 
 /** The same text for the same selection, for any order of namespaces; never empty. Also shown to people. */
 export const selectionOf = ({

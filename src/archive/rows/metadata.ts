@@ -20,8 +20,11 @@ export const SET_ASIDE_KEY = "setAside"
 export const REDACTED_KEY = "redacted"
 
 /** What {@link REDACTED_KEY} says. */
-export const readRedacted = (database: Connection): ReadonlyArray<RedactedValues> =>
-  new RedactedSums(readMetadata(database).get(REDACTED_KEY)).all
+export const readRedacted = (database: Connection): ReadonlyArray<RedactedValues> => redactedIn(readMetadata(database))
+
+/** The same, of metadata that was read. */
+export const redactedIn = (metadata: ReadonlyMap<string, string>): ReadonlyArray<RedactedValues> =>
+  new RedactedSums(metadata.get(REDACTED_KEY)).all
 
 /**
  * What is known of a recording that was lost, without its kinds, and that this one follows: the beginning of each kind of its first lists is a gap then.

@@ -12,7 +12,13 @@ import type { ListenError } from "../../recorder/http/listen-error.ts"
 import type { KindNotInTrace, RehearsalStalled } from "../../rehearsal/open-trace.ts"
 import type { NothingToServe } from "../../serve/index.ts"
 import type { NotAReport } from "../../simulation/comparison/compared-report.ts"
-import type { OutsideTrace, RecordedCluster, ReplayExists, TargetLacks, TargetUnusable } from "../../simulation/replay/replay-root.ts"
+import type {
+  OutsideTrace,
+  RecordedCluster,
+  ReplayExists,
+  TargetLacks,
+  TargetUnusable,
+} from "../../simulation/replay/replay-root.ts"
 import type { NoRecording } from "../../simulation/source/recorded-directory.ts"
 import type { RemovalIncomplete, RemovalUnchecked } from "../../simulation/target/clean-up.ts"
 import type { ExportInterrupted, OutputExists, OutputFailed } from "../../trace/files/output-errors.ts"

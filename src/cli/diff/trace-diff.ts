@@ -1,10 +1,9 @@
 /** `reel diff A B`: two traces. What is compared is decided in src/trace/comparison. */
 import { stat } from "node:fs/promises"
 import { formatInstant } from "../../local-time.ts"
-import { changedField } from "../../page/shown-text.ts"
 import { type Html, html } from "../../page/html.ts"
 import { page } from "../../page/page.ts"
-import { excerpts } from "../../page/shown-text.ts"
+import { changedField, excerpts } from "../../page/shown-text.ts"
 import { visible, visibleInJson } from "../../text/index.ts"
 import type { ComparedName } from "../../trace/comparison/change-log.ts"
 import {

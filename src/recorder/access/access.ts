@@ -3,8 +3,9 @@
  *
  * Tokens are never stored, logged or put into a message: only their SHA-256 is kept.
  */
+
 import type { IncomingHttpHeaders } from "node:http"
-import type { Reader } from "./may-read.ts"
+import type { ReviewedUser } from "../../kube/access/reviews.ts"
 
 /**
  * The requested action: export a trace (or forecast one), ask about the past, read the coverage, or read the metrics. Metrics are separate because
@@ -63,3 +64,33 @@ export const presentedToken = (headers: IncomingHttpHeaders): Presented => {
 }
 
 const refused = (message: string): Presented => ({ tag: "refused", refusal: { tag: "refused", status: 401, message } })
+
+// The port by which the recorder asks what a reader may read now. The API server decides; nothing of RBAC is known here.
+//
+// Everything that shows recorded objects to whom may not export uses it, so that a reader sees through the recorder no object that the API server would not show: what
+// may be read in a namespace now may be read of its past.
+
+/** What is to be read. */
+export interface ReadAction {
+  readonly verb: "get" | "list"
+  /** Empty: the core group. */
+  readonly group: string
+  /** `deployments`. */
+  readonly resource: string
+  /** Empty: all namespaces, or a cluster-scoped resource. */
+  readonly namespace: string
+  /** The only object, for `get`. Absent: all. */
+  readonly name?: string
+}
+
+/**
+ * Whether the identity may do that now. Rejects with ReviewFailed if the API server cannot say; what is not decided must not be shown. Decisions may be some
+ * seconds old.
+ */
+export type MayRead = (identity: ReviewedUser, action: ReadAction) => Promise<boolean>
+
+/** A client whose rights decide what it is shown. */
+export interface Reader {
+  readonly identity: ReviewedUser
+  readonly mayRead: MayRead
+}

@@ -2,7 +2,7 @@
  * `--auth kubernetes`: the API server authenticates clients and authorises them. An export requires `create`, and read-only requests `get`,
  * on exports.kubereel.dev in the recorder's own namespace, so that a Role there is enough; metrics require `get` on the path /metrics, the
  * permission with which Prometheus scrapes everything else. Questions about the past need no permission of their own: who may not export is shown what it may
- * read in the cluster (may-read.ts).
+ * read in the cluster (access.ts).
  *
  * Who may use the interface, and what a reader may read, are decided and kept apart. Of the first, a positive decision is kept for a minute and a negative one for
  * seconds: a revoked permission remains effective for that long,
@@ -20,8 +20,8 @@ import {
 } from "../../kube/access/reviews.ts"
 
 import { visible } from "../../text/index.ts"
+import type { MayRead, ReadAction } from "./access.ts"
 import { type Access, type Action, type Decision, presentedToken } from "./access.ts"
-import type { MayRead, ReadAction } from "./may-read.ts"
 
 // Readers' rights by SubjectAccessReview, each decision kept for seconds: a permission that is revoked is effective after {@link grantedMs} at the latest.
 //

@@ -30,7 +30,8 @@ export const loadConfiguration = Effect.fnUntraced(function* (
   return yield* Effect.fromResult(parseConfiguration(bytes, { ...options, source: file }))
 })
 
-const readFromDisk: ReadBeginning = async (file, limit) => {
+/** From the file system. */
+export const readFromDisk: ReadBeginning = async (file, limit) => {
   // Not `await using`: Node 22, which runs these sources too, does not know it.
   const handle = await open(file, "r")
   try {

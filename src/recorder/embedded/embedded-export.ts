@@ -9,6 +9,7 @@ import { defaultExportLimits } from "../export/limits.ts"
 import { readExportRequest } from "../export/request.ts"
 import { type ExportContext, startExport } from "../export/start.ts"
 import { type ExportOutcome, transferExport } from "../export/transfer.ts"
+import { aborted } from "../http/body/races.ts"
 
 /** Which part of the recording, and how it is written. */
 export interface ExportOptions {
@@ -90,10 +91,10 @@ export const exportToFile = async (
   try {
     const outcome = await Effect.runPromise(
       transferExport({
-        start: (reader) => startExport(context, reading.request, reader, options.signal ?? never),
+        start: (reader) => startExport(context, reading.request, reader),
         sink: { begin: () => undefined, take: (piece) => sink.write(piece) },
         limits: { ...defaultExportLimits, milliseconds: Number.POSITIVE_INFINITY },
-        gone: options.signal ?? never,
+        gone: options.signal === undefined ? Effect.never : aborted(options.signal),
         clock,
       }),
     )
@@ -105,8 +106,6 @@ export const exportToFile = async (
     throw error
   }
 }
-
-const never = new AbortController().signal
 
 const writtenOf = (outcome: ExportOutcome): ExportedTrace => {
   switch (outcome.tag) {

@@ -6,6 +6,7 @@
  * watches more slowly and drops nothing. There is no HTTP interface unless one is asked for.
  */
 import * as Cause from "effect/Cause"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
@@ -16,7 +17,6 @@ import { systemClock } from "../../clock.ts"
 import type { ApiEndpoint, EndpointSource } from "../../kube/endpoint.ts"
 import { quoted } from "../../text/index.ts"
 import type { GapEvent } from "../../trace/event.ts"
-import { aborted } from "../http/body/races.ts"
 import type { CertificateFiles } from "../http/serving-certificate.ts"
 import type { RecorderLog } from "../notices/notice-log.ts"
 import { RecorderError } from "../notices/recorder-error.ts"
@@ -174,7 +174,7 @@ class EmbeddedRecorder implements Recorder {
   readonly ended: Promise<void>
   readonly #running: RunningRecorder
   readonly #scope: Scope.Closeable
-  readonly #closing = new AbortController()
+  readonly #closing = Deferred.makeUnsafe<void>()
   #failure: RecorderError | undefined
   #closed: Promise<RecorderClose> | undefined
 
@@ -183,7 +183,7 @@ class EmbeddedRecorder implements Recorder {
     this.#scope = scope
     this.directory = running.dataDirectory
     this.port = running.port
-    this.ended = Effect.runPromise(Effect.raceFirst(running.actors.ended, aborted(this.#closing.signal))).catch(
+    this.ended = Effect.runPromise(Effect.raceFirst(running.actors.ended, Deferred.await(this.#closing))).catch(
       (error: unknown) => {
         this.#failure = new RecorderError({ message: reasonOf(error) })
         log.error(`the recording has ended: ${this.#failure.message}`)
@@ -254,7 +254,7 @@ class EmbeddedRecorder implements Recorder {
   }
 
   async #close(): Promise<RecorderClose> {
-    this.#closing.abort()
+    Deferred.doneUnsafe(this.#closing, Effect.void)
     await Effect.runPromise(Scope.close(this.#scope, Exit.void))
     return this.#running.actors.closed() ?? { events: undefined, unwritten: [] }
   }

@@ -4,8 +4,8 @@
  * Counts are of events that happened in the window, as far as is known: those that were received late are named beside the gaps.
  */
 import * as Effect from "effect/Effect"
-import type { ReadCoverage, ReadKind } from "../../actors/reader/definition.ts"
-import type { NamespaceState } from "../../actors/watcher/progress/namespace-states.ts"
+import type { ReadCoverage, ReadKind } from "../../actors/reader/reader-interface.ts"
+import type { NamespaceState } from "../../actors/watcher/namespace-states.ts"
 import type { EventTimes, LateCause } from "../../trace/event.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { CompiledFilters } from "../../trace/selection/filters.ts"

@@ -5,7 +5,7 @@
  * takes as long as the export itself. The response names the filters of the request that were not applied.
  */
 import * as Effect from "effect/Effect"
-import type { Settled } from "../../actors/owner-resolver/definition.ts"
+import type { Settled } from "../../actors/owner-resolver/owner-resolver-interface.ts"
 import { encodeTrackedObjects, readTrackedObjects } from "../../trace/formats/simkube/simkube-config.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import { compileFilters } from "../../trace/selection/filters.ts"

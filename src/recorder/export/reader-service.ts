@@ -5,8 +5,8 @@
 import * as Effect from "effect/Effect"
 import * as FiberHandle from "effect/FiberHandle"
 import { readerName } from "../../actors/names.ts"
-import { type ReaderConfig, type ReaderControl, ReadingFailed } from "../../actors/reader/definition.ts"
 import type { Question as PastQuestion } from "../../actors/reader/question.ts"
+import { type ReaderConfig, type ReaderControl, ReadingFailed } from "../../actors/reader/reader-interface.ts"
 import type { Clock } from "../../clock.ts"
 import type { ActorSystem } from "../../runtime/actor-system.ts"
 import type { CallError } from "../../runtime/errors.ts"
@@ -28,7 +28,6 @@ const startMs = 5000
 const deadlineMs: Readonly<Record<Question, number>> = {
   coverage: 30_000,
   recordedSince: 30_000,
-  redacted: 30_000,
   askedKinds: 30_000,
   count: 120_000,
 }

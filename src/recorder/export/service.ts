@@ -9,7 +9,8 @@ import {
   type ExporterControl,
   type ExportJob,
   ExportRefused,
-} from "../../actors/exporter/definition.ts"
+} from "../../actors/exporter/exporter-interface.ts"
+import type { RedactedValues } from "../../kube/redaction/redacted-values.ts"
 import type { ActorSystem } from "../../runtime/actor-system.ts"
 import type { CallError } from "../../runtime/errors.ts"
 import type { Supervisor } from "../../runtime/supervisor.ts"
@@ -39,6 +40,8 @@ export interface RunningExport {
   readonly leftOut: ReadonlyArray<string>
   /** What will go wrong in a replay of the trace, one sentence each. */
   readonly warnings: ReadonlyArray<string>
+  /** How many values of the requested kinds were replaced in the recording. */
+  readonly redacted: ReadonlyArray<RedactedValues>
   /** Cancels it; nothing more is delivered. */
   cancel(): void
 }

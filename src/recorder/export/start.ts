@@ -3,15 +3,14 @@
  * exporter its job.
  */
 import * as Effect from "effect/Effect"
-import type { ExportRefused } from "../../actors/exporter/definition.ts"
-import type { Settled } from "../../actors/owner-resolver/definition.ts"
+import type { ExportRefused } from "../../actors/exporter/exporter-interface.ts"
+import type { Settled } from "../../actors/owner-resolver/owner-resolver-interface.ts"
 import { describeRedacted } from "../../kube/redaction/redacted-values.ts"
 import type { CallError } from "../../runtime/errors.ts"
 import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { Program } from "../../trace/transform/language/program.ts"
 import { type RecorderConfiguration, recordedWhole } from "../configuration/tracked-kind.ts"
 import type { ExportRefusal } from "../http/body/http-answer.ts"
-import { aborted } from "../http/body/races.ts"
 import { type KindStatus, requestedStatus } from "../status/kind-status.ts"
 import { watchedKinds } from "../watchers/pod-stream.ts"
 import { describeLate, type LateFacts, lateFactsOf, lateFault } from "./late-changes.ts"
@@ -60,7 +59,7 @@ export const requestedProgram = async (
 }
 
 /** A running export, with the facts for its headers. */
-export interface StartedExport extends Omit<RunningExport, "late"> {
+export interface StartedExport extends Omit<RunningExport, "late" | "redacted"> {
   /** Changes in the window that were received later than they happened, as text for a header; `undefined`: none. */
   readonly late: string | undefined
   /** Kinds, or namespaces of kinds, that are incomplete for reasons other than gaps, as text for a header; the trace names the same ones. */
@@ -83,12 +82,11 @@ export interface ExportContext {
   readonly nowMicros: number
 }
 
-/** Fails with the status and the message for the client. Stops waiting once `gone` is aborted. */
+/** Fails with the status and the message for the client. */
 export const startExport = (
   { recording, configuration, nowMicros }: ExportContext,
   request: ExportRequest,
   reader: ExportReader,
-  gone: AbortSignal,
 ): Effect.Effect<StartedExport, ExportRefusal> =>
   Effect.gen(function* () {
     const { fromTime, untilTime } = windowOf(request)
@@ -108,7 +106,6 @@ export const startExport = (
     const known = { reader: recording.reader, knownUntil }
     const lacking = yield* incompleteKinds(known, statuses, { fromTime, untilTime }, nowMicros, beginning)
     const incomplete = [...lacking, ...untrackedKinds(request.filters.kinds, tracked)]
-    yield* refuseIncomplete(request, { incomplete, gaps: 0, late: [] }, clockMicros)
     const job = {
       format,
       compression,
@@ -133,27 +130,22 @@ export const startExport = (
       })),
     }
     const settling = recording.owners.settle(request.owner_deadline_ms ?? ownerDeadlineMs)
-    const settled = needsOwners(request, configuration)
-      ? yield* Effect.raceFirst(settling, Effect.as(aborted(gone), noneUnknown))
-      : noneUnknown
-    if (gone.aborted) return yield* Effect.fail({ status: 499, message: "the client disconnected" })
+    const settled = needsOwners(request, configuration) ? yield* settling : noneUnknown
     const started = yield* recording.exports
       .start(job, reader)
       .pipe(Effect.mapError((error) => ({ status: refusalStatus(error), message: error.message })))
-    const redacted = yield* recording.reader.ask("redacted", undefined).pipe(
-      Effect.map((all) => all.filter(({ gvk }) => wantsKind(request)(gvk))),
-      Effect.tapError(() => Effect.sync(started.cancel)),
-    )
     const late = started.late.map((range) => lateFactsOf(range, { fromTime, untilTime }, request.times ?? "happened"))
-    yield* refuseIncomplete(request, { incomplete, gaps: started.gaps, late }, clockMicros).pipe(
-      Effect.tapError(() => Effect.sync(started.cancel)),
-    )
+    const missing = missingOf(request, { incomplete, gaps: started.gaps, late }, clockMicros)
+    if (missing !== undefined) {
+      started.cancel()
+      return yield* Effect.fail({ status: 409, message: missing })
+    }
     return {
       ...started,
       late: describeLate(late),
       incomplete: describeIncomplete(incomplete),
       future: futureOf({ fromTime, untilTime }, clockMicros),
-      redacted: redacted.length === 0 ? undefined : headerText(describeRedacted(redacted)),
+      redacted: started.redacted.length === 0 ? undefined : headerText(describeRedacted(started.redacted)),
       unknownOwners: describeUnknown(settled),
       removed: removedFrom(request),
     }
@@ -247,15 +239,6 @@ export const missingOf = (
   const missing = faults.length === 0 ? undefined : `not everything requested is recorded: ${faults.join("; ")}`
   const uncertain = request.require === "all" ? lateFault(late) : undefined
   return missing === undefined || uncertain === undefined ? (missing ?? uncertain) : `${missing}; ${uncertain}`
-}
-
-const refuseIncomplete = (
-  request: ExportRequest,
-  faults: WindowFaults,
-  nowMicros: number,
-): Effect.Effect<void, ExportRefusal> => {
-  const message = missingOf(request, faults, nowMicros)
-  return message === undefined ? Effect.void : Effect.fail({ status: 409, message })
 }
 
 /** For a header: `3 (apps/v1.ReplicaSet shop/web-1, …)`; `undefined` if all are known. Names are ASCII by Kubernetes' rules. */

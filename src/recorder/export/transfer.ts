@@ -11,9 +11,8 @@ import * as Exit from "effect/Exit"
 import type { Clock } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ExportRefusal } from "../http/body/http-answer.ts"
-import { aborted, elapsed } from "../http/body/races.ts"
+import { elapsed } from "../http/body/races.ts"
 import type { ExportLimits } from "./limits.ts"
-import type { ExportPlace } from "./places.ts"
 import type { ExportReader } from "./service.ts"
 import type { StartedExport } from "./start.ts"
 
@@ -45,20 +44,18 @@ export type ExportOutcome =
   /** `cause`: the sink's rejection, if it was the reason. */
   | { readonly tag: "failed"; readonly bytes: number; readonly message: string; readonly cause?: unknown }
   /** `status`: for a response that has not started. */
-  | { readonly tag: "limit"; readonly status: 413 | 503 | 504; readonly bytes: number; readonly message: string }
+  | { readonly tag: "limit"; readonly status: 413 | 504; readonly bytes: number; readonly message: string }
   | { readonly tag: "gone"; readonly bytes: number }
 
 export interface ExportRun {
   readonly start: (reader: ExportReader) => Effect.Effect<StartedExport, ExportRefusal>
   readonly sink: ExportSink
   readonly limits: ExportLimits
-  /** Aborted when the client has gone. */
-  readonly gone: AbortSignal
+  /** Completes when the client has gone. */
+  readonly gone: Effect.Effect<void>
   readonly clock: Clock
   /** Whether it has no end, and so no digest. Default false. */
   readonly isEndless?: boolean
-  /** Its place among the exports that run at once, if their number is limited. */
-  readonly place?: ExportPlace
 }
 
 /** Interrupting this cancels the export. */
@@ -68,7 +65,6 @@ export const transferExport = ({
   limits,
   gone,
   clock,
-  place,
   isEndless = false,
 }: ExportRun): Effect.Effect<ExportOutcome> =>
   Effect.suspend(() => {
@@ -93,10 +89,8 @@ export const transferExport = ({
         }
         bytes += piece.length
         if (!isEndless) digest.update(piece)
-        const taking = place?.taking(piece.length)
         try {
           await sink.take(piece)
-          taking?.taken()
         } catch (cause) {
           settle({ tag: "failed", bytes, message: messageOf(cause), cause })
         }
@@ -125,14 +119,8 @@ export const transferExport = ({
       const message = `it took longer than ${limits.milliseconds / 1000} s, which is the limit`
       return { tag: "limit", status: 504, bytes, message }
     })
-    const wentAway = Effect.map(aborted(gone), (): ExportOutcome => ({ tag: "gone", bytes }))
-    const wasNeeded =
-      place === undefined
-        ? Effect.never
-        : Effect.map(aborted(place.needed), (): ExportOutcome => {
-            return { tag: "limit", status: 503, bytes, message: String(place.needed.reason) }
-          })
-    return Effect.raceAllFirst([wentAway, tooLong, wasNeeded, transfer]).pipe(
+    const wentAway = Effect.map(gone, (): ExportOutcome => ({ tag: "gone", bytes }))
+    return Effect.raceAllFirst([wentAway, tooLong, transfer]).pipe(
       Effect.onExit((exit) =>
         Effect.sync(() => {
           isOver = true

@@ -242,7 +242,7 @@ const answer = (
     const reads = request.method === "GET" || request.method === "HEAD"
     const isExport = path === "/export" && request.method === "POST"
     const from = request.socket.remoteAddress ?? ""
-    if (!isExport || sources === undefined) bodies.discard(request, response, from)
+    if (!isExport || sources === undefined) bodies.discard(request, response)
     if (path === "/healthz" && reads) return text(response, 200, "ok\n")
     if (sources === undefined && standby !== undefined) return yield* answerStandby(request, response, path, standby)
     if (sources === undefined) return text(response, 503, "the recorder is starting; try again\n")
@@ -266,7 +266,7 @@ const answer = (
     }
     const decision = yield* Effect.promise(() => sources.access.decide(request.headers, action))
     if (decision.tag === "refused") {
-      if (isExport) bodies.discard(request, response, from)
+      if (isExport) bodies.discard(request, response)
       return rejectRequest(request, response, { requestId, path, decision, sources })
     }
     if (isPastPath(path)) {

@@ -1,15 +1,16 @@
 /**
  * Questions about the past, from an authorised request to its streamed answer.
  *
- * They share the places of exports, because both cost a reading thread's time: beyond them there is 429 with Retry-After, and a client that reads next to nothing
- * gives its place up when another needs it. A client that goes away ends its question.
+ * They share the places of exports, because both cost a reading thread's time: beyond them there is 429 with Retry-After. A client that goes away ends
+ * its question.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import * as Effect from "effect/Effect"
 import type { Question } from "../../actors/reader/question.ts"
 import type { Clock } from "../../clock.ts"
-import type { Reader } from "../access/may-read.ts"
-import { readablePart, type ShownKind } from "../access/readable-part.ts"
+import { parseGvk } from "../../kube/gvk.ts"
+import { visible } from "../../text/index.ts"
+import type { MayRead, Reader } from "../access/access.ts"
 import { type ExportLimits, withinLimits } from "../export/limits.ts"
 import { type ExportPlaces, retryAfterSeconds } from "../export/places.ts"
 import type { Recording } from "../export/recording.ts"
@@ -19,9 +20,103 @@ import type { StartedExport } from "../export/start.ts"
 import { transferExport } from "../export/transfer.ts"
 import { clockTolerance } from "../export/window-coverage.ts"
 import type { KindStatus } from "../status/kind-status.ts"
-import type { ExportRefusal } from "./body/http-answer.ts"
-import { goneSignal, refuse } from "./body/http-answer.ts"
+import { clientGone, type ExportRefusal, refuse } from "./body/http-answer.ts"
 import { readPastRequest } from "./past-request.ts"
+
+// Which part of a question's answer a reader may see: of each kind all objects, those of the namespace that was asked about, the one that was named, or none.
+//
+// As an API server does, a question without a namespace needs the right to list the kind in all of them, and a kind that was asked for by name and may not be
+// listed is an error and no empty answer. Kinds that come in without being named (all of them, neighbours in an owner tree) are left out.
+
+/** A kind that a question is about. */
+export interface AskedKind {
+  /** `apps/v1.Deployment`. */
+  readonly gvk: string
+  /** `deployments`; absent: it was not recorded, so no right can be asked for. */
+  readonly plural?: string
+  /** Absent: not known. */
+  readonly namespaced?: boolean
+}
+
+/** What of a question concerns rights. */
+export interface AskedPart {
+  /** By name. Absent: all that are recorded. */
+  readonly kinds?: ReadonlyArray<string>
+  readonly namespace?: string
+  readonly name?: string
+  readonly withOwned?: boolean
+  readonly withOwners?: boolean
+}
+
+/** A kind of which something may be shown. */
+export interface ShownKind {
+  readonly gvk: string
+  /** Absent: those of all namespaces. */
+  readonly namespaces?: ReadonlyArray<string>
+  /** Only the object that the question names. */
+  readonly isNamedOnly?: true
+}
+
+/** The kinds that the reader may see something of, or why the question is refused. */
+type ReadablePart =
+  | { readonly tag: "shown"; readonly kinds: ReadonlyArray<ShownKind> }
+  | { readonly tag: "refused"; readonly message: string }
+
+/**
+ * Asks for the rights. `named`: the kinds that the question names; `others`: those that its answer may contain besides.
+ *
+ * Rejects with ReviewFailed.
+ */
+export const readablePart = async (
+  { identity, mayRead }: Reader,
+  question: AskedPart,
+  named: ReadonlyArray<AskedKind>,
+  others: ReadonlyArray<AskedKind>,
+): Promise<ReadablePart> => {
+  const may: (action: Parameters<MayRead>[1]) => Promise<boolean> = (action) => mayRead(identity, action)
+  const isTree = question.withOwned === true || question.withOwners === true
+  // The right to one object shows none of its neighbours.
+  const name = isTree ? undefined : question.name
+  const ofNamed = await Promise.all(named.map((kind) => shownOf(may, kind, question.namespace, name)))
+  const missing = ofNamed.indexOf(undefined)
+  if (missing >= 0) {
+    const what = nameOf(named[missing] as AskedKind)
+    return {
+      tag: "refused",
+      message: `${visible(identity.username)} may not list ${what} ${placeOf(question.namespace)}`,
+    }
+  }
+  const ofOthers = await Promise.all(others.map((kind) => shownOf(may, kind, question.namespace, undefined)))
+  return { tag: "shown", kinds: [...ofNamed, ...ofOthers].filter((kind) => kind !== undefined) }
+}
+
+/** `undefined`: nothing. */
+const shownOf = async (
+  may: (action: Parameters<MayRead>[1]) => Promise<boolean>,
+  { gvk, plural, namespaced = true }: AskedKind,
+  namespace = "",
+  name: string | undefined,
+): Promise<ShownKind | undefined> => {
+  const group = parseGvk(gvk)?.group
+  if (plural === undefined || group === undefined) return undefined
+  const place = { group, resource: plural, namespace: namespaced ? namespace : "" }
+  const shown = place.namespace === "" ? { gvk } : { gvk, namespaces: [place.namespace] }
+  if (await may({ verb: "list", ...place })) return shown
+  return name !== undefined && (await may({ verb: "get", ...place, name }))
+    ? { ...shown, isNamedOnly: true }
+    : undefined
+}
+
+const nameOf = ({ gvk, plural }: AskedKind): string => {
+  const { group = "", kind = gvk } = parseGvk(gvk) ?? {}
+  if (plural === undefined) return `objects of kind ${kind}, of which the recording has no resource name,`
+  return group === "" ? plural : `${plural}.${group}`
+}
+
+const placeOf = (namespace: string | undefined): string =>
+  namespace === undefined || namespace === ""
+    ? "in all namespaces: name one in which it may"
+    : `in namespace ${namespace}`
 
 /** What questions about the past need from the recorder. */
 export interface PastSources {
@@ -65,7 +160,6 @@ export const answerPast = (
       response.end()
       return
     }
-    const gone = goneSignal(response)
     const place = sources.places.take(client)
     if ("message" in place) return refuse(response, { status: 429, message: place.message, retryAfterSeconds })
     const outcome = yield* transferExport({
@@ -73,9 +167,8 @@ export const answerPast = (
         Effect.flatMap(withRights(question, reader, sources), (asked) => sources.startQuery(asked, receiver)),
       sink: responseSink(response, contentType, clock),
       limits: withinLimits(sources.limits, {}),
-      gone,
+      gone: clientGone(response),
       clock,
-      place,
     }).pipe(
       Effect.flatMap((ended) =>
         Effect.promise(async () => {

@@ -12,7 +12,7 @@ import type { Clock } from "../../clock.ts"
 import type { Access } from "../access/access.ts"
 import { retryAfterSeconds } from "../export/places.ts"
 import { type ExportOutcome, transferExport } from "../export/transfer.ts"
-import { goneSignal, refuse } from "./body/http-answer.ts"
+import { clientGone, refuse } from "./body/http-answer.ts"
 import { rightsChanged } from "./changed-rights.ts"
 import { contentTypes, EventBody } from "./event-body.ts"
 import { type PastRequest, type PastSources, withRights } from "./past.ts"
@@ -53,7 +53,6 @@ export const answerSubscription = (
     }
     const place = sources.subscriptions.take(client)
     if ("message" in place) return refuse(response, { status: 429, message: place.message, retryAfterSeconds })
-    const gone = goneSignal(response)
     yield* Effect.gen(function* () {
       const asked = yield* withRights(question, reader, sources)
       watchConnection(request)
@@ -70,12 +69,12 @@ export const answerSubscription = (
           }),
         sink: body,
         limits: { milliseconds: longestMs, bytes: Number.POSITIVE_INFINITY },
-        ...{ gone, clock, isEndless: true },
+        ...{ gone: clientGone(response), clock, isEndless: true },
       })
       const ended = Effect.raceAllFirst<Effect.Effect<StreamEndReason>>([
         rightsChanged(request.headers, asked, sources, clock),
         Effect.as(
-          Effect.promise(() => place.stopping),
+          Effect.promise(() => sources.subscriptions.stopping),
           "stopping",
         ),
         Effect.as(

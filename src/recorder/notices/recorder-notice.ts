@@ -1,5 +1,5 @@
 /** What the actors of a recorder report about themselves, for the log. */
-import type { WatcherReport } from "../../actors/watcher/definition.ts"
+import type { WatcherReport } from "../../actors/watcher/watcher-interface.ts"
 import type { ActorGaveUp } from "../../runtime/errors.ts"
 import type { RedactionKeyNotice } from "../redaction/redaction-key.ts"
 

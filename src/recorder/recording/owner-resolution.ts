@@ -5,56 +5,53 @@
  * Most recordings contain the kinds that own their objects and never need it: its thread costs 15 MB. Its failures affect nothing else: if
  * it keeps crashing, it is restarted for ever, and exports then name the owners that are unknown.
  */
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { ownerAnswersMailbox, ownerQuestionsMailbox, ownerResolverName } from "../../actors/names.ts"
+import { defaultLookUpLimits } from "../../actors/owner-resolver/look-up-queue.ts"
 import {
   type OwnerResolverConfig,
   type OwnerResolverReport,
   ownerResolverDefinition,
   type Settled,
-} from "../../actors/owner-resolver/definition.ts"
-import { defaultLookUpLimits } from "../../actors/owner-resolver/look-up-queue.ts"
-import type { storeDefinition } from "../../actors/store/definition.ts"
-import type { ActorSystem } from "../../runtime/actor-system.ts"
+} from "../../actors/owner-resolver/owner-resolver-interface.ts"
+import type { CredentialRefresh } from "../../kube/credentials/credential-refresh.ts"
 import type { CallError } from "../../runtime/errors.ts"
-import type { ActorSpec, RestartPolicy, Supervisor } from "../../runtime/supervisor.ts"
+import type { Supervisor } from "../../runtime/supervisor.ts"
+import type { RecordedStore } from "./recorded-store.ts"
+import type { RecordingBase } from "./recording-base.ts"
 
-type Spec = ActorSpec<OwnerResolverConfig, typeof ownerResolverDefinition.control, OwnerResolverReport>
 type Resolver = Supervisor<OwnerResolverConfig, typeof ownerResolverDefinition.control, OwnerResolverReport>
-type Store = Pick<Supervisor<never, typeof storeDefinition.control, never>, "name" | "call">
-
-interface OwnerResolutionOptions extends Pick<Spec, "start" | "onStateChange" | "onReport"> {
-  readonly restart: RestartPolicy
-  /** The current address and credentials of the API server. */
-  readonly endpoint: () => Promise<OwnerResolverConfig["endpoint"]>
-  readonly directory: string
-  readonly userAgent: string
-  /** Kinds whose objects are all recorded: their owners are never looked up. */
-  readonly recordedKinds: ReadonlyArray<string>
-  /** The store numbers the resolver's lives, because it stores the owners that they look up. */
-  readonly nextIncarnation: (name: string) => Promise<number>
-}
 
 /** ms beyond its deadline after which the resolver counts as not responding. */
 const graceMs = 1000
 /** ms for the store to report whether any owner was named. */
 const storeMs = 5000
 
+/** Spawns the owner-resolver when the store says that an owner was named. */
+export const openOwners = (base: RecordingBase, store: RecordedStore, credentials: CredentialRefresh) =>
+  Effect.gen(function* () {
+    const owners = new OwnerResolution(base, store, credentials)
+    const spawned = Effect.map(Deferred.await(store.ownersNamed), () => {
+      if (!base.system.isStopping) owners.needed()
+    })
+    yield* Effect.forkScoped(spawned)
+    return owners
+  })
+
 export class OwnerResolution {
-  readonly #system: ActorSystem
-  readonly #store: Store
-  readonly #options: OwnerResolutionOptions
-  #recordedKinds: ReadonlyArray<string>
+  readonly #base: RecordingBase
+  readonly #store: RecordedStore
+  readonly #credentials: CredentialRefresh
   #resolver: Resolver | undefined
 
-  constructor(system: ActorSystem, store: Store, options: OwnerResolutionOptions) {
-    this.#system = system
+  constructor(base: RecordingBase, store: RecordedStore, credentials: CredentialRefresh) {
+    this.#base = base
     this.#store = store
-    this.#options = options
-    this.#recordedKinds = options.recordedKinds
+    this.#credentials = credentials
     // Questions flow against the direction of the data: when everything stops, no one waits for those that are left.
-    system.link(ownerQuestionsMailbox, store, { name: ownerResolverName }, "upstream")
-    system.link(ownerAnswersMailbox, { name: ownerResolverName }, store)
+    base.system.link(ownerQuestionsMailbox, store.actor, { name: ownerResolverName }, "upstream")
+    base.system.link(ownerAnswersMailbox, { name: ownerResolverName }, store.actor)
   }
 
   /** `undefined` until an owner is named that is not recorded. */
@@ -64,46 +61,55 @@ export class OwnerResolution {
 
   /** Call when an owner was named that is not recorded. */
   needed(): Resolver {
-    const { endpoint, directory, userAgent, recordedKinds: _, nextIncarnation, restart, ...spec } = this.#options
-    this.#resolver ??= this.#system.spawn({
-      ...spec,
-      definition: ownerResolverDefinition,
-      name: ownerResolverName,
-      config: async () => ({
-        directory,
-        endpoint: await endpoint(),
-        userAgent,
-        recordedKinds: this.#recordedKinds,
-        limits: defaultLookUpLimits,
-      }),
-      incarnation: () => nextIncarnation(ownerResolverName),
-      restart: { ...restart, maximumCrashes: Number.POSITIVE_INFINITY },
-    })
+    this.#resolver ??= this.#spawn()
     return this.#resolver
   }
 
-  /**
-   * Sets the kinds that are recorded whole. A resolver that does not receive the call is ending; its next life starts with the new kinds.
-   */
-  recordKinds(recordedKinds: ReadonlyArray<string>): Effect.Effect<void> {
-    return Effect.suspend(() => {
-      this.#recordedKinds = recordedKinds
-      const resolver = this.#resolver
-      if (resolver === undefined) return Effect.void
-      // A resolver that is starting may have read its configuration already. By the time it runs, the kinds may have changed again.
-      return Effect.andThen(
-        resolver.running(),
-        Effect.suspend(() => resolver.call("recordedKinds", this.#recordedKinds)),
-      ).pipe(Effect.timeoutOrElse({ duration: storeMs, orElse: () => Effect.void }), Effect.ignore)
+  #spawn(): Resolver {
+    const { directory, kinds, notify, restart, runPromise, senders, system, told, userAgent, worker } = this.#base
+    const resolver = system.spawn({
+      definition: ownerResolverDefinition,
+      name: ownerResolverName,
+      start: worker("owner-resolver"),
+      config: async () => ({
+        ...{ directory, userAgent, limits: defaultLookUpLimits },
+        endpoint: await senders.credentialsOf(ownerResolverName, this.#credentials),
+        recordedKinds: kinds.plan.expected.recordedKinds,
+      }),
+      // The store numbers its lives, because it stores the owners that they look up.
+      incarnation: () => runPromise(this.#store.nextIncarnation(ownerResolverName)),
+      restart: { ...restart, maximumCrashes: Number.POSITIVE_INFINITY },
+      onStateChange: told(ownerResolverName),
+      onReport: (report) => {
+        if (report.type === "unauthorized") this.#credentials.refresh()
+        else notify({ type: "owners", trouble: report.detail })
+      },
     })
+    senders.add(resolver)
+    return resolver
+  }
+
+  /**
+   * Tells the resolver that the recorded kinds have changed. One that does not receive the call is ending; its next life starts with the new kinds.
+   */
+  kindsChanged(): void {
+    const resolver = this.#resolver
+    if (resolver === undefined) return
+    // A resolver that is starting may have read its configuration already. By the time it runs, the kinds may have changed again.
+    const told = Effect.andThen(
+      resolver.running(),
+      Effect.suspend(() => resolver.call("recordedKinds", this.#base.kinds.plan.expected.recordedKinds)),
+    )
+    this.#base.run(told.pipe(Effect.timeoutOrElse({ duration: storeMs, orElse: () => Effect.void }), Effect.ignore))
   }
 
   /** Waits until every owner in the recording is known, or for `deadlineMs`; returns the owners that are still unknown. Never fails. */
   settle(deadlineMs: number): Effect.Effect<Settled> {
     return Effect.gen({ self: this }, function* () {
-      const isNeeded = this.#resolver !== undefined || (yield* this.#store.call("asksForOwners", undefined, storeMs))
+      const isNeeded =
+        this.#resolver !== undefined || (yield* this.#store.actor.call("asksForOwners", undefined, storeMs))
       if (!isNeeded) return { unknown: 0, first: [] }
-      if (this.#resolver === undefined && this.#system.isStopping) {
+      if (this.#resolver === undefined && this.#base.system.isStopping) {
         return { unknown: 1, first: [{ gvk: ownerResolverName, namespace: "", name: "the recorder is stopping" }] }
       }
       const resolver = this.needed()

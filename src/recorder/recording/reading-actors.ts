@@ -1,29 +1,27 @@
 /** The actors that only read a recording: the exporter and the reader, each spawned on its first use. */
 
 import * as Effect from "effect/Effect"
-import { type ExporterConfig, exporterDefinition } from "../../actors/exporter/definition.ts"
+import { type ExporterConfig, exporterDefinition } from "../../actors/exporter/exporter-interface.ts"
 import { exporterName, readerName } from "../../actors/names.ts"
-import { readerDefinition } from "../../actors/reader/definition.ts"
+import { readerDefinition } from "../../actors/reader/reader-interface.ts"
 import type { Clock } from "../../clock.ts"
 import type { ActorSystem } from "../../runtime/actor-system.ts"
 import type { RestartPolicy } from "../../runtime/supervisor.ts"
 import type { StartThread } from "../../runtime/thread/thread.ts"
 import { makeReaderService } from "../export/reader-service.ts"
 import { ExportService } from "../export/service.ts"
+import { counter } from "./recording-base.ts"
 
 interface ReadingActorsOptions {
   readonly config: ExporterConfig
   readonly worker: (role: "exporter" | "reader") => StartThread
   readonly restart: RestartPolicy
-  readonly onStateChange: (name: string) => (state: string, reason: string) => void
+  readonly told: (name: string) => (state: string, reason: string) => void
   readonly clock: Clock
 }
 
 /** If one keeps crashing, it is restarted for ever, because only its own clients are affected. */
-export const readingActors = (
-  system: ActorSystem,
-  { config, worker, restart, onStateChange, clock }: ReadingActorsOptions,
-) => {
+export const readingActors = (system: ActorSystem, { config, worker, restart, told, clock }: ReadingActorsOptions) => {
   const patient = { ...restart, maximumCrashes: Number.POSITIVE_INFINITY }
   const exports = new ExportService(system, () =>
     system.spawn({
@@ -33,7 +31,7 @@ export const readingActors = (
       config: () => config,
       incarnation: counter(),
       restart: patient,
-      onStateChange: onStateChange(exporterName),
+      onStateChange: told(exporterName),
     }),
   )
   const readerIncarnation = counter()
@@ -45,13 +43,7 @@ export const readingActors = (
       config: () => config,
       incarnation: readerIncarnation,
       restart: patient,
-      onStateChange: onStateChange(readerName),
+      onStateChange: told(readerName),
     })
   return Effect.map(makeReaderService(system, spawnReader, clock), (reader) => ({ exports, reader }))
-}
-
-/** Numbers from 1 the lives of an actor whose messages do not outlive the process. */
-export const counter = (): (() => number) => {
-  let last = 0
-  return () => ++last
 }

@@ -1,15 +1,21 @@
 /** Selects the items of a snapshot's trace from the listed objects: which objects are part of it, and the pods that run below them. */
 
 import type { DiscoveredKind } from "../../kube/discovery/discovered-kinds.ts"
+import { discover } from "../../kube/discovery/discovery.ts"
+import { parseGvk } from "../../kube/gvk.ts"
+import type { HttpClient } from "../../kube/http/http-client.ts"
+import { requestOnce } from "../../kube/http/request-once.ts"
+import { objectPath } from "../../kube/kind.ts"
+import { stablePodSpecHash } from "../../trace/formats/simkube/hash/stable-pod-spec.ts"
 import { encodeTrackedObjects } from "../../trace/formats/simkube/simkube-config.ts"
-import { namespacedName } from "../../trace/formats/simkube/simkube-trace.ts"
-import type { OwnerReference } from "../../trace/ownership/owner-references.ts"
+import { namespacedName, type OwnedLifecycles, type PodLifecycle } from "../../trace/formats/simkube/simkube-trace.ts"
+import { isJsonObject, type JsonObject } from "../../trace/json/exact-json.ts"
+import { type OwnerReference, readOwnerReferences } from "../../trace/ownership/owner-references.ts"
+import { observeLifetime } from "../../trace/pods/pod-lifecycle.ts"
 import type { CompiledFilters } from "../../trace/selection/filters.ts"
 import type { Spool } from "../../trace/spool.ts"
 import type { TraceItem } from "../../trace/trace-item.ts"
 import type { TrackedKind } from "../configuration/tracked-kind.ts"
-import type { SnapshotLives } from "./snapshot-lives.ts"
-import type { SnapshotOwners } from "./snapshot-owners.ts"
 
 /** What to include in a snapshot. */
 export interface SnapshotOrder {
@@ -145,5 +151,168 @@ function* slices(spool: Spool, lengths: ReadonlyArray<number>): Generator<Uint8A
       rest = rest.subarray(part.length)
     }
     yield slice
+  }
+}
+
+// The lifecycles of the pods that run when a snapshot is taken, for SimKube's format: grouped by the first owner in the trace that tracks
+// them (the pod itself if it has none), then by the hash of the pod's stable spec. They begin with the trace, as in SimKube; pods that have
+// ended by then are omitted.
+
+interface RunningPod {
+  readonly namespace: string
+  readonly name: string
+  readonly owners: ReadonlyArray<OwnerReference>
+  readonly hash: bigint
+}
+
+/** The facts of the trace that decide about lifecycles. */
+interface LivesInTrace {
+  readonly owners: SnapshotOwners
+  /** Kinds with `trackLifecycle`. */
+  readonly tracked: ReadonlySet<string>
+  /** Whether the trace holds `namespace/name` (or `name`) of a kind. */
+  readonly isInTrace: (gvk: string, name: string) => boolean
+  /** Unix seconds at which the trace begins. */
+  readonly startSeconds: number
+}
+
+/** Memory: one entry per running pod. */
+export class SnapshotLives {
+  readonly #pods: RunningPod[] = []
+
+  /** Adds a pod, if it runs. */
+  observe(pod: JsonObject, namespace: string, name: string, owners: ReadonlyArray<OwnerReference>): void {
+    const { spec, status } = pod
+    const containers = isJsonObject(spec) && Array.isArray(spec.containers) ? spec.containers.length : undefined
+    const observed = observeLifetime(status, () => containers)
+    if (typeof observed === "string" || observed.start === undefined || observed.end !== undefined) return
+    this.#pods.push({ namespace, name, owners, hash: stablePodSpecHash(spec) })
+  }
+
+  /** The lifecycles, grouped; unknown owners are looked up. */
+  async *grouped(trace: LivesInTrace): AsyncGenerator<OwnedLifecycles, void> {
+    const groups = new Map<string, { gvk: string; owner: string; pods: Map<bigint, PodLifecycle[]> }>()
+    for (const pod of this.#pods) {
+      const found = await ownerOf(pod, trace)
+      if (found === undefined) continue
+      const key = `${found.gvk} ${found.owner}`
+      const group = groups.get(key) ?? { ...found, pods: new Map<bigint, PodLifecycle[]>() }
+      groups.set(key, group)
+      const lives = group.pods.get(pod.hash) ?? []
+      group.pods.set(pod.hash, lives)
+      // Lifecycles that began before the trace begin with it, as in SimKube's own exports.
+      lives.push({ state: "running", start: trace.startSeconds })
+    }
+    yield* groups.values()
+  }
+}
+
+const ownerOf = async (
+  { namespace, name, owners: direct }: RunningPod,
+  { owners, tracked, isInTrace }: LivesInTrace,
+): Promise<{ readonly gvk: string; readonly owner: string } | undefined> => {
+  if (direct.length === 0) {
+    const owner = namespacedName(namespace, name)
+    return tracked.has("v1.Pod") && isInTrace("v1.Pod", owner) ? { gvk: "v1.Pod", owner } : undefined
+  }
+  for await (const reference of owners.chain(direct, namespace)) {
+    const gvk = `${reference.apiVersion}.${reference.kind}`
+    if (!tracked.has(gvk)) continue
+    for (const owner of [namespacedName(namespace, reference.name), reference.name])
+      if (isInTrace(gvk, owner)) return { gvk, owner }
+  }
+  return undefined
+}
+
+// Determines which objects of a snapshot are owned, directly or not, by another object of it. Owners that were not listed are looked up,
+// each once.
+
+/** The known owners of each object. */
+export class SnapshotOwners {
+  readonly #client: Pick<HttpClient, "get">
+  readonly #signal: AbortSignal
+  /** UID of an object → its owners. */
+  readonly #owners = new Map<string, ReadonlyArray<OwnerReference>>()
+  /** Owners that could not be looked up, by UID. */
+  readonly #unknown = new Map<string, string>()
+
+  constructor(client: Pick<HttpClient, "get">, signal: AbortSignal) {
+    this.#client = client
+    this.#signal = signal
+  }
+
+  /** Adds a listed object. */
+  learn(uid: string, owners: ReadonlyArray<OwnerReference>): void {
+    if (uid !== "") this.#owners.set(uid, owners)
+  }
+
+  /** Owners that could not be looked up, for people. Their objects are treated as not owned. */
+  get unknown(): ReadonlyArray<string> {
+    return [...this.#unknown.values()]
+  }
+
+  /**
+   * Whether a direct or indirect owner is wanted (`isWanted`) and is not itself owned by the object, whose UID is `own`: no owner outside
+   * of a circle would create its members again.
+   */
+  async isBelow(
+    owners: ReadonlyArray<OwnerReference>,
+    namespace: string,
+    isWanted: (uid: string) => boolean,
+    own: string,
+  ): Promise<boolean> {
+    for await (const owner of this.chain(owners, namespace))
+      if (isWanted(owner.uid) && owner.uid !== own && !(await this.#isBelow(owner, namespace, own))) return true
+    return false
+  }
+
+  async #isBelow(owner: OwnerReference, namespace: string, uid: string): Promise<boolean> {
+    for await (const each of this.chain(await this.#ownersOf(owner, namespace), namespace))
+      if (each.uid === uid) return true
+    return false
+  }
+
+  /** All owners, nearest first, each once, so that circles terminate. */
+  async *chain(owners: ReadonlyArray<OwnerReference>, namespace: string): AsyncGenerator<OwnerReference, void> {
+    const seen = new Set<string>()
+    for (let level = owners; level.length > 0; ) {
+      const next: OwnerReference[] = []
+      for (const owner of level) {
+        if (seen.has(owner.uid)) continue
+        seen.add(owner.uid)
+        yield owner
+        next.push(...(await this.#ownersOf(owner, namespace)))
+      }
+      level = next
+    }
+  }
+
+  async #ownersOf(owner: OwnerReference, namespace: string): Promise<ReadonlyArray<OwnerReference>> {
+    const known = this.#owners.get(owner.uid)
+    if (known !== undefined) return known
+    const found = await this.#lookUp(owner, namespace)
+    if (found === undefined)
+      this.#unknown.set(owner.uid, `${owner.apiVersion}.${owner.kind} ${namespace}/${owner.name}`)
+    this.#owners.set(owner.uid, found ?? [])
+    return found ?? []
+  }
+
+  /** `undefined` if the owner cannot be looked up. An owner that is gone, or replaced by another object of its name, has no owners. */
+  async #lookUp(owner: OwnerReference, namespace: string): Promise<ReadonlyArray<OwnerReference> | undefined> {
+    const gvk = parseGvk(`${owner.apiVersion}.${owner.kind}`)
+    if (gvk === undefined) return undefined
+    const options = { signal: this.#signal }
+    const discovery = await discover(this.#client, gvk, options)
+    if (discovery.tag === "absent") return []
+    if (discovery.tag !== "found") return undefined
+    const path = objectPath(discovery.resource, namespace, owner.name)
+    const answer = await requestOnce(this.#client, path, options)
+    if (answer.tag !== "response") return undefined
+    if (answer.status === 404) return []
+    if (answer.status !== 200) return undefined
+    const { metadata } = JSON.parse(answer.body.toString("utf8")) as {
+      readonly metadata?: { readonly uid?: unknown; readonly ownerReferences?: unknown }
+    }
+    return metadata?.uid === owner.uid ? readOwnerReferences(metadata.ownerReferences) : []
   }
 }

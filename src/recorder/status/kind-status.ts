@@ -2,7 +2,7 @@
  * The state of each recorded kind, as its watcher reports it, and whether the store can write: the source of readiness, of the
  * incompleteness header of exports, of exit codes, and of the status line.
  */
-import { combinedState, type NamespaceState } from "../../actors/watcher/progress/namespace-states.ts"
+import { combinedState, type NamespaceState } from "../../actors/watcher/namespace-states.ts"
 import type { KindState } from "../../kube/watch/protocol/protocol.ts"
 import type { CompiledFilters } from "../../trace/selection/filters.ts"
 import { forbiddenReason, namedKinds } from "./forbidden-kinds.ts"

@@ -65,7 +65,7 @@ export interface SharingPolicy {
 /** A thread as the placement needs it. */
 export type PlaceForMany = Pick<SharedThread, "start" | "takeUtilisation">
 
-export interface PlacementOptions {
+interface PlacementOptions {
   readonly policy: SharingPolicy
   readonly clock: Clock
   /** Starts a worker for one watcher. */

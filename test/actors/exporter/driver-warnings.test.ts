@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import type { ExportJob } from "../../../src/actors/exporter/definition.ts"
+import type { ExportJob } from "../../../src/actors/exporter/exporter-interface.ts"
 import { openedExport, recordingOf } from "./owned-recording.ts"
 
 const training = "ml.example.com/v1.Training"

@@ -5,8 +5,12 @@ import { join } from "node:path"
 import { Readable } from "node:stream"
 import * as Effect from "effect/Effect"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { exporterBody } from "../../../src/actors/exporter/body.ts"
-import { type ExportJob, exporterDefinition, exportWindowBytes } from "../../../src/actors/exporter/definition.ts"
+import { exporterBody } from "../../../src/actors/exporter/exporter-body.ts"
+import {
+  type ExportJob,
+  exporterDefinition,
+  exportWindowBytes,
+} from "../../../src/actors/exporter/exporter-interface.ts"
 import { openExport } from "../../../src/actors/exporter/open-export.ts"
 import { exporterName } from "../../../src/actors/names.ts"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"

@@ -1,5 +1,5 @@
 /** Recordings of objects with owners, and exports of them. */
-import type { ExportJob } from "../../../src/actors/exporter/definition.ts"
+import type { ExportJob } from "../../../src/actors/exporter/exporter-interface.ts"
 import { type OpenExport, openExport } from "../../../src/actors/exporter/open-export.ts"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import type { JsonObject } from "../../../src/trace/json/exact-json.ts"

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest"
-import type { ExportJob } from "../../../src/actors/exporter/definition.ts"
+import type { ExportJob } from "../../../src/actors/exporter/exporter-interface.ts"
 import { SimkubeTraceReader } from "../../../src/trace/formats/simkube/simkube-trace-reader.ts"
 import type { JsonObject } from "../../../src/trace/json/exact-json.ts"
 import { REMOVED_FOR_REPLAY } from "../../../src/trace/trace-item.ts"

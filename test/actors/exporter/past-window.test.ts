@@ -1,6 +1,6 @@
 /** A window of the past: the same bytes whenever it is exported, and what is said of changes that were received later than they happened. */
 import { describe, expect, onTestFinished, test } from "vitest"
-import type { ExportJob } from "../../../src/actors/exporter/definition.ts"
+import type { ExportJob } from "../../../src/actors/exporter/exporter-interface.ts"
 import { openExport } from "../../../src/actors/exporter/open-export.ts"
 import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"

@@ -1,6 +1,6 @@
 /** Exports through a program: the trace is that of an export to which the program was applied afterwards. */
 import { beforeEach, describe, expect, test } from "vitest"
-import type { ExportJob } from "../../../src/actors/exporter/definition.ts"
+import type { ExportJob } from "../../../src/actors/exporter/exporter-interface.ts"
 import { openDecoder, openEncoder } from "../../../src/trace/files/codecs.ts"
 import { convertTrace } from "../../../src/trace/formats/convert.ts"
 import { decodedItems } from "../../../src/trace/formats/decoded-items.ts"

@@ -1,6 +1,6 @@
 /** Which failed look-ups are logged. */
 import { expect, test } from "vitest"
-import { FailureAlarms } from "../../../src/actors/owner-resolver/body.ts"
+import { FailureAlarms } from "../../../src/actors/owner-resolver/owner-resolver-body.ts"
 
 const question = (name: string, gvk = "apps/v1.ReplicaSet") => ({ uid: name, gvk, namespace: "shop", name })
 const failure = (code: number) => ({

@@ -3,7 +3,7 @@ import fc from "fast-check"
 import { expect, test } from "vitest"
 import { type EventForm, encodedItem } from "../../../src/actors/reader/event-encoding.ts"
 import { linesOf } from "../../../src/cli/past/past-client.ts"
-import { ItemBoundaries } from "../../../src/recorder/http/item-boundaries.ts"
+import { ItemBoundaries } from "../../../src/recorder/http/event-body.ts"
 import { streamEndItem } from "../../../src/recorder/http/stream-end.ts"
 import { compactJson } from "../../../src/trace/json/compact-json.ts"
 

@@ -1,6 +1,6 @@
 /** Which owners the store sends to the resolver, and what it does if the resolver does not keep up. */
 import { expect, test } from "vitest"
-import { OwnerQuestions } from "../../../src/actors/store/owner-questions.ts"
+import { OwnerQuestions } from "../../../src/actors/store/store-writer.ts"
 import type { NamedOwner } from "../../../src/archive/rows/owner-sets.ts"
 import { decodeOwnerQuestions } from "../../../src/wire/owner-messages.ts"
 

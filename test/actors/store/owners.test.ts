@@ -12,7 +12,7 @@ import {
   storedStateMailbox,
   storeName,
 } from "../../../src/actors/names.ts"
-import { storeDefinition } from "../../../src/actors/store/definition.ts"
+import { storeDefinition } from "../../../src/actors/store/store-interface.ts"
 import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
 import { systemClock } from "../../../src/clock.ts"
 import type { ActorBody } from "../../../src/runtime/actor.ts"

@@ -1,7 +1,7 @@
 /** What a frame must contain, however full it is. */
 import { expect, test } from "vitest"
 import { FrameWriter } from "../../../src/actors/watcher/frame-writer.ts"
-import { ProgressByNamespace } from "../../../src/actors/watcher/progress/namespace-progress.ts"
+import { ProgressByNamespace } from "../../../src/actors/watcher/kind-progress.ts"
 import { decodeObservations } from "../../../src/wire/observations.ts"
 import { frameEvent } from "../../wire/frame-events.ts"
 import { nothingRecorded as resume } from "./nothing-recorded.ts"

@@ -1,9 +1,9 @@
 /** Lives of a watcher of ConfigMaps, over a real recording and a simulated server. */
 
-import type { LoadedState } from "../../../src/actors/watcher/index/loaded-state.ts"
 import { type KindWatch, type KindWatchOptions, watchWhole } from "../../../src/actors/watcher/kind-watch.ts"
+import type { LoadedState } from "../../../src/actors/watcher/loaded-state.ts"
 import { watchNamespaces } from "../../../src/actors/watcher/namespace-watch.ts"
-import { isWatchedByNamespace } from "../../../src/actors/watcher/progress/namespace-resume.ts"
+import { isWatchedByNamespace } from "../../../src/actors/watcher/resume-point.ts"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import { defaultWatchPolicy } from "../../../src/kube/watch/protocol/policy.ts"
 import type { ManualClock } from "../../runtime/manual-clock.ts"

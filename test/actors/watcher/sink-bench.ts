@@ -3,9 +3,9 @@
  * the store would. Every reading checks the rules that every frame must obey.
  */
 
+import type { FollowedPods } from "../../../src/actors/watcher/followed-pods.ts"
 import { objectRecorder, wholeKindSink } from "../../../src/actors/watcher/kind-watch.ts"
 import type { ObjectRecorder } from "../../../src/actors/watcher/object-recorder.ts"
-import type { FollowedPods } from "../../../src/actors/watcher/pods/followed-pods.ts"
 import type { RecordingSink } from "../../../src/actors/watcher/recording-sink.ts"
 import { parseGvk } from "../../../src/kube/gvk.ts"
 import { parseResourceVersion } from "../../../src/kube/resource-version.ts"

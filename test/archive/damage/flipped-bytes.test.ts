@@ -7,7 +7,7 @@ import { closeSync, openSync, readFileSync, readSync, statSync, writeSync } from
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { expect, test } from "vitest"
-import type { ExportJob } from "../../../src/actors/exporter/definition.ts"
+import type { ExportJob } from "../../../src/actors/exporter/exporter-interface.ts"
 import { openExport } from "../../../src/actors/exporter/open-export.ts"
 import { isArchiveError } from "../../../src/archive/directory/archive-errors.ts"
 import { readCoverage } from "../../../src/archive/reading/recorded-coverage.ts"

@@ -1,7 +1,7 @@
 /** Rights of readers are asked for once in a while, a bounded number of them at once. */
 import { expect, test } from "vitest"
+import type { ReadAction } from "../../../src/recorder/access/access.ts"
 import { cachedRights, deniedMs, grantedMs, maximumReviews } from "../../../src/recorder/access/kubernetes-access.ts"
-import type { ReadAction } from "../../../src/recorder/access/may-read.ts"
 
 const ann = { username: "ann", groups: ["shop"] }
 const listPods: ReadAction = { verb: "list", group: "", resource: "pods", namespace: "shop" }

@@ -1,7 +1,7 @@
 /** What readers may see of an answer, from the rights that an API server would report. */
 import { describe, expect, test } from "vitest"
-import type { ReadAction } from "../../../src/recorder/access/may-read.ts"
-import { type AskedKind, type AskedPart, readablePart } from "../../../src/recorder/access/readable-part.ts"
+import type { ReadAction } from "../../../src/recorder/access/access.ts"
+import { type AskedKind, type AskedPart, readablePart } from "../../../src/recorder/http/past.ts"
 
 const pods: AskedKind = { gvk: "v1.Pod", plural: "pods", namespaced: true }
 const deployments: AskedKind = { gvk: "apps/v1.Deployment", plural: "deployments", namespaced: true }

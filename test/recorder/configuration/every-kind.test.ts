@@ -6,7 +6,7 @@ import { parseGvk } from "../../../src/kube/gvk.ts"
 import { defaultDetect, defaultIgnore } from "../../../src/kube/scanner/object/detect-rules.ts"
 import { defaultExceptions } from "../../../src/recorder/configuration/every-kind.ts"
 import { parseConfiguration } from "../../../src/recorder/configuration/parse-configuration.ts"
-import { WantedKinds } from "../../../src/recorder/configuration/reload/wanted-kinds.ts"
+import { WantedKinds } from "../../../src/recorder/configuration/reload/server-kinds.ts"
 import { type GivenLimits, retentionSettings } from "../../../src/recorder/configuration/retention-limits.ts"
 
 const defaults = { defaultDetect, defaultIgnore }

@@ -32,12 +32,19 @@ const accept = (text: string | Uint8Array, secretsInPlainText = false): ParsedCo
 
 const kindsOf = (text: string): readonly TrackedKind[] => accept(text).configuration.kinds
 
-const mistakesOf = (text: string | Uint8Array): readonly string[] => {
+const problemsOf = (text: string | Uint8Array): ConfigurationInvalidError["problems"] => {
   const result = parse(text)
   if (Result.isSuccess(result)) throw new Error(`accepted: ${JSON.stringify(result.success)}`)
   expect(result.failure._tag).toBe("ConfigurationInvalidError")
-  return result.failure.problems.map((problem) => formatProblem("tracer.yml", problem))
+  return result.failure.problems
 }
+
+const mistakesOf = (text: string | Uint8Array): readonly string[] =>
+  problemsOf(text).map((problem) => formatProblem("tracer.yml", problem))
+
+/** Each mistake with its line and column. */
+const placesOf = (text: string | Uint8Array): readonly string[] =>
+  problemsOf(text).map(({ _tag, line, column }) => `${_tag} ${line}:${column}`)
 
 const warningsOf = (text: string): readonly string[] =>
   accept(text).warnings.map((warning) => formatWarning("tracer.yml", warning))
@@ -302,31 +309,41 @@ test("a pointer with a wildcard causes a warning, and fields can be ignored with
 })
 
 describe("files that are not configurations", () => {
-  test.each<[name: string, file: string | Uint8Array]>([
-    ["an empty file", ""],
-    ["a byte order mark alone", "\uFEFF"],
-    ["only comments", "# kubereel\n---\n"],
-    ["a list", "- apps/v1.Deployment\n"],
-    ["a word", "hello"],
-    ["a number", "42"],
-    ["tabs", "trackedObjects:\n\tv1.Pod: {}\n"],
-    ["two documents", "trackedObjects: {}\n---\ntrackedObjects: {}\n"],
-    ["an unclosed bracket", "trackedObjects: {v1.Pod: {}\n"],
-    ["a kubeconfig", "apiVersion: v1\nkind: Config\nclusters: []\nusers: [{user: {token: hush}}]\n"],
-    ["an object", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"],
-    ["kinds not indented", "apps/v1.Deployment: {}\n"],
-    ["a misspelt first key", "trackedobjects:\n  v1.Pod: {}\n"],
-    ["the first key without kinds", "trackedObjects:\n"],
-    ["kinds as a list", "trackedObjects:\n  - v1.Pod\n"],
-    ["the first key twice", "trackedObjects: {}\ntrackedObjects: {}\n"],
-    ["gzip", Uint8Array.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0])],
-    ["a text with a control character", "trackedObjects:\n  v1.Pod: \u001b[2J\n"],
-    ["random bytes", Uint8Array.from([0xc3, 0x28, 0xa0, 0xa1])],
-    ["a file that is too large", new Uint8Array(256 * 1024 + 1).fill(0x20)],
-    ["an alias without an anchor", "trackedObjects: {v1.Pod: *nothing}\n"],
-    ["an anchor inside itself", "trackedObjects: &a\n  v1.Pod: *a\n"],
-  ])("%s is refused with advice", (_, file) => {
-    expect(mistakesOf(file)).toMatchSnapshot()
+  test.each<[name: string, file: string | Uint8Array, mistake: string]>([
+    ["an empty file", "", "MissingKey 1:1"],
+    ["a byte order mark alone", "\uFEFF", "MissingKey 1:1"],
+    ["only comments", "# kubereel\n---\n", "MissingKey 1:1"],
+    ["a list", "- apps/v1.Deployment\n", "WrongType 1:1"],
+    ["a word", "hello", "WrongType 1:1"],
+    ["a number", "42", "WrongType 1:1"],
+    ["tabs", "trackedObjects:\n\tv1.Pod: {}\n", "Syntax 2:1"],
+    ["two documents", "trackedObjects: {}\n---\ntrackedObjects: {}\n", "Syntax 2:1"],
+    ["an unclosed bracket", "trackedObjects: {v1.Pod: {}\n", "Syntax 2:1"],
+    ["a kubeconfig", "apiVersion: v1\nkind: Config\nclusters: []\nusers: [{user: {token: hush}}]\n", "MissingKey 1:1"],
+    ["an object", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n", "MissingKey 1:1"],
+    ["kinds not indented", "apps/v1.Deployment: {}\n", "MissingKey 1:1"],
+    ["a misspelt first key", "trackedobjects:\n  v1.Pod: {}\n", "MissingKey 1:1"],
+    ["the first key without kinds", "trackedObjects:\n", "WrongType 1:1"],
+    ["kinds as a list", "trackedObjects:\n  - v1.Pod\n", "WrongType 2:3"],
+    ["the first key twice", "trackedObjects: {}\ntrackedObjects: {}\n", "DuplicateKey 2:1"],
+    ["gzip", Uint8Array.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0]), "NotText 1:1"],
+    ["a text with a control character", "trackedObjects:\n  v1.Pod: \u001b[2J\n", "NotText 2:11"],
+    ["random bytes", Uint8Array.from([0xc3, 0x28, 0xa0, 0xa1]), "NotText 1:1"],
+    ["a file that is too large", new Uint8Array(256 * 1024 + 1).fill(0x20), "TooLarge 1:1"],
+    ["an alias without an anchor", "trackedObjects: {v1.Pod: *nothing}\n", "WrongType 1:26"],
+    ["an anchor inside itself", "trackedObjects: &a\n  v1.Pod: *a\n", "UnknownKey 2:3"],
+  ])("%s is refused", (_, file, mistake) => {
+    expect(placesOf(file)).toEqual([mistake])
+  })
+
+  test.each([
+    ["", "begin the file with trackedObjects: and indent the kinds below it"],
+    ["apiVersion: v1\nkind: Config\nclusters: []\n", "this looks like a kubeconfig; pass it with --kubeconfig"],
+    ["apiVersion: v1\nkind: Pod\n", "this looks like a Kubernetes object, not a configuration"],
+    ["apps/v1.Deployment: {}\n", "write trackedObjects: above the kinds and indent them below it"],
+    ["trackedobjects:\n  v1.Pod: {}\n", 'rename "trackedobjects" in line 1'],
+  ])("without the first key, %j gets the advice: %s", (file, advice) => {
+    expect(mistakesOf(file)).toEqual([expect.stringContaining(advice)])
   })
 
   test("deep nesting is rejected with advice, at the depth that the thread's stack allows", () => {
@@ -367,34 +384,35 @@ describe("files that are not configurations", () => {
 
 describe("mistakes inside a kind", () => {
   test.each([
-    ["a misspelt key", "trackLifecyle: true"],
-    ["a key of another case", "TrackLifecycle: true"],
-    ["an unknown key", "colour: red"],
-    ["a merge key", "<<: {detect: all}"],
-    ["a repeated key", "trackLifecycle: true, trackLifecycle: false"],
-    ["yes for true", "trackLifecycle: yes"],
-    ["a quoted boolean", 'trackLifecycle: "true"'],
-    ["an empty boolean", "trackLifecycle: "],
-    ["a list for a boolean", "keepManagedFields: [true]"],
-    ["an unknown way to skip", "skipOwned: export"],
-    ["a misspelt detect", "detect: contents"],
-    ["an unknown detect", "detect: everything"],
-    ["an empty detect", "detect: "],
-    ["a text for a list", "ignore: /metadata/labels"],
-    ["a path that is no pointer", "ignore: [/a, metadata.labels]"],
-    ["a pointer with a wrong escape", "ignore: [/a~2b]"],
-    ["a pointer to everything", 'ignore: [""]'],
-    ["a mapping for a pointer", "ignore: [{path: /a}]"],
-    ["an empty selector", 'labelSelector: ""'],
-    ["a selector without a value list", "labelSelector: app in web"],
-    ["a selector with a bad key", "labelSelector: 'a b=c'"],
-    ["a field selector without a value", "fieldSelector: metadata.name"],
-    ["a namespace with a capital letter", "namespaces: [Shop]"],
-    ["no namespaces", "namespaces: []"],
-    ["one namespace without a list", "namespaces: shop"],
-    ["a list for the settings", "] "],
-  ])("%s is named with its place and what is allowed", (_, settings) => {
-    expect(mistakesOf(settings === "] " ? "trackedObjects: {v1.Pod: [a]}" : withSettings(settings))).toMatchSnapshot()
+    ["a misspelt key", "trackLifecyle: true", "UnknownKey 2:26"],
+    ["a key of another case", "TrackLifecycle: true", "UnknownKey 2:26"],
+    ["an unknown key", "colour: red", "UnknownKey 2:26"],
+    ["a merge key", "<<: {detect: all}", "UnknownKey 2:26"],
+    ["a repeated key", "trackLifecycle: true, trackLifecycle: false", "DuplicateKey 2:48"],
+    ["yes for true", "trackLifecycle: yes", "WrongType 2:42"],
+    ["a quoted boolean", 'trackLifecycle: "true"', "WrongType 2:42"],
+    ["an empty boolean", "trackLifecycle: ", "WrongType 2:42"],
+    ["a list for a boolean", "keepManagedFields: [true]", "WrongType 2:45"],
+    ["an unknown way to skip", "skipOwned: export", "WrongType 2:37"],
+    ["a misspelt detect", "detect: contents", "InvalidValue 2:34"],
+    ["an unknown detect", "detect: everything", "InvalidValue 2:34"],
+    ["an empty detect", "detect: ", "InvalidValue 2:34"],
+    ["a text for a list", "ignore: /metadata/labels", "WrongType 2:34"],
+    ["a path that is no pointer", "ignore: [/a, metadata.labels]", "InvalidValue 2:39"],
+    ["a pointer with a wrong escape", "ignore: [/a~2b]", "InvalidValue 2:35"],
+    ["a pointer to everything", 'ignore: [""]', "InvalidValue 2:35"],
+    ["a mapping for a pointer", "ignore: [{path: /a}]", "WrongType 2:35"],
+    ["an empty selector", 'labelSelector: ""', "InvalidValue 2:41"],
+    ["a selector without a value list", "labelSelector: app in web", "InvalidValue 2:41"],
+    ["a selector with a bad key", "labelSelector: 'a b=c'", "InvalidValue 2:41"],
+    ["a field selector without a value", "fieldSelector: metadata.name", "InvalidValue 2:41"],
+    ["a namespace with a capital letter", "namespaces: [Shop]", "InvalidValue 2:39"],
+    ["no namespaces", "namespaces: []", "WrongType 2:38"],
+    ["one namespace without a list", "namespaces: shop", "WrongType 2:38"],
+    ["a list for the settings", "] ", "WrongType 1:26"],
+  ])("%s is named with its place", (_, settings, mistake) => {
+    const text = settings === "] " ? "trackedObjects: {v1.Pod: [a]}" : withSettings(settings)
+    expect(placesOf(text)).toEqual([mistake])
   })
 
   test.each([
@@ -409,7 +427,7 @@ describe("mistakes inside a kind", () => {
     "v1.Po d",
     "<<",
   ])("%j is not a kind", (kind) => {
-    expect(mistakesOf(`trackedObjects: {${JSON.stringify(kind)}: {}}`)).toMatchSnapshot()
+    expect(placesOf(`trackedObjects: {${JSON.stringify(kind)}: {}}`)).toEqual(["InvalidKind 1:18"])
   })
 
   test("a path with which SimKube would reject the trace is rejected, with the reason", () => {
@@ -421,7 +439,7 @@ describe("mistakes inside a kind", () => {
 
   test("all mistakes are reported at once, in the order of the file", () => {
     expect(
-      mistakesOf(`trackedObjects:
+      placesOf(`trackedObjects:
   Deployment: {}
   v1.Node:
     detect: al
@@ -430,7 +448,10 @@ describe("mistakes inside a kind", () => {
   v1.Secret:
     ignore: [x, y]
 `),
-    ).toMatchSnapshot()
+    ).toEqual([
+      ...["InvalidKind 2:3", "InvalidValue 4:13", "UnknownKey 5:5"],
+      ...["WrongType 6:17", "InvalidValue 8:14", "InvalidValue 8:17"],
+    ])
   })
 
   test("at most a hundred mistakes are reported", () => {

@@ -8,8 +8,8 @@ import { kindKeys } from "../../../src/recorder/configuration/kind-settings.ts"
 import {
   type ParsedConfiguration,
   parseConfiguration,
+  redactionKeys,
 } from "../../../src/recorder/configuration/parse-configuration.ts"
-import { redactionKeys } from "../../../src/recorder/configuration/redaction-settings.ts"
 import { DEFAULT_TEMPLATE_PATHS } from "../../../src/trace/formats/simkube/simkube-config.ts"
 
 const page = await readFile(new URL("../../../docs/reference/configuration.md", import.meta.url), "utf8")

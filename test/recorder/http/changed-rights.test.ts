@@ -2,8 +2,8 @@
 import * as Effect from "effect/Effect"
 import { describe, expect, test } from "vitest"
 import type { Decision } from "../../../src/recorder/access/access.ts"
-import type { ShownKind } from "../../../src/recorder/access/readable-part.ts"
 import { type RightsEnding, rightsChanged, rightsMs, undecidedMs } from "../../../src/recorder/http/changed-rights.ts"
+import type { ShownKind } from "../../../src/recorder/http/past.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 
 const reader = { identity: { username: "ann" }, mayRead: async () => true }

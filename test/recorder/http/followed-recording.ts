@@ -8,8 +8,8 @@ import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import { onTestFinished } from "vitest"
 import { readerName } from "../../../src/actors/names.ts"
-import { readerBody } from "../../../src/actors/reader/body.ts"
-import { readerDefinition } from "../../../src/actors/reader/definition.ts"
+import { readerBody } from "../../../src/actors/reader/reader-body.ts"
+import { readerDefinition } from "../../../src/actors/reader/reader-interface.ts"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import { LEASES } from "../../../src/archive/leases/lease.ts"
 import { systemClock } from "../../../src/clock.ts"
@@ -110,7 +110,7 @@ export class FollowedRecording {
         ),
       shownTo: (client, question) => shownTo(recording, client, question),
       nowMicros,
-      places: new ExportPlaces(started.clock),
+      places: new ExportPlaces(),
       subscriptions: started.subscriptions,
       limits: defaultExportLimits,
       audit: () => undefined,

@@ -289,7 +289,7 @@ test("places of subscriptions are bounded in all and for each client, and given 
   )
 })
 
-test("once all subscriptions are to end, each is told, also those that come later, and the end waits for the last", async () => {
+test("once all subscriptions are to end, all are told, and the end waits for the last", async () => {
   const subscriptions = new Subscriptions()
   const first = subscriptions.take("ann")
   let hasEnded = false
@@ -297,8 +297,8 @@ test("once all subscriptions are to end, each is told, also those that come late
     hasEnded = true
   })
   const late = subscriptions.take("bob")
-  if (!("stopping" in first && "stopping" in late)) throw new Error("there are places")
-  await Promise.all([first.stopping, late.stopping])
+  if (!("giveBack" in first && "giveBack" in late)) throw new Error("there are places")
+  await subscriptions.stopping
   first.giveBack()
   await Promise.resolve()
   expect([hasEnded, subscriptions.count]).toEqual([false, 1])

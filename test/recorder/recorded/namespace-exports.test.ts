@@ -80,9 +80,8 @@ const exportOf = async (recording: Recording, filters: Filters, more: object = {
     piece: async (data: Uint8Array) => void pieces.push(Buffer.from(data)),
     end: (error: string | undefined) => ended.resolve(error),
   }
-  const { signal } = new AbortController()
   const started = await Effect.runPromise(
-    Effect.result(startExport(contextOf(recording), requestOf(filters, more), reader, signal)),
+    Effect.result(startExport(contextOf(recording), requestOf(filters, more), reader)),
   )
   if (started._tag === "Failure") return started.failure
   expect(await ended.promise).toBeUndefined()

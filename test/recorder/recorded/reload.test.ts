@@ -5,13 +5,14 @@ import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, symli
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
 import { afterEach, expect, test } from "vitest"
 import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
 import { readCoverage } from "../../../src/archive/reading/recorded-coverage.ts"
-import { systemClock } from "../../../src/clock.ts"
 import { defaultDetect, defaultIgnore } from "../../../src/kube/scanner/object/detect-rules.ts"
 import { loadConfiguration } from "../../../src/recorder/configuration/load-configuration.ts"
-import { ConfigurationWatch } from "../../../src/recorder/configuration/reload/configuration-watch.ts"
+import { watchConfiguration } from "../../../src/recorder/configuration/reload/configuration-watch.ts"
 import { coverageOf } from "../../../src/recorder/export/coverage.ts"
 import { gatherMetrics } from "../../../src/recorder/metrics/recorder-metrics.ts"
 import { rounds } from "../../harness/effort.ts"
@@ -542,18 +543,16 @@ test("a changed ConfigMap volume is applied; an invalid one changes nothing", as
   const recorded = await RecordedSandbox.start({ kinds: configuration.kinds })
   const { actors } = recorded
   const errors: Array<string> = []
-  const watch = new ConfigurationWatch({
-    file,
-    configuration,
-    load,
-    run: Effect.runPromise,
-    clock: systemClock,
-    settleMs: 20,
-    noticed: (change) => {
-      if (change.tag === "changed") void actors.reconfigure(change.configuration.kinds)
-      if (change.tag === "invalid") errors.push(change.error.message)
-    },
+  const scope = Scope.makeUnsafe()
+  const watch = watchConfiguration({
+    ...{ file, configuration, load, pollMs: 20 },
+    noticed: (change) =>
+      Effect.sync(() => {
+        if (change.tag === "changed") void actors.reconfigure(change.configuration.kinds)
+        if (change.tag === "invalid") errors.push(change.error.message)
+      }),
   })
+  await Effect.runPromise(watch.pipe(Effect.provideService(Scope.Scope, scope)))
   try {
     await recorded.ready()
     publish(2, `trackedObjects: {${deployments}: {}, ${jobs}: {}}`)
@@ -576,7 +575,7 @@ test("a changed ConfigMap volume is applied; an invalid one changes nothing", as
     ])
     expect([watches(recorded, "deployments"), watches(recorded, "jobs")]).toEqual([1, 1])
   } finally {
-    watch.close()
+    await Effect.runPromise(Scope.close(scope, Exit.void))
     await recorded.close()
     rmSync(volume, { recursive: true })
   }

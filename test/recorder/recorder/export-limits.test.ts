@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest"
 import type { ExportTarget } from "../../../src/blob/part-writer.ts"
 import { targetError } from "../../../src/blob/target-error.ts"
 import { anonymousAccess } from "../../../src/recorder/access/access.ts"
-import type { ExportAudit } from "../../../src/recorder/export/audit.ts"
+import type { ExportAudit } from "../../../src/recorder/export/handle.ts"
 import { defaultExportLimits, withinLimits } from "../../../src/recorder/export/limits.ts"
 import { ExportPlaces, maximumPerClient } from "../../../src/recorder/export/places.ts"
 import type { ExportReader } from "../../../src/recorder/export/service.ts"
@@ -52,7 +52,7 @@ class Exports {
       startQuery: () => Effect.fail({ status: 500, message: "not here" }),
       nowMicros: () => 0,
       forecast: () => Effect.fail({ status: 500, message: "not here" }),
-      places: new ExportPlaces(this.clock),
+      places: new ExportPlaces(),
       subscriptions: new Subscriptions(),
       shownTo: () => Effect.succeed([]),
       limits: defaultExportLimits,

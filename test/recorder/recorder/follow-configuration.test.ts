@@ -7,7 +7,7 @@ import { expect, test } from "vitest"
 import { defaultDetect, defaultIgnore } from "../../../src/kube/scanner/object/detect-rules.ts"
 import { loadConfiguration } from "../../../src/recorder/configuration/load-configuration.ts"
 import { followConfiguration, Reloads } from "../../../src/recorder/configuration/reload/follow-configuration.ts"
-import { WantedKinds } from "../../../src/recorder/configuration/reload/wanted-kinds.ts"
+import { WantedKinds } from "../../../src/recorder/configuration/reload/server-kinds.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 
 const widget = {

@@ -1,7 +1,6 @@
 /** The HTTP interface on its own, with sources made by the test. */
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
-import { systemClock } from "../../../src/clock.ts"
 import { anonymousAccess } from "../../../src/recorder/access/access.ts"
 import { defaultExportLimits } from "../../../src/recorder/export/limits.ts"
 import { ExportPlaces } from "../../../src/recorder/export/places.ts"
@@ -39,7 +38,7 @@ const sources: HttpApiSources = {
   startQuery: () => Effect.fail({ status: 500, message: "not here" }),
   nowMicros: () => 0,
   forecast: () => Effect.fail({ status: 500, message: "not here" }),
-  places: new ExportPlaces(systemClock),
+  places: new ExportPlaces(),
   subscriptions: new Subscriptions(),
   shownTo: () => Effect.succeed([]),
   limits: defaultExportLimits,

@@ -1,7 +1,7 @@
 /** The data waiting for the store is bounded for the whole recorder, for any number of kinds. */
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { MailboxShares, mailboxLimits } from "../../../src/recorder/watchers/mailbox-limits.ts"
+import { MailboxShares, mailboxLimits } from "../../../src/recorder/recording/mailbox-limits.ts"
 
 const mebibyte = 1024 * 1024
 

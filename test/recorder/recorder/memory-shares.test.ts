@@ -2,16 +2,14 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import {
-  measuredMemory,
-  unlimitedMegabytes,
-  watcherWorkers,
-  worstMegabytes,
-} from "../../../src/recorder/memory/measured-memory.ts"
-import {
   describeShortage,
+  measuredMemory,
   memoryLimits,
   memoryLimitsOf,
+  unlimitedMegabytes,
   type WorkerRole,
+  watcherWorkers,
+  worstMegabytes,
 } from "../../../src/recorder/memory/memory-shares.ts"
 
 const mebibyte = 1024 * 1024

@@ -1,7 +1,7 @@
 /** The recorder's own writes are retried until they succeed, and reported if they never do. */
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
-import { type AwaitedStore, PatientWrites, patiently } from "../../../src/recorder/watchers/patient-writes.ts"
+import { type AwaitedStore, PatientWrites, patiently } from "../../../src/recorder/recording/patient-writes.ts"
 import { ActorGone } from "../../../src/runtime/errors.ts"
 import type { ActorState } from "../../../src/runtime/supervisor.ts"
 import { until } from "./recorder-command.ts"
@@ -73,5 +73,19 @@ test("of two writes with the same description only the later one reaches the sto
     () => "the write",
   )
   expect(store.written).toEqual(["present"])
+  expect(writes.close()).toEqual([])
+})
+
+test("what is kept is written again, as it was last, when a new recording is begun; other writes are not", async () => {
+  const store = new FakeStore()
+  store.refuses = false
+  const writes = new PatientWrites(Effect.runFork)
+  writes.put("the gap", store.write("gap"))
+  for (const uid of ["former", "present"]) writes.keep("the identity of the cluster", store.write(uid))
+  const isWritten = (times: number) => () => store.written.filter((text) => text === "present").length === times
+  await until(isWritten(1), () => "the write")
+  writes.again()
+  await until(isWritten(2), () => "the second write")
+  expect(store.written.filter((text) => text === "gap")).toEqual(["gap"])
   expect(writes.close()).toEqual([])
 })

@@ -1,6 +1,6 @@
 /** The store as seen from another thread: when it counts as silent, and when it does not. */
 import { expect, test } from "vitest"
-import { askEveryMs, StoreWatch, silentAfterMs } from "../../../src/recorder/store/store-watch.ts"
+import { askEveryMs, StoreWatch, silentAfterMs } from "../../../src/recorder/recording/recorded-store.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 
 const place = () => {

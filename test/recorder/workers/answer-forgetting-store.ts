@@ -3,8 +3,8 @@
  * their first frames: a life of the resolver sends few frames, and some are to be delivered again to the store's next life.
  */
 import { ownerResolverName } from "../../../src/actors/names.ts"
-import { storeBody } from "../../../src/actors/store/body.ts"
-import { storeDefinition } from "../../../src/actors/store/definition.ts"
+import { storeBody } from "../../../src/actors/store/store-body.ts"
+import { storeDefinition } from "../../../src/actors/store/store-interface.ts"
 import { Inbox } from "../../../src/runtime/mailbox/inbox.ts"
 import { runInWorker } from "../../../src/runtime/thread/worker.ts"
 

@@ -3,13 +3,13 @@
  * so. What a defect of ours would send.
  */
 import { observationsMailbox } from "../../../src/actors/names.ts"
-import { watcherBody } from "../../../src/actors/watcher/body.ts"
+import { watcherBody } from "../../../src/actors/watcher/watcher-body.ts"
 import {
   type WatcherConfig,
   type WatcherControl,
   type WatcherReport,
   watcherDefinition,
-} from "../../../src/actors/watcher/definition.ts"
+} from "../../../src/actors/watcher/watcher-interface.ts"
 import type { ActorBody } from "../../../src/runtime/actor.ts"
 import { Outbox } from "../../../src/runtime/mailbox/outbox.ts"
 import { runInWorker } from "../../../src/runtime/thread/worker.ts"

@@ -1,11 +1,11 @@
 /** The real watcher, which in its first life hoards memory, once it records, until its thread's heap has no more. */
-import { watcherBody } from "../../../src/actors/watcher/body.ts"
+import { watcherBody } from "../../../src/actors/watcher/watcher-body.ts"
 import {
   type WatcherConfig,
   type WatcherControl,
   type WatcherReport,
   watcherDefinition,
-} from "../../../src/actors/watcher/definition.ts"
+} from "../../../src/actors/watcher/watcher-interface.ts"
 import type { ActorBody } from "../../../src/runtime/actor.ts"
 import { runInWorker } from "../../../src/runtime/thread/worker.ts"
 

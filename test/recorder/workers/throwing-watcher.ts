@@ -2,13 +2,13 @@
  * The real watcher. For an object named `crash-N` it throws in life N, out of a callback of its connection; for one named `exit-N` it ends its
  * thread.
  */
-import { watcherBody } from "../../../src/actors/watcher/body.ts"
+import { watcherBody } from "../../../src/actors/watcher/watcher-body.ts"
 import {
   type WatcherConfig,
   type WatcherControl,
   type WatcherReport,
   watcherDefinition,
-} from "../../../src/actors/watcher/definition.ts"
+} from "../../../src/actors/watcher/watcher-interface.ts"
 import type { ActorBody } from "../../../src/runtime/actor.ts"
 import { runInWorker } from "../../../src/runtime/thread/worker.ts"
 

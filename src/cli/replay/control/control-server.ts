@@ -12,7 +12,7 @@ import { type Access, type Action, anonymousAccess, type Refusal } from "../../.
 import { isForeignPage, isOwnHost } from "../../../recorder/access/browser-guard.ts"
 import { isLoopback } from "../../../recorder/access/open-access.ts"
 import { readTokenFile, tokenFileAccess } from "../../../recorder/access/token-file.ts"
-import { goneSignal, json, refuse as refuseRequest, text } from "../../../recorder/http/body/http-answer.ts"
+import { json, refuse as refuseRequest, text } from "../../../recorder/http/body/http-answer.ts"
 import { RequestBodies } from "../../../recorder/http/body/request-bodies.ts"
 import { bracketed } from "../../../recorder/http/listen-error.ts"
 import { formatMetrics, type Metric, metricsContentType } from "../../../recorder/metrics/metrics-text.ts"
@@ -179,7 +179,7 @@ const answer = async (
   if (path === "/metrics") return text(response, 200, formatMetrics(metrics()), metricsContentType)
   if (isChange) {
     const from = request.socket.remoteAddress ?? ""
-    const body = await bodies.receive(request, response, from, goneSignal(response))
+    const body = await bodies.receive(request, response, from)
     if (body.tag === "gone") return
     if (body.tag === "refused") return refuseRequest(response, body)
     const reading = readControlRequest(body.text)

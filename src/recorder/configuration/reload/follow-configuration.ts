@@ -6,7 +6,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
-import { type Clock, systemClock } from "../../../clock.ts"
+import type { Clock } from "../../../clock.ts"
 import type { Metric } from "../../metrics/metrics-text.ts"
 import type { RecorderLog } from "../../notices/notice-log.ts"
 import type { PodEvents } from "../../notices/pod-events.ts"
@@ -15,8 +15,8 @@ import type { LoadOptions } from "../load-configuration.ts"
 import { formatWarning } from "../problem.ts"
 import { type GivenLimits, retentionSettings } from "../retention-limits.ts"
 import type { RecorderConfiguration, TrackedKind } from "../tracked-kind.ts"
-import { type ConfigurationChange, ConfigurationWatch } from "./configuration-watch.ts"
-import { logReconfiguration } from "./log-reconfiguration.ts"
+import { type ConfigurationChange, watchConfiguration } from "./configuration-watch.ts"
+import { logReconfiguration } from "./server-kinds.ts"
 
 /** Counters of the configurations read since the start. */
 export class Reloads {
@@ -97,7 +97,6 @@ export const followConfiguration = (
   events?: WarningEvents,
 ) =>
   Effect.gen(function* () {
-    const run = yield* FiberSet.makeRuntimePromise()
     const apply = async (change: ConfigurationChange): Promise<void> => {
       switch (change.tag) {
         case "unchanged":
@@ -125,23 +124,16 @@ export const followConfiguration = (
           reloads.applied()
       }
     }
-    const watch = yield* Effect.acquireRelease(
-      Effect.sync(
-        () =>
-          new ConfigurationWatch({
-            file,
-            configuration,
-            load,
-            clock: systemClock,
-            run,
-            noticed: (change) => void run(Effect.promise(() => apply(change))),
-          }),
-      ),
-      (open) => Effect.sync(() => open.close()),
-    )
-    return async (): Promise<void> => {
-      const change = await watch.check()
-      if (change.tag === "unchanged") log.info(`${file} has not changed`)
-      await apply(change)
-    }
+    const check = yield* watchConfiguration({
+      ...{ file, configuration, load },
+      noticed: (change) => Effect.promise(() => apply(change)),
+    })
+    const run = yield* FiberSet.makeRuntimePromise()
+    return (): Promise<void> =>
+      run(
+        Effect.flatMap(check, (change) => {
+          if (change.tag === "unchanged") log.info(`${file} has not changed`)
+          return Effect.promise(() => apply(change))
+        }),
+      )
   })

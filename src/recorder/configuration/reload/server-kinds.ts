@@ -6,17 +6,28 @@
  * definitions and aggregated APIs alike (docs/decisions/0040-quiet-kinds-share-workers.md). A kind is removed once its watcher has been told that it
  * is not installed any more, so everything that happened to its objects has been received; a group whose server does not respond keeps its kinds.
  */
+
 import { isDeepStrictEqual } from "node:util"
+import * as Effect from "effect/Effect"
 import type { KindDefinition } from "../../../actors/watcher/definitions.ts"
-import type { Clock, Timer } from "../../../clock.ts"
+import { type Clock, systemClock, type Timer } from "../../../clock.ts"
 import { type DiscoveredKind, type DiscoveryCache, discoverKinds } from "../../../kube/discovery/discovered-kinds.ts"
+import type { ApiEndpoint } from "../../../kube/endpoint.ts"
 import { formatGvk } from "../../../kube/gvk.ts"
+import { HttpClient } from "../../../kube/http/http-client.ts"
 import type { ReadTransport } from "../../../kube/http/transport.ts"
 import type { RecorderLog } from "../../notices/notice-log.ts"
 import type { RecorderActors } from "../../recording/recorder-actors.ts"
-import { withoutKinds } from "../tracked-kind.ts"
-import { logReconfiguration } from "./log-reconfiguration.ts"
-import type { WantedKinds } from "./wanted-kinds.ts"
+import type { Reconfiguration } from "../../recording/watchers.ts"
+import { namedKinds } from "../../status/forbidden-kinds.ts"
+import { expandEveryKind } from "../every-kind.ts"
+import {
+  type DetectionDefaults,
+  type RecorderConfiguration,
+  type TrackedKind,
+  withinNamespaces,
+  withoutKinds,
+} from "../tracked-kind.ts"
 
 /** ms between two questions; from a server before Kubernetes 1.26, one question is some thirty requests. */
 const pollMs = 5000
@@ -193,3 +204,111 @@ export class ServerKinds {
     })
   }
 }
+
+// What to record now: the configuration in force, with the kinds of the server filled in where it asks for every kind.
+
+interface WantedKindsOptions {
+  /** The namespaces of the command line. */
+  readonly namespaces: ReadonlyArray<string>
+  readonly secretsInPlainText: boolean
+  readonly defaults: DetectionDefaults
+}
+
+export class WantedKinds {
+  readonly #options: WantedKindsOptions
+  #configuration: RecorderConfiguration
+  #discovered: ReadonlyArray<DiscoveredKind> = []
+
+  constructor(configuration: RecorderConfiguration, options: WantedKindsOptions) {
+    this.#options = options
+    this.#configuration = withinNamespaces(configuration, options.namespaces)
+  }
+
+  /** Whether the server's kinds matter. */
+  get isEvery(): boolean {
+    return this.#configuration.every !== undefined
+  }
+
+  get kinds(): ReadonlyArray<TrackedKind> {
+    const { kinds, every } = this.#configuration
+    return every === undefined ? kinds : expandEveryKind(kinds, every, this.#discovered, this.#options)
+  }
+
+  /** Takes another configuration; returns what to record with it. */
+  configure(configuration: RecorderConfiguration): ReadonlyArray<TrackedKind> {
+    this.#configuration = withinNamespaces(configuration, this.#options.namespaces)
+    return this.kinds
+  }
+
+  /** Takes what the server has; returns what to record then. */
+  discover(discovered: ReadonlyArray<DiscoveredKind>): ReadonlyArray<TrackedKind> {
+    this.#discovered = discovered
+    return this.kinds
+  }
+}
+
+// Opens {@link ServerKinds} in a scope, with the kinds that the server has now.
+
+/** ms that the start of a recorder waits for a server: one that does not respond is asked again while it runs. */
+const patienceMs = 10_000
+
+interface OpenOptions {
+  readonly wanted: WantedKinds
+  /** The present address and credentials, which the watchers look after. */
+  readonly endpoint: () => ApiEndpoint
+  readonly userAgent: string
+  readonly log: RecorderLog
+}
+
+export const openServerKinds = ({ wanted, endpoint, userAgent, log }: OpenOptions) =>
+  Effect.gen(function* () {
+    const client = yield* Effect.acquireRelease(
+      Effect.sync(() => new HttpClient(endpoint(), { userAgent })),
+      (open) => Effect.sync(() => open.close()),
+    )
+    const current: ReadTransport = {
+      get: (path, headers, handler) => {
+        client.updateEndpoint(endpoint())
+        return client.get(path, headers, handler)
+      },
+    }
+    const serverKinds = yield* Effect.acquireRelease(
+      Effect.sync(() => new ServerKinds({ client: current, wanted, clock: systemClock, log })),
+      (open) => Effect.sync(() => open.stop()),
+    )
+    yield* Effect.raceFirst(
+      Effect.promise(() => serverKinds.look()),
+      Effect.sleep(patienceMs),
+    )
+    return serverKinds
+  })
+
+// What a change of the recorded kinds did, for the log.
+
+/** Kinds that are each told what happened to them. */
+const mostTold = 8
+
+/** Logs one line for all changes, and one for each removed kind whose last events were not written. `why`: what has changed. */
+export const logReconfiguration = (
+  why: string,
+  { added, restarted, removed }: Reconfiguration,
+  log: RecorderLog,
+): void => {
+  const parts = [
+    ...described(added, "added"),
+    ...described(restarted, "with changed settings"),
+    ...described(
+      removed.map(({ gvk }) => gvk),
+      "removed",
+    ),
+  ]
+  log.info(`${why}: ${parts.length === 0 ? "no effect on the tracked kinds" : parts.join(", ")}`)
+  for (const { gvk, isDrained, complete } of removed) {
+    const until =
+      complete === undefined ? "" : `; it is complete until ${new Date(complete.untilMicros / 1000).toISOString()}`
+    if (!isDrained) log.warn(`${gvk}: its last events could not be written in time${until}`)
+  }
+}
+
+const described = (gvks: ReadonlyArray<string>, what: string): ReadonlyArray<string> =>
+  gvks.length <= mostTold ? gvks.map((gvk) => `${gvk} ${what}`) : [`${gvks.length} kinds ${what} (${namedKinds(gvks)})`]

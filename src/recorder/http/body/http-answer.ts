@@ -1,7 +1,6 @@
 /** Short responses of the HTTP interface: text for people, JSON for programs. */
 import type { ServerResponse } from "node:http"
 import * as Effect from "effect/Effect"
-import { aborted } from "./races.ts"
 
 /** Why a request is rejected: the status, and a message for the client. */
 export interface ExportRefusal {
@@ -30,27 +29,26 @@ export const refuse = (response: ServerResponse, { status, message, retryAfterSe
   text(response, status, `${message}\n`)
 }
 
-/** Aborted when the client closes the connection before the response is complete. */
-export const goneSignal = (response: ServerResponse): AbortSignal => {
-  const controller = new AbortController()
-  const close = (): void => {
-    if (!response.writableFinished) controller.abort()
-  }
-  if (response.destroyed) close()
-  else response.once("close", close)
-  return controller.signal
-}
+/** Completes when the client closes the connection before the response is complete. */
+export const clientGone = (response: ServerResponse): Effect.Effect<void> =>
+  Effect.callback((resume) => {
+    const close = (): void => {
+      if (!response.writableFinished) resume(Effect.void)
+    }
+    if (response.destroyed) return close()
+    response.once("close", close)
+    return Effect.sync(() => response.off("close", close))
+  })
 
 /** Responds with the result of an Effect as JSON, or with its refusal. Interrupted if the client disconnects. */
 export const respondJson = <A>(
   response: ServerResponse,
   question: Effect.Effect<A, ExportRefusal>,
-  gone: AbortSignal = goneSignal(response),
 ): Effect.Effect<void> =>
   Effect.raceFirst(
     Effect.match(question, {
       onSuccess: (value) => json(response, 200, value),
       onFailure: (refusal) => refuse(response, refusal),
     }),
-    aborted(gone),
+    clientGone(response),
   )

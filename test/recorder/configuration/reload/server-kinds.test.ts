@@ -6,8 +6,7 @@ import type { KindDefinition } from "../../../../src/actors/watcher/definitions.
 import { HttpClient } from "../../../../src/kube/http/http-client.ts"
 import type { KindState } from "../../../../src/kube/watch/protocol/protocol.ts"
 import { parseConfiguration } from "../../../../src/recorder/configuration/parse-configuration.ts"
-import { ServerKinds } from "../../../../src/recorder/configuration/reload/server-kinds.ts"
-import { WantedKinds } from "../../../../src/recorder/configuration/reload/wanted-kinds.ts"
+import { ServerKinds, WantedKinds } from "../../../../src/recorder/configuration/reload/server-kinds.ts"
 import { Sandbox } from "../../../../src/sandbox/index.ts"
 import { ManualClock } from "../../../runtime/manual-clock.ts"
 

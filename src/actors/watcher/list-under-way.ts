@@ -1,0 +1,91 @@
+/** The list that a watcher is making: its reason, whether one is owed by an earlier life, and the detail of the gap that it closes. */
+
+import type { ResourceVersion } from "../../kube/resource-version.ts"
+import type { ListReason } from "../../kube/watch/protocol/protocol.ts"
+import type { GapReason } from "../../trace/event.ts"
+import { type OwedList, repeatedFirstList } from "./resume-point.ts"
+
+/** The default details of a gap. */
+const gapDetails = {
+  expired: "the server no longer had the changes since the last recorded version; its current state was listed",
+  overload:
+    "reading was suspended until the server closed the watch and dropped the changes; its current state was listed",
+  damaged: "the previous recording was damaged and set aside; the server's current state was listed",
+  stopped: "recording had stopped; the server's current state was listed",
+} as const
+
+/** The progress of the kind's recording. */
+interface Completeness {
+  readonly epoch: number
+  /** The empty string before the first list. */
+  readonly completeVersion: string
+}
+
+/** The progress of what one session watches, kept by the frames themselves or by one namespace's part of them. */
+export interface Standing extends Completeness {
+  /** µs since the Unix epoch of {@link Completeness.completeVersion}; 0 before. */
+  readonly completeTime: number
+  /** Everything up to `version` has been added or does not count. */
+  reach(version: ResourceVersion | string): void
+  /** Until it is false again, what is added happened before now, and more of it is to come. */
+  behind(isBehind: boolean): void
+  /** From now on nothing is complete, and the store learns that before anything of the list. */
+  listBegins(reason: "first" | GapReason): void
+  listEnds(version: string): void
+}
+
+export class ListUnderWay {
+  readonly #recorded: Completeness
+  #owed: OwedList | undefined
+  #listing: ListReason | undefined
+  #detail: string | undefined
+  #epochDetail = ""
+
+  /** `recorded` is read when needed; `owed`: a list that an earlier life left to be made. */
+  constructor(recorded: Completeness, owed: OwedList | undefined) {
+    this.#recorded = recorded
+    this.#owed = owed
+  }
+
+  /** While this is true, nothing of the kind is complete. */
+  get isUnderWay(): boolean {
+    return this.#listing !== undefined
+  }
+
+  /** A new history begins; `detail` is the detail of the gap between the two. */
+  epochStarted(detail: string): void {
+    this.#epochDetail = detail
+  }
+
+  /** `hasObjects`: some are recorded, possibly by an earlier first list that was not completed. */
+  started(reason: ListReason, detail: string | undefined, hasObjects: boolean): void {
+    if (this.#listing === "first" && hasObjects) this.#owed ??= repeatedFirstList
+    this.#listing = reason
+    this.#detail = detail
+  }
+
+  completed(): void {
+    this.#listing = undefined
+    this.#owed = undefined
+  }
+
+  /**
+   * `first`: the list closes no gap. A first list in a later epoch was owed by an earlier life, which ended before it had listed a restored
+   * cluster: the store dropped the old history's version with the first frame of the new one.
+   */
+  get reason(): "first" | GapReason {
+    const reason = this.#listing ?? "expired"
+    if (reason !== "first") return reason
+    if (this.#owed !== undefined) return this.#owed.reason
+    if (this.#recorded.epoch === 0 || this.#recorded.completeVersion !== "") return reason
+    this.#epochDetail ||= "the recorder ended before the list of a restored cluster was complete"
+    return "cluster-restored"
+  }
+
+  /** The detail of the gap. */
+  detailOf(reason: GapReason): string {
+    if (this.#detail !== undefined) return this.#detail
+    if (this.#owed !== undefined) return this.#owed.detail
+    return reason === "cluster-restored" ? this.#epochDetail : gapDetails[reason]
+  }
+}

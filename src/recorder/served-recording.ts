@@ -1,0 +1,76 @@
+/** What the HTTP interface of a recorder serves. */
+import * as Effect from "effect/Effect"
+import { type AllowedPlace, isAllowed } from "../blob/allow-list.ts"
+import { openTarget } from "../blob/open-target.ts"
+import { addressUrl, type StoreAddress } from "../blob/target-address.ts"
+import { systemClock } from "../clock.ts"
+import type { Access } from "./access/access.ts"
+import { askCoverage } from "./export/coverage.ts"
+import { forecastExport } from "./export/forecast.ts"
+import { defaultExportLimits } from "./export/limits.ts"
+import { ExportPlaces } from "./export/places.ts"
+import { type ExportContext, startExport } from "./export/start.ts"
+import type { HttpApiSources } from "./http/http-api.ts"
+import { shownTo, startQuery } from "./http/past.ts"
+import { Subscriptions } from "./http/subscriptions.ts"
+import { DiskMetrics, readVolumeBytes, volumeVariable } from "./metrics/disk-metrics.ts"
+import { formatMetrics, type Metric } from "./metrics/metrics-text.ts"
+import { gatherMetrics } from "./metrics/recorder-metrics.ts"
+import type { RecorderLog } from "./notices/notice-log.ts"
+import type { RecorderSettings } from "./recorder.ts"
+import type { RecorderActors } from "./recording/recorder-actors.ts"
+
+interface ServedParts {
+  readonly actors: RecorderActors
+  readonly access: Access
+  readonly exportContext: () => ExportContext
+  readonly settings: RecorderSettings
+  readonly dataDirectory: string
+  /** Besides those of actors and disk. */
+  readonly metrics: () => ReadonlyArray<Metric>
+  readonly log: RecorderLog
+}
+
+export const servedRecording = ({
+  actors,
+  access,
+  exportContext,
+  settings,
+  log,
+  ...parts
+}: ServedParts): HttpApiSources => {
+  const disk = new DiskMetrics(parts.dataDirectory, readVolumeBytes(process.env[volumeVariable]), systemClock)
+  const nowMicros = (): number => systemClock.wallMicros()
+  return {
+    notReady: () => actors.statuses.notReady(),
+    degraded: () => actors.statuses.degraded(),
+    verboseReadiness: () => actors.statuses.verboseReadiness(),
+    metrics: Effect.suspend(() =>
+      Effect.all([gatherMetrics(actors, nowMicros()), Effect.promise(() => disk.now())], { concurrency: "unbounded" }),
+    ).pipe(Effect.map(([ofActors, ofDisk]) => formatMetrics([...ofActors, ...ofDisk, ...parts.metrics()]))),
+    access,
+    rejected: (facts) => log.warn("rejected", { ...facts }),
+    coverage: (window) => askCoverage(actors, window, nowMicros()),
+    shownTo: (reader, question) => shownTo(actors, reader, question),
+    startQuery: (question, reader) => startQuery(actors, question, reader, nowMicros()),
+    nowMicros,
+    forecast: (request) => forecastExport(exportContext(), request),
+    startExport: (request, reader) => startExport(exportContext(), request, reader),
+    places: new ExportPlaces(),
+    subscriptions: new Subscriptions(),
+    limits: settings.exportLimits ?? defaultExportLimits,
+    audit: (line) => log.info("export", { ...line }),
+    barred: (address) => barredTarget(address, settings.allowedTargets ?? []),
+    openTarget: (address, contentType) => openTarget(address, { contentType }),
+    uploadLeft: (error) => log.warn(`an upload was aborted, and parts of it may remain: ${error.message}`),
+  }
+}
+
+/** The recorder writes with its own credentials, so its operator decides where it may. */
+const barredTarget = (address: StoreAddress, allowed: ReadonlyArray<AllowedPlace>) =>
+  isAllowed(address, allowed)
+    ? undefined
+    : {
+        status: 403,
+        message: `this recorder may not write to ${addressUrl(address)}; its operator can allow that with --allow-target`,
+      }
