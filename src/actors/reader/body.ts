@@ -17,7 +17,7 @@ import { readRedacted } from "../../archive/rows/metadata.ts"
 import { openForReading } from "../../archive/schema.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ActorBody } from "../../runtime/actor.ts"
-import { cedeCore } from "../../runtime/thread/thread-priority.ts"
+import { cedeCore } from "../../runtime/thread-priority.ts"
 import { compileFilters } from "../../trace/selection/filters.ts"
 import { Answering } from "./answering.ts"
 import {

@@ -1,7 +1,7 @@
 /** Metrics of `reel host`: each module, the watches that they share, and what was refused. */
 import type { ControllerStatistics } from "../../host/controller/run/controller-statistics.ts"
 import type { ModuleStatus, WorkerStatus } from "../../host/dispatcher/dispatcher.ts"
-import type { HubStatistics } from "../../host/hub/hub-statistics.ts"
+import type { HubStatistics } from "../../host/hub/hub-change.ts"
 import type { ScriptStatus } from "../../host/scripts/script-host.ts"
 import type { Metric } from "../../recorder/metrics/metrics-text.ts"
 
@@ -105,12 +105,7 @@ export const hostMetrics = ({
     ofModule("longest_run_seconds", "gauge", "The longest call into the present instance.", ({ instance }) =>
       instance === undefined ? undefined : instance.longestMs / 1000,
     ),
-    ofModule(
-      "memory_bytes",
-      "gauge",
-      "Linear memory of the instance; 0 while it is unloaded.",
-      ({ instance }) => instance?.memoryBytes,
-    ),
+    ofModule("memory_bytes", "gauge", "Linear memory of the instance.", ({ instance }) => instance?.memoryBytes),
     ofModule("queued", "gauge", "Results that wait for the module.", ({ instance }) => instance?.queued),
     ofModule("dropped_total", "counter", "Results for operations that had ended.", ({ instance }) => instance?.dropped),
     ofAny(
@@ -131,7 +126,6 @@ export const hostMetrics = ({
         })),
       ].map(({ name, isWaiting }) => ({ labels: { module: name }, value: Number(isWaiting) })),
     },
-    ofModule("unloads_total", "counter", "Times that the instance was unloaded.", ({ instance }) => instance?.unloads),
     ofRequests("requests_total", "counter", "Requests that the module has made.", (counts) => counts.requests),
     ofRequests(
       "requests_not_answered_total",

@@ -7,7 +7,7 @@ import { readerDefinition } from "../../actors/reader/definition.ts"
 import type { Clock } from "../../clock.ts"
 import type { ActorSystem } from "../../runtime/actor-system.ts"
 import type { RestartPolicy } from "../../runtime/supervisor.ts"
-import type { StartThread } from "../../runtime/thread/thread.ts"
+import type { StartThread } from "../../runtime/thread.ts"
 import { makeReaderService } from "../export/reader-service.ts"
 import { ExportService } from "../export/service.ts"
 

@@ -1,7 +1,7 @@
 /** Runs the controller of Simulations in this process: for `reel controller`, and for tests and `reel run --sandbox`. */
 import { type Clock, systemClock } from "../../clock.ts"
 import type { RunningControllers, RunOptions } from "../../host/controller/run/running-controllers.ts"
-import { runControllers } from "../../host/controller/run-controllers.ts"
+import { runControllers } from "../../host/controller/run/running-controllers.ts"
 import { controllerName, simulationController } from "./definition.ts"
 import { HookRuns } from "./hook-runs.ts"
 
