@@ -5,7 +5,7 @@
 import { loadavg } from "node:os"
 import { buildControllerRuntime } from "./hosting/controller-runtime-program.ts"
 import { hostKinds } from "./hosting/host-cluster.ts"
-import { type HostRun, runHost, runUnloading, type UnloadingRun } from "./hosting/host-run.ts"
+import { type HostRun, runHost } from "./hosting/host-run.ts"
 import { budgetPace, hostMeasures, hostNotes, type MeasuredShape, type Shape } from "./hosting/host-table.ts"
 import type { SubjectSort } from "./hosting/hosted-subject.ts"
 import type { Bound } from "./report/table.ts"
@@ -77,14 +77,7 @@ export const host: Scenario = {
       shape,
       runs: { modules: [], controllers: [], informers: [], managers: [] } satisfies Record<SubjectSort, Array<HostRun>>,
     }))
-    const woken: Array<UnloadingRun> = []
-    const unloaded: Array<UnloadingRun> = []
     const loads: Array<number> = []
-    const unload = async (controllers: number, wakeUps: number, runs: Array<UnloadingRun>): Promise<void> => {
-      const run = await runUnloading({ controllers, kinds, restMs: times.restMs }, wakeUps)
-      runs.push(run)
-      tell(`${controllers} modules unloaded: ${mebibytesOf(run.unloadedPss)} MiB, before ${mebibytesOf(run.loadedPss)}`)
-    }
     const rounds = await inRounds(wanted ?? (isQuick ? 1 : 3), limitMs, async (round) => {
       const begun = performance.now()
       for (const { shape, runs } of measured) {
@@ -100,12 +93,10 @@ export const host: Scenario = {
           tell(`round ${round}: ${controllers} ${sort}, ${watched}: ${mebibytesOf(run.pss)} MiB, ${p99}`)
         }
       }
-      await unload(isQuick ? quickControllers : 10, isQuick ? 1 : 5, woken)
-      if (!isQuick) await unload(100, 0, unloaded)
       tell(`round ${round} took ${Math.round((performance.now() - begun) / 1000)} s`)
     })
     return {
-      measures: hostMeasures(measured, woken, unloaded),
+      measures: hostMeasures(measured),
       notes: hostNotes({ rounds, kinds, loads, program }),
     }
   },

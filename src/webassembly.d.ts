@@ -3,6 +3,10 @@ declare namespace WebAssembly {
   type Imports = Readonly<Record<string, Readonly<Record<string, unknown>>>>
   class Module {
     constructor(bytes: Uint8Array)
+    static imports(
+      module: Module,
+    ): ReadonlyArray<{ readonly module: string; readonly name: string; readonly kind: string }>
+    static exports(module: Module): ReadonlyArray<{ readonly name: string; readonly kind: string }>
   }
   class Instance {
     constructor(module: Module, imports?: Imports)
@@ -13,9 +17,6 @@ declare namespace WebAssembly {
     constructor(size: { readonly initial: number; readonly maximum: number })
     /** Another one after the memory has grown. */
     readonly buffer: ArrayBuffer
-  }
-  class Global {
-    value: number | bigint
   }
   class CompileError extends Error {}
   class RuntimeError extends Error {}

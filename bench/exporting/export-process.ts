@@ -16,7 +16,7 @@ import { memoryLimits } from "../../src/recorder/memory/memory-shares.ts"
 import { workerEntry } from "../../src/recorder/recording/worker-entries.ts"
 import { ActorSystem } from "../../src/runtime/actor-system.ts"
 import { defaultRestartPolicy } from "../../src/runtime/supervisor.ts"
-import { workerThread } from "../../src/runtime/thread/thread.ts"
+import { workerThread } from "../../src/runtime/thread.ts"
 
 /** The cost of one export. */
 export interface ExportCost {

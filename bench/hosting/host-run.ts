@@ -1,7 +1,4 @@
 /** One subject of scenario *host*, on a cluster of its own, from its start through all that is measured. */
-import { mkdtemp, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { percentile } from "../report/statistics.ts"
 import { HostCluster, type HostKind } from "./host-cluster.ts"
@@ -63,10 +60,9 @@ const watchedBy = ({ controllers, kindsEach, kinds }: Pick<HostRunOptions, "cont
 
 export const runHost = async (options: HostRunOptions): Promise<HostRun> => {
   const { sort, kinds, managerPath, paces, seconds, events, restMs, settleMs, idleMs } = options
-  await using directory = await temporaryDirectory()
   await using cluster = await HostCluster.start(kinds)
   const watched = watchedBy(options)
-  const hosted = { sort, watched, imageDirectory: directory.path, managerPath }
+  const hosted = { sort, watched, managerPath }
   await using subject = await HostedSubject.start(cluster, hosted)
   await sleep(restMs)
   const { pss } = subject
@@ -107,56 +103,4 @@ const changeAndMeasure = async (
     pss,
     lateMs,
   }
-}
-
-export interface UnloadingRun {
-  readonly controllers: number
-  readonly loadedPss: number
-  /** Bytes when no module is in memory. */
-  readonly unloadedPss: number
-  /** ms from sending to the entry, of modules that were loaded for it: one each time. */
-  readonly coldMs: ReadonlyArray<number>
-}
-
-/** ms without an entry until the modules of {@link runUnloading} are unloaded. */
-const unloadAfterMs = 1500
-const pollMs = 100
-/** ms until all are. */
-const patienceMs = 60_000
-
-/** Modules with a kind of their own that are unloaded, and woken one at a time. */
-export const runUnloading = async (
-  options: Pick<HostRunOptions, "controllers" | "kinds" | "restMs">,
-  times: number,
-): Promise<UnloadingRun> => {
-  const { controllers, kinds, restMs } = options
-  await using directory = await temporaryDirectory()
-  await using cluster = await HostCluster.start(kinds)
-  const watched = watchedBy({ ...options, kindsEach: "one" })
-  const hosted = { sort: "modules", watched, imageDirectory: directory.path, unloadAfterMs } as const
-  await using subject = await HostedSubject.start(cluster, hosted)
-  const loadedPss = subject.pss
-  const allUnloaded = async (): Promise<void> => {
-    const end = performance.now() + patienceMs
-    while ((await subject.state()).loaded > 0) {
-      if (performance.now() > end) throw new Error(`the modules are not unloaded after ${patienceMs} ms`)
-      await sleep(pollMs)
-    }
-  }
-  await allUnloaded()
-  await sleep(restMs)
-  const unloadedPss = subject.pss
-  const coldMs: Array<number> = []
-  for (let time = 0; time < times; time++) {
-    await allUnloaded()
-    // One change of each kind, so far apart that none waits for the module before it.
-    await cluster.change(kinds.length, 10)
-    coldMs.push(...(await subject.measured(() => cluster.mark())).map((micros) => micros / 1000))
-  }
-  return { controllers, loadedPss, unloadedPss, coldMs }
-}
-
-const temporaryDirectory = async (): Promise<AsyncDisposable & { readonly path: string }> => {
-  const path = await mkdtemp(join(tmpdir(), "kubereel-bench-host-"))
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) }
 }

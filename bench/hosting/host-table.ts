@@ -3,7 +3,7 @@ import { percentile } from "../report/statistics.ts"
 import { formatValues, type Measure } from "../report/table.ts"
 import type { GoProgram } from "./controller-runtime-program.ts"
 import type { HostKind } from "./host-cluster.ts"
-import type { HostRun, PaceRun, UnloadingRun } from "./host-run.ts"
+import type { HostRun, PaceRun } from "./host-run.ts"
 import type { SubjectSort } from "./hosted-subject.ts"
 
 const mebibyte = 2 ** 20
@@ -30,21 +30,13 @@ export interface MeasuredShape {
   readonly runs: Readonly<Record<SubjectSort, Array<HostRun>>>
 }
 
-/**
- * @param woken of modules that were loaded for an event after all had been unloaded
- * @param unloaded of many modules, of which only the memory was measured; may be empty
- */
-export const hostMeasures = (
-  measured: ReadonlyArray<MeasuredShape>,
-  woken: ReadonlyArray<UnloadingRun>,
-  unloaded: ReadonlyArray<UnloadingRun>,
-): ReadonlyArray<Measure> => {
+export const hostMeasures = (measured: ReadonlyArray<MeasuredShape>): ReadonlyArray<Measure> => {
   const lateMs = measured
     .flatMap(({ runs }) => Object.values(runs).flat())
     .flatMap(({ paces }) => paces.map((pace) => pace.lateMs))
   return [
     ...measured.flatMap(measuresOf),
-    ...moduleMeasures(measured[0]?.runs.modules ?? [], woken, unloaded),
+    ...moduleMeasures(measured[0]?.runs.modules ?? []),
     { name: "sender late, at most", unit: "ms", digits: 0, ours: [Math.max(...lateMs)], hasRatios: false },
   ]
 }
@@ -117,46 +109,14 @@ const measuresOf = ({ shape, runs }: MeasuredShape): ReadonlyArray<Measure> =>
       ]
     })
 
-const moduleMeasures = (
-  modules: ReadonlyArray<HostRun>,
-  woken: ReadonlyArray<UnloadingRun>,
-  unloaded: ReadonlyArray<UnloadingRun>,
-): ReadonlyArray<Measure> => {
+const moduleMeasures = (modules: ReadonlyArray<HostRun>): ReadonlyArray<Measure> => {
   const row = (name: string, unit: string, digits: number, ours: ReadonlyArray<number>): Measure => ({
     name,
     unit,
     digits,
     ours,
   })
-  const memory = (runs: ReadonlyArray<UnloadingRun>): ReadonlyArray<Measure> => [
-    row(
-      `${numberOf(runs[0]?.controllers ?? 0)} modules, a kind each, all unloaded: PSS`,
-      "MiB",
-      0,
-      runs.map(({ unloadedPss }) => unloadedPss / mebibyte),
-    ),
-    row(
-      "– before",
-      "MiB",
-      0,
-      runs.map(({ loadedPss }) => loadedPss / mebibyte),
-    ),
-  ]
   return [
-    ...(unloaded.length === 0 ? [] : memory(unloaded)),
-    ...memory(woken),
-    row(
-      "– woken by an event: sent → entered, p50",
-      "ms",
-      1,
-      woken.map((run) => percentile(run.coldMs, 0.5)),
-    ),
-    row(
-      "– – longest",
-      "ms",
-      1,
-      woken.map((run) => Math.max(...run.coldMs)),
-    ),
     // The first waits for the threads of the host.
     row(
       "a module started from disk: order → entered, p50",

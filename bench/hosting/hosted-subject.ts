@@ -17,12 +17,8 @@ export interface HostedOptions {
   readonly sort: SubjectSort
   /** The kinds of each controller. */
   readonly watched: ReadonlyArray<ReadonlyArray<HostKind>>
-  /** For images of unloaded modules. */
-  readonly imageDirectory: string
   /** The built program of `managers`, which they need. */
   readonly managerPath?: string | undefined
-  /** Only of modules. Default: never. */
-  readonly unloadAfterMs?: number
 }
 
 /** Threads that modules share: the same on every machine, so that results can be compared. */
@@ -136,7 +132,7 @@ const heard = (
 /** Of each process. */
 const commandsOf = async (
   { port }: HostCluster,
-  { sort, watched, imageDirectory, managerPath, unloadAfterMs }: HostedOptions,
+  { sort, watched, managerPath }: HostedOptions,
 ): Promise<ReadonlyArray<Pick<LineProcessOptions, "program" | "script">>> => {
   if (sort === "managers") {
     if (managerPath === undefined) throw new Error("managers need the program that controller-runtime was built into")
@@ -156,12 +152,6 @@ const commandsOf = async (
     return watched.map((kinds) => ({ script: [program, String(port), ...kinds.map(argument)] }))
   }
   const modules = watched.map(buildCountingGuest)
-  const options: ModulesOptions = {
-    port,
-    modules,
-    workers,
-    imageDirectory,
-    ...(unloadAfterMs !== undefined && { unloadAfterMs }),
-  }
+  const options: ModulesOptions = { port, modules, workers }
   return [{ script: [await programOf("bundled"), JSON.stringify(options)] }]
 }

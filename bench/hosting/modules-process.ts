@@ -7,7 +7,7 @@
 import { readFileSync } from "node:fs"
 import { createInterface } from "node:readline"
 import { systemClock } from "../../src/clock.ts"
-import { ModuleHost } from "../../src/host/dispatcher/module-host.ts"
+import { ModuleHost } from "../../src/host/module-host.ts"
 import type { ModuleFile } from "../../src/host/modules/module-file.ts"
 import { startHostThread } from "../../src/host/worker-entries.ts"
 
@@ -16,13 +16,9 @@ export interface ModulesOptions {
   /** Path of the code of each module. */
   readonly modules: ReadonlyArray<string>
   readonly workers: number
-  /** Exists. */
-  readonly imageDirectory: string
-  readonly unloadAfterMs?: number
 }
 
 export interface ModulesState {
-  readonly loaded: number
   /** Entries of all modules. */
   readonly wakeUps: number
   /** ms within all modules. */
@@ -46,8 +42,6 @@ const host = new ModuleHost({
   workers: options.workers,
   clock: systemClock,
   random: Math.random,
-  imageDirectory: options.imageDirectory,
-  unloadAfterMs: options.unloadAfterMs,
   checkWatch: async () => undefined,
   endpoints,
   identityOf: () => endpoints,
@@ -64,7 +58,6 @@ const state = async (): Promise<ModulesState> => {
   const instances = (await host.statistics()).flatMap(({ instance }) => instance ?? [])
   const { upstreams, subscriptions } = (await host.hubStatistics()) ?? { upstreams: [], subscriptions: [] }
   return {
-    loaded: instances.filter(({ isLoaded }) => isLoaded).length,
     wakeUps: instances.reduce((sum, { wakeUps }) => sum + wakeUps, 0),
     runMs: instances.reduce((sum, { runMs }) => sum + runMs, 0),
     folded: subscriptions.reduce((sum, { folded }) => sum + folded, 0),

@@ -24,7 +24,7 @@ import { loadavg, tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { systemClock } from "../../src/clock.ts"
-import { ModuleHost } from "../../src/host/dispatcher/module-host.ts"
+import { ModuleHost } from "../../src/host/module-host.ts"
 import { startHostThread } from "../../src/host/worker-entries.ts"
 import { Sandbox } from "../../src/sandbox/index.ts"
 import { buildOddGuest } from "../../test/host/dispatcher/odd-guests.ts"
@@ -48,7 +48,7 @@ interface Cost {
   readonly isAlone: boolean
 }
 
-const commit = async (offence: string, guest: string, loner: string, imageDirectory: string): Promise<Cost> => {
+const commit = async (offence: string, guest: string, loner: string): Promise<Cost> => {
   const sandbox = await Sandbox.start({ bookmarkInterval: 0 })
   const endpoints = { endpoint: async () => sandbox.endpoint, onUnauthorized: async () => undefined }
   const createdAt = new Map<string, number>()
@@ -59,8 +59,6 @@ const commit = async (offence: string, guest: string, loner: string, imageDirect
     workers: 1,
     clock: systemClock,
     random: Math.random,
-    imageDirectory,
-    unloadAfterMs: undefined,
     checkWatch: async () => undefined,
     endpoints,
     identityOf: () => endpoints,
@@ -117,7 +115,7 @@ try {
   const [guest, loner] = [buildOddGuest(directory, "shop"), buildOddGuest(directory, "lab")]
   for (const offence of offences) {
     for (let round = 1; round <= rounds; round++) {
-      const cost = await commit(offence, guest, loner, directory)
+      const cost = await commit(offence, guest, loner)
       const ms = [cost.p50Ms, cost.p99Ms, cost.longestMs].map((value) => value.toFixed(1).padStart(7)).join(" ")
       const rest = `unseen ${cost.unseen}, restarts ${cost.restarts}${cost.isAlone ? ", offender alone" : ""}`
       console.log(`${offence.padEnd(8)} p50, p99, longest ms: ${ms}; ${rest}; load ${loadavg()[0]?.toFixed(1)}`)

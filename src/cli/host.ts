@@ -1,12 +1,11 @@
 /** `reel host`: arguments, and the parts of a host put together. */
 
 import { readdir } from "node:fs/promises"
-import { tmpdir } from "node:os"
 import { systemClock } from "../clock.ts"
-import { ModuleHost } from "../host/dispatcher/module-host.ts"
-import { WatchAccess } from "../host/dispatcher/watches/watch-access.ts"
+import { WatchAccess } from "../host/dispatcher/watch-access.ts"
 import { AccessReviewer } from "../host/identity/access-reviewer.ts"
 import { TokenSource } from "../host/identity/token-source.ts"
+import { ModuleHost } from "../host/module-host.ts"
 import { codeOf } from "../host/modules/directory-io.ts"
 import { ModuleDirectory } from "../host/modules/module-directory.ts"
 import type { ModuleFile } from "../host/modules/module-file.ts"
@@ -36,7 +35,7 @@ import { expectAccepted } from "./command-line/refused-credentials.ts"
 import { clusterOptions, clusterVariables } from "./command-line/shared-options.ts"
 import { readVersion } from "./command-line/version.ts"
 import { hostMetrics } from "./host/host-metrics.ts"
-import { HostModules, openImageDirectory } from "./host/host-modules.ts"
+import { HostModules } from "./host/host-modules.ts"
 import type { MadeKind } from "./host-replay.ts"
 import { parseMoment, parseSpeed } from "./replay/replay-values.ts"
 import { interruption, type Terminal } from "./terminal/terminal.ts"
@@ -49,13 +48,6 @@ const toldLines = (prefix: string, text: string): string =>
     .split("\n")
     .map((line, index) => `${index === 0 ? prefix : "  "}${visible(line)}\n`)
     .join("")
-
-/** ms, or `undefined` for `never`. */
-const idleTime = (given: string): Reading<number | undefined> => {
-  if (given === "never") return value(undefined)
-  const ms = parseDuration(given)
-  return ms === undefined || ms < 1000 ? refused("must be at least 1s, such as 30s or 5m, or never") : value(ms)
-}
 
 /** ms. */
 const duration = (given: string): Reading<number> => {
@@ -111,12 +103,6 @@ const options = {
   "state-directory": optional(
     "DIRECTORY",
     "where modules with checkpoint: true keep what they know, so that they miss no deletion while the host is down; they are refused without it. For one host at a time",
-  ),
-  "unload-after": withDefault(
-    "1m",
-    "DURATION",
-    "how long a WebAssembly module is idle before its memory is written to disk; or never",
-    idleTime,
   ),
 }
 
@@ -181,7 +167,6 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
   const version = readVersion()
   const userAgent = `kubereel/${version}`
   await expectAccepted(credentials, userAgent)
-  using images = openImageDirectory(tmpdir(), say)
   const client = new ApiClient({ server: credentials, userAgent })
   using _client = { [Symbol.dispose]: () => client.close() }
   const identityOf = identities(credentials, client, say)
@@ -199,8 +184,6 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
     clock: systemClock,
     random: Math.random,
     workers: given.workers,
-    imageDirectory: images.path,
-    unloadAfterMs: given["unload-after"],
     stateDirectory: given["state-directory"],
     checkWatch: (account, request) => access.check(account, request),
     onLog: (module, _stream, line) => void standardOutput.write(`${module}: ${visible(line)}\n`),

@@ -8,7 +8,7 @@ import { backgroundClock } from "../clock.ts"
 import { everyKindConfiguration, everyKindKey, isException } from "../recorder/configuration/every-kind.ts"
 import { readRetainBytes, readRetainFor } from "../recorder/configuration/retention-limits.ts"
 import type { LeaseSettings } from "../recorder/leadership/leadership.ts"
-import { keepYoungGenerationsSmall } from "../runtime/thread/young-generations.ts"
+import { keepYoungGenerationsSmall } from "../runtime/thread-priority.ts"
 import {
   type CommandSyntax,
   count,

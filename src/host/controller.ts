@@ -11,7 +11,7 @@ import { selectorMatches } from "../kube/label-selector.ts"
 import type { ChangeHandler } from "./cache/change-feed.ts"
 import { keyOf, objectKey } from "./cache/object-cache.ts"
 import type { Cluster } from "./cluster.ts"
-import type { EventRecorder, EventSource, EventType } from "./event-recorder.ts"
+import type { EventRecorder, EventSource, EventType } from "./controller/access/event-recorder.ts"
 import { WorkQueue } from "./queue/work-queue.ts"
 
 /** What a controller is given. */

@@ -44,12 +44,18 @@ export type { ObjectChange } from "./cache/change-feed.ts"
 export type { CachedListOptions, CachedObjects, ObjectName } from "./controller/access/cached-objects.ts"
 export type { ControllerCluster, EventDetails, NewObject } from "./controller/access/controller-cluster.ts"
 export {
+  allOf,
+  annotationsChanged,
+  anyOf,
   type ControllerDefinition,
   type DefinedController,
   defineController,
   type FinalizerDefinition,
+  generationChanged,
   type Index,
+  labelsChanged,
   type Owned,
+  type Predicate,
   type Reads,
   type Reconcile,
   type ReconcileResult,
@@ -68,17 +74,9 @@ export {
   removeCondition,
   setCondition,
 } from "./controller/objects/status-conditions.ts"
-export {
-  allOf,
-  annotationsChanged,
-  anyOf,
-  generationChanged,
-  labelsChanged,
-  type Predicate,
-} from "./controller/predicates.ts"
 export { type RulesOptions, rulesOf } from "./controller/rbac-rules.ts"
 export type { PolicyRule, ScopedRules } from "./controller/rule-set.ts"
 export type { ControllerState, ControllerStatistics, ReconciledRun } from "./controller/run/controller-statistics.ts"
 export type { CheckpointLocation } from "./controller/run/durable-progress.ts"
 export type { RunningControllers, RunOptions } from "./controller/run/running-controllers.ts"
-export { runControllers } from "./controller/run-controllers.ts"
+export { runControllers } from "./controller/run/running-controllers.ts"

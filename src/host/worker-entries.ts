@@ -4,8 +4,8 @@
  */
 import { existsSync } from "node:fs"
 import type { MemoryLimits } from "../runtime/actor.ts"
-import { memoryBound } from "../runtime/thread/container-memory.ts"
-import { type StartThread, workerThread } from "../runtime/thread/thread.ts"
+import { memoryBound } from "../runtime/container-memory.ts"
+import { type StartThread, workerThread } from "../runtime/thread.ts"
 
 /** Roles that run in their own workers. */
 export type HostRole = "hub" | "executor" | "module-worker" | "script-thread"

@@ -9,12 +9,12 @@ import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
-import type { Clock } from "../clock.ts"
+import type { Clock, Timer } from "../clock.ts"
 import type { ActorBody, ActorContext, ActorDefinition } from "./actor.ts"
 import { type ControlInterface, exposeControl } from "./control.ts"
 import { Inbox, type InboxHandler, type InboxMetrics } from "./mailbox/inbox.ts"
 import { Outbox, type OutboxMetrics } from "./mailbox/outbox.ts"
-import { OutgoingStream, type StreamOptions } from "./stream/outgoing-stream.ts"
+import { OutgoingStream, type StreamOptions } from "./stream.ts"
 
 // The streams that an actor is sending, and metrics over all it has sent, by the method that opened them.
 
@@ -345,4 +345,45 @@ export class ActorHost<Config, Control extends ControlInterface, Report> {
 const describe = (cause: unknown): string => {
   if (!(cause instanceof Error)) return String(cause)
   return "_tag" in cause ? `${String(cause._tag)}: ${cause.message}` : (cause.stack ?? cause.message)
+}
+
+/** A clock for one life in a thread that goes on after it: the life's timers end with it, as they would with its own thread. */
+export class MortalClock implements Clock {
+  readonly #clock: Clock
+  readonly #timers = new Set<Timer>()
+  #isOver = false
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  wallMicros(): number {
+    return this.#clock.wallMicros()
+  }
+
+  monotonicMs(): number {
+    return this.#clock.monotonicMs()
+  }
+
+  after(delayMs: number, action: () => void): Timer {
+    if (this.#isOver) return { cancel: () => undefined }
+    const running = this.#clock.after(delayMs, () => {
+      this.#timers.delete(timer)
+      action()
+    })
+    const timer: Timer = {
+      cancel: () => {
+        this.#timers.delete(timer)
+        running.cancel()
+      },
+    }
+    this.#timers.add(timer)
+    return timer
+  }
+
+  /** Cancels all timers, and those that are asked for later. */
+  end(): void {
+    this.#isOver = true
+    for (const timer of [...this.#timers]) timer.cancel()
+  }
 }

@@ -6,8 +6,6 @@
  * same way; all others keep their lives and their links.
  */
 import { MessageChannel } from "node:worker_threads"
-import * as Effect from "effect/Effect"
-import type * as Scope from "effect/Scope"
 import { type Clock, systemClock } from "../clock.ts"
 import type { ActorMetrics } from "./actor-host.ts"
 import type { ControlInterface } from "./control.ts"
@@ -63,14 +61,6 @@ export class ActorSystem {
     this.#clock = options.clock ?? systemClock
     this.#random = options.random ?? Math.random
     this.#drainMs = options.drainMs ?? 5000
-  }
-
-  /** A system that stops in order when the surrounding scope closes. */
-  static scoped(options: ActorSystemOptions = {}): Effect.Effect<ActorSystem, never, Scope.Scope> {
-    return Effect.acquireRelease(
-      Effect.sync(() => new ActorSystem(options)),
-      (system) => Effect.promise(() => system.stop()),
-    )
   }
 
   /** Starts an actor; it runs once its body has returned its control handlers ({@link Supervisor.running}). */

@@ -1,9 +1,5 @@
 /**
- * Jittered exponential back-off.
- *
- * The defaults are client-go's for a reflector (800 ms doubling to 30 s, jitter factor 1, reset after 2 min of quiet): about 0.22 requests
- * per second and client while a server is unhealthy, which an API server survives from thousands of clients. Never without jitter: clients
- * that failed together would retry together.
+ * Exponential back-off with jitter: clients that failed together would otherwise retry together.
  */
 export interface BackOffPolicy {
   /** ms before the first retry. */
@@ -15,14 +11,6 @@ export interface BackOffPolicy {
   readonly jitter: number
   /** ms without a failure after which the next one starts at `initialMs` again. */
   readonly resetAfterMs: number
-}
-
-export const defaultBackOff: BackOffPolicy = {
-  initialMs: 800,
-  maximumMs: 30_000,
-  factor: 2,
-  jitter: 1,
-  resetAfterMs: 120_000,
 }
 
 /** The state of one retry loop. `random` returns a number in [0, 1). */

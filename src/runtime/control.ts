@@ -1,16 +1,12 @@
 /**
- * The control plane: typed calls to an actor over comlink, with the guarantees that comlink lacks.
+ * The control plane: typed calls to an actor over comlink, with the guarantees that comlink lacks. Never one per event.
  *
- * - Every call has a deadline, and fails with `ActorGone` when the thread ends. A comlink call to a dead worker never settles (measured).
- * - Payloads, results and errors cross Schema-encoded: a tagged error thrown through comlink arrives without its tag
- *   (measured).
- * - The proxy is pinned by the caller object for its whole life: comlink silently drops the calls in flight of a proxy that is
- *   garbage-collected (GoogleChromeLabs/comlink#692).
- * - A call that is interrupted, or misses its deadline, interrupts its handler at its next asynchronous step.
+ * - Every call has a deadline, and fails with `ActorGone` when the thread ends; a comlink call to a dead worker never settles. One that is interrupted,
+ *   or misses its deadline, interrupts its handler at its next asynchronous step.
+ * - Payloads, results and errors cross Schema-encoded: a tagged error thrown through comlink arrives without its tag.
+ * - The proxy is pinned by the caller object: comlink drops the calls in flight of one that is garbage-collected (GoogleChromeLabs/comlink#692).
  *
- * A method may also return a stream: a mailbox of its own, whose port the call carries (stream/outgoing-stream.ts).
- *
- * Control calls are for rare operations such as start, stop and metrics. Never one per event.
+ * A method may also return a stream: a mailbox of its own, whose port the call carries (stream.ts).
  */
 import { AsyncLocalStorage } from "node:async_hooks"
 import { MessageChannel, type MessagePort } from "node:worker_threads"
@@ -22,8 +18,7 @@ import * as Exit from "effect/Exit"
 import * as Schema from "effect/Schema"
 import type { Clock } from "../clock.ts"
 import { ActorGone, CallDeadlineExceeded, CallDefect, type CallError } from "./errors.ts"
-import { IncomingStream, type StreamReceiver } from "./stream/incoming-stream.ts"
-import type { OutgoingStream, StreamOptions } from "./stream/outgoing-stream.ts"
+import { IncomingStream, type OutgoingStream, type StreamOptions, type StreamReceiver } from "./stream.ts"
 
 /** One method: its payload, its result, and the domain errors it can fail with. */
 export interface ControlMethod {
@@ -91,7 +86,7 @@ export const exposeControl = <I extends ControlInterface>(
   open: OpenStream = noStreams,
 ): (() => void) => {
   const running = new Map<number, AbortController>()
-  // With the actor's asynchronous context, which a port has not: what a handler begins is known to be the actor's (thread/rooms.ts).
+  // With the actor's asynchronous context, which a port has not: what a handler begins is known to be the actor's (worker.ts).
   const inContext = AsyncLocalStorage.snapshot()
   const remote: Remote = {
     call: (id, method, payload, stream) => inContext(() => answer(id, method, payload, stream)),

@@ -29,7 +29,8 @@ export { type Clock, systemClock, type Timer } from "../clock.ts"
 export type { ActorBody, ActorContext, ActorDefinition, MemoryLimits } from "./actor.ts"
 export type { ActorMetrics } from "./actor-host.ts"
 export { type ActorStatus, ActorSystem, type ActorSystemOptions, type LinkDirection } from "./actor-system.ts"
-export { BackOff, type BackOffPolicy, defaultBackOff } from "./back-off.ts"
+export { BackOff, type BackOffPolicy } from "./back-off.ts"
+export { type MemoryBound, memoryBound, type ReadText } from "./container-memory.ts"
 export { type ControlHandlers, type ControlInterface, type ControlMethod, defaultDeadlineMs } from "./control.ts"
 export {
   ActorGaveUp,
@@ -49,6 +50,5 @@ export {
   type RestartPolicy,
   type Supervisor,
 } from "./supervisor.ts"
-export { type MemoryBound, memoryBound, type ReadText } from "./thread/container-memory.ts"
-export { localThread, type StartThread, type Thread, type ThreadObserver, workerThread } from "./thread/thread.ts"
-export { runInWorker } from "./thread/worker.ts"
+export { localThread, type StartThread, type Thread, type ThreadObserver, workerThread } from "./thread.ts"
+export { runInWorker } from "./worker.ts"

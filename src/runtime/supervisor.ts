@@ -1,16 +1,7 @@
 /**
- * Keeps one actor alive.
- *
- * ```
- *   starting ──running──▶ running ──stop──▶ stopping ──▶ stopped
- *      │                    │
- *      └──── thread ended ──┴──▶ backing-off ──▶ starting
- *                                     └── too many crashes ──▶ gave-up
- * ```
- *
- * Restarts wait for a jittered back-off. After five crashes within ten minutes the actor is not restarted any more
- * (docs/reference/architecture.md#actors); the owner decides what that means. A first life that fails to start with a tagged error is not
- * restarted at all. A kill in tests counts as a crash. A life that is moved to another thread stops in order, and the next one starts at once.
+ * Keeps one actor alive: a life that ends is followed by another after a jittered back-off. After five crashes within ten minutes the actor is not
+ * restarted any more (docs/reference/architecture.md#actors); the owner decides what that means. A first life that fails to start with a tagged error is
+ * not restarted at all. A life that is moved to another thread stops in order, and the next one starts at once.
  */
 import { MessageChannel } from "node:worker_threads"
 import * as Effect from "effect/Effect"
@@ -21,8 +12,8 @@ import type { ActorMetrics, HostEvent } from "./actor-host.ts"
 import { BackOff, type BackOffPolicy } from "./back-off.ts"
 import { ControlCaller, type ControlInterface, type OpenedStream } from "./control.ts"
 import { ActorGaveUp, ActorGone, type CallError } from "./errors.ts"
-import type { StreamReceiver } from "./stream/incoming-stream.ts"
-import type { StartThread, Thread } from "./thread/thread.ts"
+import type { StreamReceiver } from "./stream.ts"
+import type { StartThread, Thread } from "./thread.ts"
 
 export type ActorState = "starting" | "running" | "backing-off" | "stopping" | "stopped" | "gave-up"
 

@@ -68,9 +68,7 @@ test.for(seeds)(
     const lives: ReelProcess[] = []
     const start = (): void => {
       const words = ["host", modules, "--kubeconfig", place.path("kubeconfig"), "--listen", "0", "--workers", "1"]
-      // What a killed host leaves of unloaded modules goes with the workplace.
-      const env = { ...process.env, TMPDIR: place.directory }
-      const life = new ReelProcess([...words, "--state-directory", place.path(`state-${seed}`)], { env })
+      const life = new ReelProcess([...words, "--state-directory", place.path(`state-${seed}`)], {})
       lives.push(life)
       onTestFinished(() => life.kill())
     }

@@ -15,7 +15,7 @@ export const longTests: ReadonlyArray<string> = [
   "test/cli/convert-mutants.test.ts",
   "test/examples/host/simplepod.test.ts",
   "test/docs/pages.test.ts",
-  "test/host/dispatcher/module-host.test.ts",
+  "test/host/module-host.test.ts",
   "test/simulation/controller/deletion.test.ts",
   "test/bench/measuring/live-run.test.ts",
   "test/archive/damage/flipped-bytes.test.ts",

@@ -2,7 +2,6 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import { describe, expect, test } from "vitest"
-import { ActorSystem } from "../../src/runtime/actor-system.ts"
 import type { Outbox } from "../../src/runtime/mailbox/outbox.ts"
 import { type LocalActor, LocalActors, type LocalBody, simple } from "./local-actors.ts"
 import { turn, until } from "./until.ts"
@@ -323,17 +322,6 @@ describe("stopping the system", () => {
     expect(await Promise.all([actors.system.stop(), actors.system.stop()])).toEqual([[], []])
     expect(actors.count("toy", "stopping")).toBe(1)
     expect(() => actors.spawn("late", sending(0))).toThrow("the system is stopping, late cannot start")
-  })
-
-  test("happens when its scope closes", async () => {
-    let system: ActorSystem | undefined
-    const actors = new LocalActors()
-    const used = Effect.gen(function* () {
-      system = yield* ActorSystem.scoped({ clock: actors.clock })
-    })
-    await Effect.runPromise(Effect.scoped(used))
-    expect(() => system?.link("numbers", { name: "a" }, { name: "b" })).not.toThrow()
-    expect(await system?.stop()).toEqual([])
   })
 })
 

@@ -3,7 +3,7 @@ import type { ActorBody, ActorContext } from "../../src/runtime/actor.ts"
 import { ActorSystem } from "../../src/runtime/actor-system.ts"
 import type { ActorGaveUp } from "../../src/runtime/errors.ts"
 import type { ActorState, RestartPolicy, Supervisor } from "../../src/runtime/supervisor.ts"
-import { localThread } from "../../src/runtime/thread/thread.ts"
+import { localThread } from "../../src/runtime/thread.ts"
 import { ManualClock } from "./manual-clock.ts"
 
 type Nothing = Record<string, never>

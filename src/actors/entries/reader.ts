@@ -1,6 +1,6 @@
 /** Worker entry point of the reader. */
-import { lowerThreadPriority } from "../../runtime/thread/thread-priority.ts"
-import { runInWorker } from "../../runtime/thread/worker.ts"
+import { lowerThreadPriority } from "../../runtime/thread-priority.ts"
+import { runInWorker } from "../../runtime/worker.ts"
 import { readerBody } from "../reader/reader-body.ts"
 import { readerDefinition, readerNice } from "../reader/reader-interface.ts"
 

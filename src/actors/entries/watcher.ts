@@ -1,5 +1,5 @@
 /** Worker entry point of the watcher. */
-import { runInWorker } from "../../runtime/thread/worker.ts"
+import { runInWorker } from "../../runtime/worker.ts"
 import { watcherBody } from "../watcher/watcher-body.ts"
 import { watcherDefinition } from "../watcher/watcher-interface.ts"
 

@@ -11,7 +11,7 @@ import type { Clock } from "../../clock.ts"
 import { freeNow } from "../../free-now.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ActorBody } from "../../runtime/actor.ts"
-import type { OutgoingStream } from "../../runtime/stream/outgoing-stream.ts"
+import type { OutgoingStream } from "../../runtime/stream.ts"
 import { InvalidSelectorError } from "../../trace/selection/filters.ts"
 import {
   type ExporterConfig,

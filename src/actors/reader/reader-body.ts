@@ -15,7 +15,7 @@ import { readRecordedSince } from "../../archive/reading/recorded-since.ts"
 import { countWindow } from "../../archive/reading/window-counts.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ActorBody } from "../../runtime/actor.ts"
-import { cedeCore } from "../../runtime/thread/thread-priority.ts"
+import { cedeCore } from "../../runtime/thread-priority.ts"
 import { compileFilters } from "../../trace/selection/filters.ts"
 import { Answering } from "./answering.ts"
 import {

@@ -1,7 +1,7 @@
 /** Metrics of `reel host`: each module, the watches that they share, and what was refused. */
 import type { ControllerStatistics } from "../../host/controller/run/controller-statistics.ts"
 import type { ModuleStatus, WorkerStatus } from "../../host/dispatcher/dispatcher.ts"
-import type { HubStatistics } from "../../host/hub/hub-statistics.ts"
+import type { HubStatistics } from "../../host/hub/hub-change.ts"
 import type { ScriptStatus } from "../../host/scripts/script-host.ts"
 import type { Metric } from "../../recorder/metrics/metrics-text.ts"
 
@@ -114,12 +114,11 @@ export const hostMetrics = ({
       [
         "memory_bytes",
         "gauge",
-        "Linear memory of the instance; 0 while it is unloaded.",
+        "Linear memory of the instance.",
         ({ instance }) => instance?.memoryBytes,
       ],
       ["queued", "gauge", "Results that wait for the module.", ({ instance }) => instance?.queued],
       ["dropped_total", "counter", "Results for operations that had ended.", ({ instance }) => instance?.dropped],
-      ["unloads_total", "counter", "Times that the instance was unloaded.", ({ instance }) => instance?.unloads],
     ]),
     ...ofModules(waiting, [
       [

@@ -13,7 +13,7 @@ import { type RunningRecorder, reasonOf, startRecorder } from "../../recorder/re
 import type { RecorderClose } from "../../recorder/recording/recorder-actors.ts"
 import { namedKinds } from "../../recorder/status/forbidden-kinds.ts"
 import { byCause, type KindStatus } from "../../recorder/status/kind-status.ts"
-import { lowerHelperPriority } from "../../runtime/thread/thread-priority.ts"
+import { lowerHelperPriority } from "../../runtime/thread-priority.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { readVersion } from "../command-line/version.ts"
 import type { LogFormat, Logger } from "../terminal/log.ts"

@@ -1,14 +1,9 @@
 /**
- * The known objects of one kind: what a watch delivered, and what own writes returned.
+ * The known objects of one kind: what a watch delivered, and what own writes returned, at once, so that a controller sees what it has created in its
+ * next run. Versions decide: an older state never replaces a newer one, and an object known to be gone does not come back.
  *
- * Own writes are entered at once, so a controller that has created a Pod sees it in its next run and never creates it
- * twice; the real controllers achieve this with counters of expected events. Versions decide: an older state of an
- * object never replaces a newer one, whether a watch or a write brought it, and an object known to be gone does not
- * come back.
- *
- * Handlers get every change once, in batches (see {@link ChangeFeed}): the last state of every object, and the deletion of every
- * object that they have seen, even if it happened while no watch was open and another object has its name by then. They see no
- * states between two lists.
+ * Handlers get the last state of every object, and the deletion of every object that they have seen, even if it happened while no watch was open and
+ * another object has its name by then (see {@link ChangeFeed}).
  */
 
 import type { ApiObject, ObjectBase } from "../../kube/client/objects.ts"
@@ -112,12 +107,6 @@ export class ObjectCache<T extends ObjectBase = ApiObject> {
   onChange(handler: ChangeHandler<T>): () => void {
     this.#feed.add(handler)
     return () => this.#feed.remove(handler)
-  }
-
-  /** Passes every object to the handlers as if it had changed, for handlers whose work depends on more than the objects. */
-  resync(): void {
-    for (const object of this.#objects.values()) this.#feed.push({ previous: object, current: object })
-    this.flush()
   }
 
   /** What the server returned for a write. */

@@ -1,31 +1,19 @@
 /**
- * What a controller is: which objects it is for, which others concern it, and a function that brings one object's world into the state that it asks for.
- *
- * ```ts
- * const simplePods = defineController<SimplePod>({
- *   name: "simplepod",
- *   for: "slinky.dev/v1.SimplePod",
- *   owns: ["v1.Pod"],
- *   reconcile: async ({ object, cluster }) => {
- *     if (object === undefined) return
- *     await cluster.apply(setControllerReference(object, podFor(object)))
- *   },
- * })
- * ```
- *
- * `reconcile` is told which object to look at, never what has happened: events are merged while a run lasts or waits, and the same function is called after
- * a restart. So it must compare and correct, and may be called at any time.
+ * What a controller is: which objects it is for, which others concern it, and a function that brings one object's world into the state that it asks for
+ * (an example is in `index.ts`). `reconcile` is told which object to look at, never what has happened, so it must compare and correct, and may be called
+ * at any time.
  */
 
+import { isDeepStrictEqual } from "node:util"
 import type { Effect } from "effect/Effect"
 import type { ApiObject, ObjectBase } from "../../kube/client/objects.ts"
 import { parseGvk } from "../../kube/gvk.ts"
 import { parseLabelSelector } from "../../kube/label-selector.ts"
 import { qualifiedNameComplaints, subdomainComplaints } from "../../kube/names.ts"
+import type { ObjectChange } from "../cache/change-feed.ts"
 import type { CachedObjects, ObjectName } from "./access/cached-objects.ts"
 import type { ControllerCluster } from "./access/controller-cluster.ts"
 import { InvalidControllerError } from "./errors.ts"
-import type { Predicate } from "./predicates.ts"
 
 /** Objects to watch. Whatever is absent does not restrict. */
 export interface Selection {
@@ -243,3 +231,44 @@ const problemOf = (defined: Checked): string | undefined => {
   if (!Number.isInteger(concurrency) || concurrency < 1) return `concurrency is ${concurrency}: it must be at least 1`
   return reconcileTimeoutMs > 0 ? undefined : `reconcileTimeoutMs is ${reconcileTimeoutMs}: it must be more than 0`
 }
+
+/**
+ * Which changes of an object wake a controller, by the names and rules of controller-runtime: those below let additions and deletions pass, and judge
+ * changes of known objects. A predicate only saves work: it sees the last two states that this process knows.
+ *
+ * `previous` is absent for an object that was not known, `current` for one that is gone. Returns whether the change counts.
+ */
+export type Predicate<T extends ObjectBase = ApiObject> = (change: ObjectChange<T>) => boolean
+
+const whenBoth =
+  (differs: (previous: ObjectBase, current: ObjectBase) => boolean): Predicate =>
+  ({ previous, current }) =>
+    previous === undefined || current === undefined || differs(previous, current)
+
+/**
+ * The spec has changed, or the deletion began: the server counts both in `metadata.generation`. For kinds that have generations: custom ones (those with a
+ * `status` subresource count only the spec) and most built-in ones, but not ConfigMaps, Secrets and the like, for which it would never pass.
+ */
+export const generationChanged: Predicate = whenBoth(
+  (previous, current) => previous.metadata.generation !== current.metadata.generation,
+)
+
+export const labelsChanged: Predicate = whenBoth(
+  (previous, current) => !isDeepStrictEqual(previous.metadata.labels ?? {}, current.metadata.labels ?? {}),
+)
+
+export const annotationsChanged: Predicate = whenBoth(
+  (previous, current) => !isDeepStrictEqual(previous.metadata.annotations ?? {}, current.metadata.annotations ?? {}),
+)
+
+/** At least one of them passes. */
+export const anyOf =
+  <T extends ObjectBase = ApiObject>(...predicates: ReadonlyArray<Predicate<T>>): Predicate<T> =>
+  (change) =>
+    predicates.some((passes) => passes(change))
+
+/** All of them pass. */
+export const allOf =
+  <T extends ObjectBase = ApiObject>(...predicates: ReadonlyArray<Predicate<T>>): Predicate<T> =>
+  (change) =>
+    predicates.every((passes) => passes(change))

@@ -1,32 +1,26 @@
 /**
- * Owns the modules of a host: starts them on a few worker threads, ends and restarts them, and connects what they ask for with the hub and
- * the executor.
+ * Owns the modules of a host: starts them on a few worker threads, ends and restarts them, and connects what they ask for with the hub and the
+ * executor. Whatever a module asked for ends with its instance.
  *
- * Guaranteed:
- * - No module is entered twice at the same time; modules of different workers run in parallel.
- * - A module that traps, exits or exhausts its memory is started again after a back-off, and no other notices.
- * - A module that does not return within its deadline costs the modules of its worker one restart, at once; it is alone afterwards.
- * - Whatever a module asked for ends with its instance.
- * - A module stays on the worker on which it was placed when it was added, the one with the fewest modules, unless it has to be alone.
+ * A module that ends by itself is started again after a back-off, and no other notices. One that does not return within its deadline costs the modules
+ * of its worker one restart, at once; it is alone afterwards. Else a module stays on the worker that had the fewest modules when it was added.
  */
 import type { Clock, Timer } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ActorSystem } from "../../runtime/actor-system.ts"
 import { ActorGone, CallDeadlineExceeded } from "../../runtime/errors.ts"
 import type { Supervisor } from "../../runtime/supervisor.ts"
-import type { StartThread } from "../../runtime/thread/thread.ts"
-import type { ExecutorConfig, ExecutorControl, ExecutorReport } from "../executor/actor/definition.ts"
+import type { StartThread } from "../../runtime/thread.ts"
+import type { ExecutorConfig, ExecutorControl, ExecutorReport } from "../executor/executor-interface.ts"
 import type { WatchRequest } from "../guest/abi-values.ts"
 import type { CompiledGuest } from "../guest/compiled-guest.ts"
-import type { HubConfig, HubControl, HubReport } from "../hub/definition.ts"
+import type { HubConfig, HubControl, HubReport } from "../hub/hub-interface.ts"
 import { ask, askOr, failureOf, tell } from "./actor-calls.ts"
 import type { HostPolicy } from "./host-policy.ts"
 import { ModuleRefused } from "./module-compiler.ts"
 import { type LifecycleInput, ModuleLifecycle, type ModulePhase } from "./module-lifecycle.ts"
-import { ExpiryPace } from "./watches/expiry-pace.ts"
-import { type WatchAnswer, type WatchRefusal, WatchRegistry } from "./watches/watch-registry.ts"
-import type { InstanceStatistics, ModuleWorkerReport } from "./worker/definition.ts"
-import { imageFile } from "./worker/image-files.ts"
+import { ExpiryPace, type WatchAnswer, type WatchRefusal, WatchRegistry } from "./watch-registry.ts"
+import type { InstanceStatistics, ModuleWorkerReport } from "./worker/module-worker-interface.ts"
 import { type WorkerPlace, WorkerPool } from "./worker-pool.ts"
 
 /** A module to run; it is registered with the executor already. */
@@ -98,10 +92,6 @@ export interface DispatcherOptions {
   readonly policy: HostPolicy
   /** Returns a number in [0, 1). */
   readonly random: () => number
-  /** Exists; for images of unloaded modules. */
-  readonly imageDirectory: string
-  /** ms without an entry after which a module is unloaded. `undefined`: never. */
-  readonly unloadAfterMs: number | undefined
   /** Whether the module may have that watch. Never rejects. */
   readonly checkWatch: (module: string, request: WatchRequest) => Promise<WatchAnswer>
   readonly onLog: (module: string, stream: "stdout" | "stderr", line: string) => void
@@ -292,8 +282,8 @@ export class Dispatcher {
   /** The shared worker with the fewest modules, the first of equals. */
   #leastFilled(): WorkerPlace {
     const placed = [...this.#modules.values()].flatMap(({ place, refusal }) => (refusal === undefined ? [place] : []))
-    const counts = this.#pool.shared.map((worker) => placed.filter((place) => place === worker).length)
-    return this.#pool.shared[counts.indexOf(Math.min(...counts))] as WorkerPlace
+    const countOf = (worker: WorkerPlace): number => placed.filter((place) => place === worker).length
+    return this.#pool.shared.reduce((least, worker) => (countOf(worker) < countOf(least) ? worker : least))
   }
 
   async #load(module: DispatchedModule, place: WorkerPlace, incarnation: number): Promise<void> {
@@ -323,19 +313,11 @@ export class Dispatcher {
     }
   }
 
-  /** The end of the instance at its worker, if that lives, and of its image in any case: a thread that is ended leaves that behind. */
-  #release({ spec, place, slot }: DispatchedModule, incarnation: number): Promise<unknown> {
-    const { imageDirectory, onNote } = this.#options
+  /** The end of the instance at its worker. */
+  #release({ spec, place }: DispatchedModule, incarnation: number): Promise<unknown> {
     // Without a deadline: a worker that does not respond is in a module, and ends with it at the latest. With its thread the instance has
     // ended too.
-    const call = place.supervisor.call("release", { module: spec.name, incarnation }, Number.POSITIVE_INFINITY)
-    return failureOf(call).then(() => {
-      try {
-        imageFile(imageDirectory, { slot, incarnation }).remove()
-      } catch (cause) {
-        onNote(spec.name, `the file of its former memory is left: ${messageOf(cause)}`)
-      }
-    })
+    return failureOf(place.supervisor.call("release", { module: spec.name, incarnation }, Number.POSITIVE_INFINITY))
   }
 
   #report(worker: string, report: ModuleWorkerReport): void {
@@ -365,8 +347,6 @@ export class Dispatcher {
       }
       case "checkpoint":
         return this.#options.onNote(report.module, report.detail)
-      case "kept":
-        return this.#options.onNote(report.module, `it was not unloaded: ${report.reason}`)
     }
   }
 

@@ -1,17 +1,9 @@
 /**
  * The life of one module, as a state machine: when it is started, where, and what its end means.
  *
- * ```
- *            start           ended, worker-lost
- *  (new) ───────────▶ running ────────────────▶ waiting ──retry──▶ running
- *                       │  ▲                       │
- *            worker-gone└──┘                       │
- *                       └────────── remove ────────┴──▶ removed
- * ```
- *
- * - A module that ends by itself (a trap, an exit, its memory limit) is started again after a back-off, in the same worker.
+ * - One that ends by itself (a trap, an exit, its memory limit) is started again after a back-off, in the same worker.
  * - One in which its worker ended, usually because it did not return within its deadline, is started again after a back-off in a worker of
- *   its own, and stays alone until its file is replaced: whatever it does then costs no other module anything.
+ *   its own, and stays alone until its file is replaced.
  * - One whose worker ended for another's fault is started again at once.
  */
 import { BackOff, type BackOffPolicy } from "../../runtime/back-off.ts"

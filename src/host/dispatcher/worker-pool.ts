@@ -6,23 +6,23 @@
 import type { Clock } from "../../clock.ts"
 import type { ActorSystem } from "../../runtime/actor-system.ts"
 import type { ActorState, RestartPolicy, Supervisor } from "../../runtime/supervisor.ts"
-import type { StartThread } from "../../runtime/thread/thread.ts"
+import type { StartThread } from "../../runtime/thread.ts"
 import {
   completionsMailbox,
   type ExecutorConfig,
   type ExecutorControl,
   type ExecutorReport,
   operationsMailbox,
-} from "../executor/actor/definition.ts"
-import { deliveriesMailbox, type HubConfig, type HubControl, type HubReport } from "../hub/definition.ts"
+} from "../executor/executor-interface.ts"
+import { deliveriesMailbox, type HubConfig, type HubControl, type HubReport } from "../hub/hub-interface.ts"
 import { ask, failureOf } from "./actor-calls.ts"
-import { EntryWatch, entryMarkBytes, takeLastEntry } from "./entry-mark.ts"
+import { EntryWatch, entryMarkBytes, takeLastEntry } from "./worker/entry-mark.ts"
 import {
   type ModuleWorkerConfig,
   type ModuleWorkerControl,
   type ModuleWorkerReport,
   moduleWorkerDefinition,
-} from "./worker/definition.ts"
+} from "./worker/module-worker-interface.ts"
 
 interface WorkerPoolOptions {
   readonly system: ActorSystem
@@ -32,8 +32,6 @@ interface WorkerPoolOptions {
   readonly shared: number
   readonly start: StartThread
   readonly clock: Clock
-  readonly imageDirectory: string
-  readonly unloadAfterMs: number | undefined
   /** ms that a call of the module of that slot may take. */
   readonly deadlineMs: (slot: number) => number
   readonly restart: RestartPolicy
@@ -105,14 +103,14 @@ export class WorkerPlace {
   #overrun: number | undefined
 
   constructor(name: string, options: WorkerPoolOptions, lastSubscription: SharedArrayBuffer, nextLife: () => number) {
-    const { system, hub, executor, start, clock, imageDirectory, unloadAfterMs, deadlineMs, restart } = options
+    const { system, hub, executor, start, clock, deadlineMs, restart } = options
     this.name = name
     const entryMark = new SharedArrayBuffer(entryMarkBytes)
     this.supervisor = system.spawn({
       definition: moduleWorkerDefinition,
       name,
       start,
-      config: () => ({ entryMark, imageDirectory, unloadAfterMs, lastSubscription }),
+      config: () => ({ entryMark, lastSubscription }),
       incarnation: nextLife,
       restart,
       onReport: (report) => options.onReport(this, report),

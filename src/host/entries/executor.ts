@@ -1,6 +1,6 @@
 /** Worker entry point of the executor. */
-import { runInWorker } from "../../runtime/thread/worker.ts"
-import { executorBody } from "../executor/actor/body.ts"
-import { executorDefinition } from "../executor/actor/definition.ts"
+import { runInWorker } from "../../runtime/worker.ts"
+import { executorBody } from "../executor/executor-actor.ts"
+import { executorDefinition } from "../executor/executor-interface.ts"
 
 runInWorker(executorDefinition, executorBody)

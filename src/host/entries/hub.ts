@@ -1,6 +1,6 @@
 /** Worker entry point of the watch hub. */
-import { runInWorker } from "../../runtime/thread/worker.ts"
-import { hubBody } from "../hub/body.ts"
-import { hubDefinition } from "../hub/definition.ts"
+import { runInWorker } from "../../runtime/worker.ts"
+import { hubBody } from "../hub/hub-actor.ts"
+import { hubDefinition } from "../hub/hub-interface.ts"
 
 runInWorker(hubDefinition, hubBody)

@@ -1,6 +1,6 @@
 /** Worker entry point of a module worker. */
-import { runInWorker } from "../../runtime/thread/worker.ts"
-import { moduleWorkerBody } from "../dispatcher/worker/body.ts"
-import { moduleWorkerDefinition } from "../dispatcher/worker/definition.ts"
+import { runInWorker } from "../../runtime/worker.ts"
+import { moduleWorkerBody } from "../dispatcher/worker/module-worker-actor.ts"
+import { moduleWorkerDefinition } from "../dispatcher/worker/module-worker-interface.ts"
 
 runInWorker(moduleWorkerDefinition, moduleWorkerBody)

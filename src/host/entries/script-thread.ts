@@ -1,8 +1,8 @@
 /** Worker entry point of a script thread, and the library `kubereel/host` for the scripts in it. */
-import { runInWorker } from "../../runtime/thread/worker.ts"
+import { runInWorker } from "../../runtime/worker.ts"
 import { provideScriptLibrary } from "../scripts/script-library.ts"
-import { scriptThreadBody } from "../scripts/thread/body.ts"
-import { scriptThreadDefinition } from "../scripts/thread/definition.ts"
+import { scriptThreadBody } from "../scripts/thread/script-thread-actor.ts"
+import { scriptThreadDefinition } from "../scripts/thread/script-thread-interface.ts"
 
 export * from "../index.ts"
 

@@ -7,7 +7,6 @@
  */
 import type { HttpRequest } from "../../kube/http/transport.ts"
 import type { GuestRequest, GuestResponse } from "../guest/abi-values.ts"
-import { statusAnswer } from "./status-answer.ts"
 
 /** Bytes of the URI, and of all headers together, that a request may have; an API server accepts 1 MiB of headers, Node's servers 16 KiB. */
 const maximumHeadBytes = 64 * 1024
@@ -191,4 +190,42 @@ export const guestResponse = (
   const passed = [...headers].filter(([name]) => !ofConnection.has(name))
   // Bytes above ASCII came from the network one character each.
   return { status, headers: new Map(passed.map(([name, value]) => [name, [Buffer.from(value, "latin1")]])), body }
+}
+
+/** Kubernetes' reason for each code that the executor uses. */
+const reasons = {
+  /** The request is malformed or cannot be carried out this way. */
+  400: "BadRequest",
+  /** It asks to act as somebody else. */
+  403: "Forbidden",
+  405: "MethodNotAllowed",
+  413: "RequestEntityTooLarge",
+  /** The module has too many requests under way. */
+  429: "TooManyRequests",
+  /** No response of the API server: no connection, no credentials, unreadable. */
+  503: "ServiceUnavailable",
+  /** No complete response in time. */
+  504: "Timeout",
+} as const
+
+type AnswerCode = keyof typeof reasons
+
+/**
+ * An answer that the executor gives itself: a `Status` as an API server sends it, so that a module needs no second way to read failures.
+ * `retryAfterSeconds`: also sent as the header `Retry-After`.
+ */
+export const statusAnswer = (code: AnswerCode, message: string, retryAfterSeconds?: number): GuestResponse => {
+  const status = {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Failure",
+    message,
+    reason: reasons[code],
+    ...(retryAfterSeconds !== undefined && { details: { retryAfterSeconds } }),
+    code,
+  }
+  const headers = new Map([["content-type", [Buffer.from("application/json")]]])
+  if (retryAfterSeconds !== undefined) headers.set("retry-after", [Buffer.from(String(retryAfterSeconds))])
+  return { status: code, headers, body: Buffer.from(JSON.stringify(status)) }
 }

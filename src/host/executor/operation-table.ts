@@ -5,27 +5,17 @@
  * worker's, ends before. Nothing is completed for a life that has ended. An operation that is asked for twice is carried out once.
  */
 import type { Clock } from "../../clock.ts"
-import { defaultLimits } from "./module-limits.ts"
+import { statusAnswer } from "./guest-request.ts"
 import type { Completion, ModuleLife, Operation, OperationKey, Operations } from "./operation-frames.ts"
-import type { RequestExecutor } from "./request-executor.ts"
-import { statusAnswer } from "./status-answer.ts"
-import { TimerWheel } from "./timer-wheel.ts"
+import { defaultLimits, type RequestExecutor } from "./request-executor.ts"
 
 interface OperationTableOptions {
-  readonly clock: Pick<Clock, "monotonicMs" | "after">
+  readonly clock: Pick<Clock, "after">
   readonly requests: RequestExecutor
   /** An operation has ended; the worker is the one to tell. */
   readonly completed: (worker: string, completion: Completion) => void
   /** The life asked for more than its module may have under way. The operation is dropped, so the life has to be ended. Told once a life. */
   readonly overrun: (life: ModuleLife, maximumOperations: number) => void
-}
-
-/** Gauge and counters of one module. */
-interface OperationStatistics {
-  /** Delays under way. */
-  readonly delays: number
-  /** Operations that were dropped: of its former lives, or delays from before it was registered. */
-  readonly stale: number
 }
 
 interface Underway {
@@ -41,15 +31,10 @@ interface Life {
 
 export class OperationTable {
   readonly #options: OperationTableOptions
-  readonly #delays: TimerWheel<string, () => void>
   readonly #lives = new Map<string, Life>()
-  readonly #stale = new Map<string, number>()
 
   constructor(options: OperationTableOptions) {
     this.#options = options
-    this.#delays = new TimerWheel(options.clock, (actions) => {
-      for (const action of actions) action()
-    })
   }
 
   receive(worker: string, { ended, operations, outstanding }: Operations): void {
@@ -74,17 +59,6 @@ export class OperationTable {
     const life = this.#lives.get(module)
     if (life !== undefined) this.#giveUp(life)
     this.#lives.delete(module)
-    this.#stale.delete(module)
-  }
-
-  statistics(module: string): OperationStatistics {
-    return { delays: this.#delays.sizeOf(module), stale: this.#stale.get(module) ?? 0 }
-  }
-
-  /** Modules that have operations to be answered to that worker. */
-  modulesOf(worker: string): ReadonlyArray<string> {
-    const isOfWorker = (life: Life): boolean => [...life.underway.values()].some((one) => one.worker === worker)
-    return [...this.#lives].filter(([, life]) => isOfWorker(life)).map(([module]) => module)
   }
 
   close(): void {
@@ -92,7 +66,7 @@ export class OperationTable {
   }
 
   #take(worker: string, operation: Operation): void {
-    const { requests, overrun } = this.#options
+    const { clock, requests, overrun } = this.#options
     const { module, incarnation, id } = operation
     const life = this.#lifeOf(operation)
     if (life === undefined) return
@@ -100,10 +74,7 @@ export class OperationTable {
     if (life.underway.has(id)) return
     const limits = requests.limitsOf(module)
     // A request of a module that is not registered is answered; a delay has no answer that would say so.
-    if (limits === undefined && "delayMs" in operation) {
-      this.#countStale(module)
-      return
-    }
+    if (limits === undefined && "delayMs" in operation) return
     const { maximumOperations } = limits ?? defaultLimits
     if (life.underway.size >= maximumOperations) {
       if (!life.isOverrun) overrun({ module, incarnation }, maximumOperations)
@@ -114,7 +85,7 @@ export class OperationTable {
     const started =
       "request" in operation
         ? requests.submit(module, operation.request, (response) => this.#complete(life, { ...key, response }))
-        : this.#delays.add(module, operation.delayMs, () => this.#complete(life, key))
+        : clock.after(Number(operation.delayMs), () => this.#complete(life, key))
     life.underway.set(id, { worker, cancel: () => started.cancel() })
   }
 
@@ -138,11 +109,8 @@ export class OperationTable {
   /** The module's present life; a newer one ends the former. `undefined` for a life that has ended. */
   #lifeOf({ module, incarnation }: ModuleLife): Life | undefined {
     const life = this.#lives.get(module)
-    if (life !== undefined && life.incarnation >= incarnation) {
-      if (life.incarnation === incarnation) return life
-      this.#countStale(module)
-      return undefined
-    }
+    if (life !== undefined && life.incarnation >= incarnation)
+      return life.incarnation === incarnation ? life : undefined
     if (life !== undefined) this.#giveUp(life)
     const fresh: Life = { incarnation, underway: new Map(), isOverrun: false }
     this.#lives.set(module, fresh)
@@ -155,10 +123,6 @@ export class OperationTable {
     this.#giveUp(life)
     // From now on only a newer life is heard.
     this.#lives.set(module, { incarnation: incarnation + 1, underway: new Map(), isOverrun: false })
-  }
-
-  #countStale(module: string): void {
-    this.#stale.set(module, (this.#stale.get(module) ?? 0) + 1)
   }
 
   #giveUp(life: Life): void {

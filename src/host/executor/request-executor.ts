@@ -1,22 +1,88 @@
 /**
  * Carries out the requests of modules at the API server, each with the identity of its module.
  *
- * Guaranteed: a request gets exactly one answer, within its module's time limit, unless it is cancelled; then none. Whatever goes wrong is
- * an answer with a `Status` that says what happened: 400, 403, 405 and 413 for a request that is not sent, 429 for one too many, 503 for no
- * response, 504 for none in time. Requests of one module start in the order in which they came, at its rate, and modules take turns, so
- * that one that floods delays the others by one request. Answers that are given without the API server keep to the rate too, and 429 is
- * held back for the second that it names: modules retry at once.
- *
- * Under overload the queue of a module is bounded in requests and bytes. One thread; nothing here blocks.
+ * Guaranteed: a request gets exactly one answer, within its module's time limit, unless it is cancelled; then none. Whatever goes wrong is an answer
+ * with a `Status`. Requests of one module start in the order in which they came, at its rate, and modules take turns, so that one that floods delays
+ * the others by one request. Refusals keep to the rate too, and 429 is held back for the second that it names: modules retry at once. The queue of a
+ * module is bounded in requests and bytes.
  */
-import type { Clock } from "../../clock.ts"
+import type { Clock, Timer } from "../../clock.ts"
+import type { HttpRequest } from "../../kube/http/transport.ts"
 import type { GuestRequest, GuestResponse } from "../guest/abi-values.ts"
-import { checkRequest } from "./guest-request.ts"
-import { defaultLimits, type ModuleLimits } from "./module-limits.ts"
-import { type Ending, ModuleRequests, type Pending, type RequestStatistics } from "./module-requests.ts"
+import { TokenBucket } from "../queue/rate-limiter.ts"
+import { checkRequest, statusAnswer } from "./guest-request.ts"
 import { type ModuleConnection, sendAs } from "./send-request.ts"
-import { statusAnswer } from "./status-answer.ts"
-import { TimerWheel } from "./timer-wheel.ts"
+
+/** What one module may take of the executor, so that the others do not notice it. */
+export interface ModuleLimits {
+  /**
+   * Requests per second, after a burst. Default 20 and 30, as client-go's clients in controller-runtime. Answers that the executor gives
+   * itself count too: modules retry without a pause, and one whose kind does not exist made 550 requests a second.
+   */
+  readonly requestsPerSecond: number
+  readonly burst: number
+  /** Requests under way at the API server at the same time. Default 16. */
+  readonly maximumConcurrent: number
+  /** Requests that wait for their turn; further ones are answered 429. Default 256, which is 13 s at 20 a second. */
+  readonly maximumQueued: number
+  /** Bytes of their bodies. Default 16 MiB. */
+  readonly maximumQueuedBytes: number
+  /** ms from the module's request to the last byte of its response, waiting included. Default 30,000, half of the API server's own limit. */
+  readonly timeoutMs: number
+  /** Bytes of a request's body. Default 3 MiB, what an API server accepts. */
+  readonly maximumRequestBytes: number
+  /** Bytes of a response's body. Default 16 MiB: larger lists have to be read in pages. */
+  readonly maximumResponseBytes: number
+  /**
+   * Delays and requests together that have not ended. Default 100,000, which take 30 MB. There is no answer that refuses a delay, so a module
+   * beyond this limit has to be ended.
+   */
+  readonly maximumOperations: number
+}
+
+export const defaultLimits: ModuleLimits = {
+  requestsPerSecond: 20,
+  burst: 30,
+  maximumConcurrent: 16,
+  maximumQueued: 256,
+  maximumQueuedBytes: 16 * 1024 * 1024,
+  timeoutMs: 30_000,
+  maximumRequestBytes: 3 * 1024 * 1024,
+  maximumResponseBytes: 16 * 1024 * 1024,
+  maximumOperations: 100_000,
+}
+
+/** Counters since the module was registered, and a gauge. Every request is counted in `requests`. */
+export interface RequestStatistics {
+  readonly requests: number
+  /** Responses of the API server, of any status. */
+  readonly answered: number
+  /** Malformed or not allowed: 400, 403, 405, 413. */
+  readonly refused: number
+  /** 429, because too many were waiting. */
+  readonly overflowed: number
+  /** 504. */
+  readonly timedOut: number
+  /** 503. */
+  readonly failed: number
+  readonly queued: number
+}
+
+/** How a request ended. `cancelled`: without an answer, because the module has ended. */
+type Ending = "answered" | "refused" | "overflowed" | "timedOut" | "failed" | "cancelled"
+
+/** One request between its submission and its end. */
+interface Pending {
+  readonly module: ModuleRequests
+  /** What to send, or the answer that is given instead when its turn comes. */
+  readonly content: { readonly request: HttpRequest } | { readonly refusal: GuestResponse }
+  readonly bytes: number
+  readonly done: (response: GuestResponse) => void
+  /** `held`: refused for want of room, and answered a little later. */
+  state: "queued" | "running" | "held" | "over"
+  deadline: Timer | undefined
+  readonly abort: AbortController
+}
 
 interface RequestExecutorOptions {
   readonly clock: Pick<Clock, "monotonicMs" | "after">
@@ -41,33 +107,17 @@ export class RequestExecutor {
   readonly #modules = new Map<string, ModuleRequests>()
   /** Modules that may start a request now, in turn. */
   readonly #turns: ModuleRequests[] = []
-  readonly #timers: TimerWheel<ModuleRequests, () => void>
   #running = 0
 
   constructor(options: RequestExecutorOptions) {
     this.#options = options
     this.#maximumConcurrent = options.maximumConcurrent ?? 128
-    this.#timers = new TimerWheel(options.clock, (actions) => {
-      for (const action of actions) action()
-    })
   }
 
-  /**
-   * Registers a module, or changes the limits of one. Omitted limits are {@link defaultLimits}. Throws RangeError for a limit that is not
-   * above 0, and what `identity` throws.
-   */
+  /** Registers a module. Omitted limits are {@link defaultLimits}. Throws what `identity` throws. */
   register(name: string, limits: Partial<ModuleLimits> = {}): void {
-    const all = { ...defaultLimits, ...limits }
-    for (const [limit, value] of Object.entries(all)) {
-      if (!(value > 0)) throw new RangeError(`the limit ${limit} of module ${name} is ${value}; it must be above 0`)
-    }
-    const module = this.#modules.get(name)
-    if (module === undefined) {
-      this.#modules.set(name, new ModuleRequests(name, this.#options.identity(name), all, this.#options.clock))
-      return
-    }
-    module.limits = all
-    this.#resume(module)
+    const { clock, identity } = this.#options
+    this.#modules.set(name, new ModuleRequests(name, identity(name), { ...defaultLimits, ...limits }, clock))
   }
 
   limitsOf(name: string): ModuleLimits | undefined {
@@ -89,53 +139,36 @@ export class RequestExecutor {
         },
       }
     }
+    const { clock } = this.#options
     const { limits } = module
     const content = checkRequest(guestRequest, limits.maximumRequestBytes)
     const bytes = "request" in content ? guestRequest.body.length : 0
-    const since = this.#options.clock.monotonicMs()
     const abort = new AbortController()
-    const one: Pending = { module, content, bytes, since, done, state: "queued", deadline: undefined, abort }
+    const one: Pending = { module, content, bytes, done, state: "queued", deadline: undefined, abort }
     module.requests++
     module.pending.add(one)
     if (module.hasRoomFor(bytes)) {
       module.enqueue(one)
-      one.deadline = this.#timers.add(module, limits.timeoutMs, () => this.#timedOut(one))
+      one.deadline = clock.after(limits.timeoutMs, () => this.#timedOut(one))
       this.#resume(module)
     } else {
       one.state = "held"
       const message = `${module.queue.size} requests of the module ${name} with ${module.queuedBytes} bytes are waiting already; the request was not carried out`
       const answer = statusAnswer(429, message, overflowSeconds)
-      one.deadline = this.#timers.add(module, overflowSeconds * 1000, () => this.#end(one, "overflowed", answer))
+      one.deadline = clock.after(overflowSeconds * 1000, () => this.#end(one, "overflowed", answer))
     }
     return { cancel: () => this.#end(one, "cancelled") }
   }
 
-  /** Gives up everything that a module has under way, without answers; returns how many there were. It stays registered. */
-  cancelAll(name: string): number {
-    const module = this.#modules.get(name)
-    if (module === undefined) return 0
-    const count = module.pending.size
-    // Those that wait go first, or the end of one that runs would start them.
-    for (const one of [...module.queue, ...module.pending]) this.#end(one, "cancelled")
-    return count
-  }
-
-  /** The same, and forgets the module and closes its connection. */
+  /** Gives up everything that a module has under way, without answers, forgets it and closes its connection. */
   remove(name: string): void {
     const module = this.#modules.get(name)
     if (module === undefined) return
-    this.cancelAll(name)
-    this.#timers.cancelAll(module)
     this.#modules.delete(name)
+    // Those that wait go first, or the end of one that runs would start them.
+    for (const one of [...module.queue, ...module.pending]) this.#end(one, "cancelled")
+    module.tokenTimer?.cancel()
     module.connection.close()
-  }
-
-  /** While paused, requests of the module wait in its queue; those under way are answered. */
-  setPaused(name: string, isPaused: boolean): void {
-    const module = this.#modules.get(name)
-    if (module === undefined || module.isPaused === isPaused) return
-    module.isPaused = isPaused
-    this.#resume(module)
   }
 
   statistics(name: string): RequestStatistics | undefined {
@@ -155,7 +188,7 @@ export class RequestExecutor {
       const next = this.#turns.shift()
       if (next === undefined) return
       next.isInTurn = false
-      // It may have been paused, or its queue emptied, since it got into the turn.
+      // Its queue may have been emptied since it got into the turn.
       if (next.untilStart() === 0) this.#begin(next)
       this.#takeTurn(next)
     }
@@ -170,7 +203,7 @@ export class RequestExecutor {
       module.isInTurn = true
       this.#turns.push(module)
     } else {
-      module.tokenTimer = this.#timers.add(module, delayMs, () => {
+      module.tokenTimer = this.#options.clock.after(delayMs, () => {
         module.tokenTimer = undefined
         this.#resume(module)
       })
@@ -194,22 +227,18 @@ export class RequestExecutor {
       this.#end(one, "refused", content.refusal)
       return
     }
-    module.sentBytes += one.bytes
     const { maximumResponseBytes: maximumBytes } = module.limits
     const { answer, isOfServer } = await sendAs(module.connection, content.request, {
       maximumBytes,
       signal: abort.signal,
     })
-    if (isOfServer) module.receivedBytes += answer.body.length
     this.#end(one, isOfServer ? "answered" : "failed", answer)
   }
 
   #timedOut(one: Pending): void {
-    const { limits, name, isPaused } = one.module
+    const { limits, name } = one.module
     const within = `within ${limits.timeoutMs} ms`
-    const cause = isPaused
-      ? `the module ${name} takes no answers`
-      : `the module ${name} asks for more than ${limits.requestsPerSecond} requests a second, or for more than ${limits.maximumConcurrent} at a time`
+    const cause = `the module ${name} asks for more than ${limits.requestsPerSecond} requests a second, or for more than ${limits.maximumConcurrent} at a time`
     const message =
       one.state === "queued"
         ? `the request did not get its turn ${within}: ${cause}; it was not carried out`
@@ -232,5 +261,82 @@ export class RequestExecutor {
     }
     if (answer !== undefined) one.done(answer)
     this.#resume(module)
+  }
+}
+
+/** The requests of one module: its queue, its rate, its connection, and what has become of them. */
+class ModuleRequests {
+  readonly name: string
+  readonly connection: ModuleConnection
+  readonly counts: Record<Ending, number> = {
+    answered: 0,
+    refused: 0,
+    overflowed: 0,
+    timedOut: 0,
+    failed: 0,
+    cancelled: 0,
+  }
+  /** All that are not over, oldest first. */
+  readonly pending = new Set<Pending>()
+  readonly queue = new Set<Pending>()
+  queuedBytes = 0
+  running = 0
+  requests = 0
+  /** Whether it waits for its turn among the modules. */
+  isInTurn = false
+  /** Runs until its next token. */
+  tokenTimer: Timer | undefined
+  readonly #clock: Pick<Clock, "monotonicMs">
+  readonly limits: ModuleLimits
+  readonly #bucket: TokenBucket
+  /** Monotonic ms from which the oldest request may start; `undefined`: it has not taken its token. */
+  #startsAt: number | undefined
+
+  constructor(name: string, connection: ModuleConnection, limits: ModuleLimits, clock: Pick<Clock, "monotonicMs">) {
+    this.name = name
+    this.connection = connection
+    this.#clock = clock
+    this.limits = limits
+    const { requestsPerSecond: perSecond, burst } = limits
+    this.#bucket = new TokenBucket(clock, { perSecond, burst })
+  }
+
+  hasRoomFor(bytes: number): boolean {
+    return (
+      this.queue.size < this.limits.maximumQueued &&
+      (this.queue.size === 0 || this.queuedBytes + bytes <= this.limits.maximumQueuedBytes)
+    )
+  }
+
+  enqueue(one: Pending): void {
+    this.queue.add(one)
+    this.queuedBytes += one.bytes
+  }
+
+  dequeue(one: Pending): void {
+    this.queue.delete(one)
+    this.queuedBytes -= one.bytes
+  }
+
+  /** ms until the oldest request may start, for which it takes a token. `undefined`: not before another event. */
+  untilStart(): number | undefined {
+    if (this.queue.size === 0 || this.running >= this.limits.maximumConcurrent) return undefined
+    const now = this.#clock.monotonicMs()
+    this.#startsAt ??= now + this.#bucket.delayMs()
+    return Math.max(0, this.#startsAt - now)
+  }
+
+  /** The oldest request, taken out of the queue with its token. */
+  takeFirst(): Pending | undefined {
+    const [first] = this.queue
+    if (first === undefined) return undefined
+    this.dequeue(first)
+    this.#startsAt = undefined
+    return first
+  }
+
+  statistics(): RequestStatistics {
+    const { answered, refused, overflowed, timedOut, failed } = this.counts
+    return { requests: this.requests, answered, refused, overflowed, timedOut, failed, queued: this.queue.size }
   }
 }

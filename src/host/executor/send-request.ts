@@ -9,8 +9,7 @@ import { type CollectedResponse, describeFailure, type RequestFailure, sendOnce 
 import type { HttpRequest, Transport } from "../../kube/http/transport.ts"
 import { messageOf } from "../../message-of.ts"
 import type { GuestResponse } from "../guest/abi-values.ts"
-import { guestResponse } from "./guest-request.ts"
-import { statusAnswer } from "./status-answer.ts"
+import { guestResponse, statusAnswer } from "./guest-request.ts"
 
 /** A connection with the identity of one module; an `ApiConnection` is one. */
 export interface ModuleConnection {

@@ -5,7 +5,17 @@
  * The reader trusts nothing: a length is compared with what is left before anything is allocated for it, so the memory that a value takes is
  * bounded by its bytes.
  */
-import { BincodeError } from "./errors.ts"
+
+/** Bytes are not the bincode of the value that they should be. */
+export class BincodeError extends Error {
+  readonly fault: "truncated" | "length" | "utf-8" | "tag" | "trailing" | "too-many"
+
+  /** `offset`: where it was noticed, in bytes from the beginning of the structure. */
+  constructor(structure: string, offset: number, fault: BincodeError["fault"], reason: string) {
+    super(`${structure} at byte ${offset}: ${reason}`)
+    this.fault = fault
+  }
+}
 
 // Without ignoreBOM a decoder drops U+FEFF at the beginning, and the string would not be the guest's.
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
@@ -91,7 +101,7 @@ export class BincodeReader {
   }
 
   #error(offset: number, fault: BincodeError["fault"], reason: string): BincodeError {
-    return new BincodeError({ structure: this.#structure, offset, fault, reason })
+    return new BincodeError(this.#structure, offset, fault, reason)
   }
 }
 

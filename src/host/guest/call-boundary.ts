@@ -1,18 +1,11 @@
 /**
- * The boundary between a guest and the host: runs code of the guest, and knows how each call ended.
+ * The boundary between a guest and the host: runs code of the guest, and knows how each call ended. A trap becomes a {@link GuestTrap}; an import can
+ * end the guest, with a reason or with {@link GuestExit}; if an import of the host fails, the guest is over and the caller gets that error.
  *
- * ```
- *   returned      run returns what the guest returned
- *   trapped       the engine's exception becomes a GuestTrap
- *   refused       an import ends the guest: with its reason as a GuestTrap, or with GuestExit
- *   host failed   an import threw: the guest is over, and the caller gets that error
- * ```
- *
- * In the last three the guest has ended: nothing runs it again. An import leaves the guest by an exception that the guest's language may catch, so
- * what happened is kept here, and counts even if the guest then returns.
+ * An import leaves the guest by an exception that the guest's language may catch, so what happened is kept here, and counts even if the guest returns.
  */
 import { messageOf } from "../../message-of.ts"
-import { GuestExit, GuestMisuse, GuestTrap, type TrapFault } from "./errors.ts"
+import { GuestExit, GuestTrap, type TrapFault } from "./errors.ts"
 import { AskingRefused } from "./guest-operations.ts"
 
 /** What the engine tells of a guest's failure. */
@@ -83,15 +76,11 @@ export class CallBoundary {
     return this.#ended !== undefined
   }
 
-  /** Throws if the guest is running or has ended. */
+  /** Throws if the guest has ended, and if it is running, which is a bug of the host. */
   checkIdle(): void {
     // Before the end: what has ended may still be on the stack.
     if (this.#during !== undefined)
-      throw new GuestMisuse({
-        guest: this.#options.guest,
-        misuse: "re-entered",
-        reason: `it is running ${this.#during} and cannot be entered again`,
-      })
+      throw new Error(`module ${this.#options.guest} is running ${this.#during} and cannot be entered again`)
     if (this.#ended !== undefined) throw this.#ended
   }
 
@@ -127,7 +116,7 @@ export class CallBoundary {
   }
 
   /** An import: makes sure that the guest does not go on after its end, and that an error of the host is not taken for one of the guest. */
-  guarded(call: (...values: unknown[]) => unknown): (...values: unknown[]) => unknown {
+  guarded(call: (...values: never[]) => unknown): (...values: never[]) => unknown {
     return (...values) => {
       // It can catch what its imports throw, if its language has exceptions.
       if (this.#ended !== undefined || this.#isExhausted) throw new Unwinding()

@@ -13,7 +13,6 @@ const refusals = [
   "command",
   "missing-exports",
   "unknown-imports",
-  "wrong-signatures",
 ] as const
 
 /** Why a module is refused before it runs. */
@@ -27,7 +26,7 @@ export type Refusal = (typeof refusals)[number]
  * - `unsupported`: valid, but needs what guests do not get: threads, 64-bit or several memories, garbage-collected types, a huge table
  * - `successor-abi`: speaks the ABI of the original host's successor
  * - `command`: a WASI command, which has `_start` and nothing else
- * - `missing-exports`, `unknown-imports`, `wrong-signatures`: `names` lists all of them
+ * - `missing-exports`, `unknown-imports`: `names` lists all of them
  */
 export class GuestRefused extends Schema.TaggedError<GuestRefused>()("GuestRefused", {
   guest: Schema.String,
@@ -41,10 +40,10 @@ export class GuestRefused extends Schema.TaggedError<GuestRefused>()("GuestRefus
   }
 }
 
-/** A guest does not fit into its memory limit when it starts or is restored. Raise the limit or change the module. */
+/** A guest does not fit into its memory limit when it starts. Raise the limit or change the module. */
 export class GuestMemoryRefused extends Schema.TaggedError<GuestMemoryRefused>()("GuestMemoryRefused", {
   guest: Schema.String,
-  /** What the module or its image begins with. */
+  /** What the module begins with. */
   wantedBytes: Schema.Number,
   limitBytes: Schema.Number,
 }) {
@@ -108,52 +107,5 @@ export class GuestExit extends Schema.TaggedError<GuestExit>()("GuestExit", {
 }) {
   override get message(): string {
     return `module ${this.guest} ended itself in ${this.during} with exit code ${this.code}`
-  }
-}
-
-/** The caller broke the rules of a guest; a bug of the host. The guest was not entered and is as it was. */
-export class GuestMisuse extends Schema.TaggedError<GuestMisuse>()("GuestMisuse", {
-  guest: Schema.String,
-  misuse: Schema.Literals([
-    "re-entered",
-    "not-started",
-    "already-started",
-    "wrong-kind",
-    "no-value",
-    "unexpected-value",
-    "bad-option",
-  ]),
-  reason: Schema.String,
-}) {
-  override get message(): string {
-    return `module ${this.guest} was used wrongly: ${this.reason}`
-  }
-}
-
-/**
- * An image cannot be taken or used; start the guest from the beginning instead.
- * - `unsupported`: the module keeps state where an image cannot reach it
- * - `other-module`: of a module with other bytes
- */
-export class GuestImageError extends Schema.TaggedError<GuestImageError>()("GuestImageError", {
-  fault: Schema.Literals(["unsupported", "other-module"]),
-  reason: Schema.String,
-}) {
-  override get message(): string {
-    return `guest image: ${this.reason}`
-  }
-}
-
-/** Bytes are not the bincode of the value that they should be. */
-export class BincodeError extends Schema.TaggedError<BincodeError>()("BincodeError", {
-  /** The structure: `WatchRequest`, `HttpRequest` or `HttpResponse`. */
-  structure: Schema.String,
-  /** Where it was noticed, in bytes from the beginning. */
-  offset: Schema.Number,
-  fault: Schema.Literals(["truncated", "length", "utf-8", "tag", "trailing", "too-many"]),
-  reason: Schema.String,
-}) {
-  override get message(): string {
-    return `${this.structure} at byte ${this.offset}: ${this.reason}`
   }
 }

@@ -3,9 +3,12 @@
  * which its host gets when the guest has returned.
  */
 import { decodeGuestRequest, decodeWatchRequest, type GuestRequest, type WatchRequest } from "./abi-values.ts"
-import { BincodeError, type TrapFault } from "./errors.ts"
-import type { GuestImage, OperationKind } from "./guest-image.ts"
-import type { GuestMemory } from "./wasi/guest-memory.ts"
+import { BincodeError } from "./bincode.ts"
+import type { TrapFault } from "./errors.ts"
+import type { GuestMemory } from "./wasi.ts"
+
+/** What a guest waits for: the next value of a watch, the response to a request, the end of a delay. */
+export type OperationKind = "watch" | "request" | "delay"
 
 /** Who serves the operations of a guest. */
 export interface OperationHost {
@@ -38,26 +41,20 @@ export class AskingRefused extends Error {
 export class GuestOperations {
   readonly #memory: GuestMemory
   readonly #limits: GuestLimits
-  readonly #open: Map<bigint, OperationKind>
-  #nextId: bigint
+  readonly #open = new Map<bigint, OperationKind>()
+  #nextId = 0n
   /** What was asked for in the call that is running, and the bytes of it. */
   #asked: Array<(host: OperationHost) => void> = []
   #askedBytes = 0
 
-  constructor(memory: GuestMemory, limits: GuestLimits, before?: Pick<GuestImage, "operations" | "nextId">) {
+  constructor(memory: GuestMemory, limits: GuestLimits) {
     this.#memory = memory
     this.#limits = limits
-    this.#open = new Map(before?.operations)
-    this.#nextId = before?.nextId ?? 0n
   }
 
   /** Those that have not ended; a view that changes. */
   get open(): ReadonlyMap<bigint, OperationKind> {
     return this.#open
-  }
-
-  get nextId(): bigint {
-    return this.#nextId
   }
 
   close(id: bigint): void {

@@ -7,7 +7,7 @@ import * as Schema from "effect/Schema"
 import { type FieldRequirement, parseFieldSelector } from "../../kube/field-selector.ts"
 import { formatGvk, type GroupVersionKind } from "../../kube/gvk.ts"
 import { type LabelRequirement, matchesLabels, parseLabelSelector } from "../../kube/label-selector.ts"
-import type { ObjectState } from "./state/object-state.ts"
+import type { ObjectFilter } from "./state/object-state.ts"
 
 /** A subscription cannot be served, whatever the server has. */
 export class InvalidSubscription extends Schema.TaggedError<InvalidSubscription>()("InvalidSubscription", {
@@ -30,9 +30,6 @@ export interface SelectionRequest {
   /** Whether objects are kept with their managedFields. Default false. */
   readonly managedFields?: boolean | undefined
 }
-
-/** Whether an object is selected. */
-export type ObjectFilter = (object: ObjectState) => boolean
 
 interface Term {
   /** Equal for equal terms. */

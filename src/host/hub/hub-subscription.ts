@@ -2,23 +2,25 @@
  * One subscription of a hub: what has not been taken by its consumer yet.
  *
  * Guaranteed to a consumer, whatever its pace:
- * - First the present state as additions, then `synced`, then the changes after it: no gap, no repeat. With `after`, the changes after that
- *   version come in place of the present state. Each object of the present state is in its state of the moment in which it is taken, and one
- *   that is deleted before is not part of it. So it may be newer than the version of `synced`; whoever resumes there gets it again.
- * - For each object, its changes in their order, its last state, and its deletion. States in between are left out while the consumer is
- *   slow; `folded` counts them. A deletion and a later creation under the same name are always two changes.
- * - Whoever resumes after the last version taken, or after that of a `bookmark`, misses nothing.
- * - `history`, when the server has another history (it was restored): the versions after the mark cannot be compared with those before. The differences
- *   follow as changes.
- * - After `expired` nothing comes: subscribe again, without `after`, and compare.
+ * - First the present state as additions, then `synced`, then the changes after it: no gap, no repeat. With `after`, the changes after that version come
+ *   in place of the state. An object of the state is as it is when it is taken, so it may be newer than `synced`.
+ * - For each object, its changes in their order, its last state, and its deletion. States in between are left out while the consumer is slow. A deletion
+ *   and a later creation under the same name are always two changes.
+ * - Whoever resumes after the last version taken, or after that of a `bookmark`, misses nothing. Versions after `history` cannot be compared with those
+ *   before it; after `expired` nothing comes: subscribe again, without `after`, and compare.
  */
 
 import type { ResourceVersion } from "../../kube/resource-version.ts"
 import { CoalescingQueue } from "../../runtime/mailbox/coalescing-queue.ts"
-import type { HubChange, HubConsumer, HubSubscriptionHandle, HubSubscriptionRequest } from "./hub-change.ts"
-import type { ObjectFilter } from "./hub-selection.ts"
-import type { SubscriptionStatistics } from "./hub-statistics.ts"
+import type {
+  HubChange,
+  HubConsumer,
+  HubSubscriptionHandle,
+  HubSubscriptionRequest,
+  SubscriptionStatistics,
+} from "./hub-change.ts"
 import type { ObjectWalk } from "./state/object-places.ts"
+import type { ObjectFilter } from "./state/object-state.ts"
 import { foldEvents, isAbove, type ObjectEvent, type StateChange } from "./state/state-change.ts"
 
 interface Mark {

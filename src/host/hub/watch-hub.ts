@@ -1,17 +1,10 @@
 /**
- * One list and watch per selection, for any number of subscribers. An engine without threads: it runs in the hub's actor, and directly in a
- * program that has no other threads.
+ * One list and watch per selection, for any number of subscribers. An engine without threads: it runs in the hub's actor, and directly in a program that
+ * has no other threads.
  *
- * Guaranteed:
- * - Subscriptions of one selection share one watch session; a narrower one is served from a wider one that runs, if what it selects can be
- *   told from namespace, name and labels. Any other gets an upstream of its own. One that runs keeps its upstream when a wider one starts
- *   later: moving it would cost a comparison of both states for each subscription, and the narrow one ends with its subscribers.
- * - One subscription that the server forbids holds up none that is narrower: those that wait for its list get an upstream of their own, and
- *   those that have begun expire, so that they subscribe anew.
- * - Subscribers get what HubSubscription promises, over hang-ups, expired versions, restored servers and silence (WatchSession).
- * - A slow consumer holds up neither others nor the watch; what waits for it is bounded by bytes.
- * - Objects are kept once per upstream, as bytes, without managedFields unless they are asked for: those who need them share an upstream of their own.
- * - After its last subscription an upstream runs on for a while, so that a controller that restarts does not list anew.
+ * A narrower subscription is served from a wider watch that runs, if what it selects can be told from namespace, name and labels; any other gets an
+ * upstream of its own, and keeps it when a wider one starts later. A watch that the server forbids holds up no narrower one. A slow consumer holds up
+ * neither others nor the watch. Objects are kept once per upstream, as bytes. After its last subscription an upstream runs on for a while.
  */
 
 import type { Clock, Timer } from "../../clock.ts"
@@ -19,10 +12,10 @@ import type { ReadTransport } from "../../kube/http/transport.ts"
 import { parseResourceVersion } from "../../kube/resource-version.ts"
 import { defaultWatchPolicy, type WatchPolicy } from "../../kube/watch/protocol/policy.ts"
 import { messageOf } from "../../message-of.ts"
-import type { HubConsumer, HubSubscriptionHandle, HubSubscriptionRequest } from "./hub-change.ts"
-import { filterWithin, type HubSelection, type ObjectFilter, selectionOf } from "./hub-selection.ts"
-import type { HubStatistics } from "./hub-statistics.ts"
+import type { HubConsumer, HubStatistics, HubSubscriptionHandle, HubSubscriptionRequest } from "./hub-change.ts"
+import { filterWithin, type HubSelection, selectionOf } from "./hub-selection.ts"
 import { HubSubscription } from "./hub-subscription.ts"
+import type { ObjectFilter } from "./state/object-state.ts"
 import { type HubListener, Upstream } from "./upstream.ts"
 
 export interface WatchHubOptions {

@@ -71,11 +71,6 @@ export class AccessReviewer {
   }
 
   /** Never rejects. For cluster-scoped kinds the namespace is ignored. */
-  async may(...question: Question): Promise<boolean> {
-    return (await this.answer(...question)) === true
-  }
-
-  /** The same for callers to whom a refusal is something else than a server that cannot be asked. Never rejects. */
   async answer(...question: Question): Promise<AccessAnswer> {
     const known = this.#known(...question)
     if (known !== undefined) return known
@@ -83,24 +78,6 @@ export class AccessReviewer {
     const everywhere = await this.#ask(user, verb, kind, "", name)
     if (everywhere === true || namespace === "" || !kind.namespaced) return everywhere
     return inEither(everywhere, await this.#ask(user, verb, kind, namespace, name))
-  }
-
-  /** Those of the namespaces in which the user may. Never rejects. */
-  async mayIn(
-    user: ReviewedUser,
-    verb: string,
-    kind: Kind,
-    namespaces: Iterable<string>,
-  ): Promise<ReadonlySet<string>> {
-    const asked = [...new Set(namespaces)]
-    const answers = await Promise.all(asked.map((namespace) => this.may(user, verb, kind, namespace)))
-    return new Set(asked.filter((_, index) => answers[index]))
-  }
-
-  /** The cached answer; `undefined` if the server has to be asked. Waits for nothing, so it can be called for each event. */
-  known(...question: Question): boolean | undefined {
-    const known = this.#known(...question)
-    return known === undefined ? undefined : known === true
   }
 
   #known(...[user, verb, kind, namespace = "", name = ""]: Question): AccessAnswer | undefined {

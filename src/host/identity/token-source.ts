@@ -1,23 +1,20 @@
 /**
- * The credentials of one ServiceAccount: what an {@link ApiConnection} needs to act with its rights and no others.
+ * The credentials of one ServiceAccount: a token that is renewed when at most 80 % of its life is over, while requests go on with the old one; or, if the
+ * host may make no tokens for it, the host's own credentials with impersonation, which is tried again every few minutes.
  *
- * - **without**: nothing yet, or nothing any more. The next request waits for a token.
- * - **token**: a token of a TokenRequest. It is renewed when at most 80 % of its life is over, while requests go on with the old one; only
- *   one that is about to end makes them wait.
- * - **impersonating**: the host may make no tokens for the ServiceAccount, so requests carry the host's own credentials and act as it.
- *   Whether it may is tried again every few minutes.
- *
- * Guaranteed: one request for a token at a time, however many callers there are, and after a failure none before a back-off; an
- * unchanged endpoint is the same object; a failure is told in {@link TokenSource.problem}. No timer runs here, so an idle module costs nothing.
+ * Guaranteed: one request for a token at a time, and after a failure none before a back-off; an unchanged endpoint is the same object. No timer runs here,
+ * so an idle module costs nothing.
  */
 
+import * as Schema from "effect/Schema"
 import type { Clock } from "../../clock.ts"
 import type { ApiClient } from "../../kube/client/api-client.ts"
+import type { ApiError } from "../../kube/client/api-errors.ts"
 import { impersonating } from "../../kube/credentials/impersonation.ts"
+import { kinds } from "../../kube/client/kinds.ts"
 import type { ApiEndpoint, EndpointSource } from "../../kube/endpoint.ts"
 import { messageOf } from "../../message-of.ts"
 import { type ServiceAccountName, userOfAccount } from "./service-account.ts"
-import { requestToken, TokenRefused } from "./token-request.ts"
 
 interface TokenSourceOptions {
   readonly account: ServiceAccountName
@@ -170,4 +167,66 @@ export class TokenSource implements EndpointSource {
     }
     return this.#made.endpoint
   }
+}
+
+/** There is no new token. */
+export class TokenRefused extends Schema.TaggedError<TokenRefused>()("TokenRefused", {
+  namespace: Schema.String,
+  /** Of the ServiceAccount. */
+  name: Schema.String,
+  failure: Schema.Literals([
+    /** The host may not make tokens for it. */
+    "forbidden",
+    /** There is no such ServiceAccount. */
+    "absent",
+    /** Anything else: no connection, an overloaded server, an unreadable response. */
+    "other",
+  ]),
+  /** The server's words, or what became of the request. */
+  detail: Schema.String,
+}) {
+  override get message(): string {
+    return `no token for ServiceAccount ${this.namespace}/${this.name}: ${this.detail}${advice[this.failure]}`
+  }
+}
+
+const advice = {
+  forbidden: "; the host needs the right to create serviceaccounts/token there",
+  absent: "; create it, or name another one",
+  other: "",
+} as const
+
+interface GivenToken {
+  readonly token: string
+  /** Seconds from the time of the request: the server may give less than it was asked for. */
+  readonly seconds: number
+}
+
+interface TokenAnswer {
+  readonly spec?: { readonly expirationSeconds?: unknown }
+  readonly status?: { readonly token?: unknown }
+}
+
+/** Rejects with {@link TokenRefused}. */
+export const requestToken = async (
+  client: Pick<ApiClient, "createSubresource">,
+  account: ServiceAccountName,
+  expirationSeconds: number,
+): Promise<GivenToken> => {
+  const body = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds } }
+  const answer = await client
+    .createSubresource<TokenAnswer | null>(kinds.serviceAccounts, account, "token", body)
+    .catch((error: ApiError) => {
+      throw new TokenRefused({ ...account, failure: failureOf(error), detail: error.detail })
+    })
+  const token = answer?.status?.token
+  if (typeof token !== "string" || token === "")
+    throw new TokenRefused({ ...account, failure: "other", detail: "the response has no token" })
+  const given = answer?.spec?.expirationSeconds
+  return { token, seconds: typeof given === "number" && given > 0 ? given : expirationSeconds }
+}
+
+const failureOf = ({ _tag }: ApiError): TokenRefused["failure"] => {
+  if (_tag === "ForbiddenError") return "forbidden"
+  return _tag === "NotFoundError" ? "absent" : "other"
 }

@@ -1,13 +1,9 @@
 /**
  * Follows a directory of modules: reports which were added, replaced and removed, and which are refused and why.
  *
- * Guaranteed: a change is reported once, after the directory was read twice with the same content, 200 ms apart, because a file that is
- * still being copied may be valid by chance. A module that becomes invalid or unreadable keeps running as it was, and is refused until it is
- * valid again; it is removed when its YAML or its code is gone. Of several files with one name, the module that is there already keeps it,
- * else the first by file name. A directory that cannot be read changes nothing but is reported.
- *
- * Watching can fail silently (network file systems, a directory that is itself replaced, no inotify watches left), so the directory is also
- * looked at every 5 s; files whose times and sizes are the same are not read.
+ * Guaranteed: a change is reported once, after the directory was read twice with the same content, 200 ms apart, because a file that is still being
+ * copied may be valid by chance. A module that becomes invalid keeps running as it was; it is removed when its YAML or its code is gone. Of several files
+ * with one name, the module that is there already keeps it. Watching can fail silently, so the directory is also looked at every 5 s.
  */
 import * as Result from "effect/Result"
 import type { Clock, Timer } from "../../clock.ts"

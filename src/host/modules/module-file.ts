@@ -88,7 +88,7 @@ const readEnvironment = (yaml: ModuleYaml, node: Node | undefined): ModuleFile["
       ? yaml.text(nameNode, `${where}.name`, "a name without = and control characters", variableOf)
       : yaml.missing(`${where}.name`, "name the variable", item)
     const value = entries.has("value")
-      ? yaml.text(entries.get("value")?.value, `${where}.value`, "text", (text) => text)
+      ? yaml.text(entries.get("value")?.value, `${where}.value`, "text without a zero byte", zeroFree)
       : yaml.missing(`${where}.value`, 'write value: "" for an empty one', item)
     if (name === undefined || value === undefined) return []
     const firstLine = firstLines.get(name)
@@ -155,6 +155,7 @@ const subdomainOf = (text: string): string | undefined =>
   text.length <= 253 && /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/.test(text)
     ? text
     : undefined
+const zeroFree = (text: string): string | undefined => (text.includes("\0") ? undefined : text)
 const variableOf = (text: string): string | undefined => (/^[^=\p{Cc}]+$/u.test(text) ? text : undefined)
 
 /** A page of WebAssembly is 64 KiB, and its addresses have 32 bits. */

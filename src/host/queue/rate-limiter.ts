@@ -1,65 +1,54 @@
-/**
- * How long a key waits before it is retried: client-go's rate limiters for work queues.
- *
- * {@link controllerRateLimiter} is client-go's default for controllers: the longer of a back-off per key and a token bucket
- * for all keys. So one key that always fails costs little, and a server on which everything fails gets at most ten requests a
- * second, after a burst.
- */
+/** How long what failed waits before it is retried, and how long requests wait for their turn. */
 
 import type { Clock } from "../../clock.ts"
-export interface RateLimiter {
-  /** A key has failed: ms until its next attempt. */
-  delayMs(key: string): number
-  /** A key has succeeded or was dropped: its failures no longer count. */
-  forget(key: string): void
-  /** How often the key has failed since it was last forgotten. */
-  failures(key: string): number
-}
 
-interface BackOffOptions {
-  /** ms after the first failure, doubled for each further one. Default 5, client-go's. */
-  readonly baseMs?: number
-  /** Longest delay in ms, jitter included. Default 1,000,000, client-go's. */
-  readonly maximumMs?: number
-  /**
-   * Largest random addition, as a part of the delay. Default 0.1; client-go has none, so keys that failed together are
-   * retried together.
-   */
-  readonly jitter?: number
-  /** In [0, 1). */
-  readonly random: () => number
-}
+/** ms after the first failure of a key, doubled for each further one; the longest delay; and the largest random addition, as a part of the delay. */
+const baseMs = 5
+const maximumMs = 1_000_000
+const jitter = 0.1
 
-/** Exponential back-off per key. Memory: one number for each key that has failed and was not forgotten. */
-export class KeyBackOff implements RateLimiter {
-  readonly #options: Required<BackOffOptions>
+/**
+ * client-go's default for controllers, `DefaultTypedControllerRateLimiter`: the longer of a back-off per key (5 ms to 1,000 s) and a token bucket for
+ * all keys (10 a second after a burst of 100). So one key that always fails costs little, and a server on which everything fails gets few requests.
+ * client-go has no jitter, so keys that failed together are retried together.
+ *
+ * Memory: one number for each key that has failed and was not forgotten.
+ */
+export class RetryPace {
+  readonly #random: () => number
+  readonly #bucket: TokenBucket
   readonly #failures = new Map<string, number>()
 
-  constructor({ baseMs = 5, maximumMs = 1_000_000, jitter = 0.1, random }: BackOffOptions) {
-    this.#options = { baseMs, maximumMs, jitter, random }
+  /** `random` returns a number in [0, 1). */
+  constructor(clock: Pick<Clock, "monotonicMs">, random: () => number) {
+    this.#random = random
+    this.#bucket = new TokenBucket(clock, { perSecond: 10, burst: 100 })
   }
 
+  /** A key has failed: ms until its next attempt. */
   delayMs(key: string): number {
-    const { baseMs, maximumMs, jitter, random } = this.#options
     const before = this.failures(key)
     this.#failures.set(key, before + 1)
-    return Math.min(maximumMs, baseMs * 2 ** before * (1 + jitter * random()))
+    const ownMs = Math.min(maximumMs, baseMs * 2 ** before * (1 + jitter * this.#random()))
+    return Math.max(ownMs, this.#bucket.delayMs())
   }
 
+  /** A key has succeeded or was dropped: its failures no longer count. A token that was taken stays taken. */
   forget(key: string): void {
     this.#failures.delete(key)
   }
 
+  /** How often the key has failed since it was last forgotten. */
   failures(key: string): number {
     return this.#failures.get(key) ?? 0
   }
 }
 
 /**
- * A token bucket for all keys together. Tokens are taken in advance, as by `rate.Reserve` in Go: when none is left, each further
- * key gets the next free slot, so that never more than `burst` and then `perSecond` keys are retried.
+ * Tokens are taken in advance, as by `rate.Reserve` in Go: when none is left, each further taker gets the next free slot, so that never more than
+ * `burst` and then `perSecond` go on.
  */
-export class TokenBucket implements RateLimiter {
+export class TokenBucket {
   readonly #clock: Pick<Clock, "monotonicMs">
   readonly #perSecond: number
   readonly #burst: number
@@ -75,31 +64,11 @@ export class TokenBucket implements RateLimiter {
     this.#burst = burst
   }
 
+  /** ms until the token that this takes. */
   delayMs(): number {
     const now = this.#clock.monotonicMs()
     const tokenMs = 1000 / this.#perSecond
     this.#fullAt = Math.max(now, this.#fullAt) + tokenMs
     return Math.max(0, this.#fullAt - now - this.#burst * tokenMs)
   }
-
-  forget(): void {
-    // A token that was taken stays taken, even when its key is forgotten.
-  }
-
-  failures(): number {
-    return 0
-  }
 }
-
-/** The longest delay of several limiters. */
-const longestOf = (...limiters: ReadonlyArray<RateLimiter>): RateLimiter => ({
-  delayMs: (key) => Math.max(...limiters.map((limiter) => limiter.delayMs(key))),
-  forget: (key) => {
-    for (const limiter of limiters) limiter.forget(key)
-  },
-  failures: (key) => Math.max(...limiters.map((limiter) => limiter.failures(key))),
-})
-
-/** client-go's `DefaultTypedControllerRateLimiter`: 5 ms to 1,000 s per key, 10 a second after a burst of 100 in all. */
-export const controllerRateLimiter = (clock: Pick<Clock, "monotonicMs">, random: () => number): RateLimiter =>
-  longestOf(new KeyBackOff({ random }), new TokenBucket(clock, { perSecond: 10, burst: 100 }))

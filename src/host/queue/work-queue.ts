@@ -1,32 +1,24 @@
 /**
  * A queue of keys with the guarantees of client-go's work queue, and the workers that process them.
  *
- * - A key is queued at most once, however often it is added: the queue is bounded by the number of keys, and keys are
- *   processed in the order in which they were added.
- * - A key is never processed twice at the same time. A key added while it is being processed is processed once more afterwards,
- *   however often it was added.
- * - So every `add` is followed by a run that started after it, unless the queue is closed first.
- * - A run that fails is repeated after the delay of the rate limiter; one that succeeds forgets the key's failures. If a key
- *   has several pending delays, the earliest counts; a run that starts earlier does not cancel it.
- * - {@link WorkQueue.close} waits for running keys; {@link WorkQueue.drain} first processes the queued ones as well.
+ * - A key is queued at most once, and never processed twice at the same time; one that is added while it is processed is processed once more. So every
+ *   `add` is followed by a run that started after it, unless the queue is closed first.
+ * - A run that fails is repeated after the delay of a {@link RetryPace}; one that succeeds forgets the key's failures. Of several pending delays of a key
+ *   the earliest counts.
  *
  * Keys added together are processed together, shortly afterwards and never in the middle of the code that added them.
  */
-
 import type { Clock, Timer } from "../../clock.ts"
-import { noStatistics, type QueueStatistics } from "./queue-statistics.ts"
-import { controllerRateLimiter, type RateLimiter } from "./rate-limiter.ts"
+import { RetryPace } from "./rate-limiter.ts"
 
 export interface WorkQueueOptions {
   readonly clock: Clock
-  /** In [0, 1), for the default rate limiter. Default `Math.random`. */
+  /** In [0, 1), for the delays of retries. Default `Math.random`. */
   readonly random?: () => number
   /** Rejections and exceptions are failures. A run that returns no promise is done when it returns. */
   readonly process: (key: string) => Promise<void> | void
   /** Keys processed at once. Default 5, the real controllers' number of workers. */
   readonly concurrency?: number
-  /** Default: {@link controllerRateLimiter}. */
-  readonly rateLimiter?: RateLimiter
   /** Consecutive failures after which a key is dropped until it is added again. Default: never dropped; 0: no retries. */
   readonly maximumRetries?: number
   /** Called for every failure, before the retry. `attempt`: consecutive failures, from 1. */
@@ -40,7 +32,7 @@ export interface WorkQueueOptions {
 
 export class WorkQueue {
   readonly #options: WorkQueueOptions
-  readonly #limiter: RateLimiter
+  readonly #limiter: RetryPace
   /** Keys added since the last start, and keys to be processed now, oldest first, each with the ms at which it was added. */
   #added = new Map<string, number>()
   readonly #ready = new Map<string, number>()
@@ -57,7 +49,7 @@ export class WorkQueue {
 
   constructor(options: WorkQueueOptions) {
     this.#options = options
-    this.#limiter = options.rateLimiter ?? controllerRateLimiter(options.clock, options.random ?? Math.random)
+    this.#limiter = new RetryPace(options.clock, options.random ?? Math.random)
   }
 
   /** Keys waiting or being processed, without delayed ones. */
@@ -93,7 +85,7 @@ export class WorkQueue {
     this.#delayed.set(key, { at, timer })
   }
 
-  /** Adds as after a failure: with the delay of the rate limiter, which grows with each call until the key succeeds. */
+  /** Adds as after a failure: with the delay of a {@link RetryPace}, which grows with each call until the key succeeds. */
   addRateLimited(key: string): void {
     if (this.#isClosed) return
     this.#statistics.retries++
@@ -217,3 +209,56 @@ export class WorkQueue {
     this.#work()
   }
 }
+
+/** Counters since the queue was made. */
+interface QueueCounters {
+  /** Keys added, including those that were queued already. */
+  adds: number
+  /** Runs that ended, successful or not. */
+  runs: number
+  /** Runs that failed. */
+  failures: number
+  /** Keys added again after a failure. */
+  retries: number
+  /** ms that keys waited between being added and being processed: sum and maximum. */
+  waitedMs: number
+  longestWaitMs: number
+  /** ms that runs took: sum and maximum. */
+  workedMs: number
+  longestRunMs: number
+}
+
+export interface QueueStatistics extends Readonly<QueueCounters> {
+  /** Keys waiting or being processed now. */
+  readonly depth: number
+  /** Delayed keys. */
+  readonly delayed: number
+  /** ms since the oldest current run began; 0 without one. */
+  readonly longestRunningMs: number
+}
+
+export const noStatistics = (): QueueCounters => ({
+  adds: 0,
+  runs: 0,
+  failures: 0,
+  retries: 0,
+  waitedMs: 0,
+  longestWaitMs: 0,
+  workedMs: 0,
+  longestRunMs: 0,
+})
+
+/** Of a queue and one that came after it: counters are added; what describes the present is that of `now`. */
+export const sumOf = (past: QueueStatistics, now: QueueStatistics): QueueStatistics => ({
+  adds: past.adds + now.adds,
+  runs: past.runs + now.runs,
+  failures: past.failures + now.failures,
+  retries: past.retries + now.retries,
+  waitedMs: past.waitedMs + now.waitedMs,
+  longestWaitMs: Math.max(past.longestWaitMs, now.longestWaitMs),
+  workedMs: past.workedMs + now.workedMs,
+  longestRunMs: Math.max(past.longestRunMs, now.longestRunMs),
+  depth: now.depth,
+  delayed: now.delayed,
+  longestRunningMs: now.longestRunningMs,
+})

@@ -14,16 +14,16 @@ import { messageOf } from "../../message-of.ts"
 import type { ActorSystem } from "../../runtime/actor-system.ts"
 import { ActorGone, CallDeadlineExceeded } from "../../runtime/errors.ts"
 import type { Supervisor } from "../../runtime/supervisor.ts"
-import type { StartThread } from "../../runtime/thread/thread.ts"
+import type { StartThread } from "../../runtime/thread.ts"
 import type { ControllerStatistics } from "../controller/run/controller-statistics.ts"
 import { ask, askOr, failureOf, tell } from "../dispatcher/actor-calls.ts"
 import { type LifecycleInput, ModuleLifecycle, type ModulePhase } from "../dispatcher/module-lifecycle.ts"
-import { type HubWatchRequest, type WatchAnswer, WatchRegistry } from "../dispatcher/watches/watch-registry.ts"
-import type { HubConfig, HubControl, HubReport } from "../hub/definition.ts"
+import { type HubWatchRequest, type WatchAnswer, WatchRegistry } from "../dispatcher/watch-registry.ts"
+import type { HubConfig, HubControl, HubReport } from "../hub/hub-interface.ts"
 import type { ModuleFile } from "../modules/module-file.ts"
 import type { ModuleSource } from "../modules/module-listing.ts"
 import { ScriptPlace } from "./script-place.ts"
-import type { ScriptThreadReport } from "./thread/definition.ts"
+import type { ScriptThreadReport } from "./thread/script-thread-interface.ts"
 import { WatchGrants } from "./watch-grants.ts"
 
 interface ScriptHostOptions {
@@ -59,7 +59,7 @@ interface Script {
   readonly credentials: CredentialRefresh
   readonly lifecycle: ModuleLifecycle
   /** What its thread has. */
-  endpoint: ApiEndpoint | undefined
+  endpoint: ApiEndpoint
   /** Its thread waits for credentials, which may be the same again. */
   isWaiting: boolean
   place: ScriptPlace | undefined
@@ -128,7 +128,7 @@ export class ScriptHost {
         onNote(name, reason)
         // Requests that wait fail with what the server said, and are tried again later.
         const script = this.#scripts.get(name)
-        if (script?.endpoint !== undefined) this.#has(name, credentials, script.endpoint)
+        if (script !== undefined) this.#has(name, credentials, script.endpoint)
       },
     })
     const lifecycle = new ModuleLifecycle(

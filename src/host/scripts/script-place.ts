@@ -3,16 +3,16 @@ import type { Clock } from "../../clock.ts"
 import type { ActorSystem } from "../../runtime/actor-system.ts"
 import { CallDeadlineExceeded } from "../../runtime/errors.ts"
 import type { RestartPolicy, Supervisor } from "../../runtime/supervisor.ts"
-import type { StartThread } from "../../runtime/thread/thread.ts"
+import type { StartThread } from "../../runtime/thread.ts"
 import { failureOf } from "../dispatcher/actor-calls.ts"
-import { EntryWatch, entryMarkBytes } from "../dispatcher/entry-mark.ts"
-import { deliveriesMailbox } from "../hub/definition.ts"
+import { EntryWatch, entryMarkBytes } from "../dispatcher/worker/entry-mark.ts"
+import { deliveriesMailbox } from "../hub/hub-interface.ts"
 import {
   type ScriptThreadConfig,
   type ScriptThreadControl,
   type ScriptThreadReport,
   scriptThreadDefinition,
-} from "./thread/definition.ts"
+} from "./thread/script-thread-interface.ts"
 
 interface ScriptPlaceOptions {
   readonly name: string

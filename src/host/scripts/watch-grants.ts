@@ -6,7 +6,7 @@
  * {@link WatchGrants.recheck}, also those about kinds that do not exist yet.
  */
 import { messageOf } from "../../message-of.ts"
-import type { HubWatchRequest, WatchAnswer } from "../dispatcher/watches/watch-registry.ts"
+import type { HubWatchRequest, WatchAnswer } from "../dispatcher/watch-registry.ts"
 
 interface WatchGrantsOptions {
   /** Whether the module may have the watch. If it rejects, the question stays open. */

@@ -10,7 +10,7 @@ import { type ReaderConfig, type ReaderControl, ReadingFailed } from "../../acto
 import type { Clock } from "../../clock.ts"
 import type { ActorSystem } from "../../runtime/actor-system.ts"
 import type { CallError } from "../../runtime/errors.ts"
-import type { StreamReceiver } from "../../runtime/stream/incoming-stream.ts"
+import type { StreamReceiver } from "../../runtime/stream.ts"
 import type { Supervisor } from "../../runtime/supervisor.ts"
 import type { ExportRefusal } from "../http/body/http-answer.ts"
 import { elapsed } from "../http/body/races.ts"

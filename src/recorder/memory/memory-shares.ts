@@ -23,7 +23,7 @@
  */
 
 import type { MemoryLimits } from "../../runtime/actor.ts"
-import type { MemoryBound } from "../../runtime/thread/container-memory.ts"
+import type { MemoryBound } from "../../runtime/container-memory.ts"
 import { defaultSharing } from "../watchers/placement.ts"
 
 /** Roles that run in their own workers. */

@@ -22,7 +22,7 @@ import type { CredentialRefresh } from "../../kube/credentials/credential-refres
 import { LineBudget } from "../../kube/scanner/line-splitter.ts"
 import { VersionClock } from "../../kube/watch/liveness/version-clock.ts"
 import type { Supervisor } from "../../runtime/supervisor.ts"
-import { SharedThread } from "../../runtime/thread/shared-thread.ts"
+import { SharedThread } from "../../runtime/shared-thread.ts"
 import { podKind, podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
 import type { TrackedKind } from "../configuration/tracked-kind.ts"
 import { RedactionKey } from "../redaction/redaction-key.ts"

@@ -2,17 +2,16 @@
  * A WebAssembly module as a participant of a rehearsal: the guest, the hub and the executor of a host, but all in this thread, on the
  * rehearsal's clock.
  *
- * What differs from a host: the guest's deadline is not enforced, because nothing can interrupt it within its own thread; it is never unloaded;
+ * What differs from a host: the guest's deadline is not enforced, because nothing can interrupt it within its own thread;
  * one that traps is not started again, since a trap is what a rehearsal is to find; and it may watch and write what it likes, whatever its
  * ServiceAccount may do in the recorded cluster.
  */
 
-import { gvkOf } from "../../host/dispatcher/watches/watch-registry.ts"
+import type { Timer } from "../../clock.ts"
+import { gvkOf } from "../../host/dispatcher/watch-registry.ts"
 import { ModuleRunner } from "../../host/dispatcher/worker/module-runner.ts"
 import { watchFailure, watchValueOf } from "../../host/dispatcher/worker/watch-value.ts"
-import type { ModuleLimits } from "../../host/executor/module-limits.ts"
-import { RequestExecutor } from "../../host/executor/request-executor.ts"
-import { TimerWheel } from "../../host/executor/timer-wheel.ts"
+import { type ModuleLimits, RequestExecutor } from "../../host/executor/request-executor.ts"
 import { encodeGuestResponse, type WatchRequest } from "../../host/guest/abi-values.ts"
 import type { CompiledGuest } from "../../host/guest/compiled-guest.ts"
 import { GuestInstance } from "../../host/guest/guest-instance.ts"
@@ -45,7 +44,7 @@ export class HostedModule implements Participant {
         readonly runner: ModuleRunner
         readonly hub: WatchHub
         readonly requests: RequestExecutor
-        readonly delays: TimerWheel<string, bigint>
+        readonly delays: ReadonlySet<Timer>
       }
     | undefined
   #isScheduled = false
@@ -105,30 +104,35 @@ export class HostedModule implements Participant {
       identity: () => new ApiConnection({ server: transport, userAgent: this.name }),
     })
     requests.register(this.name, limits)
-    const delays = new TimerWheel<string, bigint>(clock, (ids) => {
-      for (const id of ids) runner.completed(id, undefined)
-      this.#schedule()
-    })
+    const delays = new Set<Timer>()
+    const delay = (id: bigint, ms: bigint): void => {
+      const timer = clock.after(Number(ms), () => {
+        delays.delete(timer)
+        runner.completed(id, undefined)
+        this.#schedule()
+      })
+      delays.add(timer)
+    }
     const runner = new ModuleRunner({
-      make: (calls) =>
+      make: () =>
         new GuestInstance(compiled, {
-          host: { ...calls, log: (_stream, line) => note({ type: "log", controller: this.name, line }) },
+          host: {
+            watch: (id, request) => this.#watch(id, request),
+            request: (id, request) =>
+              void requests.submit(this.name, request, (response) => {
+                this.#activity++
+                runner.completed(id, encodeGuestResponse(response))
+                this.#schedule()
+              }),
+            delay,
+            log: (_stream, line) => note({ type: "log", controller: this.name, line }),
+          },
           name: this.name,
           env,
           clock,
           random: random.fill,
           maximumMemoryBytes,
         }),
-      operations: {
-        watch: (id, request) => this.#watch(id, request),
-        request: (id, request) =>
-          void requests.submit(this.name, request, (response) => {
-            this.#activity++
-            runner.completed(id, encodeGuestResponse(response))
-            this.#schedule()
-          }),
-        delay: (id, ms) => void delays.add(this.name, ms, id),
-      },
       clock,
       entry: { begin: () => undefined, end: () => undefined },
       onEnded: (cause) => {
@@ -148,7 +152,7 @@ export class HostedModule implements Participant {
 
   #stop(): void {
     this.#watches.clear()
-    this.#running?.delays.cancelAll(this.name)
+    for (const delay of this.#running?.delays ?? []) delay.cancel()
     this.#running?.hub.stop()
     this.#running?.requests.close()
   }

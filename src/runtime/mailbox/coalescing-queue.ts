@@ -1,16 +1,10 @@
 /**
- * A mailbox's policy for state: the latest state per key, in front of an {@link Outbox} or of any other consumer that takes in batches.
- * A consumer that does not keep up gets fewer states, never a stale one for good, and holds nothing else up.
+ * A mailbox's policy for state: the latest state per key, for a consumer that takes in batches and may be slow.
  *
- * Guarantees:
- * - Per key, items are taken in the order in which they were put. An item that still waits when the next one of its key is put is folded
- *   into it; {@link CoalescingQueue.folded} counts them.
- * - Between keys, the items that are taken are in the order of their last put, so versions that rise with each put rise with each take:
- *   whoever resumes after the last version taken misses nothing.
- * - No key starves: what waits is taken in rounds. Once a round has begun, its items are not folded any more, so an item that is replaced
- *   all the time is still taken once a round. A key has at most two items here: one in the round, one waiting for the next.
- * - Bounded by bytes: {@link CoalescingQueue.bytes} counts what only this queue keeps alive. Beyond `maximumBytes`,
- *   {@link CoalescingQueue.isWithinBounds} is false and the owner must give the consumer up, because this queue drops no key.
+ * - Per key, items are taken in the order in which they were put; one that still waits when the next is put is folded into it. Between keys they are taken
+ *   in the order of their last put, so whoever resumes after the last version taken misses nothing.
+ * - No key starves: what waits is taken in rounds, whose items are not folded any more.
+ * - {@link CoalescingQueue.bytes} counts what only this queue keeps alive. Beyond `maximumBytes` the owner must give the consumer up.
  */
 
 export interface CoalescingOptions<Item> {

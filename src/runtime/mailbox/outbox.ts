@@ -103,7 +103,7 @@ export class Outbox {
     this.#redelivered += this.#inFlight
     this.#inFlight = 0
     this.#inFlightBytes = 0
-    // A port has no asynchronous context of its own; with that of the actor, an exception is known to be the actor's (thread/rooms.ts).
+    // A port has no asynchronous context of its own; with that of the actor, an exception is known to be the actor's (worker.ts).
     const acknowledged = AsyncLocalStorage.bind((bytes: Uint8Array) => {
       if (this.#port === port) this.#acknowledged(bytes)
     })
@@ -209,9 +209,10 @@ export class Outbox {
 
   #pump(): void {
     const port = this.#port
-    while (port !== undefined && this.#inFlight < this.#kept.length && this.#inFlightBytes < this.#windowBytes) {
-      const frame = this.#kept[this.#inFlight] as Kept
-      const slab = frame.slab
+    while (port !== undefined && this.#inFlightBytes < this.#windowBytes) {
+      const frame = this.#kept[this.#inFlight]
+      if (frame === undefined) break
+      const { slab } = frame
       if (!this.#shown.has(slab.id)) {
         this.#shown.add(slab.id)
         port.postMessage({ slab: slab.id, memory: slab.memory } satisfies DataMessage)
@@ -239,8 +240,8 @@ export class Outbox {
     if (incarnation !== this.incarnation) return
     let done = 0
     // A receiver may use its ledger to acknowledge a frame that was not sent to it again yet.
-    while (done < this.#kept.length && (this.#kept[done] as Kept).number <= number) {
-      const frame = this.#kept[done] as Kept
+    for (const frame of this.#kept) {
+      if (frame.number > number) break
       this.#keptBytes -= frame.charge
       if (done < this.#inFlight) this.#inFlightBytes -= frame.charge
       this.#pool.vacate(frame.slab)

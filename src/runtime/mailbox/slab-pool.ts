@@ -1,19 +1,10 @@
 /**
- * Shared memory that a sender writes its frames into.
+ * Shared memory that a sender writes its frames into, so that a receiver copies nothing, and the memory is reused instead of collected: a frame stays with
+ * its sender until it is acknowledged.
  *
- * A frame must stay with its sender until it is acknowledged (the receiver may die and get it again), so sending means
- * copying: structured clone copies twice and allocates on both sides (25 µs for 64 KiB). A receiver that reads the
- * sender's memory copies nothing, and the sender's slab is reused instead of collected.
- *
- * ```
- *   slab 0  [frame 1][frame 2][frame 3…………]      full: waits for the acknowledgement of 3
- *   slab 1  [frame 4][frame 5]   ^ next frame    current
- *   slab 2  (free)
- * ```
- *
- * Frames are packed in order into slabs of about 256 KiB; a slab is free again when its last frame is acknowledged. The pool does not bound
- * memory: the limit on unacknowledged bytes does. A frame larger than a slab gets one of its own size, which is released with its
- * acknowledgement. A slab being written to is held, so that an acknowledgement arriving meanwhile does not reset it to its beginning.
+ * Frames are packed in order into slabs of about 256 KiB; a slab is free again when its last frame is acknowledged. A larger frame gets a slab of its own,
+ * which is released then. A slab being written to is held, so that an acknowledgement meanwhile does not reset it. The limit on unacknowledged bytes bounds
+ * the pool.
  */
 import { envelopeBytes } from "./envelope.ts"
 

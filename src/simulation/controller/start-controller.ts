@@ -2,7 +2,7 @@
 import { type Clock, systemClock } from "../../clock.ts"
 import { type DefinedController, defineController } from "../../host/controller/define-controller.ts"
 import type { RunningControllers, RunOptions } from "../../host/controller/run/running-controllers.ts"
-import { runControllers } from "../../host/controller/run-controllers.ts"
+import { runControllers } from "../../host/controller/run/running-controllers.ts"
 import { derivedNames, nameOfKind, simulationLabel } from "../api/derived-names.ts"
 import type { Simulation } from "../api/simulation.ts"
 import { turnLease } from "./driver.ts"

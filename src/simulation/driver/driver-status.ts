@@ -5,7 +5,7 @@
 
 import { StringDecoder } from "node:string_decoder"
 import type { Clock, Timer } from "../../clock.ts"
-import { EventRecorder } from "../../host/event-recorder.ts"
+import { EventRecorder } from "../../host/controller/access/event-recorder.ts"
 import type { ApiClient } from "../../kube/client/api-client.ts"
 import { type ApiError, ForbiddenError, InvalidError } from "../../kube/client/api-errors.ts"
 import { messageOf } from "../../message-of.ts"

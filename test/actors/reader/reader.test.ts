@@ -7,7 +7,7 @@ import { makeQuestionQueue, readerBody } from "../../../src/actors/reader/reader
 import { maximumWaiting, ReadingFailed, readerDefinition } from "../../../src/actors/reader/reader-interface.ts"
 import { systemClock } from "../../../src/clock.ts"
 import { ActorSystem } from "../../../src/runtime/actor-system.ts"
-import { localThread } from "../../../src/runtime/thread/thread.ts"
+import { localThread } from "../../../src/runtime/thread.ts"
 import { type OwnedObject, recordingOf } from "../exporter/owned-recording.ts"
 
 const minute = 60_000_000

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest"
-import type { HostRun, UnloadingRun } from "../../../bench/hosting/host-run.ts"
+import type { HostRun } from "../../../bench/hosting/host-run.ts"
 import { hostMeasures, hostNotes, type MeasuredShape, type Shape } from "../../../bench/hosting/host-table.ts"
 import { cellsOf, qualifiedNames, verdictOf } from "../../../bench/report/table.ts"
 
@@ -29,15 +29,14 @@ const run = (restMib: number, busyMib: number, p99Ms: number): HostRun => {
     startedMs: [100, 5, 7],
   }
 }
-const woken: UnloadingRun = { controllers: 10, loadedPss: 100, unloadedPss: 90, coldMs: [3, 4] }
 const measured: MeasuredShape = {
   shape,
   runs: { modules: [run(110, 190, 8)], controllers: [], informers: [run(960, 990, 7)], managers: [run(182, 200, 7)] },
 }
 
 /** The rows by their full names. */
-const rowsOf = (shapes: ReadonlyArray<MeasuredShape>, unloaded: ReadonlyArray<UnloadingRun> = []) => {
-  const measures = hostMeasures(shapes, [woken], unloaded)
+const rowsOf = (shapes: ReadonlyArray<MeasuredShape>) => {
+  const measures = hostMeasures(shapes)
   const names = qualifiedNames(measures)
   return { measures, row: (name: string) => measures[names.indexOf(name)] }
 }
@@ -84,12 +83,8 @@ describe("the rows of a shape", () => {
 })
 
 describe("the rows of modules alone", () => {
-  test("name how many were unloaded, and leave the first out of those started from disk: it waits for the host's threads", () => {
-    const { row } = rowsOf([measured], [{ ...woken, controllers: 100, unloadedPss: 150 * mebibyte }])
-    expect(row("100 modules, a kind each, all unloaded: PSS")?.ours).toEqual([150])
-    expect(row("ten modules, a kind each, all unloaded: PSS – woken by an event: sent → entered, p50")?.ours).toEqual([
-      3,
-    ])
+  test("leave the first out of those started from disk: it waits for the host's threads", () => {
+    const { row } = rowsOf([measured])
     expect(row("a module started from disk: order → entered, p50")?.ours).toEqual([5])
     expect(row("a module started from disk: order → entered, p50 – longest")?.ours).toEqual([7])
     expect(

@@ -38,14 +38,8 @@ const instance = (module: string, isWaitingForCheckpoint: boolean) => ({
   runMs: 0,
   longestMs: 0,
   dropped: 0,
-  unloads: 0,
   queued: 0,
-  queuedBytes: 0,
   memoryBytes: 0,
-  isLoaded: true,
-  openWatches: 0,
-  openRequests: 0,
-  openDelays: 0,
   isWaitingForCheckpoint,
 })
 

@@ -186,15 +186,6 @@ describe("Handlers of the cache", () => {
     expect([story, calls, errors.length]).toEqual([["+a@1", "=a@6"], 2, 2])
   })
 
-  test("get every object by a resync", () => {
-    const cache = new ObjectCache<ApiObject>()
-    list(cache, 5, item("a", 1), item("b", 2))
-    const { story } = listening(cache)
-    story.length = 0
-    cache.resync()
-    expect(story).toEqual(["=a@1", "=b@2"])
-  })
-
   test("see, after any history of lists, watches and own writes, the server's final state, and each deletion once", () => {
     type Happening = {
       readonly do: "put" | "delete" | "write" | "miss-put" | "miss-delete" | "relist"

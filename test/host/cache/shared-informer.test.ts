@@ -135,21 +135,6 @@ describe("An informer", () => {
     expect(troubles[0]).toMatch(/^configmaps: a handler threw: Error: a defect/)
   })
 
-  test("resyncs at the configured interval, and not after its end", async () => {
-    const { informer, put, listen, sees, story, clock } = await start({ resyncMs: 60_000 })
-    put("a", "1")
-    informer.start()
-    listen(story)
-    await sees(() => informer.hasSynced)
-    story.length = 0
-    clock.advance(60_000)
-    clock.advance(60_000)
-    expect(story).toEqual(["is a 1", "is a 1"])
-    informer.stop()
-    clock.advance(60_000)
-    expect(story).toHaveLength(2)
-  })
-
   test("watches selected objects of a namespace", async () => {
     const { informer, put, listen, sees, story } = await start({ namespace: "shop", labelSelector: "app in (a,b)" })
     put("a", "1", "shop")

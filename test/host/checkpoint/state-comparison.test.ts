@@ -2,7 +2,7 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
 import type { KnownObject } from "../../../src/host/checkpoint/known-objects.ts"
-import { StateComparison } from "../../../src/host/checkpoint/state-comparison.ts"
+import { StateComparison } from "../../../src/host/checkpoint/known-objects.ts"
 
 /** Object `life` of a name: each life has its own UID. */
 interface Life {

@@ -3,16 +3,14 @@
  * knew; one without is not, which shows that the test can fail. In real threads, over real HTTP.
  */
 import { expect, test } from "vitest"
-import { systemClock } from "../../../src/clock.ts"
-import { ModuleHost } from "../../../src/host/dispatcher/module-host.ts"
 import type { ModuleFile } from "../../../src/host/modules/module-file.ts"
-import { startHostThread } from "../../../src/host/worker-entries.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { isThorough } from "../../harness/effort.ts"
 import { eventually } from "../../harness/eventually.ts"
 import { patient } from "../../harness/patience.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { seededRandom } from "../../runtime/random.ts"
+import { hostOn } from "./host-on.ts"
 import { buildOddGuest } from "./odd-guests.ts"
 import { Told } from "./told.ts"
 import { buildWitness } from "./witness.ts"
@@ -28,24 +26,11 @@ test.for(seeds)(
     const random = seededRandom(seed)
     const pick = <Value>(values: ReadonlyArray<Value>): Value => values[Math.floor(random() * values.length)] as Value
     const sandbox = await Sandbox.start({ bookmarkInterval: 0 })
-    const endpoints = { endpoint: async () => sandbox.endpoint, onUnauthorized: async () => undefined }
     const told = new Map(["durable", "trapping", "forgetful"].map((name) => [name, new Told()]))
     const of = (name: string): Told => told.get(name) as Told
-    const host = new ModuleHost({
-      workers: 1,
-      clock: systemClock,
-      random: Math.random,
-      imageDirectory: temporaryDirectory(),
+    const host = hostOn(sandbox, {
       stateDirectory: temporaryDirectory(),
-      // So soon that modules are unloaded in between.
-      unloadAfterMs: 100,
-      checkWatch: async () => undefined,
-      endpoints,
-      identityOf: () => endpoints,
-      version: "test",
-      start: startHostThread,
       onLog: (name, _stream, line) => of(name).hear(line),
-      onNote: () => undefined,
     })
     try {
       const codePath = buildWitness(temporaryDirectory())
@@ -111,22 +96,10 @@ test("a module that watches from the version of a list is told of what was delet
   timeout: patient(60_000),
 }, async () => {
   const sandbox = await Sandbox.start({ bookmarkInterval: 0 })
-  const endpoints = { endpoint: async () => sandbox.endpoint, onUnauthorized: async () => undefined }
   const lines: string[] = []
-  const host = new ModuleHost({
-    workers: 1,
-    clock: systemClock,
-    random: Math.random,
-    imageDirectory: temporaryDirectory(),
+  const host = hostOn(sandbox, {
     stateDirectory: temporaryDirectory(),
-    unloadAfterMs: undefined,
-    checkWatch: async () => undefined,
-    endpoints,
-    identityOf: () => endpoints,
-    version: "test",
-    start: startHostThread,
     onLog: (_name, _stream, line) => lines.push(line),
-    onNote: () => undefined,
   })
   const put = (name: string) => sandbox.put(configMap, { metadata: { namespace: "shop", name } })
   /** As if it had listed now. */

@@ -4,10 +4,10 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, onTestFinished } from "vitest"
 import { type Clock, systemClock } from "../../../src/clock.ts"
-import { ModuleHost } from "../../../src/host/dispatcher/module-host.ts"
-import { WatchAccess } from "../../../src/host/dispatcher/watches/watch-access.ts"
+import { WatchAccess } from "../../../src/host/dispatcher/watch-access.ts"
 import { AccessReviewer } from "../../../src/host/identity/access-reviewer.ts"
 import { TokenSource } from "../../../src/host/identity/token-source.ts"
+import { ModuleHost } from "../../../src/host/module-host.ts"
 import type { ModuleFile } from "../../../src/host/modules/module-file.ts"
 import { startHostThread } from "../../../src/host/worker-entries.ts"
 import { Reviews } from "../../../src/kube/access/reviews.ts"
@@ -37,8 +37,6 @@ export const hostWithAccounts = ({ endpoints, clock = systemClock, accessClock =
     workers: 1,
     clock,
     random: Math.random,
-    imageDirectory: temporaryDirectory(),
-    unloadAfterMs: undefined,
     checkWatch: (account, request) => access.check(account, request),
     endpoints,
     identityOf: ({ serviceAccount }) =>

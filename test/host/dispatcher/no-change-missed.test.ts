@@ -3,16 +3,14 @@
  * Compared with the sandbox's ledger, over real HTTP, with all parts in real threads.
  */
 import { expect, test } from "vitest"
-import { systemClock } from "../../../src/clock.ts"
 import { defaultHostPolicy } from "../../../src/host/dispatcher/host-policy.ts"
-import { ModuleHost } from "../../../src/host/dispatcher/module-host.ts"
-import { startHostThread } from "../../../src/host/worker-entries.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { isThorough } from "../../harness/effort.ts"
 import { eventually } from "../../harness/eventually.ts"
 import { patient } from "../../harness/patience.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { seededRandom } from "../../runtime/random.ts"
+import { hostOn } from "./host-on.ts"
 import { buildWitness, selections, Testimony } from "./witness.ts"
 
 const configMap = "v1.ConfigMap"
@@ -41,22 +39,11 @@ test.for(seeds)(
     const pick = <Value>(values: ReadonlyArray<Value>): Value => values[Math.floor(random() * values.length)] as Value
     const sandbox = await Sandbox.start({ bookmarkInterval: 0 })
     const { faults } = sandbox
-    const endpoints = { endpoint: async () => sandbox.endpoint, onUnauthorized: async () => undefined }
     const testimonies = new Map(modules.map(({ name }) => [name, new Testimony()]))
     const testimonyOf = (name: string): Testimony => testimonies.get(name) as Testimony
     const notes: Array<{ readonly subject: string; readonly note: string }> = []
-    const host = new ModuleHost({
+    const host = hostOn(sandbox, {
       workers: 2,
-      clock: systemClock,
-      random: Math.random,
-      imageDirectory: temporaryDirectory(),
-      // So soon that modules are unloaded in between.
-      unloadAfterMs: 100,
-      checkWatch: async () => undefined,
-      endpoints,
-      identityOf: () => endpoints,
-      version: "test",
-      start: startHostThread,
       onLog: (name, _stream, line) => testimonyOf(name).hear(line),
       policy: { moduleRestart },
       onNote: (subject, note) => notes.push({ subject, note }),

@@ -5,20 +5,22 @@
 import { expect, onTestFinished, test } from "vitest"
 import { systemClock } from "../../../src/clock.ts"
 import { ask } from "../../../src/host/dispatcher/actor-calls.ts"
-import { EntryMark, lookEveryMs } from "../../../src/host/dispatcher/entry-mark.ts"
 import { defaultHostPolicy } from "../../../src/host/dispatcher/host-policy.ts"
-import { moduleWorkerBody } from "../../../src/host/dispatcher/worker/body.ts"
-import { type ModuleWorkerConfig, moduleWorkerDefinition } from "../../../src/host/dispatcher/worker/definition.ts"
+import { EntryMark, lookEveryMs } from "../../../src/host/dispatcher/worker/entry-mark.ts"
+import { moduleWorkerBody } from "../../../src/host/dispatcher/worker/module-worker-actor.ts"
+import {
+  type ModuleWorkerConfig,
+  moduleWorkerDefinition,
+} from "../../../src/host/dispatcher/worker/module-worker-interface.ts"
 import { WorkerPool } from "../../../src/host/dispatcher/worker-pool.ts"
-import { executorBody } from "../../../src/host/executor/actor/body.ts"
-import { executorDefinition, executorName } from "../../../src/host/executor/actor/definition.ts"
-import { hubBody } from "../../../src/host/hub/body.ts"
-import { hubDefinition } from "../../../src/host/hub/definition.ts"
+import { executorBody } from "../../../src/host/executor/executor-actor.ts"
+import { executorDefinition, executorName } from "../../../src/host/executor/executor-interface.ts"
+import { hubBody } from "../../../src/host/hub/hub-actor.ts"
+import { hubDefinition } from "../../../src/host/hub/hub-interface.ts"
 import type { HostCommand } from "../../../src/runtime/actor-host.ts"
 import { ActorSystem } from "../../../src/runtime/actor-system.ts"
-import { localThread, type StartThread, type ThreadObserver } from "../../../src/runtime/thread/thread.ts"
+import { localThread, type StartThread, type ThreadObserver } from "../../../src/runtime/thread.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
-import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { turn } from "../../runtime/until.ts"
 
@@ -47,8 +49,6 @@ test("a hundred workers that come and go one after the other leave nothing at hu
     start: localThread(moduleWorkerDefinition, moduleWorkerBody, systemClock),
     clock: systemClock,
     restart: defaultHostPolicy.workerRestart,
-    imageDirectory: temporaryDirectory(),
-    unloadAfterMs: undefined,
     deadlineMs: () => Number.POSITIVE_INFINITY,
     onReport: () => undefined,
     onGone: () => undefined,
@@ -115,8 +115,6 @@ test("a thread is ended for the module that overran its deadline, also if it has
     start,
     clock,
     restart: defaultHostPolicy.workerRestart,
-    imageDirectory: "",
-    unloadAfterMs: undefined,
     deadlineMs: () => 500,
     onReport: () => undefined,
     onGone: (_worker, slot) => gone.push(slot),

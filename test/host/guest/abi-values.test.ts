@@ -11,8 +11,7 @@ import {
   encodeWatchRequest,
   maximumHeaderValues,
 } from "../../../src/host/guest/abi-values.ts"
-import { BincodeWriter } from "../../../src/host/guest/bincode.ts"
-import { BincodeError } from "../../../src/host/guest/errors.ts"
+import { BincodeError, BincodeWriter } from "../../../src/host/guest/bincode.ts"
 import { mutated } from "../../kube/scanner/mutation.ts"
 
 const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, "hex"))

@@ -1,8 +1,13 @@
 /** The hub in a worker of its own, on a sandbox over real HTTP, with receivers that get its frames. */
 import * as Effect from "effect/Effect"
 import { describe, expect, onTestFinished, test } from "vitest"
-import { deliveriesMailbox, type HubConfig, type HubReport, hubDefinition } from "../../../src/host/hub/definition.ts"
 import { type Delivery, readDeliveries } from "../../../src/host/hub/deliveries.ts"
+import {
+  deliveriesMailbox,
+  type HubConfig,
+  type HubReport,
+  hubDefinition,
+} from "../../../src/host/hub/hub-interface.ts"
 import { InvalidSubscription } from "../../../src/host/hub/hub-selection.ts"
 import { hostMemoryLimits, hostWorkerEntry } from "../../../src/host/worker-entries.ts"
 import {
@@ -188,7 +193,7 @@ describe("The hub's actor", () => {
     sandbox.setToken("secret")
     await subscribe("one", 1, { after: "5" })
     await eventually(() => expect(reports).toContainEqual({ type: "unauthorized" }))
-    const headers = [["Authorization", "Bearer secret"]]
+    const headers = [["Authorization", "Bearer secret"]] as const
     await Effect.runPromise(hub.call("credentials", { ...sandbox.endpoint, headers }))
     await eventually(() => expect(one.of(1)).toEqual(["expired"]))
     await eventually(() =>

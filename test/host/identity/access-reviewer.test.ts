@@ -17,16 +17,18 @@ const withReviewer = async (hostRules: ReadonlyArray<Rule> = [review], options: 
   const onTrouble = (problem: AccessUnknown | undefined): unknown => troubles.push(problem)
   const reviewer = new AccessReviewer({ reviews, clock: started.clock, onTrouble, ...options })
   const asked = (): number => started.sandbox.requests.count({ resource: "subjectaccessreviews" })
-  return { ...started, reviewer, asked, troubles }
+  const may = async (...question: Parameters<typeof reviewer.answer>): Promise<boolean> =>
+    (await reviewer.answer(...question)) === true
+  return { ...started, may, asked, troubles }
 }
 
 describe("A reviewer", () => {
   test("knows what is allowed in a namespace, in all, and on the cluster", async () => {
-    const { reviewer, grant } = await withReviewer()
+    const { may: ask, grant } = await withReviewer()
     grant([read("configmaps", "list")], "shop")
     grant([read("pods", "list"), read("nodes", "get")])
     const may = async (verb: string, kind: (typeof kinds)[keyof typeof kinds], namespace?: string) =>
-      reviewer.may(bot, verb, kind, namespace)
+      ask(bot, verb, kind, namespace)
     expect(await may("list", kinds.configMaps, "shop")).toBe(true)
     expect(await may("watch", kinds.configMaps, "shop")).toBe(false)
     expect(await may("list", kinds.configMaps, "other")).toBe(false)
@@ -35,31 +37,25 @@ describe("A reviewer", () => {
     expect([await may("get", kinds.nodes), await may("get", kinds.nodes, "ignored")]).toEqual([true, true])
   })
 
-  test("asks once about a right in all namespaces, and about each of many only without it", async () => {
-    const { reviewer, grant, asked } = await withReviewer()
+  test("asks once about a right in all namespaces, about each of many only without it, and once however many wait", async () => {
+    const { may, grant, asked } = await withReviewer()
     grant([read("pods", "list")])
     const namespaces = Array.from({ length: 20 }, (_, index) => `n-${index}`)
-    expect((await reviewer.mayIn(bot, "list", kinds.pods, namespaces)).size).toBe(20)
+    const allowed = (kind: (typeof kinds)[keyof typeof kinds]) =>
+      Promise.all(namespaces.map((namespace) => may(bot, "list", kind, namespace)))
+    expect(await allowed(kinds.pods)).toEqual(Array(20).fill(true))
+    expect(asked()).toBe(1)
+    // Another object for the same user is the same question.
+    expect(await may(userOfAccount(account), "list", kinds.pods, "other")).toBe(true)
     expect(asked()).toBe(1)
     grant([read("configmaps", "list")], "n-7")
-    expect([...(await reviewer.mayIn(bot, "list", kinds.configMaps, namespaces))]).toEqual(["n-7"])
+    expect((await allowed(kinds.configMaps)).flatMap((is, index) => (is ? [index] : []))).toEqual([7])
     expect(asked()).toBe(1 + 1 + 20)
   })
 
-  test("answers from its cache at once, and asks a question once however many wait for it", async () => {
-    const { reviewer, grant, asked } = await withReviewer()
-    grant([read("pods", "list")])
-    expect(reviewer.known(bot, "list", kinds.pods, "a")).toBe(undefined)
-    const answers = await Promise.all(Array.from({ length: 10 }, () => reviewer.may(bot, "list", kinds.pods, "a")))
-    expect(answers).toEqual(Array(10).fill(true))
-    expect([asked(), reviewer.known(bot, "list", kinds.pods, "b")]).toEqual([1, true])
-    // Another object for the same user is the same question.
-    expect(reviewer.known(userOfAccount(account), "list", kinds.pods, "c")).toBe(true)
-  })
-
   test("notices a right that is taken away after a minute, and a new one after ten seconds", async () => {
-    const { reviewer, grant, clock, sandbox } = await withReviewer()
-    const may = () => reviewer.may(bot, "list", kinds.pods, "shop")
+    const { may: ask, grant, clock, sandbox } = await withReviewer()
+    const may = () => ask(bot, "list", kinds.pods, "shop")
     expect(await may()).toBe(false)
     grant([read("pods", "list")], "shop")
     clock.advance(9999)
@@ -68,46 +64,44 @@ describe("A reviewer", () => {
     expect(await may()).toBe(true)
     sandbox.delete("rbac.authorization.k8s.io/v1.RoleBinding", "shop", "bot-shop")
     clock.advance(59_999)
-    expect([await may(), reviewer.known(bot, "list", kinds.pods, "shop")]).toEqual([true, true])
+    expect(await may()).toBe(true)
     clock.advance(1)
     expect(await may()).toBe(false)
   })
 
   test("forgets the oldest answers beyond its limit", async () => {
-    const { reviewer } = await withReviewer([review], { maximumAnswers: 2 })
-    for (const kind of [kinds.pods, kinds.configMaps, kinds.events]) await reviewer.may(bot, "list", kind)
-    expect([kinds.pods, kinds.configMaps, kinds.events].map((kind) => reviewer.known(bot, "list", kind))).toEqual([
-      undefined,
-      false,
-      false,
-    ])
+    const { may, asked } = await withReviewer([review], { maximumAnswers: 2 })
+    for (const kind of [kinds.pods, kinds.configMaps, kinds.events, kinds.configMaps]) await may(bot, "list", kind)
+    expect(asked()).toBe(3)
+    await may(bot, "list", kinds.pods)
+    expect(asked()).toBe(4)
   })
 })
 
 describe("If the server cannot be asked", () => {
   test("nothing is allowed, the missing right of the host is told once, and the question is repeated after a second", async () => {
-    const { reviewer, grant, troubles, setHostRules, clock, asked } = await withReviewer([])
+    const { may, grant, troubles, setHostRules, clock, asked } = await withReviewer([])
     grant([read("pods", "list")])
-    expect(await reviewer.may(bot, "list", kinds.pods, "shop")).toBe(false)
+    expect(await may(bot, "list", kinds.pods, "shop")).toBe(false)
     expect(troubles.map((problem) => problem?.message)).toEqual([
       expect.stringMatching(
         /^cannot find out whether system:serviceaccount:default:bot may list pods: .*; the host needs a ClusterRole with create on subjectaccessreviews\.authorization\.k8s\.io$/,
       ),
     ])
     const before = asked()
-    expect([await reviewer.may(bot, "list", kinds.pods, "shop"), asked()]).toEqual([false, before])
+    expect([await may(bot, "list", kinds.pods, "shop"), asked()]).toEqual([false, before])
     setHostRules([review])
     clock.advance(1000)
-    expect(await reviewer.may(bot, "list", kinds.pods, "shop")).toBe(true)
+    expect(await may(bot, "list", kinds.pods, "shop")).toBe(true)
     expect(troubles.at(-1)).toBe(undefined)
     expect(troubles).toHaveLength(2)
   })
 
   test("because it is down, the answer is no, not an exception", async () => {
-    const { reviewer, sandbox, troubles, grant } = await withReviewer()
+    const { may, sandbox, troubles, grant } = await withReviewer()
     grant([read("pods", "list")])
     await sandbox.faults.refuseConnections()
-    expect(await reviewer.may(bot, "list", kinds.pods)).toBe(false)
+    expect(await may(bot, "list", kinds.pods)).toBe(false)
     expect(troubles[0]?.isForbidden).toBe(false)
     await sandbox.faults.acceptConnections()
   })

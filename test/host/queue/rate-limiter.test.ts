@@ -1,13 +1,13 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { controllerRateLimiter, KeyBackOff, TokenBucket } from "../../../src/host/queue/rate-limiter.ts"
+import { RetryPace, TokenBucket } from "../../../src/host/queue/rate-limiter.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 
 const never = (): number => 0
 
 describe("the back-off of a key", () => {
   test("doubles from 5 ms with each failure, up to 1,000 s, as in client-go", () => {
-    const limiter = new KeyBackOff({ random: never })
+    const limiter = new RetryPace(new ManualClock(), never)
     const delays = Array.from({ length: 20 }, () => limiter.delayMs("a"))
     expect(delays.slice(0, 5)).toEqual([5, 10, 20, 40, 80])
     expect(delays.slice(-2)).toEqual([1_000_000, 1_000_000])
@@ -15,7 +15,7 @@ describe("the back-off of a key", () => {
   })
 
   test("is per key, and starts over when the key is forgotten", () => {
-    const limiter = new KeyBackOff({ random: never })
+    const limiter = new RetryPace(new ManualClock(), never)
     limiter.delayMs("a")
     limiter.delayMs("a")
     expect(limiter.delayMs("b")).toBe(5)
@@ -26,7 +26,7 @@ describe("the back-off of a key", () => {
   test("is randomly longer by at most a tenth, and never longer than the maximum", () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), fc.nat(40), (chance, failures) => {
-        const limiter = new KeyBackOff({ random: () => chance })
+        const limiter = new RetryPace(new ManualClock(), () => chance)
         for (let count = 0; count < failures; count++) limiter.delayMs("a")
         const bare = 5 * 2 ** failures
         const delay = limiter.delayMs("a")
@@ -67,9 +67,9 @@ describe("the token bucket of all keys", () => {
   })
 })
 
-test("a controller's rate limiter takes the longer of both", () => {
+test("a retry waits for the longer of both", () => {
   const clock = new ManualClock()
-  const limiter = controllerRateLimiter(clock, never)
+  const limiter = new RetryPace(clock, never)
   const first = Array.from({ length: 101 }, (_, index) => limiter.delayMs(`key-${index}`))
   expect([first[0], first[99], first[100]]).toEqual([5, 5, 100])
   expect(limiter.failures("key-7")).toBe(1)

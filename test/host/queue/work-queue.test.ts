@@ -2,7 +2,6 @@
 
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { KeyBackOff, type RateLimiter } from "../../../src/host/queue/rate-limiter.ts"
 import { WorkQueue, type WorkQueueOptions } from "../../../src/host/queue/work-queue.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { turn } from "../../runtime/until.ts"
@@ -348,9 +347,8 @@ describe("Whatever happens", () => {
         async (steps, concurrency) => {
           const model = new Model()
           const unasked: string[] = []
-          const rateLimiter: RateLimiter = new KeyBackOff({ baseMs: 3, random: () => 0, jitter: 0 })
           const failures = new Map<string, number>()
-          const shop = new Workshop({ concurrency, rateLimiter }, (key) => {
+          const shop = new Workshop({ concurrency, random: () => 0 }, (key) => {
             if (!model.owed.delete(key)) unasked.push(key)
           })
           const pass = async (ms: number): Promise<void> => {
@@ -364,7 +362,7 @@ describe("Whatever happens", () => {
             if (!shop.running.includes(key)) return
             const before = failures.get(key) ?? 0
             failures.set(key, isFailure ? before + 1 : 0)
-            if (isFailure) model.after(key, shop.clock.monotonicMs() + 3 * 2 ** before)
+            if (isFailure) model.after(key, shop.clock.monotonicMs() + 5 * 2 ** before)
             await shop.finish(key, isFailure ? new Error("no") : undefined)
           }
           for (const step of steps) {

@@ -1,6 +1,6 @@
 /** The questions of script threads about what their scripts may watch. */
 import { expect, test } from "vitest"
-import type { HubWatchRequest, WatchAnswer } from "../../../src/host/dispatcher/watches/watch-registry.ts"
+import type { HubWatchRequest, WatchAnswer } from "../../../src/host/dispatcher/watch-registry.ts"
 import { WatchGrants } from "../../../src/host/scripts/watch-grants.ts"
 
 const request: HubWatchRequest = {

@@ -10,7 +10,7 @@ import { systemClock } from "../../../src/clock.ts"
 import { idleMs, makeReaderService } from "../../../src/recorder/export/reader-service.ts"
 import type { ActorBody } from "../../../src/runtime/actor.ts"
 import { ActorSystem } from "../../../src/runtime/actor-system.ts"
-import { localThread } from "../../../src/runtime/thread/thread.ts"
+import { localThread } from "../../../src/runtime/thread.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { turn, until } from "../../runtime/until.ts"
 

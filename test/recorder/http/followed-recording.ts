@@ -22,7 +22,7 @@ import { bindHttpApi, serveHttpApi } from "../../../src/recorder/http/http-api.t
 import { shownTo, startQuery } from "../../../src/recorder/http/past.ts"
 import { Subscriptions } from "../../../src/recorder/http/subscriptions.ts"
 import { ActorSystem } from "../../../src/runtime/actor-system.ts"
-import { localThread } from "../../../src/runtime/thread/thread.ts"
+import { localThread } from "../../../src/runtime/thread.ts"
 import { encodeFrame, START } from "../../archive/sample-frames.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"

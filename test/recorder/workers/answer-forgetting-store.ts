@@ -6,7 +6,7 @@ import { ownerResolverName } from "../../../src/actors/names.ts"
 import { storeBody } from "../../../src/actors/store/store-body.ts"
 import { storeDefinition } from "../../../src/actors/store/store-interface.ts"
 import { Inbox } from "../../../src/runtime/mailbox/inbox.ts"
-import { runInWorker } from "../../../src/runtime/thread/worker.ts"
+import { runInWorker } from "../../../src/runtime/worker.ts"
 
 const acknowledge = Inbox.prototype.acknowledge
 const sparedFrames = 10

@@ -12,7 +12,7 @@ import {
 } from "../../../src/actors/watcher/watcher-interface.ts"
 import type { ActorBody } from "../../../src/runtime/actor.ts"
 import { Outbox } from "../../../src/runtime/mailbox/outbox.ts"
-import { runInWorker } from "../../../src/runtime/thread/worker.ts"
+import { runInWorker } from "../../../src/runtime/worker.ts"
 
 const always = "always garbled"
 const once = "garbled once"

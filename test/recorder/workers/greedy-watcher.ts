@@ -7,7 +7,7 @@ import {
   watcherDefinition,
 } from "../../../src/actors/watcher/watcher-interface.ts"
 import type { ActorBody } from "../../../src/runtime/actor.ts"
-import { runInWorker } from "../../../src/runtime/thread/worker.ts"
+import { runInWorker } from "../../../src/runtime/worker.ts"
 
 const greedyBody: ActorBody<WatcherConfig, WatcherControl, WatcherReport> = (context) =>
   watcherBody({

@@ -1,5 +1,5 @@
 import type { MemoryLimits } from "../../../src/runtime/actor.ts"
-import { type StartThread, workerThread } from "../../../src/runtime/thread/thread.ts"
+import { type StartThread, workerThread } from "../../../src/runtime/thread.ts"
 import { testWorker } from "../../harness/test-worker.ts"
 
 const limits: MemoryLimits = { oldGenerationMb: 64, youngGenerationMb: 4 }

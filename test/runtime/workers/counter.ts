@@ -1,4 +1,4 @@
-import { runInWorker } from "../../../src/runtime/thread/worker.ts"
+import { runInWorker } from "../../../src/runtime/worker.ts"
 import { counter, counterBody } from "../toys/numbers.ts"
 
 runInWorker(counter, counterBody)

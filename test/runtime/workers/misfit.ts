@@ -1,4 +1,4 @@
-import { runInWorker } from "../../../src/runtime/thread/worker.ts"
+import { runInWorker } from "../../../src/runtime/worker.ts"
 import { misfit, misfitBody } from "../toys/misfit.ts"
 
 runInWorker(misfit, misfitBody)

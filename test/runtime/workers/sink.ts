@@ -1,4 +1,4 @@
-import { runInWorker } from "../../../src/runtime/thread/worker.ts"
+import { runInWorker } from "../../../src/runtime/worker.ts"
 import { sink, sinkBody } from "../toys/numbers.ts"
 
 runInWorker(sink, sinkBody)

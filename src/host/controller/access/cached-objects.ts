@@ -4,7 +4,6 @@
  * Guaranteed: reads are synchronous and cost no request; they see every own write that has been accepted, and the cluster as of the last event that has
  * arrived, which may be a moment ago. Objects are read-only: writing to one throws. To change one, copy it (`structuredClone`, or `{ ...object }`).
  */
-
 import type { ApiObject, ObjectBase } from "../../../kube/client/objects.ts"
 import {
   type LabelSelectorObject,
@@ -13,7 +12,6 @@ import {
   requirementsOf,
 } from "../../../kube/label-selector.ts"
 import { type IndexName, type ObjectCache, objectKey } from "../../cache/object-cache.ts"
-import { frozen } from "./frozen.ts"
 
 /** The name of an object; no namespace for a cluster-scoped one. */
 export interface ObjectName {
@@ -82,4 +80,20 @@ export class CachedObjects<T extends ObjectBase = ApiObject> {
     for (const cache of this.#caches) for (const object of from(cache)) byUid.set(object.metadata.uid, frozen(object))
     return [...byUid.values()]
   }
+}
+
+/**
+ * Freezes a JSON value and everything in it; returns it. The cache is shared by all controllers of the process. An object is frozen when it is first
+ * handed out, not when it arrives: most versions of most objects are never read. Writing to it then throws a TypeError. Free for one that is frozen.
+ */
+export const frozen = <T>(value: T): T => {
+  const open: unknown[] = [value]
+  while (open.length > 0) {
+    const next = open.pop()
+    // Whatever is frozen was frozen here, with its members.
+    if (typeof next !== "object" || next === null || Object.isFrozen(next)) continue
+    Object.freeze(next)
+    for (const member of Object.values(next)) open.push(member)
+  }
+  return value
 }

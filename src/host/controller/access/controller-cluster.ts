@@ -1,13 +1,9 @@
 /**
- * The cluster as one controller sees it: cached reads, and writes under its name.
+ * The cluster as one controller sees it: cached reads, and writes under its name as field manager, whose outcome is in the caches before the promise
+ * resolves. Objects that are returned are read-only, as those of the cache are.
  *
- * Guaranteed:
- * - Every write names the controller as its field manager, and its outcome is in the caches before the promise resolves.
- * - Objects that are returned are read-only, as those of the cache are.
- * - When the controller has to stop (the end of the process, leadership lost, a time limit), its signal is aborted, and every later write and live
- *   read rejects with {@link ApiUnreachableError} of failure `aborted`. A write under way may still happen.
- *
- * All requests reject with {@link ApiError}. Nothing is retried here: the queue retries the key.
+ * When the controller has to stop, every later write and live read rejects with {@link ApiUnreachableError} of failure `aborted`; a write under way may
+ * still happen. All requests reject with {@link ApiError}. Nothing is retried here: the queue retries the key.
  */
 
 import { isDeepStrictEqual } from "node:util"
@@ -17,11 +13,9 @@ import type { ApiObject, ObjectBase } from "../../../kube/client/objects.ts"
 
 import type { GroupVersionKind } from "../../../kube/gvk.ts"
 import type { Kind } from "../../../kube/kind.ts"
-import type { EventRecorder, EventType } from "../../event-recorder.ts"
-import { asGvk } from "../kind-name.ts"
-import type { CachedObjects, ObjectName } from "./cached-objects.ts"
-import { frozen } from "./frozen.ts"
-import type { KindResolver } from "./kind-resolver.ts"
+import { type CachedObjects, frozen, type ObjectName } from "./cached-objects.ts"
+import type { EventRecorder, EventType } from "./event-recorder.ts"
+import { asGvk, type KindResolver } from "./kind-resolver.ts"
 import type { SharedCaches } from "./shared-caches.ts"
 
 /** What all controllers of a process share. */

@@ -4,12 +4,11 @@
  * Guaranteed: waiting for a kind never fails; it ends when the server serves the kind, or with the signal. Unreachable servers and refusals are
  * waited for in the same way and reported, each reason once.
  */
-
 import type { Clock } from "../../../clock.ts"
 import type { ApiConnection } from "../../../kube/client/api-connection.ts"
 import { NotFoundError } from "../../../kube/client/api-errors.ts"
 import { ResourceFinder } from "../../../kube/client/resource-finder.ts"
-import { formatGvk, type GroupVersionKind } from "../../../kube/gvk.ts"
+import { formatGvk, type GroupVersionKind, parseGvk } from "../../../kube/gvk.ts"
 import type { Kind } from "../../../kube/kind.ts"
 import { messageOf } from "../../../message-of.ts"
 
@@ -61,4 +60,12 @@ export class KindResolver {
       signal.addEventListener("abort", done)
     })
   }
+}
+
+/** Throws RangeError for text that names no kind: a mistake in the program. */
+export const asGvk = (name: string): GroupVersionKind => {
+  const gvk = parseGvk(name)
+  if (gvk === undefined)
+    throw new RangeError(`${JSON.stringify(name)} is not a kind such as v1.Pod or apps/v1.Deployment`)
+  return gvk
 }

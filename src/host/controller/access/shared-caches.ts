@@ -6,11 +6,15 @@
  * write's promise resolves, except new objects in caches with a field selector, which only the server can evaluate.
  */
 
+import type { Clock } from "../../../clock.ts"
+import type { ApiConnection } from "../../../kube/client/api-connection.ts"
 import type { ApiObject, ObjectBase } from "../../../kube/client/objects.ts"
 import { formatGvk } from "../../../kube/gvk.ts"
+import type { Kind } from "../../../kube/kind.ts"
 import { type LabelSelector, matchesLabels, parseLabelSelector } from "../../../kube/label-selector.ts"
-import { keyOf } from "../../cache/object-cache.ts"
-import type { CacheSource, KindSelection, OpenCache } from "./cache-source.ts"
+import type { WatchPolicy } from "../../../kube/watch/protocol/policy.ts"
+import { keyOf, type ObjectCache } from "../../cache/object-cache.ts"
+import { SharedInformer } from "../../cache/shared-informer.ts"
 
 interface Shared {
   readonly selection: KindSelection
@@ -99,3 +103,65 @@ export class SharedCaches {
     return { selection, labels: parsed, opened: this.#source.open(selection), users: 0 }
   }
 }
+
+/** Objects of a kind; whatever is absent does not restrict. */
+export interface KindSelection {
+  readonly kind: Kind
+  readonly namespace?: string | undefined
+  readonly labelSelector?: string | undefined
+  readonly fieldSelector?: string | undefined
+  /** Whether `managedFields` are needed. A source may leave them out unless they are. */
+  readonly managedFields?: boolean | undefined
+}
+
+/** The cache of one selection. */
+export interface OpenCache {
+  /** `undefined` before it may be read. Once {@link OpenCache.synced} has resolved it is there. */
+  readonly cache: ObjectCache<ApiObject> | undefined
+  /** Resolves when the cache has the whole present state. Never rejects. */
+  readonly synced: Promise<void>
+  /** Resolves when the cache may no longer be read, because a right was taken away. Never rejects; with most sources it never resolves. */
+  readonly lost: Promise<void>
+  /** Ends it; the cache keeps its state. A second call has no effect. */
+  close(): void
+}
+
+/**
+ * Opens caches that hold what {@link SharedInformer} guarantees: in a program of its own an informer for each selection; under `reel host` the watch
+ * hub, which all modules share.
+ */
+export interface CacheSource {
+  /** Whether its objects have `managedFields` even if a selection does not ask for them. */
+  readonly hasManagedFields: boolean
+  open(selection: KindSelection): OpenCache
+}
+
+interface InformerSourceOptions {
+  readonly connection: ApiConnection
+  readonly clock: Clock
+  readonly random: () => number
+  readonly trouble: (detail: string) => void
+  readonly policy?: Partial<WatchPolicy> | undefined
+}
+
+/** A watch of its own for each cache, with the connection's credentials. */
+export const informerSource = ({ connection, clock, random, trouble, policy }: InformerSourceOptions): CacheSource => ({
+  hasManagedFields: true,
+  open: ({ managedFields: _, ...selection }) => {
+    const informer = new SharedInformer<ApiObject>({
+      ...selection,
+      connection,
+      clock,
+      random,
+      policy,
+      onTrouble: trouble,
+    })
+    informer.start()
+    return {
+      cache: informer.cache,
+      synced: informer.synced,
+      lost: new Promise(() => undefined),
+      close: () => informer.stop(),
+    }
+  },
+})

@@ -1,13 +1,9 @@
 /**
- * A controller at work: its watched selections, and its queue while it may reconcile.
+ * A controller at work: its watched selections, and its queue while it may reconcile, in a term between {@link ControllerRun.begin} and
+ * {@link ControllerRun.end}. Each term begins with all objects.
  *
- * Guaranteed:
- * - It reconciles only while all its selections are complete and its term lasts: between {@link ControllerRun.begin} and {@link ControllerRun.end}. With
- *   leader election there may be several terms, each of which begins with all objects.
- * - Every change that passes its predicates is followed by a run of the keys it concerns that started later, as long as the term lasts; so is every object
- *   that exists when a term begins.
- * - One key is never run twice at the same time, not across terms either; different keys run in parallel.
- * - It reads nothing that it may no longer read: a selection that is lost ends the term, and {@link ControllerRun.withdraw} gives up all of them.
+ * Guaranteed: every change that passes its predicates is followed by a run of the keys it concerns that started later, as long as the term lasts; one
+ * key is never run twice at the same time, not across terms either; a selection that is lost ends the term, since it may no longer be read.
  */
 
 import type { Clock, Timer } from "../../../clock.ts"
@@ -16,15 +12,13 @@ import type { ApiObject, ObjectBase } from "../../../kube/client/objects.ts"
 import { messageOf } from "../../../message-of.ts"
 import type { ObjectChange } from "../../cache/change-feed.ts"
 import { keyOf, type ObjectCache } from "../../cache/object-cache.ts"
-import { noStatistics, type QueueStatistics, sumOf } from "../../queue/queue-statistics.ts"
-import { WorkQueue } from "../../queue/work-queue.ts"
-import { CachedObjects } from "../access/cached-objects.ts"
+import { noStatistics, type QueueStatistics, sumOf, WorkQueue } from "../../queue/work-queue.ts"
+import { CachedObjects, frozen } from "../access/cached-objects.ts"
 import { ControllerCluster, type SharedAccess } from "../access/controller-cluster.ts"
-import { frozen } from "../access/frozen.ts"
+import { asGvk } from "../access/kind-resolver.ts"
 import type { Acquired } from "../access/shared-caches.ts"
 import { type DefinedController, type Index, type Selection, selectionsOf } from "../define-controller.ts"
 import { NotWatchedError, type TerminalError } from "../errors.ts"
-import { asGvk } from "../kind-name.ts"
 import type { ControllerState, ControllerStatistics, ReconciledRun } from "./controller-statistics.ts"
 import { type CheckpointLocation, DurableProgress, type EnteredChange } from "./durable-progress.ts"
 import { reconcileOnce } from "./reconciler.ts"

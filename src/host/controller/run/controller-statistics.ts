@@ -1,5 +1,5 @@
 /** What can be seen of a controller from outside: its state and counters, and each run as it ends. */
-import type { QueueStatistics } from "../../queue/queue-statistics.ts"
+import type { QueueStatistics } from "../../queue/work-queue.ts"
 import type { TerminalError } from "../errors.ts"
 
 /**

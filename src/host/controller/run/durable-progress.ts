@@ -1,11 +1,8 @@
 /**
  * What a controller with a checkpoint knows, over the lives of its process.
  *
- * Guaranteed:
- * - An object of a watched selection is in the checkpoint before a run begins that could see it. While the file cannot be written, no run begins.
- * - A deletion stays in the checkpoint until all the runs that it woke have succeeded or were given up, so whatever ends the process or the term
- *   meanwhile, the next term begins with it. So a deletion is delivered at least once, and may be delivered again. What is given up (a
- *   TerminalError, a namespace that ends) would not be repeated without a restart either.
+ * Guaranteed: an object is in the checkpoint before a run begins that could see it; while the file cannot be written, no run begins. A deletion stays in
+ * it until all the runs that it woke have succeeded or were given up, so it is delivered at least once, whatever ends the process meanwhile.
  */
 import type { Clock, Timer } from "../../../clock.ts"
 import type { ApiObject } from "../../../kube/client/objects.ts"
@@ -13,8 +10,7 @@ import { messageOf } from "../../../message-of.ts"
 import type { ObjectChange } from "../../cache/change-feed.ts"
 import { keyOf } from "../../cache/object-cache.ts"
 import { Checkpoint } from "../../checkpoint/checkpoint.ts"
-import type { KnownObjects } from "../../checkpoint/known-objects.ts"
-import { StateComparison } from "../../checkpoint/state-comparison.ts"
+import { type KnownObjects, StateComparison } from "../../checkpoint/known-objects.ts"
 import type { Selection } from "../define-controller.ts"
 
 /** Where the controllers of a process keep their checkpoints. */

@@ -1,18 +1,15 @@
 /**
- * Controllers at work on one API server: what {@link runControllers} returns.
+ * Controllers at work on one API server: what {@link runControllers} returns. They share caches and connections; one that waits for a CRD holds up no
+ * other.
  *
- * Guaranteed:
- * - All controllers share one cache for each distinct selection of objects, one connection pool and one set of caches.
- * - A controller starts once its kinds are installed and its selections are complete; one that waits for a CRD holds up no other.
- * - One whose selection is lost stops reconciling, and begins again with all objects once it may read everything again.
- * - With leader election only the leader reconciles; the others keep their caches warm. A leader that loses the Lease aborts its runs at once, and begins
- *   again with all objects when it gets the Lease back.
- * - {@link RunningControllers.close} lets the current runs end, for a limited time, sends the Events, and only then releases the Lease.
+ * With leader election only the leader reconciles; the others keep their caches warm. A leader that loses the Lease aborts its runs at once, and begins
+ * again with all objects when it gets the Lease back. {@link RunningControllers.close} lets the current runs end, for a limited time, sends the Events,
+ * and only then releases the Lease.
  */
-
 import { type Clock, systemClock } from "../../../clock.ts"
 import { ApiClient } from "../../../kube/client/api-client.ts"
 import type { ConnectionOptions } from "../../../kube/client/api-connection.ts"
+import { type Credentials, loadCredentials } from "../../../kube/credentials/credentials.ts"
 import {
   type ElectionSettings,
   electionIdentity,
@@ -21,11 +18,10 @@ import {
   LeaderElector,
 } from "../../../kube/election/leader-election.ts"
 import type { WatchPolicy } from "../../../kube/watch/protocol/policy.ts"
-import { EventRecorder } from "../../event-recorder.ts"
-import { type CacheSource, informerSource } from "../access/cache-source.ts"
 import type { SharedAccess } from "../access/controller-cluster.ts"
+import { EventRecorder } from "../access/event-recorder.ts"
 import { KindResolver } from "../access/kind-resolver.ts"
-import { SharedCaches } from "../access/shared-caches.ts"
+import { type CacheSource, informerSource, SharedCaches } from "../access/shared-caches.ts"
 import type { DefinedController } from "../define-controller.ts"
 import { InvalidControllerError } from "../errors.ts"
 import { ControllerRun } from "./controller-run.ts"
@@ -284,4 +280,19 @@ const defaultsOf = (given: LeaderElectionOptions, defaultNamespace: string): Ele
     releaseOnEnd: given.releaseOnEnd ?? true,
     ...times,
   }
+}
+
+/**
+ * Resolves once the controllers are under way, before they have started. Rejects with a `CredentialsError` if there is no usable kubeconfig, and with
+ * {@link InvalidControllerError} for controllers that cannot run together. A server that cannot be reached is waited for without a limit.
+ */
+export const runControllers = async (
+  controllers: ReadonlyArray<DefinedController>,
+  options: RunOptions = {},
+): Promise<RunningControllers> => {
+  checkTogether(controllers, options)
+  if (options.server !== undefined)
+    return startControllers(controllers, options, options.server, { defaultNamespace: "default" })
+  const credentials: Credentials = await loadCredentials({ kubeconfig: options.kubeconfig, context: options.context })
+  return startControllers(controllers, options, credentials, { defaultNamespace: credentials.defaultNamespace })
 }

@@ -5,11 +5,9 @@ import type { Kind } from "../../../kube/kind.ts"
 import { messageOf } from "../../../message-of.ts"
 import type { ObjectChange } from "../../cache/change-feed.ts"
 import { keyOf, objectKey } from "../../cache/object-cache.ts"
-import type { ObjectName } from "../access/cached-objects.ts"
-import { frozen } from "../access/frozen.ts"
-import type { DefinedController, Owned, Reads, Selection, Subject, Watch } from "../define-controller.ts"
+import { frozen, type ObjectName } from "../access/cached-objects.ts"
+import type { DefinedController, Owned, Predicate, Reads, Selection, Subject, Watch } from "../define-controller.ts"
 import { groupOf } from "../objects/owner-references.ts"
-import type { Predicate } from "../predicates.ts"
 
 /** A watched selection and what a change in it concerns. */
 export interface Source {

@@ -1,39 +1,40 @@
 /**
- * The modules of one thread: what they ask for goes to the hub and to the executor, what becomes of it comes back into them. An engine
- * without a thread of its own; {@link moduleWorkerBody} puts it into one.
+ * The modules of one thread, entered in turn: what they ask for goes to the hub and to the executor, what becomes of it comes back into them.
+ * An engine without a thread of its own; `module-worker-actor.ts` puts it into one.
  *
- * Guaranteed, beside what {@link ModuleRunner} does: a watch of a guest gets the changes of its subscription in order and without a gap, or
+ * Guaranteed, beside what {@link ModuleRunner} does: a module with much to do delays the others by at most {@link sliceMs} per round, apart from
+ * one call that takes longer itself, and between two rounds the event loop runs, so that frames are received. A watch of a guest gets the changes of its subscription in order and without a gap, or
  * is ended, and then the guest lists again. That no row is missing is not believed but counted: the hub numbers the rows of a subscription. A
  * module that does not keep up is paused at the hub, where its changes are folded, so that what waits here for a module is bounded by
  * {@link pauseAboveBytes} and what is under way from the hub.
  */
 import type { Clock } from "../../../clock.ts"
 import { messageOf } from "../../../message-of.ts"
-import type { OperationSender } from "../../executor/actor/operation-sender.ts"
 import type { Completion } from "../../executor/operation-frames.ts"
-import type { WatchRequest } from "../../guest/abi-values.ts"
-import { encodeGuestResponse } from "../../guest/abi-values.ts"
+import type { OperationSender } from "../../executor/operation-sender.ts"
+import { encodeGuestResponse, type WatchRequest } from "../../guest/abi-values.ts"
+import type { OperationHost } from "../../guest/guest-operations.ts"
 import type { Delivery } from "../../hub/deliveries.ts"
 import type { HubChange } from "../../hub/hub-change.ts"
-import type { Assignment, InstanceStatistics, ModuleWorkerReport } from "./definition.ts"
-import { ModuleProgress } from "./module-progress.ts"
-import { type ImageStore, type MakeGuest, ModuleRunner } from "./module-runner.ts"
-import type { RunnerTable } from "./runner-table.ts"
-import type { EnteredRow, WatchProgress } from "./watch-progress.ts"
-import { isFromBeginning } from "./watch-progress.ts"
+import { type EnteredRow, isFromBeginning, ModuleProgress, type WatchProgress } from "./module-progress.ts"
+import { type Guest, ModuleRunner } from "./module-runner.ts"
+import type { Assignment, InstanceStatistics, ModuleWorkerReport } from "./module-worker-interface.ts"
 import { type GuestWatch, type WatchValue, watchFailure, watchValueOf } from "./watch-value.ts"
 
 interface ModuleWorkerOptions {
   readonly clock: Clock
-  readonly table: RunnerTable
+  /** Calls `action` soon, after what the event loop has waiting: setImmediate. */
+  readonly soon: (action: () => void) => void
   readonly operations: Pick<OperationSender, "request" | "delay" | "end" | "flush">
   readonly report: (report: ModuleWorkerReport) => void
   /** Of the worker: tells another thread which module it is in. */
   readonly mark: { begin(slot: number): void; end(): void }
-  readonly images: (assignment: Assignment) => ImageStore
   /** Gives a number that no other subscription of the host has. */
   readonly nextSubscription: () => number
 }
+
+/** ms in which one module may be entered again and again before it is the next one's turn. */
+const sliceMs = 5
 
 /** Bytes that may wait for one module before it is paused. */
 const pauseAboveBytes = 4 * 1024 * 1024
@@ -69,30 +70,27 @@ export class ModuleWorker {
   readonly #options: ModuleWorkerOptions
   readonly #instances = new Map<string, Instance>()
   readonly #watches = new Map<number, Watch>()
+  #isScheduled = false
 
   constructor(options: ModuleWorkerOptions) {
     this.#options = options
   }
 
-  /** Adds an instance, which is entered for the first time in the table's next round. */
-  load(assignment: Assignment, make: MakeGuest): void {
-    const { clock, table, operations, report, mark, images } = this.#options
+  /** Adds an instance, which is entered for the first time in the next round. `make`: an instance that calls these. */
+  load(assignment: Assignment, make: (calls: OperationHost) => Guest): void {
+    const { clock, operations, report, mark } = this.#options
     const { module, incarnation, slot } = assignment
     this.release(module)
     const progress = this.#progressOf(assignment)
     if (progress === "unavailable") return
     const key = (id: bigint) => ({ module, incarnation, id })
+    const calls: OperationHost = {
+      watch: (id, request) => this.#watch(instance, id, request),
+      request: (id, request) => operations.request(key(id), request),
+      delay: (id, ms) => operations.delay(key(id), ms),
+    }
     const runner = new ModuleRunner({
-      make,
-      operations: {
-        watch: (id, request) => this.#watch(instance, id, request),
-        request: (id, request) => operations.request(key(id), request),
-        delay: (id, ms) => operations.delay(key(id), ms),
-      },
-      unloading: {
-        images: images(assignment),
-        onFailed: (cause) => report({ type: "kept", module, reason: messageOf(cause) }),
-      },
+      make: () => make(calls),
       clock,
       entry: { begin: () => mark.begin(slot), end: () => mark.end() },
       onEnded: (cause) => {
@@ -102,18 +100,18 @@ export class ModuleWorker {
     })
     const instance: Instance = { assignment, runner, subscriptions: new Set(), progress, isPaused: false }
     this.#instances.set(module, instance)
-    table.add(slot, runner)
+    this.#schedule()
   }
 
   /** Ends the present instance of the module, or the one with that number; without effect if it is not there. */
   release(module: string, incarnation?: number): void {
-    const { table, operations, report } = this.#options
+    const { operations, report } = this.#options
     const instance = this.#instances.get(module)
     if (instance === undefined) return
-    const { assignment, subscriptions, progress } = instance
+    const { assignment, runner, subscriptions, progress } = instance
     if (incarnation !== undefined && assignment.incarnation !== incarnation) return
     this.#instances.delete(module)
-    table.remove(assignment.slot)
+    runner.close()
     operations.end({ module, incarnation: assignment.incarnation })
     for (const subscription of subscriptions) {
       this.#watches.delete(subscription)
@@ -140,7 +138,7 @@ export class ModuleWorker {
     }
     // One commit for all rows of the frame.
     for (const { progress } of this.#instances.values()) progress?.settle()
-    this.#options.table.schedule()
+    this.#schedule()
   }
 
   /** A request or a delay is done. */
@@ -148,7 +146,7 @@ export class ModuleWorker {
     const instance = this.#instances.get(module)
     if (instance?.assignment.incarnation !== incarnation) return
     instance.runner.completed(id, response === undefined ? undefined : encodeGuestResponse(response))
-    this.#options.table.schedule()
+    this.#schedule()
   }
 
   /** A watch cannot begin, or its hub is gone: the guest gets an ERROR event, unless `code` is 0, and the end. */
@@ -162,13 +160,11 @@ export class ModuleWorker {
     }
     if (code !== 0) watch.instance.runner.streamed(watch.id, watchFailure(code, reason, message))
     this.#end(subscription, watch)
-    this.#options.table.schedule()
+    this.#schedule()
   }
 
-  /** After a round: what the modules asked for is sent, and those that have caught up get more. */
-  afterRound(): void {
-    this.#options.operations.flush()
-    for (const instance of this.#instances.values()) this.#regulate(instance)
+  close(): void {
+    for (const module of [...this.#instances.keys()]) this.release(module)
   }
 
   statistics(): ReadonlyArray<InstanceStatistics> {
@@ -178,6 +174,22 @@ export class ModuleWorker {
       ...runner.statistics(),
       isWaitingForCheckpoint: progress?.isWaiting ?? false,
     }))
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    this.#options.soon(() => this.#round())
+  }
+
+  #round(): void {
+    this.#isScheduled = false
+    let isMore = false
+    for (const { runner } of [...this.#instances.values()]) if (runner.run(sliceMs)) isMore = true
+    // What the modules asked for is sent, and those that have caught up get more.
+    this.#options.operations.flush()
+    for (const instance of this.#instances.values()) this.#regulate(instance)
+    if (isMore) this.#schedule()
   }
 
   /** `undefined` for a module without a checkpoint. One that cannot be opened ends the instance, so that it is tried again after its back-off. */
@@ -193,7 +205,7 @@ export class ModuleWorker {
           const watch = this.#watches.get(subscription)
           if (watch !== undefined) this.#pass(subscription, watch, row)
         },
-        changed: () => this.#options.table.schedule(),
+        changed: () => this.#schedule(),
         say: (detail) => report({ type: "checkpoint", module, detail }),
       })
     } catch (cause) {

@@ -4,6 +4,7 @@
  */
 
 import type { ResourceVersion } from "../../../kube/resource-version.ts"
+import { firstIndex } from "./object-places.ts"
 import { isAbove, type StateChange } from "./state-change.ts"
 
 interface Entry {
@@ -73,14 +74,7 @@ export class ChangeJournal {
       return index < 0 ? undefined : this.#from(index + 1)
     }
     if (!isAbove(version, start)) return undefined
-    let low = this.#first
-    let high = this.#entries.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (isAbove((this.#entries[middle] as Entry).at, version)) high = middle
-      else low = middle + 1
-    }
-    return this.#from(low)
+    return this.#from(firstIndex(this.#entries, this.#first, ({ at }) => isAbove(at, version)))
   }
 
   #from(index: number): ReadonlyArray<StateChange> {

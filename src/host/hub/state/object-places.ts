@@ -1,14 +1,9 @@
 /**
- * The objects of a selection by UID, in the order in which they became known, and walks through them that may take any time: what a slow
- * subscriber has not been given of the present state costs a few numbers, not an entry for each object.
+ * The objects of a selection by UID, in the order in which they became known, and walks through them that may take any time: what a slow subscriber has
+ * not been given of the present state costs a few numbers, not an entry for each object.
  *
- * A walk passes each object that existed when it began and still exists when it gets there, once, in the state of that moment. Objects that
- * became known later are no part of it. It holds no object alive, and an unfinished one costs nothing while it rests.
- *
- * ```
- *   ordinals   3 4 · 7 8 · 9     ·: the object is gone. When half of the places are empty, the others close up.
- *                  ^ a walk that has passed 4 goes on at the first place with a higher ordinal
- * ```
+ * A walk passes each object that existed when it began and still exists when it gets there, once, in the state of that moment. Places of objects that
+ * are gone stay empty until half of all are.
  */
 import type { ObjectState } from "./object-state.ts"
 
@@ -24,6 +19,18 @@ export const noOrdinal = 0
 
 /** Below so many places, empty ones are left. */
 const fewPlaces = 64
+
+/** The index of the first item from `start` on for which `holds`, as it must for all that follow; the length if there is none. */
+export const firstIndex = <Item>(items: ReadonlyArray<Item>, start: number, holds: (item: Item) => boolean): number => {
+  let low = start
+  let high = items.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (holds(items[middle] as Item)) high = middle
+    else low = middle + 1
+  }
+  return low
+}
 
 export class ObjectPlaces {
   readonly #byUid = new Map<string, Place>()
@@ -79,14 +86,7 @@ export class ObjectPlaces {
 
   /** For walks: the index of the first place after an ordinal. */
   indexAfter(ordinal: number): number {
-    let low = 0
-    let high = this.#places.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if ((this.#places[middle] as Place).ordinal > ordinal) high = middle
-      else low = middle + 1
-    }
-    return low
+    return firstIndex(this.#places, 0, (place) => place.ordinal > ordinal)
   }
 }
 

@@ -16,6 +16,9 @@ interface ObjectIdentity {
   readonly name: string
 }
 
+/** Whether an object is selected. */
+export type ObjectFilter = (object: ObjectState) => boolean
+
 const quote = 34
 const openBrace = 123
 

@@ -1,9 +1,8 @@
 /** One change of one object, and what a subscription with a filter sees of it. */
 
 import type { ResourceVersion } from "../../../kube/resource-version.ts"
-import type { ObjectFilter } from "../hub-selection.ts"
 import { noOrdinal } from "./object-places.ts"
-import type { ObjectState } from "./object-state.ts"
+import type { ObjectFilter, ObjectState } from "./object-state.ts"
 
 /** What a subscription is told about an object. */
 export interface ObjectEvent {

@@ -9,8 +9,8 @@ import type { ApiObject } from "../../../kube/client/objects.ts"
 import { formatGvk } from "../../../kube/gvk.ts"
 import { compareResourceVersions, parseResourceVersion, type ResourceVersion } from "../../../kube/resource-version.ts"
 import { ObjectCache } from "../../cache/object-cache.ts"
-import type { CacheSource, KindSelection, OpenCache } from "../../controller/access/cache-source.ts"
-import type { HubWatchRequest } from "../../dispatcher/watches/watch-registry.ts"
+import type { CacheSource, KindSelection, OpenCache } from "../../controller/access/shared-caches.ts"
+import type { HubWatchRequest } from "../../dispatcher/watch-registry.ts"
 import type { Delivery } from "../../hub/deliveries.ts"
 import type { HubChange } from "../../hub/hub-change.ts"
 
@@ -233,4 +233,4 @@ class HubCache {
   }
 }
 
-const parsed = ({ bytes }: HubChange): ApiObject => JSON.parse(bytes.toString("utf8")) as ApiObject
+const parsed = ({ bytes }: HubChange): ApiObject => JSON.parse(bytes.toString("utf8"))

@@ -8,16 +8,21 @@ import type { Clock } from "../../../clock.ts"
 import type { ApiEndpoint } from "../../../kube/endpoint.ts"
 import { formatGvk } from "../../../kube/gvk.ts"
 import { messageOf } from "../../../message-of.ts"
-import { StateDirectoryMissing } from "../../checkpoint/state-directory-missing.ts"
-import type { CacheSource, KindSelection, OpenCache } from "../../controller/access/cache-source.ts"
-import { type Acquired, SharedCaches } from "../../controller/access/shared-caches.ts"
+import { StateDirectoryMissing } from "../../checkpoint/checkpoint.ts"
+import {
+  type Acquired,
+  type CacheSource,
+  type KindSelection,
+  type OpenCache,
+  SharedCaches,
+} from "../../controller/access/shared-caches.ts"
 import { checkTogether, type RunningControllers, startControllers } from "../../controller/run/running-controllers.ts"
-import { GivenCredentials } from "../../executor/actor/given-credentials.ts"
+import { GivenCredentials } from "../../executor/given-credentials.ts"
 import type { Delivery } from "../../hub/deliveries.ts"
-import type { ScriptAssignment, ScriptThreadReport } from "./definition.ts"
 import { HubSource, watchRequestOf } from "./hub-source.ts"
 import { loadScript, ScriptRefused } from "./load-script.ts"
-import type { Pulse } from "./pulse.ts"
+import type { Pulse } from "./script-thread-actor.ts"
+import type { ScriptAssignment, ScriptThreadReport } from "./script-thread-interface.ts"
 
 interface ScriptThreadOptions {
   readonly clock: Clock
@@ -66,7 +71,7 @@ export class ScriptThread {
       if (signal.aborted) return
       const controllers = hasCheckpoint ? loaded.map((one) => ({ ...one, checkpoint: true })) : loaded
       const checkpoint = stateDirectory === undefined ? undefined : { directory: stateDirectory }
-      const credentials = new GivenCredentials(endpoint as ApiEndpoint, () => report({ type: "unauthorized", module }))
+      const credentials = new GivenCredentials(endpoint, () => report({ type: "unauthorized", module }))
       try {
         if (checkpoint === undefined && controllers.some((one) => one.checkpoint === true))
           throw new StateDirectoryMissing({ module })

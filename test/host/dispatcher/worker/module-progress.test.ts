@@ -3,15 +3,13 @@ import { copyFileSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { beforeEach, expect, onTestFinished, test } from "vitest"
 import { Checkpoint } from "../../../../src/host/checkpoint/checkpoint.ts"
-import type { ModuleWorkerReport } from "../../../../src/host/dispatcher/worker/definition.ts"
 import { ModuleProgress, removeAfterMs } from "../../../../src/host/dispatcher/worker/module-progress.ts"
 import { ModuleWorker } from "../../../../src/host/dispatcher/worker/module-worker.ts"
-import { RunnerTable } from "../../../../src/host/dispatcher/worker/runner-table.ts"
+import type { ModuleWorkerReport } from "../../../../src/host/dispatcher/worker/module-worker-interface.ts"
 import type { WatchRequest } from "../../../../src/host/guest/abi-values.ts"
 import type { HubChange } from "../../../../src/host/hub/hub-change.ts"
 import { temporaryDirectory } from "../../../harness/temporary-directory.ts"
 import { ManualClock } from "../../../runtime/manual-clock.ts"
-import { imageWith } from "../../guest/image-with.ts"
 
 const requestOf = (resourceVersion = ""): WatchRequest => ({
   apiVersion: "v1",
@@ -82,15 +80,9 @@ const start = (options: { request?: WatchRequest; entered?: (text: string) => vo
   const told: string[] = []
   let subscriptions = 0
   const due: Array<() => void> = []
-  const table = new RunnerTable({
+  const worker = new ModuleWorker({
     clock,
     soon: (action) => due.push(action),
-    unloadAfterMs: undefined,
-    afterRound: () => worker.afterRound(),
-  })
-  const worker: ModuleWorker = new ModuleWorker({
-    clock,
-    table,
     operations: {
       request: () => undefined,
       delay: () => undefined,
@@ -100,7 +92,6 @@ const start = (options: { request?: WatchRequest; entered?: (text: string) => vo
     nextSubscription: () => ++subscriptions,
     report: (report) => reports.push(report),
     mark: { begin: () => undefined, end: () => undefined },
-    images: () => ({ write: () => undefined, read: () => imageWith(), remove: () => undefined }),
   })
   const run = (): void => {
     for (let action = due.shift(); action !== undefined; action = due.shift()) action()
@@ -110,13 +101,13 @@ const start = (options: { request?: WatchRequest; entered?: (text: string) => vo
     module: "m",
     incarnation: 1,
     slot: 1,
-    compiled: undefined,
+    compiled: undefined as never,
     env: [],
     maximumMemoryBytes: 65_536,
   }
   worker.load({ ...assignment, checkpointDirectory: directory }, (calls) => ({
     start: () => calls.watch(nextId++, request),
-    wakeFuture: () => undefined,
+    wakeFuture: () => true,
     wakeStream: (_id, value) => {
       const event = value && JSON.parse(Buffer.from(value).toString())
       const text =
@@ -124,9 +115,9 @@ const start = (options: { request?: WatchRequest; entered?: (text: string) => vo
       entered(text)
       told.push(text)
       if (value === undefined) calls.watch(nextId++, request)
+      return true
     },
     memoryBytes: 65_536,
-    image: () => imageWith(),
   }))
   run()
   onTestFinished(() => worker.release("m"))

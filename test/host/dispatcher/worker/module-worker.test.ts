@@ -1,17 +1,16 @@
 /** What a worker makes of the rows of the hub: their count, their numbers, and which watch they belong to. */
 import { beforeEach, expect, test } from "vitest"
-import type { ModuleWorkerReport } from "../../../../src/host/dispatcher/worker/definition.ts"
 import { ModuleWorker } from "../../../../src/host/dispatcher/worker/module-worker.ts"
-import { RunnerTable } from "../../../../src/host/dispatcher/worker/runner-table.ts"
+import type { ModuleWorkerReport } from "../../../../src/host/dispatcher/worker/module-worker-interface.ts"
 import type { Delivery } from "../../../../src/host/hub/deliveries.ts"
 import { ManualClock } from "../../../runtime/manual-clock.ts"
-import { imageWith } from "../../guest/image-with.ts"
 
 let reports: ModuleWorkerReport[]
 let woken: string[]
 let values: Array<Uint8Array | undefined>
 let rounds: Array<() => void>
 let worker: ModuleWorker
+let clock: ManualClock
 
 const run = (): void => {
   for (let round = rounds.shift(); round !== undefined; round = rounds.shift()) round()
@@ -22,30 +21,30 @@ const load = (module: string, slot: number, kind = "ConfigMap", allowBookmarks =
     module,
     incarnation: 7,
     slot,
-    compiled: undefined,
+    compiled: undefined as never,
     env: [],
     maximumMemoryBytes: 65_536,
   }
   worker.load(assignment, (calls) => ({
     start: () => calls.watch(0n, { apiVersion: "v1", kind, allowBookmarks } as never),
-    wakeFuture: () => undefined,
+    wakeFuture: () => true,
     wakeStream: (id, value) => {
+      clock.advance(2)
       values.push(value)
       woken.push(`${id} ${value === undefined ? "end" : Buffer.from(value).toString()}`)
+      return true
     },
     memoryBytes: 65_536,
-    image: () => imageWith(),
   }))
   run()
 }
 
 const start = (lastSubscription = 0): void => {
   let subscription = lastSubscription
-  const clock = new ManualClock()
-  const table = new RunnerTable({ clock, soon: (action) => rounds.push(action), unloadAfterMs: undefined })
+  clock = new ManualClock()
   worker = new ModuleWorker({
     clock,
-    table,
+    soon: (action) => rounds.push(action),
     operations: {
       request: () => undefined,
       delay: () => undefined,
@@ -54,7 +53,6 @@ const start = (lastSubscription = 0): void => {
     },
     report: (report) => reports.push(report),
     mark: { begin: () => undefined, end: () => undefined },
-    images: () => ({ write: () => undefined, read: () => imageWith(), remove: () => undefined }),
     nextSubscription: () => ++subscription,
   })
   load("m", 1)
@@ -80,6 +78,27 @@ const row = (number: number, subscription = 1): Delivery => ({
   },
 })
 const added = (number: number): string => `0 {"type":"ADDED","object":{"row":${number}}}`
+
+test("a module with much to do lets the others run after its slice, and the event loop after each round", () => {
+  start()
+  load("other", 2)
+  worker.deliver([1, 2, 3, 4].map((number) => row(number)))
+  worker.deliver([row(1, 2)])
+  expect(rounds).toHaveLength(1)
+  rounds.shift()?.()
+  expect(woken).toEqual([added(1), added(2), added(3), added(1)])
+  rounds.shift()?.()
+  expect(woken.slice(4)).toEqual([added(4)])
+  expect(rounds).toEqual([])
+})
+
+test("a released module is not entered again", () => {
+  start()
+  worker.deliver([row(1)])
+  worker.release("m")
+  run()
+  expect(woken).toEqual([])
+})
 
 test("rows without a hole are passed on, and nothing is missed", () => {
   start()

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util"
 import fc from "fast-check"
 import { describe, expect, onTestFinished, test } from "vitest"
-import type { OpenCache } from "../../../../src/host/controller/access/cache-source.ts"
+import type { OpenCache } from "../../../../src/host/controller/access/shared-caches.ts"
 import type { Delivery } from "../../../../src/host/hub/deliveries.ts"
 import type { HubSubscriptionHandle } from "../../../../src/host/hub/hub-change.ts"
 import { HubSource } from "../../../../src/host/scripts/thread/hub-source.ts"

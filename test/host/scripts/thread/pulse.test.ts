@@ -1,8 +1,8 @@
 /** The beats of a thread that is busy, seen by another one over shared memory. */
 import { expect, onTestFinished, test } from "vitest"
-import { EntryMark, EntryWatch, entryMarkBytes } from "../../../../src/host/dispatcher/entry-mark.ts"
+import { EntryMark, EntryWatch, entryMarkBytes } from "../../../../src/host/dispatcher/worker/entry-mark.ts"
 import { unresponsiveMs } from "../../../../src/host/scripts/script-place.ts"
-import { beatMs, Pulse } from "../../../../src/host/scripts/thread/pulse.ts"
+import { beatMs, Pulse } from "../../../../src/host/scripts/thread/script-thread-actor.ts"
 import { ManualClock } from "../../../runtime/manual-clock.ts"
 import { until } from "../../../runtime/until.ts"
 

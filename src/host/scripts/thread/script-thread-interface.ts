@@ -1,0 +1,109 @@
+/** The interface of a script thread: a thread that runs the controllers of several scripts. */
+import * as Schema from "effect/Schema"
+import type { ActorDefinition } from "../../../runtime/actor.ts"
+import type { HubWatchRequest } from "../../dispatcher/watch-registry.ts"
+import { PassedEndpoint } from "../../executor/given-credentials.ts"
+import { ScriptRefused } from "./load-script.ts"
+
+export interface ScriptThreadConfig {
+  /** Of `entryMarkBytes`: shows the main thread that this one is busy, and still alive. */
+  readonly entryMark: SharedArrayBuffer
+  /** Of former threads of the name: this one's subscriptions have other numbers. */
+  readonly lastSubscription: number
+}
+
+/** A script to run. */
+const Assignment = Schema.Struct({
+  module: Schema.String,
+  codePath: Schema.String,
+  /** Of the code: a replaced file is loaded anew. */
+  codeHash: Schema.String,
+  env: Schema.Array(Schema.Struct({ name: Schema.String, value: Schema.String })),
+  /** All its controllers keep a checkpoint. */
+  hasCheckpoint: Schema.Boolean,
+  /** For checkpoints; without it, controllers that keep one are refused. */
+  stateDirectory: Schema.optional(Schema.String),
+  /** With the module's own credentials. */
+  endpoint: PassedEndpoint,
+})
+export type ScriptAssignment = typeof Assignment.Type
+
+/** `ControllerStatistics`. */
+const ControllerFigures = Schema.Struct({
+  name: Schema.String,
+  state: Schema.Literals(["waiting", "standby", "reconciling", "stopped"]),
+  adds: Schema.Number,
+  runs: Schema.Number,
+  failures: Schema.Number,
+  retries: Schema.Number,
+  waitedMs: Schema.Number,
+  longestWaitMs: Schema.Number,
+  workedMs: Schema.Number,
+  longestRunMs: Schema.Number,
+  depth: Schema.Number,
+  delayed: Schema.Number,
+  longestRunningMs: Schema.Number,
+  terminalFailures: Schema.Number,
+  requeues: Schema.Number,
+  timeouts: Schema.Number,
+  isWaitingForCheckpoint: Schema.Boolean,
+})
+
+const scriptThreadControl = {
+  /** Loads a script and starts its controllers. */
+  start: { payload: Assignment, success: Schema.Void, error: ScriptRefused },
+  /** Lets the script's current runs end; without effect if it is not there. */
+  stop: { payload: Schema.String, success: Schema.Void, error: Schema.Never },
+  /** What its requests use from now on; those that were refused with the former ones are sent once more. Without effect for unknown modules. */
+  credentials: {
+    payload: Schema.Struct({ module: Schema.String, endpoint: PassedEndpoint }),
+    success: Schema.Void,
+    error: Schema.Never,
+  },
+  /** To `ask`: the script may have the selection if `refusal` is empty. A later refusal takes the right away. */
+  settle: {
+    payload: Schema.Struct({ question: Schema.Number, refusal: Schema.String }),
+    success: Schema.Void,
+    error: Schema.Never,
+  },
+  /** Nothing more comes for a subscription: subscribe anew. `reason`, for people, is empty if the hub was started again. */
+  endWatch: {
+    payload: Schema.Struct({ subscription: Schema.Number, reason: Schema.String }),
+    success: Schema.Void,
+    error: Schema.Never,
+  },
+  /** Completes when the thread comes to it. */
+  ping: { payload: Schema.Void, success: Schema.Void, error: Schema.Never },
+  statistics: {
+    payload: Schema.Void,
+    success: Schema.Array(Schema.Struct({ module: Schema.String, controllers: Schema.Array(ControllerFigures) })),
+    error: Schema.Never,
+  },
+} as const
+export type ScriptThreadControl = typeof scriptThreadControl
+
+/** What a script thread reports to the main thread; all rare. */
+export type ScriptThreadReport =
+  /** A script wants a selection: may it have it? Answered with `settle`, and again whenever that changes. */
+  | {
+      readonly type: "ask"
+      readonly module: string
+      readonly question: number
+      readonly request: HubWatchRequest
+    }
+  /** The answer is of no interest any more. */
+  | { readonly type: "withdrawn"; readonly question: number }
+  /** The thread wants a subscription, for scripts that may have it. */
+  | { readonly type: "watch"; readonly subscription: number; readonly request: HubWatchRequest }
+  | { readonly type: "unwatched"; readonly subscription: number }
+  /** The server refuses the module's credentials. Its requests wait for the call `credentials`. */
+  | { readonly type: "unauthorized"; readonly module: string }
+  /** Something that an operator should see; `module` is empty if it concerns no single one. */
+  | { readonly type: "trouble"; readonly module: string; readonly detail: string }
+  /** So many rows of a subscription have not arrived, which is a bug of the host. The thread subscribes anew. */
+  | { readonly type: "missed"; readonly rows: number }
+
+export const scriptThreadDefinition: ActorDefinition<ScriptThreadConfig, ScriptThreadControl, ScriptThreadReport> = {
+  role: "script-thread",
+  control: scriptThreadControl,
+}
