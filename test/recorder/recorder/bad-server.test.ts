@@ -45,7 +45,7 @@ describe.concurrent("a server that", { timeout: patient(40_000) }, () => {
     expect(ofTraining.status).toBe(409)
     expect(await ofTraining.text()).toMatch(
       new RegExp(
-        `: ${training} is recorded only from [^ ]+Z on, when its definition was noticed: the recording begins at [^ ]+Z, and what happened to its objects in between is missing\n$`,
+        `: ${training} is recorded only from [^ ]+Z on, when its definition was noticed: the recording begins at [^ ]+Z, and what happened to its objects in between is missing; the window has 1 gap\n$`,
       ),
     )
     const ofOthers = await recorder.post({ ...untilNow, filters: { ...noFilters, kinds: ["v1.ConfigMap"] } })
