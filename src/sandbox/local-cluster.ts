@@ -6,7 +6,7 @@
  */
 import { writeFile } from "node:fs/promises"
 import { ApiClient } from "../kube/client/api-client.ts"
-import { LocalTransport } from "./local-request.ts"
+import { LocalTransport } from "./local-transport.ts"
 import { Sandbox, type SandboxOptions } from "./sandbox.ts"
 import type { VirtualNodesOptions } from "./workload/virtual-nodes.ts"
 import { WorkloadManager, type WorkloadOptions } from "./workload/workload-manager.ts"

@@ -5,7 +5,7 @@ import { kinds } from "../../src/kube/client/kinds.ts"
 import type { ApiObject } from "../../src/kube/client/objects.ts"
 import type { StreamEnd } from "../../src/kube/http/transport.ts"
 import type { LocalRequest } from "../../src/sandbox/local-request.ts"
-import { LocalTransport } from "../../src/sandbox/local-request.ts"
+import { LocalTransport } from "../../src/sandbox/local-transport.ts"
 import { Sandbox } from "../../src/sandbox/sandbox.ts"
 import { turn, until } from "../runtime/until.ts"
 

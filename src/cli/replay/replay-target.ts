@@ -7,7 +7,7 @@ import { loadCredentials } from "../../kube/credentials/credentials.ts"
 import type { EndpointSource } from "../../kube/endpoint.ts"
 import { guessedKind } from "../../rehearsal/feed/feed-rule.ts"
 import { LocalCluster } from "../../sandbox/local-cluster.ts"
-import { LocalTransport } from "../../sandbox/local-request.ts"
+import { LocalTransport } from "../../sandbox/local-transport.ts"
 import { isFieldConflict } from "../../simulation/target/target-cluster.ts"
 import { readVersion } from "../command-line/version.ts"
 

@@ -8,7 +8,7 @@
 import type { HttpStream, ResponseHandler, Transport } from "../../kube/http/transport.ts"
 
 import type { LocalAnswer, LocalRequest, Sandbox } from "../../sandbox/index.ts"
-import { LocalTransport } from "../../sandbox/local-request.ts"
+import { LocalTransport } from "../../sandbox/local-transport.ts"
 import type { VirtualClock } from "./virtual-clock.ts"
 
 interface TrafficOptions {
