@@ -12,8 +12,7 @@ import { backgroundClock, type Timers } from "../clock.ts"
 import type { ApiEndpoint } from "../kube/endpoint.ts"
 import type { OpenSocket } from "../kube/http/connect.ts"
 import { HttpClient } from "../kube/http/http-client.ts"
-import type { HttpStream, ResponseHandler } from "../kube/http/transport.ts"
-import type { HttpRequest, Transport } from "../kube/http/transport.ts"
+import type { HttpRequest, HttpStream, ResponseHandler, Transport } from "../kube/http/transport.ts"
 import type { LocalAnswer, LocalRequest } from "./local-request.ts"
 
 // HTTP connections to a sandbox in the same process without the network: bytes pass in turns of the event loop, in the same order each time.

@@ -111,12 +111,7 @@ export const hostMetrics = ({
         "The longest call into the present instance.",
         ({ instance }) => seconds(instance?.longestMs),
       ],
-      [
-        "memory_bytes",
-        "gauge",
-        "Linear memory of the instance.",
-        ({ instance }) => instance?.memoryBytes,
-      ],
+      ["memory_bytes", "gauge", "Linear memory of the instance.", ({ instance }) => instance?.memoryBytes],
       ["queued", "gauge", "Results that wait for the module.", ({ instance }) => instance?.queued],
       ["dropped_total", "counter", "Results for operations that had ended.", ({ instance }) => instance?.dropped],
     ]),

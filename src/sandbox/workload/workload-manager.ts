@@ -9,8 +9,8 @@
 
 import { type Clock, systemClock } from "../../clock.ts"
 import { Cluster } from "../../host/cluster.ts"
-import type { Controller, Surroundings } from "../../host/controller.ts"
 import { EventRecorder } from "../../host/controller/access/event-recorder.ts"
+import type { Controller, Surroundings } from "../../host/controller.ts"
 import { ApiClient } from "../../kube/client/api-client.ts"
 import type { ConnectionOptions } from "../../kube/client/api-connection.ts"
 import { cronJobController } from "./cron-job-controller.ts"
