@@ -9,11 +9,13 @@
  *   src/trace/transform/entries/NAME.ts  dist/workers/NAME.js  code of piscina's threads
  *   test/FOLDER/workers/NAME.ts  dist/test-workers/NAME.js   actors and processes that only tests start
  *   exports of package.json     dist/lib/NAME.js              the package's dependencies stay imports, but for lib/index.js
- *   src/host/index.ts           dist/script-library/host.js   the same without dependencies, for scripts of a host
+ *   src/library/host.ts         dist/script-library/host.js   the same without dependencies, for scripts of a host
  *   src/kube/credentials/entries/auth-providers.ts   dist/auth-providers.js   loaded on demand
  *   licences of what is bundled dist/THIRD-PARTY.md
  *   src/apiserver/openapi/data/  dist/openapi/                 copied as they are
  *   src/sandbox/protobuf/data/  dist/protobuf/                likewise
+ *
+ * Modules of src are taken to have no side effects: what imports a room's door gets the modules that it uses and no others.
  *
  * Guaranteed: a bundle is one file that imports nothing but Node's modules and `external` packages, except that lib/rehearsal.js imports
  * lib/host.js, so that there is one copy of each error class that controllers catch, and that the command is split into parts, which
@@ -42,6 +44,9 @@ export const external: readonly string[] = ["piscina"]
 
 /** The folders of workers' entry points. Their names must be unique. */
 const workerFolders: readonly string[] = ["src/actors/entries", "src/host/entries", "src/trace/transform/entries"]
+
+/** One module for each export of package.json. */
+const libraryFolder = "src/library"
 
 /** What scripts of a controller host import. Neither the image nor the place of a script has packages, so it is a bundle without imports. */
 const scriptLibrary = "./host"
@@ -240,18 +245,19 @@ const findTargets = async (root: string): Promise<{ targets: Target[]; absent: s
   for (const folder of testFolders)
     for (const name of await sourcesIn(root, folder))
       targets.push({ name: `test-workers/${name}`, entry: `${folder}/${name}.ts`, external })
+  const library = await sourcesIn(root, libraryFolder)
   for (const path of Object.keys(manifest.exports ?? {})) {
-    const folder = join("src", path)
     const name = path === "." ? "index" : path.slice(2)
-    if (!(await sourcesIn(root, folder)).includes("index")) absent.push(path)
+    const entry = `${libraryFolder}/${name}.ts`
+    if (!library.includes(name)) absent.push(path)
     else
       targets.push({
         name: `lib/${name}`,
-        entry: join(folder, "index.ts"),
+        entry,
         external: path === promiseLibrary ? optional : Object.keys(manifest.dependencies ?? {}),
       })
     if (path === scriptLibrary && !absent.includes(path))
-      targets.push({ name: `script-library/${name}`, entry: join(folder, "index.ts"), external: optional })
+      targets.push({ name: `script-library/${name}`, entry, external: optional })
   }
   return { targets, absent }
 }
@@ -280,16 +286,19 @@ const bundle = async (root: string, target: Target): Promise<Bundle> => {
     // What package.json promises: Node 22 does not know `using`.
     transform: { target: "node22.19" },
     external: target.external.flatMap((name) => [name, new RegExp(`^${name}/`)]),
-    ...(target.name === authProviders.name && {
-      treeshake: { moduleSideEffects: (id: string) => !id.includes("/node_modules/") },
-    }),
+    treeshake: {
+      moduleSideEffects: [
+        { test: /\/src\//, sideEffects: false },
+        ...(target.name === authProviders.name ? [{ test: /\/node_modules\//, sideEffects: false }] : []),
+      ],
+    },
     plugins: [
       {
         name: "one copy of what controllers use",
         resolveId: (source, importer) =>
           target.name === "lib/rehearsal" &&
           importer !== undefined &&
-          join(dirname(importer), source) === join(root, "src/host/index.ts")
+          join(dirname(importer), source) === join(root, "src/host/controllers.ts")
             ? { id: hostLibrary, external: true }
             : undefined,
       },
@@ -330,8 +339,12 @@ const bundle = async (root: string, target: Target): Promise<Bundle> => {
     const strangers = chunks.flatMap(({ imports }) => imports).filter((name) => !allowed(name))
     if (strangers.length > 0) throw new Error(`it would import ${strangers.join(", ")}, which nobody installs`)
     const moduleIds = chunks.flatMap((chunk) => chunk.moduleIds)
-    const modules = moduleIds.filter((id) => id.startsWith(root) && !id.includes("/node_modules/"))
-    const sources = modules.map((id) => relative(root, id))
+    // What a bundle is made of, and the modules that only pass on: a door that names another module changes the bundle, and is not in it.
+    const isOwn = (id: string): boolean => id.startsWith(root) && !id.includes("/node_modules/")
+    const modules = new Set(moduleIds.filter(isOwn))
+    for (const id of (await bundler.watchFiles).filter(isOwn))
+      if (/^export\b.*\bfrom "|^\} from "/m.test(await readFile(id, "utf8"))) modules.add(id)
+    const sources = [...modules].map((id) => relative(root, id)).toSorted()
     const files = chunks.map(({ fileName, code, map }) => ({
       file: fileName.split("/").at(-1) ?? fileName,
       ...inOneByte(code, map),

@@ -4,139 +4,13 @@
  * `npm run house` prints both. `npm run lint` includes `--check`, which fails if a total does. `--write` records the present totals; a commit in which one
  * rises says why.
  */
-import { globSync, readFileSync, writeFileSync } from "node:fs"
-import { dirname, join, relative } from "node:path"
+import { readFileSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { parseAst } from "rolldown/parseAst"
+import { isDoor, roomOf } from "./layers.ts"
+import { type Counted, readSources } from "./sources.ts"
 
-/** What counts in one file. */
-interface Counted {
-  /** Below the project's root. */
-  readonly file: string
-  readonly code: number
-  readonly comment: number
-  readonly blank: number
-  /** `x as T`, without `as const`. */
-  readonly casts: number
-  /** Lines of each function, arrow functions and methods included. */
-  readonly functionLengths: ReadonlyArray<number>
-  /** Positional parameters of each of them. */
-  readonly parameterCounts: ReadonlyArray<number>
-  readonly abortControllers: number
-  readonly promises: number
-  /** Modules below the root that it imports: which names, `*` for all. */
-  readonly imports: ReadonlyArray<{ readonly file: string; readonly names: ReadonlyArray<string> }>
-  readonly exported: ReadonlyArray<string>
-}
-
-interface Node {
-  readonly type: string
-  readonly start: number
-  readonly end: number
-  readonly [member: string]: unknown
-}
-
-const isNode = (value: unknown): value is Node => typeof value === "object" && value !== null && "type" in value
-
-const childrenOf = (node: Node): ReadonlyArray<Node> => Object.values(node).flat().filter(isNode)
-
-const functionTypes = new Set(["FunctionDeclaration", "FunctionExpression", "ArrowFunctionExpression"])
-
-const isCast = ({ type, typeAnnotation }: Node): boolean => {
-  if (type !== "TSAsExpression" || !isNode(typeAnnotation)) return false
-  const { typeName } = typeAnnotation
-  return !(isNode(typeName) && typeName.name === "const")
-}
-
-const nameOf = (node: unknown): string => (isNode(node) ? String(node.name ?? node.value) : "")
-
-/** The names that a declaration declares: one, or those of `const a = 1, b = 2`. */
-const declaredBy = (declaration: Node): ReadonlyArray<string> =>
-  declaration.type === "VariableDeclaration"
-    ? childrenOf(declaration).flatMap(({ id }) =>
-        isNode(id) && id.type === "ObjectPattern"
-          ? childrenOf(id).map((property) => nameOf(property.value))
-          : [nameOf(id)],
-      )
-    : [nameOf(declaration.id)]
-
-const linesOf = (text: string): Pick<Counted, "code" | "comment" | "blank"> => {
-  let [code, comment, blank] = [0, 0, 0]
-  let isComment = false
-  for (const line of text
-    .trimEnd()
-    .split("\n")
-    .map((each) => each.trim())) {
-    if (!isComment && line.startsWith("/*")) isComment = true
-    if (line === "") blank++
-    else if (isComment || line.startsWith("//")) comment++
-    else code++
-    if (line.includes("*/")) isComment = false
-  }
-  return { code, comment, blank }
-}
-
-/** Counts one file. `file`: below the project's root. @throws SyntaxError if it is no TypeScript */
-export const count = (file: string, text: string): Counted => {
-  let [casts, abortControllers, promises] = [0, 0, 0]
-  const functionLengths: number[] = []
-  const parameterCounts: number[] = []
-  const imports: Array<{ file: string; names: ReadonlyArray<string> }> = []
-  const exported: string[] = []
-  const from = (source: unknown, names: ReadonlyArray<string>): void => {
-    const path = nameOf(source)
-    if (path.startsWith(".")) imports.push({ file: join(dirname(file), path), names })
-  }
-  const visit = (node: Node): void => {
-    if (isCast(node)) casts++
-    if (functionTypes.has(node.type) && isNode(node.body)) {
-      functionLengths.push(text.slice(node.start, node.end).split("\n").length)
-      parameterCounts.push(Array.isArray(node.params) ? node.params.length : 0)
-    }
-    if (node.type === "NewExpression") {
-      const callee = nameOf(node.callee)
-      if (callee === "AbortController") abortControllers++
-      if (callee === "Promise") promises++
-    }
-    if (node.type === "ImportExpression") from(node.source, ["*"])
-    if (node.type === "TSImportType") from(node.source ?? node.argument, ["*"])
-    const specifiers = Array.isArray(node.specifiers) ? node.specifiers.filter(isNode) : []
-    if (node.type === "ImportDeclaration")
-      from(
-        node.source,
-        specifiers.map(({ imported, type }) =>
-          type === "ImportNamespaceSpecifier" ? "*" : type === "ImportDefaultSpecifier" ? "default" : nameOf(imported),
-        ),
-      )
-    if (node.type === "ExportAllDeclaration") from(node.source, ["*"])
-    if (node.type === "ExportNamedDeclaration") {
-      if (node.source)
-        from(
-          node.source,
-          specifiers.map(({ local }) => nameOf(local)),
-        )
-      else exported.push(...specifiers.map((each) => nameOf(each.exported)))
-      if (isNode(node.declaration)) exported.push(...declaredBy(node.declaration))
-    }
-    for (const child of childrenOf(node)) visit(child)
-  }
-  visit(parseAst(text, { lang: file.endsWith(".d.ts") ? "dts" : "ts", astType: "ts" }, file) as unknown as Node)
-  return {
-    file,
-    ...linesOf(text),
-    casts,
-    functionLengths,
-    parameterCounts,
-    abortControllers,
-    promises,
-    imports,
-    exported,
-  }
-}
-
-const roomOf = (file: string): string => file.split("/").slice(1, -1)[0] ?? "."
-
-/** Exports as `FILE NAME` that no other file imports, of those in `src`. Doors (`index.ts`) only pass on, and count as importers. */
+/** Exports as `FILE NAME` that no other file imports, of those in `src`; what the package exports is there for others. */
 export const unusedExports = (files: ReadonlyArray<Counted>): ReadonlyArray<string> => {
   const used = new Map<string, Set<string>>()
   for (const { imports } of files)
@@ -146,7 +20,7 @@ export const unusedExports = (files: ReadonlyArray<Counted>): ReadonlyArray<stri
       used.set(file, found)
     }
   return files
-    .filter(({ file }) => file.startsWith("src/"))
+    .filter(({ file }) => file.startsWith("src/") && !file.startsWith("src/library/"))
     .flatMap(({ file, exported }) =>
       exported
         .filter((name) => !(used.get(file)?.has(name) || used.get(file)?.has("*")))
@@ -154,10 +28,10 @@ export const unusedExports = (files: ReadonlyArray<Counted>): ReadonlyArray<stri
     )
 }
 
-/** The folders of each room that import each other in a circle. */
+/** The folders of each room that import each other in a circle; its doors, which import all of them, aside. */
 export const circles = (files: ReadonlyArray<Counted>): ReadonlyArray<ReadonlyArray<string>> => {
   const edges = new Map<string, Set<string>>()
-  for (const { file, imports } of files)
+  for (const { file, imports } of files.filter(({ file }) => !isDoor(file)))
     for (const { file: other } of imports) {
       const [from, to] = [dirname(file), dirname(other)]
       if (from === to || roomOf(file) !== roomOf(other) || !file.startsWith("src/") || !other.startsWith("src/"))
@@ -190,6 +64,12 @@ const sum = <Value>(values: ReadonlyArray<Value>, of: (value: Value) => number):
 
 const sizeOf = ({ code, comment, blank }: Counted): number => code + comment + blank
 
+/** How many statements of a test import a module of another room than its own that is no door. Tests of a room's own folder may look inside. */
+const pastDoors = ({ file, imports }: Counted): number =>
+  imports.filter(
+    ({ file: target }) => roomOf(target) !== undefined && roomOf(target) !== file.split("/")[1] && !isDoor(target),
+  ).length
+
 /** Of `src`, if nothing else is said. */
 export const totalsOf = (files: ReadonlyArray<Counted>): Readonly<Record<string, number>> => {
   const inFolder = (folder: string) => files.filter(({ file }) => file.startsWith(`${folder}/`))
@@ -206,6 +86,7 @@ export const totalsOf = (files: ReadonlyArray<Counted>): Readonly<Record<string,
     "exports that no file imports": unusedExports(files).length,
     "new AbortController": sum(src, ({ abortControllers }) => abortControllers),
     "new Promise": sum(src, ({ promises }) => promises),
+    "imports of tests past a door": sum(inFolder("test"), pastDoors),
     "lines of test": sum(inFolder("test"), sizeOf),
   }
 }
@@ -215,7 +96,7 @@ const roomTable = (files: ReadonlyArray<Counted>): ReadonlyArray<Readonly<Record
   [
     ...Map.groupBy(
       files.filter(({ file }) => file.startsWith("src/")),
-      ({ file }) => roomOf(file),
+      ({ file }) => roomOf(file) ?? ".",
     ),
   ]
     .map(([room, of]) => ({
@@ -231,21 +112,10 @@ const roomTable = (files: ReadonlyArray<Counted>): ReadonlyArray<Readonly<Record
     }))
     .toSorted((one, other) => other.lines - one.lines)
 
-/** All TypeScript of the project but what a program wrote. */
-const readHouse = (root: string): ReadonlyArray<Counted> =>
-  globSync("{src,test,bench,scripts,examples}/**/*.ts", {
-    cwd: root,
-    exclude: (path) => path.includes("node_modules"),
-  })
-    // AssemblyScript is another language; what tests bring along is data.
-    .filter((file) => !/\/(assembly|assemblyscript|fixtures)\//.test(file))
-    .toSorted()
-    .map((file) => count(relative(root, join(root, file)), readFileSync(join(root, file), "utf8")))
-
 if (import.meta.main) {
   const root = fileURLToPath(new URL("../", import.meta.url))
   const record = join(root, "scripts/house.json")
-  const files = readHouse(root)
+  const files = readSources(root)
   const totals = totalsOf(files)
   if (process.argv.includes("--check")) {
     const allowed = JSON.parse(readFileSync(record, "utf8")) as Record<string, number>

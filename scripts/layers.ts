@@ -1,53 +1,73 @@
 /**
- * The layers of `src`: the only definition of which folder may import which. The import rules in biome.json are generated from it;
- * they are repetitive because the options of a rule in one Biome override replace those of another.
+ * The layers of `src`: the only definition of which room (folder of `src`) may import which, and of the doors of each.
  *
- * `npm run layers` writes them into biome.json; `npm run layers -- --check` fails if biome.json differs.
- *
- * `npm run lint` includes the check. test/structure.test.ts shows that Biome finds violations of the table.
+ * A room is imported through its door, `index.ts`, which says what the room guarantees and exports what others may use; a second door is named here with
+ * its reason. `npm run lint` includes this check; test/structure.test.ts shows that it finds violations of each rule.
  */
-import { execFileSync } from "node:child_process"
-import { readFileSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { isDeepStrictEqual } from "node:util"
+import type { Counted } from "./sources.ts"
 
 export interface Layer {
   /** A folder of `src`. */
   readonly folder: string
-  /** Other folders of `src` that it may import, or single modules of them (`kube/gvk.ts`). */
+  /** Other folders of `src` that it may import through their doors, or single doors of them (`kube/offline.ts`). */
   readonly imports: ReadonlyArray<string>
-  /** Why it may import so little, shown with the rule. */
+  /** Doors beside `index.ts`, and why each is needed. */
+  readonly doors?: Readonly<Record<string, string>>
+  /** Why it may import so little. */
   readonly reason?: string
 }
 
-/** The modules of `kube` that do not talk to a server, so a trace may use them. */
-const names = [
-  "kube/gvk.ts",
-  "kube/label-selector.ts",
-  "kube/quantity.ts",
-  "kube/resource-version.ts",
-  "kube/redaction/redacted-values.ts",
+/** The part of `kube` that does not talk to a server. */
+const offline = "kube/offline.ts"
+
+const cli = [
+  "k8s",
+  "recorder",
+  "rehearsal",
+  "simulation",
+  "serve",
+  "sandbox",
+  "apiserver",
+  "host",
+  "archive",
+  "audit",
+  "validation",
+  "trace",
+  "page",
+  "kube",
+  "text",
+  "blob",
+  "runtime",
 ]
 
 /** From the bottom up: a folder imports only folders above its own line. */
 export const layers: ReadonlyArray<Layer> = [
   { folder: "runtime", imports: [], reason: "Actors know nothing of Kubernetes." },
   { folder: "text", imports: [], reason: "It knows only text." },
-  { folder: "kube", imports: ["text"] },
+  {
+    folder: "kube",
+    imports: ["text"],
+    doors: { "offline.ts": "a trace is read without the client and its 2 MB of modules" },
+  },
   { folder: "blob", imports: [] },
   { folder: "page", imports: [], reason: "It is how a page looks and is escaped, whatever is on it." },
-  { folder: "trace", imports: ["page", "text", ...names], reason: "A trace is read and written without a cluster." },
-  { folder: "validation", imports: ["trace", ...names], reason: "A trace is judged without a cluster." },
-  { folder: "audit", imports: ["trace", "kube"], reason: "A log is imported without a cluster." },
-  { folder: "wire", imports: ["trace", ...names] },
   {
-    folder: "archive",
-    imports: ["wire", "trace", ...names, "kube/field-selector.ts", "kube/statuses.ts"],
-    reason: "A recording is read without actors.",
+    folder: "trace",
+    imports: ["page", "text", offline],
+    doors: { "transform/index.ts": "the parser of the language is loaded with the first program" },
+    reason: "A trace is read and written without a cluster.",
   },
+  { folder: "validation", imports: ["trace", offline], reason: "A trace is judged without a cluster." },
+  { folder: "audit", imports: ["trace", "kube"], reason: "A log is imported without a cluster." },
+  { folder: "wire", imports: ["trace", offline] },
+  { folder: "archive", imports: ["wire", "trace", offline], reason: "A recording is read without actors." },
   { folder: "actors", imports: ["archive", "wire", "trace", "kube", "blob", "runtime"] },
-  { folder: "host", imports: ["kube", "runtime"] },
+  {
+    folder: "host",
+    imports: ["kube", "runtime"],
+    doors: { "controllers.ts": "what controllers are written with; scripts and rehearsals share one copy of it" },
+  },
   { folder: "apiserver", imports: ["kube", "runtime"], reason: "Its Backend may be a sandbox or an archive." },
   {
     folder: "serve",
@@ -55,7 +75,11 @@ export const layers: ReadonlyArray<Layer> = [
     reason: "It shows the past, and loads no sandbox.",
   },
   { folder: "sandbox", imports: ["apiserver", "host", "trace", "kube", "runtime"] },
-  { folder: "recorder", imports: ["actors", "archive", "wire", "trace", "kube", "text", "blob", "runtime"] },
+  {
+    folder: "recorder",
+    imports: ["actors", "archive", "wire", "trace", "kube", "text", "blob", "runtime"],
+    doors: { "embedded/index.ts": "the same recorder for programs without Effect, with the same names" },
+  },
   {
     folder: "simulation",
     imports: ["recorder", "host", "archive", "trace", "page", "kube"],
@@ -63,39 +87,19 @@ export const layers: ReadonlyArray<Layer> = [
   },
   {
     folder: "rehearsal",
-    imports: ["simulation", "sandbox", "host", "archive", "trace", "kube"],
-    reason: "Controllers meet recorded history; whoever runs them in production needs none of it.",
+    imports: ["simulation", "sandbox", "apiserver", "host", "archive", "trace", "kube"],
+    reason: "Controllers meet recorded history; in production they need none of it.",
   },
   {
     folder: "k8s",
     imports: ["recorder", "host", "kube"],
     reason: "Manifests are computed from what is recorded, and from what controllers need.",
   },
-  {
-    folder: "cli",
-    imports: [
-      "k8s",
-      "recorder",
-      "rehearsal",
-      "simulation",
-      "serve",
-      "sandbox",
-      "apiserver",
-      "host",
-      "archive",
-      "audit",
-      "validation",
-      "trace",
-      "page",
-      "kube",
-      "text",
-      "blob",
-      "runtime",
-    ],
-  },
+  { folder: "cli", imports: cli },
+  { folder: "library", imports: [...cli, "actors", "wire"], reason: "One module for each export of package.json." },
 ]
 
-/** Modules of `src` itself that every folder may import, because they import nothing. */
+/** Modules of `src` itself that every folder may import, because they import nothing of `src`. */
 export const foundations: ReadonlyArray<string> = [
   "clock.ts",
   "is-record.ts",
@@ -104,76 +108,49 @@ export const foundations: ReadonlyArray<string> = [
   "own-member.ts",
 ]
 
-const project = fileURLToPath(new URL("../", import.meta.url))
+/** The folder of `src` that a file lies in; undefined for other files, and for those directly in `src`. */
+export const roomOf = (file: string): string | undefined => /^src\/([^/]+)\//.exec(file)?.[1]
 
-const everywhere = {
-  effect: 'The barrel costs a worker 49 MB; import the module itself, such as "effect/Effect".',
-}
-const clientLibrary = {
-  group: ["@kubernetes/client-node", "@kubernetes/client-node/**"],
-  message: "Only src/kube/credentials loads the client library: it costs a worker 78 MB.",
-}
-
-interface Override {
-  readonly includes: ReadonlyArray<string>
-  readonly linter: unknown
-}
-
-const override = (includes: ReadonlyArray<string>, patterns: ReadonlyArray<unknown>): Override => {
-  const noRestrictedImports = { level: "error", options: { paths: everywhere, patterns } }
-  return { includes, linter: { rules: { style: { noRestrictedImports } } } }
+/** Whether a file of `src` is one that other rooms, and tests of other rooms, import. */
+export const isDoor = (file: string, table: ReadonlyArray<Layer> = layers): boolean => {
+  const [src, room = "", ...rest] = file.split("/")
+  const module = rest.join("/")
+  if (src !== "src" || rest.length === 0) return false
+  return (
+    module === "index.ts" ||
+    room === "library" ||
+    table.some(({ folder, doors }) => folder === room && doors?.[module] !== undefined)
+  )
 }
 
-/** The rule of a folder; none if it may import everything. */
-const rulesOf = (table: ReadonlyArray<Layer>, { folder, imports, reason }: Layer) => {
-  const others = table.map((layer) => layer.folder).filter((other) => other !== folder && !imports.includes(other))
-  if (others.length === 0) return []
-  const modules = imports.filter((path) => path.includes("/")).map((path) => `!../**/${path}`)
-  const rule = imports.length === 0 ? "no other folder" : `${imports.join(", ")} and nothing else`
-  const message = [`src/${folder} imports ${rule} (scripts/layers.ts).`, reason].filter(Boolean).join(" ")
-  return [{ group: [...others.map((other) => `../**/${other}/**`), ...modules], message }]
+/** What is wrong with the imports of a module, one sentence each: none if the table allows them. */
+export const violations = (
+  { file, imports }: Pick<Counted, "file" | "imports">,
+  table: ReadonlyArray<Layer> = layers,
+): ReadonlyArray<string> => {
+  const layer = table.find(({ folder }) => folder === roomOf(file))
+  return imports.flatMap(({ file: target }) => {
+    const room = roomOf(target)
+    const path = target.slice("src/".length)
+    if (foundations.includes(file.slice("src/".length)))
+      return [`${file} imports ${target}: every folder may import it, so it imports nothing of src.`]
+    if (layer === undefined || room === undefined) return []
+    if (room === layer.folder)
+      return path === `${room}/index.ts`
+        ? [`${file} imports the door of its own room; it imports the module that the door passes on.`]
+        : []
+    if (!layer.imports.includes(room) && !layer.imports.includes(path)) {
+      const allowed = layer.imports.length === 0 ? "no other folder" : `only ${layer.imports.join(", ")}`
+      return [`${file} imports ${target}: src/${layer.folder} may import ${allowed}. ${layer.reason ?? ""}`.trimEnd()]
+    }
+    return isDoor(target, table) ? [] : [`${file} imports ${target}, which is not a door of src/${room}.`]
+  })
 }
-
-/** The overrides of biome.json that concern `src`. */
-const overridesOf = (table: ReadonlyArray<Layer>): ReadonlyArray<Override> => [
-  override(["src/**"], [clientLibrary]),
-  ...table.map((layer) => override([`src/${layer.folder}/**`], [clientLibrary, ...rulesOf(table, layer)])),
-  ...table
-    .filter(({ folder }) => folder === "kube")
-    .map((layer) => override(["src/kube/credentials/**"], rulesOf(table, layer))),
-  override(
-    foundations.map((file) => `src/${file}`),
-    [{ group: ["**"], message: "Every folder may import it, so it imports nothing (scripts/layers.ts)." }],
-  ),
-]
-
-interface Configuration {
-  readonly overrides: ReadonlyArray<Override>
-}
-
-/** The configuration with the overrides for `src` replaced by the generated ones. */
-export const withLayers = (configuration: Configuration): Configuration => ({
-  ...configuration,
-  overrides: [
-    ...overridesOf(layers),
-    ...configuration.overrides.filter(({ includes }) => !includes.every((path) => path.startsWith("src/"))),
-  ],
-})
 
 if (import.meta.main) {
-  const file = join(project, "biome.json")
-  const present = JSON.parse(readFileSync(file, "utf8")) as Configuration
-  const wanted = withLayers(present)
-  if (process.argv.includes("--check")) {
-    if (!isDeepStrictEqual(present, wanted)) {
-      console.error("biome.json is not what scripts/layers.ts generates: run npm run layers")
-      process.exitCode = 1
-    }
-  } else {
-    writeFileSync(file, JSON.stringify(wanted, undefined, 2))
-    execFileSync(join(project, "node_modules/.bin/biome"), ["format", "--write", "biome.json"], {
-      cwd: project,
-      stdio: "inherit",
-    })
-  }
+  const { readSources } = await import("./sources.ts")
+  const files = readSources(fileURLToPath(new URL("../", import.meta.url)))
+  const found = files.filter(({ file }) => file.startsWith("src/")).flatMap((file) => violations(file))
+  for (const each of found) console.error(each)
+  if (found.length > 0) process.exitCode = 1
 }

@@ -1,101 +1,21 @@
 /**
- * The import rules work: for each rule of biome.json, Biome checks a file that breaks it, in a copy of the source tree's folders, and one
- * that only just obeys it. A lint rule that cannot fail would be useless.
+ * The rules about imports work: each finds a file that breaks it, and lets one pass that only just obeys it. Rooms and their doors are checked by
+ * scripts/layers.ts, packages and circles by Biome, here in a copy of its configuration. A rule that cannot fail would be useless.
  */
 
 import { execFile } from "node:child_process"
-import { copyFile, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises"
+import { copyFile, mkdir, mkdtemp, readdir, realpath, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { dirname, join, relative, resolve as resolvePath } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { foundations, layers, withLayers } from "../scripts/layers.ts"
+import { foundations, isDoor, layers, violations } from "../scripts/layers.ts"
+import { count } from "../scripts/sources.ts"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 
 const folders = layers.map(({ folder }) => folder)
-const mayImport = (from: string, path: string): boolean => {
-  const imports = layers.find(({ folder }) => folder === from)?.imports ?? []
-  return imports.includes(path) || imports.includes(path.slice(0, path.indexOf("/")))
-}
-
-interface Example {
-  readonly file: string
-  readonly text: string
-  readonly rule: string | undefined
-}
-
-const restricted = "lint/style/noRestrictedImports"
-const imports = (specifier: string): string => `import { thing } from "${specifier}"\nconsole.log(thing)\n`
-
-const examples: Example[] = []
-for (const from of folders)
-  for (const to of folders) {
-    if (from === to) continue
-    const rule = mayImport(from, `${to}/thing.ts`) ? undefined : restricted
-    examples.push({ file: `src/${from}/to-${to}.ts`, text: imports(`../${to}/thing.ts`), rule })
-    examples.push({ file: `src/${from}/deeper/to-${to}.ts`, text: imports(`../../${to}/deeper/thing.ts`), rule })
-  }
-const singleModules = new Set(layers.flatMap(({ imports }) => imports.filter((path) => path.includes("/"))))
-for (const from of folders)
-  for (const path of singleModules) {
-    if (path.startsWith(`${from}/`)) continue
-    const rule = mayImport(from, path) ? undefined : restricted
-    examples.push({ file: `src/${from}/to-${path.replaceAll("/", "-")}`, text: imports(`../${path}`), rule })
-  }
-for (const from of folders)
-  for (const file of foundations)
-    examples.push({ file: `src/${from}/to-root-${file}`, text: imports(`../${file}`), rule: undefined })
-for (const file of foundations) examples.push({ file: `src/${file}`, text: imports("./kube/gvk.ts"), rule: restricted })
-for (const folder of folders) {
-  examples.push({ file: `src/${folder}/barrel.ts`, text: imports("effect"), rule: restricted })
-  examples.push({ file: `src/${folder}/deep.ts`, text: imports("effect/Effect"), rule: undefined })
-  examples.push({ file: `src/${folder}/client.ts`, text: imports("@kubernetes/client-node"), rule: restricted })
-}
-const inTrace = (name: string, text: string, rule: string | undefined): Example => ({
-  file: `src/trace/${name}.ts`,
-  text,
-  rule,
-})
-examples.push(
-  inTrace("type-only", `import type { Thing } from "../kube/thing.ts"\nexport type Other = Thing\n`, restricted),
-  inTrace("re-export", `export { thing } from "../runtime/thing.ts"\n`, restricted),
-  inTrace("dynamic", `export const load = () => import("../runtime/thing.ts")\n`, restricted),
-  inTrace("side-effect", `import "../../src/runtime/thing.ts"\n`, restricted),
-  { file: "src/kube/credentials/exec.ts", text: imports("@kubernetes/client-node"), rule: undefined },
-  { file: "src/kube/credentials/thread.ts", text: imports("../../runtime/thing.ts"), rule: restricted },
-  { file: "src/root.ts", text: imports("effect"), rule: restricted },
-  { file: "test/cluster/judge.ts", text: imports("../../src/trace/event.ts"), rule: restricted },
-  {
-    file: "src/kube/ring-a.ts",
-    text: `import { b } from "./ring-b.ts"\nexport const a = () => b\n`,
-    rule: "lint/suspicious/noImportCycles",
-  },
-  {
-    file: "src/kube/ring-b.ts",
-    text: `import { a } from "./ring-a.ts"\nexport const b = () => a\n`,
-    rule: "lint/suspicious/noImportCycles",
-  },
-  {
-    file: "src/kube/silent.ts",
-    text: `try {\n  console.log(1)\n} catch {}\n`,
-    rule: "lint/suspicious/noEmptyBlockStatements",
-  },
-)
-
-let directory = ""
-let rulesByFile = new Map<string, string[]>()
-
-beforeAll(async () => {
-  directory = await realpath(await mkdtemp(join(tmpdir(), "kubereel-structure-")))
-  await copyFile(join(root, "biome.json"), join(directory, "biome.json"))
-  for (const example of examples) {
-    await mkdir(dirname(join(directory, example.file)), { recursive: true })
-    await writeFile(join(directory, example.file), example.text)
-  }
-  rulesByFile = await lint(directory)
-})
-afterAll(() => rm(directory, { recursive: true, force: true }))
+const importing = (file: string, text: string) => violations(count(file, text))
 
 describe("the table of layers", () => {
   test("contains every folder of src, and no other", async () => {
@@ -111,41 +31,108 @@ describe("the table of layers", () => {
   })
 
   test("keeps the API server's read half apart from the sandbox, and the foundations apart from everything", () => {
-    expect(mayImport("apiserver", "sandbox/object-store.ts")).toBe(false)
-    const importsOf = (foundation: string) => layers.find(({ folder }) => folder === foundation)?.imports
+    const importsOf = (room: string) => layers.find(({ folder }) => folder === room)?.imports
+    expect(importsOf("apiserver")).not.toContain("sandbox")
     for (const foundation of ["runtime", "text", "blob"]) expect(importsOf(foundation)).toEqual([])
     expect(importsOf("kube")).toEqual(["text"])
   })
-
-  test("agrees with biome.json", async () => {
-    const configuration = JSON.parse(await readFile(join(root, "biome.json"), "utf8"))
-    expect(withLayers(configuration)).toEqual(configuration)
-  })
 })
 
-describe("the imports of the house", () => {
-  test.each([...folders, ...foundations, "root.ts"])(
-    "src/%s imports what the table allows and nothing else",
-    (folder) => {
-      expect(verdicts(`src/${folder}`)).toEqual(expectations(`src/${folder}`))
+describe("a module", () => {
+  test.each(folders)(
+    "of src/%s imports the rooms that the table allows, through their doors, and nothing else",
+    (from) => {
+      const allowed = layers.find(({ folder }) => folder === from)?.imports ?? []
+      for (const to of folders.filter((folder) => folder !== from))
+        for (const [file, path] of [
+          [`src/${from}/a.ts`, `../${to}`],
+          [`src/${from}/deeper/a.ts`, `../../${to}`],
+        ] as const) {
+          expect(importing(file, `import { a } from "${path}/index.ts"`).length).toBe(allowed.includes(to) ? 0 : 1)
+          if (to !== "library") expect(importing(file, `import { a } from "${path}/deeper/b.ts"`)).toHaveLength(1)
+        }
     },
   )
 
-  test("the checkers of the cluster suite share no code with what they check", () => {
-    expect(verdicts("test/cluster")).toEqual(expectations("test/cluster"))
+  test("imports a second door like the first, or alone where the table allows no more", () => {
+    expect(importing("src/trace/a.ts", 'import { a } from "../kube/offline.ts"')).toEqual([])
+    expect(importing("src/cli/a.ts", 'import { a } from "../kube/offline.ts"')).toEqual([])
+    expect(importing("src/trace/a.ts", 'import { a } from "../kube/index.ts"')).toHaveLength(1)
+    expect(importing("src/blob/a.ts", 'import { a } from "../kube/offline.ts"')).toHaveLength(1)
+    expect(isDoor("src/kube/offline.ts")).toBe(true)
+    expect(isDoor("src/trace/offline.ts")).toBe(false)
+  })
+
+  test.each([
+    ['import type { A } from "../runtime/index.ts"'],
+    ['export { a } from "../runtime/index.ts"'],
+    ['export * from "../runtime/index.ts"'],
+    ['export const load = () => import("../runtime/index.ts")'],
+    ['export type A = import("../runtime/index.ts").A'],
+    ['import "../../src/runtime/index.ts"'],
+  ])("cannot get around the table with %s", (text) => {
+    expect(importing("src/trace/a.ts", text)).toHaveLength(1)
+  })
+
+  test("imports the modules of its own room, and not its door, which imports them", () => {
+    expect(importing("src/trace/a.ts", 'import { a } from "./deeper/b.ts"')).toEqual([])
+    expect(importing("src/trace/deeper/b.ts", 'import { a } from "../index.ts"')).toHaveLength(1)
+  })
+
+  test("of any room imports the foundations, and these nothing of src", () => {
+    for (const file of foundations) {
+      for (const folder of folders)
+        expect(importing(`src/${folder}/a.ts`, `import { a } from "../${file}"`)).toEqual([])
+      expect(importing(`src/${file}`, 'import { gvk } from "./kube/index.ts"')).toHaveLength(1)
+    }
   })
 })
 
-const expectations = (folder: string): Record<string, string[]> =>
-  perFile(folder, (example) => (example.rule === undefined ? [] : [example.rule]))
-
-const verdicts = (folder: string): Record<string, string[]> =>
-  perFile(folder, (example) => rulesByFile.get(example.file) ?? [])
-
-const perFile = (folder: string, rules: (example: Example) => string[]): Record<string, string[]> => {
-  const chosen = examples.filter(({ file }) => file === folder || file.startsWith(`${folder}/`))
-  return Object.fromEntries(chosen.map((example) => [example.file, rules(example)]))
+interface Example {
+  readonly file: string
+  readonly text: string
+  readonly rule: string | undefined
 }
+
+const imports = (specifier: string): string => `import { thing } from "${specifier}"\nconsole.log(thing)\n`
+const restricted = "lint/style/noRestrictedImports"
+const circle = "lint/suspicious/noImportCycles"
+const examples: ReadonlyArray<Example> = [
+  { file: "src/kube/barrel.ts", text: imports("effect"), rule: restricted },
+  { file: "src/root.ts", text: imports("effect"), rule: restricted },
+  { file: "src/kube/deep.ts", text: imports("effect/Effect"), rule: undefined },
+  { file: "src/kube/client.ts", text: imports("@kubernetes/client-node"), rule: restricted },
+  { file: "src/kube/credentials/exec.ts", text: imports("@kubernetes/client-node"), rule: undefined },
+  { file: "src/kube/credentials/barrel.ts", text: imports("effect"), rule: restricted },
+  { file: "test/cluster/judge.ts", text: imports("../../src/trace/event.ts"), rule: restricted },
+  { file: "src/kube/ring-a.ts", text: `import { b } from "./ring-b.ts"\nexport const a = () => b\n`, rule: circle },
+  { file: "src/kube/ring-b.ts", text: `import { a } from "./ring-a.ts"\nexport const b = () => a\n`, rule: circle },
+  {
+    file: "src/kube/silent.ts",
+    text: "try {\n  console.log(1)\n} catch {}\n",
+    rule: "lint/suspicious/noEmptyBlockStatements",
+  },
+]
+
+describe("Biome", () => {
+  let directory = ""
+  let rulesByFile: ReadonlyMap<string, ReadonlyArray<string>> = new Map()
+
+  beforeAll(async () => {
+    directory = await realpath(await mkdtemp(join(tmpdir(), "kubereel-structure-")))
+    await copyFile(join(root, "biome.json"), join(directory, "biome.json"))
+    for (const { file, text } of examples) {
+      await mkdir(dirname(join(directory, file)), { recursive: true })
+      await writeFile(join(directory, file), text)
+    }
+    rulesByFile = await lint(directory)
+  })
+  afterAll(() => rm(directory, { recursive: true, force: true }))
+
+  test.each(examples)("finds in $file: $rule", ({ file, rule }) => {
+    expect(rulesByFile.get(file) ?? []).toEqual(rule === undefined ? [] : [rule])
+  })
+})
 
 /** Runs Biome on a directory that holds its own biome.json; returns the broken rules, per file. */
 const lint = (cwd: string): Promise<Map<string, string[]>> =>

@@ -30,7 +30,7 @@ describe("a small project", () => {
     )
     await write("test/runtime/workers/toy.ts", `console.log("toy")\n`)
     await write("src/cli/main.ts", `console.log("reel", process.argv.slice(2).join(" "))\n`)
-    await write("src/trace/index.ts", `export { kind } from "../kube/gvk.ts"\n`)
+    await write("src/library/trace.ts", `export { kind } from "../kube/gvk.ts"\n`)
   })
   afterEach(() => rm(root, { recursive: true, force: true }))
 
@@ -93,6 +93,17 @@ describe("a small project", () => {
     const report = await build(root)
     expect([...report.built].sort()).toEqual(["lib/trace", "workers/one"])
     expect(await output("workers/one")).toBe("new one")
+  })
+
+  test("has a bundle made again when a module that only passes on names another one", async () => {
+    await write("src/kube/index.ts", `export { kind } from "./gvk.ts"\n`)
+    await write("src/kube/other.ts", `export const kind = (text: string): string => "other " + text\n`)
+    await write("src/actors/entries/one.ts", `import { kind } from "../../kube/index.ts"\nconsole.log(kind("one"))\n`)
+    await build(root)
+    expect(await output("workers/one")).toBe("kind one")
+    await write("src/kube/index.ts", `export { kind } from "./other.ts"\n`)
+    expect((await build(root)).built).toEqual(["workers/one"])
+    expect(await output("workers/one")).toBe("other one")
   })
 
   test("has all bundles made again when the installed packages changed", async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest"
-import { circles, count, totalsOf, unusedExports } from "../../scripts/house.ts"
+import { circles, totalsOf, unusedExports } from "../../scripts/house.ts"
+import { count } from "../../scripts/sources.ts"
 
 const lines = (...texts: ReadonlyArray<string>): string => `${texts.join("\n")}\n`
 
@@ -63,6 +64,22 @@ describe("of several files", () => {
     expect(
       circles([count("src/a/x/one.ts", 'import "../../b/two.ts"'), count("src/b/two.ts", 'import "../a/x/one.ts"')]),
     ).toEqual([])
+  })
+
+  test("a door passes on what is used, is in no circle, and tests of other rooms should import nothing else", () => {
+    const house = [
+      count("src/kube/index.ts", 'export { a } from "./names/a.ts"\nexport { idle } from "./b.ts"'),
+      count("src/kube/names/a.ts", 'import { b } from "../b.ts"\nexport const a = b'),
+      count("src/kube/b.ts", "export const b = 1\nexport const idle = 2"),
+      count("test/kube/a.test.ts", 'import { b } from "../../src/kube/b.ts"'),
+      count(
+        "test/trace/a.test.ts",
+        'import { b } from "../../src/kube/b.ts"\nimport { a } from "../../src/kube/index.ts"',
+      ),
+    ]
+    expect(unusedExports(house)).toEqual(["src/kube/index.ts idle"])
+    expect(circles(house)).toEqual([])
+    expect(totalsOf(house)["imports of tests past a door"]).toBe(1)
   })
 
   test("totals are those of src, and the lines of test", () => {

@@ -126,7 +126,7 @@ describe("reel crd types", () => {
     writeFileSync(join(folder, "use.ts"), lines.join("\n"))
     const compilerOptions = {
       typeRoots: [join(root, "node_modules/@types")],
-      paths: { "kubereel/host": [join(root, "src/host/index.ts")] },
+      paths: { "kubereel/host": [join(root, "src/library/host.ts")] },
     }
     const include = ["*.ts", join(root, "src/webassembly.d.ts")]
     const settings = { extends: join(root, "tsconfig.json"), compilerOptions, include, exclude: [] }
