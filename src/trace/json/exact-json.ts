@@ -104,7 +104,6 @@ const asDictionary = (object: Record<string, JsonValue>): Record<string, JsonVal
     ? object
     : Object.defineProperties(Object.create(null), Object.getOwnPropertyDescriptors(object))
 
-export * from "./exact-json.ts"
 
 /**
  * Literals that `JSON.parse` might not keep: 16 or more digits (and dot), an exponent, a fraction of zeros. Matches only where a value can
