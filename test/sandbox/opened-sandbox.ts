@@ -1,6 +1,5 @@
-/** Sandboxes that are closed at the end of the test that opened them. */
+/** Sandboxes of a test, whose file calls `afterEach(closeOpened)`. */
 
-import { afterEach } from "vitest"
 import { Sandbox, type SandboxOptions } from "../../src/sandbox/index.ts"
 
 const opened: Sandbox[] = []
@@ -11,6 +10,6 @@ export const open = async (options: SandboxOptions): Promise<Sandbox> => {
   return sandbox
 }
 
-afterEach(async () => {
+export const closeOpened = async (): Promise<void> => {
   await Promise.all(opened.splice(0).map((sandbox) => sandbox.close()))
-})
+}

@@ -1,12 +1,13 @@
 /** Observed behaviour of Kubernetes 1.34.4 when objects are deleted and pods are bound. */
 
-import { expect, test } from "vitest"
+import { afterEach, expect, test } from "vitest"
 import type { Sandbox } from "../../../src/sandbox/index.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
-import { open } from "../opened-sandbox.ts"
+import { closeOpened, open } from "../opened-sandbox.ts"
 import { bodyOf, configMaps, mergePatch, pod, pods, send, sendFor } from "./write-client.ts"
 
 const start = (): Promise<Sandbox> => open({ clock: new ManualClock(), bookmarkInterval: 0 })
+afterEach(closeOpened)
 
 const events = (sandbox: Sandbox, gvk: string) =>
   sandbox.ledger

@@ -8,7 +8,7 @@ import { headerBytes, warningHeaders } from "../../../src/apiserver/http/exchang
 import type { Sandbox, SandboxOptions } from "../../../src/sandbox/index.ts"
 import { systemRandomness } from "../../../src/sandbox/store/stamps.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
-import { open } from "../opened-sandbox.ts"
+import { closeOpened, open } from "../opened-sandbox.ts"
 import { bodyOf, configMaps, pod, pods, send, sendFor } from "./write-client.ts"
 
 const told: string[] = []
@@ -16,6 +16,7 @@ const start = (options: SandboxOptions = {}): Promise<Sandbox> =>
   open({ onTrouble: (detail) => told.push(detail), ...options })
 afterEach(async () => {
   told.length = 0
+  await closeOpened()
 })
 
 const utf8 = (header: string): string => Buffer.from(header, "latin1").toString("utf8")
