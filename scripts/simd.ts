@@ -25,7 +25,7 @@ export interface SimdModule {
 const modules: ReadonlyArray<SimdModule> = [
   {
     sources: "src/kube/scanner/simd/assembly",
-    file: "src/kube/scanner/simd/simd-scan.ts",
+    file: "src/kube/scanner/simd/simd-module.ts",
     entry: "scan.ts",
     pages: 83,
   },

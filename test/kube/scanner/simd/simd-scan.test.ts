@@ -6,7 +6,8 @@ import { compileDetectRules, type Detect } from "../../../../src/kube/scanner/ob
 import { compileMemberTrie } from "../../../../src/kube/scanner/object/member-trie.ts"
 import { encodeRules, ObjectScanner } from "../../../../src/kube/scanner/object/object-scanner.ts"
 
-import { SimdResult, SimdScan, simdSource } from "../../../../src/kube/scanner/simd/simd-scan.ts"
+import { simdSource } from "../../../../src/kube/scanner/simd/simd-module.ts"
+import { SimdResult, SimdScan } from "../../../../src/kube/scanner/simd/simd-scan.ts"
 
 import { scanObjectSlowly } from "../../../../src/kube/scanner/slow-path.ts"
 import { WatchLineScanner } from "../../../../src/kube/scanner/watch-line.ts"
