@@ -29,7 +29,7 @@ main { max-width: none; }
 .below { padding-left: 32px; } .inner { padding-left: 48px; color: var(--quiet); }
 .lane { display: block; width: 100%; height: 18px; overflow: visible; forced-color-adjust: none; }
 .axis { position: sticky; top: 0; background: var(--ground); z-index: 1; padding: 4px 0; border-bottom: 1px solid var(--line); }
-.ticks { display: flex; justify-content: space-between; gap: 8px; font-size: 11px; }
+.ticks { display: flex; justify-content: space-between; gap: 8px; font-size: 11px; overflow-wrap: anywhere; }
 details, .row { scroll-margin-top: 36px; }
 td.time { width: 1%; white-space: nowrap; } td.object { width: 30%; }
 @media (max-width: 640px) { .row { grid-template-columns: minmax(0, 1fr); gap: 0; padding: 3px 0; } td.time, td.object { width: auto; } }
@@ -109,21 +109,22 @@ ${
   return page({ title: `${title}, ${isoText(span.start)}`, style }, body)
 }
 
-const notices = ({ stories, missing, totals }: PageContent, faultsLeft: number, partsLeft: number): string[] => [
-  ...(totals.missing > 0
-    ? [`The trace is incomplete: it lacks ${counted(totals.missing, "part")}, shown at the top of the time line.`]
-    : []),
-  ...[
+const notices = ({ stories, missing, totals }: PageContent, faultsLeft: number, partsLeft: number): string[] => {
+  const leftOut: ReadonlyArray<readonly [count: number, noun: string, which: string]> = [
     [totals.objects - stories.length, "object", "in which nothing went wrong, or nothing happened last"],
     [partsLeft, "part", "of the time line"],
     [totals.unownedLives, "life", "of pods whose owner is not in the trace"],
     [faultsLeft, "fault", "that came later"],
     [totals.changes - MOST_CHANGES, "change", "before the newest"],
     [totals.missing - missing.length, "part", "that the trace lacks"],
-  ].flatMap(([count, noun, which]) =>
-    Number(count) > 0 ? [`The page has no room for ${counted(Number(count), String(noun))} ${which}.`] : [],
-  ),
-]
+  ]
+  const texts = leftOut
+    .filter(([count]) => count > 0)
+    .map(([count, noun, which]) => `The page leaves out ${counted(count, noun)} ${which}.`)
+  if (totals.missing === 0) return texts
+  const lacking = `The trace is incomplete: it lacks ${counted(totals.missing, "part")}, shown at the top of the time line.`
+  return [lacking, ...texts]
+}
 
 /** By namespace, and in it by the object at the top. */
 const groupsOf = (stories: ReadonlyArray<LifeStory>): ReadonlyArray<Group> =>
@@ -202,7 +203,9 @@ class TimeLine {
   rows(groups: ReadonlyArray<Group>, missing: ReadonlyArray<MissingPart>): ReadonlyArray<Html> {
     const { start, end } = this.#span
     const ticks = [0, 1, 2, 3, 4].map((quarter) => start + Math.round(((end - start) * quarter) / 4))
-    const axis = html`<div class="row axis"><span class="label quiet">UTC</span><span class="ticks">${ticks.map((time) => html`<span>${clockText(time, this.#span)}</span> `)}</span></div>
+    // Five labels side by side fit on a phone without milliseconds.
+    const fraction = end - start >= 20_000_000 ? -".000".length : undefined
+    const axis = html`<div class="row axis"><span class="label quiet">UTC</span><span class="ticks">${ticks.map((time) => html`<span>${clockText(time, this.#span).slice(0, fraction)}</span> `)}</span></div>
 `
     const lacking = missing.map(({ what, why, ...times }) =>
       this.#row(what, "", [bar(this.#span, { ...times, name: why, message: undefined, tone: "waiting" })]),
