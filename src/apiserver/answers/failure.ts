@@ -91,7 +91,7 @@ export const objectNotFound = (resource: Resource, name: string): Failure =>
   })
 
 /** `verb` is RBAC's; an absent namespace means the cluster scope, an absent name a collection. */
-export const forbidden = (
+export const forbiddenRequest = (
   resource: Resource,
   request: { readonly verb: string; readonly user: string; readonly namespace?: string; readonly name?: string },
 ): Failure => {

@@ -3,7 +3,7 @@
 import {
   badRequest,
   type Failure,
-  forbidden,
+  forbiddenRequest,
   internalError,
   tooManyRequests,
   unauthorized,
@@ -75,7 +75,7 @@ export class ScriptedAnswers {
         return unauthorized
       case 403:
         if (resource === undefined || route.type !== "resource") return unexplained(status, retryAfterSeconds)
-        return forbidden(resource, { ...route, verb, user: this.#user })
+        return forbiddenRequest(resource, { ...route, verb, user: this.#user })
       case 404:
         return unknownResource
       case 429:

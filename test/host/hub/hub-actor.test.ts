@@ -8,6 +8,7 @@ import {
   type HubReport,
   hubDefinition,
 } from "../../../src/host/hub/hub-interface.ts"
+import { systemClock } from "../../../src/clock.ts"
 import { InvalidSubscription } from "../../../src/host/hub/hub-selection.ts"
 import { hostMemoryLimits, hostWorkerEntry } from "../../../src/host/worker-entries.ts"
 import {
@@ -15,7 +16,6 @@ import {
   type Frame,
   type Inbox,
   localThread,
-  systemClock,
   workerThread,
 } from "../../../src/runtime/index.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
