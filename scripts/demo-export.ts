@@ -1,5 +1,5 @@
 /** Exports everything from the demo's recorder, in both formats. */
-import { SimkubeTraceReader } from "../src/trace/formats/simkube/simkube-trace-reader.ts"
+import { SimkubeTraceReader } from "../src/trace/index.ts"
 
 export interface ExportedChange {
   readonly gvk: string

@@ -20,7 +20,7 @@ export const unusedExports = (files: ReadonlyArray<Counted>): ReadonlyArray<stri
       used.set(file, found)
     }
   return files
-    .filter(({ file }) => file.startsWith("src/") && !file.startsWith("src/library/"))
+    .filter(({ file }) => file.startsWith("src/") && !file.startsWith("src/library/") && !file.endsWith(".d.ts"))
     .flatMap(({ file, exported }) =>
       exported
         .filter((name) => !(used.get(file)?.has(name) || used.get(file)?.has("*")))

@@ -8,15 +8,12 @@
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import * as Effect from "effect/Effect"
-import { exporterDefinition } from "../../src/actors/exporter/exporter-interface.ts"
-import { exporterName } from "../../src/actors/names.ts"
-import { ArchiveReader } from "../../src/archive/archive-reader.ts"
-import { ExportService } from "../../src/recorder/export/service.ts"
+import { exporterDefinition, exporterName } from "../../src/actors/index.ts"
+import { ArchiveReader } from "../../src/archive/index.ts"
+import { ExportService } from "../../src/recorder/index.ts"
 import { memoryLimits } from "../../src/recorder/memory/memory-shares.ts"
 import { workerEntry } from "../../src/recorder/recording/worker-entries.ts"
-import { ActorSystem } from "../../src/runtime/actor-system.ts"
-import { defaultRestartPolicy } from "../../src/runtime/supervisor.ts"
-import { workerThread } from "../../src/runtime/thread.ts"
+import { ActorSystem, defaultRestartPolicy, workerThread } from "../../src/runtime/index.ts"
 
 /** The cost of one export. */
 export interface ExportCost {

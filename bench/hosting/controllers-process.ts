@@ -5,7 +5,7 @@
  * Prints `{"synced": true}`, then `{"measured": Measured}` for each mark that a controller saw, and `{"trouble": "…"}`.
  */
 import { setTimeout as sleep } from "node:timers/promises"
-import type { ApiObject } from "../../src/host/index.ts"
+import type { ApiObject } from "../../src/host/controllers.ts"
 import { ChangeTally } from "./change-stamp.ts"
 
 const [port = "", ...controllers] = process.argv.slice(2)

@@ -7,9 +7,7 @@
 import { readFileSync } from "node:fs"
 import { createInterface } from "node:readline"
 import { systemClock } from "../../src/clock.ts"
-import { ModuleHost } from "../../src/host/module-host.ts"
-import type { ModuleFile } from "../../src/host/modules/module-file.ts"
-import { startHostThread } from "../../src/host/worker-entries.ts"
+import { type ModuleFile, ModuleHost, startHostThread } from "../../src/host/index.ts"
 
 export interface ModulesOptions {
   readonly port: number

@@ -4,8 +4,7 @@
  */
 import { randomBytes } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"
-import type { ApiClient } from "../../src/kube/client/api-client.ts"
-import { kinds } from "../../src/kube/client/kinds.ts"
+import { type ApiClient, kinds } from "../../src/kube/index.ts"
 
 /** ms between two writes. */
 const pauseMs = 6000

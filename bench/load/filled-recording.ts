@@ -5,9 +5,8 @@
 import { randomBytes } from "node:crypto"
 import { statSync } from "node:fs"
 import { join } from "node:path"
-import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
-import { FrameEvent } from "../../src/wire/frame-event.ts"
-import { APPLIED, ObservationsBuilder } from "../../src/wire/observations.ts"
+import { ArchiveWriter } from "../../src/archive/index.ts"
+import { APPLIED, FrameEvent, ObservationsBuilder } from "../../src/wire/index.ts"
 
 /** Not among the kinds that the generator has, so a recorder that continues the recording leaves these objects as they are. */
 const gvk = "v1.ConfigMap"

@@ -2,9 +2,8 @@
  * A recording of a long past, written directly, without a server: changes of Deployments of 2.9 kB, committed as a store commits. Every object changes at random;
  * one of them has a hundredth of the changes, at most 1,000. There are a hundredth as many objects as changes, in 50 namespaces.
  */
-import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
-import { FrameEvent } from "../../src/wire/frame-event.ts"
-import { APPLIED, ObservationsBuilder } from "../../src/wire/observations.ts"
+import { ArchiveWriter } from "../../src/archive/index.ts"
+import { APPLIED, FrameEvent, ObservationsBuilder } from "../../src/wire/index.ts"
 import { deployments, gvkOf } from "./bench-kinds.ts"
 import { objectText } from "./bench-objects.ts"
 import { firstVersion, ObjectTemplate } from "./object-template.ts"

@@ -3,7 +3,7 @@
  * query first finds it, so every latency is exact or up to 2 ms (and this process's own delays) too high, never too low.
  */
 
-import { ArchiveReader } from "../../src/archive/archive-reader.ts"
+import { ArchiveReader } from "../../src/archive/index.ts"
 import { systemClock } from "../../src/clock.ts"
 import { listVersion } from "../load/object-template.ts"
 

@@ -3,8 +3,7 @@
  * word "report", to which it replies with the µs of CPU since the start; a sender posts "done" when everything is acknowledged.
  */
 import { type MessagePort, parentPort } from "node:worker_threads"
-import { Inbox } from "../../src/runtime/mailbox/inbox.ts"
-import { Outbox } from "../../src/runtime/mailbox/outbox.ts"
+import { Inbox, Outbox } from "../../src/runtime/index.ts"
 
 export type Way = "shared" | "clone" | "transfer"
 

@@ -7,9 +7,7 @@
  */
 import { readFileSync } from "node:fs"
 import { createInterface } from "node:readline"
-import { loadCredentials } from "../../src/kube/credentials/credentials.ts"
-import { HttpClient } from "../../src/kube/http/http-client.ts"
-import { sendOnce } from "../../src/kube/http/request-once.ts"
+import { HttpClient, loadCredentials, sendOnce } from "../../src/kube/index.ts"
 
 export interface PreparedWrite {
   readonly path: string

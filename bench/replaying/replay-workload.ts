@@ -5,8 +5,8 @@
  * of its usual work: parsing, removing what servers generate, rewriting. They want one Pod each, or two after they were scaled.
  */
 
-import type { TraceChange } from "../../src/simulation/replay/trace-changes.ts"
-import { NdjsonWriter } from "../../src/trace/formats/ndjson/ndjson-writer.ts"
+import type { TraceChange } from "../../src/simulation/index.ts"
+import { NdjsonWriter } from "../../src/trace/index.ts"
 import { deployments, gvkOf } from "../load/bench-kinds.ts"
 import { objectText } from "../load/bench-objects.ts"
 import { firstVersion, ObjectTemplate } from "../load/object-template.ts"

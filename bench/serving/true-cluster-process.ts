@@ -9,8 +9,7 @@ import { writeFile } from "node:fs/promises"
 import { createInterface } from "node:readline"
 import { setTimeout as sleep } from "node:timers/promises"
 import { systemClock } from "../../src/clock.ts"
-import { cleanUpDemo, playDemo } from "../../src/sandbox/demo/index.ts"
-import { LocalCluster, writeKubeconfig } from "../../src/sandbox/local-cluster.ts"
+import { cleanUpDemo, LocalCluster, playDemo, writeKubeconfig } from "../../src/sandbox/index.ts"
 import type { TrueChange } from "../../test/cluster/late/true-times.ts"
 
 const [kubeconfig = "", plays = "nothing"] = process.argv.slice(2)

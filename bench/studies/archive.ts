@@ -16,11 +16,9 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib"
-import { ArchiveReader } from "../../src/archive/archive-reader.ts"
-import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
 import { pack } from "../../src/archive/blocks/block.ts"
-import { FrameEvent } from "../../src/wire/frame-event.ts"
-import { ObservationsBuilder, splitObservations } from "../../src/wire/observations.ts"
+import { ArchiveReader, ArchiveWriter } from "../../src/archive/index.ts"
+import { FrameEvent, ObservationsBuilder, splitObservations } from "../../src/wire/index.ts"
 
 const GVK = "apps/v1.Deployment"
 const OBJECTS = 1000

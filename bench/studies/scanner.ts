@@ -18,10 +18,8 @@
  */
 
 import { readFileSync } from "node:fs"
+import { compileDetectRules, type Detect, defaultIgnore, ListScanner, ObjectScanner } from "../../src/kube/index.ts"
 import { LineSplitter } from "../../src/kube/scanner/line-splitter.ts"
-import { ListScanner } from "../../src/kube/scanner/list-scanner.ts"
-import { compileDetectRules, type Detect, defaultIgnore } from "../../src/kube/scanner/object/detect-rules.ts"
-import { ObjectScanner } from "../../src/kube/scanner/object/object-scanner.ts"
 import { scanWatchLineSlowly, UnreadableError } from "../../src/kube/scanner/slow-path.ts"
 import { WatchLineScanner } from "../../src/kube/scanner/watch-line.ts"
 

@@ -25,10 +25,7 @@ import { closeSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from "n
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { convertInto } from "../../src/trace/files/convert-file.ts"
-import { openTraceFile } from "../../src/trace/files/trace-input.ts"
-import type { TraceFormatName } from "../../src/trace/formats/names.ts"
-import { VIEW_NAMES, type ViewName } from "../../src/trace/views/views.ts"
+import { convertInto, openTraceFile, type TraceFormatName, VIEW_NAMES, type ViewName } from "../../src/trace/index.ts"
 
 const alive = 2000
 const everyMicros = 10_000

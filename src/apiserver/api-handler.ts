@@ -21,7 +21,6 @@ import {
   unauthorized,
   unknownResource,
 } from "./answers/failure.ts"
-import { compact, type JsonFormat } from "./answers/json-spacing.ts"
 import type { ApiHandlerOptions, ApiServerParts, WriteHandler } from "./api-server-options.ts"
 import { noHooks, type RequestHooks } from "./api-server-options.ts"
 import type { Backend } from "./backend.ts"
@@ -36,14 +35,15 @@ import { RequestLog } from "./http/request-log.ts"
 import type { ResourceRoute } from "./http/router.ts"
 import { guarded, type OnTrouble, warnProcess } from "./http/trouble.ts"
 import { bookmarkLine, type StreamSurroundings, WatchStream } from "./http/watch-stream.ts"
+import { WebSocketRequest } from "./http/web-socket.ts"
+import { objectBytes } from "./kinds/change.ts"
+import { compact, type JsonFormat } from "./kinds/json-spacing.ts"
 import type { Resource } from "./kinds/resources.ts"
 import { parseListRequest, parseWatchRequest, refusedVersion, type WatchRequest } from "./list/list-options.ts"
 import { sendList } from "./list/list-response.ts"
 import type { OpenApiDocuments } from "./openapi/openapi-document.ts"
 import { answerSwagger } from "./openapi/swagger-answer.ts"
 import { scaleReply } from "./scale-form.ts"
-import { objectBytes } from "./watch/change.ts"
-import { WebSocketRequest } from "./web-socket/web-socket.ts"
 
 // `/openapi/v3`: the index, or one document, which clients keep under its hash.
 

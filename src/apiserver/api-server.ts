@@ -8,15 +8,15 @@ import { createServer as createHttpServer, type Server } from "node:http"
 import { createServer as createHttpsServer } from "node:https"
 import type { AddressInfo, Socket } from "node:net"
 import { type Duplex, duplexPair } from "node:stream"
-import type { ApiEndpoint } from "../kube/endpoint.ts"
+import type { ApiEndpoint } from "../kube/index.ts"
 import { methodNotAllowed, statusText } from "./answers/failure.ts"
-import { compact, type JsonFormat } from "./answers/json-spacing.ts"
 import { ApiHandler } from "./api-handler.ts"
 import { type ApiServerOptions, type ApiServerParts, tlsOptions } from "./api-server-options.ts"
 import type { Backend } from "./backend.ts"
 import type { RequestLog } from "./http/request-log.ts"
 import type { WatchStream } from "./http/watch-stream.ts"
-import { asksForWebSocket } from "./web-socket/web-socket.ts"
+import { asksForWebSocket } from "./http/web-socket.ts"
+import { compact, type JsonFormat } from "./kinds/json-spacing.ts"
 
 export class ApiServer {
   readonly #handler: ApiHandler

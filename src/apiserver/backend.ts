@@ -4,11 +4,11 @@ import type { Eventually } from "./answers/eventually.ts"
 import type { Failure } from "./answers/failure.ts"
 import type { Reply } from "./answers/reply.ts"
 import type { WatchStream } from "./http/watch-stream.ts"
+import type { Change } from "./kinds/change.ts"
 import type { Resource, ResourceRegistry } from "./kinds/resources.ts"
 import type { ListRequest, WatchRequest } from "./list/list-options.ts"
 import type { ListAnswer } from "./list/list-response.ts"
 import type { OpenApiDocuments } from "./openapi/openapi-document.ts"
-import type { Change } from "./watch/change.ts"
 
 /**
  * Sends the initial events of a stream and subscribes it to what follows. Returns a function that ends the subscription,

@@ -21,33 +21,118 @@
  */
 
 export type { Eventually } from "./answers/eventually.ts"
-export { type Failure, fail } from "./answers/failure.ts"
+export {
+  badRequest,
+  expiredContinue,
+  expiredList,
+  expiredWatch,
+  type Failure,
+  fail,
+  forbiddenRequest,
+  groupDetail,
+  internalError,
+  invalidOptions,
+  methodNotAllowed,
+  objectNotFound,
+  pageNotFound,
+  readOnly,
+  statusText,
+  tooLargeVersion,
+  tooManyRequests,
+  unauthorized,
+  unavailable,
+  unexplained,
+  unknownResource,
+} from "./answers/failure.ts"
+export * as fieldErrors from "./answers/field-error.ts"
+export {
+  duplicate,
+  type Errors,
+  errorText,
+  explained,
+  type FieldError,
+  forbidden,
+  immutable,
+  invalid,
+  notSupported,
+  required,
+  tooLong,
+  tooMany,
+  wrongType,
+} from "./answers/field-error.ts"
 export type { Reply } from "./answers/reply.ts"
 export { ApiHandler } from "./api-handler.ts"
-export { ApiServer } from "./api-server.ts"
-export type {
-  ApiHandlerOptions,
-  ApiServerOptions,
-  ApiServerParts,
-  ServerTls,
-  WriteHandler,
+export { ApiServer, answerUnknownMethods } from "./api-server.ts"
+export {
+  type ApiServerOptions,
+  type ApiServerParts,
+  type RequestHooks,
+  type ServerTls,
+  tlsOptions,
+  type WriteHandler,
 } from "./api-server-options.ts"
 export type { Backend, WatchFeed } from "./backend.ts"
+export { missingIn } from "./discovery/discovery.ts"
+export { type Form, metadataOrder, objectFrame } from "./forms/form.ts"
 export type { AccessControl, RequestUser } from "./http/access-control.ts"
-export type { RequestEntry, RequestFilter, RequestLog } from "./http/request-log.ts"
+export { type Exchange, flag } from "./http/exchange.ts"
+export { isServedBelow } from "./http/path-check.ts"
+export { discoveryScope, type RequestEntry, type RequestFilter, type RequestLog } from "./http/request-log.ts"
+export { parseRoute, type ResourceRoute, type Route } from "./http/router.ts"
+export { type OnTrouble, troubleOf, warnProcess } from "./http/trouble.ts"
+export { laterInTurn } from "./http/turn.ts"
 export { bookmarkLine, type WatchStream } from "./http/watch-stream.ts"
+export { asksForWebSocket, WebSocketRequest } from "./http/web-socket.ts"
 export { builtinResources } from "./kinds/builtin/builtin-resources.ts"
-export { type DefinedKind, definedKinds, publishedKind } from "./kinds/definition.ts"
 export {
+  type Change,
+  type ChangeRecord,
+  type ChangeType,
+  keyOf,
+  listItem,
+  makeChange,
+  type Owner,
+  objectBytes,
+  parseObject,
+  restamped,
+  typeMembers,
+} from "./kinds/change.ts"
+export { member } from "./kinds/json-member.ts"
+export { compact, type JsonFormat, spaced } from "./kinds/json-spacing.ts"
+export type { KubernetesObject, ObjectMetadata, StoredObject } from "./kinds/kubernetes-object.ts"
+export {
+  type GvkName,
+  gvkName,
+  type JsonObject,
   KindConflictError,
+  type PrinterColumn,
+  qualifiedName,
   type Resource,
   ResourceRegistry,
   readOnlyKinds,
+  type StoredAs,
+  type Subresource,
   UnknownKindError,
+  verbsOf,
 } from "./kinds/resources.ts"
-export type { ListRequest, ListState, StreamingList, WatchRequest, WatchStart } from "./list/list-options.ts"
+export {
+  type ExpiredAs,
+  encodeContinue,
+  integerOf,
+  type ListRequest,
+  parseListRequest,
+  type StreamingList,
+  type WatchRequest,
+} from "./list/list-options.ts"
 export type { ListAnswer } from "./list/list-response.ts"
-export { type Page, pageOf, type Snapshot, snapshotOf } from "./list/snapshot.ts"
-export { OpenApiDocuments } from "./openapi/openapi-document.ts"
-export { hasSelectors, type Selection, selects } from "./selection/selection.ts"
-export { type Change, type ChangeRecord, type ChangeType, makeChange } from "./watch/change.ts"
+export { pageOf, type Snapshot, snapshotOf } from "./list/snapshot.ts"
+export { type DefinedKind, definedKinds, publishedKind } from "./openapi/defined-kinds.ts"
+export { builtinDocuments, documentPath, OpenApiDocuments, readBuiltinDocument } from "./openapi/openapi-document.ts"
+export {
+  type ListType,
+  maximumSchemaDepth,
+  type StructuralSchema,
+  type ValidationRule,
+} from "./openapi/structural-schema.ts"
+export { scaleOf, scalePath, scaleResource } from "./scale-form.ts"
+export { printerOf, withoutStatusCells } from "./table/printers.ts"

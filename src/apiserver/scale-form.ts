@@ -1,16 +1,15 @@
 /** The Scale of an object, in the form that the client wants: as a table, with only its metadata, or as it is. */
 
-import { apiVersionOf, formatGvk } from "../kube/gvk.ts"
-import { type LabelSelectorObject, selectorText } from "../kube/label-selector.ts"
+import { apiVersionOf, formatGvk, type LabelSelectorObject, selectorText } from "../kube/offline.ts"
 import type { Failure } from "./answers/failure.ts"
-import { compact } from "./answers/json-spacing.ts"
 import type { Reply } from "./answers/reply.ts"
 import { negotiateForm } from "./forms/negotiate.ts"
 import type { Exchange } from "./http/exchange.ts"
+import { makeChange } from "./kinds/change.ts"
 import { member, text } from "./kinds/json-member.ts"
+import { compact } from "./kinds/json-spacing.ts"
 import type { KubernetesObject } from "./kinds/kubernetes-object.ts"
 import type { Resource, ScalePaths } from "./kinds/resources.ts"
-import { makeChange } from "./watch/change.ts"
 
 /** The kind of the document. It has no path of its own. */
 export const scaleResource: Resource = {

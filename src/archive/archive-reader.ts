@@ -11,10 +11,16 @@
  */
 
 import type { DatabaseSync } from "node:sqlite"
-import type { EventTimes, GapEvent, LateChanges, ObjectEvent, TraceEvent } from "../trace/event.ts"
-import type { JsonObject } from "../trace/json/exact-json.ts"
-import type { OwnerReference } from "../trace/ownership/owner-references.ts"
-import { metadataOf } from "../trace/sanitising/managed-fields.ts"
+import {
+  type EventTimes,
+  type GapEvent,
+  type JsonObject,
+  type LateChanges,
+  metadataOf,
+  type ObjectEvent,
+  type OwnerReference,
+  type TraceEvent,
+} from "../trace/index.ts"
 import { BlockSource, type BlockSourceOptions } from "./blocks/block-source.ts"
 import { listedObjects, mergeEvents, readEvent } from "./blocks/event-merge.ts"
 import { LastStates } from "./checkpoints/last-states.ts"

@@ -14,9 +14,9 @@
 
 import { closeSync, fsyncSync, openSync } from "node:fs"
 import type { DatabaseSync } from "node:sqlite"
-import { RedactedSums } from "../kube/redaction/redacted-values.ts"
-import { podLivesKind } from "../trace/pods/pod-lives-kind.ts"
-import type { Gap, PodLife } from "../wire/observations.ts"
+import { RedactedSums } from "../kube/offline.ts"
+import { podLivesKind } from "../trace/index.ts"
+import type { Gap, PodLife } from "../wire/index.ts"
 import { BLOCK_BYTES } from "./blocks/block.ts"
 import { restoreOrSeal } from "./blocks/block-rows.ts"
 import { BlockSource } from "./blocks/block-source.ts"

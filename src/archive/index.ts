@@ -1,23 +1,8 @@
 /**
- * A recording on disk, for programs that read it (`kubereel/archive`) without a recorder, or beside one that writes it.
+ * A recording on disk: written by one process, read by any, with the queries about the past.
  *
- * ```ts
- * const reader = ArchiveReader.open("/var/lib/kubereel")
- * const cut = reader.cut()
- * for (const event of reader.snapshotAt({ cut, time })) …         // what existed just before that moment
- * for (const event of reader.events({ cut, fromTime: time })) …   // and what happened from then on
- * reader.close()
- * ```
- *
- * Guaranteed: what precedes a cut never changes, so readers of the same cut see the same recording; reading changes nothing in
- * the directory, also one of another user, and does not delay a writer; memory is bounded for a recording of any size. Missing parts are reported: `gaps`.
- *
- * If a recorder may start in the directory while it is read, {@link ArchiveReader.requireUndisturbed} notices it. A recorder with limits may remove what is
- * being read: then methods throw RetentionOutranError.
- *
- * Not guaranteed: the format of the files. {@link ArchiveReader} reads the present one and refuses every other with an error.
- *
- * Times are µs since the Unix epoch. Every method may throw an {@link ArchiveError}. Events are those of `kubereel/trace`.
+ * Guarantee: what is committed survives a kill at any moment; what precedes a cut never changes; what is missing is reported as a gap; damage costs what is
+ * damaged and nothing else. Times are µs since the Unix epoch. Every function may throw an {@link ArchiveError}.
  */
 
 export {
@@ -27,13 +12,57 @@ export {
   type RecordingSummary,
   type SnapshotSelection,
 } from "./archive-reader.ts"
+export { ArchiveWriter } from "./archive-writer.ts"
+export { KnownIntact } from "./damage/known-intact.ts"
+export { salvageRecording } from "./damage/salvage-recording.ts"
+export { type DamagedBlock, verifyRecording } from "./damage/verify-recording.ts"
 export {
   type ArchiveError,
   ArchiveIoError,
   CorruptArchiveError,
+  DirectoryNotWritableError,
+  DiskFullError,
+  isArchiveError,
   NewerRecordingError,
   NotARecordingError,
   OlderRecordingError,
   RecordingDisturbedError,
   RetentionOutranError,
+  toArchiveError,
 } from "./directory/archive-errors.ts"
+export { directoryInUse, thisProcess } from "./directory/directory-lock.ts"
+export { exposureOf } from "./directory/private-files.ts"
+export { type Lease, takeLease } from "./leases/lease.ts"
+export { type ChangeType, changeSteps, type RecordedChange } from "./queries/changes.ts"
+export { type LiveChange, LiveChanges } from "./queries/live-changes.ts"
+export type { ObjectSelection } from "./queries/objects/object-selection.ts"
+export { eventsAbout, ownersAbove, ownerTree, type TreeObject } from "./queries/owner-tree.ts"
+export { QueriedRecording } from "./queries/queried-recording.ts"
+export { QuestionRefused } from "./queries/query-errors.ts"
+export { keptSettings, recordedKinds, recordedRange } from "./queries/recorded-kinds.ts"
+export type { Shortcomings } from "./queries/shortcomings.ts"
+export { stateSteps } from "./queries/state-at.ts"
+export { differenceSteps, type StateDifference } from "./queries/state-differences.ts"
+export { type OpenedWindow, openedWindow, type WindowLimits } from "./reading/first-lists.ts"
+export { readCoverage } from "./reading/recorded-coverage.ts"
+export { readRecordedSince } from "./reading/recorded-since.ts"
+export { type RecordingFacts, readOverview, readRecordingFacts } from "./reading/recording-facts.ts"
+export { countWindow } from "./reading/window-counts.ts"
+export { type RecordedWindow, recordedTrace } from "./recorded-trace.ts"
+export { type DiskUse, lendReserve } from "./retention/disk-reserve.ts"
+export { type RetentionPolicy, removesAnything } from "./retention/policy.ts"
+export type { Retention } from "./retention/retention.ts"
+export { decodeDiscovery, discoveryKey, withDiscovered } from "./rows/discovery.ts"
+export { readGaps } from "./rows/gap-rows.ts"
+export type { KindState } from "./rows/kind-table.ts"
+export { FIRST_LISTS_KEY, redactedIn } from "./rows/metadata.ts"
+export type { AnsweredOwner, NamedOwner } from "./rows/owner-sets.ts"
+export { openOrBegin } from "./set-aside.ts"
+export { DATABASE_FILE, isBeingWritten } from "./tables/reading-access.ts"
+export { openForReading } from "./tables/schema.ts"
+export { requireSoundTables } from "./tables/sound-rows.ts"
+export { NoHistoryInTrace, recordTrace } from "./trace-recording.ts"
+export { backupRecording } from "./upkeep/backup-recording.ts"
+export { compactRecording } from "./upkeep/compact-recording.ts"
+export { type RecordingInfo, readRecordingInfo } from "./upkeep/recording-info.ts"
+export type { AppendResult, CommitResult } from "./writing.ts"

@@ -10,7 +10,7 @@ import {
   type Observations,
   type SplitFrame,
   splitObservations,
-} from "../wire/observations.ts"
+} from "../wire/index.ts"
 import type { BlockSummary, PackedBlock } from "./blocks/block.ts"
 import { BlockRows } from "./blocks/block-rows.ts"
 import { gapWriter, hasGapRow, LateRows, type PlacedGap } from "./rows/gap-rows.ts"
@@ -160,7 +160,7 @@ export const checkFrame = (frame: Uint8Array, kinds: KindTable, pods: PodTable):
 // When an object changed, as a frame says: for what is stored beside the events of the frame.
 
 /** When a change happened and when it was received, µs since the Unix epoch. */
-export interface ChangeTimes {
+interface ChangeTimes {
   readonly time: number
   readonly received: number
 }

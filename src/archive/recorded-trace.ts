@@ -2,11 +2,17 @@
  * A recording as the items of a trace: the state at the start, then every change and gap, then the lifecycles of pods if Pods are not recorded. What happens to be recorded while it is read is
  * not part of it. Memory is that of {@link ArchiveReader.snapshotAt} and {@link ArchiveReader.events}.
  */
-import { namespacedName, type OwnedLifecycles, type PodLifecycle } from "../trace/formats/simkube/simkube-trace.ts"
-import { inDependencyOrder } from "../trace/ownership/dependency-order.ts"
-import type { OwnerReference } from "../trace/ownership/owner-references.ts"
-import { podKind, podLivesKind } from "../trace/pods/pod-lives-kind.ts"
-import type { IncompletePart, TraceItem } from "../trace/trace-item.ts"
+import {
+  type IncompletePart,
+  inDependencyOrder,
+  namespacedName,
+  type OwnedLifecycles,
+  type OwnerReference,
+  type PodLifecycle,
+  podKind,
+  podLivesKind,
+  type TraceItem,
+} from "../trace/index.ts"
 import type { ArchiveReader } from "./archive-reader.ts"
 import { openedWindow } from "./reading/first-lists.ts"
 import type { KindState } from "./rows/kind-table.ts"

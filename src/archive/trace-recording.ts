@@ -5,14 +5,17 @@
  * Only traces with events have a history: SimKube's and kwok's lack UIDs, and most of the objects' content.
  */
 
-import { statusNever } from "../kube/statuses.ts"
-import type { GapEvent, ObjectEvent } from "../trace/event.ts"
-import { formatExactJson, MalformedJsonError } from "../trace/json/exact-json.ts"
-import { metadataOf } from "../trace/sanitising/managed-fields.ts"
-import type { TraceHeader, TraceItem } from "../trace/trace-item.ts"
-import { FrameEvent } from "../wire/frame-event.ts"
-import { MalformedFrameError } from "../wire/observation-fields.ts"
-import { APPLIED, DELETED, ObservationsBuilder, VANISHED } from "../wire/observations.ts"
+import { statusNever } from "../kube/offline.ts"
+import {
+  formatExactJson,
+  type GapEvent,
+  MalformedJsonError,
+  metadataOf,
+  type ObjectEvent,
+  type TraceHeader,
+  type TraceItem,
+} from "../trace/index.ts"
+import { APPLIED, DELETED, FrameEvent, MalformedFrameError, ObservationsBuilder, VANISHED } from "../wire/index.ts"
 import { ArchiveWriter } from "./archive-writer.ts"
 
 /** bytes of a frame, unless one object needs more. */

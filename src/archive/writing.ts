@@ -68,7 +68,7 @@ export interface CommitResult {
 // twice.
 
 /** The last frame of a sender that is stored: the sender may drop everything up to it. */
-export interface Acknowledgement {
+interface Acknowledgement {
   readonly sender: string
   readonly incarnation: number
   readonly number: number

@@ -2,8 +2,7 @@
  * The events of a trace until its header is known: which kinds it has and when it ends is known only when the logs have been read. They are in a
  * spool, each as the length of its facts, its facts as JSON, the length of its object, its object.
  */
-import type { GapEvent, ObjectEvent, TraceEvent } from "../trace/event.ts"
-import type { Spool } from "../trace/spool.ts"
+import type { GapEvent, ObjectEvent, Spool, TraceEvent } from "../trace/index.ts"
 import type { KeptState } from "./lives/known-objects.ts"
 
 const LENGTH_BYTES = 4

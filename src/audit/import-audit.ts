@@ -5,22 +5,26 @@
  * Memory grows with the objects that exist at a time, not with the logs. The trace waits in a spool on disk until its header is known.
  */
 import { tmpdir } from "node:os"
-import { formatGvk, parseGvk } from "../kube/gvk.ts"
-import { ObjectRedactor } from "../kube/redaction/object-redactor.ts"
-import { RedactedSums } from "../kube/redaction/redacted-values.ts"
-import { defaultRedaction, type RedactionSettings, redactionOf } from "../kube/redaction/redaction-rules.ts"
-import { ValueHash } from "../kube/redaction/value-hash.ts"
-import { openEncoder } from "../trace/files/codecs.ts"
-import { ExportInterrupted } from "../trace/files/output-errors.ts"
-import type { OutputSink } from "../trace/files/output-file.ts"
-import { compressed } from "../trace/formats/compression.ts"
-import { needsSurvey } from "../trace/formats/convert.ts"
-import { type LeftOut, nothingLeftOut } from "../trace/formats/format.ts"
-import type { TraceFormatName } from "../trace/formats/names.ts"
-import { TraceSurvey } from "../trace/formats/trace-survey.ts"
-import { formatExactJson, isJsonObject, parseExactJson } from "../trace/json/exact-json.ts"
-import { fileSpool, type Spool } from "../trace/spool.ts"
-import type { TraceHeader, TraceItem } from "../trace/trace-item.ts"
+import { defaultRedaction, ObjectRedactor, type RedactionSettings, redactionOf, ValueHash } from "../kube/index.ts"
+import { formatGvk, parseGvk, RedactedSums } from "../kube/offline.ts"
+import {
+  compressed,
+  ExportInterrupted,
+  fileSpool,
+  formatExactJson,
+  isJsonObject,
+  type LeftOut,
+  needsSurvey,
+  nothingLeftOut,
+  type OutputSink,
+  openEncoder,
+  parseExactJson,
+  type Spool,
+  type TraceFormatName,
+  type TraceHeader,
+  type TraceItem,
+  TraceSurvey,
+} from "../trace/index.ts"
 import { EventSpool } from "./event-spool.ts"
 import {
   type AuditImport,

@@ -1,15 +1,21 @@
 /** The request for an import of audit logs, its result, and its progress. */
 import * as Schema from "effect/Schema"
-import type { GroupVersionKind } from "../kube/gvk.ts"
-import type { RedactedValues } from "../kube/redaction/redacted-values.ts"
-import type { RedactionSettings } from "../kube/redaction/redaction-rules.ts"
-import { ExportInterrupted, OutputExists, OutputFailed } from "../trace/files/output-errors.ts"
-import type { OutputSink } from "../trace/files/output-file.ts"
-import { InputUnreadable, type TraceInput } from "../trace/files/trace-input.ts"
-import type { Compression } from "../trace/formats/compression-names.ts"
-import { type LeftOut, UnwritableTraceError } from "../trace/formats/format.ts"
-import type { TraceFormatName } from "../trace/formats/names.ts"
-import { type Spool, SpoolError } from "../trace/spool.ts"
+import type { RedactionSettings } from "../kube/index.ts"
+import type { GroupVersionKind, RedactedValues } from "../kube/offline.ts"
+import {
+  type Compression,
+  ExportInterrupted,
+  InputUnreadable,
+  type LeftOut,
+  OutputExists,
+  OutputFailed,
+  type OutputSink,
+  type Spool,
+  SpoolError,
+  type TraceFormatName,
+  type TraceInput,
+  UnwritableTraceError,
+} from "../trace/index.ts"
 import type { LivesCounts } from "./lives/life-record.ts"
 import type { LossCounts } from "./lives/losses.ts"
 import { LogUnreadable } from "./reading/log-file.ts"

@@ -114,7 +114,7 @@ const openAzureSource = async (
 }
 
 /** A store's operations on one version of one object. Rejections are the SDK's own errors. */
-export interface RangeSource {
+interface RangeSource {
   /** Bytes of the object. */
   readonly size: number
   /** Exactly `length` bytes, all of them within the object. Rejects if the object was replaced. */
@@ -132,7 +132,7 @@ export interface StoredObject {
   close(): void
 }
 
-export interface OpenSourceOptions {
+interface OpenSourceOptions {
   /** Ends opening. */
   readonly signal: AbortSignal
   readonly clock?: Clock

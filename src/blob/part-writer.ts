@@ -233,7 +233,7 @@ export class PartWriter implements ExportTarget {
 // Limits how long work may take, on a clock that tests control.
 
 /** The work took longer than allowed. */
-export class DeadlineExceeded extends Error {
+class DeadlineExceeded extends Error {
   override readonly name = "TimeoutError"
 
   constructor(what: string, milliseconds: number) {

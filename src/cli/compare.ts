@@ -9,18 +9,21 @@ import {
   columnsOf,
   comparedTime,
   compareReports,
+  comparisonPage,
+  differentTrace,
   firstRuns,
   headOf,
+  mostReports,
+  NotAReport,
+  type ReadReport,
   type Row,
   type RowGroup,
+  readReport,
   type Value,
-} from "../simulation/comparison/compare-reports.ts"
+} from "../simulation/index.ts"
 
-import { differentTrace, NotAReport, type ReadReport, readReport } from "../simulation/comparison/compared-report.ts"
-import { comparisonPage, mostReports } from "../simulation/page/comparison-page.ts"
 import { visible } from "../text/index.ts"
-import { codeOf } from "../trace/files/output-errors.ts"
-import { type OutputSink, openOutputFile } from "../trace/files/output-file.ts"
+import { codeOf, type OutputSink, openOutputFile } from "../trace/index.ts"
 import { type CommandSyntax, flag, type OptionValues, oneOf, optional, withDefault } from "./command-line/arguments.ts"
 import { type Command, type CommandTerminal, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"

@@ -1,11 +1,11 @@
 /** `reel controller`: its arguments. The work is in src/simulation/controller. */
 
 import { StringDecoder } from "node:string_decoder"
-import type { RunningControllers } from "../host/controller/run/running-controllers.ts"
-import { loadCredentials } from "../kube/credentials/credentials.ts"
-import { labelComplaints } from "../kube/names.ts"
-import type { Metric } from "../recorder/metrics/metrics-text.ts"
-import { startSimulationController } from "../simulation/controller/start-controller.ts"
+import type { RunningControllers } from "../host/index.ts"
+import { loadCredentials } from "../kube/index.ts"
+import { labelComplaints } from "../kube/offline.ts"
+import type { Metric } from "../recorder/index.ts"
+import { startSimulationController } from "../simulation/index.ts"
 import { visible } from "../text/index.ts"
 import {
   type CommandSyntax,

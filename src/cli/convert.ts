@@ -3,12 +3,27 @@
 import { basename } from "node:path"
 import { type Clock, systemClock } from "../clock.ts"
 import { quoted, visible } from "../text/index.ts"
-import { type ConvertProgress, type ConvertSummary, convertInto } from "../trace/files/convert-file.ts"
-import { type Delivery, type EndpointCompression, type OtlpSink, otlpEndpoint } from "../trace/files/otlp-endpoint.ts"
-import type { OutputFileSystem } from "../trace/files/output-file.ts"
-import { openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
-import { factsOf, formatOfFileName, TRACE_FORMAT_NAMES, type TraceFormatName } from "../trace/formats/names.ts"
-import { isTextView, isView, VIEW_NAMES, type ViewName, viewOfFileName } from "../trace/views/views.ts"
+import {
+  type ConvertProgress,
+  type ConvertSummary,
+  convertInto,
+  type Delivery,
+  type EndpointCompression,
+  factsOf,
+  formatOfFileName,
+  isTextView,
+  isView,
+  type OtlpSink,
+  type OutputFileSystem,
+  openTraceFile,
+  otlpEndpoint,
+  TRACE_FORMAT_NAMES,
+  type TraceFormatName,
+  type TraceInput,
+  VIEW_NAMES,
+  type ViewName,
+  viewOfFileName,
+} from "../trace/index.ts"
 import {
   type CommandSyntax,
   type DescribedName,

@@ -1,7 +1,6 @@
 /** `reel delete`. */
 
-import { simulationKind } from "../simulation/api/derived-names.ts"
-import type { Simulation } from "../simulation/api/simulation.ts"
+import { type Simulation, simulationKind } from "../simulation/index.ts"
 import { type CommandSyntax, flag } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { exitCodes } from "./command-line/exit-codes.ts"

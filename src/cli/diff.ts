@@ -1,7 +1,7 @@
 /** `reel diff`: what two moments of a recording differ in, or two traces. */
 
 import { visible } from "../text/index.ts"
-import { formatExactJson } from "../trace/json/exact-json.ts"
+import { formatExactJson } from "../trace/index.ts"
 import {
   type CommandSyntax,
   flag,

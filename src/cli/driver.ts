@@ -3,7 +3,7 @@
 import { stat, writeFile } from "node:fs/promises"
 import * as Result from "effect/Result"
 import { systemClock } from "../clock.ts"
-import { loadCredentials } from "../kube/credentials/credentials.ts"
+import { loadCredentials } from "../kube/index.ts"
 import { messageOf } from "../message-of.ts"
 import { type Command, command } from "./command-line/command.ts"
 import type { ExitCode } from "./command-line/exit-codes.ts"

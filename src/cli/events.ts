@@ -1,7 +1,7 @@
 /** `reel events`: everything that happened in a stretch of time. */
 
-import type { StreamEndReason } from "../recorder/http/stream-end.ts"
-import type { JsonObject, JsonValue } from "../trace/json/exact-json.ts"
+import type { StreamEndReason } from "../recorder/index.ts"
+import type { JsonObject, JsonValue } from "../trace/index.ts"
 import { type CommandSyntax, flag, list, type OptionValues, optional, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes, Misasked } from "./command-line/exit-codes.ts"

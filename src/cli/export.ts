@@ -1,15 +1,21 @@
 /** `reel export`: its arguments and flow, and the transfer. The printing is in export-report.ts. */
 import { basename } from "node:path"
 import { backgroundClock, type Clock } from "../clock.ts"
-import { parseGvk } from "../kube/gvk.ts"
-import type { NamedKind } from "../kube/kind-names.ts"
+import type { NamedKind } from "../kube/index.ts"
+import { parseGvk } from "../kube/offline.ts"
 import { formatInstant, formatLocalTime } from "../local-time.ts"
-import { clockTolerance } from "../recorder/export/window-coverage.ts"
+import { clockTolerance } from "../recorder/index.ts"
 import { quoted } from "../text/index.ts"
-import type { OutputFileSystem, OutputSink } from "../trace/files/output-file.ts"
-import { openTraceFile } from "../trace/files/trace-input.ts"
-import { type Compression, withoutCompressionExtension } from "../trace/formats/compression-names.ts"
-import { factsOf, formatOfFileName, type TraceFormatName } from "../trace/formats/names.ts"
+import {
+  type Compression,
+  factsOf,
+  formatOfFileName,
+  type OutputFileSystem,
+  type OutputSink,
+  openTraceFile,
+  type TraceFormatName,
+  withoutCompressionExtension,
+} from "../trace/index.ts"
 import type { CommandSyntax, OptionValues } from "./command-line/arguments.ts"
 import { type Command, type CommandTerminal, command } from "./command-line/command.ts"
 import { CommandFailed, type ExitCode } from "./command-line/exit-codes.ts"

@@ -1,5 +1,5 @@
 /** `reel get`: objects as they were at a moment, printed as kubectl prints them. */
-import { parseGvk } from "../kube/gvk.ts"
+import { parseGvk } from "../kube/offline.ts"
 import { visible } from "../text/index.ts"
 import {
   type CommandSyntax,

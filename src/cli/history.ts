@@ -1,6 +1,5 @@
 /** `reel history`: every change of an object, what differed and who made it. */
-import { formatExactJson, type JsonObject } from "../trace/json/exact-json.ts"
-import { isFieldPath, parseFieldPath } from "../trace/json/field-path.ts"
+import { formatExactJson, isFieldPath, type JsonObject, parseFieldPath } from "../trace/index.ts"
 import {
   type CommandSyntax,
   flag,

@@ -3,21 +3,30 @@ import { closeSync, openSync, writeSync } from "node:fs"
 import { readFile } from "node:fs/promises"
 import * as Result from "effect/Result"
 import { systemClock } from "../clock.ts"
-import { compileGuest } from "../host/guest/compiled-guest.ts"
-import { fileSystem } from "../host/modules/directory-io.ts"
-import { defaultMemoryBytes } from "../host/modules/module-file.ts"
-import { listModules, type ModuleSource } from "../host/modules/module-listing.ts"
-import { describeRefusal } from "../host/modules/module-problem.ts"
-import { provideScriptLibrary } from "../host/scripts/script-library.ts"
-import { loadScript } from "../host/scripts/thread/load-script.ts"
+import {
+  compileGuest,
+  defaultMemoryBytes,
+  describeRefusal,
+  fileSystem,
+  listModules,
+  loadScript,
+  type ModuleSource,
+  provideScriptLibrary,
+} from "../host/index.ts"
 import { messageOf } from "../message-of.ts"
-import { HostedController } from "../rehearsal/cast/hosted-controller.ts"
-import { HostedModule } from "../rehearsal/cast/hosted-module.ts"
-import type { Participant } from "../rehearsal/cast/participant.ts"
-import { instantOf, type JournalStep, journalText, type WriteEntry } from "../rehearsal/journal/journal.ts"
-import { type OpenedTrace, openTrace } from "../rehearsal/open-trace.ts"
-import { rehearse } from "../rehearsal/rehearsal.ts"
-import type { Speed } from "../simulation/schedule/replay-clock.ts"
+import {
+  HostedController,
+  HostedModule,
+  instantOf,
+  type JournalStep,
+  journalText,
+  type OpenedTrace,
+  openTrace,
+  type Participant,
+  rehearse,
+  type WriteEntry,
+} from "../rehearsal/index.ts"
+import type { Speed } from "../simulation/index.ts"
 import { visible } from "../text/index.ts"
 import { CommandFailed, type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { kindsNamed } from "./replay/trace-kinds.ts"

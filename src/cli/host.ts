@@ -2,20 +2,24 @@
 
 import { readdir } from "node:fs/promises"
 import { systemClock } from "../clock.ts"
-import { WatchAccess } from "../host/dispatcher/watch-access.ts"
-import { AccessReviewer } from "../host/identity/access-reviewer.ts"
-import { TokenSource } from "../host/identity/token-source.ts"
-import { ModuleHost } from "../host/module-host.ts"
-import { codeOf } from "../host/modules/directory-io.ts"
-import { ModuleDirectory } from "../host/modules/module-directory.ts"
-import type { ModuleFile } from "../host/modules/module-file.ts"
-import { startHostThread } from "../host/worker-entries.ts"
-import { Reviews } from "../kube/access/reviews.ts"
-import { ApiClient } from "../kube/client/api-client.ts"
-import { ResourceFinder } from "../kube/client/resource-finder.ts"
-import { loadCredentials } from "../kube/credentials/credentials.ts"
-import { parseDuration } from "../kube/duration.ts"
-import type { EndpointSource } from "../kube/endpoint.ts"
+import {
+  AccessReviewer,
+  codeOf,
+  ModuleDirectory,
+  type ModuleFile,
+  ModuleHost,
+  startHostThread,
+  TokenSource,
+  WatchAccess,
+} from "../host/index.ts"
+import {
+  ApiClient,
+  type EndpointSource,
+  loadCredentials,
+  parseDuration,
+  ResourceFinder,
+  Reviews,
+} from "../kube/index.ts"
 import { visible } from "../text/index.ts"
 import {
   type CommandSyntax,

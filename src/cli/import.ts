@@ -1,15 +1,18 @@
 /** `reel import audit`: arguments, progress and exit codes. The work is in src/audit. */
 
 import { stat } from "node:fs/promises"
-import { importAudit } from "../audit/import-audit.ts"
-import type { ImportProgress, ImportSummary } from "../audit/import-order.ts"
-import { describeLosses } from "../audit/lives/losses.ts"
-import { describeRedacted } from "../kube/redaction/redacted-values.ts"
-import { defaultExceptions, isExcepted, isException } from "../recorder/configuration/every-kind.ts"
+import { describeLosses, type ImportProgress, type ImportSummary, importAudit } from "../audit/index.ts"
+import { describeRedacted } from "../kube/offline.ts"
+import { defaultExceptions, isExcepted, isException } from "../recorder/index.ts"
 import { quoted, visible } from "../text/index.ts"
-import { openOutputForEnd } from "../trace/files/output-file.ts"
-import { openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
-import { factsOf, formatOfFileName, type TraceFormatName } from "../trace/formats/names.ts"
+import {
+  factsOf,
+  formatOfFileName,
+  openOutputForEnd,
+  openTraceFile,
+  type TraceFormatName,
+  type TraceInput,
+} from "../trace/index.ts"
 import {
   type CommandSyntax,
   flag,

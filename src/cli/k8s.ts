@@ -11,15 +11,18 @@ import {
   type Unresolved,
   watchedResources,
 } from "../k8s/index.ts"
-import type { ApiEndpoint } from "../kube/endpoint.ts"
-import { defaultDetect, defaultIgnore } from "../kube/scanner/object/detect-rules.ts"
-import { defaultConfiguration, defaultConfigurationName } from "../recorder/configuration/default-configuration.ts"
-import { loadConfiguration } from "../recorder/configuration/load-configuration.ts"
-import { formatWarning } from "../recorder/configuration/problem.ts"
-import { withinNamespaces } from "../recorder/configuration/tracked-kind.ts"
-import { byCause } from "../recorder/status/kind-status.ts"
-import { serverTrouble } from "../recorder/status/server-trouble.ts"
-import { isRefusedCredentials, withConnectionAdvice } from "../recorder/status/trouble-advice.ts"
+import { type ApiEndpoint, defaultDetect, defaultIgnore } from "../kube/index.ts"
+import {
+  byCause,
+  defaultConfiguration,
+  defaultConfigurationName,
+  formatWarning,
+  isRefusedCredentials,
+  loadConfiguration,
+  serverTrouble,
+  withConnectionAdvice,
+  withinNamespaces,
+} from "../recorder/index.ts"
 import { quoted } from "../text/index.ts"
 import type { CommandSyntax, OptionValues } from "./command-line/arguments.ts"
 import { type Command, type CommandTerminal, command } from "./command-line/command.ts"

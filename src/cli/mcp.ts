@@ -1,8 +1,7 @@
 /** `reel mcp`: the past as tools for assistants, over the Model Context Protocol on standard input and output. */
 import type { Readable } from "node:stream"
 import { formatInstant, zoneName } from "../local-time.ts"
-import { isJsonObject, type JsonObject, type JsonValue } from "../trace/json/exact-json.ts"
-import { isFieldPath, parseFieldPath, valuesAt } from "../trace/json/field-path.ts"
+import { isFieldPath, isJsonObject, type JsonObject, type JsonValue, parseFieldPath, valuesAt } from "../trace/index.ts"
 import type { CommandSyntax } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { CommandFailed, exitCodes, Misasked } from "./command-line/exit-codes.ts"

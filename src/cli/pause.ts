@@ -1,7 +1,6 @@
 /** `reel pause` and `reel resume`. */
 
-import { simulationKind } from "../simulation/api/derived-names.ts"
-import type { Simulation } from "../simulation/api/simulation.ts"
+import { type Simulation, simulationKind } from "../simulation/index.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { CommandFailed, exitCodes } from "./command-line/exit-codes.ts"
 import { clusterOptions, clusterVariables } from "./command-line/shared-options.ts"

@@ -5,10 +5,15 @@
  */
 
 import { backgroundClock } from "../clock.ts"
-import { everyKindConfiguration, everyKindKey, isException } from "../recorder/configuration/every-kind.ts"
-import { readRetainBytes, readRetainFor } from "../recorder/configuration/retention-limits.ts"
-import type { LeaseSettings } from "../recorder/leadership/leadership.ts"
-import { keepYoungGenerationsSmall } from "../runtime/thread-priority.ts"
+import {
+  everyKindConfiguration,
+  everyKindKey,
+  isException,
+  type LeaseSettings,
+  readRetainBytes,
+  readRetainFor,
+} from "../recorder/index.ts"
+import { keepYoungGenerationsSmall } from "../runtime/index.ts"
 import {
   type CommandSyntax,
   count,

@@ -1,9 +1,8 @@
 /** `reel replay`: its arguments. The work is in src/simulation, what is printed in replay/. */
 import { randomBytes } from "node:crypto"
-import { readSourcePath } from "../blob/target-address.ts"
+import { readSourcePath } from "../blob/index.ts"
 import { systemClock } from "../clock.ts"
-import { forecastReplay } from "../simulation/replay/forecast.ts"
-import { cleanUp, RemovalUnchecked } from "../simulation/target/clean-up.ts"
+import { cleanUp, forecastReplay, RemovalUnchecked } from "../simulation/index.ts"
 import { visible } from "../text/index.ts"
 import { type CommandSyntax, type OptionValues, optionName } from "./command-line/arguments.ts"
 import { type Command, type CommandTerminal, command } from "./command-line/command.ts"

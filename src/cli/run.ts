@@ -5,16 +5,16 @@ import { isAbsolute, resolve } from "node:path"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { parse, stringify, YAMLError } from "yaml"
-import type { ApiClient } from "../kube/client/api-client.ts"
-import { simulationKind } from "../simulation/api/derived-names.ts"
-import type { Simulation } from "../simulation/api/simulation.ts"
+import type { ApiClient } from "../kube/index.ts"
 import {
+  type Simulation,
   SimulationHooks,
   type SimulationMetrics,
+  simulationKind,
   traceDurationMs,
   traceDurationRule,
-} from "../simulation/api/simulation.ts"
-import { codeOf } from "../trace/files/output-errors.ts"
+} from "../simulation/index.ts"
+import { codeOf } from "../trace/index.ts"
 import {
   type CommandSyntax,
   flag,

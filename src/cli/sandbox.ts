@@ -1,10 +1,9 @@
 /** `reel sandbox`: arguments and printing. The cluster is in src/sandbox. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { systemClock } from "../clock.ts"
-import { cleanUpDemo, playDemo } from "../sandbox/demo/index.ts"
-import { LocalCluster, sandboxContext, writeKubeconfig } from "../sandbox/local-cluster.ts"
+import { cleanUpDemo, LocalCluster, playDemo, sandboxContext, writeKubeconfig } from "../sandbox/index.ts"
 import { visible } from "../text/index.ts"
-import { OutputFailed } from "../trace/files/output-errors.ts"
+import { OutputFailed } from "../trace/index.ts"
 import {
   type CommandSyntax,
   flag,

@@ -1,15 +1,20 @@
 /** `reel serve`: arguments and printing. The server is in src/serve. */
 import { stat, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
-import { NotARecordingError } from "../archive/archive-errors.ts"
+import { NotARecordingError } from "../archive/index.ts"
 import { systemClock } from "../clock.ts"
-import { formatGvk } from "../kube/gvk.ts"
-import type { Detect } from "../kube/scanner/object/detect-rules.ts"
+import type { Detect } from "../kube/index.ts"
+import { formatGvk } from "../kube/offline.ts"
 import { formatLocalTime } from "../local-time.ts"
-import { isOwnHost } from "../recorder/access/browser-guard.ts"
-import { isLoopback } from "../recorder/access/open-access.ts"
-import { bracketed, ListenError } from "../recorder/http/listen-error.ts"
-import { decodeRecorderState, type RecorderState, recorderStateKey } from "../recorder/status/recorder-state.ts"
+import {
+  bracketed,
+  decodeRecorderState,
+  isLoopback,
+  isOwnHost,
+  ListenError,
+  type RecorderState,
+  recorderStateKey,
+} from "../recorder/index.ts"
 import {
   ArchivePast,
   type AskedMoment,
@@ -23,8 +28,7 @@ import {
   TracePast,
 } from "../serve/index.ts"
 import { quoted, visible } from "../text/index.ts"
-import { ExportInterrupted, OutputFailed } from "../trace/files/output-errors.ts"
-import { fileSpool } from "../trace/spool.ts"
+import { ExportInterrupted, fileSpool, OutputFailed } from "../trace/index.ts"
 import {
   type CommandSyntax,
   flag,

@@ -1,17 +1,20 @@
 /** `reel snapshot`: arguments, progress and exit codes. The work is in src/recorder/snapshot. */
 
-import type { DiscoveredKind } from "../kube/discovery/discovered-kinds.ts"
-import type { ApiEndpoint } from "../kube/endpoint.ts"
-import { defaultDetect, defaultIgnore } from "../kube/scanner/object/detect-rules.ts"
-import { everyKindConfiguration, expandEveryKind } from "../recorder/configuration/every-kind.ts"
-import { type RecorderConfiguration, withinNamespaces } from "../recorder/configuration/tracked-kind.ts"
-import { type SnapshotOutcome, type WrittenSnapshot, writeSnapshot } from "../recorder/snapshot/write-snapshot.ts"
-import { byCause } from "../recorder/status/kind-status.ts"
-import { serverTrouble } from "../recorder/status/server-trouble.ts"
-import { isRefusedCredentials, withConnectionAdvice } from "../recorder/status/trouble-advice.ts"
-import { OutputExists } from "../trace/files/output-errors.ts"
-import { factsOf, formatOfFileName, type TraceFormatName } from "../trace/formats/names.ts"
-import { compileFilters } from "../trace/selection/filters.ts"
+import { type ApiEndpoint, type DiscoveredKind, defaultDetect, defaultIgnore } from "../kube/index.ts"
+import {
+  byCause,
+  everyKindConfiguration,
+  expandEveryKind,
+  isRefusedCredentials,
+  type RecorderConfiguration,
+  type SnapshotOutcome,
+  serverTrouble,
+  type WrittenSnapshot,
+  withConnectionAdvice,
+  withinNamespaces,
+  writeSnapshot,
+} from "../recorder/index.ts"
+import { compileFilters, factsOf, formatOfFileName, OutputExists, type TraceFormatName } from "../trace/index.ts"
 import { type CommandSyntax, flag, list, type OptionValues, oneOf, optional } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"

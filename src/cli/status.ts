@@ -2,9 +2,8 @@
 
 import { stringify } from "yaml"
 import { backgroundClock } from "../clock.ts"
-import type { ApiClient } from "../kube/client/api-client.ts"
-import { simulationKind } from "../simulation/api/derived-names.ts"
-import type { Simulation } from "../simulation/api/simulation.ts"
+import type { ApiClient } from "../kube/index.ts"
+import { type Simulation, simulationKind } from "../simulation/index.ts"
 import { visible } from "../text/index.ts"
 import { type CommandSyntax, flag, type OptionValues, oneOf, withDefault } from "./command-line/arguments.ts"
 import { type Command, type CommandTerminal, command } from "./command-line/command.ts"

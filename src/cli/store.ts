@@ -1,11 +1,15 @@
 /** `reel store`: shows, checks, compacts and copies a recording. */
-import { salvageRecording } from "../archive/damage/salvage-recording.ts"
-import { type DamagedBlock, verifyRecording } from "../archive/damage/verify-recording.ts"
-import { backupRecording } from "../archive/upkeep/backup-recording.ts"
-import { compactRecording } from "../archive/upkeep/compact-recording.ts"
-import { type RecordingInfo, readRecordingInfo } from "../archive/upkeep/recording-info.ts"
+import {
+  backupRecording,
+  compactRecording,
+  type DamagedBlock,
+  type RecordingInfo,
+  readRecordingInfo,
+  salvageRecording,
+  verifyRecording,
+} from "../archive/index.ts"
 import { formatInstant, formatLocalTime } from "../local-time.ts"
-import { readRetainBytes, readRetainFor, retentionSettings } from "../recorder/configuration/retention-limits.ts"
+import { readRetainBytes, readRetainFor, retentionSettings } from "../recorder/index.ts"
 import { enumerated, quoted, visible } from "../text/index.ts"
 import { type CommandSyntax, list, type OptionValues, oneOf, optional, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"

@@ -4,16 +4,29 @@ import { existsSync } from "node:fs"
 import { availableParallelism } from "node:os"
 import { formatLocalTime } from "../local-time.ts"
 import { quoted, visible } from "../text/index.ts"
-import { type ConvertSummary, convertInto } from "../trace/files/convert-file.ts"
-import type { OutputSink } from "../trace/files/output-file.ts"
-import { openTraceFile, type TraceInput } from "../trace/files/trace-input.ts"
-import { factsOf, formatOfFileName, TRACE_FORMAT_NAMES, type TraceFormatName } from "../trace/formats/names.ts"
-import { formatExactJson, type JsonValue } from "../trace/json/exact-json.ts"
-import { faultAt } from "../trace/transform/language/parse-program.ts"
-import { runBatch, type TransformSample } from "../trace/transform/object-batch.ts"
-import { TransformFailed } from "../trace/transform/transform-failed.ts"
-import { TransformThreads } from "../trace/transform/transform-threads.ts"
-import { noTransformation, type TransformCounts, transformedItems } from "../trace/transform/transformed-items.ts"
+import {
+  type ConvertSummary,
+  convertInto,
+  factsOf,
+  formatExactJson,
+  formatOfFileName,
+  type JsonValue,
+  type OutputSink,
+  openTraceFile,
+  TRACE_FORMAT_NAMES,
+  type TraceFormatName,
+  type TraceInput,
+} from "../trace/index.ts"
+import {
+  faultAt,
+  noTransformation,
+  runBatch,
+  type TransformCounts,
+  TransformFailed,
+  type TransformSample,
+  TransformThreads,
+  transformedItems,
+} from "../trace/transform/index.ts"
 import {
   type CommandSyntax,
   flag,

@@ -2,22 +2,32 @@
 
 import { tmpdir } from "node:os"
 import { visible, visibleInJson } from "../text/index.ts"
-import { type ConvertError, convertInto } from "../trace/files/convert-file.ts"
-import { openTraceFile, SpooledBytes, type TraceInput } from "../trace/files/trace-input.ts"
-import { openTraceItems } from "../trace/files/trace-items.ts"
-import type { LeftOut } from "../trace/formats/format.ts"
-import { factsOf, formatOfFileName, type TraceFormatName } from "../trace/formats/names.ts"
-import { fileSpool } from "../trace/spool.ts"
-import type { Findings } from "../validation/findings.ts"
-import { type RepairCounts, repairing, transformProgram } from "../validation/repair.ts"
-import type { Rule } from "../validation/rule.ts"
-import { ruleNamed, rules } from "../validation/rules.ts"
 import {
+  type ConvertError,
+  convertInto,
+  factsOf,
+  fileSpool,
+  formatOfFileName,
+  type LeftOut,
+  openTraceFile,
+  openTraceItems,
+  SpooledBytes,
+  type TraceFormatName,
+  type TraceInput,
+} from "../trace/index.ts"
+import {
+  type Findings,
+  type RepairCounts,
+  type Rule,
+  repairing,
+  ruleNamed,
+  rules,
+  transformProgram,
   type ValidatedTrace,
   type ValidationOptions,
   type ValidationReport,
   validateTrace,
-} from "../validation/trace-validation.ts"
+} from "../validation/index.ts"
 import {
   type CommandSyntax,
   flag,

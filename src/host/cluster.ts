@@ -4,11 +4,16 @@
  */
 
 import type { Clock } from "../clock.ts"
-import type { ApiClient, DeleteOptions, PatchType } from "../kube/client/api-client.ts"
-import { NotFoundError } from "../kube/client/api-errors.ts"
-import type { ApiObject, ObjectBase } from "../kube/client/objects.ts"
+import {
+  type ApiClient,
+  type ApiObject,
+  type DeleteOptions,
+  type Kind,
+  NotFoundError,
+  type ObjectBase,
+  type PatchType,
+} from "../kube/index.ts"
 
-import type { Kind } from "../kube/kind.ts"
 import type { ObjectCache } from "./cache/object-cache.ts"
 import { SharedInformer } from "./cache/shared-informer.ts"
 

@@ -3,11 +3,17 @@
  * that compares the actual state with the desired one.
  */
 
-import { ConflictError, isEndedNamespace, NotFoundError } from "../kube/client/api-errors.ts"
-import type { ApiObject, ObjectBase, SelectorObject } from "../kube/client/objects.ts"
-import { controllerOf } from "../kube/client/owner-references.ts"
-import type { Kind } from "../kube/kind.ts"
-import { selectorMatches } from "../kube/label-selector.ts"
+import {
+  type ApiObject,
+  ConflictError,
+  controllerOf,
+  isEndedNamespace,
+  type Kind,
+  NotFoundError,
+  type ObjectBase,
+  type SelectorObject,
+} from "../kube/index.ts"
+import { selectorMatches } from "../kube/offline.ts"
 import type { ChangeHandler } from "./cache/change-feed.ts"
 import { keyOf, objectKey } from "./cache/object-cache.ts"
 import type { Cluster } from "./cluster.ts"

@@ -1,82 +1,60 @@
 /**
- * Controllers in TypeScript: what controller-runtime is for Go.
+ * Controllers in one process, beyond what they are written with (controllers.ts): modules in WebAssembly, scripts with threads of their own, shared
+ * watches, the object cache and the work queue.
  *
- * ```ts
- * import { defineController, runControllers, setControllerReference } from "kubereel/host"
- *
- * const controller = defineController<SimplePod>({
- *   name: "simplepod",
- *   for: "slinky.dev/v1.SimplePod",
- *   owns: ["v1.Pod"],
- *   reconcile: async ({ object, cluster }) => {
- *     if (object === undefined) return
- *     await cluster.apply(setControllerReference(object, podFor(object)))
- *   },
- * })
- * await using running = await runControllers([controller])
- * await running.closed
- * ```
- *
- * The guide is docs/guides/controllers.md. Types for custom resources are made by `reel crd types FILE`.
+ * Guarantee: no change of an object is missed between two runs of a controller, also over a restart; a module that fails or loops delays itself only.
  */
 
-export { type Clock, systemClock } from "../clock.ts"
-export type { DeleteOptions, PatchType } from "../kube/client/api-client.ts"
-export type { ConnectionOptions } from "../kube/client/api-connection.ts"
-export {
-  AlreadyExistsError,
-  type ApiError,
-  ApiRefusalError,
-  ApiUnreachableError,
-  ConflictError,
-  ExpiredError,
-  ForbiddenError,
-  InvalidError,
-  NotFoundError,
-  TooManyRequestsError,
-  UnauthorizedError,
-} from "../kube/client/api-errors.ts"
-export type { ApiObject, Condition, Metadata, ObjectBase, OwnerReference, Pod } from "../kube/client/objects.ts"
-export type { LeaderElectionOptions } from "../kube/election/leader-election.ts"
-export type { ApiEndpoint, EndpointSource } from "../kube/endpoint.ts"
-export type { Kind } from "../kube/kind.ts"
 export type { ObjectChange } from "./cache/change-feed.ts"
-export type { CachedListOptions, CachedObjects, ObjectName } from "./controller/access/cached-objects.ts"
-export type { ControllerCluster, EventDetails, NewObject } from "./controller/access/controller-cluster.ts"
+export { keyOf, type ObjectCache, objectKey } from "./cache/object-cache.ts"
+export { sameJson, stableText } from "./cache/same-json.ts"
+export { SharedInformer } from "./cache/shared-informer.ts"
+export { Cluster } from "./cluster.ts"
+export type { ControllerCluster, NewObject } from "./controller/access/controller-cluster.ts"
+export { EventRecorder } from "./controller/access/event-recorder.ts"
 export {
-  allOf,
-  annotationsChanged,
-  anyOf,
-  type ControllerDefinition,
   type DefinedController,
   defineController,
-  type FinalizerDefinition,
-  generationChanged,
-  type Index,
-  labelsChanged,
-  type Owned,
-  type Predicate,
-  type Reads,
-  type Reconcile,
   type ReconcileResult,
   type Reconciliation,
-  type Selection,
-  type Subject,
-  type Watch,
-  type Write,
 } from "./controller/define-controller.ts"
-export { InvalidControllerError, NotWatchedError, OwnershipError, TerminalError } from "./controller/errors.ts"
-export { setControllerReference, setOwnerReference } from "./controller/objects/owner-references.ts"
+export { setCondition } from "./controller/objects/status-conditions.ts"
+export { rulesOf } from "./controller/rbac-rules.ts"
+export { type PolicyRule, type ReasonedRule, RuleSet, type ScopedRules } from "./controller/rule-set.ts"
+export type { ControllerStatistics } from "./controller/run/controller-statistics.ts"
+export { type RunningControllers, type RunOptions, runControllers } from "./controller/run/running-controllers.ts"
 export {
-  findCondition,
-  isConditionTrue,
-  type NewCondition,
-  removeCondition,
-  setCondition,
-} from "./controller/objects/status-conditions.ts"
-export { type RulesOptions, rulesOf } from "./controller/rbac-rules.ts"
-export type { PolicyRule, ScopedRules } from "./controller/rule-set.ts"
-export type { ControllerState, ControllerStatistics, ReconciledRun } from "./controller/run/controller-statistics.ts"
-export type { CheckpointLocation } from "./controller/run/durable-progress.ts"
-export type { RunningControllers, RunOptions } from "./controller/run/running-controllers.ts"
-export { runControllers } from "./controller/run/running-controllers.ts"
+  type Controller,
+  enqueueOwners,
+  enqueueSelf,
+  KeyedController,
+  type Record,
+  recordAs,
+  type Surroundings,
+} from "./controller.ts"
+export type { ModuleStatus, WorkerStatus } from "./dispatcher/dispatcher.ts"
+export { WatchAccess } from "./dispatcher/watch-access.ts"
+export { gvkOf } from "./dispatcher/watch-registry.ts"
+export { ModuleRunner } from "./dispatcher/worker/module-runner.ts"
+export { watchFailure, watchValueOf } from "./dispatcher/worker/watch-value.ts"
+export { type ModuleLimits, RequestExecutor } from "./executor/request-executor.ts"
+export { encodeGuestResponse, type WatchRequest } from "./guest/abi-values.ts"
+export { type CompiledGuest, compileGuest } from "./guest/compiled-guest.ts"
+export { GuestInstance } from "./guest/guest-instance.ts"
+export type { HubStatistics, HubSubscriptionHandle } from "./hub/hub-change.ts"
+export { InvalidSubscription } from "./hub/hub-selection.ts"
+export { WatchHub } from "./hub/watch-hub.ts"
+export { AccessReviewer } from "./identity/access-reviewer.ts"
+export type { ServiceAccountName } from "./identity/service-account.ts"
+export { TokenRefused, TokenSource } from "./identity/token-source.ts"
+export { ModuleHost } from "./module-host.ts"
+export { codeOf, fileSystem } from "./modules/directory-io.ts"
+export { type ModuleChanges, ModuleDirectory } from "./modules/module-directory.ts"
+export { defaultMemoryBytes, type ModuleFile } from "./modules/module-file.ts"
+export { listModules, type ModuleSource } from "./modules/module-listing.ts"
+export { describeRefusal } from "./modules/module-problem.ts"
+export { WorkQueue } from "./queue/work-queue.ts"
+export type { ScriptStatus } from "./scripts/script-host.ts"
+export { provideScriptLibrary } from "./scripts/script-library.ts"
+export { loadScript, ScriptRefused } from "./scripts/thread/load-script.ts"
+export { startHostThread } from "./worker-entries.ts"

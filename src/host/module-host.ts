@@ -6,11 +6,8 @@
  */
 import type * as Effect from "effect/Effect"
 import type { Timer } from "../clock.ts"
-import { CredentialRefresh } from "../kube/credentials/credential-refresh.ts"
-import type { ApiEndpoint, EndpointSource } from "../kube/endpoint.ts"
-import { ActorSystem } from "../runtime/actor-system.ts"
-import type { ActorState, Supervisor } from "../runtime/supervisor.ts"
-import type { StartThread } from "../runtime/thread.ts"
+import { type ApiEndpoint, CredentialRefresh, type EndpointSource } from "../kube/index.ts"
+import { type ActorState, ActorSystem, type StartThread, type Supervisor } from "../runtime/index.ts"
 import { StateDirectoryMissing } from "./checkpoint/checkpoint.ts"
 import { ask, askOr, failureOf, tell } from "./dispatcher/actor-calls.ts"
 import { Dispatcher, type DispatcherOptions, type ModuleStatus, type WorkerStatus } from "./dispatcher/dispatcher.ts"

@@ -3,9 +3,7 @@
  * own (`dist/workers/hub.js`), and next to the folder of exported modules. From a checkout without bundles, Node runs the sources.
  */
 import { existsSync } from "node:fs"
-import type { MemoryLimits } from "../runtime/actor.ts"
-import { memoryBound } from "../runtime/container-memory.ts"
-import { type StartThread, workerThread } from "../runtime/thread.ts"
+import { type MemoryLimits, memoryBound, type StartThread, workerThread } from "../runtime/index.ts"
 
 /** Roles that run in their own workers. */
 export type HostRole = "hub" | "executor" | "module-worker" | "script-thread"

@@ -1,19 +1,19 @@
 /** The recorder's Deployment and its configuration. */
-import { quantityOf, wholeUnits } from "../kube/quantity.ts"
-import { bracketed } from "../recorder/http/listen-error.ts"
+import { quantityOf, wholeUnits } from "../kube/offline.ts"
 import {
+  bracketed,
+  defaultSharing,
   exportMegabytes,
   includedInThreeKinds as included,
   mailboxMegabytes,
   measuredMemory,
+  podVariables,
   usualMegabytes,
+  volumeVariable,
+  watchedKinds,
   watcherWorkers,
   worstMegabytes,
-} from "../recorder/memory/memory-shares.ts"
-import { volumeVariable } from "../recorder/metrics/disk-metrics.ts"
-import { podVariables } from "../recorder/notices/pod-events.ts"
-import { defaultSharing } from "../recorder/watchers/placement.ts"
-import { watchedKinds } from "../recorder/watchers/pod-stream.ts"
+} from "../recorder/index.ts"
 import { type Manifest, manifest } from "./manifest/manifest.ts"
 import { deployment } from "./manifest/objects.ts"
 import {
@@ -25,7 +25,7 @@ import {
   type SecretKey,
 } from "./manifest/settings.ts"
 
-// Resource requests and limits of the recorder's container, from measurements (measured-memory.ts and bench/results/ingest.md). The
+// Resource requests and limits of the recorder's container, from measurements (memory-shares.ts and bench/results/ingest.md). The
 // formulas are printed beside the numbers, for users who tune them.
 
 /** µs of CPU time per change, the whole process. */

@@ -5,14 +5,12 @@
  * discovery documents.
  */
 
-export { defaultConfiguration } from "../recorder/configuration/default-configuration.ts"
 export { hostManifestsFor } from "./host/host-manifests.ts"
-export type { HostSettings, ModuleConfigMap, ModuleNeeds, ModulePlace, StatePlace } from "./host/host-settings.ts"
-export type { Manifest } from "./manifest/manifest.ts"
-export type { Authentication, ManifestSettings, SecretKey } from "./manifest/settings.ts"
+export type { ModuleConfigMap, ModuleNeeds, ModulePlace } from "./host/host-settings.ts"
+export type { Authentication, SecretKey } from "./manifest/settings.ts"
 export { manifestsFor } from "./manifests.ts"
 export { renderManifests } from "./render.ts"
 export { builtInKinds, discoverBuiltIn } from "./rights/built-in-resources.ts"
-export { type Permissions, permissionsFor, type Rule } from "./rights/permissions.ts"
+export { permissionsFor } from "./rights/permissions.ts"
 export { type Resolve, type Unresolved, watchedResources } from "./rights/watched-resources.ts"
 export { simulationManifestsFor } from "./simulation/simulation-manifests.ts"

@@ -23,9 +23,6 @@ type Part = Html | string | number | undefined | false | ReadonlyArray<Html>
 export const html = (literals: TemplateStringsArray, ...parts: ReadonlyArray<Part>): Html =>
   new Html(literals.map((literal, index) => literal + textOf(parts[index])).join(""))
 
-/** One after another. */
-export const joined = (parts: Iterable<Html>): Html => new Html([...parts].join(""))
-
 /**
  * Text as HTML, for elements and for attributes in double quotes. Control characters that HTML does not allow become U+FFFD, and so do those that
  * turn the direction of text: with them a name looks like another one.

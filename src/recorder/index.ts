@@ -1,78 +1,103 @@
 /**
- * The recorder for programs that are written with Effect (`kubereel/recorder`); those that are not use `kubereel` itself.
+ * The recorder: its configuration, its actors and their supervision, readiness, HTTP API, access, exports and metrics. It is written with Effect; the same
+ * for other programs is embedded/index.ts.
  *
- * {@link startRecorder} is the whole recorder of `reel record` in a scope; {@link startRecorderActors} is the actors alone, with your own
- * endpoint. The types of clocks, restarts and actor errors that settings and recordings use are in `kubereel/runtime`.
- *
- * The types of the parameters, results and errors of these functions are exported here too.
+ * Guarantee: nothing is lost that the API server still has, and what it no longer has is a gap that readiness, metrics and every answer show. Closing its
+ * scope stops watches first, then empties mailboxes, then closes the database.
  */
 
-/** Parameters and refusals of `recording.exports`; gaps and events are types of `kubereel/trace`. */
-export type { ExportJob, ExportRefused } from "../actors/exporter/exporter-interface.ts"
-/** Results and reports of a recording's store. */
-export type { StoreReport, StoreUnavailable } from "../actors/store/store-interface.ts"
-/** The state of one namespace of a kind that is recorded namespace by namespace. */
-export type { NamespaceState } from "../actors/watcher/namespace-states.ts"
-/** Reports of a kind's watcher: its state, gaps, trouble. */
-export type { WatcherReport } from "../actors/watcher/watcher-interface.ts"
-/** Where a recorder may write traces ({@link RecorderSettings.allowedTargets}), parsed from values of `--allow-target`. */
-export { type AllowedPlace, type AllowListReading, readAllowList } from "../blob/allow-list.ts"
-/** Why a kubeconfig or a pod's service account cannot be used: a union by `_tag`. */
-export { type CredentialsError, isCredentialsError } from "../kube/credentials/errors.ts"
-/** The API server that an {@link EndpointSource} returns: URL, authority, identity. It contains secrets. */
-export type { ApiEndpoint } from "../kube/endpoint.ts"
-export type { GroupVersionKind } from "../kube/gvk.ts"
-export { defaultWatchPolicy, type WatchPolicy } from "../kube/watch/protocol/policy.ts"
-/** The state of a kind: `listing`, `watching`, … */
-export type { KindState } from "../kube/watch/protocol/protocol.ts"
-/** Who may export ({@link RecorderSettings.access}), and why such settings are rejected. */
-export { type AccessSettings, AnonymousRefused } from "./access/open-access.ts"
-/** The file of `auth: "token"` cannot be used. */
-export { TokenFileError } from "./access/token-file.ts"
-/** The configuration file cannot be used: every mistake in it, or why it cannot be read. */
+export { type Access, type Action, anonymousAccess, type Refusal } from "./access/access.ts"
+export { isForeignPage, isOwnHost } from "./access/browser-guard.ts"
+export { type AccessSettings, AnonymousRefused, isLoopback } from "./access/open-access.ts"
+export { readTokenFile, TokenFileError, tokenFileAccess } from "./access/token-file.ts"
+export { defaultConfiguration, defaultConfigurationName } from "./configuration/default-configuration.ts"
+export {
+  defaultExceptions,
+  everyKindConfiguration,
+  everyKindKey,
+  expandEveryKind,
+  isExcepted,
+  isException,
+} from "./configuration/every-kind.ts"
+export { loadConfiguration } from "./configuration/load-configuration.ts"
+export type { ParsedConfiguration } from "./configuration/parse-configuration.ts"
 export {
   ConfigurationInvalidError,
   type ConfigurationProblem,
   ConfigurationUnreadableError,
+  formatWarning,
 } from "./configuration/problem.ts"
-/** What is recorded: the kinds, each with all defaults filled in. Plain data. */
-export type { Detect, RecorderConfiguration, SkipOwned, TrackedKind } from "./configuration/tracked-kind.ts"
-/** Maximum duration and size of exports ({@link RecorderSettings.exportLimits}). */
-export { defaultExportLimits, type ExportLimits } from "./export/limits.ts"
-/** One export of a recording: where its bytes go, and how it is cancelled. */
-export type { ExportReader, ExportService, RunningExport } from "./export/service.ts"
-/** The recorder cannot listen on the address. */
-export { ListenError } from "./http/listen-error.ts"
-/** TLS of its interface ({@link RecorderSettings.tls}), and why such files are rejected. */
-export { CertificateFileError, type CertificateFiles } from "./http/serving-certificate.ts"
-/** Actors that run in workers, for {@link RecorderActorsOptions.entry}. */
-export type { WorkerRole } from "./memory/memory-shares.ts"
 export {
-  RecorderError,
-  type RecorderLog,
+  type GivenLimits,
+  type KeptLimits,
+  readRetainBytes,
+  readRetainFor,
+  retentionSettings,
+} from "./configuration/retention-limits.ts"
+export {
+  type Detect,
+  type RecorderConfiguration,
+  recordedWhole,
+  type SkipOwned,
+  type TrackedKind,
+  withinNamespaces,
+} from "./configuration/tracked-kind.ts"
+export type { Across, LateFacts } from "./export/late-changes.ts"
+export { defaultExportLimits, type ExportLimits } from "./export/limits.ts"
+export { type ExportReader, ExportService, type RunningExport } from "./export/service.ts"
+export { clockTolerance } from "./export/window-coverage.ts"
+export { json, refuse, text } from "./http/body/http-answer.ts"
+export { RequestBodies } from "./http/body/request-bodies.ts"
+export { bracketed, ListenError } from "./http/listen-error.ts"
+export { CertificateFileError, type CertificateFiles } from "./http/serving-certificate.ts"
+export type { StreamEndReason } from "./http/stream-end.ts"
+export type { LeaseSettings } from "./leadership/leadership.ts"
+export {
+  exportMegabytes,
+  includedInThreeKinds,
+  mailboxMegabytes,
+  measuredMemory,
+  usualMegabytes,
+  type WorkerRole,
+  watcherWorkers,
+  worstMegabytes,
+} from "./memory/memory-shares.ts"
+export { volumeVariable } from "./metrics/disk-metrics.ts"
+export { formatMetrics, type Metric, metricsContentType, type Sample } from "./metrics/metrics-text.ts"
+export type { RecorderLog } from "./notices/notice-log.ts"
+export { podVariables } from "./notices/pod-events.ts"
+export { RecorderError } from "./notices/recorder-error.ts"
+export type { RecorderNotice } from "./notices/recorder-notice.ts"
+export { openOfflineRecording } from "./offline-recording.ts"
+export {
   type RecorderSettings,
   type RecorderSummary,
   type RunningRecorder,
+  reasonOf,
   startRecorder,
   summarise,
 } from "./recorder.ts"
-/** Looks up owners; queried before an export. */
 export type { OwnerResolution } from "./recording/owner-resolution.ts"
+export { type RecorderActors, startRecorderActors } from "./recording/recorder-actors.ts"
 export {
-  type EndpointSource,
-  type Reconfiguration,
-  type RecorderActors,
   type RecorderActorsOptions,
   type RecorderClose,
   type RecorderEnd,
-  type RecorderNotice,
   RecordingGone,
-  type RemovedKind,
-  startRecorderActors,
-} from "./recording/recorder-actors.ts"
-/** The watcher of one recorded kind. */
-export type { RecordedWatcher } from "./recording/watchers.ts"
-/** The key for redacted values cannot be used. */
-export { RedactionKeyError } from "./redaction/redaction-key.ts"
-/** The state of each kind, and readiness. */
-export type { KindStatus, KindStatuses } from "./status/kind-status.ts"
+} from "./recording/recording-base.ts"
+export type { Reconfiguration, RecordedWatcher, RemovedKind } from "./recording/watchers.ts"
+export { newRedactionKey, RedactionKeyError, readRedactionKey } from "./redaction/redaction-key.ts"
+export { type SnapshotOutcome, type WrittenSnapshot, writeSnapshot } from "./snapshot/write-snapshot.ts"
+export { namedKinds } from "./status/forbidden-kinds.ts"
+export { byCause, type KindStatus, type KindStatuses } from "./status/kind-status.ts"
+export { decodeRecorderState, type RecorderState, recorderStateKey } from "./status/recorder-state.ts"
+export { serverTrouble } from "./status/server-trouble.ts"
+export {
+  credentialsAdvice,
+  isRefusedCertificate,
+  isRefusedCredentials,
+  withConnectionAdvice,
+} from "./status/trouble-advice.ts"
+export { mayBeAggregated } from "./watchers/list-manners.ts"
+export { defaultSharing } from "./watchers/placement.ts"
+export { watchedKinds } from "./watchers/pod-stream.ts"

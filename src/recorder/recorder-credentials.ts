@@ -1,9 +1,6 @@
 /** The credentials of a recorder, and the first question that is asked with them. */
 import * as Effect from "effect/Effect"
-import { loadCredentials } from "../kube/credentials/credentials.ts"
-import type { ApiEndpoint, EndpointSource } from "../kube/endpoint.ts"
-import { HttpClient } from "../kube/http/http-client.ts"
-import { clusterUid } from "../kube/watch/enquiries.ts"
+import { type ApiEndpoint, clusterUid, type EndpointSource, HttpClient, loadCredentials } from "../kube/index.ts"
 import type { RecorderSettings } from "./recorder.ts"
 import type { RecorderActors } from "./recording/recorder-actors.ts"
 

@@ -8,17 +8,20 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
-import type { AllowedPlace } from "../blob/allow-list.ts"
+import type { AllowedPlace } from "../blob/index.ts"
 import { systemClock } from "../clock.ts"
-import { describeExpired } from "../kube/credentials/refreshed-credentials.ts"
-import type { ApiEndpoint, EndpointSource } from "../kube/endpoint.ts"
-import { isSecretKind } from "../kube/redaction/redaction-rules.ts"
-import { defaultDetect, defaultIgnore } from "../kube/scanner/object/detect-rules.ts"
-import { defaultWatchPolicy, type WatchPolicy } from "../kube/watch/protocol/policy.ts"
+import {
+  type ApiEndpoint,
+  defaultDetect,
+  defaultIgnore,
+  defaultWatchPolicy,
+  describeExpired,
+  type EndpointSource,
+  isSecretKind,
+  type WatchPolicy,
+} from "../kube/index.ts"
 import { messageOf } from "../message-of.ts"
-import { memoryBound } from "../runtime/container-memory.ts"
-import { ActorGaveUp, ActorGone } from "../runtime/errors.ts"
-import type { RestartPolicy } from "../runtime/supervisor.ts"
+import { ActorGaveUp, ActorGone, memoryBound, type RestartPolicy } from "../runtime/index.ts"
 import type { Access } from "./access/access.ts"
 import { type AccessSettings, checkAccess, openAccess } from "./access/open-access.ts"
 import { defaultConfigurationName, readDefaultConfiguration } from "./configuration/default-configuration.ts"
@@ -96,9 +99,6 @@ export interface RecorderSettings {
   readonly policy?: WatchPolicy
   readonly restart?: RestartPolicy
 }
-
-export type { RecorderLog } from "./notices/notice-log.ts"
-export { RecorderError } from "./notices/recorder-error.ts"
 
 /** A running recorder. */
 export interface RunningRecorder {

@@ -1,8 +1,6 @@
 /** What the HTTP interface of a recorder serves. */
 import * as Effect from "effect/Effect"
-import { type AllowedPlace, isAllowed } from "../blob/allow-list.ts"
-import { openTarget } from "../blob/open-target.ts"
-import { addressUrl, type StoreAddress } from "../blob/target-address.ts"
+import { type AllowedPlace, addressUrl, isAllowed, openTarget, type StoreAddress } from "../blob/index.ts"
 import { systemClock } from "../clock.ts"
 import type { Access } from "./access/access.ts"
 import { askCoverage } from "./export/coverage.ts"

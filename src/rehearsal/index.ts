@@ -1,38 +1,29 @@
 /**
- * Tests of controllers against what production did: recorded history is replayed into them, at its own times, on a sandbox that has what was
- * recorded, and the result says what they did.
+ * Recorded history replayed into controllers and modules, under a virtual clock.
  *
- * ```ts
- * import { replayInto } from "kubereel/rehearsal"
- *
- * test("every SimplePod of last week's outage has its pod at the end", async () => {
- *   const result = await replayInto(simplePods, "outage.ndjson.zst", { settleMs: 60_000 })
- *   expect(result.trouble).toEqual([])
- *   for (const { metadata } of result.objects("slinky.dev/v1.SimplePod"))
- *     expect(result.object("v1.Pod", `${metadata.namespace}/${metadata.name}`)).toBeDefined()
- * })
- * ```
- *
- * The guide is docs/guides/controllers.md#testing-against-what-production-did.
+ * Guarantee: the same trace, controllers and seed have the same journal.
  */
 
-export type { KindedObject } from "../sandbox/index.ts"
-export type { TraceItem } from "../trace/trace-item.ts"
-export type { FeedRule, FeedScope, RecordedChange } from "./feed/feed-rule.ts"
+export { HostedController } from "./cast/hosted-controller.ts"
+export { HostedModule } from "./cast/hosted-module.ts"
+export type { Participant } from "./cast/participant.ts"
+export { type FeedRule, type FeedScope, guessedKind, type RecordedChange } from "./feed/feed-rule.ts"
 export type { FedAs } from "./feed/feeder.ts"
-export type {
-  Difference,
-  EventEntry,
-  JournalEntry,
-  JournalObject,
-  JournalStep,
-  LogEntry,
-  ReconcileEntry,
-  SandboxEntry,
-  StepCause,
-  TroubleEntry,
-  WriteEntry,
+export {
+  type Difference,
+  type EventEntry,
+  instantOf,
+  type JournalEntry,
+  type JournalObject,
+  type JournalStep,
+  journalText,
+  type LogEntry,
+  type ReconcileEntry,
+  type SandboxEntry,
+  type StepCause,
+  type TroubleEntry,
+  type WriteEntry,
 } from "./journal/journal.ts"
-export type { TraceSource } from "./open-trace.ts"
-export { KindNotInTrace, RehearsalStalled } from "./open-trace.ts"
+export { KindNotInTrace, type OpenedTrace, openTrace, RehearsalStalled, type TraceSource } from "./open-trace.ts"
+export { rehearse } from "./rehearsal.ts"
 export { type ReplayIntoOptions, ReplayResult, replayInto, type WriteFilter } from "./replay-into.ts"

@@ -1,10 +1,8 @@
 /** Opens what a rehearsal is given as its trace. */
 import { stat } from "node:fs/promises"
 import * as Schema from "effect/Schema"
-import { recordedDirectory } from "../simulation/source/recorded-directory.ts"
-import { openTraceFile } from "../trace/files/trace-input.ts"
-import { openTraceItems } from "../trace/files/trace-items.ts"
-import type { TraceItem } from "../trace/trace-item.ts"
+import { recordedDirectory } from "../simulation/index.ts"
+import { openTraceFile, openTraceItems, type TraceItem } from "../trace/index.ts"
 
 /** A file in any format, plain or compressed; the data directory of a recorder, which may be running; or the items of a trace. */
 export type TraceSource = string | AsyncIterable<Iterable<TraceItem>> | Iterable<TraceItem>

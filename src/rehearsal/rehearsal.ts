@@ -13,16 +13,10 @@
 
 import { setTimeout as sleep } from "node:timers/promises"
 import { systemClock } from "../clock.ts"
-import { parseGvk } from "../kube/gvk.ts"
+import { parseGvk } from "../kube/offline.ts"
 import { type KindedObject, Sandbox } from "../sandbox/index.ts"
-import {
-  type ReplayWindow,
-  type TraceChange,
-  type TracePart,
-  traceChanges,
-} from "../simulation/replay/trace-changes.ts"
-import { inDependencyOrder } from "../trace/ownership/dependency-order.ts"
-import type { TraceItem } from "../trace/trace-item.ts"
+import { type ReplayWindow, type TraceChange, type TracePart, traceChanges } from "../simulation/index.ts"
+import { inDependencyOrder, type TraceItem } from "../trace/index.ts"
 import type { Participant } from "./cast/participant.ts"
 import { FeedDecision, type FeedRule } from "./feed/feed-rule.ts"
 import { Feeder } from "./feed/feeder.ts"

@@ -1,7 +1,7 @@
 /** Replays recorded history into controllers, for tests of operators against what production did. */
-import { type DefinedController, InvalidControllerError } from "../host/index.ts"
-import type { ApiObject, ObjectBase } from "../kube/client/objects.ts"
-import { formatGvk, parseGvk } from "../kube/gvk.ts"
+import { type DefinedController, InvalidControllerError } from "../host/controllers.ts"
+import type { ApiObject, ObjectBase } from "../kube/index.ts"
+import { formatGvk, parseGvk } from "../kube/offline.ts"
 import { HostedController } from "./cast/hosted-controller.ts"
 import {
   type EventEntry,

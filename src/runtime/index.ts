@@ -1,48 +1,24 @@
 /**
- * Actors on worker threads: each owns its state, runs in a thread of its own, sends frames of bytes to others through mailboxes, serves
- * typed calls, and is restarted when it crashes.
+ * Actors on worker threads: their mailboxes, calls, streams and supervision.
  *
- * ```ts
- * const system = new ActorSystem()
- * const sink = system.spawn({ definition: sinkDefinition, name: "sink", start: workerThread(entry, limits), … })
- * const source = system.spawn({ definition: sourceDefinition, name: "source", start: workerThread(entry, limits), … })
- * system.link("numbers", source, sink)
- * await Effect.runPromise(sink.running())
- * const total = await Effect.runPromise(sink.call("total", undefined))
- * await system.stop()
- * ```
- *
- * Guaranteed: a sender keeps a frame until the receiver acknowledges it, and delivers it again to each new life of the receiver, in order;
- * a receiver that commits a frame's number with its effect processes every frame exactly once. Unacknowledged frames are bounded by bytes.
- * Every call settles: with its result, at its deadline or when the thread ends. Stopping stops senders before their receivers and is
- * bounded in time.
- *
- * Not guaranteed: that a call which failed with `ActorGone` or `CallDeadlineExceeded` had no effect; order between two senders or two
- * mailboxes; that frames never acknowledged survive when the sender itself dies. Its next life starts from what is committed.
- *
- * Under overload `Outbox.isWritable` turns false and the sender must stop producing; nothing is dropped here.
- *
- * The guide is docs/reference/actors.md. The runtime does not know what the frames contain.
+ * Guarantee: a frame that was accepted is taken exactly once and in order, also when its receiver is started again; a mailbox is bounded in bytes, and a
+ * full one is the only thing a sender can meet; what crashes is started again with back-off, or ends its owner with a reason. It knows nothing of
+ * Kubernetes and never reads a payload.
  */
 
-export { type Clock, systemClock, type Timer } from "../clock.ts"
 export type { ActorBody, ActorContext, ActorDefinition, MemoryLimits } from "./actor.ts"
 export type { ActorMetrics } from "./actor-host.ts"
 export { type ActorStatus, ActorSystem, type ActorSystemOptions, type LinkDirection } from "./actor-system.ts"
 export { BackOff, type BackOffPolicy } from "./back-off.ts"
 export { type MemoryBound, memoryBound, type ReadText } from "./container-memory.ts"
 export { type ControlHandlers, type ControlInterface, type ControlMethod, defaultDeadlineMs } from "./control.ts"
-export {
-  ActorGaveUp,
-  ActorGone,
-  CallDeadlineExceeded,
-  CallDefect,
-  type CallError,
-} from "./errors.ts"
+export { ActorGaveUp, ActorGone, CallDeadlineExceeded, CallDefect, type CallError } from "./errors.ts"
 export { type CoalescingOptions, CoalescingQueue, type ItemCost } from "./mailbox/coalescing-queue.ts"
 export type { Frame } from "./mailbox/envelope.ts"
-export { type Inbox, type InboxHandler, type InboxMetrics, MailboxProtocolError } from "./mailbox/inbox.ts"
-export { minimumCharge, type Outbox, type OutboxMetrics, type OutboxOptions } from "./mailbox/outbox.ts"
+export { Inbox, type InboxHandler, type InboxMetrics, MailboxProtocolError } from "./mailbox/inbox.ts"
+export { minimumCharge, Outbox, type OutboxMetrics, type OutboxOptions } from "./mailbox/outbox.ts"
+export { SharedThread, type SharedThreadOptions } from "./shared-thread.ts"
+export type { OutgoingStream, StreamReceiver } from "./stream.ts"
 export {
   type ActorSpec,
   type ActorState,
@@ -51,4 +27,5 @@ export {
   type Supervisor,
 } from "./supervisor.ts"
 export { localThread, type StartThread, type Thread, type ThreadObserver, workerThread } from "./thread.ts"
+export { cedeCore, keepYoungGenerationsSmall, lowerHelperPriority, lowerThreadPriority } from "./thread-priority.ts"
 export { runInWorker } from "./worker.ts"

@@ -74,7 +74,7 @@ interface Crashing {
  * then closed, because its sockets would otherwise go on without it. Not isolated are the thread's event loop and heap: an endless loop, the memory
  * limit, `process.exit`, and an exception that belongs to no room end all of them.
  */
-export class Rooms<Config, Control extends ControlInterface, Report> {
+class Rooms<Config, Control extends ControlInterface, Report> {
   readonly #definition: ActorDefinition<Config, Control, Report>
   readonly #body: ActorBody<Config, Control, Report>
   readonly #current = new AsyncLocalStorage<Crashing>()

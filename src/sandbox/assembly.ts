@@ -1,8 +1,6 @@
 /** The parts of a writable API server, put together over a store. */
 
-import type { JsonFormat } from "../apiserver/answers/json-spacing.ts"
-import type { OnTrouble } from "../apiserver/http/trouble.ts"
-import { OpenApiDocuments } from "../apiserver/openapi/openapi-document.ts"
+import { type JsonFormat, type OnTrouble, OpenApiDocuments } from "../apiserver/index.ts"
 import type { Clock } from "../clock.ts"
 import { Access } from "./access/access.ts"
 import { AccountTokens } from "./access/account-tokens.ts"

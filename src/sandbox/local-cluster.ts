@@ -5,7 +5,7 @@
  * watches.
  */
 import { writeFile } from "node:fs/promises"
-import { ApiClient } from "../kube/client/api-client.ts"
+import { ApiClient } from "../kube/index.ts"
 import { LocalTransport } from "./local-transport.ts"
 import { Sandbox, type SandboxOptions } from "./sandbox.ts"
 import type { VirtualNodesOptions } from "./workload/virtual-nodes.ts"

@@ -6,7 +6,7 @@
 import { spawn } from "node:child_process"
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
-import type { ApiEndpoint } from "../kube/endpoint.ts"
+import type { ApiEndpoint } from "../kube/index.ts"
 import { kubeconfigOf } from "./local-cluster.ts"
 import { UnsupportedPod } from "./processes/container-setup.ts"
 import type { RunContainer } from "./processes/run-container.ts"

@@ -3,21 +3,22 @@
  * faults, no entry in the request log, no authorization; only reads of one object and writes.
  */
 
-import type { Eventually } from "../apiserver/answers/eventually.ts"
 import {
+  type Eventually,
   type Failure,
+  isServedBelow,
   methodNotAllowed,
+  missingIn,
+  objectBytes,
   objectNotFound,
   pageNotFound,
+  parseRoute,
+  type Resource,
+  type ResourceRoute,
   statusText,
   unknownResource,
-} from "../apiserver/answers/failure.ts"
-import { missingIn } from "../apiserver/discovery/discovery.ts"
-import { isServedBelow } from "../apiserver/http/path-check.ts"
-import { parseRoute, type ResourceRoute } from "../apiserver/http/router.ts"
-import type { Resource } from "../apiserver/kinds/resources.ts"
-import { objectBytes } from "../apiserver/watch/change.ts"
-import { formatGvk } from "../kube/gvk.ts"
+} from "../apiserver/index.ts"
+import { formatGvk } from "../kube/offline.ts"
 import type { StoreBackend } from "./writes/store-backend.ts"
 import { mediaType, type WriteOutcome, writeVerbOf } from "./writes/write-request.ts"
 

@@ -6,13 +6,17 @@
  * the event loop, so that a client that sends one after the other does not starve the rest.
  */
 import type { Duplex } from "node:stream"
-import type { Eventually } from "../apiserver/answers/eventually.ts"
-import { parseRoute } from "../apiserver/http/router.ts"
+import { type Eventually, parseRoute } from "../apiserver/index.ts"
 import { backgroundClock, type Timers } from "../clock.ts"
-import type { ApiEndpoint } from "../kube/endpoint.ts"
-import type { OpenSocket } from "../kube/http/connect.ts"
-import { HttpClient } from "../kube/http/http-client.ts"
-import type { HttpRequest, HttpStream, ResponseHandler, Transport } from "../kube/http/transport.ts"
+import {
+  type ApiEndpoint,
+  HttpClient,
+  type HttpRequest,
+  type HttpStream,
+  type OpenSocket,
+  type ResponseHandler,
+  type Transport,
+} from "../kube/index.ts"
 import type { LocalAnswer, LocalRequest } from "./local-request.ts"
 
 // HTTP connections to a sandbox in the same process without the network: bytes pass in turns of the event loop, in the same order each time.

@@ -15,17 +15,23 @@
  */
 
 import type { Duplex } from "node:stream"
-import type { Eventually } from "../apiserver/answers/eventually.ts"
-import { compact, spaced } from "../apiserver/answers/json-spacing.ts"
-import type { ApiServer } from "../apiserver/api-server.ts"
-import type { RequestLog } from "../apiserver/http/request-log.ts"
-import { warnProcess } from "../apiserver/http/trouble.ts"
-import { builtinResources } from "../apiserver/kinds/builtin/builtin-resources.ts"
-import type { KubernetesObject, StoredObject } from "../apiserver/kinds/kubernetes-object.ts"
-import { type GvkName, type Resource, ResourceRegistry } from "../apiserver/kinds/resources.ts"
-import type { Change } from "../apiserver/watch/change.ts"
+import {
+  type ApiServer,
+  builtinResources,
+  type Change,
+  compact,
+  type Eventually,
+  type GvkName,
+  type KubernetesObject,
+  type RequestLog,
+  type Resource,
+  ResourceRegistry,
+  type StoredObject,
+  spaced,
+  warnProcess,
+} from "../apiserver/index.ts"
 import { systemClock } from "../clock.ts"
-import type { ApiEndpoint } from "../kube/endpoint.ts"
+import type { ApiEndpoint } from "../kube/index.ts"
 import type { SandboxUser } from "./access/authentication.ts"
 import { assembleBackend } from "./assembly.ts"
 import type { Faults } from "./faults/faults.ts"

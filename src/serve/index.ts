@@ -5,6 +5,7 @@
  * it. Guaranteed: objects are the recorded bytes (with `kind`, `apiVersion` and a resourceVersion where they lack them); what a state may lack is named in
  * `Warning` headers of every response about its kind; nothing can be changed.
  */
+
 export { historyKubeconfig, historyUser } from "./http/history-kubeconfig.ts"
 export { HistoryServer, type HistoryServerSettings, MomentRefused } from "./http/history-server.ts"
 export type { AskedMoment } from "./http/moment-handlers.ts"

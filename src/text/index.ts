@@ -4,5 +4,6 @@
  * Guarantee: pure functions of text, which import nothing, never throw, and do bounded work for a text of any length. What {@link quoted} and
  * {@link visible} return cannot control a terminal or forge a line of a log.
  */
+
 export { enumerated, quoted, visible, visibleInJson } from "./quoted.ts"
 export { nearest } from "./spelling.ts"

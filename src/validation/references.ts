@@ -1,9 +1,16 @@
 /** References to other objects as data: where they are, what they name, and what a repair removes. A rule's needs and its fix come from them. */
 
-import { DEFAULT_TEMPLATE_PATHS } from "../trace/formats/simkube/simkube-config.ts"
-import { isJsonList, isJsonObject, type JsonObject, type JsonValue } from "../trace/json/exact-json.ts"
-import { changedAt, pathOf } from "../trace/json/extended-pointer.ts"
-import { withMember, withoutMember } from "../trace/json/members.ts"
+import {
+  changedAt,
+  DEFAULT_TEMPLATE_PATHS,
+  isJsonList,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  pathOf,
+  withMember,
+  withoutMember,
+} from "../trace/index.ts"
 import type { Fix, Need, Place, Removal, Rule, Target, TracedObject } from "./rule.ts"
 
 /** Where Kubernetes itself has pod templates. SimKube's place in ReplicaSets is a wrong one (W-20). */

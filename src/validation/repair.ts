@@ -5,12 +5,15 @@
  * SimKube's index has a hash of each object's last spec; those of changed objects are computed again.
  */
 
-import { apiVersionOf, parseGvk } from "../kube/gvk.ts"
-import type { ItemFilter } from "../trace/formats/owned-items.ts"
-import { simkubeHash } from "../trace/formats/simkube/hash/simkube-hash.ts"
-import { namespacedName } from "../trace/formats/simkube/simkube-trace.ts"
-import { formatExactJson, type JsonObject } from "../trace/json/exact-json.ts"
-import type { TraceItem } from "../trace/trace-item.ts"
+import { apiVersionOf, parseGvk } from "../kube/offline.ts"
+import {
+  formatExactJson,
+  type ItemFilter,
+  type JsonObject,
+  namespacedName,
+  simkubeHash,
+  type TraceItem,
+} from "../trace/index.ts"
 import { type Finding, type Findings, findingKey, type RuleFindings } from "./findings.ts"
 import type { Place, Subject } from "./rule.ts"
 import { rules } from "./rules.ts"

@@ -1,5 +1,5 @@
 /** What a rule of `reel validate` is; rules.ts has them. */
-import type { JsonObject } from "../trace/json/exact-json.ts"
+import type { JsonObject } from "../trace/index.ts"
 
 /** `error`: a replay refuses the object, or its pods never run. `warning`: the replay works, but differs from what was recorded. */
 type Severity = "error" | "warning"

@@ -1,7 +1,12 @@
 /** All rules, in the order of their numbers. */
-import type { JsonObject } from "../trace/json/exact-json.ts"
-import { withMember, withoutMember } from "../trace/json/members.ts"
-import { hasPrescribedName, isBuiltInKind, kindWithoutVersion } from "../trace/sanitising/built-in-kinds.ts"
+import {
+  hasPrescribedName,
+  isBuiltInKind,
+  type JsonObject,
+  kindWithoutVersion,
+  withMember,
+  withoutMember,
+} from "../trace/index.ts"
 import {
   builtInTemplatePaths,
   containerLists,

@@ -8,13 +8,18 @@
  * one second, which is the resolution of SimKube's format. An object that was deleted does not exist any more. Only applied objects are
  * judged, not deletions, nor objects that are being deleted: when a namespace or an owner goes, what is left refers to what went first.
  */
-import type { ObjectEvent } from "../trace/event.ts"
-import { DecompressionError } from "../trace/formats/compression.ts"
-import { BadTraceError } from "../trace/formats/format.ts"
-import { readTrackedObjects, type TrackedObjects } from "../trace/formats/simkube/simkube-config.ts"
-import { exactJsonIn, isJsonObject, type JsonObject } from "../trace/json/exact-json.ts"
-import { kindWithoutVersion } from "../trace/sanitising/built-in-kinds.ts"
-import type { TraceItem } from "../trace/trace-item.ts"
+import {
+  BadTraceError,
+  DecompressionError,
+  exactJsonIn,
+  isJsonObject,
+  type JsonObject,
+  kindWithoutVersion,
+  type ObjectEvent,
+  readTrackedObjects,
+  type TraceItem,
+  type TrackedObjects,
+} from "../trace/index.ts"
 import { addPlace, Findings, findingKey, type RuleFindings, type StateNeed } from "./findings.ts"
 import { builtInTemplatePaths, objectIn, textIn } from "./references.ts"
 import type { Need, Rule, Target, TracedObject } from "./rule.ts"

@@ -4,7 +4,7 @@
  * Only kinds that are watched namespace by namespace have it. For a kind that is watched as a whole, one resource version is enough.
  */
 import type protobuf from "protobufjs/minimal.js"
-import type { GapReason } from "../trace/event.ts"
+import type { GapReason } from "../trace/index.ts"
 import { Message } from "./message.ts"
 
 export interface NamespaceProgress {

@@ -1,6 +1,6 @@
 /** What a frame has besides its columns, `proto/observations.proto`: how it is written, and read so that everything else fails with {@link MalformedFrameError}. */
 import * as Schema from "effect/Schema"
-import { parseGvk } from "../kube/gvk.ts"
+import { parseGvk } from "../kube/offline.ts"
 import { messageOf } from "../message-of.ts"
 import { Message, readerOf, type Span } from "./message.ts"
 import { type NamespaceProgress, namespaceProgressIn } from "./namespace-progress.ts"

@@ -5,7 +5,7 @@
  * a test compares every field with the .proto file through reflection.
  */
 
-import type { Action, GapReason, LateCause, TraceGapReason } from "../trace/event.ts"
+import type { Action, GapReason, LateCause, TraceGapReason } from "../trace/index.ts"
 
 /** An action as encoded in its column. */
 export type ActionCode = 1 | 2 | 3

@@ -10,8 +10,7 @@
  */
 
 import protobuf from "protobufjs/minimal.js"
-import { formatGvk, type GroupVersionKind } from "../kube/gvk.ts"
-import { valueKinds } from "../kube/redaction/redacted-values.ts"
+import { formatGvk, type GroupVersionKind, valueKinds } from "../kube/offline.ts"
 import type { FrameEvent } from "./frame-event.ts"
 import { FrameTimes } from "./frame-times.ts"
 import { utf8BytesPerUnit } from "./message.ts"

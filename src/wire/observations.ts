@@ -9,8 +9,7 @@
  * Unknown fields are skipped, so that a newer writer can add some.
  */
 
-import { parseGvk } from "../kube/gvk.ts"
-import type { ResourceVersion } from "../kube/resource-version.ts"
+import { parseGvk, type ResourceVersion } from "../kube/offline.ts"
 import { readerOf, type Span } from "./message.ts"
 import type { NamespaceProgress } from "./namespace-progress.ts"
 import {
@@ -34,18 +33,8 @@ import {
   VANISHED,
 } from "./observation-wire.ts"
 
-export { MalformedFrameError, type SplitFrame, splitObservations } from "./observation-fields.ts"
-export {
-  type ActionCode,
-  APPLIED,
-  DELETED,
-  type Gap,
-  type LateRange,
-  type NewObject,
-  type PodIdentity,
-  type PodLife,
-  VANISHED,
-} from "./observation-wire.ts"
+export { MalformedFrameError, splitObservations } from "./observation-fields.ts"
+export type { Gap, LateRange, NewObject, PodLife } from "./observation-wire.ts"
 export { ObservationsBuilder } from "./observations-builder.ts"
 
 /**

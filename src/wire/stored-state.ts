@@ -2,7 +2,7 @@
  * The frames of `proto/stored-state.proto`: a kind's state as the store sends it to a starting watcher, in frames of some thousand objects.
  */
 import protobuf from "protobufjs/minimal.js"
-import type { ResourceVersion } from "../kube/resource-version.ts"
+import type { ResourceVersion } from "../kube/offline.ts"
 import { Message, readerOf, type Span } from "./message.ts"
 import { type NamespaceProgress, namespaceProgressIn, progressFields } from "./namespace-progress.ts"
 import type { StoredPod, StoredPods } from "./stored-pods.ts"

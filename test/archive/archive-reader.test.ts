@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest"
 import { ArchiveReader } from "../../src/archive/archive-reader.ts"
 import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
 import { DATABASE_FILE } from "../../src/archive/tables/schema.ts"
-import type { TraceEvent } from "../../src/trace/event.ts"
+import type { TraceEvent } from "../../src/trace/index.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
 import { encodeFrame, gapAt, plain, type SampleEvent, START } from "./sample-frames.ts"
 

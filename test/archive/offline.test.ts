@@ -1,6 +1,6 @@
 /** A recording read by a separate program, through the exports of `kubereel/archive`. */
 import { expect, test } from "vitest"
-import { ArchiveReader, NotARecordingError } from "../../src/archive/index.ts"
+import { ArchiveReader, NotARecordingError } from "../../src/library/archive.ts"
 import { recordingOf } from "../actors/exporter/owned-recording.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
 

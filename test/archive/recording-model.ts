@@ -1,6 +1,6 @@
 /** The expected content of an archive as plain lists: the reference for the property tests. */
 
-import type { EventTimes, GapEvent, LateChanges } from "../../src/trace/event.ts"
+import type { EventTimes, GapEvent, LateChanges } from "../../src/trace/index.ts"
 import { nameOf, type PlainEvent, type SampleFrame } from "./sample-frames.ts"
 
 interface ModelEvent extends PlainEvent {

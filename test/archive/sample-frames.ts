@@ -1,7 +1,7 @@
 /** Frames for tests: made with the real builder, together with a plain list of their content. */
 
-import type { Action, GapEvent, TraceEvent } from "../../src/trace/event.ts"
-import { type Gap, type LateRange, ObservationsBuilder } from "../../src/wire/observations.ts"
+import type { Action, GapEvent, TraceEvent } from "../../src/trace/index.ts"
+import { type Gap, type LateRange, ObservationsBuilder } from "../../src/wire/index.ts"
 import { frameEvent } from "../wire/frame-events.ts"
 
 /** µs since the Unix epoch at which the samples begin. */

@@ -1,6 +1,6 @@
 /** A recording with a bit of everything: several kinds, blocks and checkpoints, parts of an open block, gaps, late changes, owners, lives of pods. */
 import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
-import { type Gap, ObservationsBuilder } from "../../src/wire/observations.ts"
+import { type Gap, ObservationsBuilder } from "../../src/wire/index.ts"
 import { frameEvent } from "../wire/frame-events.ts"
 import { fingerprintOf, gapAt, START } from "./sample-frames.ts"
 

@@ -1,5 +1,5 @@
 /** Audit events as an API server writes them, by hand. */
-import type { JsonObject } from "../../src/trace/json/exact-json.ts"
+import type { JsonObject } from "../../src/trace/index.ts"
 
 /** µs since the Unix epoch of the first moment of the logs in these tests. */
 export const begin = Date.UTC(2026, 2, 1, 12) * 1000

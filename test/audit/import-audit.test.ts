@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest"
-import type { JsonValue } from "../../src/trace/json/exact-json.ts"
+import type { JsonValue } from "../../src/trace/index.ts"
 import { auditEvent, begin, configMap, stored, success } from "./audit-events.ts"
 import { imported, ran } from "./imported.ts"
 

@@ -1,7 +1,7 @@
 /** Entries with members dropped, moved and replaced, and bytes that are no text: whatever comes, there is a trace that can be read, or a message. */
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import type { JsonValue } from "../../src/trace/json/exact-json.ts"
+import type { JsonValue } from "../../src/trace/index.ts"
 import { rounds } from "../harness/effort.ts"
 import { auditEvent } from "./audit-events.ts"
 import { imported, ran } from "./imported.ts"

@@ -2,9 +2,7 @@
 import { Readable } from "node:stream"
 import { importAudit } from "../../src/audit/import-audit.ts"
 import type { AuditImport, ImportOutcome, ImportSummary } from "../../src/audit/import-order.ts"
-import { openDecoder } from "../../src/trace/files/codecs.ts"
-import { memorySpool } from "../../src/trace/spool.ts"
-import type { TraceItem } from "../../src/trace/trace-item.ts"
+import { memorySpool, openDecoder, type TraceItem } from "../../src/trace/index.ts"
 
 export const testKey = Buffer.from("a key of more than 16 bytes")
 

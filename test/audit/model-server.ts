@@ -2,7 +2,7 @@
  * A small API server that logs what it does, for property tests: its objects at the end are what an import of its log must have. It knows nothing of
  * src/audit; its rules for deletions are written down again, from the point of view of the server.
  */
-import type { JsonObject } from "../../src/trace/json/exact-json.ts"
+import type { JsonObject } from "../../src/trace/index.ts"
 import { auditEvent, type EventFacts } from "./audit-events.ts"
 
 /** What a client does. */

@@ -4,7 +4,7 @@
  */
 import fc from "fast-check"
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { VIEW_NAMES } from "../../src/trace/views/views.ts"
+import { VIEW_NAMES } from "../../src/trace/index.ts"
 import { mutantCount, mutantRuns, mutantSeed, shownBytes, shrinkingSoon } from "../mutants/mutant-run.ts"
 import { Subject } from "../mutants/subject.ts"
 import { baseTraces, formats, traceMutant, traceMutantOf } from "../mutants/trace-mutants.ts"

@@ -1,6 +1,6 @@
 /** `reel coverage`: a table for people and JSON for programs, of a recorder and of a directory. */
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { DATABASE_FILE } from "../../src/archive/tables/reading-access.ts"
+import { DATABASE_FILE } from "../../src/archive/index.ts"
 import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
 import { type CoverageAnswer, coverageLines } from "../../src/cli/export/coverage-table.ts"
 import { Sandbox } from "../../src/sandbox/index.ts"

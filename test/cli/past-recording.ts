@@ -1,6 +1,6 @@
 /** A recording of a small story: a Deployment is scaled, its Pod is scheduled, crashes and is deleted; another Deployment is deleted and made again. */
-import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
-import { ObservationsBuilder } from "../../src/wire/observations.ts"
+import { ArchiveWriter } from "../../src/archive/index.ts"
+import { ObservationsBuilder } from "../../src/wire/index.ts"
 import { fingerprintOf, gapAt } from "../archive/sample-frames.ts"
 import { frameEvent } from "../wire/frame-events.ts"
 

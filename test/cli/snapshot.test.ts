@@ -4,18 +4,21 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import type { KubernetesObject } from "../../src/apiserver/index.ts"
 import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
 import { snapshotCommand } from "../../src/cli/snapshot.ts"
-import { HttpClient } from "../../src/kube/http/http-client.ts"
-import type { TrackedKind } from "../../src/recorder/configuration/tracked-kind.ts"
+import { HttpClient } from "../../src/kube/index.ts"
+import type { TrackedKind } from "../../src/recorder/index.ts"
 import { takeSnapshot } from "../../src/recorder/snapshot/snapshot-trace.ts"
-import { type KubernetesObject, kubeconfigOf, Sandbox } from "../../src/sandbox/index.ts"
-import { openDecoder } from "../../src/trace/files/codecs.ts"
-import type { TraceFormatName } from "../../src/trace/formats/names.ts"
-import { stablePodSpecHash } from "../../src/trace/formats/simkube/hash/stable-pod-spec.ts"
-import { compileFilters } from "../../src/trace/selection/filters.ts"
-import { memorySpool } from "../../src/trace/spool.ts"
-import type { TraceItem } from "../../src/trace/trace-item.ts"
+import { kubeconfigOf, Sandbox } from "../../src/sandbox/index.ts"
+import {
+  compileFilters,
+  memorySpool,
+  openDecoder,
+  stablePodSpecHash,
+  type TraceFormatName,
+  type TraceItem,
+} from "../../src/trace/index.ts"
 import { capturedTerminal } from "./captured-terminal.ts"
 
 let folder = ""

@@ -1,6 +1,6 @@
 /** The custom kind of the operators here, and a definition for those that do not bring one. */
 
-import type { Kind } from "../../src/kube/kind.ts"
+import type { Kind } from "../../src/kube/index.ts"
 
 export const cafes: Kind = {
   gvk: { group: "example.com", version: "v1", kind: "Cafe" },

@@ -3,7 +3,7 @@
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { beforeAll, expect, test } from "vitest"
-import { kinds } from "../../src/kube/client/kinds.ts"
+import { kinds } from "../../src/kube/index.ts"
 import { eventually } from "../harness/eventually.ts"
 import { javaPackages, type Packages } from "./build/installed-packages.ts"
 import { runProgram } from "./running-program.ts"

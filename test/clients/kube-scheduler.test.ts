@@ -1,9 +1,7 @@
 /** The stock kube-scheduler schedules the Pods of a sandbox, by rules that the sandbox's own one does not know. */
 
 import { expect, test } from "vitest"
-import type { ApiClient } from "../../src/kube/client/api-client.ts"
-import { kinds } from "../../src/kube/client/kinds.ts"
-import type { Pod } from "../../src/kube/client/objects.ts"
+import { type ApiClient, kinds, type Pod } from "../../src/kube/index.ts"
 import { eventually } from "../harness/eventually.ts"
 import { controlPlaneBinary, schedulerWords } from "./kube-scheduler.ts"
 import { runProgram } from "./running-program.ts"

@@ -2,7 +2,7 @@
 
 import { fileURLToPath } from "node:url"
 import { beforeAll, expect, test } from "vitest"
-import { kinds } from "../../src/kube/client/kinds.ts"
+import { kinds } from "../../src/kube/index.ts"
 import { eventually } from "../harness/eventually.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
 import { type Packages, pythonIn, pythonPackages } from "./build/installed-packages.ts"

@@ -5,7 +5,7 @@
 
 import { appendFileSync } from "node:fs"
 import { expect } from "vitest"
-import { discoveryScope, type RequestEntry } from "../../src/apiserver/http/request-log.ts"
+import { discoveryScope, type RequestEntry } from "../../src/apiserver/index.ts"
 
 /** The path of a file, to which the reports are appended. */
 const reportVariable = "KUBEREEL_TEST_REQUESTS"

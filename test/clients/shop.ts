@@ -1,7 +1,7 @@
 /** What an operator of shops has to do: a Deployment for a ConfigMap with the label app, as large as it says, and a note of when it is ready. */
 
 import { expect } from "vitest"
-import { kinds } from "../../src/kube/client/kinds.ts"
+import { kinds } from "../../src/kube/index.ts"
 import { eventually } from "../harness/eventually.ts"
 import type { Surroundings } from "./with-program.ts"
 

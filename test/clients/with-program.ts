@@ -1,10 +1,14 @@
 /** A sandbox with a cluster's controllers, its kubeconfig, and programs beside it, all of which end with the test. */
 
 import { join } from "node:path"
-import { ApiClient } from "../../src/kube/client/api-client.ts"
-import { Sandbox } from "../../src/sandbox/index.ts"
-import { writeKubeconfig } from "../../src/sandbox/local-cluster.ts"
-import { type ControllerName, controllerNames, WorkloadManager } from "../../src/sandbox/workload/workload-manager.ts"
+import { ApiClient } from "../../src/kube/index.ts"
+import {
+  type ControllerName,
+  controllerNames,
+  Sandbox,
+  WorkloadManager,
+  writeKubeconfig,
+} from "../../src/sandbox/index.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
 import { reportRequests } from "./report-requests.ts"
 import type { RunningProgram } from "./running-program.ts"

@@ -5,10 +5,15 @@
 
 import { readdir, readFile } from "node:fs/promises"
 import { basename, join } from "node:path"
-import { builtinResources } from "../../src/apiserver/kinds/builtin/builtin-resources.ts"
-import type { Resource } from "../../src/apiserver/kinds/resources.ts"
-import { type Change, type ChangeRecord, type ChangeType, keyOf } from "../../src/apiserver/watch/change.ts"
-import { formatGvk, type GroupVersionKind } from "../../src/kube/gvk.ts"
+import {
+  builtinResources,
+  type Change,
+  type ChangeRecord,
+  type ChangeType,
+  keyOf,
+  type Resource,
+} from "../../src/apiserver/index.ts"
+import { formatGvk, type GroupVersionKind } from "../../src/kube/offline.ts"
 import { messageOf } from "../../src/message-of.ts"
 
 /** Recorded watches that cannot be read. `line` counts from 1; 0 means the file or directory as a whole. */

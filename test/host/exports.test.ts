@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import * as host from "../../src/host/index.ts"
+import * as host from "../../src/host/controllers.ts"
 
 test("kubereel/host exports the intended names, and nothing by accident", () => {
   expect(Object.keys(host).sort()).toEqual([

@@ -27,8 +27,8 @@ import type {
   TrackedKind,
   WatcherReport,
   WorkerRole,
-} from "../../src/recorder/index.ts"
-import * as kubereel from "../../src/recorder/index.ts"
+} from "../../src/library/recorder.ts"
+import * as kubereel from "../../src/library/recorder.ts"
 
 test("the module exports the intended names, and nothing by accident", () => {
   expect(Object.keys(kubereel).sort()).toEqual([

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { parse } from "yaml"
-import type { TraceItem } from "../../src/rehearsal/index.ts"
+import type { TraceItem } from "../../src/library/rehearsal.ts"
 
 /** µs since the Unix epoch: 2026-01-01T00:00:00Z. */
 export const day = Date.UTC(2026, 0, 1) * 1000

@@ -2,10 +2,9 @@
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { describe, expect, test } from "vitest"
-import { type DefinedController, defineController } from "../../src/host/index.ts"
-import { replayInto } from "../../src/rehearsal/index.ts"
-import { openDecoder } from "../../src/trace/files/codecs.ts"
-import type { TraceItem } from "../../src/trace/trace-item.ts"
+import { type DefinedController, defineController } from "../../src/host/controllers.ts"
+import { replayInto } from "../../src/library/rehearsal.ts"
+import { openDecoder, type TraceItem } from "../../src/trace/index.ts"
 import { publishedNames, publishedTrace, whyNoPublished } from "../trace/formats/traces.ts"
 
 const recording = (name: string): string =>

@@ -7,8 +7,8 @@ import {
   defineController,
   type Pod,
   TerminalError,
-} from "../../src/host/index.ts"
-import { replayInto } from "../../src/rehearsal/index.ts"
+} from "../../src/host/controllers.ts"
+import { replayInto } from "../../src/library/rehearsal.ts"
 import { type Body, podOf, simplePod, simplePodDefinition, traceOf } from "./history.ts"
 
 const definition = { at: 0, isSnapshot: true, object: simplePodDefinition }

@@ -1,7 +1,7 @@
 /** Our responses compared with those of a real API server, one by one. */
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { Sandbox } from "../../src/sandbox/index.ts"
+import { Sandbox } from "../../src/library/sandbox.ts"
 import { type Answer, get } from "./client.ts"
 import { comparable, recordedAnswer, shape } from "./recorded-answer.ts"
 

@@ -1,6 +1,6 @@
 import { get as getOverTls } from "node:https"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { Sandbox } from "../../src/sandbox/index.ts"
+import { Sandbox } from "../../src/library/sandbox.ts"
 import { type Certificates, makeCertificates } from "../kube/certificates.ts"
 import { get, Watch } from "./client.ts"
 

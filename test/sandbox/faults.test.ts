@@ -1,6 +1,6 @@
 import { createServer } from "node:net"
 import { afterEach, describe, expect, test } from "vitest"
-import { Sandbox, type SandboxOptions } from "../../src/sandbox/index.ts"
+import { Sandbox, type SandboxOptions } from "../../src/library/sandbox.ts"
 import { ManualClock } from "../runtime/manual-clock.ts"
 import { type Answer, brief, get, getJson, Watch } from "./client.ts"
 

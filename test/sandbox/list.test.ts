@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { Sandbox, type SandboxOptions } from "../../src/sandbox/index.ts"
+import { Sandbox, type SandboxOptions } from "../../src/library/sandbox.ts"
 import { type ApiObject, get, getJson } from "./client.ts"
 
 const open: Sandbox[] = []

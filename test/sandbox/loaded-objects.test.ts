@@ -1,6 +1,6 @@
 /** Objects that are stored as they are, with an identity from elsewhere, and garbage collection beside them. */
 import { expect, onTestFinished, test } from "vitest"
-import { Sandbox, type SandboxOptions } from "../../src/sandbox/index.ts"
+import { Sandbox, type SandboxOptions } from "../../src/library/sandbox.ts"
 import { ManualClock } from "../runtime/manual-clock.ts"
 
 const start = async (options: SandboxOptions = {}): Promise<Sandbox> => {

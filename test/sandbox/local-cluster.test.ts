@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest"
-import type { ApiObject } from "../../src/kube/client/objects.ts"
+import type { ApiObject } from "../../src/kube/index.ts"
+import { LocalCluster } from "../../src/library/sandbox.ts"
 import { cleanUpDemo, demoLengthMs, demoSteps, playDemo } from "../../src/sandbox/demo/index.ts"
-import { LocalCluster } from "../../src/sandbox/index.ts"
 import { makeCertificates } from "../kube/certificates.ts"
 import { ManualClock } from "../runtime/manual-clock.ts"
 

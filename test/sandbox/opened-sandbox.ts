@@ -1,6 +1,6 @@
 /** Sandboxes of a test, whose file calls `afterEach(closeOpened)`. */
 
-import { Sandbox, type SandboxOptions } from "../../src/sandbox/index.ts"
+import { Sandbox, type SandboxOptions } from "../../src/library/sandbox.ts"
 
 const opened: Sandbox[] = []
 

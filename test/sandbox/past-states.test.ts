@@ -2,8 +2,7 @@
 
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { compact } from "../../src/apiserver/answers/json-spacing.ts"
-import { pageOf } from "../../src/apiserver/list/snapshot.ts"
+import { compact, pageOf } from "../../src/apiserver/index.ts"
 import { systemClock } from "../../src/clock.ts"
 import { Ledger } from "../../src/sandbox/store/ledger.ts"
 import { ObjectStore } from "../../src/sandbox/store/object-store.ts"

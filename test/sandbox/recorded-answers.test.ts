@@ -7,8 +7,8 @@
 import { readdirSync } from "node:fs"
 import { request } from "node:http"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import type { KubernetesObject } from "../../src/apiserver/kinds/kubernetes-object.ts"
-import { Sandbox } from "../../src/sandbox/index.ts"
+import type { KubernetesObject } from "../../src/apiserver/index.ts"
+import { Sandbox } from "../../src/library/sandbox.ts"
 import { type Answer, get, Watch } from "./client.ts"
 import { comparable, type RecordedAnswer, recordedAnswer } from "./recorded-answer.ts"
 

@@ -2,7 +2,7 @@
 
 import { connect } from "node:net"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { Sandbox } from "../../src/sandbox/index.ts"
+import { Sandbox } from "../../src/library/sandbox.ts"
 import { get, Watch } from "./client.ts"
 import { configMaps, send, sendFor } from "./writes/write-client.ts"
 

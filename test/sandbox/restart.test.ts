@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest"
-import { RevisionNotHeldError, Sandbox, type SandboxOptions } from "../../src/sandbox/index.ts"
+import { RevisionNotHeldError, Sandbox, type SandboxOptions } from "../../src/library/sandbox.ts"
 import { brief, getJson, Watch } from "./client.ts"
 
 const opened: Array<{ close(): unknown }> = []

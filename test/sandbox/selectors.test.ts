@@ -1,10 +1,14 @@
 import { describe, expect, test } from "vitest"
-import { compact } from "../../src/apiserver/answers/json-spacing.ts"
-import { builtinResources } from "../../src/apiserver/kinds/builtin/builtin-resources.ts"
-import type { KubernetesObject } from "../../src/apiserver/kinds/kubernetes-object.ts"
-import { type Resource, ResourceRegistry } from "../../src/apiserver/kinds/resources.ts"
+import {
+  builtinResources,
+  type Change,
+  compact,
+  type KubernetesObject,
+  makeChange,
+  type Resource,
+  ResourceRegistry,
+} from "../../src/apiserver/index.ts"
 import { fieldSelectorOf, selectsFields } from "../../src/apiserver/selection/selection.ts"
-import { type Change, makeChange } from "../../src/apiserver/watch/change.ts"
 
 describe("a field selector", () => {
   const resourceOf = (gvk: string): Resource => new ResourceRegistry(builtinResources).named(gvk)

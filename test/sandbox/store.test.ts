@@ -1,7 +1,7 @@
 /** Objects stored through the control interface, and their ledger entries. */
 
 import { afterEach, describe, expect, test } from "vitest"
-import { type Sandbox, type SandboxOptions, UnknownKindError, UnknownObjectError } from "../../src/sandbox/index.ts"
+import { type Sandbox, type SandboxOptions, UnknownKindError, UnknownObjectError } from "../../src/library/sandbox.ts"
 import { ManualClock } from "../runtime/manual-clock.ts"
 import { closeOpened, open } from "./opened-sandbox.ts"
 

@@ -1,7 +1,7 @@
 import { connect } from "node:net"
 import { afterEach, describe, expect, test } from "vitest"
 import { type Clock, systemClock } from "../../src/clock.ts"
-import { Sandbox, type SandboxOptions } from "../../src/sandbox/index.ts"
+import { Sandbox, type SandboxOptions } from "../../src/library/sandbox.ts"
 import { ManualClock } from "../runtime/manual-clock.ts"
 import { brief, get, Watch, type WatchEvent } from "./client.ts"
 import { recordedAnswer } from "./recorded-answer.ts"

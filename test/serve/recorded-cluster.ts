@@ -2,7 +2,7 @@
  * A sandbox with controllers that was recorded by our recorder, and what an observer of the sandbox saw meanwhile: all objects at five moments, and every
  * event of the watches in between.
  */
-import { readRecordingFacts } from "../../src/archive/reading/recording-facts.ts"
+import { readRecordingFacts } from "../../src/archive/index.ts"
 import { LocalCluster } from "../../src/sandbox/index.ts"
 import { type RecorderProcess, Workplace } from "../recorder/recorder/recorder-command.ts"
 import { type ApiObject, get, getJson, Watch } from "../sandbox/client.ts"

@@ -1,9 +1,14 @@
 /** Small pasts in traces: a morning of a shop, minute by minute. */
 
 import { type Past, TracePast } from "../../src/serve/index.ts"
-import type { Action, GapEvent, ObjectEvent } from "../../src/trace/event.ts"
-import { memorySpool } from "../../src/trace/spool.ts"
-import type { TraceHeader, TraceItem } from "../../src/trace/trace-item.ts"
+import {
+  type Action,
+  type GapEvent,
+  memorySpool,
+  type ObjectEvent,
+  type TraceHeader,
+  type TraceItem,
+} from "../../src/trace/index.ts"
 
 /** µs since the Unix epoch of the morning's first minute. */
 export const morning = Date.parse("2026-11-20T03:00:00Z") * 1000

@@ -2,7 +2,7 @@
  * `reel replay` as users run it, killed with SIGKILL while it writes, and `reel replay --clean`: what is left in the cluster, by discovery of
  * every kind. Knows nothing of how the removal works.
  */
-import type { ApiObject } from "../../src/kube/client/objects.ts"
+import type { ApiObject } from "../../src/kube/index.ts"
 import { ndjson, state } from "../cluster/simulation/recorded-trace.ts"
 import { until, type Workplace } from "../recorder/recorder/recorder-command.ts"
 

@@ -2,13 +2,9 @@
  * What a cluster has to contain when a trace was replayed until a moment: computed from the changes and from what docs/guides/replay.md
  * promises, with none of the code that replays.
  */
-import type { ApiClient } from "../../src/kube/client/api-client.ts"
-import { NotFoundError } from "../../src/kube/client/api-errors.ts"
-import type { ApiObject } from "../../src/kube/client/objects.ts"
-import { ResourceFinder } from "../../src/kube/client/resource-finder.ts"
-import { parseGvk } from "../../src/kube/gvk.ts"
-import type { Kind } from "../../src/kube/kind.ts"
-import type { TraceItem } from "../../src/trace/trace-item.ts"
+import { type ApiClient, type ApiObject, type Kind, NotFoundError, ResourceFinder } from "../../src/kube/index.ts"
+import { parseGvk } from "../../src/kube/offline.ts"
+import type { TraceItem } from "../../src/trace/index.ts"
 
 /** An object of a trace, in its last state. */
 interface TraceObject {

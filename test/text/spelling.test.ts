@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { pointerFault } from "../../src/kube/json-pointer.ts"
+import { pointerFault } from "../../src/kube/index.ts"
 import { nearest, quoted } from "../../src/text/index.ts"
 
 describe("the nearest word", () => {

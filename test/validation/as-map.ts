@@ -1,5 +1,5 @@
 /** Plain values as the maps that MessagePack is encoded from. */
-import type { MessagePackValue } from "../../src/trace/formats/simkube/message-pack/message-pack.ts"
+import type { MessagePackValue } from "../../src/trace/index.ts"
 
 export const asMap = (value: unknown): MessagePackValue => {
   if (Array.isArray(value)) return value.map(asMap)

@@ -1,6 +1,6 @@
 /** Runs generated programs on objects. */
-import type { JsonObject } from "../../src/trace/json/exact-json.ts"
-import { parseProgram } from "../../src/trace/transform/language/parse-program.ts"
+import type { JsonObject } from "../../src/trace/index.ts"
+import { parseProgram } from "../../src/trace/transform/index.ts"
 import { runnerOf } from "../../src/trace/transform/run-program.ts"
 import type { Body } from "./traces.ts"
 

@@ -1,8 +1,7 @@
 /** A repaired trace has nothing left that can be repaired, and lost nothing else. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { simkubeHash } from "../../src/trace/formats/simkube/hash/simkube-hash.ts"
-import type { TraceItem } from "../../src/trace/trace-item.ts"
+import { simkubeHash, type TraceItem } from "../../src/trace/index.ts"
 import { repairing } from "../../src/validation/repair.ts"
 import { TraceValidation } from "../../src/validation/trace-validation.ts"
 import { anyEvents } from "./any-trace.ts"

@@ -2,7 +2,7 @@
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { describe, expect, test } from "vitest"
-import type { TraceItem } from "../../src/trace/trace-item.ts"
+import type { TraceItem } from "../../src/trace/index.ts"
 import type { Rule } from "../../src/validation/rule.ts"
 import { rules } from "../../src/validation/rules.ts"
 import { TraceValidation } from "../../src/validation/trace-validation.ts"

@@ -1,6 +1,5 @@
 /** Small traces for rules: objects in events, as a decoder yields them. */
-import { openDecoder } from "../../src/trace/files/codecs.ts"
-import type { TraceItem } from "../../src/trace/trace-item.ts"
+import { openDecoder, type TraceItem } from "../../src/trace/index.ts"
 import { TraceValidation, type ValidationReport } from "../../src/validation/trace-validation.ts"
 
 export type Body = Readonly<Record<string, unknown>>

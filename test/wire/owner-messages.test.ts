@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { parseOwnerReferences } from "../../src/trace/ownership/owner-references.ts"
+import { parseOwnerReferences } from "../../src/trace/index.ts"
 import {
   decodeOwnerAnswers,
   decodeOwnerQuestions,

@@ -1,7 +1,6 @@
 /** Worker entry point of the exporter. */
 import { extname } from "node:path"
-import { lowerThreadPriority } from "../../runtime/thread-priority.ts"
-import { runInWorker } from "../../runtime/worker.ts"
+import { lowerThreadPriority, runInWorker } from "../../runtime/index.ts"
 import { exporterBody } from "../exporter/exporter-body.ts"
 import { exporterDefinition, exportNice } from "../exporter/exporter-interface.ts"
 

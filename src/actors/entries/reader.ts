@@ -1,6 +1,5 @@
 /** Worker entry point of the reader. */
-import { lowerThreadPriority } from "../../runtime/thread-priority.ts"
-import { runInWorker } from "../../runtime/worker.ts"
+import { lowerThreadPriority, runInWorker } from "../../runtime/index.ts"
 import { readerBody } from "../reader/reader-body.ts"
 import { readerDefinition, readerNice } from "../reader/reader-interface.ts"
 

@@ -1,5 +1,5 @@
 /** Worker entry point of the store. */
-import { runInWorker } from "../../runtime/worker.ts"
+import { runInWorker } from "../../runtime/index.ts"
 import { storeBody } from "../store/store-body.ts"
 import { storeDefinition } from "../store/store-interface.ts"
 

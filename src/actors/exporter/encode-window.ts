@@ -4,13 +4,16 @@
  *
  * Pieces are of about 64 KiB, with memory of their own; empty ones are pauses. What reading the window and encoding throw is thrown.
  */
-import type { GapEvent, ObjectEvent } from "../../trace/event.ts"
-import type { TraceEncoder } from "../../trace/formats/format.ts"
-import type { NdjsonHeader } from "../../trace/formats/ndjson/ndjson.ts"
-import { NdjsonWriter } from "../../trace/formats/ndjson/ndjson-writer.ts"
-import type { OwnedLifecycles } from "../../trace/formats/simkube/simkube-trace.ts"
-import type { SimkubeTraceWriter } from "../../trace/formats/simkube/simkube-trace-writer.ts"
-import type { TraceHeader } from "../../trace/trace-item.ts"
+import {
+  type GapEvent,
+  type NdjsonHeader,
+  NdjsonWriter,
+  type ObjectEvent,
+  type OwnedLifecycles,
+  type SimkubeTraceWriter,
+  type TraceEncoder,
+  type TraceHeader,
+} from "../../trace/index.ts"
 import type { ReplayedWindow } from "./export-window.ts"
 import { type ExportWindow, eventsPerTurn, type LeftOut } from "./export-window.ts"
 import type { KeptOwners } from "./window-owners.ts"

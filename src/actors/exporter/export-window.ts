@@ -6,16 +6,24 @@
  */
 
 import { hash } from "node:crypto"
-import type { ArchiveReader } from "../../archive/archive-reader.ts"
-import type { OpenedWindow } from "../../archive/reading/first-lists.ts"
-import type { GapEvent, ObjectEvent } from "../../trace/event.ts"
-import { formatExactJson, isJsonObject, type JsonObject, parseExactJson } from "../../trace/json/exact-json.ts"
-import { inDependencyOrder } from "../../trace/ownership/dependency-order.ts"
-import { type OwnerReference, readOwnerReferences } from "../../trace/ownership/owner-references.ts"
-import { metadataOf } from "../../trace/sanitising/managed-fields.ts"
-import { type IsInTrace, replayObject } from "../../trace/sanitising/replay-object.ts"
-import { FilteredView } from "../../trace/selection/filtered-view.ts"
-import { type CompiledFilters, labelsOf } from "../../trace/selection/filters.ts"
+import type { ArchiveReader, OpenedWindow } from "../../archive/index.ts"
+import {
+  type CompiledFilters,
+  FilteredView,
+  formatExactJson,
+  type GapEvent,
+  type IsInTrace,
+  inDependencyOrder,
+  isJsonObject,
+  type JsonObject,
+  labelsOf,
+  metadataOf,
+  type ObjectEvent,
+  type OwnerReference,
+  parseExactJson,
+  readOwnerReferences,
+  replayObject,
+} from "../../trace/index.ts"
 import type { ExportJob } from "./exporter-interface.ts"
 
 /** Maximum number of events examined between two pauses, so that a long run of filtered events does not delay other exports. */

@@ -6,13 +6,12 @@
  * with the reason, never the recorder.
  */
 import * as Effect from "effect/Effect"
-import { type Lease, takeLease } from "../../archive/leases/lease.ts"
+import { type Lease, takeLease } from "../../archive/index.ts"
 import type { Clock } from "../../clock.ts"
 import { freeNow } from "../../free-now.ts"
 import { messageOf } from "../../message-of.ts"
-import type { ActorBody } from "../../runtime/actor.ts"
-import type { OutgoingStream } from "../../runtime/stream.ts"
-import { InvalidSelectorError } from "../../trace/selection/filters.ts"
+import type { ActorBody, OutgoingStream } from "../../runtime/index.ts"
+import { InvalidSelectorError } from "../../trace/index.ts"
 import {
   type ExporterConfig,
   type ExporterControl,

@@ -5,30 +5,32 @@
  * ends, in any way.
  */
 import { tmpdir } from "node:os"
-import { ArchiveReader } from "../../archive/archive-reader.ts"
-import { keptSettings } from "../../archive/queries/recorded-kinds.ts"
-import { openedWindow } from "../../archive/reading/first-lists.ts"
-import { redactedIn } from "../../archive/rows/metadata.ts"
-import type { RedactedValues } from "../../kube/redaction/redacted-values.ts"
-import { isStatusKnown } from "../../kube/statuses.ts"
-import type { LateChanges } from "../../trace/event.ts"
-import { compressed } from "../../trace/formats/compression.ts"
-import type { Compression } from "../../trace/formats/compression-names.ts"
-import { kwokEncoder } from "../../trace/formats/kwok/kwok-encoder.ts"
-import { DriverLimits } from "../../trace/formats/simkube/driver-limits.ts"
+import { ArchiveReader, keptSettings, openedWindow, redactedIn } from "../../archive/index.ts"
+import { isStatusKnown, type RedactedValues } from "../../kube/offline.ts"
 import {
+  type CompiledFilters,
+  type Compression,
+  compileFilters,
+  compressed,
+  DriverLimits,
   encodeTrackedObjects,
+  exactJsonIn,
+  fileSpool,
+  isJsonObject,
+  kwokEncoder,
+  type LateChanges,
+  namespacedName,
+  type OwnedLifecycles,
+  type OwnerReference,
+  type Ownership,
+  type PodLifecycle,
   readTrackedObjects,
+  SimkubeTraceWriter,
+  type Spool,
+  spoolWithReserve,
   type TrackedObjects,
-} from "../../trace/formats/simkube/simkube-config.ts"
-import { namespacedName, type OwnedLifecycles, type PodLifecycle } from "../../trace/formats/simkube/simkube-trace.ts"
-import { SimkubeTraceWriter } from "../../trace/formats/simkube/simkube-trace-writer.ts"
-import { exactJsonIn, isJsonObject } from "../../trace/json/exact-json.ts"
-import type { OwnerReference } from "../../trace/ownership/owner-references.ts"
-import type { Ownership } from "../../trace/ownership/ownership.ts"
-import { type CompiledFilters, compileFilters } from "../../trace/selection/filters.ts"
-import { fileSpool, type Spool, spoolWithReserve } from "../../trace/spool.ts"
-import type { Program } from "../../trace/transform/language/program.ts"
+} from "../../trace/index.ts"
+import type { Program } from "../../trace/transform/index.ts"
 import { encodeItems, encodeNdjson, encodeSimkube } from "./encode-window.ts"
 import { type ExportWindow, type OpenedJob, readWindow, replayedWindow, timesOf } from "./export-window.ts"
 import type { ExporterConfig, ExportJob } from "./exporter-interface.ts"

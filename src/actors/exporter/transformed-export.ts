@@ -2,17 +2,20 @@
  * An export through a program: the window's items go through the program in another thread, and are encoded as `reel transform` encodes a trace. Formats for
  * replay depend on the whole trace, so for them the window is read, and the program run, twice.
  */
-import { openEncoder } from "../../trace/files/codecs.ts"
-import { convertTrace, surveyTrace } from "../../trace/formats/convert.ts"
-import type { TraceItems } from "../../trace/formats/decoded-items.ts"
-import type { TraceEncoder } from "../../trace/formats/format.ts"
-import type { TraceFormatName } from "../../trace/formats/names.ts"
-import { namespacedName, type OwnedLifecycles } from "../../trace/formats/simkube/simkube-trace.ts"
-import type { Spool } from "../../trace/spool.ts"
-import type { TraceHeader, TraceItem } from "../../trace/trace-item.ts"
-import type { Program } from "../../trace/transform/language/program.ts"
-import { TransformThreads } from "../../trace/transform/transform-threads.ts"
-import { noTransformation, transformedItems } from "../../trace/transform/transformed-items.ts"
+import {
+  convertTrace,
+  namespacedName,
+  type OwnedLifecycles,
+  openEncoder,
+  type Spool,
+  surveyTrace,
+  type TraceEncoder,
+  type TraceFormatName,
+  type TraceHeader,
+  type TraceItem,
+  type TraceItems,
+} from "../../trace/index.ts"
+import { noTransformation, type Program, TransformThreads, transformedItems } from "../../trace/transform/index.ts"
 import type { ExportWindow } from "./export-window.ts"
 
 /** What is exported. */

@@ -4,14 +4,19 @@
  * An object is judged by the owners of that moment, its own and those above it: a Pod whose ReplicaSet is orphaned or adopted appears or ends
  * then, although the Pod does not change. Whether an owner is in the trace is a fact of the whole window (`ExportedOwners`).
  */
-import type { ArchiveReader } from "../../archive/archive-reader.ts"
-import type { WindowLimits } from "../../archive/reading/first-lists.ts"
-import type { ObjectEvent } from "../../trace/event.ts"
-import type { JsonObject } from "../../trace/json/exact-json.ts"
-import { type OwnerReference, readOwnerReferences } from "../../trace/ownership/owner-references.ts"
-import { Ownership, objectKey, ownerKey } from "../../trace/ownership/ownership.ts"
-import type { IsInTrace } from "../../trace/sanitising/replay-object.ts"
-import { type CompiledFilters, labelsOf } from "../../trace/selection/filters.ts"
+import type { ArchiveReader, WindowLimits } from "../../archive/index.ts"
+import {
+  type CompiledFilters,
+  type IsInTrace,
+  type JsonObject,
+  labelsOf,
+  type ObjectEvent,
+  type OwnerReference,
+  Ownership,
+  objectKey,
+  ownerKey,
+  readOwnerReferences,
+} from "../../trace/index.ts"
 import { type OwnerRule, type OwnerRules, ownerReferencesOf, timesOf } from "./export-window.ts"
 import type { ExportJob } from "./exporter-interface.ts"
 

@@ -1,9 +1,7 @@
 /** The ownership facts in a recording's database, read while it is being written. */
-import { toArchiveError } from "../../archive/archive-errors.ts"
-import { openForReading } from "../../archive/schema.ts"
-import { requireSoundTables } from "../../archive/tables/sound-rows.ts"
-import { podKind } from "../../trace/pods/pod-lives-kind.ts"
-import type { OwnerQuestion } from "../../wire/owner-messages.ts"
+import { openForReading, requireSoundTables, toArchiveError } from "../../archive/index.ts"
+import { podKind } from "../../trace/index.ts"
+import type { OwnerQuestion } from "../../wire/index.ts"
 import type { OwnershipGraph } from "./resolver.ts"
 
 /** Rows per read: the walk is never one long transaction, under which the log would grow (docs/reference/architecture.md#archive). */

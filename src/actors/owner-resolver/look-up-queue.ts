@@ -7,7 +7,7 @@
  * beyond `maximumPending` a look-up is rejected, and the caller must be able to find it again.
  */
 import type { Clock, Timer } from "../../clock.ts"
-import { type OwnerQuestion, questionKey } from "../../wire/owner-messages.ts"
+import { type OwnerQuestion, questionKey } from "../../wire/index.ts"
 import type { LookUpOutcome } from "./look-up.ts"
 
 export interface LookUpLimits {

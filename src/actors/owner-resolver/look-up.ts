@@ -7,13 +7,20 @@
  */
 
 import type { Timers } from "../../clock.ts"
-import { type ApiResource, discover } from "../../kube/discovery/discovery.ts"
-import { parseGvk } from "../../kube/gvk.ts"
-import type { HttpClient } from "../../kube/http/http-client.ts"
-import { describeFailure, type RequestFailure, requestOnce } from "../../kube/http/request-once.ts"
-import { objectPath } from "../../kube/kind.ts"
-import { type ApiStatus, readStatus, statusOfResponse } from "../../kube/status.ts"
-import type { OwnerQuestion } from "../../wire/owner-messages.ts"
+import {
+  type ApiResource,
+  type ApiStatus,
+  describeFailure,
+  discover,
+  type HttpClient,
+  objectPath,
+  type RequestFailure,
+  readStatus,
+  requestOnce,
+  statusOfResponse,
+} from "../../kube/index.ts"
+import { parseGvk } from "../../kube/offline.ts"
+import type { OwnerQuestion } from "../../wire/index.ts"
 
 export type LookUpOutcome =
   /** `namespace` is the empty string for a cluster-scoped owner; `ownerReferences` is JSON, empty if there are none. */

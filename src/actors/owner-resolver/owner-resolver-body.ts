@@ -6,17 +6,10 @@
  */
 import * as Effect from "effect/Effect"
 import type { Timer } from "../../clock.ts"
-import type { ApiEndpoint } from "../../kube/endpoint.ts"
-import { parseGvk } from "../../kube/gvk.ts"
-import { HttpClient } from "../../kube/http/http-client.ts"
-import { groupVersionPath } from "../../kube/kind.ts"
-import type { ActorBody } from "../../runtime/actor.ts"
-import {
-  decodeOwnerQuestions,
-  encodeOwnerAnswers,
-  type OwnerAnswer,
-  type OwnerQuestion,
-} from "../../wire/owner-messages.ts"
+import { type ApiEndpoint, groupVersionPath, HttpClient } from "../../kube/index.ts"
+import { parseGvk } from "../../kube/offline.ts"
+import type { ActorBody } from "../../runtime/index.ts"
+import { decodeOwnerQuestions, encodeOwnerAnswers, type OwnerAnswer, type OwnerQuestion } from "../../wire/index.ts"
 import { ownerAnswersMailbox, ownerQuestionsMailbox } from "../names.ts"
 import { openOwnershipGraph } from "./graph.ts"
 import { OwnerLookUp } from "./look-up.ts"

@@ -1,7 +1,7 @@
 /** The owner-resolver's interface. */
 import * as Schema from "effect/Schema"
-import type { ApiEndpoint } from "../../kube/endpoint.ts"
-import type { ActorDefinition } from "../../runtime/actor.ts"
+import type { ApiEndpoint } from "../../kube/index.ts"
+import type { ActorDefinition } from "../../runtime/index.ts"
 import type { LookUpLimits } from "./look-up-queue.ts"
 
 export interface OwnerResolverConfig {

@@ -9,9 +9,8 @@
  * room.
  */
 import type { Clock } from "../../clock.ts"
-import { parseOwnerReferences } from "../../trace/ownership/owner-references.ts"
-import { gvkOfReference } from "../../trace/ownership/ownership.ts"
-import { type OwnerAnswer, type OwnerQuestion, questionKey } from "../../wire/owner-messages.ts"
+import { gvkOfReference, parseOwnerReferences } from "../../trace/index.ts"
+import { type OwnerAnswer, type OwnerQuestion, questionKey } from "../../wire/index.ts"
 import type { LookUpOutcome } from "./look-up.ts"
 import { type Answer, type LookUpFailure, type LookUpLimits, LookUpQueue } from "./look-up-queue.ts"
 

@@ -1,20 +1,19 @@
 /**
  * The values of answers as JSON. Objects are passed on byte by byte as they were recorded; only what has to be compared is parsed.
  */
-import type { RecordedChange } from "../../archive/queries/changes.ts"
-import type { StateDifference } from "../../archive/queries/state-differences.ts"
-import type { ObjectEvent } from "../../trace/event.ts"
-import { eventStatement } from "../../trace/event-statement.ts"
-import { compactJson } from "../../trace/json/compact-json.ts"
-import { differencesBetween } from "../../trace/json/difference.ts"
+import type { RecordedChange, StateDifference } from "../../archive/index.ts"
 import {
+  compactJson,
+  differencesBetween,
+  eventStatement,
   exactJsonIn,
   formatExactJson,
   isJsonObject,
   type JsonObject,
   type JsonValue,
-} from "../../trace/json/exact-json.ts"
-import { managersBetween } from "../../trace/json/field-managers.ts"
+  managersBetween,
+  type ObjectEvent,
+} from "../../trace/index.ts"
 
 /** A value of the answer: JSON text in pieces, valid until the next value is taken. Without pieces: nothing yet, others may have their turn. */
 export type AnswerItem = ReadonlyArray<string | Uint8Array>

@@ -3,22 +3,32 @@
  *
  * Objects are passed on byte by byte as they were recorded; only what has to be compared is parsed.
  */
-import { changeSteps } from "../../archive/queries/changes.ts"
-import type { ObjectSelection } from "../../archive/queries/objects/object-selection.ts"
-import { eventsAbout, ownersAbove, ownerTree, type TreeObject } from "../../archive/queries/owner-tree.ts"
-import type { QueriedRecording } from "../../archive/queries/queried-recording.ts"
-import { QuestionRefused } from "../../archive/queries/query-errors.ts"
-import { keptSettings, recordedKinds, recordedRange } from "../../archive/queries/recorded-kinds.ts"
-import type { Shortcomings } from "../../archive/queries/shortcomings.ts"
-import { stateSteps } from "../../archive/queries/state-at.ts"
-import { differenceSteps } from "../../archive/queries/state-differences.ts"
-import { parseFieldSelector } from "../../kube/field-selector.ts"
-import { parseLabelSelector } from "../../kube/label-selector.ts"
-import { isStatusKnown } from "../../kube/statuses.ts"
-import type { ObjectEvent } from "../../trace/event.ts"
-import { eventKinds } from "../../trace/event-statement.ts"
-import { exactJsonIn, isJsonObject, type JsonObject } from "../../trace/json/exact-json.ts"
-import { isFieldPath, parseFieldPath } from "../../trace/json/field-path.ts"
+import {
+  changeSteps,
+  differenceSteps,
+  eventsAbout,
+  keptSettings,
+  type ObjectSelection,
+  ownersAbove,
+  ownerTree,
+  type QueriedRecording,
+  QuestionRefused,
+  recordedKinds,
+  recordedRange,
+  type Shortcomings,
+  stateSteps,
+  type TreeObject,
+} from "../../archive/index.ts"
+import { isStatusKnown, parseFieldSelector, parseLabelSelector } from "../../kube/offline.ts"
+import {
+  eventKinds,
+  exactJsonIn,
+  isFieldPath,
+  isJsonObject,
+  type JsonObject,
+  type ObjectEvent,
+  parseFieldPath,
+} from "../../trace/index.ts"
 import { type AnswerItem, changeItem, differenceItem, json, objectItem } from "./answer-items.ts"
 import { resolveKinds } from "./asked-kinds.ts"
 import type { Question } from "./question.ts"

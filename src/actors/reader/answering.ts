@@ -2,15 +2,17 @@
  * Runs questions in the reader: several at once, each a piece at a time in turn, and each only as fast as its client takes the answer. A question whose client
  * has gone, or whose recording cannot be read any further, ends, and nothing else does.
  */
-import { RetentionOutranError } from "../../archive/archive-errors.ts"
-import type { KnownIntact } from "../../archive/damage/known-intact.ts"
-import { type Lease, takeLease } from "../../archive/leases/lease.ts"
-import { QueriedRecording } from "../../archive/queries/queried-recording.ts"
-import { QuestionRefused } from "../../archive/queries/query-errors.ts"
+import {
+  type KnownIntact,
+  type Lease,
+  QueriedRecording,
+  QuestionRefused,
+  RetentionOutranError,
+  takeLease,
+} from "../../archive/index.ts"
 import { messageOf } from "../../message-of.ts"
-import type { OutgoingStream } from "../../runtime/stream.ts"
-import { cedeCore } from "../../runtime/thread-priority.ts"
-import type { JsonObject } from "../../trace/json/exact-json.ts"
+import { cedeCore, type OutgoingStream } from "../../runtime/index.ts"
+import type { JsonObject } from "../../trace/index.ts"
 import { answerOf } from "./answer.ts"
 import type { AnswerItem } from "./answer-items.ts"
 import { askedKinds } from "./asked-kinds.ts"

@@ -1,9 +1,7 @@
 /** Which kinds a question is about: exact names, or those that discovery gave when they were recorded. */
-import type { QueriedRecording } from "../../archive/queries/queried-recording.ts"
-import { QuestionRefused } from "../../archive/queries/query-errors.ts"
-import { recordedKinds } from "../../archive/queries/recorded-kinds.ts"
-import { formatGvk, parseGvk } from "../../kube/gvk.ts"
-import { findKind } from "../../kube/kind-names.ts"
+import { type QueriedRecording, QuestionRefused, recordedKinds } from "../../archive/index.ts"
+import { findKind } from "../../kube/index.ts"
+import { formatGvk, parseGvk } from "../../kube/offline.ts"
 
 /** A kind, with what has to be known to ask for rights to it. */
 interface AskedKind {

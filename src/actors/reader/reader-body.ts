@@ -9,14 +9,10 @@
  */
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
-import { KnownIntact } from "../../archive/damage/known-intact.ts"
-import { readCoverage } from "../../archive/reading/recorded-coverage.ts"
-import { readRecordedSince } from "../../archive/reading/recorded-since.ts"
-import { countWindow } from "../../archive/reading/window-counts.ts"
+import { countWindow, KnownIntact, readCoverage, readRecordedSince } from "../../archive/index.ts"
 import { messageOf } from "../../message-of.ts"
-import type { ActorBody } from "../../runtime/actor.ts"
-import { cedeCore } from "../../runtime/thread-priority.ts"
-import { compileFilters } from "../../trace/selection/filters.ts"
+import { type ActorBody, cedeCore } from "../../runtime/index.ts"
+import { compileFilters } from "../../trace/index.ts"
 import { Answering } from "./answering.ts"
 import {
   type CountQuestion,

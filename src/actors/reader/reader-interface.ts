@@ -1,8 +1,8 @@
 /** The reader's interface: queries about the recording, which change nothing and can be repeated. */
 import * as Schema from "effect/Schema"
-import { RedactedValues } from "../../kube/redaction/redacted-values.ts"
-import type { ActorDefinition } from "../../runtime/actor.ts"
-import { GivenFilters } from "../../trace/selection/filters.ts"
+import { RedactedValues } from "../../kube/offline.ts"
+import type { ActorDefinition } from "../../runtime/index.ts"
+import { GivenFilters } from "../../trace/index.ts"
 import { EventTimes, LateChanges } from "../late-changes.ts"
 import { Question } from "./question.ts"
 

@@ -1,6 +1,5 @@
 /** Restricts an answer to what the client may be shown. */
-import type { ObjectSelection } from "../../archive/queries/objects/object-selection.ts"
-import type { Shortcomings } from "../../archive/queries/shortcomings.ts"
+import type { ObjectSelection, Shortcomings } from "../../archive/index.ts"
 import type { Question } from "./question.ts"
 
 /** Says what of a kind may be shown. */

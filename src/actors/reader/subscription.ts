@@ -4,10 +4,8 @@
  * Each item has the sequence number after which the client goes on if its connection breaks. What is filtered out moves that number too: items of type `progress`
  * say how far everything was told, once at the beginning of what is live, and then after each {@link progressMs} without another item.
  */
-import { LiveChanges } from "../../archive/queries/live-changes.ts"
-import type { ObjectSelection } from "../../archive/queries/objects/object-selection.ts"
-import type { QueriedRecording } from "../../archive/queries/queried-recording.ts"
-import type { GapEvent } from "../../trace/event.ts"
+import { LiveChanges, type ObjectSelection, type QueriedRecording } from "../../archive/index.ts"
+import type { GapEvent } from "../../trace/index.ts"
 import type { AnswerItem } from "./answer-items.ts"
 import { changeItem } from "./answer-items.ts"
 import { type EventForm, encodedItem } from "./event-encoding.ts"

@@ -6,9 +6,7 @@
  * A turn that fails changes nothing that was recorded; the next one comes later.
  */
 
-import { CorruptArchiveError } from "../../archive/archive-errors.ts"
-import type { RetentionPolicy } from "../../archive/retention/policy.ts"
-import type { Retention } from "../../archive/retention/retention.ts"
+import { CorruptArchiveError, type Retention, type RetentionPolicy } from "../../archive/index.ts"
 import type { Clock, Timer } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
 import type { RetentionSettings } from "./store-interface.ts"

@@ -1,11 +1,9 @@
 /** Sends a kind's stored state to a watcher that starts, in frames of some thousand objects. */
 
-import type { ArchiveWriter } from "../../archive/archive-writer.ts"
-import type { KindState } from "../../archive/rows/kind-table.ts"
-import type { Outbox } from "../../runtime/mailbox/outbox.ts"
-import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
-import type { LivesResumePoint } from "../../wire/stored-pods.ts"
-import { encodeStoredState } from "../../wire/stored-state.ts"
+import type { ArchiveWriter, KindState } from "../../archive/index.ts"
+import type { Outbox } from "../../runtime/index.ts"
+import { podLivesKind } from "../../trace/index.ts"
+import { encodeStoredState, type LivesResumePoint } from "../../wire/index.ts"
 
 /**
  * Everything sent is committed, so the watcher may resume from it. `incarnation`: the life of the watcher that it is for. `tracksPods`: the

@@ -12,18 +12,23 @@
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
-import { ArchiveIoError, DirectoryNotWritableError, DiskFullError } from "../../archive/archive-errors.ts"
-import type { ArchiveWriter } from "../../archive/archive-writer.ts"
-import { thisProcess } from "../../archive/directory/directory-lock.ts"
-import { exposureOf } from "../../archive/directory/private-files.ts"
-import { FIRST_LISTS_KEY } from "../../archive/reading/first-lists.ts"
-import { lendReserve } from "../../archive/retention/disk-reserve.ts"
-import { removesAnything } from "../../archive/retention/policy.ts"
-import { discoveryKey, withDiscovered } from "../../archive/rows/discovery.ts"
-import { DATABASE_FILE } from "../../archive/schema.ts"
-import { openOrBegin } from "../../archive/set-aside.ts"
+import {
+  ArchiveIoError,
+  type ArchiveWriter,
+  DATABASE_FILE,
+  DirectoryNotWritableError,
+  DiskFullError,
+  discoveryKey,
+  exposureOf,
+  FIRST_LISTS_KEY,
+  lendReserve,
+  openOrBegin,
+  removesAnything,
+  thisProcess,
+  withDiscovered,
+} from "../../archive/index.ts"
 import { messageOf } from "../../message-of.ts"
-import type { ActorBody } from "../../runtime/actor.ts"
+import type { ActorBody } from "../../runtime/index.ts"
 import { policyOf } from "./retention-turns.ts"
 import { type StoreConfig, type StoreControl, type StoreReport, StoreUnavailable } from "./store-interface.ts"
 import { commitRetryMs, type StoreContext, StoreWriter } from "./store-writer.ts"

@@ -1,8 +1,8 @@
 /** The store's interface: its configuration, its control calls and its reports. */
 import * as Schema from "effect/Schema"
-import { RedactedValues } from "../../kube/redaction/redacted-values.ts"
-import type { ActorDefinition } from "../../runtime/actor.ts"
-import { DiscoveredKind } from "../../wire/discovered-kind.ts"
+import { RedactedValues } from "../../kube/offline.ts"
+import type { ActorDefinition } from "../../runtime/index.ts"
+import { DiscoveredKind } from "../../wire/index.ts"
 
 export interface StoreConfig {
   /** The data directory; locked for as long as the store lives. */

@@ -8,18 +8,27 @@
 
 import { statSync } from "node:fs"
 import { join } from "node:path"
-import { CorruptArchiveError, DiskFullError } from "../../archive/archive-errors.ts"
-import type { ArchiveWriter } from "../../archive/archive-writer.ts"
-import type { DiskUse } from "../../archive/retention/disk-reserve.ts"
-import type { AnsweredOwner, NamedOwner } from "../../archive/rows/owner-sets.ts"
-import { DATABASE_FILE } from "../../archive/schema.ts"
-import type { AppendResult, CommitResult } from "../../archive/writing.ts"
+import {
+  type AnsweredOwner,
+  type AppendResult,
+  type ArchiveWriter,
+  type CommitResult,
+  CorruptArchiveError,
+  DATABASE_FILE,
+  DiskFullError,
+  type DiskUse,
+  type NamedOwner,
+} from "../../archive/index.ts"
 import type { Timer } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
-import type { ActorContext } from "../../runtime/actor.ts"
-import type { Outbox } from "../../runtime/mailbox/outbox.ts"
-import { type Gap, MalformedFrameError } from "../../wire/observations.ts"
-import { decodeOwnerAnswers, encodeOwnerQuestions, type OwnerAnswer } from "../../wire/owner-messages.ts"
+import type { ActorContext, Outbox } from "../../runtime/index.ts"
+import {
+  decodeOwnerAnswers,
+  encodeOwnerQuestions,
+  type Gap,
+  MalformedFrameError,
+  type OwnerAnswer,
+} from "../../wire/index.ts"
 import {
   observationsMailbox,
   ownerAnswersMailbox,

@@ -2,7 +2,7 @@
  * What the watcher of CustomResourceDefinitions says of each one that changes: a kind that lives for seconds has to be listed as soon as it is served, and
  * discovery, which is asked every few seconds, may never have it.
  */
-import type { ObservedObject } from "../../kube/watch/liveness/observed-object.ts"
+import type { ObservedObject } from "../../kube/index.ts"
 import type { ObjectRecorder } from "./object-recorder.ts"
 
 /** The kind whose objects define kinds. */

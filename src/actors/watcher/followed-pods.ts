@@ -5,11 +5,8 @@
  * cannot if lifecycles were switched on for a recording that already had pods, if they were off for a while, or if lifecycles were recorded
  * before and pods were not.
  */
-import type { GapReason } from "../../trace/event.ts"
-import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
-import type { NamespaceProgress } from "../../wire/namespace-progress.ts"
-import type { LivesResumePoint, StoredPods } from "../../wire/stored-pods.ts"
-import type { KindResumePoint } from "../../wire/stored-state.ts"
+import { type GapReason, podLivesKind } from "../../trace/index.ts"
+import type { KindResumePoint, LivesResumePoint, NamespaceProgress, StoredPods } from "../../wire/index.ts"
 import type { ObjectRecorder } from "./object-recorder.ts"
 import type { KnownPods } from "./pod-tracker.ts"
 

@@ -6,13 +6,18 @@
  * slab is full or 5 ms after the network read that started it.
  */
 import type { Clock, Timer } from "../../clock.ts"
-import type { ResourceVersion } from "../../kube/resource-version.ts"
-import type { VersionClock } from "../../kube/watch/liveness/version-clock.ts"
-import type { Outbox } from "../../runtime/mailbox/outbox.ts"
-import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
-import type { FrameEvent } from "../../wire/frame-event.ts"
-import { type Gap, type NewObject, ObservationsBuilder, type PodLife } from "../../wire/observations.ts"
-import type { KindResumePoint } from "../../wire/stored-state.ts"
+import type { VersionClock } from "../../kube/index.ts"
+import type { ResourceVersion } from "../../kube/offline.ts"
+import type { Outbox } from "../../runtime/index.ts"
+import { podLivesKind } from "../../trace/index.ts"
+import {
+  type FrameEvent,
+  type Gap,
+  type KindResumePoint,
+  type NewObject,
+  ObservationsBuilder,
+  type PodLife,
+} from "../../wire/index.ts"
 import type { FrameProgress } from "./kind-progress.ts"
 import { WholeProgress } from "./kind-progress.ts"
 import { LateTimes, type Observed } from "./late-times.ts"

@@ -3,17 +3,18 @@
  * watched namespace by namespace.
  */
 import type { Clock } from "../../clock.ts"
-import type { ResourceVersion } from "../../kube/resource-version.ts"
-import type { GapReason } from "../../trace/event.ts"
+import type { ResourceVersion } from "../../kube/offline.ts"
+import type { GapReason } from "../../trace/index.ts"
 import {
   isSameProgress,
+  type KindResumePoint,
   type NamespaceListReason,
   type NamespaceProgress,
+  type NamespacesNews,
   namespaceProgressBytes,
   namespaceProgressRoom,
-} from "../../wire/namespace-progress.ts"
-import type { NamespacesNews, ObservationsBuilder } from "../../wire/observations-builder.ts"
-import type { KindResumePoint } from "../../wire/stored-state.ts"
+  type ObservationsBuilder,
+} from "../../wire/index.ts"
 import type { FrameWriter } from "./frame-writer.ts"
 import type { Standing } from "./list-under-way.ts"
 

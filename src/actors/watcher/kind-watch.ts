@@ -3,20 +3,23 @@
  * is watched as a whole, in one session: the cluster, or one namespace.
  */
 import type { Clock } from "../../clock.ts"
-import type { ApiResource } from "../../kube/discovery/discovery.ts"
-import type { GroupVersionKind } from "../../kube/gvk.ts"
-import type { HttpClient } from "../../kube/http/http-client.ts"
-import type { LineBudget } from "../../kube/scanner/line-splitter.ts"
-import { compileDetectRules } from "../../kube/scanner/object/detect-rules.ts"
-import { HttpEnquiries } from "../../kube/watch/enquiries.ts"
-import type { ObservedObject } from "../../kube/watch/liveness/observed-object.ts"
-import { VersionClock } from "../../kube/watch/liveness/version-clock.ts"
-import type { KindState } from "../../kube/watch/protocol/protocol.ts"
-import { WatchSession } from "../../kube/watch/session.ts"
-import type { SessionListener, SessionOptions } from "../../kube/watch/session-options.ts"
+import {
+  type ApiResource,
+  compileDetectRules,
+  type HttpClient,
+  HttpEnquiries,
+  type KindState,
+  type LineBudget,
+  type ObservedObject,
+  type SessionListener,
+  type SessionOptions,
+  VersionClock,
+  WatchSession,
+} from "../../kube/index.ts"
+import type { GroupVersionKind } from "../../kube/offline.ts"
 
-import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
-import type { KindResumePoint } from "../../wire/stored-state.ts"
+import { podLivesKind } from "../../trace/index.ts"
+import type { KindResumePoint } from "../../wire/index.ts"
 import { definitionTap, type KindDefinition } from "./definitions.ts"
 import { type FollowedPods, followedPods, InterruptedLives } from "./followed-pods.ts"
 import { type FrameOutlet, FrameWriter } from "./frame-writer.ts"

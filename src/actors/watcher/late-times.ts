@@ -9,11 +9,10 @@
  *
  * One for each watcher; it keeps the events of the open frame that wait, and nothing of live ones but the last.
  */
-import type { ResourceVersion } from "../../kube/resource-version.ts"
-import type { ObservedObject } from "../../kube/watch/liveness/observed-object.ts"
-import { type LateStretch, liveWithinMicros } from "../../kube/watch/liveness/observed-object.ts"
-import type { VersionClock } from "../../kube/watch/liveness/version-clock.ts"
-import type { LateRange } from "../../wire/observations.ts"
+
+import { type LateStretch, liveWithinMicros, type ObservedObject, type VersionClock } from "../../kube/index.ts"
+import type { ResourceVersion } from "../../kube/offline.ts"
+import type { LateRange } from "../../wire/index.ts"
 
 /** An observed change, as far as its time is concerned. */
 export type Observed = Pick<ObservedObject, "timing" | "stretch" | "happenedMicros" | "sinceMicros" | "version">

@@ -1,8 +1,8 @@
 /** The list that a watcher is making: its reason, whether one is owed by an earlier life, and the detail of the gap that it closes. */
 
-import type { ResourceVersion } from "../../kube/resource-version.ts"
-import type { ListReason } from "../../kube/watch/protocol/protocol.ts"
-import type { GapReason } from "../../trace/event.ts"
+import type { ListReason } from "../../kube/index.ts"
+import type { ResourceVersion } from "../../kube/offline.ts"
+import type { GapReason } from "../../trace/index.ts"
 import { type OwedList, repeatedFirstList } from "./resume-point.ts"
 
 /** The default details of a gap. */

@@ -4,9 +4,14 @@
  * The store sends the whole state again whenever either end starts another life; frames for an earlier life of this watcher that are left
  * in the mailbox are ignored, and a state that a dying store sent only in part is gathered again.
  */
-import type { ActorContext } from "../../runtime/actor.ts"
-import type { StoredPod, StoredPods } from "../../wire/stored-pods.ts"
-import { decodeStoredState, type KindResumePoint, type StoredObject } from "../../wire/stored-state.ts"
+import type { ActorContext } from "../../runtime/index.ts"
+import {
+  decodeStoredState,
+  type KindResumePoint,
+  type StoredObject,
+  type StoredPod,
+  type StoredPods,
+} from "../../wire/index.ts"
 
 export interface LoadedState {
   readonly resume: KindResumePoint

@@ -2,7 +2,7 @@
  * Combines the states of a kind's namespaces into the state of the kind: the worst of them, with a detail that says which namespaces are
  * not watched and why.
  */
-import type { KindState } from "../../kube/watch/protocol/protocol.ts"
+import type { KindState } from "../../kube/index.ts"
 
 /** Worst first. `listing` precedes everything else: while one namespace is being listed, the recorder is not ready. */
 const byBadness: ReadonlyArray<KindState> = [

@@ -8,10 +8,7 @@
  */
 
 import type { Clock } from "../../clock.ts"
-import { HttpEnquiries } from "../../kube/watch/enquiries.ts"
-import type { KindState } from "../../kube/watch/protocol/protocol.ts"
-import { WatchSession } from "../../kube/watch/session.ts"
-import type { SessionListener } from "../../kube/watch/session-options.ts"
+import { HttpEnquiries, type KindState, type SessionListener, WatchSession } from "../../kube/index.ts"
 import { followedPods, InterruptedLives, interruption, livesContinue } from "./followed-pods.ts"
 import { type NamespaceStanding, ProgressByNamespace } from "./kind-progress.ts"
 import { type KindWatch, type KindWatchOptions, kindRecorder, sessionOptions } from "./kind-watch.ts"

@@ -5,14 +5,16 @@
  *
  * A UID is deleted once; no two objects have the same name at the same time. Shared by the sinks of all streams of a kind.
  */
-import { parseResourceVersion, type ResourceVersion } from "../../kube/resource-version.ts"
-import type { DetectRules } from "../../kube/scanner/object/detect-rules.ts"
-import type { ScannedObject } from "../../kube/scanner/object/scanned-object.ts"
-import type { ObservedObject } from "../../kube/watch/liveness/observed-object.ts"
-import { type Writes, writesOfEarlierLife } from "../../kube/watch/liveness/written-time.ts"
-import { FrameEvent } from "../../wire/frame-event.ts"
-import { type NewObject, VANISHED } from "../../wire/observations.ts"
-import type { KindResumePoint, StoredObject } from "../../wire/stored-state.ts"
+
+import {
+  type DetectRules,
+  type ObservedObject,
+  type ScannedObject,
+  type Writes,
+  writesOfEarlierLife,
+} from "../../kube/index.ts"
+import { parseResourceVersion, type ResourceVersion } from "../../kube/offline.ts"
+import { FrameEvent, type KindResumePoint, type NewObject, type StoredObject, VANISHED } from "../../wire/index.ts"
 import type { FrameWriter } from "./frame-writer.ts"
 import { noOwners, ownersFingerprint, unknownOwners } from "./owner-fingerprint.ts"
 import type { PodStatistics, PodTracker } from "./pod-tracker.ts"

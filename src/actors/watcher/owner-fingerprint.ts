@@ -4,7 +4,7 @@
  * Looks at the length and at four of every eight bytes. That is enough: another owner has another UID, half of whose random text is in the
  * sampled bytes, and changing a flag changes the length. Some 50 ns for one reference; an object without any costs a comparison.
  */
-import type { ScannedObject } from "../../kube/scanner/object/scanned-object.ts"
+import type { ScannedObject } from "../../kube/index.ts"
 
 /** The fingerprint of no owners. */
 export const noOwners = 0

@@ -8,24 +8,26 @@
  * Memory is O(pods that run or have run and still exist), some 150 bytes each. It never waits for anything: the owners of a pod are looked
  * up at export.
  */
-import type { ScannedObject } from "../../kube/scanner/object/scanned-object.ts"
-import type { ObservedObject } from "../../kube/watch/liveness/observed-object.ts"
-import { type Writes, writesOfEarlierLife } from "../../kube/watch/liveness/written-time.ts"
-import { NestingTooDeepError } from "../../trace/formats/simkube/hash/simkube-hash.ts"
-import { stablePodSpecHash } from "../../trace/formats/simkube/hash/stable-pod-spec.ts"
-import { isJsonObject, type JsonValue, MalformedJsonError, parseExactJson } from "../../trace/json/exact-json.ts"
+import { type ObservedObject, type ScannedObject, type Writes, writesOfEarlierLife } from "../../kube/index.ts"
 import {
   endedLifetime,
+  findPodStatus,
+  isJsonObject,
+  type JsonValue,
+  MalformedJsonError,
+  NestingTooDeepError,
   nextLifetime,
   type ObservedLifetime,
   observeLifetime,
   type PodLifetime,
   type PodOddity,
   type PodProblem,
-} from "../../trace/pods/pod-lifecycle.ts"
-import { findPodStatus, readPodSpec, readPodStatus } from "../../trace/pods/pod-text.ts"
-import type { PodIdentity } from "../../wire/observations.ts"
-import type { StoredPod } from "../../wire/stored-pods.ts"
+  parseExactJson,
+  readPodSpec,
+  readPodStatus,
+  stablePodSpecHash,
+} from "../../trace/index.ts"
+import type { PodIdentity, StoredPod } from "../../wire/index.ts"
 import type { FrameWriter } from "./frame-writer.ts"
 import { noOwners, ownersFingerprint, unknownOwners } from "./owner-fingerprint.ts"
 import { UidTable } from "./uid-table.ts"

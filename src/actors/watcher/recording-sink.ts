@@ -5,12 +5,10 @@
  *
  * Under pressure `isWritable` becomes false and the session stops reading; what is already read always finds room.
  */
-import type { ResourceVersion } from "../../kube/resource-version.ts"
-import type { ObservedObject } from "../../kube/watch/liveness/observed-object.ts"
-import type { Writes } from "../../kube/watch/liveness/written-time.ts"
-import type { ListReason } from "../../kube/watch/protocol/protocol.ts"
-import type { WatchSink } from "../../kube/watch/session-options.ts"
-import type { GapReason } from "../../trace/event.ts"
+
+import type { ListReason, ObservedObject, WatchSink, Writes } from "../../kube/index.ts"
+import type { ResourceVersion } from "../../kube/offline.ts"
+import type { GapReason } from "../../trace/index.ts"
 import type { InterruptedLives } from "./followed-pods.ts"
 import type { FrameWriter } from "./frame-writer.ts"
 import type { ListUnderWay, Standing } from "./list-under-way.ts"

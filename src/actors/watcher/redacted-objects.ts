@@ -3,12 +3,15 @@
  * recorded. Everything that a watcher keeps or sends comes from what this returns; an object in which nothing is replaced is passed on as it is.
  */
 import { createHash, createHmac } from "node:crypto"
-import { ObjectRedactor } from "../../kube/redaction/object-redactor.ts"
-import type { RedactionRules } from "../../kube/redaction/redaction-rules.ts"
-import type { DetectRules } from "../../kube/scanner/object/detect-rules.ts"
-import { ObjectScanner } from "../../kube/scanner/object/object-scanner.ts"
-import { scanObjectSlowly, UnreadableError } from "../../kube/scanner/slow-path.ts"
-import { ObservedObject } from "../../kube/watch/liveness/observed-object.ts"
+import {
+  type DetectRules,
+  ObjectRedactor,
+  ObjectScanner,
+  ObservedObject,
+  type RedactionRules,
+  scanObjectSlowly,
+  UnreadableError,
+} from "../../kube/index.ts"
 
 /** What a watcher replaces, and the key of the hashes. */
 export interface KindRedaction {

@@ -6,10 +6,9 @@
  * before it would record what was listed a second time, and restore what the list had found deleted (seen after killing the process during
  * a relist: 1,120 changes recorded twice, no gap). So the next life lists too, and records what is not known.
  */
-import type { ListReason } from "../../kube/watch/protocol/protocol.ts"
-import type { GapReason } from "../../trace/event.ts"
-import type { NamespaceListReason, NamespaceProgress } from "../../wire/namespace-progress.ts"
-import type { KindResumePoint, StoredObject } from "../../wire/stored-state.ts"
+import type { ListReason } from "../../kube/index.ts"
+import type { GapReason } from "../../trace/index.ts"
+import type { KindResumePoint, NamespaceListReason, NamespaceProgress, StoredObject } from "../../wire/index.ts"
 import { areRedactedAlike, isSelected, withoutNamespaces } from "./selection.ts"
 
 export interface OwedList {

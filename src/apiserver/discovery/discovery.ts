@@ -4,12 +4,12 @@
  * is gone in 1.34, and here).
  */
 import { hash } from "node:crypto"
-import { apiVersionOf } from "../../kube/gvk.ts"
+import { apiVersionOf } from "../../kube/offline.ts"
 import { type Failure, pageNotFound, unknownResource } from "../answers/failure.ts"
 import { type AcceptClause, noMediaType, noTransformation, parseAccept, takes } from "../forms/accept.ts"
 import type { Route } from "../http/router.ts"
-import { compareVersions } from "../kinds/definition.ts"
 import { allVerbs, type Resource, type ResourceRegistry, type Subresource, verbsOf } from "../kinds/resources.ts"
+import { compareVersions } from "../openapi/defined-kinds.ts"
 
 // Discovery in one document: `APIGroupDiscoveryList` of apidiscovery.k8s.io/v2. Its ETag is the SHA-512 of the list's
 // items, so it changes only when a kind is added or removed.
@@ -151,14 +151,14 @@ const versionInformation = {
 // Discovery one document at a time: the groups, the versions of one group, the resources of one version.
 
 /** `/api`. `address` is host:port as the client sees it. */
-export const coreVersions = (address: string): object => ({
+const coreVersions = (address: string): object => ({
   kind: "APIVersions",
   versions: ["v1"],
   serverAddressByClientCIDRs: [{ clientCIDR: "0.0.0.0/0", serverAddress: address }],
 })
 
 /** `/apis` */
-export const groupList = (registry: ResourceRegistry): object => ({
+const groupList = (registry: ResourceRegistry): object => ({
   kind: "APIGroupList",
   apiVersion: "v1",
   groups: servedGroups(registry)
@@ -167,13 +167,13 @@ export const groupList = (registry: ResourceRegistry): object => ({
 })
 
 /** `/apis/<group>`, `undefined` for a group without kinds. */
-export const groupDocument = (registry: ResourceRegistry, wanted: string): object | undefined => {
+const groupDocument = (registry: ResourceRegistry, wanted: string): object | undefined => {
   const found = servedGroups(registry).find(({ name }) => name !== "" && name === wanted)
   return found === undefined ? undefined : { kind: "APIGroup", apiVersion: "v1", ...group(found) }
 }
 
 /** `/api/v1` and `/apis/<group>/<version>`; `undefined` for a version without kinds. */
-export const resourceList = (registry: ResourceRegistry, name: string, version: string): object | undefined => {
+const resourceList = (registry: ResourceRegistry, name: string, version: string): object | undefined => {
   const served = servedGroups(registry).find((candidate) => candidate.name === name)
   const found = served?.versions.find((candidate) => candidate.version === version)
   if (found === undefined) return undefined
@@ -221,13 +221,13 @@ const entries = (resource: Resource): ReadonlyArray<object> => {
 // The kinds served at this moment, by group and version in the real server's order: built-in groups first, as they are
 // registered, then those of custom kinds by name; within a group, preferred versions first.
 
-export interface ServedVersion {
+interface ServedVersion {
   readonly version: string
   /** Sorted by plural. */
   readonly resources: ReadonlyArray<Resource>
 }
 
-export interface ServedGroup {
+interface ServedGroup {
   /** The empty string for the core group. */
   readonly name: string
   /** The preferred one first; never empty. */
@@ -235,7 +235,7 @@ export interface ServedGroup {
 }
 
 /** The core group is included even without kinds. */
-export const servedGroups = (registry: ResourceRegistry): ReadonlyArray<ServedGroup> => {
+const servedGroups = (registry: ResourceRegistry): ReadonlyArray<ServedGroup> => {
   const groups = new Map<string, Map<string, Resource[]>>([["", new Map([["v1", []]])]])
   const customNames = new Set<string>()
   for (const resource of registry.all()) {
@@ -277,9 +277,7 @@ const descriptions: Readonly<Record<Subresource, SubresourceDescription>> = {
  * The served subresources in discovery's order: by name, but `status` first for custom kinds. Each has only verbs that
  * the kind itself has: the subresources of a read-only kind are read-only as well.
  */
-export const subresourcesOf = (
-  resource: Resource,
-): ReadonlyArray<SubresourceDescription & { readonly name: Subresource }> => {
+const subresourcesOf = (resource: Resource): ReadonlyArray<SubresourceDescription & { readonly name: Subresource }> => {
   const names = [...(resource.subresources ?? [])].sort()
   if (resource.custom === true) names.reverse()
   const described = names.map((name) => ({
@@ -293,13 +291,13 @@ export const subresourcesOf = (
 /** All verbs of a custom kind, in the server's order. */
 const customVerbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
 
-export const listedVerbs = ({ verbs, custom }: Resource): ReadonlyArray<string> =>
+const listedVerbs = ({ verbs, custom }: Resource): ReadonlyArray<string> =>
   verbs ?? (custom === true ? customVerbs : allVerbs)
 
-export const singularOf = ({ singular, gvk }: Resource): string => singular ?? gvk.kind.toLowerCase()
+const singularOf = ({ singular, gvk }: Resource): string => singular ?? gvk.kind.toLowerCase()
 
 /** First 8 bytes of SHA-256 over `group/version/kind` as stored: the real server's rule. */
-export const storageVersionHash = ({ gvk, storedAs, storageVersion }: Resource): string => {
+const storageVersionHash = ({ gvk, storedAs, storageVersion }: Resource): string => {
   const { group, version: own, kind } = storedAs?.gvk ?? gvk
   const version = storageVersion ?? own
   return hash("sha256", `${group}/${version}/${kind}`, "buffer").subarray(0, 8).toString("base64")

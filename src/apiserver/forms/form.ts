@@ -6,9 +6,9 @@
  * A form belongs to one request: a watched table names its columns in its first event only.
  */
 
-import { apiVersionOf } from "../../kube/gvk.ts"
+import { apiVersionOf } from "../../kube/offline.ts"
+import { type Change, parseObject, typeMembers } from "../kinds/change.ts"
 import type { Resource, StoredAs } from "../kinds/resources.ts"
-import { type Change, parseObject, typeMembers } from "../watch/change.ts"
 
 /** `metadata` of a list. */
 export interface ListMetadata {

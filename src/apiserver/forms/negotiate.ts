@@ -4,9 +4,9 @@
  */
 
 import { badRequest, type Failure } from "../answers/failure.ts"
+import { type Change, parseObject } from "../kinds/change.ts"
 import type { JsonObject, Resource } from "../kinds/resources.ts"
 import { printerOf, withoutStatusCells } from "../table/printers.ts"
-import { type Change, parseObject } from "../watch/change.ts"
 import {
   type AcceptClause,
   noMediaType,

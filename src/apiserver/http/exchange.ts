@@ -6,16 +6,16 @@ import { stringify } from "yaml"
 import type { Clock } from "../../clock.ts"
 import type { Eventually } from "../answers/eventually.ts"
 import { type Failure, internalError, statusText } from "../answers/failure.ts"
-import type { JsonFormat } from "../answers/json-spacing.ts"
 import type { Reply } from "../answers/reply.ts"
 import { parseAccept, takes } from "../forms/accept.ts"
-import type { WebSocketRequest } from "../web-socket/web-socket.ts"
+import type { JsonFormat } from "../kinds/json-spacing.ts"
 import type { RequestUser } from "./access-control.ts"
 import { discoveryScope } from "./request-log.ts"
 import { parseRoute, type Route } from "./router.ts"
 import { guarded, type OnTrouble, troubleOf, warnProcess } from "./trouble.ts"
 import { atTurnEnd } from "./turn.ts"
 import type { WatchOutput } from "./watch-stream.ts"
+import type { WebSocketRequest } from "./web-socket.ts"
 
 // `Warning` headers as Kubernetes 1.34.4 writes them (RFC 7234: code 299, no agent, a quoted text): UTF-8 unescaped, no
 // text twice, none with control characters, and all shortened if together they would be too long for clients, which

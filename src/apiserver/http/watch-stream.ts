@@ -13,11 +13,11 @@ import type { ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import type { Clock, Timer } from "../../clock.ts"
 import { type Failure, statusText } from "../answers/failure.ts"
-import type { JsonFormat } from "../answers/json-spacing.ts"
 import { bookmarkObject, type Form } from "../forms/form.ts"
+import { type Change, type ChangeRecord, encodeLine, retyped } from "../kinds/change.ts"
+import type { JsonFormat } from "../kinds/json-spacing.ts"
 import type { Resource } from "../kinds/resources.ts"
 import { hasSelectors, lineFor, type Selection, selects } from "../selection/selection.ts"
-import { type Change, type ChangeRecord, encodeLine, retyped } from "../watch/change.ts"
 import { atTurnEnd } from "./turn.ts"
 
 /**

@@ -4,7 +4,7 @@
  */
 
 import * as Schema from "effect/Schema"
-import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
+import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/offline.ts"
 
 /** One kind and how it is reached. */
 export interface Resource {

@@ -1,7 +1,7 @@
 /**
  * The query of a list or a watch, read and validated as Kubernetes 1.34.4 does.
  */
-import { parseLabelSelector } from "../../kube/label-selector.ts"
+import { parseLabelSelector } from "../../kube/offline.ts"
 import { badRequest, type Failure, invalidOptions, unreadableVersion } from "../answers/failure.ts"
 import { type FieldError, forbidden, notSupported } from "../answers/field-error.ts"
 import { flag } from "../http/exchange.ts"
@@ -21,7 +21,7 @@ export type StreamingList = "supported" | "rejected" | "unknown"
 export type ExpiredAs = "stream" | "http"
 
 /** The state that a list requests. */
-export type ListState =
+type ListState =
   | { readonly type: "latest" }
   /** `resourceVersion=0`: any available state, and `limit` is ignored. */
   | { readonly type: "any" }
@@ -37,7 +37,7 @@ export interface ListRequest {
 }
 
 /** Where a watch begins. */
-export type WatchStart =
+type WatchStart =
   /**
    * Synthetic ADDED events for present objects, then changes. `endBookmark`: a bookmark marks the end of the former.
    */
@@ -199,7 +199,7 @@ const parseVersion = (verb: "list" | "watch", text: string): bigint | Failure =>
  * `{"v":"meta.k8s.io/v1","rv":306,"start":"/cm-2\u0000"}`.
  */
 
-export interface ContinueToken {
+interface ContinueToken {
   /** All pages show the state at this revision; -1 requests the rest in its current state (after an expired token). */
   readonly revision: bigint
   /** First key of the next page, relative to the collection or namespace listed. */

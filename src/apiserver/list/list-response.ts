@@ -5,12 +5,12 @@
 
 import type { ServerResponse } from "node:http"
 import type { Eventually } from "../answers/eventually.ts"
-import { compact, type JsonFormat } from "../answers/json-spacing.ts"
 import type { Form, ListMetadata } from "../forms/form.ts"
 import { objectFrame } from "../forms/form.ts"
 import type { Exchange } from "../http/exchange.ts"
+import { type Change, listItem } from "../kinds/change.ts"
+import { compact, type JsonFormat } from "../kinds/json-spacing.ts"
 import type { Resource } from "../kinds/resources.ts"
-import { type Change, listItem } from "../watch/change.ts"
 import { encodeContinue } from "./list-options.ts"
 
 export interface ListAnswer {

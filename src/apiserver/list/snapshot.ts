@@ -3,8 +3,8 @@
  * order; object names are ASCII), so pages come in the real server's order.
  */
 
+import { type Change, keyOf } from "../kinds/change.ts"
 import { hasSelectors, type Selection, selects } from "../selection/selection.ts"
-import { type Change, keyOf } from "../watch/change.ts"
 
 export interface Snapshot {
   readonly keys: ReadonlyArray<string>
@@ -12,7 +12,7 @@ export interface Snapshot {
   readonly changes: ReadonlyArray<Change>
 }
 
-export interface Page {
+interface Page {
   readonly changes: ReadonlyArray<Change>
   /** Where the next page starts, relative to the requested namespace; absent on the last page. */
   readonly next?: string

@@ -9,7 +9,7 @@
 import { createHash } from "node:crypto"
 import { existsSync, readFileSync } from "node:fs"
 import { zstdDecompressSync } from "node:zlib"
-import { apiVersionOf, type GroupVersionKind } from "../../kube/gvk.ts"
+import { apiVersionOf, type GroupVersionKind } from "../../kube/offline.ts"
 import { maximumSchemaDepth, type StructuralSchema } from "./structural-schema.ts"
 
 /** A schema of a v3 document. */
@@ -211,7 +211,7 @@ const embeddedTypeMeta = {
 }
 
 /** All kinds must be of one group and version; at least one. */
-export const customDocument = (kinds: ReadonlyArray<CustomKind>): Record<string, unknown> => {
+const customDocument = (kinds: ReadonlyArray<CustomKind>): Record<string, unknown> => {
   const document = JSON.parse(readBuiltinDocument(commonDocument).toString()) as {
     components: { schemas: Readonly<Record<string, object>> }
   }

@@ -83,7 +83,7 @@ interface Converted {
 }
 
 /** The document, and a hash that changes with it. */
-export interface MadeSwagger {
+interface MadeSwagger {
   readonly body: Buffer
   readonly hash: string
 }

@@ -2,13 +2,15 @@
  * The objects that a list or a watch selects, and the events of a watch when an object enters or leaves that set.
  */
 
-import { type FieldRequirement, matchesFields, parseFieldSelector } from "../../kube/field-selector.ts"
-import { formatGvk } from "../../kube/gvk.ts"
-import { type LabelSelector, matchesLabels } from "../../kube/label-selector.ts"
-import type { JsonFormat } from "../answers/json-spacing.ts"
+import {
+  type FieldRequirement,
+  formatGvk,
+  type LabelSelector,
+  matchesFields,
+  matchesLabels,
+  parseFieldSelector,
+} from "../../kube/offline.ts"
 import type { Form } from "../forms/form.ts"
-import { list, member, number, scalar, text } from "../kinds/json-member.ts"
-import type { Resource } from "../kinds/resources.ts"
 import {
   type Change,
   type ChangeRecord,
@@ -17,7 +19,10 @@ import {
   parseObject,
   restamped,
   retyped,
-} from "../watch/change.ts"
+} from "../kinds/change.ts"
+import { list, member, number, scalar, text } from "../kinds/json-member.ts"
+import type { JsonFormat } from "../kinds/json-spacing.ts"
+import type { Resource } from "../kinds/resources.ts"
 
 export interface Selection {
   /** Absent means all namespaces. */
@@ -75,7 +80,7 @@ interface FieldCondition extends FieldRequirement {
 }
 
 /** All conditions must hold; an empty selector matches everything. */
-export type FieldSelector = ReadonlyArray<FieldCondition>
+type FieldSelector = ReadonlyArray<FieldCondition>
 
 /** Whether a selector selects the object of a change. */
 export const selectsFields = (selector: FieldSelector, change: Change): boolean =>
@@ -85,7 +90,7 @@ export const selectsFields = (selector: FieldSelector, change: Change): boolean 
   })
 
 /** Whether an object can start or stop matching when it changes: names never change, other fields may. */
-export const canChange = (selector: FieldSelector): boolean =>
+const canChange = (selector: FieldSelector): boolean =>
   selector.some(({ field }) => field !== "metadata.name" && field !== "metadata.namespace")
 
 /** A selector of a kind; the problem is the message of a 400. */
@@ -108,7 +113,7 @@ export const fieldSelectorOf = (text: string, resource: Resource): FieldSelector
 /** Reads one field of an object as it is stored, as text. */
 type FieldReader = (object: unknown) => string
 
-export interface SelectableFields {
+interface SelectableFields {
   /** By the name that selectors use. */
   readonly readers: ReadonlyMap<string, FieldReader>
   /** In addition to the name, which all kinds have. */
@@ -116,7 +121,7 @@ export interface SelectableFields {
 }
 
 /** The value of a field in a state of an object. */
-export const fieldOf = (change: Change, fields: SelectableFields, name: string): string => {
+const fieldOf = (change: Change, fields: SelectableFields, name: string): string => {
   let known = values.get(change)
   // Two kinds may be views of one object with different names for its fields.
   if (known?.fields !== fields) {
@@ -134,7 +139,7 @@ interface KnownValues {
 
 const values = new WeakMap<Change, KnownValues>()
 
-export const selectableFieldsOf = (resource: Resource): SelectableFields => {
+const selectableFieldsOf = (resource: Resource): SelectableFields => {
   if (resource.custom !== true) return builtin.get(formatGvk(resource.gvk)) ?? namesOnly
   const known = custom.get(resource) ?? customFields(resource)
   custom.set(resource, known)

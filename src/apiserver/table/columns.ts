@@ -1,6 +1,6 @@
 /** What the columns of tables show: makers of columns, and times as Kubernetes shows them to people. */
 
-import { type LabelSelectorObject, selectorText } from "../../kube/label-selector.ts"
+import { type LabelSelectorObject, selectorText } from "../../kube/offline.ts"
 import * as json from "../kinds/json-member.ts"
 import type { JsonObject } from "../kinds/resources.ts"
 

@@ -3,7 +3,7 @@
  * server; kinds that are not in it have the two columns of the server's default, name and creation time.
  */
 
-import { formatGvk } from "../../kube/gvk.ts"
+import { formatGvk } from "../../kube/offline.ts"
 import { text } from "../kinds/json-member.ts"
 import type { JsonObject, PrinterColumn, Resource } from "../kinds/resources.ts"
 import { builtinColumns } from "./builtin-columns.ts"
@@ -30,7 +30,7 @@ export interface RowCondition {
   readonly message: string
 }
 
-export interface Printer {
+interface Printer {
   readonly columns: ReadonlyArray<ColumnDefinition>
   /** As many cells as columns, the wide ones included. `now` in ms since the Unix epoch. */
   readonly cells: (object: JsonObject, now: number) => ReadonlyArray<Cell>

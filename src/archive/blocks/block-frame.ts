@@ -1,6 +1,6 @@
 /** Frames with their positions in a block: as they arrived, or as merging made them. */
-import type { EventTimes } from "../../trace/event.ts"
-import type { Observations } from "../../wire/observations.ts"
+import type { EventTimes } from "../../trace/index.ts"
+import type { Observations } from "../../wire/index.ts"
 
 /** What readers ask the events of a frame, however they are stored. Indexes run from 0 to `count`−1 and are not checked. */
 export type FrameEvents = Pick<

@@ -9,7 +9,7 @@
  * Retention may remove what is being read. Its reader then gets RetentionOutranError, never a part of what it asked for.
  */
 
-import type { EventTimes } from "../../trace/event.ts"
+import type { EventTimes } from "../../trace/index.ts"
 import { CorruptArchiveError, confined, RetentionOutranError, reading } from "../directory/archive-errors.ts"
 import { type Beginning, Beginnings, fromTheFirst } from "../rows/beginnings.ts"
 import type { KindKey } from "../rows/kind-table.ts"

@@ -12,7 +12,7 @@
 import { constants, crc32, zstdCompressSync, zstdDecompressSync } from "node:zlib"
 import protobuf from "protobufjs/minimal.js"
 import { messageOf } from "../../message-of.ts"
-import { decodeColumns, MalformedFrameError } from "../../wire/observations.ts"
+import { decodeColumns, MalformedFrameError } from "../../wire/index.ts"
 import { ArrivedFrame, type TimeFloors } from "./block-frame.ts"
 
 /** Bytes of objects and columns after which a block is sealed (docs/reference/architecture.md#archive). */

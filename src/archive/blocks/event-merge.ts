@@ -9,8 +9,8 @@
  * Memory: one table of contents per kind, and the caches of {@link BlockSource} and {@link ObjectNames}.
  */
 
-import type { Action, EventTimes, ObjectEvent } from "../../trace/event.ts"
-import { ACTION_NAMES, APPLIED } from "../../wire/observation-wire.ts"
+import type { Action, EventTimes, ObjectEvent } from "../../trace/index.ts"
+import { ACTION_NAMES, APPLIED } from "../../wire/index.ts"
 import type { KindKey } from "../rows/kind-table.ts"
 import type { ObjectNames } from "../rows/object-rows.ts"
 import type { BlockFrame } from "./block-frame.ts"

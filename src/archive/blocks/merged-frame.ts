@@ -1,6 +1,6 @@
 /** Frames of merged blocks: all events of a kind, whose objects are stored by object. */
-import type { ResourceVersion } from "../../kube/resource-version.ts"
-import { type ActionCode, joinVersion } from "../../wire/observations.ts"
+import type { ResourceVersion } from "../../kube/offline.ts"
+import { type ActionCode, joinVersion } from "../../wire/index.ts"
 import { BlockFrame, type FrameEvents } from "./block-frame.ts"
 import { byObject } from "./number-columns.ts"
 import { planeFields, type StoredColumns } from "./stored-columns.ts"

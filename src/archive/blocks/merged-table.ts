@@ -7,8 +7,7 @@
 
 import protobuf from "protobufjs/minimal.js"
 import { messageOf } from "../../message-of.ts"
-import { Message, readerOf } from "../../wire/message.ts"
-import { joinVersion, MalformedFrameError } from "../../wire/observations.ts"
+import { joinVersion, MalformedFrameError, Message, readerOf } from "../../wire/index.ts"
 import { type BlockFrame, noFloors, type TimeFloors } from "./block-frame.ts"
 import { MergedFrame, ObjectStarts } from "./merged-frame.ts"
 import { byObject, toPlanes } from "./number-columns.ts"
@@ -160,7 +159,7 @@ const copied = <Column extends Uint32Array | Float64Array>(from: Column, to: Col
 const isLittleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1
 
 /** f64 each, little-endian. */
-export const doubles = (column: Float64Array, count: number): Uint8Array => {
+const doubles = (column: Float64Array, count: number): Uint8Array => {
   const bytes = Buffer.from(column.buffer, column.byteOffset, count * 8)
   return isLittleEndian ? bytes : Buffer.from(bytes).swap64()
 }

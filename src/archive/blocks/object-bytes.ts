@@ -2,7 +2,7 @@
  * The objects of a block: unpacked as a whole, or in pieces of which those are unpacked that are asked for.
  */
 import { zstdDecompressSync } from "node:zlib"
-import { MalformedFrameError } from "../../wire/observations.ts"
+import { MalformedFrameError } from "../../wire/index.ts"
 import { unpackMargin } from "./block.ts"
 
 /** Views are valid until {@link ObjectBytes.release}. */

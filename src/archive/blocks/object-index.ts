@@ -6,8 +6,7 @@
 import { crc32 } from "node:zlib"
 import protobuf from "protobufjs/minimal.js"
 import { messageOf } from "../../message-of.ts"
-import { Message, readerOf } from "../../wire/message.ts"
-import { MalformedFrameError } from "../../wire/observations.ts"
+import { MalformedFrameError, Message, readerOf } from "../../wire/index.ts"
 
 /** The first of the numbers with which a frame to skip may begin. */
 const magic = 0x184d2a50

@@ -9,7 +9,7 @@
  */
 
 import protobuf from "protobufjs/minimal.js"
-import type { SplitFrame } from "../../wire/observations.ts"
+import type { SplitFrame } from "../../wire/index.ts"
 import {
   type BlockSummary,
   type KindRange,

@@ -2,7 +2,7 @@
  * The columns of one kind in a merged block, as they are stored. Each is unpacked when it is first asked for: a history needs numbers of objects and little
  * else.
  */
-import { MalformedFrameError } from "../../wire/observations.ts"
+import { MalformedFrameError } from "../../wire/index.ts"
 import type { TimeFloors } from "./block-frame.ts"
 import { fromPlanes, indexInPlanes, requirePlanes, sumOfPlanes, valueInPlanes } from "./number-columns.ts"
 import type { NumberSet } from "./object-index.ts"

@@ -6,7 +6,7 @@
  * its last checkpoint plus the checkpoint's columns, for one stretch at a time.
  */
 
-import { VANISHED } from "../../wire/observation-wire.ts"
+import { VANISHED } from "../../wire/index.ts"
 import type { BlockSource } from "../blocks/block-source.ts"
 import { byObject, lowerBound } from "../blocks/number-columns.ts"
 import { RetentionOutranError } from "../directory/archive-errors.ts"

@@ -6,10 +6,9 @@
  */
 
 import protobuf from "protobufjs/minimal.js"
-import type { ResourceVersion } from "../../kube/resource-version.ts"
+import type { ResourceVersion } from "../../kube/offline.ts"
 import { messageOf } from "../../message-of.ts"
-import { Message, readerOf } from "../../wire/message.ts"
-import { APPLIED, joinVersion, MalformedFrameError } from "../../wire/observations.ts"
+import { APPLIED, joinVersion, MalformedFrameError, Message, readerOf } from "../../wire/index.ts"
 import type { BlockFrame } from "../blocks/block-frame.ts"
 import { byObject, fromPlanes, lowerBound, toPlanes } from "../blocks/number-columns.ts"
 

@@ -11,8 +11,8 @@
  * Memory: one set of columns per step of the chain, 33 bytes an object, all of it released with the result.
  */
 
-import type { ResourceVersion } from "../../kube/resource-version.ts"
-import type { EventTimes } from "../../trace/event.ts"
+import type { ResourceVersion } from "../../kube/offline.ts"
+import type { EventTimes } from "../../trace/index.ts"
 import { type Packed, unpack } from "../blocks/block.ts"
 import type { BlockSource } from "../blocks/block-source.ts"
 import { RetentionOutranError, reading, unlessDamaged } from "../directory/archive-errors.ts"

@@ -9,8 +9,7 @@
 import { constants, copyFileSync, existsSync, rmSync, truncateSync } from "node:fs"
 import { join } from "node:path"
 import type { DatabaseSync, SQLInputValue, SQLOutputValue } from "node:sqlite"
-import { formatExactJson, isJsonObject } from "../../trace/json/exact-json.ts"
-import { metadataOf } from "../../trace/sanitising/managed-fields.ts"
+import { formatExactJson, isJsonObject, metadataOf } from "../../trace/index.ts"
 import type { BlockFrame } from "../blocks/block-frame.ts"
 import { BlockSource } from "../blocks/block-source.ts"
 import { isAbridged } from "../blocks/object-bytes.ts"
@@ -400,7 +399,7 @@ interface LostKind {
 }
 
 /** The kinds that blocks list and the table of kinds does not have. */
-export const lostKinds = (database: Connection, source: BlockSource): ReadonlyArray<LostKind> => {
+const lostKinds = (database: Connection, source: BlockSource): ReadonlyArray<LostKind> => {
   const known = new Set(rowsOf<KindKey>(database, "SELECT gvk FROM kind").map(({ gvk }) => gvk))
   const keys = prepare<{ readonly key: number }>(database, "SELECT last_sequence AS key FROM block_kind WHERE kind = ?")
   return rowsOf<KindKey>(
@@ -429,7 +428,7 @@ interface FoundName {
 }
 
 /** The objects of a kind that events mention and that have no name. `isKnown`: whether a number has one. */
-export const lostNames = (
+const lostNames = (
   source: BlockSource,
   kind: KindKey,
   isKnown: (number: number) => boolean,

@@ -10,7 +10,7 @@
  * Everything that the window's export reads is checked, once for each {@link BlockSource}.
  */
 
-import type { EventTimes, GapEvent } from "../../trace/event.ts"
+import type { EventTimes, GapEvent } from "../../trace/index.ts"
 import type { BlockSource } from "../blocks/block-source.ts"
 import type { StateHistory } from "../checkpoints/state-history.ts"
 import { reading } from "../directory/archive-errors.ts"

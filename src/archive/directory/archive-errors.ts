@@ -7,7 +7,7 @@
  */
 import * as Schema from "effect/Schema"
 import { messageOf } from "../../message-of.ts"
-import { MalformedFrameError } from "../../wire/observation-fields.ts"
+import { MalformedFrameError } from "../../wire/index.ts"
 
 /** Another recorder holds the data directory. The facts come from its side file; "unknown" and 0 if that is missing. */
 export class DirectoryInUseError extends Schema.TaggedError<DirectoryInUseError>()("DirectoryInUseError", {

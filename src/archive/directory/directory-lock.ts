@@ -229,7 +229,7 @@ const systemTypeOf: FileSystemTypeOf = (path) => statfsSync(path).type
 export const networkFileSystemOf = (type: number): string | undefined => NETWORK_FILE_SYSTEMS.get(type >>> 0)
 
 /** @throws NetworkFileSystemError if the existing directory is on one. */
-export const refuseNetworkFileSystem = (directory: string, typeOf: FileSystemTypeOf = systemTypeOf): void => {
+const refuseNetworkFileSystem = (directory: string, typeOf: FileSystemTypeOf = systemTypeOf): void => {
   const fileSystem = networkFileSystemOf(typeOf(directory))
   if (fileSystem !== undefined) throw new NetworkFileSystemError({ directory, fileSystem })
 }

@@ -5,10 +5,7 @@
  * as well: an object that stops matching is in the answer with that change. Memory: one table of contents per kind, and {@link FormerStates}.
  */
 
-import type { ObjectEvent } from "../../trace/event.ts"
-import { isCreation } from "../../trace/event-statement.ts"
-import { exactJsonIn } from "../../trace/json/exact-json.ts"
-import { type FieldPath, fieldTextOf } from "../../trace/json/field-path.ts"
+import { exactJsonIn, type FieldPath, fieldTextOf, isCreation, type ObjectEvent } from "../../trace/index.ts"
 import type { BlockFrame } from "../blocks/block-frame.ts"
 import { FrameCursor } from "../blocks/event-merge.ts"
 import { LastStates } from "../checkpoints/last-states.ts"
@@ -89,7 +86,7 @@ class KindChanges {
   }
 }
 
-export interface ChangesQuestion extends ObjectSelection {
+interface ChangesQuestion extends ObjectSelection {
   /** `apps/v1.Deployment` …. Default: all that are recorded. */
   readonly kinds?: ReadonlyArray<string> | undefined
   /** µs since the Unix epoch, inclusive. 0: from the beginning. */

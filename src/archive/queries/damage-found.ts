@@ -1,6 +1,6 @@
 /** The damaged blocks that an answer met, as gaps: what they hold is missing from it, and everything else is there. */
 
-import type { GapEvent, ObjectEvent } from "../../trace/event.ts"
+import type { GapEvent, ObjectEvent } from "../../trace/index.ts"
 import { eventIn } from "../blocks/event-merge.ts"
 import { confined } from "../directory/archive-errors.ts"
 import type { KeptKind } from "../rows/kind-table.ts"

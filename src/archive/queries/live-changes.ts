@@ -5,7 +5,7 @@
  * committed, each once; what came before is read from blocks, at the same cost as a question. Memory: one table of contents per kind, a bit for
  * each object that does not match the selection, and the former states if changes come with them.
  */
-import type { GapEvent } from "../../trace/event.ts"
+import type { GapEvent } from "../../trace/index.ts"
 import { FrameCursor } from "../blocks/event-merge.ts"
 import { readGapsAfter } from "../rows/gap-rows.ts"
 import type { KeptKind } from "../rows/kind-table.ts"

@@ -3,8 +3,7 @@
  * all of them. By the owners that are noted beside names, so no object is read except Events.
  */
 
-import { eventKinds } from "../../trace/event-statement.ts"
-import { type OwnerReference, parseOwnerReferences } from "../../trace/ownership/owner-references.ts"
+import { eventKinds, type OwnerReference, parseOwnerReferences } from "../../trace/index.ts"
 import { prepare } from "../tables/database.ts"
 import { requireSoundTables } from "../tables/sound-rows.ts"
 import type { ObjectSelection } from "./objects/object-selection.ts"

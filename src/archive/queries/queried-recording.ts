@@ -8,7 +8,7 @@
  */
 
 import type { DatabaseSync } from "node:sqlite"
-import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
+import { podLivesKind } from "../../trace/index.ts"
 import { BlockSource, type BlockSourceOptions } from "../blocks/block-source.ts"
 import { StateHistory } from "../checkpoints/state-history.ts"
 import type { KnownIntact } from "../damage/known-intact.ts"
@@ -30,7 +30,7 @@ import type { ObjectSelection } from "./objects/object-selection.ts"
 const CACHED_BYTES = 4 * 1024 * 1024
 
 /** How a recording is opened for questions. */
-export interface QueriedRecordingOptions extends Pick<BlockSourceOptions, "cachedBytes"> {
+interface QueriedRecordingOptions extends Pick<BlockSourceOptions, "cachedBytes"> {
   /**
    * µs since the Unix epoch up to which a kind is known, where that is later than the recording itself says: a recorder that watches a kind knows that
    * nothing has changed since. Default: up to the last moment at which anything was recorded.

@@ -1,16 +1,24 @@
 /** The kinds of a recording, with what is known about each without reading an object. */
 
-import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
-import { hasStatus, recordsStatus, type StatusRecorded, statusAlways, statusNever } from "../../kube/statuses.ts"
-import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
-import type { DiscoveredKind } from "../../wire/discovered-kind.ts"
+import {
+  formatGvk,
+  type GroupVersionKind,
+  hasStatus,
+  parseGvk,
+  recordsStatus,
+  type StatusRecorded,
+  statusAlways,
+  statusNever,
+} from "../../kube/offline.ts"
+import { podLivesKind } from "../../trace/index.ts"
+import type { DiscoveredKind } from "../../wire/index.ts"
 import { firstListsOf } from "../reading/first-lists.ts"
 import { decodeDiscovery, discoveryKey } from "../rows/discovery.ts"
 import { prepare } from "../tables/database.ts"
 import type { QueriedRecording } from "./queried-recording.ts"
 
 /** Times are µs since the Unix epoch. */
-export interface RecordedKindFacts {
+interface RecordedKindFacts {
   /** `apps/v1.Deployment`. */
   readonly gvk: string
   /** When its first list was complete; 0 while it is in progress. */
@@ -107,7 +115,7 @@ const settingsIn = (text: string): StoredSettings => {
 }
 
 /** µs since the Unix epoch, both inclusive. */
-export interface RecordedRange {
+interface RecordedRange {
   /** When the first list of any kind was complete; 0 if none is. */
   readonly since: number
   /** The last moment at which anything is known. */

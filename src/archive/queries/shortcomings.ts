@@ -4,7 +4,7 @@
  * Gaps and late changes concern an answer if they touch its kinds, its namespace and its time: a state is concerned by the gaps that are open at its
  * moment (those closed before it were made up for by the list that closed them), a stretch of time by all that overlap it.
  */
-import type { GapEvent, LateChanges } from "../../trace/event.ts"
+import type { GapEvent, LateChanges } from "../../trace/index.ts"
 import { readGaps, readLateRanges } from "../rows/gap-rows.ts"
 import type { KeptKind } from "../rows/kind-table.ts"
 import type { QueriedRecording } from "./queried-recording.ts"

@@ -9,7 +9,7 @@
 
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import type { ObjectEvent } from "../../trace/event.ts"
+import type { ObjectEvent } from "../../trace/index.ts"
 import { NO_STATES, type ObjectStates } from "../checkpoints/object-states.ts"
 import type { KeptKind } from "../rows/kind-table.ts"
 import { passedOver, withoutPauses } from "./changes.ts"

@@ -2,7 +2,7 @@
  * What is different between two moments: the objects of some kinds that exist at only one of them, or with another state. What happened in between and was
  * undone is not; {@link changes} has it.
  */
-import type { ObjectEvent } from "../../trace/event.ts"
+import type { ObjectEvent } from "../../trace/index.ts"
 import type { ObjectStates } from "../checkpoints/object-states.ts"
 import type { KeptKind } from "../rows/kind-table.ts"
 import { withoutPauses } from "./changes.ts"
@@ -13,7 +13,7 @@ import { objectRowsOf } from "./queried-recording.ts"
 import { type Shortcomings, shortcomingsOf, shortcomingsTogether } from "./shortcomings.ts"
 import { aliveAt } from "./state-at.ts"
 
-export interface DifferencesQuestion extends ObjectSelection {
+interface DifferencesQuestion extends ObjectSelection {
   /** Default: all that are recorded. */
   readonly kinds?: ReadonlyArray<string> | undefined
   /** µs since the Unix epoch: the states after everything that happened up to and including these moments. */

@@ -6,9 +6,8 @@
  * complete. It neither moves the beginning of the others nor counts as recorded since then.
  */
 
-import type { EventTimes } from "../../trace/event.ts"
-import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
-import { VANISHED } from "../../wire/observation-wire.ts"
+import { type EventTimes, podLivesKind } from "../../trace/index.ts"
+import { VANISHED } from "../../wire/index.ts"
 import type { BlockSource } from "../blocks/block-source.ts"
 import type { StateHistory } from "../checkpoints/state-history.ts"
 import type { KeptKind, KindKey } from "../rows/kind-table.ts"

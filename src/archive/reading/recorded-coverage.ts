@@ -3,8 +3,8 @@
  * window from tables of contents. The first look at a window checks its blocks, a second for each GB on disk; later ones take some ms.
  */
 
-import type { RedactedValues } from "../../kube/redaction/redacted-values.ts"
-import type { EventTimes, GapEvent, LateChanges } from "../../trace/event.ts"
+import type { RedactedValues } from "../../kube/offline.ts"
+import type { EventTimes, GapEvent, LateChanges } from "../../trace/index.ts"
 import { BlockSource } from "../blocks/block-source.ts"
 import { StateHistory } from "../checkpoints/state-history.ts"
 import { KnownIntact } from "../damage/known-intact.ts"

@@ -1,5 +1,5 @@
 /** From when and up to when each kind and each of its namespaces is recorded, without reading anything else. */
-import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
+import { podLivesKind } from "../../trace/index.ts"
 import { readKeptKinds } from "../rows/kind-table.ts"
 import { readMetadata } from "../rows/metadata.ts"
 import { readingRecording } from "../tables/schema.ts"

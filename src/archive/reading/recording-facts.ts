@@ -1,6 +1,6 @@
 /** A recording as a whole, for readers without its recorder: what it says of itself, up to when it reaches, and whether all of it is there. */
 
-import type { GapEvent, LateChanges } from "../../trace/event.ts"
+import type { GapEvent, LateChanges } from "../../trace/index.ts"
 import { CorruptArchiveError } from "../directory/archive-errors.ts"
 import { readGaps, readLateRanges } from "../rows/gap-rows.ts"
 import { lastTimeOf, readKeptKinds, readKinds } from "../rows/kind-table.ts"

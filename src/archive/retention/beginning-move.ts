@@ -3,7 +3,7 @@
  * these states the remains that the state at the new beginning is read from, and its blocks no blocks of these kinds any more.
  */
 
-import type { Gap } from "../../wire/observations.ts"
+import type { Gap } from "../../wire/index.ts"
 import { pack } from "../blocks/block.ts"
 import type { BlockSource } from "../blocks/block-source.ts"
 import { encodeStates, NO_STATES, type ObjectStates, StateCollector } from "../checkpoints/object-states.ts"

@@ -5,7 +5,7 @@
  * transaction of some ms, between which the writer commits.
  */
 
-import { parseOwnerReferences } from "../../trace/ownership/owner-references.ts"
+import { parseOwnerReferences } from "../../trace/index.ts"
 import type { Beginning } from "../rows/beginnings.ts"
 import { type Connection, numberOf, pagesOf, prepare } from "../tables/database.ts"
 

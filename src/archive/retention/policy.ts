@@ -1,5 +1,5 @@
 /** How much of a recording is kept. */
-import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
+import { podLivesKind } from "../../trace/index.ts"
 
 /** Limits; without one, everything is kept. */
 interface RetentionLimits {

@@ -7,7 +7,7 @@
  * Memory: 8 bytes for each live object, and one unpacked block.
  */
 
-import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
+import { podLivesKind } from "../../trace/index.ts"
 import type { BlockFrame } from "../blocks/block-frame.ts"
 import {
   type BlockRow,
@@ -159,7 +159,7 @@ function* counting(steps: Iterable<void>): Steps<void> {
 const JOINED_BYTES = 256 * 1024
 
 /** What becomes of the events of a kind in a block. A function says which of them live on. */
-export type Fate = "kept" | "carried" | ((sequence: number) => boolean)
+type Fate = "kept" | "carried" | ((sequence: number) => boolean)
 
 /** `fateOf` takes the recording's number of a kind, and the last event of the block. */
 type Fates = (kind: number, lastSequence: number) => Fate
@@ -177,7 +177,7 @@ interface Swept {
 }
 
 /** Works through the writer's connection, inside a transaction of the caller. */
-export class BlockSweep {
+class BlockSweep {
   readonly #kinds: KindTable
   readonly #rows: BlockRows
   readonly #namesOf: NamesOf

@@ -1,7 +1,7 @@
 /** What the API server's discovery said of the recorded kinds: so that a recording can be asked, and served, by the names that people use. */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { DiscoveredKind } from "../../wire/discovered-kind.ts"
+import { DiscoveredKind } from "../../wire/index.ts"
 
 /** Key of a recording's metadata: what the API server's discovery said of the recorded kinds, as JSON. */
 export const discoveryKey = "discovery"

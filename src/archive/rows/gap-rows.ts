@@ -1,6 +1,6 @@
 /** Gaps, and ranges of late changes, on disk: a row each. There are few, and they are always included in results. */
-import type { EventTimes, GapEvent, LateChanges } from "../../trace/event.ts"
-import type { Gap, LateRange } from "../../wire/observations.ts"
+import type { EventTimes, GapEvent, LateChanges } from "../../trace/index.ts"
+import type { Gap, LateRange } from "../../wire/index.ts"
 import { type Connection, prepare, rowsOf, type Statement } from "../tables/database.ts"
 import { fieldsOf, rowWriter } from "../tables/tables.ts"
 

@@ -5,9 +5,8 @@
  * has the state after everything appended; the database has the state of the last commit.
  */
 
-import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
-import { isSameProgress, type NamespaceProgress } from "../../wire/namespace-progress.ts"
-import type { Observations } from "../../wire/observations.ts"
+import { podLivesKind } from "../../trace/index.ts"
+import { isSameProgress, type NamespaceProgress, type Observations } from "../../wire/index.ts"
 import { type Connection, prepare, rowsOf, type Statement } from "../tables/database.ts"
 import { fieldsOf, rowWriter } from "../tables/tables.ts"
 import { Beginnings } from "./beginnings.ts"

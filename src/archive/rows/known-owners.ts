@@ -6,10 +6,14 @@
  * look-up of a kind reads its objects' names into memory, some 100 bytes each.
  */
 
-import type { EventTimes } from "../../trace/event.ts"
-import { type OwnerReference, parseOwnerReferences } from "../../trace/ownership/owner-references.ts"
-import { groupKindOf, gvkOfReference } from "../../trace/ownership/ownership.ts"
-import { podKind } from "../../trace/pods/pod-lives-kind.ts"
+import {
+  type EventTimes,
+  groupKindOf,
+  gvkOfReference,
+  type OwnerReference,
+  parseOwnerReferences,
+  podKind,
+} from "../../trace/index.ts"
 import { reading } from "../directory/archive-errors.ts"
 import { type Connection, prepare, type Statement } from "../tables/database.ts"
 import { requireSoundTables } from "../tables/sound-rows.ts"

@@ -2,7 +2,7 @@
 
 import { statSync } from "node:fs"
 import { join } from "node:path"
-import { RedactedSums, type RedactedValues } from "../../kube/redaction/redacted-values.ts"
+import { RedactedSums, type RedactedValues } from "../../kube/offline.ts"
 import { toArchiveError } from "../directory/archive-errors.ts"
 import { type Connection, prepare, rowsOf, type Statement } from "../tables/database.ts"
 import { DATABASE_FILE } from "../tables/reading-access.ts"

@@ -5,8 +5,7 @@
  * under another number, which costs a row and is harmless.
  */
 
-import { parseOwnerReferences } from "../../trace/ownership/owner-references.ts"
-import { gvkOfReference } from "../../trace/ownership/ownership.ts"
+import { gvkOfReference, parseOwnerReferences } from "../../trace/index.ts"
 import { type Connection, numberOf, prepare, type Statement } from "../tables/database.ts"
 
 /** An owner that an object names. */

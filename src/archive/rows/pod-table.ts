@@ -5,9 +5,8 @@
  * Numbers belong to the recording, not to a kind: a lifecycle that began under one watcher continues under the next.
  */
 
-import type { EventTimes } from "../../trace/event.ts"
-import { type OwnerReference, parseOwnerReferences } from "../../trace/ownership/owner-references.ts"
-import type { Observations, PodLife } from "../../wire/observations.ts"
+import { type EventTimes, type OwnerReference, parseOwnerReferences } from "../../trace/index.ts"
+import type { Observations, PodLife } from "../../wire/index.ts"
 import { reading } from "../directory/archive-errors.ts"
 import { type Connection, numberOf, pagesOf, prepare, type Statement } from "../tables/database.ts"
 import { requireSoundTables } from "../tables/sound-rows.ts"

@@ -213,7 +213,7 @@ interface RunningSum {
 }
 
 /** What a log holds. */
-export interface LogContent {
+interface LogContent {
   /** What is wrong with it, in words; `undefined` if nothing is. */
   readonly fault: string | undefined
   /** Whether it has a transaction that was committed, so that the database alone is an older state. */
@@ -224,7 +224,7 @@ export interface LogContent {
 export const faultOfLog = (path: string): string | undefined => contentOfLog(path).fault
 
 /** Reads all of a log, some MiB.  LOG_HEADER_BYTESthrows what the file system throws */
-export const contentOfLog = (path: string): LogContent => {
+const contentOfLog = (path: string): LogContent => {
   const descriptor = openSync(path, "r")
   try {
     return contentOf(descriptor, fstatSync(descriptor).size)

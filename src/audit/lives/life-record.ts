@@ -7,11 +7,14 @@
  *
  * Memory: the names of the objects that exist, and of those whose state is unknown.
  */
-import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
-import { compareResourceVersions, parseResourceVersion } from "../../kube/resource-version.ts"
-import type { Action } from "../../trace/event.ts"
-import { guessPlural } from "../../trace/formats/kwok/resource-names.ts"
-import type { JsonObject } from "../../trace/json/exact-json.ts"
+import {
+  compareResourceVersions,
+  formatGvk,
+  type GroupVersionKind,
+  parseGvk,
+  parseResourceVersion,
+} from "../../kube/offline.ts"
+import { type Action, guessPlural, type JsonObject } from "../../trace/index.ts"
 import { type AuditedResource, type AuditedWrite, isWholeObject } from "../shapes/audited-write.ts"
 import { type KeptState, type KnownObject, KnownObjects } from "./known-objects.ts"
 import { type Gap, Losses, type LossReason } from "./losses.ts"

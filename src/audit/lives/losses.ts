@@ -4,7 +4,7 @@
  *
  * Memory: the names of the objects that are in that state.
  */
-import type { GapEvent } from "../../trace/event.ts"
+import type { GapEvent } from "../../trace/index.ts"
 import type { AuditedResource } from "../shapes/audited-write.ts"
 
 /** Why the object after a change is unknown, in words that follow "changes". */

@@ -2,8 +2,7 @@
  * What an object says about its end. A deletion marks an object that has finalizers or a grace period, and removes it only with a later
  * request: the one that removes the last finalizer, which is an update, or the kubelet's deletion without a grace period.
  */
-import type { JsonObject, JsonValue } from "../../trace/json/exact-json.ts"
-import { withMember, withoutMember } from "../../trace/json/members.ts"
+import { type JsonObject, type JsonValue, withMember, withoutMember } from "../../trace/index.ts"
 import {
   type AuditedWrite,
   arrayMember,

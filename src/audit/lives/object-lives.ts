@@ -2,9 +2,8 @@
  * Takes the writes of an audit log one by one, in the order of time, and tells the record of objects what each of them changes: the object that the response
  * has, or the part of it that the request names.
  */
-import type { GroupVersionKind } from "../../kube/gvk.ts"
-import { isJsonObject, type JsonObject } from "../../trace/json/exact-json.ts"
-import { withMember } from "../../trace/json/members.ts"
+import type { GroupVersionKind } from "../../kube/offline.ts"
+import { isJsonObject, type JsonObject, withMember } from "../../trace/index.ts"
 import { type AuditedWrite, arrayMember, member, objectMember, textMember } from "../shapes/audited-write.ts"
 import type { KnownObject } from "./known-objects.ts"
 import { LifeRecord, type LivesOutput } from "./life-record.ts"

@@ -1,7 +1,6 @@
 /** One log: its writes in the order of time, read piece by piece. */
 import * as Schema from "effect/Schema"
-import { plainTrace, type TraceInput } from "../../trace/files/trace-input.ts"
-import { DecompressionError } from "../../trace/formats/compression.ts"
+import { DecompressionError, plainTrace, type TraceInput } from "../../trace/index.ts"
 import type { AuditEntry, AuditedWrite } from "../shapes/audited-write.ts"
 import { LogEntries } from "../shapes/log-entries.ts"
 import { LogTextReader, TextTooLong } from "../shapes/log-text.ts"

@@ -3,7 +3,7 @@
  * keep their order. An item that comes later than the window allows comes out late; nothing is lost.
  */
 
-import { parseResourceVersion, type ResourceVersion } from "../../kube/resource-version.ts"
+import { parseResourceVersion, type ResourceVersion } from "../../kube/offline.ts"
 import { factsOf } from "../lives/object-facts.ts"
 import type { AuditedWrite } from "../shapes/audited-write.ts"
 

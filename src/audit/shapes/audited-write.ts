@@ -1,5 +1,5 @@
 /** One successful write to a cluster, whatever the log it was read from. */
-import { isJsonList, isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
+import { isJsonList, isJsonObject, type JsonObject, type JsonValue } from "../../trace/index.ts"
 
 /** The verbs that change objects. */
 export const writeVerbs = ["create", "update", "patch", "delete", "deletecollection"] as const

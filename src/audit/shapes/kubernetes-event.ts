@@ -2,8 +2,7 @@
  * Events of `audit.k8s.io`, as an API server logs them. A request has an event for each of its stages; only the last one,
  * `ResponseComplete`, knows whether it succeeded.
  */
-import { exactJsonIn, type JsonObject, type JsonValue, withProperty } from "../../trace/json/exact-json.ts"
-import { microsOf } from "../../trace/rfc3339.ts"
+import { exactJsonIn, type JsonObject, type JsonValue, microsOf, withProperty } from "../../trace/index.ts"
 import {
   type AuditEntry,
   type AuditedResource,

@@ -9,14 +9,14 @@ import { isUtf8 } from "node:buffer"
 import { gunzipSync } from "node:zlib"
 import {
   exactJsonIn,
+  isDeeper,
   isJsonList,
   isJsonObject,
   type JsonObject,
   type JsonValue,
   MAX_DEPTH,
   withProperty,
-} from "../../trace/json/exact-json.ts"
-import { isDeeper } from "../../trace/json/members.ts"
+} from "../../trace/index.ts"
 import { type AuditEntry, arrayMember, textMember, unknownEntry } from "./audited-write.ts"
 import {
   auditEventIn,

@@ -2,30 +2,33 @@
  * What can go wrong that a person can do something about. Commands let such errors pass, and {@link failureOf} makes each a line and an exit code: errors of
  * commands have their exit code, and those of other rooms have it in the table here, by their tag. Every other error is a defect.
  */
-import type { ArchiveError } from "../../archive/archive-errors.ts"
-import type { TargetError } from "../../blob/target-error.ts"
-import type { ApiError } from "../../kube/client/api-errors.ts"
-import type { CredentialsError } from "../../kube/credentials/errors.ts"
+import type { ArchiveError } from "../../archive/index.ts"
+import type { TargetError } from "../../blob/index.ts"
+import type { ApiError, CredentialsError } from "../../kube/index.ts"
 import { withLocalTimes } from "../../local-time.ts"
-import type { TokenFileError } from "../../recorder/access/token-file.ts"
-import type { ListenError } from "../../recorder/http/listen-error.ts"
-import type { KindNotInTrace, RehearsalStalled } from "../../rehearsal/open-trace.ts"
+import type { ListenError, TokenFileError } from "../../recorder/index.ts"
+import type { KindNotInTrace, RehearsalStalled } from "../../rehearsal/index.ts"
 import type { NothingToServe } from "../../serve/index.ts"
-import type { NotAReport } from "../../simulation/comparison/compared-report.ts"
 import type {
+  NoRecording,
+  NotAReport,
   OutsideTrace,
   RecordedCluster,
+  RemovalIncomplete,
+  RemovalUnchecked,
   ReplayExists,
   TargetLacks,
   TargetUnusable,
-} from "../../simulation/replay/replay-root.ts"
-import type { NoRecording } from "../../simulation/source/recorded-directory.ts"
-import type { RemovalIncomplete, RemovalUnchecked } from "../../simulation/target/clean-up.ts"
-import type { ExportInterrupted, OutputExists, OutputFailed } from "../../trace/files/output-errors.ts"
-import type { InputUnreadable } from "../../trace/files/trace-input.ts"
-import type { DecompressionError } from "../../trace/formats/compression.ts"
-import type { BadTraceError } from "../../trace/formats/format.ts"
-import type { SpoolError } from "../../trace/spool.ts"
+} from "../../simulation/index.ts"
+import type {
+  BadTraceError,
+  DecompressionError,
+  ExportInterrupted,
+  InputUnreadable,
+  OutputExists,
+  OutputFailed,
+  SpoolError,
+} from "../../trace/index.ts"
 import { type CommandError, CommandFailed, type ExitCode, exitCodes } from "./exit-codes.ts"
 
 type Failure =
@@ -128,7 +131,7 @@ const isKnown = (error: unknown): error is Failure =>
   error instanceof Error && "_tag" in error && Object.hasOwn(codes, String(error._tag))
 
 /** Whether an error is one of a command. */
-export const isCommandError = (error: unknown): error is CommandError => error instanceof Error && "exitCode" in error
+const isCommandError = (error: unknown): error is CommandError => error instanceof Error && "exitCode" in error
 
 /** A line for people and an exit code; `undefined`: the error is a defect. */
 export const failureOf = async (
@@ -145,10 +148,9 @@ export const failureOf = async (
   // The type of the table says that each function takes the failure of its tag.
   const exitCode = typeof known === "function" ? known(error as never) : known
   if (!withoutAdvice.has(error._tag) && error._tag !== "UnauthorizedError") return { line: error.message, exitCode }
-  const { describeRefused, isRefusedError } = await import("./refused-credentials.ts")
+  const { describeRefused, isRefusedError, withConnectionAdvice } = await import("./refused-credentials.ts")
   if (isRefusedError(error) || (error._tag === "TargetUnusable" && error.isUnauthorized))
     return { line: describeRefused(error.detail, undefined), exitCode: notPermitted }
-  const { withConnectionAdvice } = await import("../../recorder/status/trouble-advice.ts")
   return { line: withConnectionAdvice(error.message), exitCode }
 }
 

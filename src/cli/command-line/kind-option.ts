@@ -2,9 +2,9 @@
  * Kinds on the command line. Names are those of kubectl (`deploy`, `deployments.apps`, `Deployment`) or exact (`apps/v1.Deployment`); a name that
  * is none of the built-in kinds may be one of the server's, and a mistyped one is answered with the kind that was probably meant.
  */
-import { builtInKinds, discoverBuiltIn } from "../../k8s/rights/built-in-resources.ts"
-import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
-import { findKind, type NamedKind, namesWithKinds } from "../../kube/kind-names.ts"
+import { builtInKinds, discoverBuiltIn } from "../../k8s/index.ts"
+import { findKind, type NamedKind, namesWithKinds } from "../../kube/index.ts"
+import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/offline.ts"
 import { nearest, quoted } from "../../text/index.ts"
 
 /** kubectl's, of Kubernetes 1.34. */

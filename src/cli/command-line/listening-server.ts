@@ -2,10 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import * as Schema from "effect/Schema"
 import { messageOf } from "../../message-of.ts"
-import { isOwnHost } from "../../recorder/access/browser-guard.ts"
-import { text } from "../../recorder/http/body/http-answer.ts"
-import { bracketed } from "../../recorder/http/listen-error.ts"
-import { formatMetrics, type Metric, metricsContentType } from "../../recorder/metrics/metrics-text.ts"
+import { bracketed, formatMetrics, isOwnHost, type Metric, metricsContentType, text } from "../../recorder/index.ts"
 import { type Reading, refused, value, withDefault } from "./arguments.ts"
 import { exitCodes } from "./exit-codes.ts"
 
@@ -33,7 +30,7 @@ export const listenOption = (port: number, help: string) =>
   )
 
 /** The address cannot be listened on. `option` names it on the command line. */
-export class AddressUnavailable extends Schema.TaggedError<AddressUnavailable>()("AddressUnavailable", {
+class AddressUnavailable extends Schema.TaggedError<AddressUnavailable>()("AddressUnavailable", {
   option: Schema.String,
   address: Schema.String,
   code: Schema.String,

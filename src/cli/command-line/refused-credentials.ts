@@ -1,12 +1,20 @@
 /** Refused credentials, in one sentence with what to do, for every command that talks to a cluster. Their exit code is 4. */
-import { ApiUnreachableError, UnauthorizedError } from "../../kube/client/api-errors.ts"
-import { describeExpired } from "../../kube/credentials/refreshed-credentials.ts"
-import type { ApiEndpoint, EndpointSource } from "../../kube/endpoint.ts"
-import { HttpClient } from "../../kube/http/http-client.ts"
-import { describeFailure, requestOnce } from "../../kube/http/request-once.ts"
-import { statusOfResponse } from "../../kube/status.ts"
-import { credentialsAdvice, isRefusedCertificate, withConnectionAdvice } from "../../recorder/status/trouble-advice.ts"
+import {
+  type ApiEndpoint,
+  ApiUnreachableError,
+  describeExpired,
+  describeFailure,
+  type EndpointSource,
+  HttpClient,
+  requestOnce,
+  statusOfResponse,
+  UnauthorizedError,
+} from "../../kube/index.ts"
+import { credentialsAdvice, isRefusedCertificate, withConnectionAdvice } from "../../recorder/index.ts"
 import { CommandFailed, exitCodes } from "./exit-codes.ts"
+
+/** What can be done about a connection that fails. Passed on, because this module is loaded with the first failure and the recorder with it. */
+export { withConnectionAdvice } from "../../recorder/index.ts"
 
 /** Whether the server refused the credentials, with a 401 or in the handshake. */
 export const isRefusedError = (error: unknown): error is UnauthorizedError | ApiUnreachableError =>

@@ -1,5 +1,5 @@
 /** Options and variables of the environment that several commands have, as their help describes them. */
-import { TRACE_FORMAT_NAMES } from "../../trace/formats/names.ts"
+import { TRACE_FORMAT_NAMES } from "../../trace/index.ts"
 import { type DescribedName, flag, oneOf, optional } from "./arguments.ts"
 
 /** Which cluster. */

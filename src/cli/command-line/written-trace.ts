@@ -1,9 +1,15 @@
 /** Traces that commands write: where to (a file, compressed by its name, or standard output for `-`), and what they lack. */
 import { randomBytes } from "node:crypto"
 import { visible } from "../../text/index.ts"
-import { type OutputFileSystem, type OutputSink, openOutputFile, streamOutput } from "../../trace/files/output-file.ts"
-import { type Compression, withoutCompressionExtension } from "../../trace/formats/compression-names.ts"
-import type { LeftOut } from "../../trace/formats/format.ts"
+import {
+  type Compression,
+  type LeftOut,
+  type OutputFileSystem,
+  type OutputSink,
+  openOutputFile,
+  streamOutput,
+  withoutCompressionExtension,
+} from "../../trace/index.ts"
 import { formatCount, formatRecorded } from "../terminal/quantities.ts"
 import type { Terminal } from "../terminal/terminal.ts"
 import { type ExitCode, exitCodes } from "./exit-codes.ts"

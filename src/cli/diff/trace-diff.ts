@@ -1,25 +1,25 @@
 /** `reel diff A B`: two traces. What is compared is decided in src/trace/comparison. */
 import { stat } from "node:fs/promises"
 import { formatInstant } from "../../local-time.ts"
-import { type Html, html } from "../../page/html.ts"
-import { page } from "../../page/page.ts"
-import { changedField, excerpts } from "../../page/shown-text.ts"
+import { changedField, excerpts, type Html, html, page } from "../../page/index.ts"
 import { visible, visibleInJson } from "../../text/index.ts"
-import type { ComparedName } from "../../trace/comparison/change-log.ts"
 import {
   type ChangedObject,
+  type ComparedName,
   type ComparedTrace,
   type ComparedTraceFacts,
+  codeOf,
   compareTraces,
   type DifferentChanges,
+  formatExactJson,
+  formatOfFileName,
+  InputUnreadable,
+  type JsonValue,
+  type ObjectEvent,
+  openTraceFile,
+  openTraceItems,
   type TraceComparison,
-} from "../../trace/comparison/compare-traces.ts"
-import type { ObjectEvent } from "../../trace/event.ts"
-import { codeOf } from "../../trace/files/output-errors.ts"
-import { InputUnreadable, openTraceFile } from "../../trace/files/trace-input.ts"
-import { openTraceItems } from "../../trace/files/trace-items.ts"
-import { formatOfFileName } from "../../trace/formats/names.ts"
-import { formatExactJson, type JsonValue } from "../../trace/json/exact-json.ts"
+} from "../../trace/index.ts"
 import type { CommandTerminal } from "../command-line/command.ts"
 import { CommandFailed, type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { reading } from "../command-line/failures.ts"

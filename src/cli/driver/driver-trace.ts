@@ -2,15 +2,13 @@
 import { tmpdir } from "node:os"
 import { fileURLToPath } from "node:url"
 import * as Schema from "effect/Schema"
-import { readSourcePath } from "../../blob/target-address.ts"
-import { TargetError } from "../../blob/target-error.ts"
+import { readSourcePath, TargetError } from "../../blob/index.ts"
 import type { Clock } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
-import { BackOff } from "../../runtime/back-off.ts"
-import { DriverFailure, type DriverSetting, type DriverTrace } from "../../simulation/driver/driver-setting.ts"
+import { BackOff } from "../../runtime/index.ts"
+import { DriverFailure, type DriverSetting, type DriverTrace } from "../../simulation/index.ts"
 
-import { readAgain } from "../../trace/files/trace-input.ts"
-import { fileSpool } from "../../trace/spool.ts"
+import { fileSpool, readAgain } from "../../trace/index.ts"
 import { ofBytes, openSource } from "../replay/replay-source.ts"
 
 // Repeats what may fail for a moment: a store that restarts, or a network that is not ready when a pod starts.

@@ -7,25 +7,21 @@ import { createPrivateKey, X509Certificate } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import { createServer } from "node:http"
 import * as Effect from "effect/Effect"
-import { openTarget } from "../../blob/open-target.ts"
-import type { ExportTarget } from "../../blob/part-writer.ts"
-import { readTargetPath } from "../../blob/target-address.ts"
-import { TargetError } from "../../blob/target-error.ts"
+import { type ExportTarget, openTarget, readTargetPath, TargetError } from "../../blob/index.ts"
 import type { Clock } from "../../clock.ts"
-import { ApiClient } from "../../kube/client/api-client.ts"
-import { backOff, isSafeToRepeat, type RetryPolicy } from "../../kube/client/api-connection.ts"
-import type { EndpointSource } from "../../kube/endpoint.ts"
+import { ApiClient, backOff, type EndpointSource, isSafeToRepeat, type RetryPolicy } from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
-import { text } from "../../recorder/http/body/http-answer.ts"
-import { formatMetrics, metricsContentType } from "../../recorder/metrics/metrics-text.ts"
-import { driveSimulation } from "../../simulation/driver/drive-simulation.ts"
-import { DriverFailure, type ReportStore } from "../../simulation/driver/driver-setting.ts"
+import { formatMetrics, metricsContentType, text } from "../../recorder/index.ts"
+import {
+  DriverFailure,
+  driveSimulation,
+  isUndeclaredField,
+  type Repetitions,
+  type ReportStore,
+  type WebhookIdentity,
+} from "../../simulation/index.ts"
 
-import { isUndeclaredField } from "../../simulation/driver/driver-status.ts"
-import type { WebhookIdentity } from "../../simulation/driver/driver-webhook.ts"
-import type { Repetitions } from "../../simulation/replay/repetitions.ts"
-import { InputUnreadable } from "../../trace/files/trace-input.ts"
-import { BadTraceError } from "../../trace/formats/format.ts"
+import { BadTraceError, InputUnreadable } from "../../trace/index.ts"
 import { failureOf } from "../command-line/failures.ts"
 import { isByOwnName, type ListenAddress, type ListeningServer, listenOn } from "../command-line/listening-server.ts"
 import { readVersion } from "../command-line/version.ts"

@@ -1,7 +1,7 @@
 /** What is recorded, for people: a line for each kind, and below it each namespace that differs, each gap and each late range. */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { describeRedacted, RedactedValues } from "../../kube/redaction/redacted-values.ts"
+import { describeRedacted, RedactedValues } from "../../kube/offline.ts"
 import { formatLocalTime } from "../../local-time.ts"
 import { visible } from "../../text/index.ts"
 import { alignedRows } from "../terminal/display-width.ts"

@@ -7,9 +7,7 @@
  */
 import { createHash } from "node:crypto"
 import type { IncomingMessage } from "node:http"
-import { codeOf, ExportInterrupted } from "../../trace/files/output-errors.ts"
-import type { Compression } from "../../trace/formats/compression-names.ts"
-import type { TraceFormatName } from "../../trace/formats/names.ts"
+import { type Compression, codeOf, ExportInterrupted, type TraceFormatName } from "../../trace/index.ts"
 import { ExportCut, ExportRefused } from "./connection/export-errors.ts"
 import { askRecorder, headerOf, postExport, type RecorderAddress } from "./connection/recorder-connection.ts"
 
@@ -86,7 +84,7 @@ export interface ExportShortcomings {
 }
 
 /** A trace that has begun to arrive. */
-export interface ExportResponse extends ExportShortcomings {
+interface ExportResponse extends ExportShortcomings {
   /** Whether the server is a kubereel recorder, which understands more than SimKube's tracer. */
   readonly isOurs: boolean
   /** Whether the trailing checksum proved that all bytes arrived unchanged. Valid after the last piece. */

@@ -3,7 +3,7 @@
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { formatLocalTime, formatWindow } from "../../local-time.ts"
-import type { Across, LateFacts } from "../../recorder/export/late-changes.ts"
+import type { Across, LateFacts } from "../../recorder/index.ts"
 import { visible } from "../../text/index.ts"
 import { formatCount } from "../terminal/quantities.ts"
 import { listed } from "./incompleteness.ts"
@@ -44,7 +44,7 @@ const Forecast = Schema.Struct({
   unknownOwners: Schema.Struct({ count: Schema.Number, first: Schema.Array(Schema.String) }),
   refusals: Schema.Array(Schema.String),
 })
-export type Forecast = typeof Forecast.Type
+type Forecast = typeof Forecast.Type
 
 /** `undefined` if the response is not that of a kubereel recorder. */
 export const readForecast = (answer: unknown): Forecast | undefined => {

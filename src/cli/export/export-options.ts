@@ -1,7 +1,7 @@
 /** The options of `reel export` and the parsers of their values. */
 import { fileURLToPath } from "node:url"
-import { addressUrl, readTargetPath } from "../../blob/target-address.ts"
-import { type LabelRequirement, parseLabelSelector } from "../../kube/label-selector.ts"
+import { addressUrl, readTargetPath } from "../../blob/index.ts"
+import { type LabelRequirement, parseLabelSelector } from "../../kube/offline.ts"
 import {
   flag,
   list,

@@ -1,9 +1,6 @@
 /** Metrics of `reel host`: each module, the watches that they share, and what was refused. */
-import type { ControllerStatistics } from "../../host/controller/run/controller-statistics.ts"
-import type { ModuleStatus, WorkerStatus } from "../../host/dispatcher/dispatcher.ts"
-import type { HubStatistics } from "../../host/hub/hub-change.ts"
-import type { ScriptStatus } from "../../host/scripts/script-host.ts"
-import type { Metric } from "../../recorder/metrics/metrics-text.ts"
+import type { ControllerStatistics, HubStatistics, ModuleStatus, ScriptStatus, WorkerStatus } from "../../host/index.ts"
+import type { Metric } from "../../recorder/index.ts"
 
 /** Of the executor, per module. */
 interface RequestCounts {

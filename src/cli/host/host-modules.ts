@@ -7,12 +7,14 @@
  */
 
 import type { Clock, Timer } from "../../clock.ts"
-import { TokenRefused } from "../../host/identity/token-source.ts"
-import type { ModuleHost } from "../../host/module-host.ts"
-import type { ModuleChanges } from "../../host/modules/module-directory.ts"
-import type { ModuleSource } from "../../host/modules/module-listing.ts"
-import { describeRefusal } from "../../host/modules/module-problem.ts"
-import { isCredentialsError } from "../../kube/credentials/errors.ts"
+import {
+  describeRefusal,
+  type ModuleChanges,
+  type ModuleHost,
+  type ModuleSource,
+  TokenRefused,
+} from "../../host/index.ts"
+import { isCredentialsError } from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
 
 interface HostModulesOptions {

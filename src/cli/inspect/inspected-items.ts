@@ -1,9 +1,12 @@
 /** The items that are inspected: of a trace in a file or a pipe, or of a stretch of a recording, which is exported for it in full. */
-import { DecompressionError } from "../../trace/formats/compression.ts"
-import { decodedItems, type TraceItems } from "../../trace/formats/decoded-items.ts"
-import { BadTraceError } from "../../trace/formats/format.ts"
-import { ndjsonDecoder } from "../../trace/formats/ndjson/ndjson-writer.ts"
-import type { TraceItem } from "../../trace/trace-item.ts"
+import {
+  BadTraceError,
+  DecompressionError,
+  decodedItems,
+  ndjsonDecoder,
+  type TraceItem,
+  type TraceItems,
+} from "../../trace/index.ts"
 import type { OpenPlace } from "../export/connection/recorder-place.ts"
 import { requestExport } from "../export/export-client.ts"
 

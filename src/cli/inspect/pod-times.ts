@@ -4,11 +4,17 @@
  *
  * Memory: an entry for each pod that exists, and eight bytes for each that has ended.
  */
-import type { ObjectEvent } from "../../trace/event.ts"
-import type { OwnedLifecycles } from "../../trace/formats/simkube/simkube-trace.ts"
-import { exactJsonIn, isJsonObject } from "../../trace/json/exact-json.ts"
-import { endedLifetime, nextLifetime, observeLifetime, type PodLifetime } from "../../trace/pods/pod-lifecycle.ts"
-import { podKind } from "../../trace/pods/pod-lives-kind.ts"
+import {
+  endedLifetime,
+  exactJsonIn,
+  isJsonObject,
+  nextLifetime,
+  type ObjectEvent,
+  type OwnedLifecycles,
+  observeLifetime,
+  type PodLifetime,
+  podKind,
+} from "../../trace/index.ts"
 
 /** Times are seconds. */
 export interface PodTimesSummary {

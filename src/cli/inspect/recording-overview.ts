@@ -1,10 +1,9 @@
 /**
  * What a recording has, without reading its events: from the rows of a directory, or from a running recorder's coverage. Cheap for a recording of any size.
  */
-import { isArchiveError } from "../../archive/archive-errors.ts"
-import { readOverview } from "../../archive/reading/recording-facts.ts"
+import { isArchiveError, readOverview } from "../../archive/index.ts"
 import { visible } from "../../text/index.ts"
-import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
+import { podLivesKind } from "../../trace/index.ts"
 import { ExportCut, RecordingUnreadable } from "../export/connection/export-errors.ts"
 import type { RecorderAddress } from "../export/connection/recorder-connection.ts"
 import { type CoverageAnswer, readCoverageAnswer } from "../export/coverage-table.ts"

@@ -1,6 +1,6 @@
 /** The summary of a trace in lines that people read. */
 import { visible } from "../../text/index.ts"
-import type { GapEvent, LateChanges } from "../../trace/event.ts"
+import type { GapEvent, LateChanges } from "../../trace/index.ts"
 import { describeLate } from "../export/export-forecast.ts"
 import { incompleteTogether } from "../past/shortcoming-lines.ts"
 import { alignedRows } from "../terminal/display-width.ts"

@@ -7,8 +7,7 @@
  * An object is created by its first event, if it did not exist at the start and was not there before; later states are changes. Formats without a state at
  * the start, such as SimKube's, have the objects that existed then as created in their first event.
  */
-import type { GapEvent, LateChanges, ObjectEvent } from "../../trace/event.ts"
-import type { IncompletePart, TraceHeader, TraceItem } from "../../trace/trace-item.ts"
+import type { GapEvent, IncompletePart, LateChanges, ObjectEvent, TraceHeader, TraceItem } from "../../trace/index.ts"
 import { PodTimes, type PodTimesSummary } from "./pod-times.ts"
 import { type HistogramBar, TimeHistogram } from "./time-histogram.ts"
 

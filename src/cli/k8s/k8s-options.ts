@@ -1,9 +1,9 @@
 /** The options of `reel k8s` and the parsers of their values. */
 import { isIP } from "node:net"
-import { readAllowList } from "../../blob/allow-list.ts"
+import { readAllowList } from "../../blob/index.ts"
 import type { SecretKey } from "../../k8s/index.ts"
-import { quantityOf } from "../../kube/quantity.ts"
-import { readRetainBytes, readRetainFor } from "../../recorder/configuration/retention-limits.ts"
+import { quantityOf } from "../../kube/offline.ts"
+import { readRetainBytes, readRetainFor } from "../../recorder/index.ts"
 import {
   flag,
   integerBetween,

@@ -1,12 +1,14 @@
 /** Resolves kinds to resources for `reel k8s`: through a cluster, or from the table of built-in kinds. */
 
 import { discoverBuiltIn, type Resolve } from "../../k8s/index.ts"
-import { loadCredentials } from "../../kube/credentials/credentials.ts"
-import { discoverKinds } from "../../kube/discovery/discovered-kinds.ts"
-import { discover } from "../../kube/discovery/discovery.ts"
-import type { ApiEndpoint } from "../../kube/endpoint.ts"
-import { HttpClient } from "../../kube/http/http-client.ts"
-import type { NamedKind } from "../../kube/kind-names.ts"
+import {
+  type ApiEndpoint,
+  discover,
+  discoverKinds,
+  HttpClient,
+  loadCredentials,
+  type NamedKind,
+} from "../../kube/index.ts"
 import { CommandFailed } from "../command-line/exit-codes.ts"
 import { readVersion } from "../command-line/version.ts"
 

@@ -1,16 +1,19 @@
 /** `reel k8s --simulation`: arguments and printing. The manifests themselves are made in src/k8s/simulation. */
 
 import { systemClock } from "../../clock.ts"
-import { rulesOf } from "../../host/controller/rbac-rules.ts"
-import type { ScopedRules } from "../../host/controller/rule-set.ts"
+import { rulesOf, type ScopedRules } from "../../host/index.ts"
 import { discoverBuiltIn, renderManifests, simulationManifestsFor } from "../../k8s/index.ts"
-import { parseGvk } from "../../kube/gvk.ts"
-import type { Kind } from "../../kube/kind.ts"
-import { simulationDefinitions } from "../../simulation/api/definitions.ts"
-import { nameOfKind, simulationKind, simulationRootKind } from "../../simulation/api/derived-names.ts"
-import { driverRole } from "../../simulation/controller/driver-job.ts"
-import { HookRuns } from "../../simulation/controller/hook-runs.ts"
-import { simulationController } from "../../simulation/controller/start-controller.ts"
+import type { Kind } from "../../kube/index.ts"
+import { parseGvk } from "../../kube/offline.ts"
+import {
+  driverRole,
+  HookRuns,
+  nameOfKind,
+  simulationController,
+  simulationDefinitions,
+  simulationKind,
+  simulationRootKind,
+} from "../../simulation/index.ts"
 import { type CommandSyntax, flag, integerBetween, list, optional, withDefault } from "../command-line/arguments.ts"
 import { type Command, command } from "../command-line/command.ts"
 import { exitCodes } from "../command-line/exit-codes.ts"

@@ -1,13 +1,7 @@
 /** One page of an answer: the items after those of earlier pages, at most so many and of so many bytes, and how many follow. */
 
 import { formatInstant } from "../../local-time.ts"
-import {
-  formatExactJson,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  withProperty,
-} from "../../trace/json/exact-json.ts"
+import { formatExactJson, isJsonObject, type JsonObject, type JsonValue, withProperty } from "../../trace/index.ts"
 import { objectsIn } from "../past/describe-change.ts"
 
 // A value that is too long for an answer, with its longest parts left out and marked.

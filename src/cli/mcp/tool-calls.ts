@@ -8,7 +8,7 @@
 import { createHash } from "node:crypto"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { formatExactJson } from "../../trace/json/exact-json.ts"
+import { formatExactJson } from "../../trace/index.ts"
 import { Misasked } from "../command-line/exit-codes.ts"
 import { isExportError } from "../export/connection/export-errors.ts"
 import { openPast, type PastOptions } from "../past/past-places.ts"

@@ -4,7 +4,7 @@
  */
 
 import { nearest, quoted } from "../../text/index.ts"
-import { isFieldPath, parseFieldPath } from "../../trace/json/field-path.ts"
+import { isFieldPath, parseFieldPath } from "../../trace/index.ts"
 import { Misasked } from "../command-line/exit-codes.ts"
 
 /** A parameter: how it is described, and how a value is read; `undefined` is read where none is given. */

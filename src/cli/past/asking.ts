@@ -5,7 +5,7 @@
  * knows more recent changes counts.
  */
 import { visibleInJson } from "../../text/index.ts"
-import type { JsonObject } from "../../trace/json/exact-json.ts"
+import type { JsonObject } from "../../trace/index.ts"
 import { oneOf, withDefault } from "../command-line/arguments.ts"
 import type { CommandTerminal } from "../command-line/command.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"

@@ -1,8 +1,8 @@
 /** The changes of all places as one history: in the order of their times, each once, although two recordings may have it. */
 
-import type { Resource } from "../../apiserver/kinds/resources.ts"
-import { formatGvk } from "../../kube/gvk.ts"
-import { isJsonObject, type JsonObject } from "../../trace/json/exact-json.ts"
+import type { Resource } from "../../apiserver/index.ts"
+import { formatGvk } from "../../kube/offline.ts"
+import { isJsonObject, type JsonObject } from "../../trace/index.ts"
 import type { AskedPast } from "./asking.ts"
 import { askPast, type PastParameters } from "./past-client.ts"
 import { builtinResource, customResource, unknownResource } from "./past-table.ts"

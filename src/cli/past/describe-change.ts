@@ -1,8 +1,14 @@
 /** One change of one object in lines that people read: when, what, to which object, who, and each field before and after. */
 import { formatLocalTime } from "../../local-time.ts"
 import { visible } from "../../text/index.ts"
-import { type EventStatement, statementText } from "../../trace/event-statement.ts"
-import { formatExactJson, isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
+import {
+  type EventStatement,
+  formatExactJson,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  statementText,
+} from "../../trace/index.ts"
 
 /** characters of a value that are shown. */
 const longestValue = 120

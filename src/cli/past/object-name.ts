@@ -1,8 +1,8 @@
 /** Kinds and objects on the command line, as with kubectl: `deploy web`, `deploy/web`, `pods,services`. */
 
-import { formatGvk, parseGvk } from "../../kube/gvk.ts"
-import type { NamedKind } from "../../kube/kind-names.ts"
-import { isJsonObject, type JsonObject } from "../../trace/json/exact-json.ts"
+import type { NamedKind } from "../../kube/index.ts"
+import { formatGvk, parseGvk } from "../../kube/offline.ts"
+import { isJsonObject, type JsonObject } from "../../trace/index.ts"
 import { list } from "../command-line/arguments.ts"
 import { Misasked } from "../command-line/exit-codes.ts"
 import { readKind } from "../command-line/kind-option.ts"

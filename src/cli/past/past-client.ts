@@ -3,7 +3,7 @@
  *
  * Guarantees: an answer that breaks off is an error (an ExportError) and never passes for a short one; numbers of objects are exact.
  */
-import { exactJsonIn, isJsonObject, type JsonObject } from "../../trace/json/exact-json.ts"
+import { exactJsonIn, isJsonObject, type JsonObject } from "../../trace/index.ts"
 import { ExportCut, ExportRefused } from "../export/connection/export-errors.ts"
 import { askRecorder, type RecorderAddress } from "../export/connection/recorder-connection.ts"
 import { piecesOf } from "../export/export-client.ts"

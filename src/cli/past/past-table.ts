@@ -1,9 +1,13 @@
 /** Objects of one kind as kubectl's table: the columns that an API server of that moment would have sent. */
-import { builtinResources } from "../../apiserver/kinds/builtin/builtin-resources.ts"
-import type { PrinterColumn, Resource } from "../../apiserver/kinds/resources.ts"
-import { printerOf, withoutStatusCells } from "../../apiserver/table/printers.ts"
-import { formatGvk, parseGvk } from "../../kube/gvk.ts"
-import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
+import {
+  builtinResources,
+  type PrinterColumn,
+  printerOf,
+  type Resource,
+  withoutStatusCells,
+} from "../../apiserver/index.ts"
+import { formatGvk, parseGvk } from "../../kube/offline.ts"
+import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/index.ts"
 import { alignedRows } from "../terminal/display-width.ts"
 import { objectsIn } from "./describe-change.ts"
 

@@ -1,6 +1,6 @@
 /** Objects as kubectl prints them: keys in order, without managedFields, several as a List. Streams: an object is printed as it comes. */
 import { Document, Scalar, visit } from "yaml"
-import { apiVersionOf, parseGvk } from "../../kube/gvk.ts"
+import { apiVersionOf, parseGvk } from "../../kube/offline.ts"
 import { visibleInJson } from "../../text/index.ts"
 import {
   formatExactJson,
@@ -8,10 +8,10 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  sortedKeys,
+  withoutMember,
   withProperty,
-} from "../../trace/json/exact-json.ts"
-import { sortedKeys } from "../../trace/json/key-order.ts"
-import { withoutMember } from "../../trace/json/members.ts"
+} from "../../trace/index.ts"
 
 /** With apiVersion and kind, which items of lists lack, and keys in order. */
 export const printedObject = (object: JsonObject, gvk: string, keepsManagedFields: boolean): JsonObject => {

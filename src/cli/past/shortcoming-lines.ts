@@ -2,7 +2,7 @@
 
 import { formatLocalTime } from "../../local-time.ts"
 import { enumerated } from "../../text/index.ts"
-import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
+import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/index.ts"
 import { formatCount } from "../terminal/quantities.ts"
 
 /** How lines begin about what is missing. Others are about what is there. */

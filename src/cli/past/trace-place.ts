@@ -2,11 +2,8 @@
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { isArchiveError } from "../../archive/archive-errors.ts"
-import { NoHistoryInTrace, recordTrace } from "../../archive/trace-recording.ts"
-import { openTraceFile } from "../../trace/files/trace-input.ts"
-import { openTraceItems } from "../../trace/files/trace-items.ts"
-import { BadTraceError } from "../../trace/formats/format.ts"
+import { isArchiveError, NoHistoryInTrace, recordTrace } from "../../archive/index.ts"
+import { BadTraceError, openTraceFile, openTraceItems } from "../../trace/index.ts"
 import { RecordingUnreadable } from "../export/connection/export-errors.ts"
 
 /** A directory that exists until it is closed. */

@@ -3,9 +3,7 @@
  * scheduling, conditions, containers that ended or wait, deletion, and the Kubernetes Events about it.
  */
 import { visible } from "../../text/index.ts"
-import { eventKinds } from "../../trace/event-statement.ts"
-import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
-import { conditionMicros } from "../../trace/views/lives/conditions.ts"
+import { conditionMicros, eventKinds, isJsonObject, type JsonObject, type JsonValue } from "../../trace/index.ts"
 import { objectOf } from "./changes-of.ts"
 import { differenceLines, eventText, objectName, objectsIn, writersText } from "./describe-change.ts"
 

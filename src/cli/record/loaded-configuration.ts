@@ -1,11 +1,15 @@
 /** A recorder's configuration in a file and the key of redacted values, for commands that do one thing and end. */
 import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
-import { defaultDetect, defaultIgnore } from "../../kube/scanner/object/detect-rules.ts"
-import { loadConfiguration } from "../../recorder/configuration/load-configuration.ts"
-import type { ParsedConfiguration } from "../../recorder/configuration/parse-configuration.ts"
-import { formatWarning } from "../../recorder/configuration/problem.ts"
-import { newRedactionKey, RedactionKeyError, readRedactionKey } from "../../recorder/redaction/redaction-key.ts"
+import { defaultDetect, defaultIgnore } from "../../kube/index.ts"
+import {
+  formatWarning,
+  loadConfiguration,
+  newRedactionKey,
+  type ParsedConfiguration,
+  RedactionKeyError,
+  readRedactionKey,
+} from "../../recorder/index.ts"
 import { CommandFailed, exitCodes } from "../command-line/exit-codes.ts"
 
 /** The configuration of a file, or in a text. `say`: takes what is odd in it. Rejects with CommandFailed. */

@@ -1,9 +1,7 @@
 /** Options of `reel record` that control access to it: who may export, to which destinations, and how much. */
 
-import { type AllowedPlace, readAllowList } from "../../blob/allow-list.ts"
-import type { AccessSettings } from "../../recorder/access/open-access.ts"
-import type { ExportLimits } from "../../recorder/export/limits.ts"
-import type { CertificateFiles } from "../../recorder/http/serving-certificate.ts"
+import { type AllowedPlace, readAllowList } from "../../blob/index.ts"
+import type { AccessSettings, CertificateFiles, ExportLimits } from "../../recorder/index.ts"
 import {
   flag,
   list,

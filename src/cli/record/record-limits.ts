@@ -1,6 +1,6 @@
 /** `--retain-for` and `--retain-bytes`: of everything (`30d`), or of a kind (`v1.Event=1d`). The last of several counts. */
-import { formatGvk, parseGvk } from "../../kube/gvk.ts"
-import type { GivenLimits, KeptLimits } from "../../recorder/configuration/retention-limits.ts"
+import { formatGvk, parseGvk } from "../../kube/offline.ts"
+import type { GivenLimits, KeptLimits } from "../../recorder/index.ts"
 import { type Reading, refused, value } from "../command-line/arguments.ts"
 
 interface OfKind {

@@ -7,13 +7,19 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import type { GivenLimits } from "../../recorder/configuration/retention-limits.ts"
-import type { LeaseSettings } from "../../recorder/leadership/leadership.ts"
-import { type RunningRecorder, reasonOf, startRecorder } from "../../recorder/recorder.ts"
-import type { RecorderClose } from "../../recorder/recording/recorder-actors.ts"
-import { namedKinds } from "../../recorder/status/forbidden-kinds.ts"
-import { byCause, type KindStatus } from "../../recorder/status/kind-status.ts"
-import { lowerHelperPriority } from "../../runtime/thread-priority.ts"
+import { directoryInUse } from "../../archive/index.ts"
+import {
+  byCause,
+  type GivenLimits,
+  type KindStatus,
+  type LeaseSettings,
+  namedKinds,
+  type RecorderClose,
+  type RunningRecorder,
+  reasonOf,
+  startRecorder,
+} from "../../recorder/index.ts"
+import { lowerHelperPriority } from "../../runtime/index.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { readVersion } from "../command-line/version.ts"
 import type { LogFormat, Logger } from "../terminal/log.ts"
@@ -121,7 +127,7 @@ export const runRecorder: RunRecorder = async ({ verbosity, logFormat: _, lease,
     const settings = {
       ...options,
       ...(lease && {
-        lease: { ...lease, directoryInUse: (await import("../../archive/directory/directory-lock.ts")).directoryInUse },
+        lease: { ...lease, directoryInUse: directoryInUse },
       }),
       ...{ reportEvents: verbosity > 0, version: readVersion(), onLeaseTaken, onLeaseLost },
     }

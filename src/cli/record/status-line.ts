@@ -4,7 +4,7 @@
  * A pure function from numbers to one line that fits. If the line is too long, parts are dropped in this order: the names of
  * watched kinds, uptime, lag and objects, the names of kinds in trouble (replaced by a count), and finally the count.
  */
-import type { KindState } from "../../kube/watch/protocol/protocol.ts"
+import type { KindState } from "../../kube/index.ts"
 import { visible } from "../../text/index.ts"
 import { displayWidth } from "../terminal/display-width.ts"
 import { formatCount, formatDuration, formatInteger } from "../terminal/quantities.ts"

@@ -1,14 +1,14 @@
 /** The comparison of a replay with the recording of its cluster, for people. */
 
-import { describeDifference } from "../../simulation/fidelity/object-details.ts"
-import type {
-  Both,
-  ExtraObject,
-  FidelityReport,
-  FidelityUnknown,
-  PodFidelity,
-} from "../../simulation/report/fidelity-report.ts"
-import type { Spread } from "../../simulation/report/replay-report.ts"
+import {
+  type Both,
+  describeDifference,
+  type ExtraObject,
+  type FidelityReport,
+  type FidelityUnknown,
+  type PodFidelity,
+  type Spread,
+} from "../../simulation/index.ts"
 import { formatCount, formatDuration, formatInteger } from "../terminal/quantities.ts"
 
 /** Worst writes that are shown; the report has more. */

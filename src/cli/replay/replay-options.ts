@@ -1,7 +1,7 @@
 /** The options of `reel replay` and the parsers of their values. */
 
 import { isIPv6 } from "node:net"
-import { speedLimits } from "../../simulation/schedule/replay-clock.ts"
+import { speedLimits } from "../../simulation/index.ts"
 import {
   flag,
   integerBetween,

@@ -1,6 +1,6 @@
 /** What the command line requests of a replay. */
-import type { ReplayOptions } from "../../simulation/replay/replay.ts"
-import type { TraceFormatName } from "../../trace/formats/names.ts"
+import type { ReplayOptions } from "../../simulation/index.ts"
+import type { TraceFormatName } from "../../trace/index.ts"
 import type { ControlSettings } from "./control/control-server.ts"
 import type { TargetRequest } from "./replay-target.ts"
 import type { RecorderRequest } from "./running-recorder.ts"

@@ -3,16 +3,24 @@
 import { isIP } from "node:net"
 import { systemClock } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
-import { reportPage } from "../../simulation/page/report-page.ts"
-import { followRecordedLives } from "../../simulation/pods/followed-pods.ts"
-import { LifeScout, PassingLives } from "../../simulation/pods/life-source.ts"
+import {
+  followRecordedLives,
+  LifeScout,
+  PassingLives,
+  RemovalIncomplete,
+  RemovalUnchecked,
+  Repetitions,
+  type RepetitionsOptions,
+  type RepetitionsReport,
+  type ReplayReport,
+  type ReplaySurvey,
+  refuseLacking,
+  registeredWebhook,
+  reportPage,
+  surveyReplay,
+  type WebhookAddress,
+} from "../../simulation/index.ts"
 
-import { refuseLacking } from "../../simulation/replay/forecast.ts"
-import { Repetitions, type RepetitionsOptions } from "../../simulation/replay/repetitions.ts"
-import { type ReplaySurvey, surveyReplay } from "../../simulation/replay/replay-survey.ts"
-import type { RepetitionsReport, ReplayReport } from "../../simulation/report/replay-report.ts"
-import { RemovalIncomplete, RemovalUnchecked } from "../../simulation/target/clean-up.ts"
-import { registeredWebhook, type WebhookAddress } from "../../simulation/webhook/pod-webhook.ts"
 import { visible } from "../../text/index.ts"
 import type { CommandTerminal, Say } from "../command-line/command.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"

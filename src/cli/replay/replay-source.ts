@@ -1,15 +1,11 @@
 /** Where the trace of a replay comes from: a file, a pipe, an object store, a data directory, or a running recorder. */
 import { stat } from "node:fs/promises"
 import { tmpdir } from "node:os"
-import { openSource as openObject } from "../../blob/open-source.ts"
-import { readSourcePath, type StoreAddress } from "../../blob/target-address.ts"
+import { openSource as openObject, readSourcePath, type StoreAddress } from "../../blob/index.ts"
 import { systemClock } from "../../clock.ts"
-import type { ReplayOptions } from "../../simulation/replay/replay.ts"
-import { recordedDirectory } from "../../simulation/source/recorded-directory.ts"
+import { type ReplayOptions, recordedDirectory } from "../../simulation/index.ts"
 import { visible } from "../../text/index.ts"
-import { openTraceFile, SpooledBytes } from "../../trace/files/trace-input.ts"
-import { openTraceItems } from "../../trace/files/trace-items.ts"
-import { fileSpool } from "../../trace/spool.ts"
+import { fileSpool, openTraceFile, openTraceItems, SpooledBytes } from "../../trace/index.ts"
 import type { ReplayOrder } from "./replay-order.ts"
 import { exportedWindow } from "./running-recorder.ts"
 

@@ -1,8 +1,6 @@
 /** A replay for people: one line while it runs, a summary at the end. */
 import { formatInstant } from "../../local-time.ts"
-import type { ReplayForecast } from "../../simulation/replay/forecast.ts"
-import type { ReplayProgress } from "../../simulation/replay/replay.ts"
-import type { Cause, ReplayReport, Spread } from "../../simulation/report/replay-report.ts"
+import type { Cause, ReplayForecast, ReplayProgress, ReplayReport, Spread } from "../../simulation/index.ts"
 import { alignedRows } from "../terminal/display-width.ts"
 import { formatCount, formatDuration, formatInteger } from "../terminal/quantities.ts"
 import { describeFidelity } from "./fidelity-summary.ts"

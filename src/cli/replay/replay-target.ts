@@ -1,14 +1,16 @@
 /** The cluster that a replay drives: one of a kubeconfig, or a sandbox in this process. */
 import { isIP } from "node:net"
-import { ApiClient } from "../../kube/client/api-client.ts"
-import { backOff, isSafeToRepeat } from "../../kube/client/api-connection.ts"
-import type { ApiError } from "../../kube/client/api-errors.ts"
-import { loadCredentials } from "../../kube/credentials/credentials.ts"
-import type { EndpointSource } from "../../kube/endpoint.ts"
-import { guessedKind } from "../../rehearsal/feed/feed-rule.ts"
-import { LocalCluster } from "../../sandbox/local-cluster.ts"
-import { LocalTransport } from "../../sandbox/local-transport.ts"
-import { isFieldConflict } from "../../simulation/target/target-cluster.ts"
+import {
+  ApiClient,
+  type ApiError,
+  backOff,
+  type EndpointSource,
+  isSafeToRepeat,
+  loadCredentials,
+} from "../../kube/index.ts"
+import { guessedKind } from "../../rehearsal/index.ts"
+import { LocalCluster, LocalTransport } from "../../sandbox/index.ts"
+import { isFieldConflict } from "../../simulation/index.ts"
 import { readVersion } from "../command-line/version.ts"
 
 export interface TargetRequest {

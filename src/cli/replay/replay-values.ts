@@ -1,8 +1,7 @@
 /** Values of the command line that all replays have. */
 
-import { allCustom } from "../../simulation/objects/not-replayed.ts"
-import { type Speed, speedLimits } from "../../simulation/schedule/replay-clock.ts"
-import { kindWithoutVersion } from "../../trace/sanitising/built-in-kinds.ts"
+import { allCustom, type Speed, speedLimits } from "../../simulation/index.ts"
+import { kindWithoutVersion } from "../../trace/index.ts"
 import { type Reading, refused, value } from "../command-line/arguments.ts"
 import { parseDuration, parseInstant } from "../command-line/instant.ts"
 import { isExactKind, readKind } from "../command-line/kind-option.ts"

@@ -1,7 +1,6 @@
 /** A window of a running recorder as the source of a replay: exported as NDJSON into a spool, from which it is replayed. */
 import { tmpdir } from "node:os"
-import { SpooledBytes } from "../../trace/files/trace-input.ts"
-import { fileSpool } from "../../trace/spool.ts"
+import { fileSpool, SpooledBytes } from "../../trace/index.ts"
 import { type Reading, value } from "../command-line/arguments.ts"
 import { type Recorder, recorderAt } from "../export/connection/recorder-connection.ts"
 import {

@@ -2,11 +2,11 @@
  * Names of kinds that only the trace can explain: `trainings` is no kind of Kubernetes itself, but the trace may have
  * `ml.example.com/v1.Training`. The trace is opened for that only if such a name was given.
  */
-import { formatGvk, parseGvk } from "../../kube/gvk.ts"
-import type { NamedKind } from "../../kube/kind-names.ts"
+
+import type { NamedKind } from "../../kube/index.ts"
+import { formatGvk, parseGvk } from "../../kube/offline.ts"
 import { quoted } from "../../text/index.ts"
-import { kindWithoutVersion } from "../../trace/sanitising/built-in-kinds.ts"
-import type { TraceItem } from "../../trace/trace-item.ts"
+import { kindWithoutVersion, type TraceItem } from "../../trace/index.ts"
 import { CommandFailed, exitCodes } from "../command-line/exit-codes.ts"
 import { readKind } from "../command-line/kind-option.ts"
 import type { ReplayOrder } from "./replay-order.ts"

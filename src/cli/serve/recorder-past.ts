@@ -4,7 +4,7 @@
  *
  * Methods reject with an ExportError.
  */
-import { parseResourceVersion } from "../../kube/resource-version.ts"
+import { parseResourceVersion } from "../../kube/offline.ts"
 import {
   batchBytes,
   NothingToServe,
@@ -13,8 +13,15 @@ import {
   type PastKind,
   statusRemark,
 } from "../../serve/index.ts"
-import type { Action, GapEvent, LateChanges } from "../../trace/event.ts"
-import { formatExactJson, isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
+import {
+  type Action,
+  formatExactJson,
+  type GapEvent,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type LateChanges,
+} from "../../trace/index.ts"
 import { ExportRefused } from "../export/connection/export-errors.ts"
 import type { RecorderAddress } from "../export/connection/recorder-connection.ts"
 import { askPast, type PastParameters } from "../past/past-client.ts"

@@ -1,7 +1,7 @@
 /** Waits for the end of one Simulation, shows how far it is, and says how it went by the exit code. */
 import { backgroundClock } from "../../clock.ts"
-import type { ApiClient } from "../../kube/client/api-client.ts"
-import type { Simulation } from "../../simulation/api/simulation.ts"
+import type { ApiClient } from "../../kube/index.ts"
+import type { Simulation } from "../../simulation/index.ts"
 import { visible } from "../../text/index.ts"
 import type { CommandTerminal } from "../command-line/command.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"

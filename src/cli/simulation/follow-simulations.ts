@@ -1,9 +1,8 @@
 /** Simulations as they change, over one watch: no polling, and no state between two reads is missed that is still there at the second. */
 import { systemClock } from "../../clock.ts"
-import { SharedInformer } from "../../host/cache/shared-informer.ts"
-import type { ApiClient } from "../../kube/client/api-client.ts"
-import { simulationKind } from "../../simulation/api/derived-names.ts"
-import type { Simulation } from "../../simulation/api/simulation.ts"
+import { SharedInformer } from "../../host/index.ts"
+import type { ApiClient } from "../../kube/index.ts"
+import { type Simulation, simulationKind } from "../../simulation/index.ts"
 
 interface FollowOptions {
   /** Only this one. Default: all. */

@@ -2,16 +2,14 @@
 import { createServer } from "node:net"
 import * as Result from "effect/Result"
 import { systemClock } from "../../clock.ts"
-import { kinds } from "../../kube/client/kinds.ts"
-import type { ApiEndpoint } from "../../kube/endpoint.ts"
-import type { Kind } from "../../kube/kind.ts"
-import { LocalCluster } from "../../sandbox/local-cluster.ts"
-import { PodProcesses } from "../../sandbox/processes/pod-processes.ts"
-import type { ContainerEnd, RunContainer } from "../../sandbox/processes/run-container.ts"
-import { simulationDefinitions } from "../../simulation/api/definitions.ts"
-import { simulationKind } from "../../simulation/api/derived-names.ts"
-import type { Simulation } from "../../simulation/api/simulation.ts"
-import { startSimulationController } from "../../simulation/controller/start-controller.ts"
+import { type ApiEndpoint, type Kind, kinds } from "../../kube/index.ts"
+import { type ContainerEnd, LocalCluster, PodProcesses, type RunContainer } from "../../sandbox/index.ts"
+import {
+  type Simulation,
+  simulationDefinitions,
+  simulationKind,
+  startSimulationController,
+} from "../../simulation/index.ts"
 import type { CommandTerminal } from "../command-line/command.ts"
 import type { ExitCode } from "../command-line/exit-codes.ts"
 import { parseDriver } from "../driver/driver-arguments.ts"

@@ -1,7 +1,5 @@
 /** The cluster that the commands for Simulations work on. */
-import { ApiClient } from "../../kube/client/api-client.ts"
-import { AlreadyExistsError, NotFoundError } from "../../kube/client/api-errors.ts"
-import { loadCredentials } from "../../kube/credentials/credentials.ts"
+import { AlreadyExistsError, ApiClient, loadCredentials, NotFoundError } from "../../kube/index.ts"
 import { CommandFailed, type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { describeRefused, isRefusedError } from "../command-line/refused-credentials.ts"
 import { readVersion } from "../command-line/version.ts"

@@ -1,6 +1,5 @@
 /** Simulations for people: a line while one runs, what has come of it, and a table of several. */
-import type { Simulation } from "../../simulation/api/simulation.ts"
-import type { RepetitionReport } from "../../simulation/api/status.ts"
+import type { RepetitionReport, Simulation } from "../../simulation/index.ts"
 import { alignedRows } from "../terminal/display-width.ts"
 import { formatCount, formatDuration, formatInteger } from "../terminal/quantities.ts"
 

@@ -1,9 +1,8 @@
 /** A program with its text, from a file, from standard input or from the command line. */
 import { messageOf } from "../../message-of.ts"
 import { visible } from "../../text/index.ts"
-import { InputUnreadable, type TraceInput } from "../../trace/files/trace-input.ts"
-import { longestProgram, ProgramError, parseProgram } from "../../trace/transform/language/parse-program.ts"
-import type { Program } from "../../trace/transform/language/program.ts"
+import { InputUnreadable, type TraceInput } from "../../trace/index.ts"
+import { longestProgram, type Program, ProgramError, parseProgram } from "../../trace/transform/index.ts"
 
 export interface WrittenProgram {
   readonly text: string

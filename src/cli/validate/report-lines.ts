@@ -1,15 +1,13 @@
 /** The report of a validation for people: text grouped by rule with examples, or a table with a row for each rule. */
 
-import type { Finding, RuleFindings } from "../../validation/findings.ts"
-import type { Place, Subject } from "../../validation/rule.ts"
-import type { ValidationReport } from "../../validation/trace-validation.ts"
+import type { Finding, Place, RuleFindings, Subject, ValidationReport } from "../../validation/index.ts"
 import { alignedRows } from "../terminal/display-width.ts"
 import { formatCount, formatInteger, instantText } from "../terminal/quantities.ts"
 
 // Findings in words.
 
 /** `apps/v1.Deployment shop/web`; the kind alone if the finding is about a kind. */
-export const subjectText = ({ gvk, namespace, name }: Subject): string => {
+const subjectText = ({ gvk, namespace, name }: Subject): string => {
   const own = namespace === "" ? name : `${namespace}/${name}`
   return [gvk === "" ? "(no kind)" : gvk, own].filter((part) => part !== "").join(" ")
 }
@@ -22,7 +20,7 @@ const referenceText = ({ kind, name, places }: Pick<Finding, "kind" | "name" | "
 export const placeText = ({ element, by }: Place): string => (element === "" ? by : `${element}.${by}`)
 
 /** `apps/v1.Deployment shop/web: Secret db`; the subject alone if it is itself what is missing. */
-export const findingText = (finding: Pick<Finding, "subject" | "kind" | "name" | "places">): string =>
+const findingText = (finding: Pick<Finding, "subject" | "kind" | "name" | "places">): string =>
   finding.name !== "" && finding.name === finding.subject.name
     ? subjectText(finding.subject)
     : `${subjectText(finding.subject)}: ${referenceText(finding)}`

@@ -6,9 +6,8 @@
  * another object has its name by then (see {@link ChangeFeed}).
  */
 
-import type { ApiObject, ObjectBase } from "../../kube/client/objects.ts"
-import { controllerOf } from "../../kube/client/owner-references.ts"
-import { compareResourceVersions, parseResourceVersion, type ResourceVersion } from "../../kube/resource-version.ts"
+import { type ApiObject, controllerOf, type ObjectBase } from "../../kube/index.ts"
+import { compareResourceVersions, parseResourceVersion, type ResourceVersion } from "../../kube/offline.ts"
 import { ChangeFeed, type ChangeHandler } from "./change-feed.ts"
 
 /** `namespace/name`, or the bare name of a cluster-scoped object. */

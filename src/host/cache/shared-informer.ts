@@ -5,9 +5,14 @@
  */
 
 import type { Clock } from "../../clock.ts"
-import type { ApiConnection } from "../../kube/client/api-connection.ts"
-import type { ApiObject, ObjectBase } from "../../kube/client/objects.ts"
-import { type ObjectWatch, type WatchOptions, watchObjects } from "../../kube/client/watch-objects.ts"
+import {
+  type ApiConnection,
+  type ApiObject,
+  type ObjectBase,
+  type ObjectWatch,
+  type WatchOptions,
+  watchObjects,
+} from "../../kube/index.ts"
 import { ObjectCache } from "./object-cache.ts"
 
 export interface InformerOptions extends WatchOptions {

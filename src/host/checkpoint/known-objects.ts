@@ -3,7 +3,7 @@
  *
  * In memory it is always right; what differs from the file waits in {@link KnownObjects.unwritten} until the checkpoint is committed.
  */
-import type { ApiObject, Metadata, ObjectBase } from "../../kube/client/objects.ts"
+import type { ApiObject, Metadata, ObjectBase } from "../../kube/index.ts"
 import { keyOf } from "../cache/object-cache.ts"
 
 interface Known {

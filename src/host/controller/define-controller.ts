@@ -6,10 +6,8 @@
 
 import { isDeepStrictEqual } from "node:util"
 import type { Effect } from "effect/Effect"
-import type { ApiObject, ObjectBase } from "../../kube/client/objects.ts"
-import { parseGvk } from "../../kube/gvk.ts"
-import { parseLabelSelector } from "../../kube/label-selector.ts"
-import { qualifiedNameComplaints, subdomainComplaints } from "../../kube/names.ts"
+import type { ApiObject, ObjectBase } from "../../kube/index.ts"
+import { parseGvk, parseLabelSelector, qualifiedNameComplaints, subdomainComplaints } from "../../kube/offline.ts"
 import type { ObjectChange } from "../cache/change-feed.ts"
 import type { CachedObjects, ObjectName } from "./access/cached-objects.ts"
 import type { ControllerCluster } from "./access/controller-cluster.ts"

@@ -1,7 +1,6 @@
 /** The permissions that controllers need, computed from what they watch and what they declare to write. */
 
-import { kinds } from "../../kube/client/kinds.ts"
-import type { Kind } from "../../kube/kind.ts"
+import { type Kind, kinds } from "../../kube/index.ts"
 import { type DefinedController, selectionsOf } from "./define-controller.ts"
 import { RuleSet, type ScopedRules } from "./rule-set.ts"
 

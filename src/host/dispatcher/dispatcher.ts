@@ -7,10 +7,13 @@
  */
 import type { Clock, Timer } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
-import type { ActorSystem } from "../../runtime/actor-system.ts"
-import { ActorGone, CallDeadlineExceeded } from "../../runtime/errors.ts"
-import type { Supervisor } from "../../runtime/supervisor.ts"
-import type { StartThread } from "../../runtime/thread.ts"
+import {
+  ActorGone,
+  type ActorSystem,
+  CallDeadlineExceeded,
+  type StartThread,
+  type Supervisor,
+} from "../../runtime/index.ts"
 import type { ExecutorConfig, ExecutorControl, ExecutorReport } from "../executor/executor-interface.ts"
 import type { WatchRequest } from "../guest/abi-values.ts"
 import type { CompiledGuest } from "../guest/compiled-guest.ts"

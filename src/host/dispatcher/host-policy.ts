@@ -1,6 +1,5 @@
 /** How long a host waits: before it starts something again, and between its checks. Tests pass shorter times. */
-import type { BackOffPolicy } from "../../runtime/back-off.ts"
-import type { RestartPolicy } from "../../runtime/supervisor.ts"
+import type { BackOffPolicy, RestartPolicy } from "../../runtime/index.ts"
 import { moduleBackOff } from "./module-lifecycle.ts"
 
 export interface HostPolicy {

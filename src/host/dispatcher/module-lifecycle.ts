@@ -6,7 +6,7 @@
  *   its own, and stays alone until its file is replaced.
  * - One whose worker ended for another's fault is started again at once.
  */
-import { BackOff, type BackOffPolicy } from "../../runtime/back-off.ts"
+import { BackOff, type BackOffPolicy } from "../../runtime/index.ts"
 
 /** As Kubernetes restarts containers, but sooner at first: 1 s doubling to 5 min, forgotten after 10 min without an end. */
 export const moduleBackOff: BackOffPolicy = {

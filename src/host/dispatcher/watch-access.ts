@@ -9,11 +9,8 @@
  * - A 403 always means that the right is missing. If that cannot be found out, the refusal is a 503, and the module may try again.
  */
 import type { Clock } from "../../clock.ts"
-import { NotFoundError } from "../../kube/client/api-errors.ts"
-import type { ResourceFinder } from "../../kube/client/resource-finder.ts"
-import { parseFieldSelector } from "../../kube/field-selector.ts"
-import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
-import type { Kind } from "../../kube/kind.ts"
+import { type Kind, NotFoundError, type ResourceFinder } from "../../kube/index.ts"
+import { formatGvk, type GroupVersionKind, parseFieldSelector, parseGvk } from "../../kube/offline.ts"
 import { messageOf } from "../../message-of.ts"
 import type { WatchRequest } from "../guest/abi-values.ts"
 import type { AccessReviewer } from "../identity/access-reviewer.ts"

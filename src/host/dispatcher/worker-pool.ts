@@ -4,9 +4,7 @@
  * Of a worker that is removed nothing is left, neither here nor at hub and executor. Its name is used again, so that names are few.
  */
 import type { Clock } from "../../clock.ts"
-import type { ActorSystem } from "../../runtime/actor-system.ts"
-import type { ActorState, RestartPolicy, Supervisor } from "../../runtime/supervisor.ts"
-import type { StartThread } from "../../runtime/thread.ts"
+import type { ActorState, ActorSystem, RestartPolicy, StartThread, Supervisor } from "../../runtime/index.ts"
 import {
   completionsMailbox,
   type ExecutorConfig,

@@ -1,5 +1,5 @@
 /** Worker entry point of the executor. */
-import { runInWorker } from "../../runtime/worker.ts"
+import { runInWorker } from "../../runtime/index.ts"
 import { executorBody } from "../executor/executor-actor.ts"
 import { executorDefinition } from "../executor/executor-interface.ts"
 

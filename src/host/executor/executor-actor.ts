@@ -5,9 +5,8 @@
  * outstanding requests to the next one, which answers those it does not know with 503, and repeat their delays.
  */
 import * as Effect from "effect/Effect"
-import { ApiConnection } from "../../kube/client/api-connection.ts"
-import type { ActorBody } from "../../runtime/actor.ts"
-import type { Outbox } from "../../runtime/mailbox/outbox.ts"
+import { ApiConnection } from "../../kube/index.ts"
+import type { ActorBody, Outbox } from "../../runtime/index.ts"
 import {
   completionsMailbox,
   type ExecutorConfig,

@@ -5,7 +5,7 @@
  * operations of the former one: the workers name what they wait for (`OperationSender`).
  */
 import * as Schema from "effect/Schema"
-import type { ActorDefinition } from "../../runtime/actor.ts"
+import type { ActorDefinition } from "../../runtime/index.ts"
 import { PassedEndpoint } from "./given-credentials.ts"
 
 export const executorName = "executor"

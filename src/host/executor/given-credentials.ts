@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from "node:util"
 import * as Schema from "effect/Schema"
-import type { ApiEndpoint, EndpointSource } from "../../kube/endpoint.ts"
+import type { ApiEndpoint, EndpointSource } from "../../kube/index.ts"
 
 /** An endpoint on its way between two threads, which pass it as it is. */
 export const PassedEndpoint = Schema.declare((_: unknown): _ is ApiEndpoint => true)

@@ -5,7 +5,7 @@
  * matters behind a proxy that serves several clusters; nothing in it ends a line or adds a header; it names no other identity; it ends.
  * What the API server would refuse by itself (unknown resources, bad JSON) is left to it. Pure; never throws, whatever the module sends.
  */
-import type { HttpRequest } from "../../kube/http/transport.ts"
+import type { HttpRequest } from "../../kube/index.ts"
 import type { GuestRequest, GuestResponse } from "../guest/abi-values.ts"
 
 /** Bytes of the URI, and of all headers together, that a request may have; an API server accepts 1 MiB of headers, Node's servers 16 KiB. */

@@ -6,7 +6,7 @@
  * frames: {@link flush} after the modules have run.
  */
 import type { Clock } from "../../clock.ts"
-import type { Outbox } from "../../runtime/mailbox/outbox.ts"
+import type { Outbox } from "../../runtime/index.ts"
 import type { GuestRequest } from "../guest/abi-values.ts"
 import {
   type Completion,

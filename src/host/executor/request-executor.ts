@@ -7,7 +7,7 @@
  * module is bounded in requests and bytes.
  */
 import type { Clock, Timer } from "../../clock.ts"
-import type { HttpRequest } from "../../kube/http/transport.ts"
+import type { HttpRequest } from "../../kube/index.ts"
 import type { GuestRequest, GuestResponse } from "../guest/abi-values.ts"
 import { TokenBucket } from "../queue/rate-limiter.ts"
 import { checkRequest, statusAnswer } from "./guest-request.ts"
@@ -53,7 +53,7 @@ export const defaultLimits: ModuleLimits = {
 }
 
 /** Counters since the module was registered, and a gauge. Every request is counted in `requests`. */
-export interface RequestStatistics {
+interface RequestStatistics {
   readonly requests: number
   /** Responses of the API server, of any status. */
   readonly answered: number

@@ -5,8 +5,14 @@
  * more, whatever its method, because a server that answers 401 has not acted. Nothing else is repeated: the module decides.
  */
 
-import { type CollectedResponse, describeFailure, type RequestFailure, sendOnce } from "../../kube/http/request-once.ts"
-import type { HttpRequest, Transport } from "../../kube/http/transport.ts"
+import {
+  type CollectedResponse,
+  describeFailure,
+  type HttpRequest,
+  type RequestFailure,
+  sendOnce,
+  type Transport,
+} from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
 import type { GuestResponse } from "../guest/abi-values.ts"
 import { guestResponse, statusAnswer } from "./guest-request.ts"

@@ -3,7 +3,7 @@
  * mailbox is full, or a subscription paused, its changes wait and are folded in the subscription.
  */
 
-import type { Outbox } from "../../runtime/mailbox/outbox.ts"
+import type { Outbox } from "../../runtime/index.ts"
 import { DeliveriesBuilder } from "./deliveries.ts"
 import type { HubSubscriptionHandle } from "./hub-change.ts"
 

@@ -5,9 +5,9 @@
  * `running` again, with `after` for those that need no list; the first list of a life has nothing to resume from, so they get `expired`.
  */
 import * as Effect from "effect/Effect"
-import { parseGvk } from "../../kube/gvk.ts"
-import { HttpClient } from "../../kube/http/http-client.ts"
-import type { ActorBody } from "../../runtime/actor.ts"
+import { HttpClient } from "../../kube/index.ts"
+import { parseGvk } from "../../kube/offline.ts"
+import type { ActorBody } from "../../runtime/index.ts"
 import { DeliveryOutlet } from "./delivery-outlet.ts"
 import { deliveriesMailbox, type HubConfig, type HubControl, type HubReport } from "./hub-interface.ts"
 import { InvalidSubscription } from "./hub-selection.ts"

@@ -1,8 +1,8 @@
 /** What a consumer of a subscription gets, and what it asks for. */
 
 import * as Schema from "effect/Schema"
-import type { GroupVersionKind } from "../../kube/gvk.ts"
-import type { Kind } from "../../kube/kind.ts"
+import type { Kind } from "../../kube/index.ts"
+import type { GroupVersionKind } from "../../kube/offline.ts"
 import type { SelectionRequest } from "./hub-selection.ts"
 
 export type HubChangeType = "added" | "modified" | "deleted" | "synced" | "bookmark" | "expired" | "history"

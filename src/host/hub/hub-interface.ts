@@ -1,9 +1,7 @@
 /** The hub's interface as an actor: its configuration, its control calls, its reports and its mailboxes. */
 import * as Schema from "effect/Schema"
-import type { ApiEndpoint } from "../../kube/endpoint.ts"
-import type { WatchPolicy } from "../../kube/watch/protocol/policy.ts"
-import type { KindState } from "../../kube/watch/protocol/protocol.ts"
-import type { ActorDefinition } from "../../runtime/actor.ts"
+import type { ApiEndpoint, KindState, WatchPolicy } from "../../kube/index.ts"
+import type { ActorDefinition } from "../../runtime/index.ts"
 import { PassedEndpoint } from "../executor/given-credentials.ts"
 import { HubStatistics } from "./hub-change.ts"
 import { InvalidSubscription } from "./hub-selection.ts"

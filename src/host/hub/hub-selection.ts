@@ -4,9 +4,15 @@
  */
 
 import * as Schema from "effect/Schema"
-import { type FieldRequirement, parseFieldSelector } from "../../kube/field-selector.ts"
-import { formatGvk, type GroupVersionKind } from "../../kube/gvk.ts"
-import { type LabelRequirement, matchesLabels, parseLabelSelector } from "../../kube/label-selector.ts"
+import {
+  type FieldRequirement,
+  formatGvk,
+  type GroupVersionKind,
+  type LabelRequirement,
+  matchesLabels,
+  parseFieldSelector,
+  parseLabelSelector,
+} from "../../kube/offline.ts"
 import type { ObjectFilter } from "./state/object-state.ts"
 
 /** A subscription cannot be served, whatever the server has. */

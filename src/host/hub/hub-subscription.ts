@@ -10,8 +10,8 @@
  *   before it; after `expired` nothing comes: subscribe again, without `after`, and compare.
  */
 
-import type { ResourceVersion } from "../../kube/resource-version.ts"
-import { CoalescingQueue } from "../../runtime/mailbox/coalescing-queue.ts"
+import type { ResourceVersion } from "../../kube/offline.ts"
+import { CoalescingQueue } from "../../runtime/index.ts"
 import type {
   HubChange,
   HubConsumer,

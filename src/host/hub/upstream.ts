@@ -4,15 +4,17 @@
  */
 
 import type { Clock } from "../../clock.ts"
-import type { ReadTransport } from "../../kube/http/transport.ts"
-import { parseResourceVersion, type ResourceVersion } from "../../kube/resource-version.ts"
-import { compileDetectRules } from "../../kube/scanner/object/detect-rules.ts"
-import { HttpEnquiries } from "../../kube/watch/enquiries.ts"
-import type { ObservedObject } from "../../kube/watch/liveness/observed-object.ts"
-import type { WatchPolicy } from "../../kube/watch/protocol/policy.ts"
-import type { KindState } from "../../kube/watch/protocol/protocol.ts"
-import { WatchSession } from "../../kube/watch/session.ts"
-import type { WatchSink } from "../../kube/watch/session-options.ts"
+import {
+  compileDetectRules,
+  HttpEnquiries,
+  type KindState,
+  type ObservedObject,
+  type ReadTransport,
+  type WatchPolicy,
+  WatchSession,
+  type WatchSink,
+} from "../../kube/index.ts"
+import { parseResourceVersion, type ResourceVersion } from "../../kube/offline.ts"
 import type { UpstreamStatistics } from "./hub-change.ts"
 import type { HubSelection } from "./hub-selection.ts"
 import type { HubSubscription } from "./hub-subscription.ts"

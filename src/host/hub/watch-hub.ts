@@ -8,9 +8,8 @@
  */
 
 import type { Clock, Timer } from "../../clock.ts"
-import type { ReadTransport } from "../../kube/http/transport.ts"
-import { parseResourceVersion } from "../../kube/resource-version.ts"
-import { defaultWatchPolicy, type WatchPolicy } from "../../kube/watch/protocol/policy.ts"
+import { defaultWatchPolicy, type ReadTransport, type WatchPolicy } from "../../kube/index.ts"
+import { parseResourceVersion } from "../../kube/offline.ts"
 import { messageOf } from "../../message-of.ts"
 import type { HubConsumer, HubStatistics, HubSubscriptionHandle, HubSubscriptionRequest } from "./hub-change.ts"
 import { filterWithin, type HubSelection, selectionOf } from "./hub-selection.ts"

@@ -9,9 +9,8 @@
 
 import * as Schema from "effect/Schema"
 import type { Clock } from "../../clock.ts"
-import { DecisionCache, type ReviewedUser, ReviewFailed, type Reviews } from "../../kube/access/reviews.ts"
+import { DecisionCache, type Kind, type ReviewedUser, ReviewFailed, type Reviews } from "../../kube/index.ts"
 
-import type { Kind } from "../../kube/kind.ts"
 import { messageOf } from "../../message-of.ts"
 
 /** The API server could not be asked, so the answer is no for the moment. */

@@ -1,6 +1,6 @@
 /** ServiceAccounts as users: who a module is to the API server. */
 
-import type { ReviewedUser } from "../../kube/access/reviews.ts"
+import type { ReviewedUser } from "../../kube/index.ts"
 
 /** The ServiceAccount with whose rights a module runs. */
 export interface ServiceAccountName {

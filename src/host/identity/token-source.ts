@@ -8,11 +8,14 @@
 
 import * as Schema from "effect/Schema"
 import type { Clock } from "../../clock.ts"
-import type { ApiClient } from "../../kube/client/api-client.ts"
-import type { ApiError } from "../../kube/client/api-errors.ts"
-import { kinds } from "../../kube/client/kinds.ts"
-import { impersonating } from "../../kube/credentials/impersonation.ts"
-import type { ApiEndpoint, EndpointSource } from "../../kube/endpoint.ts"
+import {
+  type ApiClient,
+  type ApiEndpoint,
+  type ApiError,
+  type EndpointSource,
+  impersonating,
+  kinds,
+} from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
 import { type ServiceAccountName, userOfAccount } from "./service-account.ts"
 
@@ -208,7 +211,7 @@ interface TokenAnswer {
 }
 
 /** Rejects with {@link TokenRefused}. */
-export const requestToken = async (
+const requestToken = async (
   client: Pick<ApiClient, "createSubresource">,
   account: ServiceAccountName,
   expirationSeconds: number,

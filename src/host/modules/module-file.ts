@@ -6,8 +6,8 @@
  */
 import * as Result from "effect/Result"
 import type { Node } from "yaml"
-import { parseDuration } from "../../kube/duration.ts"
-import { quantityOf } from "../../kube/quantity.ts"
+import { parseDuration } from "../../kube/index.ts"
+import { quantityOf } from "../../kube/offline.ts"
 import type { ModuleFileProblem } from "./module-problem.ts"
 import { type Entry, ModuleYaml } from "./module-yaml.ts"
 

@@ -8,13 +8,15 @@
  * - Scripts read the hub's watches, each with the rights of its account, which are checked before and again while it reads.
  */
 import type { Clock, Timer } from "../../clock.ts"
-import { CredentialRefresh } from "../../kube/credentials/credential-refresh.ts"
-import type { ApiEndpoint, EndpointSource } from "../../kube/endpoint.ts"
+import { type ApiEndpoint, CredentialRefresh, type EndpointSource } from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
-import type { ActorSystem } from "../../runtime/actor-system.ts"
-import { ActorGone, CallDeadlineExceeded } from "../../runtime/errors.ts"
-import type { Supervisor } from "../../runtime/supervisor.ts"
-import type { StartThread } from "../../runtime/thread.ts"
+import {
+  ActorGone,
+  type ActorSystem,
+  CallDeadlineExceeded,
+  type StartThread,
+  type Supervisor,
+} from "../../runtime/index.ts"
 import type { ControllerStatistics } from "../controller/run/controller-statistics.ts"
 import { ask, askOr, failureOf, tell } from "../dispatcher/actor-calls.ts"
 import { type LifecycleInput, ModuleLifecycle, type ModulePhase } from "../dispatcher/module-lifecycle.ts"

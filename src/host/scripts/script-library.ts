@@ -9,7 +9,7 @@ import { registerHooks } from "node:module"
 const libraryUrl = (): string => {
   const bundles = ["./script-library/host.js", "../../../dist/script-library/host.js"]
   const found = bundles.map((path) => new URL(path, import.meta.url)).find((url) => existsSync(url))
-  return (found ?? new URL("../index.ts", import.meta.url)).href
+  return (found ?? new URL("../controllers.ts", import.meta.url)).href
 }
 
 let isProvided = false

@@ -1,9 +1,12 @@
 /** One thread with scripts, as the main thread sees it: an actor, its mailbox, and the watch on whether it still responds. It has one life. */
 import type { Clock } from "../../clock.ts"
-import type { ActorSystem } from "../../runtime/actor-system.ts"
-import { CallDeadlineExceeded } from "../../runtime/errors.ts"
-import type { RestartPolicy, Supervisor } from "../../runtime/supervisor.ts"
-import type { StartThread } from "../../runtime/thread.ts"
+import {
+  type ActorSystem,
+  CallDeadlineExceeded,
+  type RestartPolicy,
+  type StartThread,
+  type Supervisor,
+} from "../../runtime/index.ts"
 import { failureOf } from "../dispatcher/actor-calls.ts"
 import { EntryWatch, entryMarkBytes } from "../dispatcher/worker/entry-mark.ts"
 import { deliveriesMailbox } from "../hub/hub-interface.ts"

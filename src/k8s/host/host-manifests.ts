@@ -1,7 +1,12 @@
 /** All manifests of a controller host, in an order in which they can be applied. */
 
-import { type PolicyRule, type ReasonedRule, RuleSet, type ScopedRules } from "../../host/controller/rule-set.ts"
-import type { ServiceAccountName } from "../../host/identity/service-account.ts"
+import {
+  type PolicyRule,
+  type ReasonedRule,
+  RuleSet,
+  type ScopedRules,
+  type ServiceAccountName,
+} from "../../host/index.ts"
 import type { Manifest } from "../manifest/manifest.ts"
 import {
   boundRole,

@@ -1,6 +1,5 @@
 /** All settings of the manifests of a controller host. The command line provides them; nothing is read from elsewhere. */
-import type { ScopedRules } from "../../host/controller/rule-set.ts"
-import type { ServiceAccountName } from "../../host/identity/service-account.ts"
+import type { ScopedRules, ServiceAccountName } from "../../host/index.ts"
 import { labelsOf } from "../manifest/settings.ts"
 
 /** A module, as far as the manifests depend on it. */
@@ -33,7 +32,7 @@ export type ModulePlace =
   | { readonly tag: "claim"; readonly name: string }
 
 /** Where checkpoints are. `size`: a Kubernetes quantity such as `1Gi`. */
-export type StatePlace =
+type StatePlace =
   /** On a PersistentVolumeClaim of the host's own. `storageClass` `undefined`: the cluster's default. */
   | { readonly tag: "claim"; readonly size: string; readonly storageClass: string | undefined }
   /** On an emptyDir: they outlive the container, but not the pod. */

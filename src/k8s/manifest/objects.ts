@@ -4,7 +4,7 @@ import { type Json, type Manifest, manifest } from "./manifest.ts"
 import { selectorOf, userId } from "./settings.ts"
 
 /** Name, namespace and labels of an object. */
-export interface Metadata {
+interface Metadata {
   readonly name: string
   readonly namespace: string
   readonly labels: Readonly<Record<string, string>>

@@ -1,5 +1,5 @@
 /** All settings of the manifests. The command line provides them; nothing is read from elsewhere. */
-import type { TrackedKind } from "../../recorder/configuration/tracked-kind.ts"
+import type { TrackedKind } from "../../recorder/index.ts"
 import type { Permissions } from "../rights/permissions.ts"
 
 /** Where the recording is kept. */

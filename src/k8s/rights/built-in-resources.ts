@@ -2,8 +2,8 @@
  * The resources of built-in kinds, from the discovery documents of Kubernetes 1.34: enough to compute permissions without a
  * cluster. Kinds that are not listed need one.
  */
-import type { ApiResource, Discovery } from "../../kube/discovery/discovery.ts"
-import { formatGvk, type GroupVersionKind } from "../../kube/gvk.ts"
+import type { ApiResource, Discovery } from "../../kube/index.ts"
+import { formatGvk, type GroupVersionKind } from "../../kube/offline.ts"
 
 /** By group version, then `Kind: plural`; cluster-scoped kinds are in a table of their own. */
 const namespaced: Readonly<Record<string, Readonly<Record<string, string>>>> = {

@@ -5,10 +5,9 @@
  * recording; `get` for the namespace whose UID identifies the cluster; `list` for APIServices if kinds are recorded that Kubernetes does not define. Discovery needs no rule: every account has
  * `system:discovery`.
  */
-import type { ApiResource } from "../../kube/discovery/discovery.ts"
-import { formatGvk } from "../../kube/gvk.ts"
-import type { TrackedKind } from "../../recorder/configuration/tracked-kind.ts"
-import { mayBeAggregated } from "../../recorder/watchers/list-manners.ts"
+import type { ApiResource } from "../../kube/index.ts"
+import { formatGvk } from "../../kube/offline.ts"
+import { mayBeAggregated, type TrackedKind } from "../../recorder/index.ts"
 
 /** A rule of a Role or ClusterRole. */
 export interface Rule {

@@ -1,8 +1,7 @@
 /** Resolves the kinds of a configuration to the resources that its recording reads, with a cluster's discovery or a table. */
-import type { ApiResource, Discovery } from "../../kube/discovery/discovery.ts"
-import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
-import { recordedWhole, type TrackedKind } from "../../recorder/configuration/tracked-kind.ts"
-import { watchedKinds } from "../../recorder/watchers/pod-stream.ts"
+import type { ApiResource, Discovery } from "../../kube/index.ts"
+import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/offline.ts"
+import { recordedWhole, type TrackedKind, watchedKinds } from "../../recorder/index.ts"
 import type { WatchedResource } from "./permissions.ts"
 
 // The kinds that a recorder may have to look up because their objects own recorded ones.

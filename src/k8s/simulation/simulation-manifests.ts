@@ -1,6 +1,6 @@
 /** All manifests of the controller of Simulations, in an order in which they can be applied. */
 
-import { type PolicyRule, RuleSet, type ScopedRules } from "../../host/controller/rule-set.ts"
+import { type PolicyRule, RuleSet, type ScopedRules } from "../../host/index.ts"
 import { type Manifest, manifest } from "../manifest/manifest.ts"
 import {
   boundRole,

@@ -110,7 +110,6 @@ const detectInCluster = async (
   }
 }
 
-export type { CredentialsError } from "./errors.ts"
 export type { Credentials } from "./refreshed-credentials.ts"
 
 type Environment = Readonly<Record<string, string | undefined>>

@@ -5,7 +5,7 @@
  */
 
 import type { IncomingHttpHeaders } from "node:http"
-import type { ReviewedUser } from "../../kube/access/reviews.ts"
+import type { ReviewedUser } from "../../kube/index.ts"
 
 /**
  * The requested action: export a trace (or forecast one), ask about the past, read the coverage, or read the metrics. Metrics are separate because

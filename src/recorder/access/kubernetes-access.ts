@@ -11,13 +11,7 @@
  */
 import { createHash } from "node:crypto"
 import type { Clock } from "../../clock.ts"
-import {
-  type Attributes,
-  DecisionCache,
-  type ReviewedUser,
-  ReviewFailed,
-  type Reviews,
-} from "../../kube/access/reviews.ts"
+import { type Attributes, DecisionCache, type ReviewedUser, ReviewFailed, type Reviews } from "../../kube/index.ts"
 
 import { visible } from "../../text/index.ts"
 import type { MayRead, ReadAction } from "./access.ts"

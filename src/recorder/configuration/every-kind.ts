@@ -3,10 +3,9 @@
  * changes while the recorder runs.
  */
 import type { Node } from "yaml"
-import { type DiscoveredKind, watchableKinds } from "../../kube/discovery/discovered-kinds.ts"
+import { type DiscoveredKind, redactionOf, watchableKinds } from "../../kube/index.ts"
 
-import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
-import { redactionOf } from "../../kube/redaction/redaction-rules.ts"
+import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/offline.ts"
 import { readKind } from "./kind-settings.ts"
 import { fixedTemplatePaths } from "./known-kinds.ts"
 import type { Entry, SettingReader } from "./setting-reader.ts"

@@ -3,10 +3,14 @@
  * is invalid; an entry with any mistake yields no kind.
  */
 import { isScalar, type Node } from "yaml"
-import { fieldSelectorTerms, parseFieldSelector } from "../../kube/field-selector.ts"
-import { formatGvk, type GroupVersionKind } from "../../kube/gvk.ts"
-import { pointerFault } from "../../kube/json-pointer.ts"
-import { parseLabelSelector } from "../../kube/label-selector.ts"
+import { pointerFault } from "../../kube/index.ts"
+import {
+  fieldSelectorTerms,
+  formatGvk,
+  type GroupVersionKind,
+  parseFieldSelector,
+  parseLabelSelector,
+} from "../../kube/offline.ts"
 import { nearest, quoted } from "../../text/index.ts"
 import { fixedTemplatePaths } from "./known-kinds.ts"
 import { readRetainBytes, readRetainFor } from "./retention-limits.ts"

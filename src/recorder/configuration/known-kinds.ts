@@ -1,9 +1,9 @@
 /**
  * Facts about kinds that need no cluster: where SimKube expects pod templates, and the names of the built-in kinds.
  */
-import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
+import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/offline.ts"
 import { nearest } from "../../text/index.ts"
-import { DEFAULT_TEMPLATE_PATHS } from "../../trace/formats/simkube/simkube-config.ts"
+import { DEFAULT_TEMPLATE_PATHS } from "../../trace/index.ts"
 
 /** The paths that SimKube fixes for a kind it knows; `undefined` for every other kind. */
 export const fixedTemplatePaths = (gvk: GroupVersionKind): readonly string[] | undefined =>

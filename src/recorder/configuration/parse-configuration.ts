@@ -7,14 +7,8 @@
  */
 import * as Result from "effect/Result"
 import { isScalar, type Node } from "yaml"
-import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/gvk.ts"
-import { pointerFault } from "../../kube/json-pointer.ts"
-import {
-  defaultRedaction,
-  defaultRules,
-  type RedactionSettings,
-  redactionOf,
-} from "../../kube/redaction/redaction-rules.ts"
+import { defaultRedaction, defaultRules, pointerFault, type RedactionSettings, redactionOf } from "../../kube/index.ts"
+import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/offline.ts"
 import { nearest, quoted } from "../../text/index.ts"
 import { everyKindKey, readEveryKind } from "./every-kind.ts"
 import { kindKeys, readKind, readLimit } from "./kind-settings.ts"

@@ -1,5 +1,5 @@
 /** How long and how much is kept, as people write it: `30d`, `20Gi`; in the configuration file and on the command line. */
-import type { RetentionSettings } from "../../actors/store/store-interface.ts"
+import type { RetentionSettings } from "../../actors/index.ts"
 import type { RecorderConfiguration } from "./tracked-kind.ts"
 
 /** Limits of a kind, or of all. Absent: none. */

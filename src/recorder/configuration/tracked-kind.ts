@@ -3,8 +3,8 @@
  * checks whether a setting was given.
  */
 import * as Schema from "effect/Schema"
-import type { GroupVersionKind } from "../../kube/gvk.ts"
-import type { RedactionRules } from "../../kube/redaction/redaction-rules.ts"
+import type { RedactionRules } from "../../kube/index.ts"
+import type { GroupVersionKind } from "../../kube/offline.ts"
 
 /**
  * When a change counts as an event. `all`: every new resourceVersion; with ignored fields, anything but those and

@@ -4,11 +4,8 @@
  * Counts are of events that happened in the window, as far as is known: those that were received late are named beside the gaps.
  */
 import * as Effect from "effect/Effect"
-import type { ReadCoverage, ReadKind } from "../../actors/reader/reader-interface.ts"
-import type { NamespaceState } from "../../actors/watcher/namespace-states.ts"
-import type { EventTimes, LateCause } from "../../trace/event.ts"
-import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
-import type { CompiledFilters } from "../../trace/selection/filters.ts"
+import type { NamespaceState, ReadCoverage, ReadKind } from "../../actors/index.ts"
+import { type CompiledFilters, type EventTimes, type LateCause, podLivesKind } from "../../trace/index.ts"
 import type { ExportRefusal } from "../http/body/http-answer.ts"
 import { type KindStatus, requestedStatus } from "../status/kind-status.ts"
 import { latestOf } from "./late-changes.ts"

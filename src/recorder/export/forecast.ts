@@ -5,10 +5,8 @@
  * takes as long as the export itself. The response names the filters of the request that were not applied.
  */
 import * as Effect from "effect/Effect"
-import type { Settled } from "../../actors/owner-resolver/owner-resolver-interface.ts"
-import { encodeTrackedObjects, readTrackedObjects } from "../../trace/formats/simkube/simkube-config.ts"
-import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
-import { compileFilters } from "../../trace/selection/filters.ts"
+import type { Settled } from "../../actors/index.ts"
+import { compileFilters, encodeTrackedObjects, podLivesKind, readTrackedObjects } from "../../trace/index.ts"
 import type { RecorderConfiguration } from "../configuration/tracked-kind.ts"
 import type { ExportRefusal } from "../http/body/http-answer.ts"
 import { askCoverage, type Coverage, type KindCoverage } from "./coverage.ts"

@@ -5,7 +5,7 @@
  * happened outside, or outside although it happened in the window. In a window by the times of receipt nothing is an estimate, but it holds
  * what happened before it, and lacks what happened in it.
  */
-import type { EventTimes, LateCause, LateChanges } from "../../trace/event.ts"
+import type { EventTimes, LateCause, LateChanges } from "../../trace/index.ts"
 
 /** µs since the Unix epoch; the end is exclusive. */
 interface Window {

@@ -4,14 +4,15 @@
  */
 import * as Effect from "effect/Effect"
 import * as FiberHandle from "effect/FiberHandle"
-import { readerName } from "../../actors/names.ts"
-import type { Question as PastQuestion } from "../../actors/reader/question.ts"
-import { type ReaderConfig, type ReaderControl, ReadingFailed } from "../../actors/reader/reader-interface.ts"
+import {
+  type Question as PastQuestion,
+  type ReaderConfig,
+  type ReaderControl,
+  ReadingFailed,
+  readerName,
+} from "../../actors/index.ts"
 import type { Clock } from "../../clock.ts"
-import type { ActorSystem } from "../../runtime/actor-system.ts"
-import type { CallError } from "../../runtime/errors.ts"
-import type { StreamReceiver } from "../../runtime/stream.ts"
-import type { Supervisor } from "../../runtime/supervisor.ts"
+import type { ActorSystem, CallError, StreamReceiver, Supervisor } from "../../runtime/index.ts"
 import type { ExportRefusal } from "../http/body/http-answer.ts"
 import { elapsed } from "../http/body/races.ts"
 

@@ -1,6 +1,6 @@
 /** What exports, forecasts and coverage are made of: the recording of this process, or one in a directory without its recorder. */
 import type * as Effect from "effect/Effect"
-import type { Settled } from "../../actors/owner-resolver/owner-resolver-interface.ts"
+import type { Settled } from "../../actors/index.ts"
 import type { ExportRefusal } from "../http/body/http-answer.ts"
 import type { KindStatus, KindStatuses } from "../status/kind-status.ts"
 import type { ReaderService } from "./reader-service.ts"

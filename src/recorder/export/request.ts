@@ -5,12 +5,20 @@
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { readTargetPath, type StoreAddress } from "../../blob/target-address.ts"
+import { readTargetPath, type StoreAddress } from "../../blob/index.ts"
 import { messageOf } from "../../message-of.ts"
-import { type Compression, withoutCompressionExtension } from "../../trace/formats/compression-names.ts"
-import { formatOfAccept, formatOfFileName, type TraceFormatName } from "../../trace/formats/names.ts"
-import { type CompiledFilters, compileFilters, GivenFilters } from "../../trace/selection/filters.ts"
-import { REMOVED_FOR_REPLAY, REMOVED_FOR_SIMKUBE } from "../../trace/trace-item.ts"
+import {
+  type CompiledFilters,
+  type Compression,
+  compileFilters,
+  formatOfAccept,
+  formatOfFileName,
+  GivenFilters,
+  REMOVED_FOR_REPLAY,
+  REMOVED_FOR_SIMKUBE,
+  type TraceFormatName,
+  withoutCompressionExtension,
+} from "../../trace/index.ts"
 import type { ExportRefusal } from "../http/body/http-answer.ts"
 import { filterLimitFault } from "./limits.ts"
 

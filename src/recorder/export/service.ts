@@ -4,17 +4,10 @@
  * reader is notified, even if the exporter crashed.
  */
 import * as Effect from "effect/Effect"
-import {
-  type ExporterConfig,
-  type ExporterControl,
-  type ExportJob,
-  ExportRefused,
-} from "../../actors/exporter/exporter-interface.ts"
-import type { RedactedValues } from "../../kube/redaction/redacted-values.ts"
-import type { ActorSystem } from "../../runtime/actor-system.ts"
-import type { CallError } from "../../runtime/errors.ts"
-import type { Supervisor } from "../../runtime/supervisor.ts"
-import type { LateChanges } from "../../trace/event.ts"
+import { type ExporterConfig, type ExporterControl, type ExportJob, ExportRefused } from "../../actors/index.ts"
+import type { RedactedValues } from "../../kube/offline.ts"
+import type { ActorSystem, CallError, Supervisor } from "../../runtime/index.ts"
+import type { LateChanges } from "../../trace/index.ts"
 
 /** Takes one export's pieces; `end` is the last call. */
 export interface ExportReader {

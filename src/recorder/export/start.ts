@@ -3,12 +3,11 @@
  * exporter its job.
  */
 import * as Effect from "effect/Effect"
-import type { ExportRefused } from "../../actors/exporter/exporter-interface.ts"
-import type { Settled } from "../../actors/owner-resolver/owner-resolver-interface.ts"
-import { describeRedacted } from "../../kube/redaction/redacted-values.ts"
-import type { CallError } from "../../runtime/errors.ts"
-import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
-import type { Program } from "../../trace/transform/language/program.ts"
+import type { ExportRefused, Settled } from "../../actors/index.ts"
+import { describeRedacted } from "../../kube/offline.ts"
+import type { CallError } from "../../runtime/index.ts"
+import { podLivesKind } from "../../trace/index.ts"
+import type { Program } from "../../trace/transform/index.ts"
 import { type RecorderConfiguration, recordedWhole } from "../configuration/tracked-kind.ts"
 import type { ExportRefusal } from "../http/body/http-answer.ts"
 import { type KindStatus, requestedStatus } from "../status/kind-status.ts"
@@ -36,11 +35,9 @@ export const requestedProgram = async (
 ): Promise<{ readonly program?: Program } | { readonly refusal: ExportRefusal }> => {
   const { transform } = request
   if (transform === undefined) return {}
-  const [{ faultAt, parseProgram, ProgramError }, { insertionsOf }, { TransformFailed }] = await Promise.all([
-    import("../../trace/transform/language/parse-program.ts"),
-    import("../../trace/transform/batch-builder.ts"),
-    import("../../trace/transform/transform-failed.ts"),
-  ])
+  const { faultAt, insertionsOf, ProgramError, parseProgram, TransformFailed } = await import(
+    "../../trace/transform/index.ts"
+  )
   try {
     const program = parseProgram(transform)
     const { fromTime, untilTime } = windowOf(request)

@@ -3,7 +3,7 @@
  * broken, and what is not whole does not count.
  */
 import type { ServerResponse } from "node:http"
-import { type EventForm, itemEnd } from "../../actors/reader/event-encoding.ts"
+import { type EventForm, itemEnd } from "../../actors/index.ts"
 import type { Clock, Timer } from "../../clock.ts"
 import { clientTimeoutMs, written } from "../export/response-sink.ts"
 import type { ExportSink } from "../export/transfer.ts"

@@ -66,8 +66,6 @@ const answerStandby = (
     refuse(response, decision)
   })
 
-export { ListenError } from "./listen-error.ts"
-
 /** What the interface needs from the recorder. */
 export interface HttpApiSources extends ExportSources, PastSources, SubscriptionSources {
   /** Why the recorder is not ready; `undefined` if it is. */

@@ -1,5 +1,5 @@
 /** `GET /v1/objects`, `/v1/changes`, `/v1/differences`, `/v1/kinds`, `/v1/events`: parameters of the URL as a question for the reader. */
-import type { Question } from "../../actors/reader/question.ts"
+import type { Question } from "../../actors/index.ts"
 import type { ExportRefusal } from "./body/http-answer.ts"
 
 /** What each path is about, and which parameters it has. */

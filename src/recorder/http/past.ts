@@ -6,9 +6,9 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import * as Effect from "effect/Effect"
-import type { Question } from "../../actors/reader/question.ts"
+import type { Question } from "../../actors/index.ts"
 import type { Clock } from "../../clock.ts"
-import { parseGvk } from "../../kube/gvk.ts"
+import { parseGvk } from "../../kube/offline.ts"
 import { visible } from "../../text/index.ts"
 import type { MayRead, Reader } from "../access/access.ts"
 import { type ExportLimits, withinLimits } from "../export/limits.ts"

@@ -1,6 +1,5 @@
 /** The last item of a stream of events that the recorder ends: why it ends, and after which event the client goes on. */
-import { type EventForm, encodedItem, itemEnd } from "../../actors/reader/event-encoding.ts"
-import type { ReaderEnding } from "../../actors/reader/subscription.ts"
+import { type EventForm, encodedItem, itemEnd, type ReaderEnding } from "../../actors/index.ts"
 import type { RightsEnding } from "./changed-rights.ts"
 
 /**

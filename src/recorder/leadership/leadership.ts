@@ -9,9 +9,7 @@
  */
 import * as Effect from "effect/Effect"
 import type { Clock, Timer } from "../../clock.ts"
-import { ApiClient } from "../../kube/client/api-client.ts"
-import { electionIdentity, LeaderElector } from "../../kube/election/leader-election.ts"
-import type { EndpointSource } from "../../kube/endpoint.ts"
+import { ApiClient, type EndpointSource, electionIdentity, LeaderElector } from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
 import type { Metric } from "../metrics/metrics-text.ts"
 import type { RecorderLog } from "../notices/notice-log.ts"

@@ -22,8 +22,7 @@
  * V8 ends a thread that reaches its limit, and it is restarted; a container that reaches its limit is killed as a whole.
  */
 
-import type { MemoryLimits } from "../../runtime/actor.ts"
-import type { MemoryBound } from "../../runtime/container-memory.ts"
+import type { MemoryBound, MemoryLimits } from "../../runtime/index.ts"
 import { defaultSharing } from "../watchers/placement.ts"
 
 /** Roles that run in their own workers. */

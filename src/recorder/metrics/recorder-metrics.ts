@@ -4,12 +4,9 @@
  * An actor's counters start at 0 when the actor is restarted; Prometheus' `rate` handles such resets.
  */
 import * as Effect from "effect/Effect"
-import { observationsMailbox } from "../../actors/names.ts"
-import type { StoreControl } from "../../actors/store/store-interface.ts"
-import type { WatcherControl } from "../../actors/watcher/watcher-interface.ts"
-import type { KindState } from "../../kube/watch/protocol/protocol.ts"
-import type { ActorStatus } from "../../runtime/actor-system.ts"
-import type { OutboxMetrics } from "../../runtime/mailbox/outbox.ts"
+import { observationsMailbox, type StoreControl, type WatcherControl } from "../../actors/index.ts"
+import type { KindState } from "../../kube/index.ts"
+import type { ActorStatus, OutboxMetrics } from "../../runtime/index.ts"
 import type { RecorderActors } from "../recording/recorder-actors.ts"
 import type { KindStatus } from "../status/kind-status.ts"
 import type { Metric, Sample } from "./metrics-text.ts"

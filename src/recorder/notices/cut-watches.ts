@@ -3,7 +3,7 @@
  * all that are cut within a second, and then at most one a minute. A kind whose watch cannot be resumed fails, which the log says as such.
  */
 import type { Clock, Timer } from "../../clock.ts"
-import type { KindState } from "../../kube/watch/protocol/protocol.ts"
+import type { KindState } from "../../kube/index.ts"
 import { namedKinds } from "../status/forbidden-kinds.ts"
 import type { RecorderLog } from "./notice-log.ts"
 

@@ -6,7 +6,7 @@
  * all kinds, kinds that are forbidden within a second in one line, and likewise watches that are cut (cut-watches.ts). The repetitions are logged at debug level.
  */
 import type { Clock, Timer } from "../../clock.ts"
-import type { KindState } from "../../kube/watch/protocol/protocol.ts"
+import type { KindState } from "../../kube/index.ts"
 import { describeForbidden } from "../status/forbidden-kinds.ts"
 import type { KindStatuses } from "../status/kind-status.ts"
 import { type ServerTrouble, serverTrouble } from "../status/server-trouble.ts"

@@ -9,10 +9,7 @@
 import * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 import type { Clock, Timer } from "../../clock.ts"
-import { ApiClient } from "../../kube/client/api-client.ts"
-import type { ApiError } from "../../kube/client/api-errors.ts"
-import type { ApiObject } from "../../kube/client/objects.ts"
-import type { EndpointSource } from "../../kube/endpoint.ts"
+import { ApiClient, type ApiError, type ApiObject, type EndpointSource } from "../../kube/index.ts"
 import type { RecorderLog } from "./notice-log.ts"
 
 /** The pod that this process runs in, as the Deployment passes it through the downward API. */

@@ -1,6 +1,6 @@
 /** What the actors of a recorder report about themselves, for the log. */
-import type { WatcherReport } from "../../actors/watcher/watcher-interface.ts"
-import type { ActorGaveUp } from "../../runtime/errors.ts"
+import type { WatcherReport } from "../../actors/index.ts"
+import type { ActorGaveUp } from "../../runtime/index.ts"
 import type { RedactionKeyNotice } from "../redaction/redaction-key.ts"
 
 /** All are rare, except reports of `event`. */

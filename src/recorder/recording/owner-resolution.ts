@@ -7,17 +7,18 @@
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import { ownerAnswersMailbox, ownerQuestionsMailbox, ownerResolverName } from "../../actors/names.ts"
-import { defaultLookUpLimits } from "../../actors/owner-resolver/look-up-queue.ts"
 import {
+  defaultLookUpLimits,
   type OwnerResolverConfig,
   type OwnerResolverReport,
+  ownerAnswersMailbox,
+  ownerQuestionsMailbox,
   ownerResolverDefinition,
+  ownerResolverName,
   type Settled,
-} from "../../actors/owner-resolver/owner-resolver-interface.ts"
-import type { CredentialRefresh } from "../../kube/credentials/credential-refresh.ts"
-import type { CallError } from "../../runtime/errors.ts"
-import type { Supervisor } from "../../runtime/supervisor.ts"
+} from "../../actors/index.ts"
+import type { CredentialRefresh } from "../../kube/index.ts"
+import type { CallError, Supervisor } from "../../runtime/index.ts"
 import type { RecordedStore } from "./recorded-store.ts"
 import type { RecordingBase } from "./recording-base.ts"
 

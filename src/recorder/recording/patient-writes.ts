@@ -8,8 +8,7 @@
 import * as Effect from "effect/Effect"
 import type * as Fiber from "effect/Fiber"
 import * as Schedule from "effect/Schedule"
-import type { ActorGone } from "../../runtime/errors.ts"
-import type { ActorState } from "../../runtime/supervisor.ts"
+import type { ActorGone, ActorState } from "../../runtime/index.ts"
 
 /** ms between attempts while the store is starting or cannot write. */
 const retryMs = 500

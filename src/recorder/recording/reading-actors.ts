@@ -1,13 +1,15 @@
 /** The actors that only read a recording: the exporter and the reader, each spawned on its first use. */
 
 import * as Effect from "effect/Effect"
-import { type ExporterConfig, exporterDefinition } from "../../actors/exporter/exporter-interface.ts"
-import { exporterName, readerName } from "../../actors/names.ts"
-import { readerDefinition } from "../../actors/reader/reader-interface.ts"
+import {
+  type ExporterConfig,
+  exporterDefinition,
+  exporterName,
+  readerDefinition,
+  readerName,
+} from "../../actors/index.ts"
 import type { Clock } from "../../clock.ts"
-import type { ActorSystem } from "../../runtime/actor-system.ts"
-import type { RestartPolicy } from "../../runtime/supervisor.ts"
-import type { StartThread } from "../../runtime/thread.ts"
+import type { ActorSystem, RestartPolicy, StartThread } from "../../runtime/index.ts"
 import { makeReaderService } from "../export/reader-service.ts"
 import { ExportService } from "../export/service.ts"
 import { counter } from "./recording-base.ts"

@@ -1,6 +1,5 @@
 /** The kinds that a recorder records, and what its recording has to say of them to later readers. */
-import { watcherName } from "../../actors/names.ts"
-import type { ExpectedKinds } from "../../actors/store/store-interface.ts"
+import { type ExpectedKinds, watcherName } from "../../actors/index.ts"
 import type { Clock } from "../../clock.ts"
 import { recordedWhole, type TrackedKind, withoutKinds } from "../configuration/tracked-kind.ts"
 import type { KindStatuses } from "../status/kind-status.ts"

@@ -4,19 +4,17 @@
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import { storeName } from "../../actors/names.ts"
 import {
   type RetentionSettings,
   type StoreConfig,
   type StoreControl,
   type StoreReport,
   storeDefinition,
-} from "../../actors/store/store-interface.ts"
+  storeName,
+} from "../../actors/index.ts"
 import type { Clock, Timer } from "../../clock.ts"
-import type { CallError } from "../../runtime/errors.ts"
-import type { Supervisor } from "../../runtime/supervisor.ts"
-import type { DiscoveredKind } from "../../wire/discovered-kind.ts"
-import type { Gap } from "../../wire/observations.ts"
+import type { CallError, Supervisor } from "../../runtime/index.ts"
+import type { DiscoveredKind, Gap } from "../../wire/index.ts"
 import type { ReaderService } from "../export/reader-service.ts"
 import type { Reach } from "../export/recording.ts"
 import { type KindStatus, KindStatuses } from "../status/kind-status.ts"

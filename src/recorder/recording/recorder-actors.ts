@@ -8,8 +8,8 @@
  * clients are affected.
  */
 import * as Effect from "effect/Effect"
-import type { RetentionSettings } from "../../actors/store/store-interface.ts"
-import { CredentialRefresh } from "../../kube/credentials/credential-refresh.ts"
+import type { RetentionSettings } from "../../actors/index.ts"
+import { CredentialRefresh } from "../../kube/index.ts"
 import type { TrackedKind } from "../configuration/tracked-kind.ts"
 import type { Reach } from "../export/recording.ts"
 import type { ExportRefusal } from "../http/body/http-answer.ts"
@@ -20,10 +20,8 @@ import { openStore, type UnlistedLife } from "./recorded-store.ts"
 import { openBase, type RecorderActorsOptions } from "./recording-base.ts"
 import { openWatchers, type Reconfiguration } from "./watchers.ts"
 
-export type { EndpointSource } from "../../kube/endpoint.ts"
 export type { RecorderNotice } from "../notices/recorder-notice.ts"
-export { type RecorderActorsOptions, type RecorderClose, type RecorderEnd, RecordingGone } from "./recording-base.ts"
-export type { Reconfiguration, RemovedKind } from "./watchers.ts"
+export type { RecorderClose } from "./recording-base.ts"
 
 /** The running actors. */
 export type RecorderActors = Effect.Success<ReturnType<typeof startRecorderActors>>

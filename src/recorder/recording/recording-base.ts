@@ -2,18 +2,25 @@
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import * as Schema from "effect/Schema"
-import { watcherName } from "../../actors/names.ts"
-import type { RetentionSettings } from "../../actors/store/store-interface.ts"
-import type { KindDefinition } from "../../actors/watcher/definitions.ts"
+import { type KindDefinition, type RetentionSettings, watcherName } from "../../actors/index.ts"
 import { type Clock, systemClock } from "../../clock.ts"
-import type { CredentialRefresh } from "../../kube/credentials/credential-refresh.ts"
-import type { ApiEndpoint, EndpointSource } from "../../kube/endpoint.ts"
-import { defaultWatchPolicy, type WatchPolicy } from "../../kube/watch/protocol/policy.ts"
-import { ActorSystem } from "../../runtime/actor-system.ts"
-import { type MemoryBound, memoryBound } from "../../runtime/container-memory.ts"
-import type { ActorGaveUp, CallError } from "../../runtime/errors.ts"
-import { defaultRestartPolicy, type RestartPolicy } from "../../runtime/supervisor.ts"
-import { workerThread } from "../../runtime/thread.ts"
+import {
+  type ApiEndpoint,
+  type CredentialRefresh,
+  defaultWatchPolicy,
+  type EndpointSource,
+  type WatchPolicy,
+} from "../../kube/index.ts"
+import {
+  type ActorGaveUp,
+  ActorSystem,
+  type CallError,
+  defaultRestartPolicy,
+  type MemoryBound,
+  memoryBound,
+  type RestartPolicy,
+  workerThread,
+} from "../../runtime/index.ts"
 import type { TrackedKind } from "../configuration/tracked-kind.ts"
 import { memoryLimitsOf, type WorkerRole } from "../memory/memory-shares.ts"
 import type { RecorderNotice } from "../notices/recorder-notice.ts"

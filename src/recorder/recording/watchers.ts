@@ -10,20 +10,19 @@
  */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
-import { observationsMailbox, storedStateMailbox, watcherName } from "../../actors/names.ts"
-import type { ExpectedKinds } from "../../actors/store/store-interface.ts"
 import {
+  type ExpectedKinds,
+  observationsMailbox,
+  storedStateMailbox,
   type WatcherConfig,
   type WatcherControl,
   type WatcherReport,
   watcherDefinition,
-} from "../../actors/watcher/watcher-interface.ts"
-import type { CredentialRefresh } from "../../kube/credentials/credential-refresh.ts"
-import { LineBudget } from "../../kube/scanner/line-splitter.ts"
-import { VersionClock } from "../../kube/watch/liveness/version-clock.ts"
-import { SharedThread } from "../../runtime/shared-thread.ts"
-import type { Supervisor } from "../../runtime/supervisor.ts"
-import { podKind, podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
+  watcherName,
+} from "../../actors/index.ts"
+import { type CredentialRefresh, LineBudget, VersionClock } from "../../kube/index.ts"
+import { SharedThread, type Supervisor } from "../../runtime/index.ts"
+import { podKind, podLivesKind } from "../../trace/index.ts"
 import type { TrackedKind } from "../configuration/tracked-kind.ts"
 import { RedactionKey } from "../redaction/redaction-key.ts"
 import { isRefusedCertificate, withAdvice } from "../status/trouble-advice.ts"

@@ -1,20 +1,22 @@
 /** Selects the items of a snapshot's trace from the listed objects: which objects are part of it, and the pods that run below them. */
 
-import type { DiscoveredKind } from "../../kube/discovery/discovered-kinds.ts"
-import { discover } from "../../kube/discovery/discovery.ts"
-import { parseGvk } from "../../kube/gvk.ts"
-import type { HttpClient } from "../../kube/http/http-client.ts"
-import { requestOnce } from "../../kube/http/request-once.ts"
-import { objectPath } from "../../kube/kind.ts"
-import { stablePodSpecHash } from "../../trace/formats/simkube/hash/stable-pod-spec.ts"
-import { encodeTrackedObjects } from "../../trace/formats/simkube/simkube-config.ts"
-import { namespacedName, type OwnedLifecycles, type PodLifecycle } from "../../trace/formats/simkube/simkube-trace.ts"
-import { isJsonObject, type JsonObject } from "../../trace/json/exact-json.ts"
-import { type OwnerReference, readOwnerReferences } from "../../trace/ownership/owner-references.ts"
-import { observeLifetime } from "../../trace/pods/pod-lifecycle.ts"
-import type { CompiledFilters } from "../../trace/selection/filters.ts"
-import type { Spool } from "../../trace/spool.ts"
-import type { TraceItem } from "../../trace/trace-item.ts"
+import { type DiscoveredKind, discover, type HttpClient, objectPath, requestOnce } from "../../kube/index.ts"
+import { parseGvk } from "../../kube/offline.ts"
+import {
+  type CompiledFilters,
+  encodeTrackedObjects,
+  isJsonObject,
+  type JsonObject,
+  namespacedName,
+  type OwnedLifecycles,
+  type OwnerReference,
+  observeLifetime,
+  type PodLifecycle,
+  readOwnerReferences,
+  type Spool,
+  stablePodSpecHash,
+  type TraceItem,
+} from "../../trace/index.ts"
 import type { TrackedKind } from "../configuration/tracked-kind.ts"
 
 /** What to include in a snapshot. */

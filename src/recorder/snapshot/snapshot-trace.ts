@@ -5,22 +5,37 @@
  *
  * It is not a consistent cut at one version: the lists are made one after the other.
  */
-import { type ApiResource, type Discovery, discover } from "../../kube/discovery/discovery.ts"
-import type { HttpClient } from "../../kube/http/http-client.ts"
-import { type CollectedResponse, describeFailure, requestOnce } from "../../kube/http/request-once.ts"
-import { collectionPath } from "../../kube/kind.ts"
-import { ObjectRedactor } from "../../kube/redaction/object-redactor.ts"
-import type { SpanListener } from "../../kube/scanner/line-splitter.ts"
-import { ListItem, ListScanner, ListSyntaxError } from "../../kube/scanner/list-scanner.ts"
-import { type ApiStatus, statusOfResponse } from "../../kube/status.ts"
-import { clusterUid } from "../../kube/watch/enquiries.ts"
-import { permissionHint } from "../../kube/watch/protocol/permission-hint.ts"
-import { pagePath, type Selection, wholeListPath } from "../../kube/watch/streams/request.ts"
-import { exactJsonIn, isJsonObject, type JsonObject } from "../../trace/json/exact-json.ts"
-import { readOwnerReferences } from "../../trace/ownership/owner-references.ts"
-import { labelsOf } from "../../trace/selection/filters.ts"
-import type { Spool } from "../../trace/spool.ts"
-import type { TraceItem } from "../../trace/trace-item.ts"
+import {
+  type ApiResource,
+  type ApiStatus,
+  type CollectedResponse,
+  clusterUid,
+  collectionPath,
+  type Discovery,
+  describeFailure,
+  discover,
+  type HttpClient,
+  ListItem,
+  ListScanner,
+  ListSyntaxError,
+  ObjectRedactor,
+  pagePath,
+  permissionHint,
+  requestOnce,
+  type Selection,
+  type SpanListener,
+  statusOfResponse,
+  wholeListPath,
+} from "../../kube/index.ts"
+import {
+  exactJsonIn,
+  isJsonObject,
+  type JsonObject,
+  labelsOf,
+  readOwnerReferences,
+  type Spool,
+  type TraceItem,
+} from "../../trace/index.ts"
 import type { TrackedKind } from "../configuration/tracked-kind.ts"
 import { redactionOfPods } from "../watchers/pod-stream.ts"
 import {

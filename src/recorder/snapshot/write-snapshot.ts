@@ -3,18 +3,22 @@
  * nothing. Objects wait in spool files meanwhile, which are gone when it ends, however it ends.
  */
 import { tmpdir } from "node:os"
-import { loadCredentials } from "../../kube/credentials/credentials.ts"
-import { discoverKinds } from "../../kube/discovery/discovered-kinds.ts"
-import type { ApiEndpoint } from "../../kube/endpoint.ts"
-import { HttpClient } from "../../kube/http/http-client.ts"
-import { openEncoder } from "../../trace/files/codecs.ts"
-import { OutputExists, OutputFailed } from "../../trace/files/output-errors.ts"
-import type { OutputSink } from "../../trace/files/output-file.ts"
-import { compressed } from "../../trace/formats/compression.ts"
-import type { Compression } from "../../trace/formats/compression-names.ts"
-import { type LeftOut, nothingLeftOut, UnwritableTraceError } from "../../trace/formats/format.ts"
-import type { TraceFormatName } from "../../trace/formats/names.ts"
-import { fileSpool, type Spool, SpoolError } from "../../trace/spool.ts"
+import { type ApiEndpoint, discoverKinds, HttpClient, loadCredentials } from "../../kube/index.ts"
+import {
+  type Compression,
+  compressed,
+  fileSpool,
+  type LeftOut,
+  nothingLeftOut,
+  OutputExists,
+  OutputFailed,
+  type OutputSink,
+  openEncoder,
+  type Spool,
+  SpoolError,
+  type TraceFormatName,
+  UnwritableTraceError,
+} from "../../trace/index.ts"
 import type { MissingKind, SnapshotOrder } from "./snapshot-items.ts"
 import { type Snapshot, takeSnapshot } from "./snapshot-trace.ts"
 

@@ -1,5 +1,5 @@
 /** Kinds that the server forbids, for people: one cause and one remedy, however many kinds it concerns. */
-import { mergedHints } from "../../kube/watch/protocol/permission-hint.ts"
+import { mergedHints } from "../../kube/index.ts"
 
 /** Kinds that a message names at most. */
 const mostNamed = 8

@@ -2,9 +2,9 @@
  * The state of each recorded kind, as its watcher reports it, and whether the store can write: the source of readiness, of the
  * incompleteness header of exports, of exit codes, and of the status line.
  */
-import { combinedState, type NamespaceState } from "../../actors/watcher/namespace-states.ts"
-import type { KindState } from "../../kube/watch/protocol/protocol.ts"
-import type { CompiledFilters } from "../../trace/selection/filters.ts"
+import { combinedState, type NamespaceState } from "../../actors/index.ts"
+import type { KindState } from "../../kube/index.ts"
+import type { CompiledFilters } from "../../trace/index.ts"
 import { forbiddenReason, namedKinds } from "./forbidden-kinds.ts"
 import type { RecorderState } from "./recorder-state.ts"
 import { serverTrouble } from "./server-trouble.ts"

@@ -7,7 +7,7 @@
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { recordsStatus, type StatusRecorded, statusAlways, statusNever } from "../../kube/statuses.ts"
+import { recordsStatus, type StatusRecorded, statusAlways, statusNever } from "../../kube/offline.ts"
 import { TrackedKind } from "../configuration/tracked-kind.ts"
 
 /** Key of the recording's metadata. */

@@ -1,7 +1,7 @@
 /**
  * Trouble that all kinds of a recorder share, because they share one server and one user: it is reported once, not once per kind.
  */
-import { type ConnectionCause, causeIn } from "../../kube/http/connection-causes.ts"
+import { type ConnectionCause, causeIn } from "../../kube/index.ts"
 import { isRefusedCredentials } from "./trouble-advice.ts"
 
 /** One trouble of the server or of the credentials. */

@@ -2,7 +2,7 @@
  * Advice for a server that cannot be reached, in terms of what the user can change: the kubeconfig and the machine. The layers
  * that produce the reasons know neither.
  */
-import { type ConnectionCause, causeIn } from "../../kube/http/connection-causes.ts"
+import { type ConnectionCause, causeIn } from "../../kube/index.ts"
 
 /** What to do, for each cause that someone can do something about. */
 const advice: Readonly<Record<ConnectionCause, string | undefined>> = {

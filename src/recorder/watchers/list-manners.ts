@@ -6,13 +6,9 @@
  * streaming lists apply.
  */
 import type { Timers } from "../../clock.ts"
-import { aggregatedApis, isAggregated } from "../../kube/discovery/discovered-kinds.ts"
-import type { ApiEndpoint } from "../../kube/endpoint.ts"
-import { parseGvk } from "../../kube/gvk.ts"
-import { HttpClient } from "../../kube/http/http-client.ts"
-import type { ListManner } from "../../kube/watch/session-options.ts"
-import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
-import { isBuiltInKind } from "../../trace/sanitising/built-in-kinds.ts"
+import { type ApiEndpoint, aggregatedApis, HttpClient, isAggregated, type ListManner } from "../../kube/index.ts"
+import { parseGvk } from "../../kube/offline.ts"
+import { isBuiltInKind, podLivesKind } from "../../trace/index.ts"
 import { isLoopback } from "../access/open-access.ts"
 
 /**

@@ -9,8 +9,7 @@
  * ends are counted as its own crashes.
  */
 import type { Clock, Timer } from "../../clock.ts"
-import type { SharedThread, SharedThreadOptions } from "../../runtime/shared-thread.ts"
-import type { StartThread } from "../../runtime/thread.ts"
+import type { SharedThread, SharedThreadOptions, StartThread } from "../../runtime/index.ts"
 
 // How fast watchers read, from counters that begin again with each life.
 

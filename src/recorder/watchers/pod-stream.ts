@@ -5,7 +5,7 @@
  * does not see all pods whose owners are tracked, because of selectors or because it is restricted to other namespaces. Then a separate
  * watcher watches pods for their lifecycles only.
  */
-import { podKind, podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
+import { podKind, podLivesKind } from "../../trace/index.ts"
 import type { TrackedKind } from "../configuration/tracked-kind.ts"
 
 /** What is watched: the kinds of the configuration, and possibly pods for their lifecycles only. */

@@ -4,7 +4,7 @@ import {
   type ReconciledRun,
   type RunningControllers,
   runControllers,
-} from "../../host/index.ts"
+} from "../../host/controllers.ts"
 import { messageOf } from "../../message-of.ts"
 import type { OwnWork } from "../feed/feed-rule.ts"
 import type { ReconcileEntry } from "../journal/journal.ts"

@@ -8,18 +8,23 @@
  */
 
 import type { Timer } from "../../clock.ts"
-import { gvkOf } from "../../host/dispatcher/watch-registry.ts"
-import { ModuleRunner } from "../../host/dispatcher/worker/module-runner.ts"
-import { watchFailure, watchValueOf } from "../../host/dispatcher/worker/watch-value.ts"
-import { type ModuleLimits, RequestExecutor } from "../../host/executor/request-executor.ts"
-import { encodeGuestResponse, type WatchRequest } from "../../host/guest/abi-values.ts"
-import type { CompiledGuest } from "../../host/guest/compiled-guest.ts"
-import { GuestInstance } from "../../host/guest/guest-instance.ts"
-import type { HubSubscriptionHandle } from "../../host/hub/hub-change.ts"
-import { InvalidSubscription } from "../../host/hub/hub-selection.ts"
-import { WatchHub } from "../../host/hub/watch-hub.ts"
-import { ApiConnection } from "../../kube/client/api-connection.ts"
-import { parseGvk } from "../../kube/gvk.ts"
+import {
+  type CompiledGuest,
+  encodeGuestResponse,
+  GuestInstance,
+  gvkOf,
+  type HubSubscriptionHandle,
+  InvalidSubscription,
+  type ModuleLimits,
+  ModuleRunner,
+  RequestExecutor,
+  WatchHub,
+  type WatchRequest,
+  watchFailure,
+  watchValueOf,
+} from "../../host/index.ts"
+import { ApiConnection } from "../../kube/index.ts"
+import { parseGvk } from "../../kube/offline.ts"
 import { messageOf } from "../../message-of.ts"
 import type { OwnWork, Subject } from "../feed/feed-rule.ts"
 import { lastingWatches, type Participant, type Stage } from "./participant.ts"

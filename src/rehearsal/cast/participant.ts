@@ -1,6 +1,5 @@
 /** A controller that takes part in a rehearsal, in whatever form it is. */
-import type { Transport } from "../../kube/http/transport.ts"
-import type { WatchPolicy } from "../../kube/watch/protocol/policy.ts"
+import type { Transport, WatchPolicy } from "../../kube/index.ts"
 import type { OwnWork } from "../feed/feed-rule.ts"
 import type { JournalEntry } from "../journal/journal.ts"
 import type { SeededRandomness, VirtualClock } from "../stage/virtual-clock.ts"

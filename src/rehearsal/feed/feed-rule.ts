@@ -9,10 +9,11 @@
  * - Its own finalizer, and Events that name it as their source.
  * - What controls the API server itself: webhooks and policies of admission, which would call out of the sandbox.
  */
+
+import type { Resource } from "../../apiserver/index.ts"
 import { isRecord } from "../../is-record.ts"
-import { parseGvk } from "../../kube/gvk.ts"
-import type { Resource } from "../../sandbox/index.ts"
-import { ResourceNames } from "../../trace/formats/kwok/resource-names.ts"
+import { parseGvk } from "../../kube/offline.ts"
+import { ResourceNames } from "../../trace/index.ts"
 
 export type Members = Readonly<Record<string, unknown>>
 

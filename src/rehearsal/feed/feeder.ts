@@ -7,10 +7,9 @@
  */
 import type { Clock } from "../../clock.ts"
 import { isRecord } from "../../is-record.ts"
-import { apiVersionOf, parseGvk } from "../../kube/gvk.ts"
-import type { LoadedObject, Sandbox } from "../../sandbox/index.ts"
-import { isSame } from "../../sandbox/rules/fields.ts"
-import type { TraceChange } from "../../simulation/replay/trace-changes.ts"
+import { apiVersionOf, parseGvk } from "../../kube/offline.ts"
+import { isSame, type LoadedObject, type Sandbox } from "../../sandbox/index.ts"
+import type { TraceChange } from "../../simulation/index.ts"
 import type { SeededRandomness } from "../stage/virtual-clock.ts"
 import { type FeedDecision, guessedKind, type Members, type RecordedChange } from "./feed-rule.ts"
 import { mergeRecorded } from "./recorded-merge.ts"

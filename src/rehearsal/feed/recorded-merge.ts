@@ -7,7 +7,7 @@
  *   of texts at `/metadata/finalizers` as sets; any other list counts as one field.
  */
 import { isRecord } from "../../is-record.ts"
-import { isSame } from "../../sandbox/rules/fields.ts"
+import { isSame } from "../../sandbox/index.ts"
 
 /**
  * The present state with the changes from `before` to `after`. `undefined` means an absent value. The result shares parts with its arguments,

@@ -4,7 +4,7 @@
  */
 
 import { isRecord } from "../../is-record.ts"
-import { isSame } from "../../sandbox/rules/fields.ts"
+import { isSame } from "../../sandbox/index.ts"
 import type { FedAs } from "../feed/feeder.ts"
 
 /** A field that has changed. Absent members mean an absent field. */

@@ -2,15 +2,10 @@
  * Sees every change of a rehearsal's sandbox and every write that is requested, and knows who caused what: changes happen within the call that
  * causes them, so what is changed outside of any is the sandbox's own doing.
  */
+
+import type { StoredObject } from "../../apiserver/index.ts"
 import { isRecord } from "../../is-record.ts"
-import type {
-  LocalAnswer,
-  LocalRequest,
-  ObservedChange,
-  RequestTarget,
-  Sandbox,
-  StoredObject,
-} from "../../sandbox/index.ts"
+import type { LocalAnswer, LocalRequest, ObservedChange, RequestTarget, Sandbox } from "../../sandbox/index.ts"
 import { type Difference, differencesOf, type JournalEntry, type JournalObject } from "./journal.ts"
 
 type Members = Readonly<Record<string, unknown>>

@@ -5,10 +5,9 @@
  * With a latency every request but a watch is held for that time of the rehearsal before it is sent, so that recorded changes come in the
  * middle of runs, as in production.
  */
-import type { HttpStream, ResponseHandler, Transport } from "../../kube/http/transport.ts"
+import type { HttpStream, ResponseHandler, Transport } from "../../kube/index.ts"
 
-import type { LocalAnswer, LocalRequest, Sandbox } from "../../sandbox/index.ts"
-import { LocalTransport } from "../../sandbox/local-transport.ts"
+import { type LocalAnswer, type LocalRequest, LocalTransport, type Sandbox } from "../../sandbox/index.ts"
 import type { VirtualClock } from "./virtual-clock.ts"
 
 interface TrafficOptions {

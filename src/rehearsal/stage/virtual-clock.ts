@@ -3,7 +3,7 @@
  * those of one moment, in the order in which they were set.
  */
 import type { Clock, Timer } from "../../clock.ts"
-import type { Randomness } from "../../sandbox/store/stamps.ts"
+import type { Randomness } from "../../sandbox/index.ts"
 
 interface Alarm {
   /** µs since the Unix epoch. */

@@ -1,12 +1,16 @@
 /** Authentication and authorization of a sandbox, put together over its store. */
 
-import { type Failure, unauthorized } from "../../apiserver/answers/failure.ts"
-import type { AccessControl, RequestUser } from "../../apiserver/http/access-control.ts"
-import { type Exchange, flag } from "../../apiserver/http/exchange.ts"
-import type { Route } from "../../apiserver/http/router.ts"
-import type { Resource } from "../../apiserver/kinds/resources.ts"
-import { selectedName } from "../../kube/field-selector.ts"
-import { pathSegmentComplaints } from "../../kube/names.ts"
+import {
+  type AccessControl,
+  type Exchange,
+  type Failure,
+  flag,
+  type RequestUser,
+  type Resource,
+  type Route,
+  unauthorized,
+} from "../../apiserver/index.ts"
+import { pathSegmentComplaints, selectedName } from "../../kube/offline.ts"
 import type { AccessAttributes, Authorizer, Decision } from "../rbac/access-attributes.ts"
 import type { RuleBook } from "../rbac/rule-book.ts"
 import type { MutableObject } from "../rules/kind-rules.ts"

@@ -4,7 +4,7 @@
  */
 
 import { createHash, generateKeyPairSync, type KeyObject, sign, verify } from "node:crypto"
-import type { RequestUser } from "../../apiserver/http/access-control.ts"
+import type { RequestUser } from "../../apiserver/index.ts"
 import type { Clock } from "../../clock.ts"
 import { quotedList } from "../rbac/rule-coverage.ts"
 import { child, fieldsOf, number, text, texts } from "../rules/fields.ts"

@@ -5,7 +5,7 @@
 
 import type { IncomingMessage } from "node:http"
 import { TLSSocket } from "node:tls"
-import type { RequestUser } from "../../apiserver/http/access-control.ts"
+import type { RequestUser } from "../../apiserver/index.ts"
 import { type AccountTokens, issuer, type TokenOwner } from "./account-tokens.ts"
 import { anonymous, asAuthenticated, everybody } from "./users.ts"
 

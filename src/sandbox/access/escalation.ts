@@ -3,9 +3,7 @@
  * the writer has too. The verbs `escalate` on roles and `bind` on the role that is bound lift that.
  */
 
-import { objectNotFound } from "../../apiserver/answers/failure.ts"
-import type { RequestUser } from "../../apiserver/http/access-control.ts"
-import type { Resource } from "../../apiserver/kinds/resources.ts"
+import { objectNotFound, type RequestUser, type Resource } from "../../apiserver/index.ts"
 import type { Authorizer } from "../rbac/access-attributes.ts"
 import { type PolicyRule, rulesOf } from "../rbac/policy-rule.ts"
 import type { RuleBook } from "../rbac/rule-book.ts"

@@ -1,7 +1,6 @@
 /** Refusals: the statuses of Kubernetes 1.34.4 for a user who may not do something. */
 
-import { type Failure, fail } from "../../apiserver/answers/failure.ts"
-import type { RequestUser } from "../../apiserver/http/access-control.ts"
+import { type Failure, fail, type RequestUser } from "../../apiserver/index.ts"
 import type { AccessAttributes } from "../rbac/access-attributes.ts"
 
 /** `reason`: of the decision; empty for none. */

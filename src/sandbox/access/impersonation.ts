@@ -3,8 +3,7 @@
  * `impersonate` on each user, group, UID and extra value.
  */
 
-import { type Failure, fail } from "../../apiserver/answers/failure.ts"
-import type { RequestUser } from "../../apiserver/http/access-control.ts"
+import { type Failure, fail, type RequestUser } from "../../apiserver/index.ts"
 import type { Authorizer, ResourceAttributes } from "../rbac/access-attributes.ts"
 import { forbiddenAccess } from "./forbidden.ts"
 import { accountGroups, accountOf, anonymous, authenticated, unauthenticated } from "./users.ts"

@@ -1,6 +1,6 @@
 /** Keeps a {@link RuleBook} equal to the stored roles and bindings: a change counts from the next request on. */
 
-import { type Change, keyOf } from "../../apiserver/watch/change.ts"
+import { type Change, keyOf } from "../../apiserver/index.ts"
 import { rulesOf } from "../rbac/policy-rule.ts"
 import { RuleBook } from "../rbac/rule-book.ts"
 import { subjectsOf } from "../rbac/subject.ts"

@@ -1,7 +1,7 @@
 /** The users that a server knows without being told. */
 
-import type { RequestUser } from "../../apiserver/http/access-control.ts"
-import { labelComplaints, subdomainComplaints } from "../../kube/names.ts"
+import type { RequestUser } from "../../apiserver/index.ts"
+import { labelComplaints, subdomainComplaints } from "../../kube/offline.ts"
 import { accountUsername } from "../rbac/subject.ts"
 
 /** Its members may do everything, whatever the roles say. */

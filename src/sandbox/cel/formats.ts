@@ -6,7 +6,7 @@ import {
   labelValueComplaints,
   qualifiedNameComplaints,
   subdomainComplaints,
-} from "../../kube/names.ts"
+} from "../../kube/offline.ts"
 import { isOfFormat } from "../schema/custom/custom-formats.ts"
 import type { Extension } from "./program.ts"
 import { Opaque, optionalOf } from "./values.ts"

@@ -5,9 +5,7 @@
  */
 
 import type { Clock } from "../../clock.ts"
-import type { ApiClient } from "../../kube/client/api-client.ts"
-import { kinds } from "../../kube/client/kinds.ts"
-import type { ApiObject } from "../../kube/client/objects.ts"
+import { type ApiClient, type ApiObject, kinds } from "../../kube/index.ts"
 
 // The objects of the demo: a small shop. Images are names only; annotations set how long a container runs.
 
@@ -143,7 +141,7 @@ export const demoSteps: ReadonlyArray<DemoStep> = [
 /** ms from the first step until the consequences of the last one are complete. */
 export const demoLengthMs = 15_000
 
-export interface DemoOptions {
+interface DemoOptions {
   readonly client: ApiClient
   readonly clock: Clock
   /** Called before each step. */

@@ -1,2 +1,2 @@
 /** The scripted workload that `reel sandbox --workload demo` and `npm start` show. */
-export { cleanUpDemo, type DemoOptions, type DemoStep, demoLengthMs, demoSteps, playDemo } from "./demo-workload.ts"
+export { cleanUpDemo, type DemoStep, demoLengthMs, demoSteps, playDemo } from "./demo-workload.ts"

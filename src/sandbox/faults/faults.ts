@@ -6,11 +6,15 @@
  * happen at once or a number of times, and are counted.
  */
 
-import { expiredWatch, type Failure } from "../../apiserver/answers/failure.ts"
-import type { RequestHooks } from "../../apiserver/api-server-options.ts"
-import type { Exchange } from "../../apiserver/http/exchange.ts"
-import type { WatchStream } from "../../apiserver/http/watch-stream.ts"
-import type { ExpiredAs, WatchRequest } from "../../apiserver/list/list-options.ts"
+import {
+  type Exchange,
+  type ExpiredAs,
+  expiredWatch,
+  type Failure,
+  type RequestHooks,
+  type WatchRequest,
+  type WatchStream,
+} from "../../apiserver/index.ts"
 import type { Clock, Timer } from "../../clock.ts"
 import { anyCovers, covers, everything, type RespondOptions, ScriptedAnswers } from "./scripted-answers.ts"
 

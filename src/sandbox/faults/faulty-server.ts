@@ -1,8 +1,6 @@
 /** An API server with faults on command. */
 
-import { ApiServer } from "../../apiserver/api-server.ts"
-import type { ApiServerOptions, ApiServerParts } from "../../apiserver/api-server-options.ts"
-import type { Backend } from "../../apiserver/backend.ts"
+import { ApiServer, type ApiServerOptions, type ApiServerParts, type Backend } from "../../apiserver/index.ts"
 import { systemClock } from "../../clock.ts"
 import { Faults } from "./faults.ts"
 

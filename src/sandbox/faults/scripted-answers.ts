@@ -2,17 +2,17 @@
 
 import {
   badRequest,
+  type Exchange,
   type Failure,
   forbiddenRequest,
   internalError,
+  type Resource,
   tooManyRequests,
   unauthorized,
   unavailable,
   unexplained,
   unknownResource,
-} from "../../apiserver/answers/failure.ts"
-import type { Exchange } from "../../apiserver/http/exchange.ts"
-import type { Resource } from "../../apiserver/kinds/resources.ts"
+} from "../../apiserver/index.ts"
 
 // The scope of a fault: the plural of a kind, `discovery` for all paths that are not a resource, or everything.
 

@@ -3,8 +3,7 @@
  * PriorityClasses and quotas are here.
  */
 
-import type { KubernetesObject } from "../../apiserver/kinds/kubernetes-object.ts"
-import { type Change, type ChangeRecord, keyOf } from "../../apiserver/watch/change.ts"
+import { type Change, type ChangeRecord, type KubernetesObject, keyOf } from "../../apiserver/index.ts"
 import type { Timer } from "../../clock.ts"
 import { child, isSame } from "../rules/fields.ts"
 import type { Collection } from "../store/collection.ts"

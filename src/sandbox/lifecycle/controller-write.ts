@@ -1,8 +1,7 @@
 /** Writes of the built-in controllers: without validation, but with the field manager that a real cluster has. */
 
-import { troubleOf } from "../../apiserver/http/trouble.ts"
-import type { Change } from "../../apiserver/watch/change.ts"
-import { WorkQueue } from "../../host/queue/work-queue.ts"
+import { type Change, troubleOf } from "../../apiserver/index.ts"
+import { WorkQueue } from "../../host/index.ts"
 import type { MutableObject, Subresource } from "../rules/kind-rules.ts"
 import type { Collection, LiveObject } from "../store/collection.ts"
 import { Refusal } from "../store/refusal.ts"

@@ -5,13 +5,17 @@
  * Limits: a change of scope or names is treated as a change of the description, and a definition whose names were in
  * use is not checked again when they become free.
  */
-import { errorText } from "../../apiserver/answers/field-error.ts"
-import { type DefinedKind, definedKinds, publishedKind } from "../../apiserver/kinds/definition.ts"
-import type { Resource } from "../../apiserver/kinds/resources.ts"
-import { KindConflictError } from "../../apiserver/kinds/resources.ts"
-import type { OpenApiDocuments } from "../../apiserver/openapi/openapi-document.ts"
-import type { ChangeRecord } from "../../apiserver/watch/change.ts"
-import { formatGvk } from "../../kube/gvk.ts"
+import {
+  type ChangeRecord,
+  type DefinedKind,
+  definedKinds,
+  errorText,
+  KindConflictError,
+  type OpenApiDocuments,
+  publishedKind,
+  type Resource,
+} from "../../apiserver/index.ts"
+import { formatGvk } from "../../kube/offline.ts"
 import { child, isSame, items, text, texts } from "../rules/fields.ts"
 import type { Fields, MutableObject } from "../rules/kind-rules.ts"
 import { customType } from "../schema/custom/custom-schema.ts"

@@ -3,7 +3,7 @@
  * from default-policy.json. There a rule is `VERBS|GROUPS|RESOURCES` or `VERBS|GROUPS|RESOURCES|NAMES`, with an empty
  * group for the core one, or `VERBS|PATHS`, and a binding of a ClusterRole has its role's name.
  */
-import { keyOf } from "../../apiserver/watch/change.ts"
+import { keyOf } from "../../apiserver/index.ts"
 import { ruleObject } from "../rbac/policy-rule.ts"
 import type { Fields, MutableObject } from "../rules/kind-rules.ts"
 import { timestamp } from "../store/stamps.ts"

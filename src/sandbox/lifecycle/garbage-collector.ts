@@ -7,9 +7,9 @@
  * dependents when they are deleted.
  */
 
-import { type Change, type ChangeRecord, keyOf, type Owner } from "../../apiserver/watch/change.ts"
-import type { WorkQueue } from "../../host/queue/work-queue.ts"
-import type { GroupVersionKind } from "../../kube/gvk.ts"
+import { type Change, type ChangeRecord, keyOf, type Owner } from "../../apiserver/index.ts"
+import type { WorkQueue } from "../../host/index.ts"
+import type { GroupVersionKind } from "../../kube/offline.ts"
 import { items, text, texts } from "../rules/fields.ts"
 import type { MutableObject } from "../rules/kind-rules.ts"
 import type { Collection, LiveObject } from "../store/collection.ts"

@@ -4,9 +4,8 @@
  * finalizers block that, and its conditions report them.
  */
 
-import type { Resource } from "../../apiserver/kinds/resources.ts"
-import { type ChangeRecord, keyOf } from "../../apiserver/watch/change.ts"
-import type { WorkQueue } from "../../host/queue/work-queue.ts"
+import { type ChangeRecord, keyOf, type Resource } from "../../apiserver/index.ts"
+import type { WorkQueue } from "../../host/index.ts"
 import { child, items, text, texts } from "../rules/fields.ts"
 import type { Fields, MutableObject } from "../rules/kind-rules.ts"
 import type { Collection, LiveObject } from "../store/collection.ts"

@@ -7,8 +7,8 @@
  * Pods are not evicted: there is no NoExecute, and Nodes that stop reporting are not detected.
  */
 
-import type { ChangeRecord } from "../../apiserver/watch/change.ts"
-import type { WorkQueue } from "../../host/queue/work-queue.ts"
+import type { ChangeRecord } from "../../apiserver/index.ts"
+import type { WorkQueue } from "../../host/index.ts"
 import { child, items, text } from "../rules/fields.ts"
 import type { Fields } from "../rules/kind-rules.ts"
 import type { Collection } from "../store/collection.ts"

@@ -1,7 +1,7 @@
 /** The controller of aggregated ClusterRoles: their rules are those of all ClusterRoles that their selectors match. */
-import { type Change, keyOf } from "../../apiserver/watch/change.ts"
-import type { WorkQueue } from "../../host/queue/work-queue.ts"
-import { type LabelSelectorObject, selectorMatches } from "../../kube/label-selector.ts"
+import { type Change, keyOf } from "../../apiserver/index.ts"
+import type { WorkQueue } from "../../host/index.ts"
+import { type LabelSelectorObject, selectorMatches } from "../../kube/offline.ts"
 import { child, isSame, items, list } from "../rules/fields.ts"
 import type { Fields, MutableObject } from "../rules/kind-rules.ts"
 import { stateOf } from "../store/object-encoding.ts"

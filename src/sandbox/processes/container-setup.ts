@@ -8,10 +8,7 @@ import { mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import * as Schema from "effect/Schema"
 import { isRecord } from "../../is-record.ts"
-import type { ApiClient } from "../../kube/client/api-client.ts"
-import { NotFoundError } from "../../kube/client/api-errors.ts"
-import type { ApiObject, Container, Pod } from "../../kube/client/objects.ts"
-import type { Kind } from "../../kube/kind.ts"
+import { type ApiClient, type ApiObject, type Container, type Kind, NotFoundError, type Pod } from "../../kube/index.ts"
 
 /** A pod that asks for something that processes do not get here. */
 export class UnsupportedPod extends Schema.TaggedError<UnsupportedPod>()("UnsupportedPod", {

@@ -7,14 +7,8 @@
  */
 
 import { type Clock, systemClock } from "../../clock.ts"
-import { keyOf } from "../../host/cache/object-cache.ts"
-import { Cluster } from "../../host/cluster.ts"
-import { EventRecorder } from "../../host/controller/access/event-recorder.ts"
-import { KeyedController } from "../../host/controller.ts"
-import { ApiClient } from "../../kube/client/api-client.ts"
-import type { ConnectionOptions } from "../../kube/client/api-connection.ts"
-import { kinds } from "../../kube/client/kinds.ts"
-import type { Pod } from "../../kube/client/objects.ts"
+import { Cluster, EventRecorder, KeyedController, keyOf } from "../../host/index.ts"
+import { ApiClient, type ConnectionOptions, kinds, type Pod } from "../../kube/index.ts"
 import { beginRun, type PodRun } from "../workload/pod-runner.ts"
 import { podStatus } from "../workload/pod-status.ts"
 import { isFinished } from "../workload/pods.ts"

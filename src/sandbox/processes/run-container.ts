@@ -1,5 +1,5 @@
 /** How a container becomes a process: what {@link RunContainer} is given, and what it returns. */
-import type { Container, Pod } from "../../kube/client/objects.ts"
+import type { Container, Pod } from "../../kube/index.ts"
 
 /** A container that is to be started now. */
 export interface ContainerStart {

@@ -1,6 +1,6 @@
 /** A request as rules see it: a verb on a resource, or on a path that is none. */
 
-import type { RequestUser } from "../../apiserver/http/access-control.ts"
+import type { RequestUser } from "../../apiserver/index.ts"
 
 export interface ResourceAttributes {
   readonly type: "resource"

@@ -5,7 +5,7 @@
  * is little beside the request that is decided about, so there is no index by subject.
  */
 
-import type { RequestUser } from "../../apiserver/http/access-control.ts"
+import type { RequestUser } from "../../apiserver/index.ts"
 import type { AccessAttributes, Authorizer, Decision } from "./access-attributes.ts"
 import { type PolicyRule, ruleAllows } from "./policy-rule.ts"
 import { describeSubject, isSubject, type Subject } from "./subject.ts"

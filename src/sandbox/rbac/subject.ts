@@ -1,6 +1,6 @@
 /** The subjects of bindings: users, groups and ServiceAccounts. */
 
-import type { RequestUser } from "../../apiserver/http/access-control.ts"
+import type { RequestUser } from "../../apiserver/index.ts"
 import { items, text } from "../rules/fields.ts"
 import type { Fields } from "../rules/kind-rules.ts"
 

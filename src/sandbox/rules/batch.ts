@@ -1,7 +1,7 @@
 /** Jobs and CronJobs: the selector that a Job generates for itself, and validation of their specs and of a Job's status. */
 
-import { parseSchedule } from "../../kube/cron-schedule.ts"
-import { type Complaints, subdomainComplaints } from "../../kube/names.ts"
+import { parseSchedule } from "../../kube/index.ts"
+import { type Complaints, subdomainComplaints } from "../../kube/offline.ts"
 import { child, ensured, isAbsent, isSame, items, number, text } from "./fields.ts"
 import type { CheckChange, Fields, Kind, MutableObject } from "./kind-rules.ts"
 import { isUsable, matches } from "./metadata.ts"

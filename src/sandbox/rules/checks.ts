@@ -4,8 +4,7 @@
  */
 
 import { isIP } from "node:net"
-import * as names from "../../kube/names.ts"
-import { canonicalQuantity, quantityOf } from "../../kube/quantity.ts"
+import { canonicalQuantity, names, quantityOf } from "../../kube/offline.ts"
 import { isEmptyMap, isFields, isZero, text } from "./fields.ts"
 import type { Fields } from "./kind-rules.ts"
 import type { Check } from "./type-rules.ts"

@@ -1,7 +1,7 @@
 /** ConfigMaps and Secrets, Namespaces, Nodes, Events, and the limits of a namespace. */
 
-import { tooLong } from "../../apiserver/answers/field-error.ts"
-import { configKeyComplaints, labelComplaints, qualifiedNameComplaints } from "../../kube/names.ts"
+import { tooLong } from "../../apiserver/index.ts"
+import { configKeyComplaints, labelComplaints, qualifiedNameComplaints } from "../../kube/offline.ts"
 import { sortedEntries, unique } from "./checks.ts"
 import { child, emptyIsNone, ensured, isAbsent, isEmptyMap, isSame, list, own, text, texts } from "./fields.ts"
 import type { CheckChange, Fields, Kind, MutableObject } from "./kind-rules.ts"

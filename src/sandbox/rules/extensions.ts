@@ -1,7 +1,7 @@
 /** What extends the API: CustomResourceDefinitions, whose schemas must be structural, and configurations of admission webhooks. */
 
-import type { StructuralSchema } from "../../apiserver/openapi/structural-schema.ts"
-import { hostLabelComplaints, subdomainComplaints } from "../../kube/names.ts"
+import type { StructuralSchema } from "../../apiserver/index.ts"
+import { hostLabelComplaints, subdomainComplaints } from "../../kube/offline.ts"
 import { compileCondition } from "../cel/condition.ts"
 import { structuralProblems } from "../schema/custom/structural-problems.ts"
 import { ruleProblems } from "../schema/validations/rule-problems.ts"

@@ -3,9 +3,8 @@
  * those of its types, and adds what the server's generic registry does for every kind.
  */
 
-import { type FieldError, forbidden, immutable, invalid } from "../../apiserver/answers/field-error.ts"
-import type { Resource } from "../../apiserver/kinds/resources.ts"
-import { subdomainComplaints } from "../../kube/names.ts"
+import { type FieldError, forbidden, immutable, invalid, type Resource } from "../../apiserver/index.ts"
+import { subdomainComplaints } from "../../kube/offline.ts"
 import * as batch from "./batch.ts"
 import { each } from "./checks.ts"
 import * as core from "./core.ts"

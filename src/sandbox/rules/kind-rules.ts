@@ -9,8 +9,8 @@
  * values of the wrong type were refused by the decoder and are ignored here.
  */
 
-import type { FieldError } from "../../apiserver/answers/field-error.ts"
-import type { Complaints } from "../../kube/names.ts"
+import type { FieldError } from "../../apiserver/index.ts"
+import type { Complaints } from "../../kube/offline.ts"
 import type { Place } from "./type-rules.ts"
 
 /** A JSON object that rules may change. */

@@ -1,8 +1,7 @@
 /** Validation of every kind's `metadata`, at creations and updates, after apimachinery's objectmeta.go; and of label selectors. */
 
-import { tooLong } from "../../apiserver/answers/field-error.ts"
-import { type LabelSelectorObject, selectorMatches } from "../../kube/label-selector.ts"
-import * as names from "../../kube/names.ts"
+import { tooLong } from "../../apiserver/index.ts"
+import { type LabelSelectorObject, names, selectorMatches } from "../../kube/offline.ts"
 import { labels, sortedEntries } from "./checks.ts"
 import { isAbsent, isEmptyMap, isSame, items, list, number, text, texts } from "./fields.ts"
 import type { Fields } from "./kind-rules.ts"

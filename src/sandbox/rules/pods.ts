@@ -1,6 +1,6 @@
 /** Pods, pod templates and the volumes in them. */
 
-import { canonicalQuantity, quantityOf } from "../../kube/quantity.ts"
+import { canonicalQuantity, quantityOf } from "../../kube/offline.ts"
 import { between, labels, needed, repeated, sortedEntries } from "./checks.ts"
 import { changedKeys, child, ensured, isAbsent, isFields, isSame, isZero, items, list, number, text } from "./fields.ts"
 import type { Fields, Kind, MutableObject } from "./kind-rules.ts"

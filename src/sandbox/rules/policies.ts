@@ -1,6 +1,6 @@
 /** RBAC, certificates, budgets and autoscalers; admission policies and devices, which nothing here acts on. */
 
-import { pathSegmentComplaints, subdomainComplaints } from "../../kube/names.ts"
+import { pathSegmentComplaints, subdomainComplaints } from "../../kube/offline.ts"
 import { between, needed } from "./checks.ts"
 import { child, emptyIsNone, isAbsent, isZero, items, list, number, text } from "./fields.ts"
 import type { Fields, Kind } from "./kind-rules.ts"

@@ -1,7 +1,7 @@
 /** Services, except for the allocation of addresses and ports; Ingresses and NetworkPolicies, which nothing carries out here. */
 
 import { isIP } from "node:net"
-import * as names from "../../kube/names.ts"
+import { names } from "../../kube/offline.ts"
 import { choice, each, format, needed, notAnAddress, repeated } from "./checks.ts"
 import { child, emptyIsNone, ensured, isAbsent, isSame, isZero, items, list, number, text, texts } from "./fields.ts"
 import type { CheckChange, Fields, Kind, MutableObject } from "./kind-rules.ts"

@@ -1,6 +1,6 @@
 /** Volumes, claims and what provides them. The defaults of volumes' sources are in types.json. */
 
-import { canonicalQuantity, quantityOf } from "../../kube/quantity.ts"
+import { canonicalQuantity, quantityOf } from "../../kube/offline.ts"
 import { needed } from "./checks.ts"
 import { changedKeys, child, emptyIsNone, ensured, isAbsent, isSame, list, number, text } from "./fields.ts"
 import type { CheckChange, Fields, Kind, MutableObject } from "./kind-rules.ts"

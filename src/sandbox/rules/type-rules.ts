@@ -7,10 +7,8 @@
  * it fills in; a check allocates one place for each field that has rules.
  */
 
-import * as problem from "../../apiserver/answers/field-error.ts"
-import { formatGvk, type GroupVersionKind } from "../../kube/gvk.ts"
-import type { Complaints } from "../../kube/names.ts"
-import { canonicalQuantity } from "../../kube/quantity.ts"
+import { fieldErrors as problem } from "../../apiserver/index.ts"
+import { type Complaints, canonicalQuantity, formatGvk, type GroupVersionKind } from "../../kube/offline.ts"
 import { type FieldDescriptor, protobufDescriptors } from "../protobuf/descriptors.ts"
 import { checksOf } from "./checks.ts"
 import { isFields, isZero } from "./fields.ts"

@@ -1,6 +1,6 @@
 /** The apps kinds and ReplicationControllers. */
 
-import { labelComplaints } from "../../kube/names.ts"
+import { labelComplaints } from "../../kube/offline.ts"
 import { natural, needed } from "./checks.ts"
 import { child, ensured, isAbsent, isEmptyMap, isFields, isSame, items, number, text } from "./fields.ts"
 import type { CheckChange, Fields, Kind, MutableObject } from "./kind-rules.ts"

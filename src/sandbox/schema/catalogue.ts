@@ -5,8 +5,8 @@
  * and kept once per process, for all its sandboxes. The rest of a document (paths, descriptions) is dropped at once.
  */
 
-import { builtinDocuments, documentPath, readBuiltinDocument } from "../../apiserver/openapi/openapi-document.ts"
-import { formatGvk, type GroupVersionKind } from "../../kube/gvk.ts"
+import { builtinDocuments, documentPath, readBuiltinDocument } from "../../apiserver/index.ts"
+import { formatGvk, type GroupVersionKind } from "../../kube/offline.ts"
 import type { KubernetesType } from "./kubernetes-type.ts"
 import { type OpenApiSchema, type OpenApiSchemas, OpenApiTypes } from "./openapi-types.ts"
 

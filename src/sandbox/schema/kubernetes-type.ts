@@ -5,7 +5,7 @@
  * structural schema of their CustomResourceDefinition). Types may be recursive (JSONSchemaProps), so they are graphs.
  */
 
-import type { ListType } from "../../apiserver/openapi/structural-schema.ts"
+import type { ListType } from "../../apiserver/index.ts"
 
 export interface KubernetesType {
   /** `object` has named fields, `map` any string keys with values of one type, `any` accepts every JSON value as it is. */

@@ -6,7 +6,7 @@
  * copy of the node that shares its fields.
  */
 
-import type { ListType } from "../../apiserver/openapi/structural-schema.ts"
+import type { ListType } from "../../apiserver/index.ts"
 import { type DecodedType, type KubernetesType, makeDecodedType } from "./kubernetes-type.ts"
 
 /** The part of an OpenAPI v3 schema that is read here. */

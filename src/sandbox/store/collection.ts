@@ -3,10 +3,15 @@
  * in the order of the changes.
  */
 
-import type { Resource } from "../../apiserver/kinds/resources.ts"
-import { type Snapshot, snapshotOf } from "../../apiserver/list/snapshot.ts"
-import { type Change, type ChangeRecord, keyOf } from "../../apiserver/watch/change.ts"
-import { formatGvk } from "../../kube/gvk.ts"
+import {
+  type Change,
+  type ChangeRecord,
+  keyOf,
+  type Resource,
+  type Snapshot,
+  snapshotOf,
+} from "../../apiserver/index.ts"
+import { formatGvk } from "../../kube/offline.ts"
 
 // The changes of one kind that the server still has, oldest first, at most `limit` of them and at most 256 MiB of states
 // that have been replaced or deleted: beyond that the oldest are dropped, and requests for them get a 410. The newest state

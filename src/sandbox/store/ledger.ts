@@ -6,9 +6,14 @@
  * `versions` keeps only the identifiers, `none` nothing.
  */
 
-import type { StoredObject } from "../../apiserver/kinds/kubernetes-object.ts"
-import { type GvkName, gvkName } from "../../apiserver/kinds/resources.ts"
-import { type Change, objectBytes, parseObject } from "../../apiserver/watch/change.ts"
+import {
+  type Change,
+  type GvkName,
+  gvkName,
+  objectBytes,
+  parseObject,
+  type StoredObject,
+} from "../../apiserver/index.ts"
 
 export type LedgerMode = "objects" | "versions" | "none"
 

@@ -5,10 +5,14 @@
  * The resourceVersion is left open, so that one encoding shows whether anything changed and then gets its version.
  */
 
-import type { JsonFormat } from "../../apiserver/answers/json-spacing.ts"
-import { metadataOrder } from "../../apiserver/forms/form.ts"
-import type { Resource } from "../../apiserver/kinds/resources.ts"
-import { type Change, parseObject, typeMembers } from "../../apiserver/watch/change.ts"
+import {
+  type Change,
+  type JsonFormat,
+  metadataOrder,
+  parseObject,
+  type Resource,
+  typeMembers,
+} from "../../apiserver/index.ts"
 import { isEmptyObject } from "../../own-member.ts"
 import { isSame } from "../rules/fields.ts"
 import type { Fields, MutableObject } from "../rules/kind-rules.ts"

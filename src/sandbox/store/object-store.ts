@@ -6,27 +6,26 @@
  * A put stringifies the object once and keeps no reference to it: the caller may keep changing it.
  */
 
-import type { JsonFormat } from "../../apiserver/answers/json-spacing.ts"
-import type { KubernetesObject, StoredObject } from "../../apiserver/kinds/kubernetes-object.ts"
-import {
-  type GvkName,
-  gvkName,
-  type Resource,
-  type StoredAs,
-  UnknownKindError,
-} from "../../apiserver/kinds/resources.ts"
 import {
   type Change,
   type ChangeRecord,
   type ChangeType,
+  type GvkName,
+  gvkName,
+  type JsonFormat,
+  type KubernetesObject,
   keyOf,
   makeChange,
   type Owner,
   parseObject,
+  type Resource,
   restamped,
-} from "../../apiserver/watch/change.ts"
+  type StoredAs,
+  type StoredObject,
+  UnknownKindError,
+} from "../../apiserver/index.ts"
 import type { Clock } from "../../clock.ts"
-import { apiVersionOf } from "../../kube/gvk.ts"
+import { apiVersionOf } from "../../kube/offline.ts"
 import type { MutableObject } from "../rules/kind-rules.ts"
 import { Collection, type LiveObject } from "./collection.ts"
 import type { Ledger } from "./ledger.ts"

@@ -3,10 +3,15 @@
  * are not notified; they find a server whose versions are lower than theirs, and must interpret its silence.
  */
 
-import type { KubernetesObject } from "../../apiserver/kinds/kubernetes-object.ts"
-import type { GvkName } from "../../apiserver/kinds/resources.ts"
-import { type Change, keyOf, parseObject, restamped } from "../../apiserver/watch/change.ts"
-import { formatGvk } from "../../kube/gvk.ts"
+import {
+  type Change,
+  type GvkName,
+  type KubernetesObject,
+  keyOf,
+  parseObject,
+  restamped,
+} from "../../apiserver/index.ts"
+import { formatGvk } from "../../kube/offline.ts"
 import type { Collection, LiveObject } from "./collection.ts"
 import type { ObjectStore } from "./object-store.ts"
 import { RevisionNotHeldError } from "./store-errors.ts"

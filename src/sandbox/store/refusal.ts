@@ -1,6 +1,6 @@
 /** Aborts a write: thrown where an error is found, and sent as the response where the request arrived. */
 import * as Schema from "effect/Schema"
-import type { Failure } from "../../apiserver/answers/failure.ts"
+import type { Failure } from "../../apiserver/index.ts"
 
 const failureSchema = Schema.declare((value): value is Failure => (value as { type?: unknown })?.type === "failure")
 

@@ -1,7 +1,6 @@
 /** Kinds that are added and removed while the server runs: by registration in the process, and by CustomResourceDefinitions. */
 
-import type { WatchStream } from "../../apiserver/http/watch-stream.ts"
-import type { Resource, ResourceRegistry } from "../../apiserver/kinds/resources.ts"
+import type { Resource, ResourceRegistry, WatchStream } from "../../apiserver/index.ts"
 import type { ObjectStore } from "./object-store.ts"
 
 export class ServedKinds {

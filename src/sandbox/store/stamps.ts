@@ -3,11 +3,16 @@
  * generation. Nothing is defaulted or checked; writes over HTTP are separate (writes/).
  */
 import { hash, randomInt, randomUUID } from "node:crypto"
-import type { KubernetesObject, StoredObject } from "../../apiserver/kinds/kubernetes-object.ts"
-import type { Resource } from "../../apiserver/kinds/resources.ts"
-import { type Change, parseObject, typeMembers } from "../../apiserver/watch/change.ts"
+import {
+  type Change,
+  type KubernetesObject,
+  parseObject,
+  type Resource,
+  type StoredObject,
+  typeMembers,
+} from "../../apiserver/index.ts"
 import type { Clock } from "../../clock.ts"
-import { apiVersionOf } from "../../kube/gvk.ts"
+import { apiVersionOf } from "../../kube/offline.ts"
 import type { Stamps } from "./collection.ts"
 
 /** The stamps of an object; an existing object keeps all but the revision. */

@@ -2,12 +2,15 @@
  * ControllerRevisions: the numbered snapshots of their templates that StatefulSets and DaemonSets keep
  * (pkg/controller/history).
  */
-import { sameJson, stableText } from "../../host/cache/same-json.ts"
-import type { Cluster } from "../../host/cluster.ts"
-import { AlreadyExistsError } from "../../kube/client/api-errors.ts"
-import { kinds } from "../../kube/client/kinds.ts"
-import type { ApiObject, ControllerRevision, PodTemplate } from "../../kube/client/objects.ts"
-import { controllerReference } from "../../kube/client/owner-references.ts"
+import { type Cluster, sameJson, stableText } from "../../host/index.ts"
+import {
+  AlreadyExistsError,
+  type ApiObject,
+  type ControllerRevision,
+  controllerReference,
+  kinds,
+  type PodTemplate,
+} from "../../kube/index.ts"
 import { createdMs } from "./pods.ts"
 
 /** `data` of a revision: a strategic merge patch that restores the template. */
@@ -160,7 +163,7 @@ export const hashTemplate = (template: unknown, collisionCount?: number): string
 }
 
 /** 32-bit FNV-1, as an unsigned number: used in names of ControllerRevisions. */
-export const fnv32 = (bytes: Uint8Array): number => {
+const fnv32 = (bytes: Uint8Array): number => {
   let hash = offset
   for (const byte of bytes) hash = Math.imul(hash, prime) ^ byte
   return hash >>> 0

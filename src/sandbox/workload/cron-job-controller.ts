@@ -1,12 +1,16 @@
 /** Starts the Jobs of CronJobs (pkg/controller/cronjob). */
 
-import { sameJson } from "../../host/cache/same-json.ts"
-import { type Controller, recordAs, type Surroundings } from "../../host/controller.ts"
-import { AlreadyExistsError } from "../../kube/client/api-errors.ts"
-import { kinds } from "../../kube/client/kinds.ts"
-import type { ApiObject, Metadata } from "../../kube/client/objects.ts"
-import { controllerReference, isControlledBy } from "../../kube/client/owner-references.ts"
-import { type CronSchedule, parseSchedule } from "../../kube/cron-schedule.ts"
+import { type Controller, recordAs, type Surroundings, sameJson } from "../../host/index.ts"
+import {
+  AlreadyExistsError,
+  type ApiObject,
+  type CronSchedule,
+  controllerReference,
+  isControlledBy,
+  kinds,
+  type Metadata,
+  parseSchedule,
+} from "../../kube/index.ts"
 import { finishedAs, type Job } from "./job-controller.ts"
 import { objectController } from "./object-controller.ts"
 
@@ -80,7 +84,7 @@ const iso = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z
 /** The real controller acts 100 ms after the scheduled time, so that small clock differences do not matter. */
 const delayMs = 100
 
-export const planCronJob = (cronJob: CronJob, jobs: ReadonlyArray<Job>, nowMs: number): CronJobPlan => {
+const planCronJob = (cronJob: CronJob, jobs: ReadonlyArray<Job>, nowMs: number): CronJobPlan => {
   const events: CronJobEvent[] = []
   const settled = settle(cronJob, jobs, events)
   const expired = expiredJobs(cronJob, jobs)
@@ -214,7 +218,7 @@ const jobAt = (cronJob: CronJob, atMs: number, name: string): Job => {
 
 // CronJobs as their controller reads them.
 
-export interface JobReference {
+interface JobReference {
   readonly kind: string
   readonly namespace: string
   readonly name: string
@@ -223,7 +227,7 @@ export interface JobReference {
   readonly resourceVersion: string
 }
 
-export interface CronJobStatus {
+interface CronJobStatus {
   readonly active?: ReadonlyArray<JobReference>
   readonly lastScheduleTime?: string
   readonly lastSuccessfulTime?: string

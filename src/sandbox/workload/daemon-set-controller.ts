@@ -1,20 +1,18 @@
 /** Keeps a Pod of each DaemonSet on every node that it belongs on (pkg/controller/daemon). */
 
-import { keyOf } from "../../host/cache/object-cache.ts"
-import { sameJson } from "../../host/cache/same-json.ts"
-import { type Controller, recordAs, type Surroundings } from "../../host/controller.ts"
-import { kinds } from "../../kube/client/kinds.ts"
-import type {
-  ApiObject,
-  Condition,
-  ControllerRevision,
-  Node,
-  Pod,
-  PodSpec,
-  PodTemplate,
-  SelectorObject,
-  Toleration,
-} from "../../kube/client/objects.ts"
+import { type Controller, keyOf, recordAs, type Surroundings, sameJson } from "../../host/index.ts"
+import {
+  type ApiObject,
+  type Condition,
+  type ControllerRevision,
+  kinds,
+  type Node,
+  type Pod,
+  type PodSpec,
+  type PodTemplate,
+  type SelectorObject,
+  type Toleration,
+} from "../../kube/index.ts"
 import { hashTemplate, latestRevision, truncateHistory } from "./controller-revisions.ts"
 import { objectController } from "./object-controller.ts"
 import {
@@ -118,7 +116,7 @@ interface DaemonPlan {
 }
 
 /** First one Pod for every node that should have one; once that is done, the update. */
-export const planDaemonSet = (view: DaemonView): DaemonPlan => {
+const planDaemonSet = (view: DaemonView): DaemonPlan => {
   const membership = manage(view)
   if (membership.create.length + membership.delete.length > 0) return membership
   return view.set.spec.updateStrategy?.type === "OnDelete" ? membership : { ...membership, ...update(view) }
@@ -272,7 +270,7 @@ const podsByNode = (pods: ReadonlyArray<Pod>): ReadonlyMap<string, ReadonlyArray
 
 // DaemonSets as their controller reads them, and the Pod of each node.
 
-export interface DaemonSetStatus {
+interface DaemonSetStatus {
   readonly currentNumberScheduled: number
   readonly numberMisscheduled: number
   readonly desiredNumberScheduled: number
@@ -299,7 +297,7 @@ export interface DaemonSet extends ApiObject {
   readonly status?: DaemonSetStatus
 }
 
-export const revisionLabel = "controller-revision-hash"
+const revisionLabel = "controller-revision-hash"
 const generationAnnotation = "deprecated.daemonset.template.generation"
 const nodeNameField = "metadata.name"
 
@@ -328,7 +326,7 @@ const tolerationsOf = (spec: PodSpec): ReadonlyArray<Toleration> => {
 }
 
 /** The Pod of one node: the scheduler binds it, by an affinity to the node's name. */
-export const daemonPod = (set: DaemonSet, node: string, hash: string): Pod => {
+const daemonPod = (set: DaemonSet, node: string, hash: string): Pod => {
   const { template } = set.spec
   const generation = set.metadata.annotations?.[generationAnnotation]
   const term = { matchFields: [{ key: nodeNameField, operator: "In", values: [node] }] }
@@ -351,7 +349,7 @@ export const daemonPod = (set: DaemonSet, node: string, hash: string): Pod => {
 }
 
 /** The node that a daemon Pod runs on, or is intended for until it is bound. */
-export const nodeOfDaemonPod = ({ spec }: Pod): string | undefined => {
+const nodeOfDaemonPod = ({ spec }: Pod): string | undefined => {
   if ((spec.nodeName ?? "") !== "") return spec.nodeName
   const required = spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution
   const field = required?.nodeSelectorTerms[0]?.matchFields?.find(({ key }) => key === nodeNameField)
@@ -359,7 +357,7 @@ export const nodeOfDaemonPod = ({ spec }: Pod): string | undefined => {
 }
 
 /** Whether the node should get a Pod, and whether an existing one may stay (NodeShouldRunDaemonPod). */
-export const belongsOn = (set: DaemonSet, node: Node): { readonly shouldRun: boolean; readonly mayStay: boolean } => {
+const belongsOn = (set: DaemonSet, node: Node): { readonly shouldRun: boolean; readonly mayStay: boolean } => {
   const { spec } = set.spec.template
   if ((spec.nodeName ?? "") !== "" && spec.nodeName !== node.metadata.name) return { shouldRun: false, mayStay: false }
   if (!matchesNode(spec, node)) return { shouldRun: false, mayStay: false }

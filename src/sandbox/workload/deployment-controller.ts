@@ -1,14 +1,25 @@
 /** Rolls Deployments out (pkg/controller/deployment): plans the next writes of each, and executes them. */
 
-import { keyOf, objectKey } from "../../host/cache/object-cache.ts"
-import { sameJson } from "../../host/cache/same-json.ts"
-import type { Cluster } from "../../host/cluster.ts"
-import { type Controller, type Record, recordAs, type Surroundings } from "../../host/controller.ts"
-import { AlreadyExistsError, isTerminatingNamespace } from "../../kube/client/api-errors.ts"
-import { kinds } from "../../kube/client/kinds.ts"
-import type { Pod } from "../../kube/client/objects.ts"
-import { controllerOf, controllerReference, isControlledBy } from "../../kube/client/owner-references.ts"
-import { requirementsOf } from "../../kube/label-selector.ts"
+import {
+  type Cluster,
+  type Controller,
+  keyOf,
+  objectKey,
+  type Record,
+  recordAs,
+  type Surroundings,
+  sameJson,
+} from "../../host/index.ts"
+import {
+  AlreadyExistsError,
+  controllerOf,
+  controllerReference,
+  isControlledBy,
+  isTerminatingNamespace,
+  kinds,
+  type Pod,
+} from "../../kube/index.ts"
+import { requirementsOf } from "../../kube/offline.ts"
 import { hashTemplate } from "./controller-revisions.ts"
 import {
   annotatedSize,
@@ -167,7 +178,7 @@ export const afterCreation = (deployment: Deployment, name: string, revision: nu
     now,
   )
 
-export const afterFailedCreation = (deployment: Deployment, message: string, now: string): Deployment =>
+const afterFailedCreation = (deployment: Deployment, message: string, now: string): Deployment =>
   withProgressing(deployment, "False", "ReplicaSetCreateError", message, now)
 
 const roll = ({ deployment, now }: DeploymentView, family: Family): ReadonlyArray<DeploymentAction> => {
@@ -301,7 +312,7 @@ const withProgressing = (
 
 // The writes of a plan for a Deployment.
 
-export type DeploymentAction =
+type DeploymentAction =
   /** On success the Deployment becomes `then` (by a status write), including its Progressing condition. */
   | {
       readonly type: "create"
@@ -316,7 +327,7 @@ export type DeploymentAction =
   | { readonly type: "warn"; readonly reason: string; readonly message: string }
 
 /** The ReplicaSet of a template that has none yet. */
-export const createNew = (deployment: Deployment, old: ReadonlyArray<ReplicaSet>): DeploymentAction => {
+const createNew = (deployment: Deployment, old: ReadonlyArray<ReplicaSet>): DeploymentAction => {
   const { spec, metadata } = deployment
   const hash = hashTemplate(spec.template, deployment.status?.collisionCount)
   const labels = { ...spec.template.metadata?.labels, [hashLabel]: hash }
@@ -345,7 +356,7 @@ export const createNew = (deployment: Deployment, old: ReadonlyArray<ReplicaSet>
 }
 
 /** The updates that set each size; none for ReplicaSets that already have it. */
-export const resizesOf = (deployment: Deployment, resizes: ReadonlyArray<Resize>): ReadonlyArray<DeploymentAction> => {
+const resizesOf = (deployment: Deployment, resizes: ReadonlyArray<Resize>): ReadonlyArray<DeploymentAction> => {
   const last = new Map(resizes.map(({ replicaSet, replicas }) => [replicaSet, replicas]))
   return [...last]
     .filter(
@@ -358,7 +369,7 @@ const isScaledForOther = (deployment: Deployment, replicaSet: ReplicaSet): boole
   isWanted(replicaSet) && annotatedSize(replicaSet, desiredAnnotation) !== replicasOf(deployment)
 
 /** One such update, with its Event. */
-export const resize = (deployment: Deployment, { replicaSet, replicas }: Resize): DeploymentAction => {
+const resize = (deployment: Deployment, { replicaSet, replicas }: Resize): DeploymentAction => {
   const { metadata, spec } = replicaSet
   const before = wantedReplicas(replicaSet)
   const annotations = { ...metadata.annotations, ...sizeAnnotations(deployment) }

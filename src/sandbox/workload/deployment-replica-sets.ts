@@ -1,7 +1,7 @@
 /** Deployments as their controller reads them. Defaults are the server's, for servers that fill in none. */
 
-import { stableText } from "../../host/cache/same-json.ts"
-import type { ApiObject, Condition, PodTemplate, SelectorObject, StringMap } from "../../kube/client/objects.ts"
+import { stableText } from "../../host/index.ts"
+import type { ApiObject, Condition, PodTemplate, SelectorObject, StringMap } from "../../kube/index.ts"
 import { fillPodTemplate } from "../rules/index.ts"
 import type { Fields } from "../rules/kind-rules.ts"
 import { createdMs } from "./pods.ts"
@@ -60,7 +60,7 @@ const fenceposts = (deployment: Deployment): { readonly surge: number; readonly 
   return { surge, unavailable: surge === 0 && unavailable === 0 ? 1 : unavailable }
 }
 
-export const maxSurge = (deployment: Deployment): number => (isRolling(deployment) ? fenceposts(deployment).surge : 0)
+const maxSurge = (deployment: Deployment): number => (isRolling(deployment) ? fenceposts(deployment).surge : 0)
 
 export const maxUnavailable = (deployment: Deployment): number =>
   isRolling(deployment) ? Math.min(fenceposts(deployment).unavailable, replicasOf(deployment)) : 0
@@ -128,7 +128,7 @@ const prefix = "deployment.kubernetes.io"
 export const revisionAnnotation = `${prefix}/revision`
 const historyAnnotation = `${prefix}/revision-history`
 export const desiredAnnotation = `${prefix}/desired-replicas`
-export const maximumAnnotation = `${prefix}/max-replicas`
+const maximumAnnotation = `${prefix}/max-replicas`
 
 /** Not copied from the Deployment to its ReplicaSets. */
 const own = new Set([

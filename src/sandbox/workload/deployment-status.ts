@@ -1,5 +1,5 @@
 /** The status of a Deployment and its conditions, with the messages of the real controller (sync.go, progress.go). */
-import type { Condition } from "../../kube/client/objects.ts"
+import type { Condition } from "../../kube/index.ts"
 import {
   availableOf,
   type Deployment,

@@ -1,12 +1,8 @@
 /** Keeps the status of PodDisruptionBudgets, by which evictions are allowed or refused. */
 
-import { keyOf } from "../../host/cache/object-cache.ts"
-import { sameJson } from "../../host/cache/same-json.ts"
-import type { Controller, Surroundings } from "../../host/controller.ts"
-import { kinds } from "../../kube/client/kinds.ts"
-import type { ApiObject, Condition, Pod, SelectorObject } from "../../kube/client/objects.ts"
-import { controllerOf } from "../../kube/client/owner-references.ts"
-import { selectorMatches } from "../../kube/label-selector.ts"
+import { type Controller, keyOf, type Surroundings, sameJson } from "../../host/index.ts"
+import { type ApiObject, type Condition, controllerOf, kinds, type Pod, type SelectorObject } from "../../kube/index.ts"
+import { selectorMatches } from "../../kube/offline.ts"
 import { enqueueSelecting, objectController } from "./object-controller.ts"
 import { isFinished, isReady, isTerminating } from "./pods.ts"
 import { type IntOrPercent, scaledValue, withCondition } from "./statuses.ts"
@@ -104,7 +100,7 @@ interface Observed {
 const disruptionLifeMs = 120_000
 
 /** The status that the budget should have now. */
-export const disruptionStatus = (budget: DisruptionBudget, { pods, wanted, nowMs }: Observed): DisruptionStatus => {
+const disruptionStatus = (budget: DisruptionBudget, { pods, wanted, nowMs }: Observed): DisruptionStatus => {
   const { minAvailable, maxUnavailable } = budget.spec
   const { status, metadata } = budget
   const live = pods.filter((pod) => !isFinished(pod))

@@ -1,13 +1,23 @@
 /** Keeps the Endpoints and EndpointSlices of each Service with a selector up to date with its Pods. */
 
-import { keyOf, objectKey } from "../../host/cache/object-cache.ts"
-import { sameJson } from "../../host/cache/same-json.ts"
-import { type Controller, enqueueSelf, KeyedController, type Surroundings } from "../../host/controller.ts"
-import { AlreadyExistsError } from "../../kube/client/api-errors.ts"
-import { kinds } from "../../kube/client/kinds.ts"
-import type { ApiObject, Pod, StringMap } from "../../kube/client/objects.ts"
-import { controllerReference } from "../../kube/client/owner-references.ts"
-import { selectorMatches } from "../../kube/label-selector.ts"
+import {
+  type Controller,
+  enqueueSelf,
+  KeyedController,
+  keyOf,
+  objectKey,
+  type Surroundings,
+  sameJson,
+} from "../../host/index.ts"
+import {
+  AlreadyExistsError,
+  type ApiObject,
+  controllerReference,
+  kinds,
+  type Pod,
+  type StringMap,
+} from "../../kube/index.ts"
+import { selectorMatches } from "../../kube/offline.ts"
 import { enqueueSelecting } from "./object-controller.ts"
 import { isFinished, isReady, isTerminating } from "./pods.ts"
 
@@ -94,7 +104,7 @@ const isOurs = ({ metadata }: ApiObject): boolean =>
 // same (a named target port may be another number in each Pod). Pure; IPv4 only, as the addresses of virtual nodes.
 
 /** A Service as the controller reads it. */
-export interface Service extends ApiObject {
+interface Service extends ApiObject {
   readonly spec: {
     readonly type?: string
     readonly clusterIP?: string
@@ -113,7 +123,7 @@ interface ServicePort {
 }
 
 /** A port of a Service with its number in a Pod. */
-export interface EndpointPort {
+interface EndpointPort {
   readonly name: string
   readonly port: number
   readonly protocol: string
@@ -121,7 +131,7 @@ export interface EndpointPort {
 }
 
 /** One Pod behind a Service. */
-export interface Backend {
+interface Backend {
   readonly address: string
   readonly isReady: boolean
   readonly isServing: boolean
@@ -137,22 +147,22 @@ export interface Backend {
 }
 
 /** Pods whose ports are the same. */
-export interface BackendGroup {
+interface BackendGroup {
   readonly ports: ReadonlyArray<EndpointPort>
   /** In the order of their addresses. */
   readonly backends: ReadonlyArray<Backend>
 }
 
 /** Services without a selector have the endpoints that clients give them, and external names have none. */
-export const isFilled = ({ spec }: Service): boolean =>
+const isFilled = ({ spec }: Service): boolean =>
   spec.type !== "ExternalName" && Object.keys(spec.selector ?? {}).length > 0
 
 /** Whether the Service selects the Pod. */
-export const selects = ({ spec }: Service, pod: Pod): boolean =>
+const selects = ({ spec }: Service, pod: Pod): boolean =>
   selectorMatches({ matchLabels: spec.selector ?? {} }, pod.metadata.labels)
 
 /** The Pods that the Service selects and that have an address and one of its ports. */
-export const groupsOf = (service: Service, pods: Iterable<Pod>): ReadonlyArray<BackendGroup> => {
+const groupsOf = (service: Service, pods: Iterable<Pod>): ReadonlyArray<BackendGroup> => {
   const groups = new Map<string, { readonly ports: ReadonlyArray<EndpointPort>; readonly backends: Backend[] }>()
   for (const pod of pods) {
     if (isFinished(pod) || !pod.status?.podIP || !selects(service, pod)) continue
@@ -238,21 +248,21 @@ const labelsOf = ({ metadata, spec }: Service): StringMap => ({
 })
 
 /** Whether the controller made the slice for the Service of this name. */
-export const isOwnSlice = ({ metadata }: ApiObject, service: string): boolean =>
+const isOwnSlice = ({ metadata }: ApiObject, service: string): boolean =>
   metadata.labels?.[managedBy] === sliceController && metadata.labels[serviceName] === service
 
 /** The Service of a slice of the controller. */
-export const serviceOfSlice = ({ metadata }: ApiObject): string | undefined =>
+const serviceOfSlice = ({ metadata }: ApiObject): string | undefined =>
   metadata.labels?.[managedBy] === sliceController ? metadata.labels[serviceName] : undefined
 
 /** Endpoints in one slice at most. */
 const longestSlice = 100
 
 /** What changes with the Pods. */
-export type SliceContent = Pick<EndpointSlice, "endpoints" | "ports">
+type SliceContent = Pick<EndpointSlice, "endpoints" | "ports">
 
 /** A Service without Pods has one empty slice. */
-export const sliceContents = (groups: ReadonlyArray<BackendGroup>): ReadonlyArray<SliceContent> => {
+const sliceContents = (groups: ReadonlyArray<BackendGroup>): ReadonlyArray<SliceContent> => {
   const contents = groups.flatMap(({ ports, backends }) =>
     Array.from({ length: Math.ceil(backends.length / longestSlice) }, (_, index) => ({
       endpoints: backends.slice(index * longestSlice, (index + 1) * longestSlice).map(endpointOf),
@@ -271,7 +281,7 @@ const endpointOf = ({ address, hostname, nodeName, target, ...backend }: Backend
 })
 
 /** A slice to be created; the server completes its name. */
-export const newSlice = (service: Service, content: SliceContent): EndpointSlice => ({
+const newSlice = (service: Service, content: SliceContent): EndpointSlice => ({
   apiVersion: "discovery.k8s.io/v1",
   kind: "EndpointSlice",
   metadata: {
@@ -286,14 +296,14 @@ export const newSlice = (service: Service, content: SliceContent): EndpointSlice
 })
 
 /** The labels of the slices of a Service. */
-export const sliceLabels = (service: Service): StringMap => ({
+const sliceLabels = (service: Service): StringMap => ({
   ...labelsOf(service),
   [managedBy]: sliceController,
   [serviceName]: service.metadata.name,
 })
 
 /** The Endpoints of a Service with these Pods. */
-export const endpointsOf = (service: Service, groups: ReadonlyArray<BackendGroup>): Endpoints => {
+const endpointsOf = (service: Service, groups: ReadonlyArray<BackendGroup>): Endpoints => {
   const subsets = groups.flatMap((group) => subsetOf(service, group))
   return {
     apiVersion: "v1",

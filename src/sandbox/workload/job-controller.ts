@@ -2,20 +2,28 @@
  * Runs Jobs to their completion, and deletes finished ones when their time is up (pkg/controller/job,
  * ttlafterfinished).
  */
-import { keyOf, objectKey } from "../../host/cache/object-cache.ts"
-import { sameJson } from "../../host/cache/same-json.ts"
 import {
   type Controller,
   enqueueOwners,
   enqueueSelf,
   KeyedController,
+  keyOf,
+  objectKey,
   recordAs,
   type Surroundings,
-} from "../../host/controller.ts"
-import { NotFoundError } from "../../kube/client/api-errors.ts"
-import { kinds } from "../../kube/client/kinds.ts"
-import type { ApiObject, Condition, Container, Pod, PodTemplate, SelectorObject } from "../../kube/client/objects.ts"
-import { controllerOf } from "../../kube/client/owner-references.ts"
+  sameJson,
+} from "../../host/index.ts"
+import {
+  type ApiObject,
+  type Condition,
+  type Container,
+  controllerOf,
+  kinds,
+  NotFoundError,
+  type Pod,
+  type PodTemplate,
+  type SelectorObject,
+} from "../../kube/index.ts"
 import {
   claimObjects,
   conditionOf,
@@ -335,7 +343,7 @@ const countsOf = (
 }
 
 /** ms from the finish until the Job is to be deleted; `undefined` without a limit. */
-export const untilExpiry = ({ spec, status }: Job, nowMs: number): number | undefined => {
+const untilExpiry = ({ spec, status }: Job, nowMs: number): number | undefined => {
   const finish = status?.conditions?.find(({ type }) => type === "Complete" || type === "Failed")
   if (finish === undefined || spec.ttlSecondsAfterFinished === undefined) return undefined
   return Date.parse(finish.lastTransitionTime ?? "") + spec.ttlSecondsAfterFinished * 1000 - nowMs
@@ -425,7 +433,7 @@ const lookAgain = (
 
 // Jobs as their controller reads them, and their Pods.
 
-export interface JobStatus {
+interface JobStatus {
   readonly conditions?: ReadonlyArray<Condition>
   readonly startTime?: string
   readonly completionTime?: string
@@ -463,7 +471,7 @@ export const trackingFinalizer = "batch.kubernetes.io/job-tracking"
 const indexAnnotation = "batch.kubernetes.io/job-completion-index"
 const indexVariable = "JOB_COMPLETION_INDEX"
 
-export const isIndexed = ({ spec }: Job): boolean => spec.completionMode === "Indexed"
+const isIndexed = ({ spec }: Job): boolean => spec.completionMode === "Indexed"
 
 export const isTracked = ({ metadata }: Pod): boolean => metadata.finalizers?.includes(trackingFinalizer) === true
 
@@ -472,13 +480,13 @@ export const finishedAs = ({ status }: Job): Condition | undefined =>
   status?.conditions?.find(({ type, status: value }) => (type === "Complete" || type === "Failed") && value === "True")
 
 /** `undefined` for a Pod without a valid index. */
-export const indexOf = ({ metadata }: Pod): number | undefined => {
+const indexOf = ({ metadata }: Pod): number | undefined => {
   const text = metadata.annotations?.[indexAnnotation] ?? ""
   return /^\d+$/.test(text) ? Number(text) : undefined
 }
 
 /** A Pod of the Job, for an index if the Job is indexed. */
-export const jobPod = (job: Job, index: number | undefined): Pod => {
+const jobPod = (job: Job, index: number | undefined): Pod => {
   const { template } = job.spec
   if (index === undefined) return podOfTemplate(template, job, { finalizers: [trackingFinalizer] })
   const text = String(index)

@@ -1,9 +1,14 @@
 /** What the controllers of one kind share: when they look at an object. */
 
-import { keyOf, type ObjectCache } from "../../host/cache/object-cache.ts"
-import { enqueueOwners, enqueueSelf, KeyedController, type Surroundings } from "../../host/controller.ts"
-import type { ApiObject, Pod } from "../../kube/client/objects.ts"
-import type { Kind } from "../../kube/kind.ts"
+import {
+  enqueueOwners,
+  enqueueSelf,
+  KeyedController,
+  keyOf,
+  type ObjectCache,
+  type Surroundings,
+} from "../../host/index.ts"
+import type { ApiObject, Kind, Pod } from "../../kube/index.ts"
 
 /**
  * A controller that looks at each object of a kind at its start, when it changes, and when an object changes that it

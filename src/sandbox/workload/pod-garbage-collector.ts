@@ -6,11 +6,8 @@
  * Not done: removing ended Pods beyond a threshold, and Pods that were deleted before they were scheduled.
  */
 
-import { keyOf } from "../../host/cache/object-cache.ts"
-import { type Controller, KeyedController, type Surroundings } from "../../host/controller.ts"
-import { NotFoundError } from "../../kube/client/api-errors.ts"
-import { kinds } from "../../kube/client/kinds.ts"
-import type { Condition, Node, Pod } from "../../kube/client/objects.ts"
+import { type Controller, KeyedController, keyOf, type Surroundings } from "../../host/index.ts"
+import { type Condition, kinds, type Node, NotFoundError, type Pod } from "../../kube/index.ts"
 import { isFinished } from "./pods.ts"
 import { withCondition } from "./statuses.ts"
 

@@ -4,13 +4,9 @@
  *
  * Under overload reports are late; the times in them are still those of the plan.
  */
-import { keyOf } from "../../host/cache/object-cache.ts"
-import { sameJson } from "../../host/cache/same-json.ts"
-import { type Controller, KeyedController, type Surroundings } from "../../host/controller.ts"
-import { kinds } from "../../kube/client/kinds.ts"
-import type { Pod } from "../../kube/client/objects.ts"
-import { parseDuration } from "../../kube/duration.ts"
-import * as stages from "../../trace/pods/pod-stages.ts"
+import { type Controller, KeyedController, keyOf, type Surroundings, sameJson } from "../../host/index.ts"
+import { kinds, type Pod, parseDuration } from "../../kube/index.ts"
+import { podStages as stages } from "../../trace/index.ts"
 import { podStatus } from "./pod-status.ts"
 import { isFinished } from "./pods.ts"
 
@@ -128,7 +124,7 @@ export interface PodRun {
 }
 
 /** Its reason. */
-export type PodEvent = "Pulled" | "Created" | "Started" | "Killing" | "BackOff"
+type PodEvent = "Pulled" | "Created" | "Started" | "Killing" | "BackOff"
 
 interface Step {
   readonly run: PodRun
@@ -165,7 +161,7 @@ export const beginRun = (pod: Pod, podIP: string, nowMs: number): PodRun => {
 }
 
 /** The Pod's stage at `nowMs`. May advance several stages at once if much time has passed. */
-export const advance = (pod: Pod, plan: PodPlan, run: PodRun, nowMs: number): Step => {
+const advance = (pod: Pod, plan: PodPlan, run: PodRun, nowMs: number): Step => {
   const events: PodEvent[] = []
   let current = run
   for (;;) {
@@ -287,7 +283,7 @@ export const defaultDelays: Delays = { createMs: 200, readyMs: 300, completeMs: 
 const prefix = "sandbox.kubereel.dev/"
 
 /** The planned course of one Pod. */
-export interface PodPlan {
+interface PodPlan {
   readonly createMs: number
   /** `undefined`: never. */
   readonly readyMs: number | undefined
@@ -305,7 +301,7 @@ export interface PodPlan {
 }
 
 /** `random` in [0, 1), drawn once for each Pod. */
-export const planOf = (pod: Pod, delays: Delays, random: number): PodPlan => {
+const planOf = (pod: Pod, delays: Delays, random: number): PodPlan => {
   const { annotations = {}, labels = {} } = pod.metadata
   const annotation = (name: string): string | undefined => annotations[prefix + name]
   const given = (name: string): number | undefined => parseDuration(annotation(name) ?? "")

@@ -1,12 +1,5 @@
 /** The `status` that a kubelet writes for a Pod at the stage of a {@link PodRun}. */
-import type {
-  Condition,
-  Container,
-  ContainerState,
-  ContainerStatus,
-  Pod,
-  PodStatus,
-} from "../../kube/client/objects.ts"
+import type { Condition, Container, ContainerState, ContainerStatus, Pod, PodStatus } from "../../kube/index.ts"
 import { fnv32a } from "./controller-revisions.ts"
 import type { PodRun } from "./pod-runner.ts"
 import { conditionOf } from "./pods.ts"

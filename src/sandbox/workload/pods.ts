@@ -2,14 +2,24 @@
  * Facts about a Pod that controllers need (k8s.io/kubernetes pkg/api/v1/pod and pkg/controller/controller_utils.go).
  */
 
-import type { Cluster } from "../../host/cluster.ts"
-import type { Record as EventRecord } from "../../host/controller.ts"
-import { isTerminatingNamespace, NotFoundError } from "../../kube/client/api-errors.ts"
-import { kinds } from "../../kube/client/kinds.ts"
-import type { ApiObject, Condition, ObjectBase, Pod, PodTemplate, SelectorObject } from "../../kube/client/objects.ts"
-import { adoptionPatch, claimOf, controllerReference, releasePatch } from "../../kube/client/owner-references.ts"
-import type { Kind } from "../../kube/kind.ts"
-import { selectorMatches } from "../../kube/label-selector.ts"
+import type { Cluster, Record as EventRecord } from "../../host/index.ts"
+import {
+  type ApiObject,
+  adoptionPatch,
+  type Condition,
+  claimOf,
+  controllerReference,
+  isTerminatingNamespace,
+  type Kind,
+  kinds,
+  NotFoundError,
+  type ObjectBase,
+  type Pod,
+  type PodTemplate,
+  releasePatch,
+  type SelectorObject,
+} from "../../kube/index.ts"
+import { selectorMatches } from "../../kube/offline.ts"
 
 export const conditionOf = (conditions: ReadonlyArray<Condition> | undefined, type: string): Condition | undefined =>
   conditions?.find((condition) => condition.type === type)
@@ -26,7 +36,7 @@ export const isActive = (pod: Pod): boolean => !isFinished(pod) && !isTerminatin
 export const isReady = (pod: Pod): boolean => conditionOf(pod.status?.conditions, "Ready")?.status === "True"
 
 /** ms since the epoch when it became ready; 0 if it is not. */
-export const readySinceMs = (pod: Pod): number => {
+const readySinceMs = (pod: Pod): number => {
   const condition = conditionOf(pod.status?.conditions, "Ready")
   return condition?.status === "True" ? Date.parse(condition.lastTransitionTime ?? "") || 0 : 0
 }
@@ -56,7 +66,7 @@ export const createdMs = ({
 }): number => Date.parse(metadata.creationTimestamp ?? "") || 0
 
 /** Restarts of the container with the most restarts. */
-export const maximumRestarts = (pod: Pod): number =>
+const maximumRestarts = (pod: Pod): number =>
   Math.max(0, ...(pod.status?.containerStatuses ?? []).map(({ restartCount }) => restartCount))
 
 // Creates and deletes Pods of a controller, with the Events of the real ones (RealPodControl).

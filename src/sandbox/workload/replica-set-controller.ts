@@ -4,11 +4,16 @@
  * (pkg/controller/replicaset).
  */
 
-import { keyOf } from "../../host/cache/object-cache.ts"
-import { type Controller, recordAs, type Surroundings } from "../../host/controller.ts"
-import { kinds } from "../../kube/client/kinds.ts"
-import type { ApiObject, Condition, Pod, PodTemplate, SelectorObject } from "../../kube/client/objects.ts"
-import { controllerOf } from "../../kube/client/owner-references.ts"
+import { type Controller, keyOf, recordAs, type Surroundings } from "../../host/index.ts"
+import {
+  type ApiObject,
+  type Condition,
+  controllerOf,
+  kinds,
+  type Pod,
+  type PodTemplate,
+  type SelectorObject,
+} from "../../kube/index.ts"
 import { objectController } from "./object-controller.ts"
 import {
   claimObjects,
@@ -136,7 +141,7 @@ export const replicaSetController = (surroundings: Surroundings): Controller => 
 
 // ReplicaSets as their controller and the Deployment controller read them.
 
-export interface ReplicaSetStatus {
+interface ReplicaSetStatus {
   readonly replicas: number
   readonly fullyLabeledReplicas?: number
   readonly readyReplicas?: number

@@ -4,23 +4,29 @@
  *
  * Not provided: preemption, Pod affinity, spreading, volumes, priorities.
  */
-import type { ObjectChange } from "../../host/cache/change-feed.ts"
-import { keyOf } from "../../host/cache/object-cache.ts"
-import { type Controller, KeyedController, recordAs, type Surroundings } from "../../host/controller.ts"
-import { ConflictError, NotFoundError } from "../../kube/client/api-errors.ts"
-import { kinds } from "../../kube/client/kinds.ts"
-import type {
-  Container,
-  Node,
-  NodeSelectorRequirement,
-  NodeSelectorTerm,
-  Pod,
-  PodSpec,
-  StringMap,
-  Taint,
-  Toleration,
-} from "../../kube/client/objects.ts"
-import { thousandths, wholeUnits } from "../../kube/quantity.ts"
+import {
+  type Controller,
+  KeyedController,
+  keyOf,
+  type ObjectChange,
+  recordAs,
+  type Surroundings,
+} from "../../host/index.ts"
+import {
+  ConflictError,
+  type Container,
+  kinds,
+  type Node,
+  type NodeSelectorRequirement,
+  type NodeSelectorTerm,
+  NotFoundError,
+  type Pod,
+  type PodSpec,
+  type StringMap,
+  type Taint,
+  type Toleration,
+} from "../../kube/index.ts"
+import { thousandths, wholeUnits } from "../../kube/offline.ts"
 import { conditionOf, isFinished } from "./pods.ts"
 
 // CPU and memory that a Pod requests (component-helpers resource.PodRequests).

@@ -1,10 +1,16 @@
 /** Keeps the numbered Pods of StatefulSets (pkg/controller/statefulset). */
 
-import { sameJson } from "../../host/cache/same-json.ts"
-import { type Controller, recordAs, type Surroundings } from "../../host/controller.ts"
-import { AlreadyExistsError, isTerminatingNamespace } from "../../kube/client/api-errors.ts"
-import { kinds } from "../../kube/client/kinds.ts"
-import type { ApiObject, ControllerRevision, Pod, PodTemplate, SelectorObject } from "../../kube/client/objects.ts"
+import { type Controller, recordAs, type Surroundings, sameJson } from "../../host/index.ts"
+import {
+  AlreadyExistsError,
+  type ApiObject,
+  type ControllerRevision,
+  isTerminatingNamespace,
+  kinds,
+  type Pod,
+  type PodTemplate,
+  type SelectorObject,
+} from "../../kube/index.ts"
 import { latestRevision, revisionData, revisionHash, templateOf, truncateHistory } from "./controller-revisions.ts"
 import { objectController } from "./object-controller.ts"
 import {
@@ -103,7 +109,7 @@ export const statefulSetController = (surroundings: Surroundings): Controller =>
 // ascending order, then surplus ones in descending order, then the update from the last ordinal down to the
 // partition. With `OrderedReady` every step waits until the previous replica is available.
 
-export type StatefulAction =
+type StatefulAction =
   | { readonly type: "create"; readonly pod: Pod; readonly ordinal: number }
   /** Makes sure that the claims of a pending Pod exist. */
   | { readonly type: "claims"; readonly ordinal: number; readonly pod: Pod }
@@ -227,7 +233,7 @@ const statusOf = (view: StatefulView, deletedForUpdate: number): StatefulSetStat
 
 // StatefulSets as their controller reads them, and their Pods and claims.
 
-export interface StatefulSetStatus {
+interface StatefulSetStatus {
   readonly observedGeneration?: number
   readonly replicas: number
   readonly readyReplicas?: number
@@ -256,12 +262,12 @@ export interface StatefulSet extends ApiObject {
   readonly status?: StatefulSetStatus
 }
 
-export const revisionLabel = "controller-revision-hash"
+const revisionLabel = "controller-revision-hash"
 
-export const firstOrdinal = ({ spec }: StatefulSet): number => spec.ordinals?.start ?? 0
+const firstOrdinal = ({ spec }: StatefulSet): number => spec.ordinals?.start ?? 0
 
 /** -1 for a Pod whose name does not belong to the set. */
-export const ordinalOf = (set: StatefulSet, pod: Pod): number => {
+const ordinalOf = (set: StatefulSet, pod: Pod): number => {
   const { name } = pod.metadata
   const prefix = `${set.metadata.name}-`
   const digits = name.startsWith(prefix) ? name.slice(prefix.length) : ""
@@ -269,7 +275,7 @@ export const ordinalOf = (set: StatefulSet, pod: Pod): number => {
 }
 
 /** The Pod of an ordinal with the template of a revision, and the claims it needs. */
-export const statefulPod = (set: StatefulSet, ordinal: number, revision: ControllerRevision): Pod => {
+const statefulPod = (set: StatefulSet, ordinal: number, revision: ControllerRevision): Pod => {
   const name = `${set.metadata.name}-${ordinal}`
   const template = templateOf(revision)
   const claims = claimsOf(set, ordinal)
@@ -294,7 +300,7 @@ export const statefulPod = (set: StatefulSet, ordinal: number, revision: Control
 }
 
 /** The claims of an ordinal: `<template>-<set>-<ordinal>`, with the labels of the selector. */
-export const claimsOf = (
+const claimsOf = (
   set: StatefulSet,
   ordinal: number,
 ): ReadonlyArray<{ readonly volume: string; readonly claim: ApiObject }> =>

@@ -1,5 +1,5 @@
 /** Conditions of a status, changed by the rules of the controller that owns them. */
-import type { Condition } from "../../kube/client/objects.ts"
+import type { Condition } from "../../kube/index.ts"
 import { conditionOf } from "./pods.ts"
 
 export type Conditions = ReadonlyArray<Condition>

@@ -3,12 +3,17 @@
  * do not exist and stay when the manager stops; without heartbeats they look dead, as real nodes do.
  */
 import type { Timer } from "../../clock.ts"
-import type { Cluster } from "../../host/cluster.ts"
-import type { Controller, Surroundings } from "../../host/controller.ts"
-import { AlreadyExistsError, isTerminatingNamespace, NotFoundError } from "../../kube/client/api-errors.ts"
-import { kinds } from "../../kube/client/kinds.ts"
-import type { ApiObject, Node, Taint } from "../../kube/client/objects.ts"
-import type { Kind } from "../../kube/kind.ts"
+import type { Cluster, Controller, Surroundings } from "../../host/index.ts"
+import {
+  AlreadyExistsError,
+  type ApiObject,
+  isTerminatingNamespace,
+  type Kind,
+  kinds,
+  type Node,
+  NotFoundError,
+  type Taint,
+} from "../../kube/index.ts"
 import type { HostAddress } from "./pod-runner.ts"
 
 export interface VirtualNodesOptions {

@@ -4,13 +4,16 @@
  * volume: it waits for one. Removes the protection finalizer of a claim that is being deleted once no Pod uses it.
  */
 
-import { keyOf, objectKey } from "../../host/cache/object-cache.ts"
-import { type Controller, recordAs, type Surroundings } from "../../host/controller.ts"
-import { AlreadyExistsError } from "../../kube/client/api-errors.ts"
-import { kinds } from "../../kube/client/kinds.ts"
-import type { ApiObject, Pod, SelectorObject, StringMap } from "../../kube/client/objects.ts"
-import { selectorMatches } from "../../kube/label-selector.ts"
-import { quantityOf } from "../../kube/quantity.ts"
+import { type Controller, keyOf, objectKey, recordAs, type Surroundings } from "../../host/index.ts"
+import {
+  AlreadyExistsError,
+  type ApiObject,
+  kinds,
+  type Pod,
+  type SelectorObject,
+  type StringMap,
+} from "../../kube/index.ts"
+import { quantityOf, selectorMatches } from "../../kube/offline.ts"
 import { objectController } from "./object-controller.ts"
 import { isFinished } from "./pods.ts"
 
@@ -238,13 +241,13 @@ interface ClaimReference {
 }
 
 /** Whether a volume is bound to that claim or reserved for it. */
-export const isFor = ({ spec: { claimRef } }: Volume, { metadata }: Claim): boolean =>
+const isFor = ({ spec: { claimRef } }: Volume, { metadata }: Claim): boolean =>
   claimRef?.name === metadata.name &&
   claimRef.namespace === metadata.namespace &&
   (isBlank(claimRef.uid) || claimRef.uid === metadata.uid)
 
 /** What the server stores for a member that is not set. */
-export const isBlank = (text: string | undefined): boolean => text === undefined || text === ""
+const isBlank = (text: string | undefined): boolean => text === undefined || text === ""
 
 // The life of PersistentVolumes besides their binding: phases, what becomes of a volume whose claim is gone (`Retain`,
 // `Delete`, `Recycle`), and the protection finalizer of one that is being deleted, which goes when no claim is bound to

@@ -8,11 +8,8 @@
  */
 
 import { type Clock, systemClock } from "../../clock.ts"
-import { Cluster } from "../../host/cluster.ts"
-import { EventRecorder } from "../../host/controller/access/event-recorder.ts"
-import type { Controller, Surroundings } from "../../host/controller.ts"
-import { ApiClient } from "../../kube/client/api-client.ts"
-import type { ConnectionOptions } from "../../kube/client/api-connection.ts"
+import { Cluster, type Controller, EventRecorder, type Surroundings } from "../../host/index.ts"
+import { ApiClient, type ConnectionOptions } from "../../kube/index.ts"
 import { cronJobController } from "./cron-job-controller.ts"
 import { daemonSetController } from "./daemon-set-controller.ts"
 import { deploymentController } from "./deployment-controller.ts"

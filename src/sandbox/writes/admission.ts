@@ -1,9 +1,15 @@
 /** The facts about stored objects that admission and allocation need. */
 
-import { badRequest, type Failure } from "../../apiserver/answers/failure.ts"
-import { qualifiedName, type Resource, type ResourceRegistry } from "../../apiserver/kinds/resources.ts"
-import { type Change, keyOf } from "../../apiserver/watch/change.ts"
-import { formatGvk } from "../../kube/gvk.ts"
+import {
+  badRequest,
+  type Change,
+  type Failure,
+  keyOf,
+  qualifiedName,
+  type Resource,
+  type ResourceRegistry,
+} from "../../apiserver/index.ts"
+import { formatGvk } from "../../kube/offline.ts"
 import { child, ensured, isAbsent, items, list, number, text, texts } from "../rules/fields.ts"
 import type { Fields, MutableObject, Subresource } from "../rules/kind-rules.ts"
 import { stateOf } from "../store/object-encoding.ts"
@@ -113,7 +119,7 @@ export const admitNamespace = (
 // LimitRanger, ResourceQuota and webhooks are on their own (limit-ranger.ts, quotas.ts, webhook-points.ts).
 
 /** The parts of the server that admission needs. */
-export interface AdmissionSurroundings {
+interface AdmissionSurroundings {
   /** Five random characters of the alphabet of generated names. */
   readonly suffix: () => string
   /** A ServiceAccount as it is stored; `undefined` when there is none. */
@@ -128,7 +134,7 @@ export interface AdmissionSurroundings {
  * Changes a new object as admission does, after its defaults and before `prepareForCreate`. The object's namespace must
  * be set. Returns why it may not be created, or `undefined`.
  */
-export const admitCreate = (
+const admitCreate = (
   resource: Resource,
   object: MutableObject,
   surroundings: AdmissionSurroundings,

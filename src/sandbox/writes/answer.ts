@@ -1,7 +1,6 @@
 /** The bodies of responses to writes. */
 
-import type { Resource } from "../../apiserver/kinds/resources.ts"
-import { type Change, objectBytes } from "../../apiserver/watch/change.ts"
+import { type Change, objectBytes, type Resource } from "../../apiserver/index.ts"
 import type { MutableObject } from "../rules/kind-rules.ts"
 import { encodeObject, stateOf, withVersion } from "../store/object-encoding.ts"
 import type { Written } from "./write-request.ts"

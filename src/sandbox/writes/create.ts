@@ -1,7 +1,5 @@
 /** Creations, in the order of the real server: decode, admit, fill in, prepare, validate, store. */
-import { badRequest, fail } from "../../apiserver/answers/failure.ts"
-import type { Resource } from "../../apiserver/kinds/resources.ts"
-import { keyOf } from "../../apiserver/watch/change.ts"
+import { badRequest, fail, keyOf, type Resource } from "../../apiserver/index.ts"
 import type { Caller } from "../access/access.ts"
 import { ensured } from "../rules/fields.ts"
 import type { MutableObject } from "../rules/kind-rules.ts"

@@ -2,10 +2,8 @@
  * Deletions: at once, or by a deletionTimestamp as the deadline of the kubelet or the finalizers. Pods bound to a node
  * get their grace period; an object with finalizers stays until they are gone (update.ts removes it then).
  */
-import { objectNotFound } from "../../apiserver/answers/failure.ts"
-import type { Resource } from "../../apiserver/kinds/resources.ts"
-import { type Change, keyOf } from "../../apiserver/watch/change.ts"
-import { formatGvk } from "../../kube/gvk.ts"
+import { type Change, keyOf, objectNotFound, type Resource } from "../../apiserver/index.ts"
+import { formatGvk } from "../../kube/offline.ts"
 import { child, items, number, text, texts } from "../rules/fields.ts"
 import type { Fields, MutableObject } from "../rules/kind-rules.ts"
 import type { LiveObject } from "../store/collection.ts"
@@ -198,7 +196,7 @@ const hurry = (metadata: Fields, grace: number): void => {
 
 // Further marks of a deletion, for the two kinds whose deletion includes other objects.
 
-export const isNamespace = (resource: Resource): boolean => formatGvk(resource.gvk) === "v1.Namespace"
+const isNamespace = (resource: Resource): boolean => formatGvk(resource.gvk) === "v1.Namespace"
 
 export const isDefinition = (resource: Resource): boolean =>
   formatGvk(resource.gvk) === "apiextensions.k8s.io/v1.CustomResourceDefinition"
@@ -207,7 +205,7 @@ export const isDefinition = (resource: Resource): boolean =>
 export const definitionFinalizer = "customresourcecleanup.apiextensions.k8s.io"
 
 /** Finalizers that the server itself adds at the start of the deletion. */
-export const ownFinalizers = (resource: Resource, object: MutableObject): ReadonlyArray<string> => {
+const ownFinalizers = (resource: Resource, object: MutableObject): ReadonlyArray<string> => {
   const present = texts(object.metadata, "finalizers")
   const needed = isDefinition(resource) && object.metadata.deletionTimestamp === undefined
   return needed && !present.includes(definitionFinalizer) ? [...present, definitionFinalizer] : present
@@ -218,7 +216,7 @@ export const isFinalizedBySpec = (resource: Resource, object: MutableObject): bo
   isNamespace(resource) && texts(child(object, "spec"), "finalizers").length > 0
 
 /** Records in `status` that the deletion has begun. `time` is RFC 3339. */
-export const markStatus = (resource: Resource, object: MutableObject, time: string): void => {
+const markStatus = (resource: Resource, object: MutableObject, time: string): void => {
   if (isNamespace(resource)) object.status = { ...child(object, "status"), phase: "Terminating" }
   if (!isDefinition(resource)) return
   const status = child(object, "status")

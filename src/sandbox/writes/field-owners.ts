@@ -1,6 +1,6 @@
 /** The owners of fields after a write that is not an apply. */
 
-import { apiVersionOf } from "../../kube/gvk.ts"
+import { apiVersionOf } from "../../kube/offline.ts"
 import type { JsonObject } from "../patch/json/json-value.ts"
 import { trackUpdate } from "../patch/managed-fields/track-update.ts"
 import type { Fields, MutableObject, Subresource } from "../rules/kind-rules.ts"

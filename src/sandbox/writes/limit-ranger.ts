@@ -2,9 +2,8 @@
  * The admission plug-in LimitRanger of Kubernetes 1.34.4: the defaults of a namespace's LimitRanges for the containers
  * of a new Pod, and the limits that Pods and claims must keep. Its texts are the real server's.
  */
-import type { Resource } from "../../apiserver/kinds/resources.ts"
-import { formatGvk } from "../../kube/gvk.ts"
-import { canonicalQuantity, quantityOf } from "../../kube/quantity.ts"
+import type { Resource } from "../../apiserver/index.ts"
+import { canonicalQuantity, formatGvk, quantityOf } from "../../kube/offline.ts"
 import { child, ensured, items, text } from "../rules/fields.ts"
 import type { Fields, MutableObject } from "../rules/kind-rules.ts"
 import { stateOf } from "../store/object-encoding.ts"

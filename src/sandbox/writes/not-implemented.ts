@@ -3,9 +3,8 @@
  * documentation. Anything not listed is either implemented or absent from the real server too.
  */
 
-import { member } from "../../apiserver/kinds/json-member.ts"
-import type { Resource } from "../../apiserver/kinds/resources.ts"
-import { formatGvk } from "../../kube/gvk.ts"
+import { member, type Resource } from "../../apiserver/index.ts"
+import { formatGvk } from "../../kube/offline.ts"
 import type { MutableObject } from "../rules/kind-rules.ts"
 
 const noContainers = "pods run no containers here"

@@ -1,9 +1,8 @@
 /** PATCH of an object or of its status: four content types, and one way to store the result. */
 
 import { isUtf8 } from "node:buffer"
-import { badRequest, objectNotFound } from "../../apiserver/answers/failure.ts"
-import { keyOf } from "../../apiserver/watch/change.ts"
-import { apiVersionOf } from "../../kube/gvk.ts"
+import { badRequest, keyOf, objectNotFound } from "../../apiserver/index.ts"
+import { apiVersionOf } from "../../kube/offline.ts"
 import { applyServerSide } from "../patch/apply/apply-server-side.ts"
 import type { JsonObject } from "../patch/json/json-value.ts"
 import { fieldsOf, isFields, own } from "../rules/fields.ts"
@@ -135,7 +134,7 @@ const operationMembers = ["op", "path", "from", "value"]
 // Server-side apply: the merge itself is patch/apply/apply-server-side.ts; this is what comes before and after it.
 
 /** Throws Refusal and the errors of applyServerSide. */
-export const apply = (around: WriteSurroundings, request: WriteRequest, options: WriteOptions): Written => {
+const apply = (around: WriteSurroundings, request: WriteRequest, options: WriteOptions): Written => {
   const { resource, namespace, name } = request
   const kind = around.kindOf(resource)
   const applied = decodeApplied(request.body)

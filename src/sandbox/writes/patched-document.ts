@@ -1,9 +1,7 @@
 /** Applies the three kinds of patches other than server-side apply to a document. */
-import { badRequest } from "../../apiserver/answers/failure.ts"
+import { badRequest } from "../../apiserver/index.ts"
 import { memberOf, setMember } from "../../own-member.ts"
-import { withoutNulls } from "../../trace/json/members.ts"
-import { type MergeRules, StrategicMergeError } from "../../trace/strategic-merge/merge-rules.ts"
-import { strategicMerge } from "../../trace/strategic-merge/strategic-merge.ts"
+import { type MergeRules, StrategicMergeError, strategicMerge, withoutNulls } from "../../trace/index.ts"
 import { applyJsonPatch } from "../patch/json/json-patch.ts"
 import {
   isJsonObject,

@@ -1,8 +1,6 @@
 /** Actions on Pods: binding them to a node, and eviction. */
-import { badRequest, fail, objectNotFound } from "../../apiserver/answers/failure.ts"
-import type { Resource } from "../../apiserver/kinds/resources.ts"
-import { keyOf } from "../../apiserver/watch/change.ts"
-import { type LabelSelectorObject, selectorMatches } from "../../kube/label-selector.ts"
+import { badRequest, fail, keyOf, objectNotFound, type Resource } from "../../apiserver/index.ts"
+import { type LabelSelectorObject, selectorMatches } from "../../kube/offline.ts"
 import { child, items, number, text, texts } from "../rules/fields.ts"
 import type { Fields, MutableObject } from "../rules/kind-rules.ts"
 import type { LiveObject } from "../store/collection.ts"

@@ -3,8 +3,8 @@
  * bytes of magic and a runtime.Unknown that names the kind and holds the object. They are converted to the object's
  * JSON, so that all other code handles JSON only. Responses stay JSON: clients that send protobuf accept both.
  */
-import { fail } from "../../apiserver/answers/failure.ts"
-import { apiVersionOf, type GroupVersionKind } from "../../kube/gvk.ts"
+import { fail } from "../../apiserver/index.ts"
+import { apiVersionOf, type GroupVersionKind } from "../../kube/offline.ts"
 import { decodeMessage } from "../protobuf/decode-message.ts"
 import { protobufDescriptors } from "../protobuf/descriptors.ts"
 import { eachField, ProtobufError } from "../protobuf/special-values.ts"

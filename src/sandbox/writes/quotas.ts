@@ -6,11 +6,9 @@
  * A namespace without quotas costs one look-up for each change. In one with quotas every object that comes, changes or
  * goes is read once.
  */
-import { qualifiedName, type Resource } from "../../apiserver/kinds/resources.ts"
-import { type Change, type ChangeRecord, keyOf } from "../../apiserver/watch/change.ts"
+import { type Change, type ChangeRecord, keyOf, qualifiedName, type Resource } from "../../apiserver/index.ts"
 import { isRecord } from "../../is-record.ts"
-import { formatGvk } from "../../kube/gvk.ts"
-import { canonicalQuantity, quantityOf, thousandths } from "../../kube/quantity.ts"
+import { canonicalQuantity, formatGvk, quantityOf, thousandths } from "../../kube/offline.ts"
 import { child, isAbsent, isSame, items, list, text } from "../rules/fields.ts"
 import type { Fields, MutableObject } from "../rules/kind-rules.ts"
 import type { Collection } from "../store/collection.ts"
@@ -177,7 +175,7 @@ const forbid = (resource: Resource, { metadata }: MutableObject, problem: string
 const named = new Set(["configmaps", "secrets", "services", "replicationcontrollers", "resourcequotas", "pods"])
 
 /** By the names that `spec.hard` uses. */
-export const usageOf = (resource: Resource, object: MutableObject): Amounts => {
+const usageOf = (resource: Resource, object: MutableObject): Amounts => {
   const counts: Record<string, unknown> = { [`count/${qualifiedName(resource)}`]: "1" }
   if (resource.gvk.group !== "") return counts
   if (named.has(resource.plural)) counts[resource.plural] = "1"
@@ -234,7 +232,7 @@ const usageOfClaim = (spec: Fields | undefined): Amounts => {
 }
 
 /** What each container of a Pod has to name because a quota limits it: by resource, the containers that do not. */
-export const unnamedBy = (pod: MutableObject, hard: Amounts): ReadonlyMap<string, ReadonlyArray<string>> => {
+const unnamedBy = (pod: MutableObject, hard: Amounts): ReadonlyMap<string, ReadonlyArray<string>> => {
   const spec = child(pod, "spec")
   const missing = new Map<string, ReadonlyArray<string>>()
   for (const limited of Object.keys(hard).sort()) {
@@ -249,7 +247,7 @@ export const unnamedBy = (pod: MutableObject, hard: Amounts): ReadonlyMap<string
 }
 
 /** Whether a quota with scopes is about an object; one without is about all. Other kinds than Pods match no scope. */
-export const isInScope = (quota: Fields | undefined, resource: Resource, object: MutableObject): boolean => {
+const isInScope = (quota: Fields | undefined, resource: Resource, object: MutableObject): boolean => {
   const requirements = [
     ...list(quota, "scopes").map((scope): Fields => ({ scopeName: scope, operator: "Exists" })),
     ...items(child(quota, "scopeSelector"), "matchExpressions"),
@@ -347,10 +345,10 @@ const larger = (left: unknown, right: unknown): unknown =>
   (quantityOf(right) ?? 0) > (quantityOf(left) ?? 0) ? right : left
 
 /** The sum of two quantities, written in the family of the first: `1Gi` and `512Mi` are `1536Mi`. */
-export const sum = (left: unknown, right: unknown): unknown => added(left, right, 1)
+const sum = (left: unknown, right: unknown): unknown => added(left, right, 1)
 
 /** The difference of two quantities, not below 0. */
-export const difference = (left: unknown, right: unknown): unknown => added(left, right, -1)
+const difference = (left: unknown, right: unknown): unknown => added(left, right, -1)
 
 const added = (left: unknown, right: unknown, sign: 1 | -1): unknown => {
   const first = quantityOf(left) === 0 ? right : left

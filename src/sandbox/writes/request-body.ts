@@ -1,10 +1,8 @@
 /** The body of a write, decoded: JSON or YAML, of the path's kind. Anything else is refused with 400. */
 import { isUtf8 } from "node:buffer"
 import { type Document, isAlias, isMap, isScalar, LineCounter, parseAllDocuments, visit } from "yaml"
-import { badRequest, type Failure } from "../../apiserver/answers/failure.ts"
-import { invalid } from "../../apiserver/answers/field-error.ts"
-import type { Resource } from "../../apiserver/kinds/resources.ts"
-import { apiVersionOf, type GroupVersionKind } from "../../kube/gvk.ts"
+import { badRequest, type Failure, invalid, type Resource } from "../../apiserver/index.ts"
+import { apiVersionOf, type GroupVersionKind } from "../../kube/offline.ts"
 import type { Fields, MutableObject } from "../rules/kind-rules.ts"
 import { isTooDeep, maximumDepth } from "../schema/duplicate-fields.ts"
 import { pruneUnknownFields, strictFieldProblems, undecodable, unknownFields } from "../schema/field-check.ts"
@@ -24,7 +22,7 @@ interface DecodedBody {
 }
 
 /** Facts about a body's text that the object no longer shows. */
-export interface BodyText {
+interface BodyText {
   /** The body, converted to JSON if it was not. */
   readonly json: string
   /** Whether a member may occur twice. */
@@ -183,7 +181,7 @@ export const mayRepeat = (text: string, value: unknown): boolean =>
 //
 // Aliases are followed 100 times at most, whatever their nesting.
 
-export interface YamlText {
+interface YamlText {
   readonly value: unknown
   /** The YAML converted to JSON. */
   readonly json: string

@@ -2,11 +2,8 @@
  * Reviews: questions about identity and access in the form of objects; the response is a 201 and the object with its
  * status. Bodies that the real server refuses are refused in its words.
  */
-import { badRequest } from "../../apiserver/answers/failure.ts"
-import type { FieldError } from "../../apiserver/answers/field-error.ts"
-import type { RequestUser } from "../../apiserver/http/access-control.ts"
-import type { Resource } from "../../apiserver/kinds/resources.ts"
-import { parseLabelSelector } from "../../kube/label-selector.ts"
+import { badRequest, type FieldError, type RequestUser, type Resource } from "../../apiserver/index.ts"
+import { parseLabelSelector } from "../../kube/offline.ts"
 import { issuer, type TokenOwner } from "../access/account-tokens.ts"
 import { everybody } from "../access/users.ts"
 import type { AccessAttributes } from "../rbac/access-attributes.ts"
@@ -163,7 +160,7 @@ const checkMetadata = ({ gvk }: Resource, { metadata }: MutableObject): void => 
 export const callerOf = ({ caller }: WriteSurroundings): RequestUser => caller?.user ?? everybody
 
 /** The user that a SubjectAccessReview names. */
-export const subjectOf = (spec: Fields | undefined): RequestUser => {
+const subjectOf = (spec: Fields | undefined): RequestUser => {
   const extra = Object.entries(child(spec, "extra") ?? {})
   return {
     username: text(spec, "user"),
@@ -174,7 +171,7 @@ export const subjectOf = (spec: Fields | undefined): RequestUser => {
 }
 
 /** The status of a review of access; `spec` has been validated. */
-export const reviewAccess = ({ access }: WriteSurroundings, user: RequestUser, spec: Fields | undefined): Fields => {
+const reviewAccess = ({ access }: WriteSurroundings, user: RequestUser, spec: Fields | undefined): Fields => {
   if (access === undefined) return { allowed: true }
   const { isAllowed, reason } = access.authorizer.authorize(user, attributesIn(spec))
   const problem = selectorProblem(child(spec, "resourceAttributes"))
@@ -204,7 +201,7 @@ const selectorProblem = (given: Fields | undefined): string => {
 }
 
 /** The status of a SelfSubjectRulesReview. */
-export const reviewRules = (around: WriteSurroundings, namespace: string): Fields => {
+const reviewRules = (around: WriteSurroundings, namespace: string): Fields => {
   if (around.access === undefined) return everything
   const { rules, problem } = around.access.book.rulesFor(callerOf(around), namespace)
   return {

@@ -1,5 +1,5 @@
 /** Addresses and node ports of Services: taken from injected pools after the object has been validated. */
-import { type Errors, type FieldError, invalid } from "../../apiserver/answers/field-error.ts"
+import { type Errors, type FieldError, invalid } from "../../apiserver/index.ts"
 import { child, isZero, items, number, text, texts } from "../rules/fields.ts"
 import type { MutableObject } from "../rules/kind-rules.ts"
 import { isHeadless, needsClusterIp, needsNodePort } from "../rules/services.ts"

@@ -1,31 +1,34 @@
 /** Lists and watches over the object store: the state or the changes for a request, or its 410 or 504. */
-import type { Eventually } from "../../apiserver/answers/eventually.ts"
 import {
+  type Backend,
+  bookmarkLine,
+  type Change,
+  type Eventually,
+  encodeContinue,
   expiredContinue,
   expiredList,
   expiredWatch,
   type Failure,
   fail,
   internalError,
-  methodNotAllowed,
-  tooLargeVersion,
-} from "../../apiserver/answers/failure.ts"
-import type { Backend, WatchFeed } from "../../apiserver/backend.ts"
-import { objectFrame } from "../../apiserver/forms/form.ts"
-import { troubleOf } from "../../apiserver/http/trouble.ts"
-import { bookmarkLine, type WatchStream } from "../../apiserver/http/watch-stream.ts"
-import type { Resource, ResourceRegistry } from "../../apiserver/kinds/resources.ts"
-import {
-  encodeContinue,
+  keyOf,
+  type ListAnswer,
   type ListRequest,
+  listItem,
+  methodNotAllowed,
+  type OpenApiDocuments,
+  objectFrame,
+  pageOf,
   parseListRequest,
+  type Resource,
+  type ResourceRegistry,
+  tooLargeVersion,
+  troubleOf,
+  type WatchFeed,
   type WatchRequest,
-} from "../../apiserver/list/list-options.ts"
-import type { ListAnswer } from "../../apiserver/list/list-response.ts"
-import { pageOf } from "../../apiserver/list/snapshot.ts"
-import type { OpenApiDocuments } from "../../apiserver/openapi/openapi-document.ts"
-import { type Change, keyOf, listItem } from "../../apiserver/watch/change.ts"
-import { formatGvk } from "../../kube/gvk.ts"
+  type WatchStream,
+} from "../../apiserver/index.ts"
+import { formatGvk } from "../../kube/offline.ts"
 import { messageOf } from "../../message-of.ts"
 import { ApplyConflict, PatchError } from "../patch/patch-failure.ts"
 import type { Collection } from "../store/collection.ts"

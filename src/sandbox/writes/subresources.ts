@@ -1,10 +1,18 @@
 /** Subresources other than `/status`, which is a plain update with its own rules. */
-import { badRequest, methodNotAllowed, objectNotFound, unknownResource } from "../../apiserver/answers/failure.ts"
-import { member } from "../../apiserver/kinds/json-member.ts"
-import type { Resource } from "../../apiserver/kinds/resources.ts"
-import { scaleOf, scalePath, scaleResource } from "../../apiserver/scale-form.ts"
-import { type Change, keyOf } from "../../apiserver/watch/change.ts"
-import { apiVersionOf } from "../../kube/gvk.ts"
+import {
+  badRequest,
+  type Change,
+  keyOf,
+  member,
+  methodNotAllowed,
+  objectNotFound,
+  type Resource,
+  scaleOf,
+  scalePath,
+  scaleResource,
+  unknownResource,
+} from "../../apiserver/index.ts"
+import { apiVersionOf } from "../../kube/offline.ts"
 import { applyConflict } from "../patch/apply/apply-conflict.ts"
 import type { JsonObject } from "../patch/json/json-value.ts"
 import { scaleOwners, trackScale } from "../patch/managed-fields/track-scale.ts"
@@ -129,7 +137,7 @@ const refuseUnimplemented = (
 const { gvk } = scaleResource
 
 /** GET. Throws Refusal. */
-export const readScale = (around: WriteSurroundings, resource: Resource, namespace: string, name: string): Written => {
+const readScale = (around: WriteSurroundings, resource: Resource, namespace: string, name: string): Written => {
   const kind = around.kindOf(resource)
   const existing = kind.collection.live.get(keyOf(namespace, name))
   if (existing === undefined) return refuse(objectNotFound(resource, name))
@@ -137,7 +145,7 @@ export const readScale = (around: WriteSurroundings, resource: Resource, namespa
 }
 
 /** PUT or PATCH. Throws Refusal. */
-export const writeScale = (around: WriteSurroundings, request: WriteRequest, options: WriteOptions): Written => {
+const writeScale = (around: WriteSurroundings, request: WriteRequest, options: WriteOptions): Written => {
   const { resource, namespace, name } = request
   const kind = around.kindOf(resource)
   const existing = kind.collection.live.get(keyOf(namespace, name))

@@ -1,10 +1,7 @@
 /** The parts of the server that every write needs. */
-import type { JsonFormat } from "../../apiserver/answers/json-spacing.ts"
-import type { OnTrouble } from "../../apiserver/http/trouble.ts"
-import type { KubernetesObject } from "../../apiserver/kinds/kubernetes-object.ts"
-import type { Resource, ResourceRegistry } from "../../apiserver/kinds/resources.ts"
+import type { JsonFormat, KubernetesObject, OnTrouble, Resource, ResourceRegistry } from "../../apiserver/index.ts"
 import type { Clock } from "../../clock.ts"
-import { formatGvk } from "../../kube/gvk.ts"
+import { formatGvk } from "../../kube/offline.ts"
 import type { Access, Caller } from "../access/access.ts"
 import type { AccountTokens } from "../access/account-tokens.ts"
 import { anyType } from "../patch/managed-fields/type-walk.ts"

@@ -1,8 +1,12 @@
 /** Tokens for ServiceAccounts, on request: `serviceaccounts/NAME/token`. */
-import { badRequest, objectNotFound } from "../../apiserver/answers/failure.ts"
-import type { FieldError } from "../../apiserver/answers/field-error.ts"
-import type { Resource } from "../../apiserver/kinds/resources.ts"
-import { type Change, keyOf } from "../../apiserver/watch/change.ts"
+import {
+  badRequest,
+  type Change,
+  type FieldError,
+  keyOf,
+  objectNotFound,
+  type Resource,
+} from "../../apiserver/index.ts"
 import { issuer } from "../access/account-tokens.ts"
 import { accountUsername } from "../access/users.ts"
 import { child, isAbsent, number, text, texts } from "../rules/fields.ts"

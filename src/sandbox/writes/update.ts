@@ -1,6 +1,5 @@
 /** Replacements, and the second half of patches: optimistic locking, preparation, validation, storing. */
-import { fail, objectNotFound } from "../../apiserver/answers/failure.ts"
-import { type Change, keyOf } from "../../apiserver/watch/change.ts"
+import { type Change, fail, keyOf, objectNotFound } from "../../apiserver/index.ts"
 import { allowsUnconditionalUpdate } from "../rules/index.ts"
 import type { MutableObject, Subresource } from "../rules/kind-rules.ts"
 import type { LiveObject } from "../store/collection.ts"

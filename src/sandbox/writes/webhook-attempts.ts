@@ -14,10 +14,9 @@
  * real server does. All attempts have the same time and the same random values, so that the same state makes the same
  * question.
  */
-import type { Eventually } from "../../apiserver/answers/eventually.ts"
-import { type Failure, fail } from "../../apiserver/answers/failure.ts"
+import { type Eventually, type Failure, fail } from "../../apiserver/index.ts"
 import type { Clock } from "../../clock.ts"
-import { formatGvk } from "../../kube/gvk.ts"
+import { formatGvk } from "../../kube/offline.ts"
 import type { MutableObject } from "../rules/kind-rules.ts"
 import { refuse } from "../store/refusal.ts"
 import type { Randomness } from "../store/stamps.ts"
@@ -42,7 +41,7 @@ export class Suspension extends Error {
 }
 
 /** What the attempts of one write share. */
-export class Journal {
+class Journal {
   readonly verdicts = new Map<string, Verdict>()
   readonly clock: Clock
   readonly #random: Randomness

@@ -3,15 +3,10 @@
  * meanwhile; connections to one server are kept for the next call, those to the servers that were called last.
  */
 
-import { type Failure, fail } from "../../apiserver/answers/failure.ts"
-import type { Resource } from "../../apiserver/kinds/resources.ts"
-import { keyOf } from "../../apiserver/watch/change.ts"
+import { type Failure, fail, keyOf, type Resource } from "../../apiserver/index.ts"
 import type { Timers } from "../../clock.ts"
-import type { StringMap } from "../../kube/client/objects.ts"
-import { apiVersionOf, type GroupVersionKind } from "../../kube/gvk.ts"
-import { HttpClient } from "../../kube/http/http-client.ts"
-import { describeFailure, sendOnce } from "../../kube/http/request-once.ts"
-import { matchesLabels, requirementsOf } from "../../kube/label-selector.ts"
+import { describeFailure, HttpClient, type StringMap, sendOnce } from "../../kube/index.ts"
+import { apiVersionOf, type GroupVersionKind, matchesLabels, requirementsOf } from "../../kube/offline.ts"
 import { messageOf } from "../../message-of.ts"
 import { at, child, fieldsOf, isAbsent, items, number, text, texts } from "../rules/fields.ts"
 import type { Fields, MutableObject } from "../rules/kind-rules.ts"
@@ -141,7 +136,7 @@ export type WebhookAnswer =
   /** No usable answer: the failure policy decides. */
   | { readonly type: "failed"; readonly problem: string }
 
-export const failedAnswer = (problem: string): WebhookAnswer => ({ type: "failed", problem })
+const failedAnswer = (problem: string): WebhookAnswer => ({ type: "failed", problem })
 
 const refusedAnswer = (failure: Failure, warnings: ReadonlyArray<string> = []): WebhookAnswer => ({
   type: "refused",
@@ -150,13 +145,13 @@ const refusedAnswer = (failure: Failure, warnings: ReadonlyArray<string> = []): 
 })
 
 /** The 400 for a dry run that a webhook with side effects would see. */
-export const dryRunRefused = ({ name }: Webhook): WebhookAnswer =>
+const dryRunRefused = ({ name }: Webhook): WebhookAnswer =>
   refusedAnswer(
     fail(400, `admission webhook ${JSON.stringify(name)} does not support dry run`, { reason: "BadRequest" }),
   )
 
 /** The body of a call that shows the request as one of `view`. */
-export const reviewText = (webhook: Webhook, uid: string, attributes: AdmissionAttributes, view: Resource): string => {
+const reviewText = (webhook: Webhook, uid: string, attributes: AdmissionAttributes, view: Resource): string => {
   const { resource, object, oldObject } = attributes
   const shown = (state: typeof object): MutableObject | null => asView(state, attributes, resource, view) ?? null
   return JSON.stringify({
@@ -199,7 +194,7 @@ const versionOf = ({ reviewVersion }: Webhook): string =>
 const orAbsent = (value: string): string | undefined => (value === "" ? undefined : value)
 
 /** Reads the body of a response with status 200, and checks it as the API server does. Never throws. */
-export const answerIn = (webhook: Webhook, uid: string, body: string): WebhookAnswer => {
+const answerIn = (webhook: Webhook, uid: string, body: string): WebhookAnswer => {
   const review = parsed(body)
   if (review === undefined) return failedAnswer("failed to call webhook: the response is not a JSON object")
   const response = child(review, "response")
@@ -284,7 +279,7 @@ type ServiceEndpoint =
   | { readonly tag: "none"; readonly problem: string }
 
 /** Resolves a Service by the present objects. */
-export type FindEndpoint = (service: WebhookService) => ServiceEndpoint
+type FindEndpoint = (service: WebhookService) => ServiceEndpoint
 
 /** Looks at the labels of all Pods per call: little beside a request to a webhook. */
 export const serviceEndpoints = (store: ObjectStore): FindEndpoint => {

@@ -3,9 +3,8 @@
  * validating ones after the kind's own rules. What webhooks change gets its defaults and is validated like the rest,
  * but belongs to no field manager. Everything here may throw Refusal and Suspension.
  */
-import { internalError } from "../../apiserver/answers/failure.ts"
-import type { Resource } from "../../apiserver/kinds/resources.ts"
-import { apiVersionOf, formatGvk, type GroupVersionKind } from "../../kube/gvk.ts"
+import { internalError, type Resource } from "../../apiserver/index.ts"
+import { apiVersionOf, formatGvk, type GroupVersionKind } from "../../kube/offline.ts"
 import { everybody } from "../access/users.ts"
 import { isJsonObject, type JsonValue } from "../patch/json/json-value.ts"
 import { fieldsOf } from "../rules/fields.ts"

@@ -2,8 +2,7 @@
  * What all webhooks together say about a request: the mutating ones one after the other, each about what the one before
  * left, and the validating ones at once.
  */
-import { type Failure, fail, groupDetail, internalError } from "../../apiserver/answers/failure.ts"
-import { qualifiedName, type Resource } from "../../apiserver/kinds/resources.ts"
+import { type Failure, fail, groupDetail, internalError, qualifiedName, type Resource } from "../../apiserver/index.ts"
 import { messageOf } from "../../message-of.ts"
 import { CostLimitError, EvaluationError, Meter } from "../cel/evaluation.ts"
 import { dynamicValue, type Value } from "../cel/values.ts"

@@ -1,15 +1,21 @@
 /** The webhooks of a stored configuration, read once per stored state. */
 
-import type { RequestUser } from "../../apiserver/http/access-control.ts"
-import type { JsonObject, Resource, ResourceRegistry } from "../../apiserver/kinds/resources.ts"
-import { type Change, keyOf } from "../../apiserver/watch/change.ts"
-import { formatGvk, type GroupVersionKind } from "../../kube/gvk.ts"
 import {
+  type Change,
+  type JsonObject,
+  keyOf,
+  type RequestUser,
+  type Resource,
+  type ResourceRegistry,
+} from "../../apiserver/index.ts"
+import {
+  formatGvk,
+  type GroupVersionKind,
   type LabelSelector,
   type LabelSelectorObject,
   matchesLabels,
   requirementsOf,
-} from "../../kube/label-selector.ts"
+} from "../../kube/offline.ts"
 import { compileCondition } from "../cel/condition.ts"
 import type { Program } from "../cel/program.ts"
 import { reviewVersions } from "../rules/extensions.ts"
@@ -51,7 +57,7 @@ interface MatchCondition {
   readonly program: Program
 }
 
-export interface WebhookRule {
+interface WebhookRule {
   readonly groups: ReadonlyArray<string>
   readonly versions: ReadonlyArray<string>
   /** `pods`, `pods/status`, `pods/*` with all subresources, `*` without any, or both wildcards. */

@@ -1,8 +1,15 @@
 /** Failures of writes only: codes, reasons and details of Kubernetes 1.34.4 (recorded from a real server). */
 
-import { type Failure, fail, groupDetail } from "../../apiserver/answers/failure.ts"
-import { explained, type FieldError, invalid } from "../../apiserver/answers/field-error.ts"
-import { qualifiedName, type Resource } from "../../apiserver/kinds/resources.ts"
+import {
+  explained,
+  type Failure,
+  type FieldError,
+  fail,
+  groupDetail,
+  invalid,
+  qualifiedName,
+  type Resource,
+} from "../../apiserver/index.ts"
 
 const detailsOf = (resource: Resource, name: string): Failure["details"] & object => ({
   ...(name === "" ? {} : { name }),

@@ -1,19 +1,22 @@
 /** The query of a write, read and validated as Kubernetes 1.34.4 does. */
 
 import { parse as parseYaml } from "yaml"
-import { badRequest, type Failure, fail, invalidOptions } from "../../apiserver/answers/failure.ts"
 import {
+  badRequest,
+  type Failure,
   type FieldError,
+  fail,
+  flag,
   forbidden,
+  integerOf,
   invalid,
+  invalidOptions,
   notSupported,
+  type ResourceRegistry,
   required,
   tooLong,
-} from "../../apiserver/answers/field-error.ts"
-import { flag } from "../../apiserver/http/exchange.ts"
-import type { ResourceRegistry } from "../../apiserver/kinds/resources.ts"
-import { integerOf } from "../../apiserver/list/list-options.ts"
-import { apiVersionOf } from "../../kube/gvk.ts"
+} from "../../apiserver/index.ts"
+import { apiVersionOf } from "../../kube/offline.ts"
 import { fieldsOf, number, text } from "../rules/fields.ts"
 import type { Fields } from "../rules/kind-rules.ts"
 import { refuse } from "../store/refusal.ts"
@@ -83,7 +86,7 @@ export const applyPatch = "application/apply-patch+yaml"
 
 const validations = ["", "Ignore", "Strict", "Warn"]
 
-export const dryRunErrors = (dryRun: ReadonlyArray<string>): FieldError[] =>
+const dryRunErrors = (dryRun: ReadonlyArray<string>): FieldError[] =>
   dryRun.some((value) => value !== "All") ? [notSupported("dryRun", dryRun, ["All"])] : []
 
 const longestManager = 128

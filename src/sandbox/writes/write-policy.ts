@@ -1,7 +1,7 @@
 /** The yes-or-no differences between the kinds' strategies in Kubernetes 1.34.4. */
 
-import type { Resource } from "../../apiserver/kinds/resources.ts"
-import { formatGvk } from "../../kube/gvk.ts"
+import type { Resource } from "../../apiserver/index.ts"
+import { formatGvk } from "../../kube/offline.ts"
 
 const rbac = "rbac.authorization.k8s.io/v1"
 

@@ -1,16 +1,20 @@
 /** One write and its response, whether it came over HTTP or from inside the process. */
 
 import type { IncomingMessage } from "node:http"
-import type { Eventually } from "../../apiserver/answers/eventually.ts"
-import { type Failure, methodNotAllowed } from "../../apiserver/answers/failure.ts"
-import type { Reply } from "../../apiserver/answers/reply.ts"
-import type { Form } from "../../apiserver/forms/form.ts"
-import type { RequestUser } from "../../apiserver/http/access-control.ts"
-import type { Exchange } from "../../apiserver/http/exchange.ts"
-import type { ResourceRoute } from "../../apiserver/http/router.ts"
-import { laterInTurn } from "../../apiserver/http/turn.ts"
-import { type Resource, verbsOf } from "../../apiserver/kinds/resources.ts"
-import type { Change } from "../../apiserver/watch/change.ts"
+import {
+  type Change,
+  type Eventually,
+  type Exchange,
+  type Failure,
+  type Form,
+  laterInTurn,
+  methodNotAllowed,
+  type Reply,
+  type RequestUser,
+  type Resource,
+  type ResourceRoute,
+  verbsOf,
+} from "../../apiserver/index.ts"
 import { bodyLimit } from "./request-body.ts"
 import { bodyTooLarge } from "./write-failures.ts"
 

@@ -5,25 +5,32 @@
  * version gets the recorded changes since, and one from before the beginning of the kind's history a 410.
  */
 import {
+  type Backend,
+  bookmarkLine,
+  type Change,
+  type ChangeRecord,
+  encodeContinue,
   expiredContinue,
   expiredList,
   expiredWatch,
   type Failure,
   fail,
+  type ListAnswer,
+  type ListRequest,
+  type OpenApiDocuments,
   objectNotFound,
+  pageOf,
+  parseObject,
+  type Reply,
+  type Resource,
+  type ResourceRegistry,
+  type Snapshot,
+  scaleOf,
   tooLargeVersion,
-} from "../../apiserver/answers/failure.ts"
-import type { Reply } from "../../apiserver/answers/reply.ts"
-import type { Backend, WatchFeed } from "../../apiserver/backend.ts"
-import { bookmarkLine, type WatchStream } from "../../apiserver/http/watch-stream.ts"
-import type { Resource, ResourceRegistry } from "../../apiserver/kinds/resources.ts"
-import type { ListRequest, WatchRequest } from "../../apiserver/list/list-options.ts"
-import { encodeContinue } from "../../apiserver/list/list-options.ts"
-import type { ListAnswer } from "../../apiserver/list/list-response.ts"
-import { pageOf, type Snapshot } from "../../apiserver/list/snapshot.ts"
-import type { OpenApiDocuments } from "../../apiserver/openapi/openapi-document.ts"
-import { scaleOf } from "../../apiserver/scale-form.ts"
-import { type Change, type ChangeRecord, parseObject } from "../../apiserver/watch/change.ts"
+  type WatchFeed,
+  type WatchRequest,
+  type WatchStream,
+} from "../../apiserver/index.ts"
 import type { Clock, Timer } from "../../clock.ts"
 import type { ServedKinds } from "../kinds/served-kinds.ts"
 import type { Past } from "../past/past.ts"

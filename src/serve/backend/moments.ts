@@ -1,7 +1,7 @@
 /** The two kinds of moments that can be served: one that stands still, and one that runs. */
 import type { Clock } from "../../clock.ts"
 import { formatLocalTime } from "../../local-time.ts"
-import type { GapEvent, LateChanges } from "../../trace/event.ts"
+import type { GapEvent, LateChanges } from "../../trace/index.ts"
 import { type ServedKinds, servedKindsAt } from "../kinds/served-kinds.ts"
 import type { Past, PastKind, Shortcomings } from "../past/past.ts"
 import { PlayClock } from "../play/play-clock.ts"

@@ -5,12 +5,20 @@
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import { createServer as createHttpsServer } from "node:https"
 import type { AddressInfo, Socket } from "node:net"
-import { type Failure, fail, internalError, statusText, unauthorized } from "../../apiserver/answers/failure.ts"
-import type { ApiHandler } from "../../apiserver/api-handler.ts"
-import { answerUnknownMethods } from "../../apiserver/api-server.ts"
-import { type ServerTls, tlsOptions } from "../../apiserver/api-server-options.ts"
-import { parseRoute } from "../../apiserver/http/router.ts"
-import { asksForWebSocket, WebSocketRequest } from "../../apiserver/web-socket/web-socket.ts"
+import {
+  type ApiHandler,
+  answerUnknownMethods,
+  asksForWebSocket,
+  type Failure,
+  fail,
+  internalError,
+  parseRoute,
+  type ServerTls,
+  statusText,
+  tlsOptions,
+  unauthorized,
+  WebSocketRequest,
+} from "../../apiserver/index.ts"
 import { messageOf } from "../../message-of.ts"
 import { RunningMoment } from "../backend/moments.ts"
 import { type HandlerSettings, MomentHandlers } from "./moment-handlers.ts"

@@ -4,14 +4,20 @@
  */
 
 import protobuf from "protobufjs/minimal.js"
-import { badRequest, expiredList, type Failure, fail, readOnly } from "../../apiserver/answers/failure.ts"
-import { ApiHandler } from "../../apiserver/api-handler.ts"
-import type { WriteHandler } from "../../apiserver/api-server-options.ts"
-import type { Exchange } from "../../apiserver/http/exchange.ts"
-import type { OnTrouble } from "../../apiserver/http/trouble.ts"
+import {
+  ApiHandler,
+  badRequest,
+  type Exchange,
+  expiredList,
+  type Failure,
+  fail,
+  type OnTrouble,
+  readOnly,
+  type WriteHandler,
+} from "../../apiserver/index.ts"
 import type { Clock } from "../../clock.ts"
 import { isRecord } from "../../is-record.ts"
-import { apiVersionOf } from "../../kube/gvk.ts"
+import { apiVersionOf } from "../../kube/offline.ts"
 import { formatLocalTime } from "../../local-time.ts"
 import { messageOf } from "../../message-of.ts"
 import { HistoryBackend, type MomentKinds } from "../backend/history-backend.ts"

@@ -2,12 +2,18 @@
  * The kinds that a moment has: those that were recorded by then, and no others. Built-in kinds are known; custom ones are described by their recorded
  * CustomResourceDefinition, with its columns, or else named as the recorder's discovery named them. Traces have neither: there names are guessed, which the kind's remarks then say.
  */
-import { builtinResources } from "../../apiserver/kinds/builtin/builtin-resources.ts"
-import { type DefinedKind, definedKinds, publishedKind } from "../../apiserver/kinds/definition.ts"
-import { type Resource, ResourceRegistry, readOnlyKinds } from "../../apiserver/kinds/resources.ts"
-import { OpenApiDocuments } from "../../apiserver/openapi/openapi-document.ts"
-import { formatGvk, parseGvk } from "../../kube/gvk.ts"
-import { ResourceNames } from "../../trace/formats/kwok/resource-names.ts"
+import {
+  builtinResources,
+  type DefinedKind,
+  definedKinds,
+  OpenApiDocuments,
+  publishedKind,
+  type Resource,
+  ResourceRegistry,
+  readOnlyKinds,
+} from "../../apiserver/index.ts"
+import { formatGvk, parseGvk } from "../../kube/offline.ts"
+import { ResourceNames } from "../../trace/index.ts"
 import type { Past, PastKind } from "../past/past.ts"
 import type { RecordedResource } from "../state/recorded-resource.ts"
 
@@ -20,7 +26,7 @@ export interface ServedKinds {
 
 const definitionKind = "apiextensions.k8s.io/v1.CustomResourceDefinition"
 
-/** Clients ask who they are and what they may do before they show anything; these are answered, not read (access-review.ts). */
+/** Clients ask who they are and what they may do before they show anything; these are answered, not read (moment-handlers.ts). */
 const reviews = builtinResources.filter(({ plural }) => plural.startsWith("selfsubject"))
 
 /** `times`: the moments whose definitions count, the most important one first. Rejects with what reading the past throws. */

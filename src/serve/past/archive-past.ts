@@ -4,19 +4,21 @@
  *
  * Reading is synchronous and happens in turns of {@link turnMs}. Methods reject with an ArchiveError.
  */
-import { RecordingDisturbedError, RetentionOutranError } from "../../archive/archive-errors.ts"
-import { ArchiveReader } from "../../archive/archive-reader.ts"
-import { takeLease } from "../../archive/leases/lease.ts"
-import { keptSettings } from "../../archive/queries/recorded-kinds.ts"
-import { readRecordingFacts } from "../../archive/reading/recording-facts.ts"
-import { decodeDiscovery, discoveryKey } from "../../archive/rows/discovery.ts"
-import { readGaps } from "../../archive/rows/gap-rows.ts"
-import type { KindState } from "../../archive/rows/kind-table.ts"
-import { openForReading } from "../../archive/schema.ts"
-import { parseResourceVersion } from "../../kube/resource-version.ts"
-import { isStatusKnown, type StatusRecorded } from "../../kube/statuses.ts"
-import type { GapEvent, ObjectEvent } from "../../trace/event.ts"
-import { podLivesKind } from "../../trace/pods/pod-lives-kind.ts"
+import {
+  ArchiveReader,
+  decodeDiscovery,
+  discoveryKey,
+  type KindState,
+  keptSettings,
+  openForReading,
+  RecordingDisturbedError,
+  RetentionOutranError,
+  readGaps,
+  readRecordingFacts,
+  takeLease,
+} from "../../archive/index.ts"
+import { isStatusKnown, parseResourceVersion, type StatusRecorded } from "../../kube/offline.ts"
+import { type GapEvent, type ObjectEvent, podLivesKind } from "../../trace/index.ts"
 import { NothingToServe } from "./nothing-to-serve.ts"
 import { batchBytes, type Past, type PastChange, type PastKind, type Shortcomings, statusRemark } from "./past.ts"
 

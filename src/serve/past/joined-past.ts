@@ -4,7 +4,7 @@
  * At each moment a kind is that of one recording: of those that know it then, the one that began with it last; if none does, the one that knew it until last, and that is said as a gap. Where one
  * recording follows another, what differs between their states happens at that moment, so watches go on with the right objects.
  */
-import type { GapEvent } from "../../trace/event.ts"
+import type { GapEvent } from "../../trace/index.ts"
 import type { Past, PastChange, PastKind, Shortcomings } from "./past.ts"
 
 /** A kind in one of the recordings: known from `since` to the end of its past. */

@@ -4,7 +4,7 @@
  * Every method may take a while and is asynchronous, so that the reading can move to a thread of its own; it works in turns of a few ms and lets other
  * work run in between.
  */
-import type { Action, GapEvent, LateChanges } from "../../trace/event.ts"
+import type { Action, GapEvent, LateChanges } from "../../trace/index.ts"
 
 /** One state of one object. */
 export interface PastChange {

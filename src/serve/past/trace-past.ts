@@ -2,12 +2,18 @@
  * The past in a trace. The trace is read once, from its beginning to its end; its objects are kept in a spool (a temporary file), and some 200 bytes for
  * each change in memory.
  */
-import { parseGvk } from "../../kube/gvk.ts"
-import { parseResourceVersion } from "../../kube/resource-version.ts"
-import { hasStatus } from "../../kube/statuses.ts"
-import type { Action, GapEvent, LateChanges, ObjectEvent } from "../../trace/event.ts"
-import type { Spool } from "../../trace/spool.ts"
-import { REMOVED_FOR_REPLAY, REMOVED_FOR_SIMKUBE, type TraceHeader, type TraceItem } from "../../trace/trace-item.ts"
+import { hasStatus, parseGvk, parseResourceVersion } from "../../kube/offline.ts"
+import {
+  type Action,
+  type GapEvent,
+  type LateChanges,
+  type ObjectEvent,
+  REMOVED_FOR_REPLAY,
+  REMOVED_FOR_SIMKUBE,
+  type Spool,
+  type TraceHeader,
+  type TraceItem,
+} from "../../trace/index.ts"
 import { isOpenAt } from "./archive-past.ts"
 import { NothingToServe } from "./nothing-to-serve.ts"
 import { batchBytes, type Past, type PastChange, type PastKind, type Shortcomings, statusRemark } from "./past.ts"

@@ -4,7 +4,7 @@
  * It reads ahead one batch of changes at a time. The changes of the last minutes are kept for watches that resume, within a bound of bytes. At a restart of
  * the kind's history (a restored cluster) its listeners are told, because their versions mean nothing any more.
  */
-import type { ChangeRecord } from "../../apiserver/watch/change.ts"
+import type { ChangeRecord } from "../../apiserver/index.ts"
 import type { Timer } from "../../clock.ts"
 import type { Past, PastChange, PastKind } from "../past/past.ts"
 import { KindState } from "../state/kind-state.ts"

@@ -4,8 +4,7 @@
  * Its version is the highest of all states and deletions up to the moment. So a list and a watch that begins at the version of that list fit together, and
  * objects keep the versions that they had. Memory: the bytes of the objects and some 400 bytes each.
  */
-import { type Snapshot, snapshotOf } from "../../apiserver/list/snapshot.ts"
-import { type ChangeRecord, keyOf, restamped } from "../../apiserver/watch/change.ts"
+import { type ChangeRecord, keyOf, restamped, type Snapshot, snapshotOf } from "../../apiserver/index.ts"
 import type { Past, PastChange, PastKind } from "../past/past.ts"
 import type { RecordedResource } from "./recorded-resource.ts"
 import { RecordedState, servedObject } from "./recorded-state.ts"

@@ -1,5 +1,5 @@
 /** What a served kind is read from. Views of one kind (both kinds of Event) have it in common. */
-import type { Resource, StoredAs } from "../../apiserver/kinds/resources.ts"
+import type { Resource, StoredAs } from "../../apiserver/index.ts"
 import type { PastKind } from "../past/past.ts"
 
 export interface RecordedResource {

@@ -2,11 +2,9 @@
  * A recorded state of an object as the server sends it: the watch line around the recorded bytes. Nothing is parsed unless a selector, a table or an
  * unusual object needs it, so a kind with 100,000 objects costs little more than its bytes.
  */
-import type { Resource } from "../../apiserver/kinds/resources.ts"
-import { type Change, type ChangeType, typeMembers } from "../../apiserver/watch/change.ts"
-import { apiVersionOf, parseGvk } from "../../kube/gvk.ts"
-import { exactJsonIn, formatExactJson, isJsonObject, type JsonObject } from "../../trace/json/exact-json.ts"
-import { metadataOf } from "../../trace/sanitising/managed-fields.ts"
+import { type Change, type ChangeType, type Resource, typeMembers } from "../../apiserver/index.ts"
+import { apiVersionOf, parseGvk } from "../../kube/offline.ts"
+import { exactJsonIn, formatExactJson, isJsonObject, type JsonObject, metadataOf } from "../../trace/index.ts"
 import type { PastChange } from "../past/past.ts"
 import type { RecordedResource } from "./recorded-resource.ts"
 

@@ -1,6 +1,6 @@
 /** The CustomResourceDefinitions of `simkube.io/v1`: what `reel crd` prints, and what k8s/crds has. */
 import * as Schema from "effect/Schema"
-import type { Kind } from "../../kube/kind.ts"
+import type { Kind } from "../../kube/index.ts"
 import { simulationKind, simulationRootKind } from "./derived-names.ts"
 import { SimulationBody } from "./simulation.ts"
 

@@ -2,7 +2,7 @@
  * Names of what belongs to a Simulation: the API's own, SimKube's names of what its controller creates, and ours beside them. Tools that look for SimKube's
  * objects find ours.
  */
-import type { Kind } from "../../kube/kind.ts"
+import type { Kind } from "../../kube/index.ts"
 
 const group = "simkube.io"
 const version = "v1"

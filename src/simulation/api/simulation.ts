@@ -4,7 +4,7 @@
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import type { ApiObject } from "../../kube/client/objects.ts"
+import type { ApiObject } from "../../kube/index.ts"
 import { longestSimulationName } from "./derived-names.ts"
 import {
   additional,
@@ -71,7 +71,7 @@ const traceForms = [
 ]
 
 /** One reason for all refusals, so that it lists every form. */
-export const traceAddressRule: Rule = {
+const traceAddressRule: Rule = {
   rule: `self.matches(r'^(${traceForms.join("|")})$')`,
   message:
     "must name a trace: /PATH, file:///PATH, s3://BUCKET/KEY, gs://BUCKET/KEY, azure://CONTAINER/KEY or https://HOST/PATH, without a slash at the end",
@@ -92,7 +92,7 @@ const reportAddressRule: Rule = {
 }
 
 /** Characters of an address: S3's longest key and its bucket, or the longest path of Linux. */
-export const longestAddress = 4096
+const longestAddress = 4096
 
 // `spec.metrics`: a Prometheus for the time of a simulation. Needs the Prometheus operator.
 
@@ -201,7 +201,7 @@ const prefixRule = {
 }
 
 /** The Job that replays the trace, and where it runs. */
-export const SimulationDriver = Schema.Struct({
+const SimulationDriver = Schema.Struct({
   image: text(1024, "Image of the driver."),
   namespace: text(63, "Namespace of the driver. It is created if it does not exist.").annotate(
     rules(namespaceNameRule),
@@ -235,9 +235,6 @@ export const SimulationDriver = Schema.Struct({
     ).annotate({ default: "selfsigned" }),
   ),
 }).annotate({ description: "The Job that replays the trace." })
-
-/** Decoded, which is also how it is in JSON. */
-export type SimulationDriver = typeof SimulationDriver.Type
 
 const milliseconds = (description: string) => optional(int64(0, `${description}, in ms. Default: 0.`, largestUint32))
 

@@ -108,7 +108,7 @@ export interface RowGroup {
 const mostReasons = 10
 
 /** The time in which runs are compared. */
-export interface ComparedTime {
+interface ComparedTime {
   /** The trace's; otherwise real time, because all runs have the same speed. */
   readonly isOfTrace: boolean
   /** By what a real duration of a run is multiplied; `null`: it has no time of the trace, because its speed was `max` or was changed. */

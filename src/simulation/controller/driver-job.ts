@@ -2,7 +2,7 @@
  * The Job that runs the driver: a pod for each repetition, one after the other. Its form is SimKube's (docs/facts/simkube.md), so that either driver's image works in it, and what SimKube lacks: the
  * port as an argument (W-50), an account of its own (W-58), a probe, limits on what the container may do.
  */
-import type { ApiObject, Condition, Metadata, ObjectBase, OwnerReference } from "../../kube/client/objects.ts"
+import type { ApiObject, Condition, Metadata, ObjectBase, OwnerReference } from "../../kube/index.ts"
 import { derivedNames, simulationLabel } from "../api/derived-names.ts"
 import type { Simulation } from "../api/simulation.ts"
 

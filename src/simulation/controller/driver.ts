@@ -1,7 +1,6 @@
 /** What the cluster says about the driver of a Simulation: its Job, and the pod of the present repetition. */
-import type { ControllerCluster } from "../../host/controller/access/controller-cluster.ts"
-import { unlessNotFound } from "../../kube/client/api-errors.ts"
-import type { ApiObject, Pod, PodStatus } from "../../kube/client/objects.ts"
+import type { ControllerCluster } from "../../host/index.ts"
+import { type ApiObject, type Pod, type PodStatus, unlessNotFound } from "../../kube/index.ts"
 import { derivedNames, nameOfKind } from "../api/derived-names.ts"
 import { isOwnedBy, type Job, managedBy, ownedBy } from "./driver-job.ts"
 import type { DriverJob } from "./state/decide.ts"

@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from "../../clock.ts"
-import type { ControllerCluster } from "../../host/controller/access/controller-cluster.ts"
+import type { ControllerCluster } from "../../host/index.ts"
 import { messageOf } from "../../message-of.ts"
 import { nameOfKind } from "../api/derived-names.ts"
 import type { Hook, Simulation } from "../api/simulation.ts"

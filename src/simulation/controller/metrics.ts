@@ -1,7 +1,6 @@
 /** The Prometheus of a simulation. A cluster without the Prometheus operator runs the simulation without metrics, and says so. */
-import type { ControllerCluster } from "../../host/controller/access/controller-cluster.ts"
-import { unlessNotFound } from "../../kube/client/api-errors.ts"
-import type { ApiObject } from "../../kube/client/objects.ts"
+import type { ControllerCluster } from "../../host/index.ts"
+import { type ApiObject, unlessNotFound } from "../../kube/index.ts"
 import { derivedNames, nameOfKind } from "../api/derived-names.ts"
 import type { Simulation, SimulationMetrics } from "../api/simulation.ts"
 import { belonging, labelsOf } from "./driver-job.ts"

@@ -1,15 +1,16 @@
 /** What an error of a step means for a Simulation: whether another attempt can help, and what a person reads. */
 
-import type { ControllerCluster, NewObject } from "../../host/controller/access/controller-cluster.ts"
+import type { ControllerCluster, NewObject } from "../../host/index.ts"
 import {
   AlreadyExistsError,
+  type ApiObject,
   ApiUnreachableError,
   ConflictError,
   ForbiddenError,
   InvalidError,
   isTerminatingNamespace,
-} from "../../kube/client/api-errors.ts"
-import type { ApiObject, ObjectBase } from "../../kube/client/objects.ts"
+  type ObjectBase,
+} from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
 import { isOwnedBy } from "./driver-job.ts"
 import type { Problem } from "./state/decide.ts"

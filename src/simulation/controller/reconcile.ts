@@ -5,11 +5,8 @@
  */
 
 import * as Result from "effect/Result"
-import type { ControllerCluster } from "../../host/controller/access/controller-cluster.ts"
-import type { ReconcileResult, Reconciliation } from "../../host/controller/define-controller.ts"
-import { setCondition } from "../../host/controller/objects/status-conditions.ts"
-import { unlessNotFound } from "../../kube/client/api-errors.ts"
-import type { ApiObject } from "../../kube/client/objects.ts"
+import { type ControllerCluster, type ReconcileResult, type Reconciliation, setCondition } from "../../host/index.ts"
+import { type ApiObject, unlessNotFound } from "../../kube/index.ts"
 import { derivedNames, nameOfKind, simulationRootKind } from "../api/derived-names.ts"
 import { type Hook, readSimulation, type Simulation } from "../api/simulation.ts"
 import type { HookRun, SimulationStatus } from "../api/status.ts"

@@ -1,8 +1,12 @@
 /** Runs the controller of Simulations in this process: for `reel controller`, and for tests and `reel run --sandbox`. */
 import { type Clock, systemClock } from "../../clock.ts"
-import { type DefinedController, defineController } from "../../host/controller/define-controller.ts"
-import type { RunningControllers, RunOptions } from "../../host/controller/run/running-controllers.ts"
-import { runControllers } from "../../host/controller/run/running-controllers.ts"
+import {
+  type DefinedController,
+  defineController,
+  type RunningControllers,
+  type RunOptions,
+  runControllers,
+} from "../../host/index.ts"
 import { derivedNames, nameOfKind, simulationLabel } from "../api/derived-names.ts"
 import type { Simulation } from "../api/simulation.ts"
 import { turnLease } from "./driver.ts"

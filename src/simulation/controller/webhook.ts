@@ -1,6 +1,6 @@
 /** The driver's webhook: its Service, its certificate, and the configuration by which the API server asks it about pods of the replay. */
-import type { ControllerCluster } from "../../host/controller/access/controller-cluster.ts"
-import type { ApiObject } from "../../kube/client/objects.ts"
+import type { ControllerCluster } from "../../host/index.ts"
+import type { ApiObject } from "../../kube/index.ts"
 import { derivedNames } from "../api/derived-names.ts"
 import { defaultNamespacePrefix, type Simulation } from "../api/simulation.ts"
 import { makeServerCertificate, type ServerCertificate } from "../webhook/certificate.ts"

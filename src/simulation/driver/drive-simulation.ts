@@ -4,10 +4,7 @@
  * webhook. However the repetition ends, what it created is removed, or the message says what is left.
  */
 import { hash } from "node:crypto"
-import type { ApiClient } from "../../kube/client/api-client.ts"
-import { AlreadyExistsError, unlessNotFound } from "../../kube/client/api-errors.ts"
-import { kinds } from "../../kube/client/kinds.ts"
-import type { ApiObject } from "../../kube/client/objects.ts"
+import { AlreadyExistsError, type ApiClient, type ApiObject, kinds, unlessNotFound } from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
 import { derivedNames, simulationLabel } from "../api/derived-names.ts"
 import { defaultNamespacePrefix, type Simulation, traceDurationMs } from "../api/simulation.ts"
@@ -52,7 +49,7 @@ interface DrivenSurroundings {
 const maximumLagMs = 30_000
 
 /** Resolves with the report once everything has been removed. Rejects with the errors of the replay, or with that of the removal. */
-export const drivenReplay = async (
+const drivenReplay = async (
   setting: DriverSetting,
   options: DrivenOptions,
   { trace, webhook, status, keeper, watch, listeners }: DrivenSurroundings,

@@ -2,8 +2,7 @@
 
 import * as Schema from "effect/Schema"
 import type { Clock } from "../../clock.ts"
-import type { ApiClient } from "../../kube/client/api-client.ts"
-import type { EndpointSource } from "../../kube/endpoint.ts"
+import type { ApiClient, EndpointSource } from "../../kube/index.ts"
 import { refuseLacking } from "../replay/forecast.ts"
 import type { Repetitions } from "../replay/repetitions.ts"
 import type { ReplayOptions } from "../replay/replay-options.ts"

@@ -5,9 +5,8 @@
 
 import { StringDecoder } from "node:string_decoder"
 import type { Clock, Timer } from "../../clock.ts"
-import { EventRecorder } from "../../host/controller/access/event-recorder.ts"
-import type { ApiClient } from "../../kube/client/api-client.ts"
-import { type ApiError, ForbiddenError, InvalidError } from "../../kube/client/api-errors.ts"
+import { EventRecorder } from "../../host/index.ts"
+import { type ApiClient, type ApiError, ForbiddenError, InvalidError } from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
 import { simulationKind } from "../api/derived-names.ts"
 import type { Simulation } from "../api/simulation.ts"

@@ -3,9 +3,7 @@
  * to the replay are never changed, although the registration knows only how names of namespaces begin.
  */
 import type { Clock } from "../../clock.ts"
-import type { ApiClient } from "../../kube/client/api-client.ts"
-import { kinds } from "../../kube/client/kinds.ts"
-import type { ApiObject } from "../../kube/client/objects.ts"
+import { type ApiClient, type ApiObject, kinds } from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
 import { replayLabel } from "../objects/target-object.ts"
 import type { ServerCertificate } from "../webhook/certificate.ts"

@@ -4,16 +4,18 @@
  */
 import * as Result from "effect/Result"
 import type { Clock } from "../../clock.ts"
-import type { ApiClient } from "../../kube/client/api-client.ts"
 import {
   AlreadyExistsError,
+  type ApiClient,
+  type ApiObject,
   ConflictError,
   ForbiddenError,
+  type Metadata,
   NotFoundError,
+  type ObjectWatch,
   unlessNotFound,
-} from "../../kube/client/api-errors.ts"
-import type { ApiObject, Metadata } from "../../kube/client/objects.ts"
-import { type ObjectWatch, watchObjects } from "../../kube/client/watch-objects.ts"
+  watchObjects,
+} from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
 import { simulationKind, simulationLabel, simulationRootKind } from "../api/derived-names.ts"
 import { readSimulation, type Simulation } from "../api/simulation.ts"

@@ -12,7 +12,7 @@
  *
  * A member or element that the state applied before had and this one lacks must be gone, or have another value.
  */
-import { IntegralFloat, isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
+import { IntegralFloat, isJsonObject, type JsonObject, type JsonValue } from "../../trace/index.ts"
 import type { FieldDifference } from "../report/fidelity-report.ts"
 
 /** Differences that are reported of one state. */

@@ -2,15 +2,19 @@
  * Finds objects in the namespaces of a replay that neither the replay nor a controller has made. The recording has
  * only objects with the replay's label; here only metadata is requested, once, at the end. Pods are all recorded.
  */
-import { ApiConnection, bodyOf } from "../../kube/client/api-connection.ts"
-import { NotFoundError } from "../../kube/client/api-errors.ts"
-import type { Metadata } from "../../kube/client/objects.ts"
-import { ResourceFinder } from "../../kube/client/resource-finder.ts"
-import type { EndpointSource } from "../../kube/endpoint.ts"
-import { parseGvk } from "../../kube/gvk.ts"
-import { collectionPath, type Kind } from "../../kube/kind.ts"
+import {
+  ApiConnection,
+  bodyOf,
+  collectionPath,
+  type EndpointSource,
+  type Kind,
+  type Metadata,
+  NotFoundError,
+  ResourceFinder,
+} from "../../kube/index.ts"
+import { parseGvk } from "../../kube/offline.ts"
 import { messageOf } from "../../message-of.ts"
-import { podKind } from "../../trace/pods/pod-lives-kind.ts"
+import { podKind } from "../../trace/index.ts"
 import type { TargetPlace } from "../objects/target-object.ts"
 import { keyOf } from "../replay/changes-to-writes.ts"
 import type { ExtraObject, UnmeasuredKind } from "../report/fidelity-report.ts"

@@ -3,13 +3,11 @@
  * fails because of it. It waits for it twice: until the recorder watches, and until the target has settled at the
  * end.
  */
-import { ArchiveReader } from "../../archive/archive-reader.ts"
+import { ArchiveReader } from "../../archive/index.ts"
 import type { Clock } from "../../clock.ts"
-import type { EndpointSource } from "../../kube/endpoint.ts"
+import type { EndpointSource } from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
-import type { ObjectEvent } from "../../trace/event.ts"
-import type { OwnedLifecycles } from "../../trace/formats/simkube/simkube-trace.ts"
-import { kindWithoutVersion } from "../../trace/sanitising/built-in-kinds.ts"
+import { kindWithoutVersion, type ObjectEvent, type OwnedLifecycles } from "../../trace/index.ts"
 import { notReplayedKinds } from "../objects/not-replayed.ts"
 import type { Placement } from "../objects/pod-templates.ts"
 import { rootNamespace } from "../objects/target-object.ts"

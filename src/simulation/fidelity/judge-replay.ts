@@ -3,8 +3,7 @@
  * time from it.
  */
 
-import type { ObjectEvent } from "../../trace/event.ts"
-import { podKind } from "../../trace/pods/pod-lives-kind.ts"
+import { type ObjectEvent, podKind } from "../../trace/index.ts"
 import type { IdentityOptions } from "../pods/pod-identity.ts"
 import {
   type FidelityReport,

@@ -10,7 +10,7 @@
  * Memory: some 300 bytes per pod.
  */
 
-import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
+import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/index.ts"
 import { listIn } from "../objects/pod-templates.ts"
 import type { Spread } from "../report/replay-report.ts"
 

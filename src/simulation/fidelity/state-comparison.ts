@@ -10,8 +10,7 @@
  * collector acted for it: the replay had deleted the namespace or an owner. Otherwise something else deleted the object early. Memory: one number per object and write; states are read from disk.
  */
 
-import type { ObjectEvent } from "../../trace/event.ts"
-import { exactJsonIn, isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
+import { exactJsonIn, isJsonObject, type JsonObject, type JsonValue, type ObjectEvent } from "../../trace/index.ts"
 import { listIn } from "../objects/pod-templates.ts"
 import { keyOf } from "../replay/changes-to-writes.ts"
 import type { FieldDifference, WriteResult } from "../report/fidelity-report.ts"

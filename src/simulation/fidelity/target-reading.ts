@@ -1,8 +1,6 @@
 /** What a comparison needs of the recording of the target, and pods and objects over the time of a replay. */
-import type { Pod } from "../../kube/client/objects.ts"
-import type { ObjectEvent } from "../../trace/event.ts"
-import { exactJsonIn } from "../../trace/json/exact-json.ts"
-import { podKind } from "../../trace/pods/pod-lives-kind.ts"
+import type { Pod } from "../../kube/index.ts"
+import { exactJsonIn, type ObjectEvent, podKind } from "../../trace/index.ts"
 import { rememberedIdentity } from "../pods/pod-identity.ts"
 import { keyOf } from "../replay/changes-to-writes.ts"
 import type { Timeline } from "../report/fidelity-report.ts"
@@ -12,7 +10,7 @@ import { ownerIn, type TracePods } from "./trace-pods.ts"
 import type { WriteJournal } from "./write-journal.ts"
 
 /** Something appeared or went; `at`: ms since the first moment of the trace was due. */
-export interface Step {
+interface Step {
   readonly at: number
   readonly change: 1 | -1
 }

@@ -10,13 +10,15 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import type { Clock } from "../../clock.ts"
-import type { EndpointSource } from "../../kube/endpoint.ts"
-import { parseGvk } from "../../kube/gvk.ts"
-import { defaultWatchPolicy, type WatchPolicy } from "../../kube/watch/protocol/policy.ts"
-import type { TrackedKind } from "../../recorder/configuration/tracked-kind.ts"
-import { reasonOf } from "../../recorder/recorder.ts"
-import { type RecorderActors, startRecorderActors } from "../../recorder/recording/recorder-actors.ts"
-import type { KindStatus } from "../../recorder/status/kind-status.ts"
+import { defaultWatchPolicy, type EndpointSource, type WatchPolicy } from "../../kube/index.ts"
+import { parseGvk } from "../../kube/offline.ts"
+import {
+  type KindStatus,
+  type RecorderActors,
+  reasonOf,
+  startRecorderActors,
+  type TrackedKind,
+} from "../../recorder/index.ts"
 import { replayLabel } from "../objects/target-object.ts"
 import type { UnmeasuredKind } from "../report/fidelity-report.ts"
 

@@ -1,9 +1,7 @@
 /** The pods of a trace, from its Pod objects, and their counterparts in the target. */
 
-import type { Pod } from "../../kube/client/objects.ts"
-import { NestingTooDeepError } from "../../trace/formats/simkube/hash/simkube-hash.ts"
-import { exactJsonIn, isJsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
-import { podKind } from "../../trace/pods/pod-lives-kind.ts"
+import type { Pod } from "../../kube/index.ts"
+import { exactJsonIn, isJsonObject, type JsonValue, NestingTooDeepError, podKind } from "../../trace/index.ts"
 import { type IdentityOptions, ownersInTrace, recordedHash, rememberedIdentity } from "../pods/pod-identity.ts"
 import { LifeMatching, type LivesByOwner } from "../pods/recorded-lives.ts"
 import { keyOf } from "../replay/changes-to-writes.ts"

@@ -7,7 +7,7 @@
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import type { OwnedLifecycles } from "../../trace/formats/simkube/simkube-trace.ts"
+import type { OwnedLifecycles } from "../../trace/index.ts"
 import type { TargetPlace } from "../objects/target-object.ts"
 import { ownerKey } from "../pods/recorded-lives.ts"
 import { keyOf } from "../replay/changes-to-writes.ts"

@@ -3,8 +3,7 @@
  * the controllers of the target create on their own. `--include` overrides the first two, by kind.
  */
 
-import { isJsonObject, type JsonObject } from "../../trace/json/exact-json.ts"
-import { isBuiltInKind, kindWithoutVersion } from "../../trace/sanitising/built-in-kinds.ts"
+import { isBuiltInKind, isJsonObject, type JsonObject, kindWithoutVersion } from "../../trace/index.ts"
 import { listIn } from "./pod-templates.ts"
 import type { TargetPlace } from "./target-object.ts"
 

@@ -3,9 +3,15 @@
  * recorded in, and expose no ports of a node (docs/facts/simkube.md). Existing selectors and tolerations are kept
  * (W-45).
  */
-import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
-import { changedAt, pathOf } from "../../trace/json/extended-pointer.ts"
-import { withMember, withoutMember } from "../../trace/json/members.ts"
+import {
+  changedAt,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  pathOf,
+  withMember,
+  withoutMember,
+} from "../../trace/index.ts"
 
 /** What pods of a replay need in order to be scheduled onto virtual nodes. */
 export interface Placement {

@@ -3,9 +3,14 @@
  * that it means the target's own. The input is never changed.
  */
 
-import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
-import { changedAt } from "../../trace/json/extended-pointer.ts"
-import { withMember, withoutMember } from "../../trace/json/members.ts"
+import {
+  changedAt,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  withMember,
+  withoutMember,
+} from "../../trace/index.ts"
 import { listIn } from "./pod-templates.ts"
 
 // Places that select namespaces by name, in network policies and in the affinity of pods: they mean the namespaces of the replay.

@@ -4,12 +4,19 @@
  * nothing is recognised.
  */
 
-import { DEFAULT_TEMPLATE_PATHS } from "../../trace/formats/simkube/simkube-config.ts"
-import { isJsonObject, type JsonObject, type JsonValue, withProperty } from "../../trace/json/exact-json.ts"
-import { changedAt } from "../../trace/json/extended-pointer.ts"
-import { withMember, withoutMember } from "../../trace/json/members.ts"
-import { hasPrescribedName } from "../../trace/sanitising/built-in-kinds.ts"
-import { type IsInTrace, replayObject } from "../../trace/sanitising/replay-object.ts"
+import {
+  changedAt,
+  DEFAULT_TEMPLATE_PATHS,
+  hasPrescribedName,
+  type IsInTrace,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  replayObject,
+  withMember,
+  withoutMember,
+  withProperty,
+} from "../../trace/index.ts"
 import { simulationLabel } from "../api/derived-names.ts"
 import { isSystemNamed } from "./not-replayed.ts"
 import { listIn, type Placement, placePods } from "./pod-templates.ts"

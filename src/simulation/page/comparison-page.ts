@@ -1,5 +1,5 @@
 /** Several replays of one trace as a page: all numbers side by side. */
-import { type Html, html } from "../../page/html.ts"
+import { type Html, html } from "../../page/index.ts"
 import {
   bestOf,
   type Column,

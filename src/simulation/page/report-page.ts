@@ -1,6 +1,5 @@
 /** The report of one replay as a page that runs nothing: how close it came, pods over time, punctuality, refusals, and single objects. */
-import { type Html, html } from "../../page/html.ts"
-import { page } from "../../page/page.ts"
+import { type Html, html, page } from "../../page/index.ts"
 import { describeDifference } from "../fidelity/object-details.ts"
 import type {
   FidelityReport,

@@ -4,15 +4,19 @@
  * gone; deletions during an interrupted watch are not seen.
  */
 import type { Clock } from "../../clock.ts"
-import type { ApiClient } from "../../kube/client/api-client.ts"
-import { AlreadyExistsError, isTerminatingNamespace, NotFoundError } from "../../kube/client/api-errors.ts"
-import { kinds } from "../../kube/client/kinds.ts"
-import type { Metadata, Pod } from "../../kube/client/objects.ts"
-import { type ObjectWatch, watchObjects } from "../../kube/client/watch-objects.ts"
+import {
+  AlreadyExistsError,
+  type ApiClient,
+  isTerminatingNamespace,
+  kinds,
+  type Metadata,
+  NotFoundError,
+  type ObjectWatch,
+  type Pod,
+  watchObjects,
+} from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
-import { isJsonObject, type JsonObject } from "../../trace/json/exact-json.ts"
-import { podKind } from "../../trace/pods/pod-lives-kind.ts"
-import { withoutGenerated } from "../../trace/sanitising/generated-fields.ts"
+import { isJsonObject, type JsonObject, podKind, withoutGenerated } from "../../trace/index.ts"
 import { type Ownership, ownMetadata, type TargetPlace } from "../objects/target-object.ts"
 import { isOfOneLife, originalOwnerAnnotation } from "./pod-identity.ts"
 

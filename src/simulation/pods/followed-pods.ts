@@ -2,11 +2,8 @@
  * Pods of a replay that lead the lives of the recorded ones: knowledge of the trace, webhook and rescheduling, for one run of a replay.
  */
 import type { Clock } from "../../clock.ts"
-import type { ApiClient } from "../../kube/client/api-client.ts"
-import type { ApiObject, OwnerReference } from "../../kube/client/objects.ts"
-import { controllerOf } from "../../kube/client/owner-references.ts"
-import { ResourceFinder } from "../../kube/client/resource-finder.ts"
-import { parseGvk } from "../../kube/gvk.ts"
+import { type ApiClient, type ApiObject, controllerOf, type OwnerReference, ResourceFinder } from "../../kube/index.ts"
+import { parseGvk } from "../../kube/offline.ts"
 import { messageOf } from "../../message-of.ts"
 import type { Placement } from "../objects/pod-templates.ts"
 import type { Ownership, TargetPlace } from "../objects/target-object.ts"

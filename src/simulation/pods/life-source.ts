@@ -1,11 +1,16 @@
 /** Where the lives of a trace's pods come from. */
 import type { Clock, Timer } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
-import { readTrackedObjects, type TrackedObjects } from "../../trace/formats/simkube/simkube-config.ts"
-import type { PodLifecycle } from "../../trace/formats/simkube/simkube-trace.ts"
-import { isJsonObject, MalformedJsonError, parseExactJson } from "../../trace/json/exact-json.ts"
-import { podKind } from "../../trace/pods/pod-lives-kind.ts"
-import type { TraceItem } from "../../trace/trace-item.ts"
+import {
+  isJsonObject,
+  MalformedJsonError,
+  type PodLifecycle,
+  parseExactJson,
+  podKind,
+  readTrackedObjects,
+  type TraceItem,
+  type TrackedObjects,
+} from "../../trace/index.ts"
 import { ObservedLives } from "./observed-lives.ts"
 import { type RecordedLife, RecordedLives } from "./recorded-lives.ts"
 

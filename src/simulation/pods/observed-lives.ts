@@ -5,12 +5,18 @@
  */
 
 import { isRecord } from "../../is-record.ts"
-import type { ObjectEvent } from "../../trace/event.ts"
-import { NestingTooDeepError } from "../../trace/formats/simkube/hash/simkube-hash.ts"
-import { stablePodSpecHash } from "../../trace/formats/simkube/hash/stable-pod-spec.ts"
-import { exactJsonIn, isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
-import { type OwnerReference, readOwnerReferences } from "../../trace/ownership/owner-references.ts"
-import { podKind } from "../../trace/pods/pod-lives-kind.ts"
+import {
+  exactJsonIn,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  NestingTooDeepError,
+  type ObjectEvent,
+  type OwnerReference,
+  podKind,
+  readOwnerReferences,
+  stablePodSpecHash,
+} from "../../trace/index.ts"
 import { listIn } from "../objects/pod-templates.ts"
 import { type GrowingLife, ownerKey, type RecordedLives } from "./recorded-lives.ts"
 

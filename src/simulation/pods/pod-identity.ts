@@ -2,12 +2,19 @@
  * Who a pod of the target is in the terms of the trace: its owners there, and the hash that its spec had before the replay changed it.
  */
 
-import type { OwnerReference, Pod } from "../../kube/client/objects.ts"
-import { stablePodSpecHash } from "../../trace/formats/simkube/hash/stable-pod-spec.ts"
-import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/json/exact-json.ts"
-import { withMember, withoutMember } from "../../trace/json/members.ts"
-import { podKind } from "../../trace/pods/pod-lives-kind.ts"
-import { exitCodeAnnotation, restartsAnnotation, runTimeAnnotation } from "../../trace/pods/pod-stages.ts"
+import type { OwnerReference, Pod } from "../../kube/index.ts"
+import {
+  exitCodeAnnotation,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  podKind,
+  restartsAnnotation,
+  runTimeAnnotation,
+  stablePodSpecHash,
+  withMember,
+  withoutMember,
+} from "../../trace/index.ts"
 import type { Placement } from "../objects/pod-templates.ts"
 import { listIn } from "../objects/pod-templates.ts"
 import { ownerKey } from "./recorded-lives.ts"

@@ -4,14 +4,15 @@
  * has been decided stays.
  */
 import type { Clock, Timer } from "../../clock.ts"
-import type { ApiClient } from "../../kube/client/api-client.ts"
-import { NotFoundError } from "../../kube/client/api-errors.ts"
-import { kinds } from "../../kube/client/kinds.ts"
-import type { OwnerReference, Pod } from "../../kube/client/objects.ts"
+import { type ApiClient, kinds, NotFoundError, type OwnerReference, type Pod } from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
-import type { JsonObject } from "../../trace/json/exact-json.ts"
-import * as stages from "../../trace/pods/pod-stages.ts"
-import { createDelayAnnotation, jitterSuffix, readyDelayAnnotation } from "../../trace/pods/pod-stages.ts"
+import {
+  createDelayAnnotation,
+  type JsonObject,
+  jitterSuffix,
+  readyDelayAnnotation,
+  podStages as stages,
+} from "../../trace/index.ts"
 import { simulationLabel } from "../api/derived-names.ts"
 import type { Placement } from "../objects/pod-templates.ts"
 import { type Ownership, replayLabel } from "../objects/target-object.ts"

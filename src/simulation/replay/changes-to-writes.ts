@@ -4,15 +4,16 @@
  */
 
 import { hash } from "node:crypto"
-import { readTrackedObjects } from "../../trace/formats/simkube/simkube-config.ts"
 import {
   exactJsonIn,
   formatExactJson,
+  isBuiltInKind,
   isJsonObject,
   type JsonObject,
   type JsonValue,
-} from "../../trace/json/exact-json.ts"
-import { isBuiltInKind, kindWithoutVersion } from "../../trace/sanitising/built-in-kinds.ts"
+  kindWithoutVersion,
+  readTrackedObjects,
+} from "../../trace/index.ts"
 import {
   type RecordedKinds,
   reasonByKind,

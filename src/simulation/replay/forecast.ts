@@ -1,11 +1,6 @@
 /** What a replay would do, without doing it: reads the whole trace, counts, and asks the target what it lacks. */
-import type { ApiClient } from "../../kube/client/api-client.ts"
-import { unlessNotFound } from "../../kube/client/api-errors.ts"
-import { kinds } from "../../kube/client/kinds.ts"
-import type { ApiObject } from "../../kube/client/objects.ts"
-import { ResourceFinder } from "../../kube/client/resource-finder.ts"
-import { parseGvk } from "../../kube/gvk.ts"
-import type { Kind } from "../../kube/kind.ts"
+import { type ApiClient, type ApiObject, type Kind, kinds, ResourceFinder, unlessNotFound } from "../../kube/index.ts"
+import { parseGvk } from "../../kube/offline.ts"
 import { isStatusSeeded, type SeededKinds } from "../objects/not-replayed.ts"
 import { replayLabel } from "../objects/target-object.ts"
 import type { OutcomeCounts, ReplayReport } from "../report/replay-report.ts"

@@ -1,8 +1,7 @@
 /** What a replay is asked to do, and what it tells while it does it. */
 import type { Clock } from "../../clock.ts"
-import type { ApiClient } from "../../kube/client/api-client.ts"
-import type { OwnedLifecycles } from "../../trace/formats/simkube/simkube-trace.ts"
-import type { TraceItem } from "../../trace/trace-item.ts"
+import type { ApiClient } from "../../kube/index.ts"
+import type { OwnedLifecycles, TraceItem } from "../../trace/index.ts"
 import type { SeededKinds } from "../objects/not-replayed.ts"
 import type { Placement } from "../objects/pod-templates.ts"
 import type { TargetPlace } from "../objects/target-object.ts"

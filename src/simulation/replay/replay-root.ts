@@ -1,18 +1,18 @@
 /** The namespace to which everything that a replay creates belongs, and the check that the target is not the cluster that was recorded. */
 import { randomUUID } from "node:crypto"
 import * as Schema from "effect/Schema"
-import type { ApiClient } from "../../kube/client/api-client.ts"
 import {
   AlreadyExistsError,
+  type ApiClient,
+  type ApiObject,
   ApiUnreachableError,
   ForbiddenError,
+  kinds,
   UnauthorizedError,
   unlessNotFound,
-} from "../../kube/client/api-errors.ts"
-import { kinds } from "../../kube/client/kinds.ts"
-import type { ApiObject } from "../../kube/client/objects.ts"
+} from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
-import { isRefusedCertificate } from "../../recorder/status/trouble-advice.ts"
+import { isRefusedCertificate } from "../../recorder/index.ts"
 import { type ReplayRoot, replayLabel, rootNamespace } from "../objects/target-object.ts"
 import { type CleanUpOptions, cleanUp, RemovalUnchecked } from "../target/clean-up.ts"
 

@@ -1,5 +1,5 @@
 /** What a replay of a trace would write, counted without a cluster. */
-import type { TraceItem } from "../../trace/trace-item.ts"
+import type { TraceItem } from "../../trace/index.ts"
 import { rootNamespace } from "../objects/target-object.ts"
 import { mayHaveLives } from "../pods/life-source.ts"
 import { OutcomeCounts } from "../report/replay-report.ts"

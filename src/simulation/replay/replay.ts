@@ -16,7 +16,7 @@ import { traceChanges } from "./trace-changes.ts"
 import { type Beginning, UpcomingChanges } from "./upcoming-changes.ts"
 import { WriteDispatcher } from "./write-dispatcher.ts"
 
-export type { ReplayOptions, ReplayProgress } from "./replay-options.ts"
+export type { ReplayOptions } from "./replay-options.ts"
 
 /** What is known when the first change is due. */
 interface StartFacts extends Pick<ReplayReport, "startedAt" | "incomplete" | "warnings"> {

@@ -4,10 +4,15 @@
  * faithful.
  */
 
-import type { GapEvent, ObjectEvent } from "../../trace/event.ts"
-import type { OwnedLifecycles, PodLifecycle } from "../../trace/formats/simkube/simkube-trace.ts"
-import { inDependencyOrder } from "../../trace/ownership/dependency-order.ts"
-import type { TraceHeader, TraceItem } from "../../trace/trace-item.ts"
+import {
+  type GapEvent,
+  inDependencyOrder,
+  type ObjectEvent,
+  type OwnedLifecycles,
+  type PodLifecycle,
+  type TraceHeader,
+  type TraceItem,
+} from "../../trace/index.ts"
 import { OutsideTrace } from "./replay-root.ts"
 
 /** A state of one object, or its deletion. */

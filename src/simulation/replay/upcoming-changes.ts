@@ -3,7 +3,7 @@
  * {@link mostAheadBytes} and one chunk. An error of the source is never lost: every later call throws it.
  */
 import { messageOf } from "../../message-of.ts"
-import type { OwnedLifecycles } from "../../trace/formats/simkube/simkube-trace.ts"
+import type { OwnedLifecycles } from "../../trace/index.ts"
 import type { ChangesToWrites, PlannedWrite } from "./changes-to-writes.ts"
 import type { TraceChange, TracePart } from "./trace-changes.ts"
 

@@ -3,7 +3,7 @@
  * an earlier write of its object, or for the limit of concurrent writes, counts as late.
  */
 import { createHistogram, type RecordableHistogram } from "node:perf_hooks"
-import type { IncompletePart } from "../../trace/trace-item.ts"
+import type { IncompletePart } from "../../trace/index.ts"
 import type { LivesCount } from "../pods/pod-lives.ts"
 import type { WriteOutcome } from "../target/target-cluster.ts"
 import type { FidelityReport, FidelityUnknown } from "./fidelity-report.ts"

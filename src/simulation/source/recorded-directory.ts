@@ -1,11 +1,14 @@
 /** The data directory of a recorder as a source of recorded history. It is only read, so the recorder may be running. */
 import * as Schema from "effect/Schema"
-import { NotARecordingError } from "../../archive/archive-errors.ts"
-import { ArchiveReader } from "../../archive/archive-reader.ts"
-import { type Lease, takeLease } from "../../archive/leases/lease.ts"
-import { type RecordedWindow, recordedTrace } from "../../archive/recorded-trace.ts"
-import { ExportInterrupted } from "../../trace/files/output-errors.ts"
-import type { TraceItem } from "../../trace/trace-item.ts"
+import {
+  ArchiveReader,
+  type Lease,
+  NotARecordingError,
+  type RecordedWindow,
+  recordedTrace,
+  takeLease,
+} from "../../archive/index.ts"
+import { ExportInterrupted, type TraceItem } from "../../trace/index.ts"
 
 /** A directory was named that has nothing to replay. */
 export class NoRecording extends Schema.TaggedError<NoRecording>()("NoRecording", {

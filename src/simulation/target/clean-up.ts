@@ -5,13 +5,19 @@
  */
 import * as Schema from "effect/Schema"
 import type { Clock } from "../../clock.ts"
-import type { ApiClient } from "../../kube/client/api-client.ts"
-import { type ApiConnection, bodyOf, type Call } from "../../kube/client/api-connection.ts"
-import { ApiUnreachableError, ConflictError, NotFoundError } from "../../kube/client/api-errors.ts"
-import { kinds } from "../../kube/client/kinds.ts"
-import type { ApiObject } from "../../kube/client/objects.ts"
-import { formatGvk } from "../../kube/gvk.ts"
-import type { Kind } from "../../kube/kind.ts"
+import {
+  type ApiClient,
+  type ApiConnection,
+  type ApiObject,
+  ApiUnreachableError,
+  bodyOf,
+  type Call,
+  ConflictError,
+  type Kind,
+  kinds,
+  NotFoundError,
+} from "../../kube/index.ts"
+import { formatGvk } from "../../kube/offline.ts"
 import { messageOf } from "../../message-of.ts"
 import { replayLabel } from "../objects/target-object.ts"
 

@@ -4,22 +4,22 @@
  * written again once it is gone: a server accepts writes to it and then drops it.
  */
 import type { Clock } from "../../clock.ts"
-import type { ApiClient } from "../../kube/client/api-client.ts"
 import {
   AlreadyExistsError,
+  type ApiClient,
   type ApiError,
+  type ApiObject,
   ApiUnreachableError,
   ConflictError,
   ForbiddenError,
+  type Kind,
+  kinds,
   NotFoundError,
+  ResourceFinder,
   unlessNotFound,
-} from "../../kube/client/api-errors.ts"
-import { kinds } from "../../kube/client/kinds.ts"
-import type { ApiObject } from "../../kube/client/objects.ts"
-import { ResourceFinder } from "../../kube/client/resource-finder.ts"
-import { parseGvk } from "../../kube/gvk.ts"
-import type { Kind } from "../../kube/kind.ts"
-import { hasPrescribedName } from "../../trace/sanitising/built-in-kinds.ts"
+} from "../../kube/index.ts"
+import { parseGvk } from "../../kube/offline.ts"
+import { hasPrescribedName } from "../../trace/index.ts"
 import { type Ownership, ownMetadata, replayLabel, type TargetPlace } from "../objects/target-object.ts"
 
 /** What happened to one write. */

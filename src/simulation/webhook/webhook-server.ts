@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { createServer, type Server } from "node:https"
 import type { AddressInfo } from "node:net"
 import { isRecord } from "../../is-record.ts"
-import type { Pod } from "../../kube/client/objects.ts"
+import type { Pod } from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ServerCertificate } from "./certificate.ts"
 

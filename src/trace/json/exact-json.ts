@@ -104,7 +104,6 @@ const asDictionary = (object: Record<string, JsonValue>): Record<string, JsonVal
     ? object
     : Object.defineProperties(Object.create(null), Object.getOwnPropertyDescriptors(object))
 
-
 /**
  * Literals that `JSON.parse` might not keep: 16 or more digits (and dot), an exponent, a fraction of zeros. Matches only where a value can
  * start, so that versions and addresses inside strings ("nginx:1.0") rarely match; a match in a string only costs time. The look-behind

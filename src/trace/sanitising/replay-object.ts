@@ -6,7 +6,7 @@
  * custom kind's they may mean something.
  */
 
-import { apiVersionOf, parseGvk } from "../../kube/gvk.ts"
+import { apiVersionOf, parseGvk } from "../../kube/offline.ts"
 import { isJsonObject, type JsonObject, type JsonValue, withProperty } from "../json/exact-json.ts"
 import { withoutMember, withoutNulls } from "../json/members.ts"
 import { isBuiltInKind } from "./built-in-kinds.ts"

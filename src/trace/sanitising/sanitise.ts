@@ -18,7 +18,7 @@
  * stay: they count in H, which is that of the spec as it is written.
  */
 
-import { apiVersionOf, parseGvk } from "../../kube/gvk.ts"
+import { apiVersionOf, parseGvk } from "../../kube/offline.ts"
 import { isJsonList, isJsonObject, type JsonObject, type JsonValue, withProperty } from "../json/exact-json.ts"
 import { sortedKeys } from "../json/key-order.ts"
 import { withoutGenerated } from "./generated-fields.ts"

@@ -14,7 +14,7 @@ import {
   parseLabelSelector,
   requirementFault,
   setOperators,
-} from "../../kube/label-selector.ts"
+} from "../../kube/offline.ts"
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/exact-json.ts"
 
 /** A Kubernetes LabelSelector. All of its parts must hold; an empty one matches every object. */

@@ -1,5 +1,5 @@
 /** Gathers the objects of a trace in batches, in the order of the trace, and puts in what the program inserts. */
-import { apiVersionOf, parseGvk } from "../../kube/gvk.ts"
+import { apiVersionOf, parseGvk } from "../../kube/offline.ts"
 import type { ObjectEvent } from "../event.ts"
 import { formatExactJson, isJsonObject, type JsonObject } from "../json/exact-json.ts"
 import type { TraceItem } from "../trace-item.ts"
@@ -9,14 +9,14 @@ import { APPLIED, type BatchJob, DELETED, joined, type ObjectBatch, VANISHED } f
 import { TransformFailed } from "./transform-failed.ts"
 
 /** An object, and when it appears. */
-export interface Insertion {
+interface Insertion {
   readonly event: ObjectEvent
   /** The command behind the insertion: those before it do not concern the object. */
   readonly from: number
 }
 
 /** When a trace begins and ends, µs since the Unix epoch. */
-export interface TraceSpan {
+interface TraceSpan {
   readonly start: number
   /** Exclusive; absent: it is not known before the end. */
   readonly end?: number | undefined
@@ -49,13 +49,13 @@ const outside = (at: number, time: number, { start, end }: Span): TransformFaile
 }
 
 /** Why an insertion that is behind the end of the trace cannot be carried out. */
-export const insertionOutside = (program: Program, { event, from }: Insertion, span: Span): TransformFailed => {
+const insertionOutside = (program: Program, { event, from }: Insertion, span: Span): TransformFailed => {
   const command = program[from - 1]
   return outside(command?.type === "insert" ? command.time.at : 0, event.time, span)
 }
 
 /** The kinds of what is inserted. */
-export const insertedKinds = (program: Program): ReadonlyArray<string> =>
+const insertedKinds = (program: Program): ReadonlyArray<string> =>
   // Their times are not needed, so any beginning will do.
   insertionsOf(
     program.map((command) => (command.type === "insert" ? { ...command, time: anyTime } : command)),

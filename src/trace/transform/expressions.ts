@@ -1,6 +1,6 @@
 /** The values of what is written in a program, for one object. */
 
-import { quantityOf } from "../../kube/quantity.ts"
+import { quantityOf } from "../../kube/offline.ts"
 import { memberOf } from "../../own-member.ts"
 import {
   IntegralFloat,

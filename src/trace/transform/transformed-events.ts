@@ -1,6 +1,6 @@
 /** Puts what came out of the program back into the trace: names, deletions, moments, index and lives follow the objects. */
 
-import { apiVersionOf, parseGvk } from "../../kube/gvk.ts"
+import { apiVersionOf, parseGvk } from "../../kube/offline.ts"
 import type { ObjectEvent } from "../event.ts"
 import { simkubeHash } from "../formats/simkube/hash/simkube-hash.ts"
 import { namespacedName, type OwnedLifecycles } from "../formats/simkube/simkube-trace.ts"

@@ -1,8 +1,7 @@
 /** Objects that get and lose owners in the window of an export: at every moment it has the objects that nothing in it owns. */
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { openDecoder } from "../../../src/trace/files/codecs.ts"
-import type { JsonObject } from "../../../src/trace/json/exact-json.ts"
+import { type JsonObject, openDecoder } from "../../../src/trace/index.ts"
 import { exportOf, recordingOf, referenceTo } from "./owned-recording.ts"
 
 const minute = 60_000_000

@@ -1,8 +1,8 @@
 /** An export of some namespaces contains their gaps and those of all namespaces, and none of the others'. */
 import { expect, test } from "vitest"
 import { openExport } from "../../../src/actors/exporter/open-export.ts"
-import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
-import type { GivenFilters } from "../../../src/trace/selection/filters.ts"
+import { ArchiveWriter } from "../../../src/archive/index.ts"
+import type { GivenFilters } from "../../../src/trace/index.ts"
 import { encodeFrame, gapAt, START } from "../../archive/sample-frames.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 

@@ -1,10 +1,9 @@
 /** Recordings of objects with owners, and exports of them. */
 import type { ExportJob } from "../../../src/actors/exporter/exporter-interface.ts"
 import { type OpenExport, openExport } from "../../../src/actors/exporter/open-export.ts"
-import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
-import type { JsonObject } from "../../../src/trace/json/exact-json.ts"
-import { APPLIED, DELETED } from "../../../src/wire/observation-wire.ts"
-import { ObservationsBuilder } from "../../../src/wire/observations.ts"
+import { ArchiveWriter } from "../../../src/archive/index.ts"
+import type { JsonObject } from "../../../src/trace/index.ts"
+import { APPLIED, DELETED, ObservationsBuilder } from "../../../src/wire/index.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { frameEvent } from "../../wire/frame-events.ts"
 

@@ -1,8 +1,7 @@
 /** Owners that own each other, and owners that come later than what they own, in exports of a recording. */
 import { expect, test } from "vitest"
 import type { ExportJob } from "../../../src/actors/exporter/exporter-interface.ts"
-import { openDecoder } from "../../../src/trace/files/codecs.ts"
-import { isJsonObject, parseExactJson } from "../../../src/trace/json/exact-json.ts"
+import { isJsonObject, openDecoder, parseExactJson } from "../../../src/trace/index.ts"
 import { exportOf, recordingOf, referenceTo } from "./owned-recording.ts"
 
 const gvk = "apps/v1.Deployment"

@@ -1,8 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest"
 import type { ExportJob } from "../../../src/actors/exporter/exporter-interface.ts"
-import { SimkubeTraceReader } from "../../../src/trace/formats/simkube/simkube-trace-reader.ts"
-import type { JsonObject } from "../../../src/trace/json/exact-json.ts"
-import { REMOVED_FOR_REPLAY } from "../../../src/trace/trace-item.ts"
+import { type JsonObject, REMOVED_FOR_REPLAY, SimkubeTraceReader } from "../../../src/trace/index.ts"
 import { exportOf, recordingOf, referenceTo } from "./owned-recording.ts"
 
 const replicaSet = "apps/v1.ReplicaSet"

@@ -2,10 +2,9 @@
 import { describe, expect, onTestFinished, test } from "vitest"
 import type { ExportJob } from "../../../src/actors/exporter/exporter-interface.ts"
 import { openExport } from "../../../src/actors/exporter/open-export.ts"
-import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
-import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
-import { SimkubeTraceReader } from "../../../src/trace/formats/simkube/simkube-trace-reader.ts"
-import { type LateRange, type NewObject, ObservationsBuilder, type PodLife } from "../../../src/wire/observations.ts"
+import { ArchiveReader, ArchiveWriter } from "../../../src/archive/index.ts"
+import { SimkubeTraceReader } from "../../../src/trace/index.ts"
+import { type LateRange, type NewObject, ObservationsBuilder, type PodLife } from "../../../src/wire/index.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { frameEvent } from "../../wire/frame-events.ts"
 

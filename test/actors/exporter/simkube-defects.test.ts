@@ -1,8 +1,8 @@
 /** Defects of SimKube 2.7 in the window of an export that ours must not have, each by its number (docs/reference/testing.md). */
 import { expect, test } from "vitest"
 import type { ExportJob } from "../../../src/actors/exporter/exporter-interface.ts"
-import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
-import { openDecoder } from "../../../src/trace/files/codecs.ts"
+import { ArchiveWriter } from "../../../src/archive/index.ts"
+import { openDecoder } from "../../../src/trace/index.ts"
 import { encodeFrame, nameOf, type SampleEvent, START } from "../../archive/sample-frames.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { exportOf } from "./owned-recording.ts"

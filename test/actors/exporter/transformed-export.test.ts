@@ -1,15 +1,16 @@
 /** Exports through a program: the trace is that of an export to which the program was applied afterwards. */
 import { beforeEach, describe, expect, test } from "vitest"
 import type { ExportJob } from "../../../src/actors/exporter/exporter-interface.ts"
-import { openDecoder, openEncoder } from "../../../src/trace/files/codecs.ts"
-import { convertTrace } from "../../../src/trace/formats/convert.ts"
-import { decodedItems } from "../../../src/trace/formats/decoded-items.ts"
-import { simkubeHash } from "../../../src/trace/formats/simkube/hash/simkube-hash.ts"
-import { SimkubeTraceReader } from "../../../src/trace/formats/simkube/simkube-trace-reader.ts"
-import { memorySpool } from "../../../src/trace/spool.ts"
-import { parseProgram } from "../../../src/trace/transform/language/parse-program.ts"
-import { runBatch } from "../../../src/trace/transform/object-batch.ts"
-import { noTransformation, transformedItems } from "../../../src/trace/transform/transformed-items.ts"
+import {
+  convertTrace,
+  decodedItems,
+  memorySpool,
+  openDecoder,
+  openEncoder,
+  SimkubeTraceReader,
+  simkubeHash,
+} from "../../../src/trace/index.ts"
+import { noTransformation, parseProgram, runBatch, transformedItems } from "../../../src/trace/transform/index.ts"
 import { exportOf, openedExport, recordingOf, referenceTo } from "./owned-recording.ts"
 
 const deployment = "apps/v1.Deployment"

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest"
 import type { ExportJob } from "../../../src/actors/exporter/exporter-interface.ts"
-import { SimkubeTraceReader } from "../../../src/trace/formats/simkube/simkube-trace-reader.ts"
+import { SimkubeTraceReader } from "../../../src/trace/index.ts"
 import { exportOf, recordingOf } from "./owned-recording.ts"
 
 const job = "batch/v1.Job"

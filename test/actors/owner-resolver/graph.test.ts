@@ -4,10 +4,9 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { expect, test } from "vitest"
 import { openOwnershipGraph } from "../../../src/actors/owner-resolver/graph.ts"
-import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
-import type { AnsweredOwner } from "../../../src/archive/rows/owner-sets.ts"
-import { podKind } from "../../../src/trace/pods/pod-lives-kind.ts"
-import { ObservationsBuilder } from "../../../src/wire/observations.ts"
+import { type AnsweredOwner, ArchiveWriter } from "../../../src/archive/index.ts"
+import { podKind } from "../../../src/trace/index.ts"
+import { ObservationsBuilder } from "../../../src/wire/index.ts"
 
 const referencing = (uid: string): string =>
   JSON.stringify([{ apiVersion: "apps/v1", kind: "ReplicaSet", name: uid, uid }])

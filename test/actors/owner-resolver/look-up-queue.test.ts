@@ -5,7 +5,7 @@ import {
   type LookUpLimits,
   LookUpQueue,
 } from "../../../src/actors/owner-resolver/look-up-queue.ts"
-import type { OwnerQuestion } from "../../../src/wire/owner-messages.ts"
+import type { OwnerQuestion } from "../../../src/wire/index.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 
 const question = (number: number, gvk = "apps/v1.ReplicaSet"): OwnerQuestion => ({

@@ -3,9 +3,10 @@ import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { type LookUpOutcome, OwnerLookUp } from "../../../src/actors/owner-resolver/look-up.ts"
-import { HttpClient } from "../../../src/kube/http/http-client.ts"
-import { Sandbox, type StoredObject } from "../../../src/sandbox/index.ts"
-import type { OwnerQuestion } from "../../../src/wire/owner-messages.ts"
+import type { StoredObject } from "../../../src/apiserver/index.ts"
+import { HttpClient } from "../../../src/kube/index.ts"
+import { Sandbox } from "../../../src/sandbox/index.ts"
+import type { OwnerQuestion } from "../../../src/wire/index.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 
 const deadlineMs = 15_000

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest"
 import type { LookUpOutcome } from "../../../src/actors/owner-resolver/look-up.ts"
 import { defaultLookUpLimits } from "../../../src/actors/owner-resolver/look-up-queue.ts"
 import { type EarlierAnswer, OwnerResolver } from "../../../src/actors/owner-resolver/resolver.ts"
-import type { OwnerAnswer, OwnerQuestion } from "../../../src/wire/owner-messages.ts"
+import type { OwnerAnswer, OwnerQuestion } from "../../../src/wire/index.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 
 const reference = (kind: string, uid: string, apiVersion = "apps/v1") => ({

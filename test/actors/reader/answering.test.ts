@@ -1,8 +1,8 @@
 import { expect, test } from "vitest"
 import { Answering } from "../../../src/actors/reader/answering.ts"
 import type { Question } from "../../../src/actors/reader/question.ts"
-import { KnownIntact } from "../../../src/archive/damage/known-intact.ts"
-import type { OutgoingStream } from "../../../src/runtime/stream.ts"
+import { KnownIntact } from "../../../src/archive/index.ts"
+import type { OutgoingStream } from "../../../src/runtime/index.ts"
 import { recordSample } from "../../archive/sample-recording.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 

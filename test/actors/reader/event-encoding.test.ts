@@ -5,7 +5,7 @@ import { type EventForm, encodedItem } from "../../../src/actors/reader/event-en
 import { linesOf } from "../../../src/cli/past/past-client.ts"
 import { ItemBoundaries } from "../../../src/recorder/http/event-body.ts"
 import { streamEndItem } from "../../../src/recorder/http/stream-end.ts"
-import { compactJson } from "../../../src/trace/json/compact-json.ts"
+import { compactJson } from "../../../src/trace/index.ts"
 
 interface Item {
   readonly type: string

@@ -6,8 +6,7 @@ import { readerName } from "../../../src/actors/names.ts"
 import { makeQuestionQueue, readerBody } from "../../../src/actors/reader/reader-body.ts"
 import { maximumWaiting, ReadingFailed, readerDefinition } from "../../../src/actors/reader/reader-interface.ts"
 import { systemClock } from "../../../src/clock.ts"
-import { ActorSystem } from "../../../src/runtime/actor-system.ts"
-import { localThread } from "../../../src/runtime/thread.ts"
+import { ActorSystem, localThread } from "../../../src/runtime/index.ts"
 import { type OwnedObject, recordingOf } from "../exporter/owned-recording.ts"
 
 const minute = 60_000_000

@@ -1,8 +1,8 @@
 /** Which owners the store sends to the resolver, and what it does if the resolver does not keep up. */
 import { expect, test } from "vitest"
 import { OwnerQuestions } from "../../../src/actors/store/store-writer.ts"
-import type { NamedOwner } from "../../../src/archive/rows/owner-sets.ts"
-import { decodeOwnerQuestions } from "../../../src/wire/owner-messages.ts"
+import type { NamedOwner } from "../../../src/archive/index.ts"
+import { decodeOwnerQuestions } from "../../../src/wire/index.ts"
 
 const owner = (uid: string): NamedOwner => ({ uid, gvk: "apps/v1.ReplicaSet", namespace: "shop", name: `rs-${uid}` })
 

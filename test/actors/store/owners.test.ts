@@ -13,14 +13,21 @@ import {
   storeName,
 } from "../../../src/actors/names.ts"
 import { storeDefinition } from "../../../src/actors/store/store-interface.ts"
-import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
+import { ArchiveReader } from "../../../src/archive/index.ts"
 import { systemClock } from "../../../src/clock.ts"
-import type { ActorBody } from "../../../src/runtime/actor.ts"
-import { ActorSystem } from "../../../src/runtime/actor-system.ts"
-import { defaultRestartPolicy } from "../../../src/runtime/supervisor.ts"
-import { localThread, workerThread } from "../../../src/runtime/thread.ts"
-import { ObservationsBuilder } from "../../../src/wire/observations.ts"
-import { decodeOwnerQuestions, encodeOwnerAnswers, type OwnerQuestion } from "../../../src/wire/owner-messages.ts"
+import {
+  type ActorBody,
+  ActorSystem,
+  defaultRestartPolicy,
+  localThread,
+  workerThread,
+} from "../../../src/runtime/index.ts"
+import {
+  decodeOwnerQuestions,
+  encodeOwnerAnswers,
+  ObservationsBuilder,
+  type OwnerQuestion,
+} from "../../../src/wire/index.ts"
 import { patient } from "../../harness/patience.ts"
 
 const restart = { ...defaultRestartPolicy, backOff: { ...defaultRestartPolicy.backOff, initialMs: 1 } }

@@ -1,8 +1,7 @@
 /** How much time retention gets: little, unless the recording outgrows its limit of bytes. */
 import { beforeEach, expect, onTestFinished, test } from "vitest"
 import { RetentionTurns } from "../../../src/actors/store/retention-turns.ts"
-import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
-import { takeLease } from "../../../src/archive/leases/lease.ts"
+import { ArchiveWriter, takeLease } from "../../../src/archive/index.ts"
 import { Changes } from "../../archive/retention/filling-changes.ts"
 import { START } from "../../archive/sample-frames.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"

@@ -1,7 +1,7 @@
 /** Reads frames as the store would, one after another, and checks the rules that every frame must obey. */
 import { expect } from "vitest"
+import type { StoredObject } from "../../../src/wire/index.ts"
 import { decodeObservations, type Gap, type NewObject, type Observations } from "../../../src/wire/observations.ts"
-import type { StoredObject } from "../../../src/wire/stored-state.ts"
 
 /** One event of a frame. */
 export interface RecordedEvent {

@@ -3,8 +3,7 @@ import { describe, expect, test } from "vitest"
 import { followedPods, livesContinue } from "../../../src/actors/watcher/followed-pods.ts"
 import { isWatchedByNamespace, owedList, resumeByNamespace } from "../../../src/actors/watcher/resume-point.ts"
 import { selectionOf } from "../../../src/actors/watcher/selection.ts"
-import type { NamespaceProgress } from "../../../src/wire/namespace-progress.ts"
-import type { KindResumePoint } from "../../../src/wire/stored-state.ts"
+import type { KindResumePoint, NamespaceProgress } from "../../../src/wire/index.ts"
 import { nothingRecorded as nothing } from "./nothing-recorded.ts"
 
 const selection = (namespaces: ReadonlyArray<string> | undefined, labelSelector?: string): string =>

@@ -2,7 +2,7 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
 import { combinedState, NamespaceStates } from "../../../src/actors/watcher/namespace-states.ts"
-import type { KindState } from "../../../src/kube/watch/protocol/protocol.ts"
+import type { KindState } from "../../../src/kube/index.ts"
 
 const statesOf = (...given: ReadonlyArray<readonly [namespace: string, state: KindState, detail: string]>) => {
   const states = new NamespaceStates()

@@ -1,5 +1,5 @@
 /** The initial state of a watcher whose kind was never recorded. */
-import type { KindResumePoint } from "../../../src/wire/stored-state.ts"
+import type { KindResumePoint } from "../../../src/wire/index.ts"
 
 export const nothingRecorded: KindResumePoint = {
   resumeVersion: "",

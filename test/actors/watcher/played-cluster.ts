@@ -2,7 +2,7 @@
  * ConfigMaps of a cluster that a test changes, and a simulated server that sends its namespaces to a watcher line by line on request.
  * Without sockets, so that a life can end between any two lines.
  */
-import type { HttpStream, ResponseHandler } from "../../../src/kube/http/transport.ts"
+import type { HttpStream, ResponseHandler } from "../../../src/kube/index.ts"
 
 export interface PlayedObject {
   readonly namespace: string

@@ -1,9 +1,9 @@
 /** Pod lifecycles as the recording sink follows them, alone and together with their events. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { stablePodSpecHash } from "../../../src/trace/formats/simkube/hash/stable-pod-spec.ts"
+import { stablePodSpecHash } from "../../../src/trace/index.ts"
+import type { StoredPod } from "../../../src/wire/index.ts"
 import { decodeObservations, type PodLife } from "../../../src/wire/observations.ts"
-import type { StoredPod } from "../../../src/wire/stored-pods.ts"
 import { rounds } from "../../harness/effort.ts"
 import { storedAfter } from "./frame-reader.ts"
 import { type KubernetesObject, object, SinkBench } from "./sink-bench.ts"

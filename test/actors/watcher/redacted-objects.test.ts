@@ -1,12 +1,17 @@
 import { expect, test } from "vitest"
 import { RedactedObjects } from "../../../src/actors/watcher/redacted-objects.ts"
 import { areRedactedAlike, selectionOf } from "../../../src/actors/watcher/selection.ts"
-import { defaultRedaction, type RedactionRules, redactionOf } from "../../../src/kube/redaction/redaction-rules.ts"
-import { ListItem } from "../../../src/kube/scanner/list-scanner.ts"
-import { compileDetectRules } from "../../../src/kube/scanner/object/detect-rules.ts"
-import { ObjectScanner } from "../../../src/kube/scanner/object/object-scanner.ts"
-import { scanObjectSlowly, UnreadableError } from "../../../src/kube/scanner/slow-path.ts"
-import { ObservedObject } from "../../../src/kube/watch/liveness/observed-object.ts"
+import {
+  compileDetectRules,
+  defaultRedaction,
+  ListItem,
+  ObjectScanner,
+  ObservedObject,
+  type RedactionRules,
+  redactionOf,
+  scanObjectSlowly,
+  UnreadableError,
+} from "../../../src/kube/index.ts"
 
 const gvk = { group: "apps", version: "v1", kind: "Deployment" }
 const detect = compileDetectRules({ gvk, detect: "content", ignore: [] })

@@ -7,14 +7,16 @@ import type { FollowedPods } from "../../../src/actors/watcher/followed-pods.ts"
 import { objectRecorder, wholeKindSink } from "../../../src/actors/watcher/kind-watch.ts"
 import type { ObjectRecorder } from "../../../src/actors/watcher/object-recorder.ts"
 import type { RecordingSink } from "../../../src/actors/watcher/recording-sink.ts"
-import { parseGvk } from "../../../src/kube/gvk.ts"
-import { parseResourceVersion } from "../../../src/kube/resource-version.ts"
-import { compileDetectRules, type Detect } from "../../../src/kube/scanner/object/detect-rules.ts"
-import { ObjectScanner } from "../../../src/kube/scanner/object/object-scanner.ts"
-import { scanObjectSlowly } from "../../../src/kube/scanner/slow-path.ts"
-import type { ObservedObject } from "../../../src/kube/watch/liveness/observed-object.ts"
+import {
+  compileDetectRules,
+  type Detect,
+  ObjectScanner,
+  type ObservedObject,
+  scanObjectSlowly,
+} from "../../../src/kube/index.ts"
+import { parseGvk, parseResourceVersion } from "../../../src/kube/offline.ts"
+import type { StoredObject } from "../../../src/wire/index.ts"
 import { decodeObservations, type Gap, type PodLife } from "../../../src/wire/observations.ts"
-import type { StoredObject } from "../../../src/wire/stored-state.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { type RecordedEvent, type RecordedFrame, readFrames, storedAfter } from "./frame-reader.ts"
 

@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { spaced } from "../../../src/apiserver/answers/json-spacing.ts"
+import { spaced } from "../../../src/apiserver/kinds/json-spacing.ts"
 
 test("adds a space after every colon and comma outside strings", () => {
   expect(spaced('{"a":[1,2,{"b:c":"d,\\"e:"}],"f":null}')).toBe('{"a": [1, 2, {"b:c": "d,\\"e:"}], "f": null}')

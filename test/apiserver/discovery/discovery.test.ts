@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { KindConflictError, UnknownKindError } from "../../../src/apiserver/index.ts"
 import type { JsonObject, StoredAs } from "../../../src/apiserver/kinds/resources.ts"
-import { KindConflictError, Sandbox, UnknownKindError } from "../../../src/sandbox/index.ts"
+import { Sandbox } from "../../../src/sandbox/index.ts"
 import { get, getJson, Watch } from "../../sandbox/client.ts"
 import { recordedAnswer, shape } from "../../sandbox/recorded-answer.ts"
 

@@ -1,13 +1,13 @@
 /** Lists in other forms, compared with those of a real API server (Kubernetes 1.34.4) for the same object. */
 
 import { expect, test } from "vitest"
-import { compact } from "../../../src/apiserver/answers/json-spacing.ts"
 import type { Form } from "../../../src/apiserver/forms/form.ts"
 import { negotiateForm } from "../../../src/apiserver/forms/negotiate.ts"
 import { builtinResources } from "../../../src/apiserver/kinds/builtin/builtin-resources.ts"
+import { type Change, makeChange } from "../../../src/apiserver/kinds/change.ts"
+import { compact } from "../../../src/apiserver/kinds/json-spacing.ts"
 import type { StoredObject } from "../../../src/apiserver/kinds/kubernetes-object.ts"
 import { type Resource, ResourceRegistry } from "../../../src/apiserver/kinds/resources.ts"
-import { type Change, makeChange } from "../../../src/apiserver/watch/change.ts"
 import { recordedAnswer } from "../../sandbox/recorded-answer.ts"
 
 const registry = new ResourceRegistry(builtinResources)

@@ -3,11 +3,11 @@
 import { readdirSync, readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
 import { tableForm } from "../../../src/apiserver/forms/negotiate.ts"
+import type { KubernetesObject } from "../../../src/apiserver/index.ts"
 import { builtinResources } from "../../../src/apiserver/kinds/builtin/builtin-resources.ts"
 import { type PrinterColumn, type Resource, verbsOf } from "../../../src/apiserver/kinds/resources.ts"
 import { printerOf } from "../../../src/apiserver/table/printers.ts"
-import { apiVersionOf } from "../../../src/kube/gvk.ts"
-import type { KubernetesObject } from "../../../src/sandbox/index.ts"
+import { apiVersionOf } from "../../../src/kube/offline.ts"
 
 interface RecordedTable {
   readonly takenAt: string

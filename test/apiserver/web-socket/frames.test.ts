@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { closeFrame, FrameReader, frameHead, textFrame } from "../../../src/apiserver/web-socket/web-socket.ts"
+import { closeFrame, FrameReader, frameHead, textFrame } from "../../../src/apiserver/http/web-socket.ts"
 import { rounds } from "../../harness/effort.ts"
 
 const ping = 0x9

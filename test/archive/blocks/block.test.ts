@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
 import { pack, requireChecksum, unpack } from "../../../src/archive/blocks/block.ts"
-import { MalformedFrameError } from "../../../src/wire/observations.ts"
+import { MalformedFrameError } from "../../../src/wire/index.ts"
 
 test("what is packed is unpacked; other bytes, or a number that damage has made of them, are malformed", () => {
   const content = Buffer.from("an object, an object, an object")

@@ -11,7 +11,7 @@ import { verifyRecording } from "../../../src/archive/damage/verify-recording.ts
 import { CorruptArchiveError } from "../../../src/archive/directory/archive-errors.ts"
 import { readCoverage } from "../../../src/archive/reading/recorded-coverage.ts"
 import { addChecksumFunction } from "../../../src/archive/tables/sound-rows.ts"
-import type { GapEvent } from "../../../src/trace/event.ts"
+import type { GapEvent } from "../../../src/trace/index.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { reel } from "../../recorder/recorder/recorder-command.ts"
 import { type PlainEvent, plain } from "../sample-frames.ts"

@@ -2,7 +2,7 @@
 import fc from "fast-check"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import { mergingBounds } from "../../../src/archive/retention/block-merging.ts"
-import type { Action } from "../../../src/trace/event.ts"
+import type { Action } from "../../../src/trace/index.ts"
 import { encodeFrame, nameOf, type SampleFrame, START } from "../sample-frames.ts"
 
 export const historyKinds = ["v1.Pod", "apps/v1.Deployment"]

@@ -3,7 +3,7 @@ import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import { firstListsOf } from "../../../src/archive/reading/first-lists.ts"
 import { recordedTrace } from "../../../src/archive/recorded-trace.ts"
-import type { TraceItem } from "../../../src/trace/trace-item.ts"
+import type { TraceItem } from "../../../src/trace/index.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { encodeFrame, gapAt, type SampleEvent, type SampleFrame, START } from "../sample-frames.ts"
 

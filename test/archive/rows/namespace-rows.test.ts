@@ -1,10 +1,8 @@
 /** The progress of each namespace of a kind, through frames, commits and restarts. */
 import { expect, test } from "vitest"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
-import { podKind, podLivesKind } from "../../../src/trace/pods/pod-lives-kind.ts"
-import type { NamespaceProgress } from "../../../src/wire/namespace-progress.ts"
-import { ObservationsBuilder } from "../../../src/wire/observations.ts"
-import type { NamespacesNews } from "../../../src/wire/observations-builder.ts"
+import { podKind, podLivesKind } from "../../../src/trace/index.ts"
+import { type NamespaceProgress, type NamespacesNews, ObservationsBuilder } from "../../../src/wire/index.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { START } from "../sample-frames.ts"
 

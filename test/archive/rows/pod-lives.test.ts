@@ -8,13 +8,8 @@ import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import type { AnsweredOwner } from "../../../src/archive/rows/owner-sets.ts"
 import { DATABASE_FILE } from "../../../src/archive/tables/schema.ts"
 import type { ArchiveWriterOptions } from "../../../src/archive/writing.ts"
-import { podKind, podLivesKind } from "../../../src/trace/pods/pod-lives-kind.ts"
-import {
-  MalformedFrameError,
-  type NewObject,
-  ObservationsBuilder,
-  type PodLife,
-} from "../../../src/wire/observations.ts"
+import { podKind, podLivesKind } from "../../../src/trace/index.ts"
+import { MalformedFrameError, type NewObject, ObservationsBuilder, type PodLife } from "../../../src/wire/index.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { frameEvent } from "../../wire/frame-events.ts"
 import { START } from "../sample-frames.ts"

@@ -5,8 +5,8 @@ import type { Gap } from "../../../src/audit/lives/losses.ts"
 import { ObjectLives } from "../../../src/audit/lives/object-lives.ts"
 import type { AuditedWrite } from "../../../src/audit/shapes/audited-write.ts"
 import { entriesIn } from "../../../src/audit/shapes/log-entries.ts"
-import type { GroupVersionKind } from "../../../src/kube/gvk.ts"
-import type { JsonObject } from "../../../src/trace/json/exact-json.ts"
+import type { GroupVersionKind } from "../../../src/kube/offline.ts"
+import type { JsonObject } from "../../../src/trace/index.ts"
 
 export interface Change extends LifeEvent {
   /** Absent: its end was not seen. */

@@ -2,8 +2,7 @@ import { gzipSync, zstdCompressSync } from "node:zlib"
 import { afterEach, describe, expect, test } from "vitest"
 import { mergedWrites } from "../../../src/audit/import-audit.ts"
 import type { LogListener } from "../../../src/audit/reading/log-file.ts"
-import type { TraceInput } from "../../../src/trace/files/trace-input.ts"
-import type { JsonValue } from "../../../src/trace/json/exact-json.ts"
+import type { JsonValue, TraceInput } from "../../../src/trace/index.ts"
 import { auditEvent, begin } from "../audit-events.ts"
 
 const line = (value: JsonValue): string => `${JSON.stringify(value)}\n`

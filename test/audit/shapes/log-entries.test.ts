@@ -3,7 +3,7 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import type { AuditEntry, AuditedWrite } from "../../../src/audit/shapes/audited-write.ts"
 import { entriesIn } from "../../../src/audit/shapes/log-entries.ts"
-import type { JsonObject, JsonValue } from "../../../src/trace/json/exact-json.ts"
+import type { JsonObject, JsonValue } from "../../../src/trace/index.ts"
 import { auditEvent, begin, configMap, type EventFacts, instant } from "../audit-events.ts"
 
 const only = (value: JsonValue): AuditEntry => {

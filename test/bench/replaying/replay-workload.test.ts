@@ -9,7 +9,7 @@ import {
   traceOf,
   traceStart,
 } from "../../../bench/replaying/replay-workload.ts"
-import { openDecoder } from "../../../src/trace/files/codecs.ts"
+import { openDecoder } from "../../../src/trace/index.ts"
 
 /** The states of a trace as a reader of the format sees them. */
 const read = async (workload: ReplayWorkload) => {

@@ -1,9 +1,7 @@
 /** Kinds by the names that people use, from the built-in ones and from a server. */
 import { describe, expect, test } from "vitest"
 import { isExactKind, readKind, readKinds } from "../../../src/cli/command-line/kind-option.ts"
-import { discoverKinds } from "../../../src/kube/discovery/discovered-kinds.ts"
-import { HttpClient } from "../../../src/kube/http/http-client.ts"
-import { findKind } from "../../../src/kube/kind-names.ts"
+import { discoverKinds, findKind, HttpClient } from "../../../src/kube/index.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { startWebServer } from "../../kube/http/web-server.ts"
 

@@ -8,16 +8,15 @@ import * as Result from "effect/Result"
 import { parseDriver } from "../../../src/cli/driver/driver-arguments.ts"
 import { type DriverOutcome, runDriver } from "../../../src/cli/driver/run-driver.ts"
 import { type Clock, systemClock } from "../../../src/clock.ts"
-import type { ApiClient } from "../../../src/kube/client/api-client.ts"
-import { kinds } from "../../../src/kube/client/kinds.ts"
-import type { ApiObject } from "../../../src/kube/client/objects.ts"
-import type { EndpointSource } from "../../../src/kube/endpoint.ts"
-import type { Kind } from "../../../src/kube/kind.ts"
-import { LocalCluster } from "../../../src/sandbox/local-cluster.ts"
-import { simulationDefinitions } from "../../../src/simulation/api/definitions.ts"
-import { simulationKind, simulationRootKind } from "../../../src/simulation/api/derived-names.ts"
+import { type ApiClient, type ApiObject, type EndpointSource, type Kind, kinds } from "../../../src/kube/index.ts"
+import { LocalCluster } from "../../../src/sandbox/index.ts"
 import type { Simulation, SimulationSpec } from "../../../src/simulation/api/simulation.ts"
-import { makeServerCertificate } from "../../../src/simulation/webhook/certificate.ts"
+import {
+  makeServerCertificate,
+  simulationDefinitions,
+  simulationKind,
+  simulationRootKind,
+} from "../../../src/simulation/index.ts"
 import { webhookConfigurations } from "../../../src/simulation/webhook/pod-webhook.ts"
 import { ndjsonEncoder } from "../../../src/trace/formats/ndjson/ndjson-writer.ts"
 import { eventually } from "../../harness/eventually.ts"

@@ -5,11 +5,13 @@ import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { type Clock, systemClock } from "../../../src/clock.ts"
-import { kinds } from "../../../src/kube/client/kinds.ts"
-import type { ApiObject, Pod } from "../../../src/kube/client/objects.ts"
-import { simulationDefinitions } from "../../../src/simulation/api/definitions.ts"
-import { simulationKind, simulationRootKind } from "../../../src/simulation/api/derived-names.ts"
-import { makeServerCertificate } from "../../../src/simulation/webhook/certificate.ts"
+import { type ApiObject, kinds, type Pod } from "../../../src/kube/index.ts"
+import {
+  makeServerCertificate,
+  simulationDefinitions,
+  simulationKind,
+  simulationRootKind,
+} from "../../../src/simulation/index.ts"
 import { eventually } from "../../harness/eventually.ts"
 import { patient } from "../../harness/patience.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"

@@ -4,8 +4,7 @@ import { PodTimes } from "../../../src/cli/inspect/pod-times.ts"
 import { summaryLines } from "../../../src/cli/inspect/summary-lines.ts"
 import { LargestObjects, TraceSummarizer } from "../../../src/cli/inspect/trace-summary.ts"
 import { formatLocalTime } from "../../../src/local-time.ts"
-import type { ObjectEvent } from "../../../src/trace/event.ts"
-import type { TraceItem } from "../../../src/trace/trace-item.ts"
+import type { ObjectEvent, TraceItem } from "../../../src/trace/index.ts"
 
 const second = 1_000_000
 const start = Date.UTC(2026, 2, 2, 3) / 1000

@@ -1,7 +1,7 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
 import { bytesOf, shortened } from "../../../src/cli/mcp/answer-page.ts"
-import type { JsonValue } from "../../../src/trace/json/exact-json.ts"
+import type { JsonValue } from "../../../src/trace/index.ts"
 
 const anyJson = fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<JsonValue>
 const longJson = fc.dictionary(

@@ -1,7 +1,7 @@
 /** The lines of `reel why`, change by change. */
 import { expect, test } from "vitest"
 import { WhyLines } from "../../../src/cli/past/why-lines.ts"
-import { type JsonObject, parseExactJson } from "../../../src/trace/json/exact-json.ts"
+import { type JsonObject, parseExactJson } from "../../../src/trace/index.ts"
 
 const second = 1_000_000
 const base = Date.UTC(2026, 10, 28, 5, 0, 0) * 1000

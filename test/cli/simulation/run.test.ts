@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 import { parse } from "yaml"
 import { exitCodes } from "../../../src/cli/command-line/exit-codes.ts"
-import { simulationKind } from "../../../src/simulation/api/derived-names.ts"
+import { simulationKind } from "../../../src/simulation/index.ts"
 import { eventually } from "../../harness/eventually.ts"
 import { condition, simulationClusters } from "./with-simulations.ts"
 

@@ -5,17 +5,18 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { systemClock } from "../../../src/clock.ts"
-import { AccessReviewer } from "../../../src/host/identity/access-reviewer.ts"
 import { userOfAccount } from "../../../src/host/identity/service-account.ts"
-import { TokenSource } from "../../../src/host/identity/token-source.ts"
-import { Reviews } from "../../../src/kube/access/reviews.ts"
-import { ApiClient } from "../../../src/kube/client/api-client.ts"
-import { ForbiddenError } from "../../../src/kube/client/api-errors.ts"
-import { kinds } from "../../../src/kube/client/kinds.ts"
-import type { ApiObject } from "../../../src/kube/client/objects.ts"
-import { loadCredentials } from "../../../src/kube/credentials/credentials.ts"
-import { impersonating } from "../../../src/kube/credentials/impersonation.ts"
-import type { EndpointSource } from "../../../src/kube/endpoint.ts"
+import { AccessReviewer, TokenSource } from "../../../src/host/index.ts"
+import {
+  ApiClient,
+  type ApiObject,
+  type EndpointSource,
+  ForbiddenError,
+  impersonating,
+  kinds,
+  loadCredentials,
+  Reviews,
+} from "../../../src/kube/index.ts"
 import { eventually } from "../../harness/eventually.ts"
 import { openTestCluster } from "../guard.ts"
 

@@ -3,15 +3,19 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest"
 import { systemClock } from "../../../src/clock.ts"
-import { ApiClient } from "../../../src/kube/client/api-client.ts"
-import type { ConnectionOptions } from "../../../src/kube/client/api-connection.ts"
-import { type ApiError, ForbiddenError } from "../../../src/kube/client/api-errors.ts"
-import { kinds } from "../../../src/kube/client/kinds.ts"
-import type { ApiObject } from "../../../src/kube/client/objects.ts"
-import { watchObjects } from "../../../src/kube/client/watch-objects.ts"
-import { type Credentials, loadCredentials } from "../../../src/kube/credentials/credentials.ts"
-import { impersonating } from "../../../src/kube/credentials/impersonation.ts"
-import type { Kind } from "../../../src/kube/kind.ts"
+import {
+  ApiClient,
+  type ApiError,
+  type ApiObject,
+  type ConnectionOptions,
+  type Credentials,
+  ForbiddenError,
+  impersonating,
+  type Kind,
+  kinds,
+  loadCredentials,
+  watchObjects,
+} from "../../../src/kube/index.ts"
 import { openTestCluster } from "../guard.ts"
 
 const { configMaps, deployments, namespaces, pods } = kinds

@@ -1,15 +1,18 @@
 /** Lists that a real API server compresses: the same objects, byte for byte, in a fraction of the bytes. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest"
 import { systemClock } from "../../../src/clock.ts"
-import { ApiClient } from "../../../src/kube/client/api-client.ts"
-import { kinds } from "../../../src/kube/client/kinds.ts"
-import { type Credentials, loadCredentials } from "../../../src/kube/credentials/credentials.ts"
-import { HttpClient } from "../../../src/kube/http/http-client.ts"
-import type { HttpStream } from "../../../src/kube/http/transport.ts"
-import { compileDetectRules } from "../../../src/kube/scanner/object/detect-rules.ts"
-import { HttpEnquiries } from "../../../src/kube/watch/enquiries.ts"
-import { defaultWatchPolicy } from "../../../src/kube/watch/protocol/policy.ts"
-import { WatchSession } from "../../../src/kube/watch/session.ts"
+import {
+  ApiClient,
+  type Credentials,
+  compileDetectRules,
+  defaultWatchPolicy,
+  HttpClient,
+  HttpEnquiries,
+  type HttpStream,
+  kinds,
+  loadCredentials,
+  WatchSession,
+} from "../../../src/kube/index.ts"
 import { eventually } from "../../harness/eventually.ts"
 import { Notebook } from "../../kube/watch/notebook.ts"
 import { openTestCluster } from "../guard.ts"

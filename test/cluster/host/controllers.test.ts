@@ -16,14 +16,17 @@ import {
   runControllers,
   setCondition,
   setControllerReference,
-} from "../../../src/host/index.ts"
-import { ApiClient } from "../../../src/kube/client/api-client.ts"
-import { kinds } from "../../../src/kube/client/kinds.ts"
-import { ResourceFinder } from "../../../src/kube/client/resource-finder.ts"
-import { type Credentials, loadCredentials } from "../../../src/kube/credentials/credentials.ts"
-import { impersonating } from "../../../src/kube/credentials/impersonation.ts"
-import { parseGvk } from "../../../src/kube/gvk.ts"
-import type { Kind } from "../../../src/kube/kind.ts"
+} from "../../../src/host/controllers.ts"
+import {
+  ApiClient,
+  type Credentials,
+  impersonating,
+  type Kind,
+  kinds,
+  loadCredentials,
+  ResourceFinder,
+} from "../../../src/kube/index.ts"
+import { parseGvk } from "../../../src/kube/offline.ts"
 import { eventually } from "../../harness/eventually.ts"
 import { patient } from "../../harness/patience.ts"
 import { openTestCluster } from "../guard.ts"

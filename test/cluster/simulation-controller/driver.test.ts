@@ -1,8 +1,7 @@
 /** `reel driver` as the controller starts it, on a real control plane, with the token of its pod: the pods of the trace run on kwok's nodes. */
 import { writeFileSync } from "node:fs"
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { kinds } from "../../../src/kube/client/kinds.ts"
-import type { ApiObject } from "../../../src/kube/client/objects.ts"
+import { type ApiObject, kinds } from "../../../src/kube/index.ts"
 import { reel } from "../../recorder/recorder/recorder-command.ts"
 import { ndjson } from "../simulation/recorded-trace.ts"
 import { kept, SimulatedCluster } from "./simulated-cluster.ts"

@@ -10,12 +10,8 @@ import { createServer } from "node:https"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { parseArgs } from "node:util"
-import { ApiClient } from "../../../src/kube/client/api-client.ts"
-import { kinds } from "../../../src/kube/client/kinds.ts"
-import type { ApiObject } from "../../../src/kube/client/objects.ts"
-import { loadCredentials } from "../../../src/kube/credentials/credentials.ts"
-import { simulationKind, simulationRootKind } from "../../../src/simulation/api/derived-names.ts"
-import type { Simulation } from "../../../src/simulation/api/simulation.ts"
+import { ApiClient, type ApiObject, kinds, loadCredentials } from "../../../src/kube/index.ts"
+import { type Simulation, simulationKind, simulationRootKind } from "../../../src/simulation/index.ts"
 
 const text = { type: "string" } as const
 const { values: given } = parseArgs({

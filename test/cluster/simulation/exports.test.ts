@@ -11,16 +11,17 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { type OpenTarget, openTarget } from "../../../src/cli/replay/replay-target.ts"
 import { systemClock } from "../../../src/clock.ts"
-import type { ApiClient } from "../../../src/kube/client/api-client.ts"
-import type { ApiError } from "../../../src/kube/client/api-errors.ts"
-import { kinds } from "../../../src/kube/client/kinds.ts"
-import type { ApiObject, Pod } from "../../../src/kube/client/objects.ts"
-import { ResourceFinder } from "../../../src/kube/client/resource-finder.ts"
-import type { Kind } from "../../../src/kube/kind.ts"
-import { cleanUp } from "../../../src/simulation/target/clean-up.ts"
-import type { ObjectEvent } from "../../../src/trace/event.ts"
-import type { TraceFormatName } from "../../../src/trace/formats/names.ts"
-import { DEFAULT_TEMPLATE_PATHS } from "../../../src/trace/formats/simkube/simkube-config.ts"
+import {
+  type ApiClient,
+  type ApiError,
+  type ApiObject,
+  type Kind,
+  kinds,
+  type Pod,
+  ResourceFinder,
+} from "../../../src/kube/index.ts"
+import { cleanUp } from "../../../src/simulation/index.ts"
+import { DEFAULT_TEMPLATE_PATHS, type ObjectEvent, type TraceFormatName } from "../../../src/trace/index.ts"
 import { type Recorder, startRecorder } from "../command.ts"
 import { openTestCluster } from "../guard.ts"
 import { gvkOf, itemsOf, kindOf, replay } from "./recorded-trace.ts"

@@ -12,15 +12,15 @@
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { ApiClient } from "../../../src/kube/client/api-client.ts"
-import type { ApiError } from "../../../src/kube/client/api-errors.ts"
-import { kinds } from "../../../src/kube/client/kinds.ts"
-import type { ApiObject } from "../../../src/kube/client/objects.ts"
-import { ResourceFinder } from "../../../src/kube/client/resource-finder.ts"
-import { loadCredentials } from "../../../src/kube/credentials/credentials.ts"
-import type { JsonObject } from "../../../src/trace/index.ts"
-import { withoutGenerated } from "../../../src/trace/sanitising/generated-fields.ts"
-import { withoutStatus } from "../../../src/trace/sanitising/replay-object.ts"
+import {
+  ApiClient,
+  type ApiError,
+  type ApiObject,
+  kinds,
+  loadCredentials,
+  ResourceFinder,
+} from "../../../src/kube/index.ts"
+import { type JsonObject, withoutGenerated, withoutStatus } from "../../../src/trace/index.ts"
 import { openTestCluster } from "../guard.ts"
 import { gvkOf, kindOf } from "./recorded-trace.ts"
 

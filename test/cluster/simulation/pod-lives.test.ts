@@ -3,11 +3,9 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { type OpenTarget, openTarget } from "../../../src/cli/replay/replay-target.ts"
-import { NotFoundError } from "../../../src/kube/client/api-errors.ts"
-import { kinds } from "../../../src/kube/client/kinds.ts"
-import type { ApiObject } from "../../../src/kube/client/objects.ts"
+import { type ApiObject, kinds, NotFoundError } from "../../../src/kube/index.ts"
 import { webhookConfigurations } from "../../../src/simulation/webhook/pod-webhook.ts"
-import type { TraceItem } from "../../../src/trace/trace-item.ts"
+import type { TraceItem } from "../../../src/trace/index.ts"
 import {
   ended,
   type Followed,

@@ -1,17 +1,16 @@
 /** Objects as a server stores them, as a trace in memory, and replays of it into the same cluster. */
 import { systemClock } from "../../../src/clock.ts"
-import type { ApiClient } from "../../../src/kube/client/api-client.ts"
-import type { ApiObject } from "../../../src/kube/client/objects.ts"
-import type { ResourceFinder } from "../../../src/kube/client/resource-finder.ts"
-import { parseGvk } from "../../../src/kube/gvk.ts"
-import type { Kind } from "../../../src/kube/kind.ts"
+import type { ApiClient, ApiObject, Kind, ResourceFinder } from "../../../src/kube/index.ts"
+import { parseGvk } from "../../../src/kube/offline.ts"
+import type { ReplayReport } from "../../../src/simulation/index.ts"
 import { Replay, type ReplayOptions } from "../../../src/simulation/replay/replay.ts"
-import type { ReplayReport } from "../../../src/simulation/report/replay-report.ts"
-import type { ObjectEvent } from "../../../src/trace/event.ts"
-import { openDecoder } from "../../../src/trace/files/codecs.ts"
-import type { TraceFormatName } from "../../../src/trace/formats/names.ts"
-import { writeNdjson } from "../../../src/trace/formats/ndjson/ndjson-writer.ts"
-import type { TraceItem } from "../../../src/trace/trace-item.ts"
+import {
+  type ObjectEvent,
+  openDecoder,
+  type TraceFormatName,
+  type TraceItem,
+  writeNdjson,
+} from "../../../src/trace/index.ts"
 import { plainReplay } from "../../simulation/replay/plain-replay.ts"
 
 /** µs: the moment at which every trace here starts. */

@@ -4,13 +4,15 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { type OpenTarget, openTarget } from "../../../src/cli/replay/replay-target.ts"
 import { systemClock } from "../../../src/clock.ts"
-import type { ApiClient } from "../../../src/kube/client/api-client.ts"
-import { NotFoundError } from "../../../src/kube/client/api-errors.ts"
-import { kinds } from "../../../src/kube/client/kinds.ts"
-import type { ApiObject } from "../../../src/kube/client/objects.ts"
-import { ResourceFinder } from "../../../src/kube/client/resource-finder.ts"
-import type { Kind } from "../../../src/kube/kind.ts"
-import { cleanUp } from "../../../src/simulation/target/clean-up.ts"
+import {
+  type ApiClient,
+  type ApiObject,
+  type Kind,
+  kinds,
+  NotFoundError,
+  ResourceFinder,
+} from "../../../src/kube/index.ts"
+import { cleanUp } from "../../../src/simulation/index.ts"
 import type { OnConflict } from "../../../src/simulation/target/target-cluster.ts"
 import { type Connection, get } from "../connection.ts"
 import { openTestCluster } from "../guard.ts"

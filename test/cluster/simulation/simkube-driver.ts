@@ -6,11 +6,7 @@ import { execFile, spawn } from "node:child_process"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { promisify } from "node:util"
-import type { ApiClient } from "../../../src/kube/client/api-client.ts"
-import { AlreadyExistsError } from "../../../src/kube/client/api-errors.ts"
-import { kinds } from "../../../src/kube/client/kinds.ts"
-import type { ApiObject } from "../../../src/kube/client/objects.ts"
-import type { Kind } from "../../../src/kube/kind.ts"
+import { AlreadyExistsError, type ApiClient, type ApiObject, type Kind, kinds } from "../../../src/kube/index.ts"
 import { freePort } from "../../blob/server-process.ts"
 
 const kind = (group: string, name: string, plural: string, namespaced = false): Kind => ({

@@ -1,5 +1,5 @@
 /** One object of every built-in kind that people write into a namespace, with the defaults of `kubectl create`. */
-import type { ApiObject } from "../../../src/kube/client/objects.ts"
+import type { ApiObject } from "../../../src/kube/index.ts"
 
 const object = (apiVersion: string, kind: string, name: string, members: object): ApiObject => ({
   apiVersion,

@@ -3,9 +3,7 @@
  */
 import { randomFillSync } from "node:crypto"
 import { systemClock } from "../../../src/clock.ts"
-import { encodeGuestResponse, type WatchRequest } from "../../../src/host/guest/abi-values.ts"
-import type { CompiledGuest } from "../../../src/host/guest/compiled-guest.ts"
-import { GuestInstance } from "../../../src/host/guest/guest-instance.ts"
+import { type CompiledGuest, encodeGuestResponse, GuestInstance, type WatchRequest } from "../../../src/host/index.ts"
 
 /** A request whose values and body are text, as those of the examples are. */
 export interface TextRequest {

@@ -6,7 +6,7 @@ import { execFileSync } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { type CompiledGuest, compileGuest } from "../../../src/host/guest/compiled-guest.ts"
+import { type CompiledGuest, compileGuest } from "../../../src/host/index.ts"
 import { buildOnce, textsBelow } from "../../harness/built-once.ts"
 
 export const project = fileURLToPath(new URL("../../../", import.meta.url))

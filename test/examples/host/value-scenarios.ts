@@ -1,7 +1,7 @@
 /** What an example guest reads and writes, whatever the values are, and what becomes of the memory that they take. */
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import type { CompiledGuest } from "../../../src/host/guest/compiled-guest.ts"
+import type { CompiledGuest } from "../../../src/host/index.ts"
 import { rounds } from "../../harness/effort.ts"
 import { GuestHost } from "./guest-host.ts"
 

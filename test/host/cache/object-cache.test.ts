@@ -4,7 +4,7 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import type { ObjectChange } from "../../../src/host/cache/change-feed.ts"
 import { ObjectCache } from "../../../src/host/cache/object-cache.ts"
-import type { ApiObject } from "../../../src/kube/client/objects.ts"
+import type { ApiObject } from "../../../src/kube/index.ts"
 import { rounds } from "../../harness/effort.ts"
 
 describe("The object cache", () => {

@@ -2,9 +2,7 @@
 
 import { describe, expect, onTestFinished, test } from "vitest"
 import { type InformerOptions, SharedInformer } from "../../../src/host/cache/shared-informer.ts"
-import { ApiClient } from "../../../src/kube/client/api-client.ts"
-import { kinds } from "../../../src/kube/client/kinds.ts"
-import type { ApiObject } from "../../../src/kube/client/objects.ts"
+import { ApiClient, type ApiObject, kinds } from "../../../src/kube/index.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { turn } from "../../runtime/until.ts"

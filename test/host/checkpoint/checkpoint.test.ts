@@ -7,7 +7,7 @@ import fc from "fast-check"
 import { expect, onTestFinished, test } from "vitest"
 import { Checkpoint, type CheckpointOptions } from "../../../src/host/checkpoint/checkpoint.ts"
 import { CheckpointUnavailable, keptSeconds } from "../../../src/host/checkpoint/checkpoint-file.ts"
-import type { ApiObject } from "../../../src/kube/client/objects.ts"
+import type { ApiObject } from "../../../src/kube/index.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 

@@ -9,8 +9,8 @@ import {
   NotWatchedError,
   type RunningControllers,
   runControllers,
-} from "../../../src/host/index.ts"
-import { kinds } from "../../../src/kube/client/kinds.ts"
+} from "../../../src/host/controllers.ts"
+import { kinds } from "../../../src/kube/index.ts"
 import { startCluster, type Widget, widgetKind } from "./running.ts"
 
 const widgets = "example.com/v1.Widget"

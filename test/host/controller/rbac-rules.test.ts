@@ -1,7 +1,6 @@
 import { expect, test } from "vitest"
-import { defineController, rulesOf } from "../../../src/host/index.ts"
-import { kinds } from "../../../src/kube/client/kinds.ts"
-import type { Kind } from "../../../src/kube/kind.ts"
+import { defineController, rulesOf } from "../../../src/host/controllers.ts"
+import { type Kind, kinds } from "../../../src/kube/index.ts"
 import { widgetKind } from "./running.ts"
 
 const known: Readonly<Record<string, Kind>> = {

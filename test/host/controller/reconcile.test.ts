@@ -8,9 +8,8 @@ import {
   type Reconciliation,
   setControllerReference,
   TerminalError,
-} from "../../../src/host/index.ts"
-import { kinds } from "../../../src/kube/client/kinds.ts"
-import type { ApiObject } from "../../../src/kube/client/objects.ts"
+} from "../../../src/host/controllers.ts"
+import { type ApiObject, kinds } from "../../../src/kube/index.ts"
 import { turn } from "../../runtime/until.ts"
 import { startCluster, type Widget, widgetKind } from "./running.ts"
 

@@ -6,10 +6,8 @@ import {
   type RunningControllers,
   type RunOptions,
   runControllers,
-} from "../../../src/host/index.ts"
-import { ApiClient } from "../../../src/kube/client/api-client.ts"
-import type { ApiObject } from "../../../src/kube/client/objects.ts"
-import type { Kind } from "../../../src/kube/kind.ts"
+} from "../../../src/host/controllers.ts"
+import { ApiClient, type ApiObject, type Kind } from "../../../src/kube/index.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { turn } from "../../runtime/until.ts"

@@ -9,7 +9,7 @@ import {
   WatchRegistry,
 } from "../../../src/host/dispatcher/watch-registry.ts"
 import { InvalidSubscription } from "../../../src/host/hub/hub-selection.ts"
-import { ActorGone } from "../../../src/runtime/errors.ts"
+import { ActorGone } from "../../../src/runtime/index.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { turn } from "../../runtime/until.ts"
 

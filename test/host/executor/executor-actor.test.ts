@@ -12,10 +12,14 @@ import {
 } from "../../../src/host/executor/executor-interface.ts"
 import { OperationSender } from "../../../src/host/executor/operation-sender.ts"
 import type { GuestRequest } from "../../../src/host/guest/abi-values.ts"
-import type { ApiEndpoint } from "../../../src/kube/endpoint.ts"
-import type { ActorBody, ActorDefinition } from "../../../src/runtime/actor.ts"
-import { ActorSystem } from "../../../src/runtime/actor-system.ts"
-import { localThread, workerThread } from "../../../src/runtime/thread.ts"
+import type { ApiEndpoint } from "../../../src/kube/index.ts"
+import {
+  type ActorBody,
+  type ActorDefinition,
+  ActorSystem,
+  localThread,
+  workerThread,
+} from "../../../src/runtime/index.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { eventually } from "../../harness/eventually.ts"
 import { startWebServer } from "../../kube/http/web-server.ts"

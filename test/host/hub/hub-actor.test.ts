@@ -1,6 +1,7 @@
 /** The hub in a worker of its own, on a sandbox over real HTTP, with receivers that get its frames. */
 import * as Effect from "effect/Effect"
 import { describe, expect, onTestFinished, test } from "vitest"
+import { systemClock } from "../../../src/clock.ts"
 import { type Delivery, readDeliveries } from "../../../src/host/hub/deliveries.ts"
 import {
   deliveriesMailbox,
@@ -8,16 +9,9 @@ import {
   type HubReport,
   hubDefinition,
 } from "../../../src/host/hub/hub-interface.ts"
-import { systemClock } from "../../../src/clock.ts"
 import { InvalidSubscription } from "../../../src/host/hub/hub-selection.ts"
 import { hostMemoryLimits, hostWorkerEntry } from "../../../src/host/worker-entries.ts"
-import {
-  ActorSystem,
-  type Frame,
-  type Inbox,
-  localThread,
-  workerThread,
-} from "../../../src/runtime/index.ts"
+import { ActorSystem, type Frame, type Inbox, localThread, workerThread } from "../../../src/runtime/index.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { eventually } from "../../harness/eventually.ts"
 

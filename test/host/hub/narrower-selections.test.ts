@@ -1,6 +1,6 @@
 /** Selections that are part of a wider one: which upstream serves them, and what they see of it. */
 import { describe, expect, test } from "vitest"
-import { kinds } from "../../../src/kube/client/kinds.ts"
+import { kinds } from "../../../src/kube/index.ts"
 import { type Consumer, startHub } from "./hub-on-sandbox.ts"
 
 describe("A narrower subscription", () => {

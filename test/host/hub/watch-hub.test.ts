@@ -1,7 +1,7 @@
 /** Subscriptions of one hub: sharing, late and resuming subscribers, deletions that a list shows, the end of an upstream. */
 import { describe, expect, test } from "vitest"
 import { InvalidSubscription } from "../../../src/host/hub/hub-selection.ts"
-import { kinds } from "../../../src/kube/client/kinds.ts"
+import { kinds } from "../../../src/kube/index.ts"
 import { configMap, startHub, type ToldObject } from "./hub-on-sandbox.ts"
 
 describe("A hub", () => {

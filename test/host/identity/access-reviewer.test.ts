@@ -3,8 +3,7 @@
 import { describe, expect, onTestFinished, test } from "vitest"
 import { AccessReviewer, type AccessUnknown } from "../../../src/host/identity/access-reviewer.ts"
 import { userOfAccount } from "../../../src/host/identity/service-account.ts"
-import { Reviews } from "../../../src/kube/access/reviews.ts"
-import { kinds } from "../../../src/kube/client/kinds.ts"
+import { kinds, Reviews } from "../../../src/kube/index.ts"
 import { account, type Rule, read, review, start } from "./as-account.ts"
 
 const bot = userOfAccount(account)

@@ -1,8 +1,7 @@
 /** A sandbox with authorization whose host is a user of its own, a ServiceAccount to act as, and its rights. */
 
 import { onTestFinished } from "vitest"
-import { ApiClient } from "../../../src/kube/client/api-client.ts"
-import type { EndpointSource } from "../../../src/kube/endpoint.ts"
+import { ApiClient, type EndpointSource } from "../../../src/kube/index.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 

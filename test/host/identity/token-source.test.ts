@@ -2,10 +2,7 @@
 
 import { describe, expect, onTestFinished, test } from "vitest"
 import { TokenSource } from "../../../src/host/identity/token-source.ts"
-import { ApiClient } from "../../../src/kube/client/api-client.ts"
-import { ForbiddenError } from "../../../src/kube/client/api-errors.ts"
-import { kinds } from "../../../src/kube/client/kinds.ts"
-import type { ApiObject } from "../../../src/kube/client/objects.ts"
+import { ApiClient, type ApiObject, ForbiddenError, kinds } from "../../../src/kube/index.ts"
 import { account, impersonate, makeTokens, type Rule, read, start } from "./as-account.ts"
 
 const selfReviews = {

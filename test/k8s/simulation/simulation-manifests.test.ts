@@ -1,6 +1,6 @@
 /** What the manifests of the controller of Simulations guarantee: rights that its definition needs and no others, and a pod like all of ours. */
 import { describe, expect, test } from "vitest"
-import { simulationDefinitions } from "../../../src/simulation/api/definitions.ts"
+import { simulationDefinitions } from "../../../src/simulation/index.ts"
 import { printed } from "../printed.ts"
 import { rightsOf } from "../rights.ts"
 

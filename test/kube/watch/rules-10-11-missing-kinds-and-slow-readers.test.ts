@@ -1,6 +1,6 @@
 /** Rule 10 of docs/facts/watch-protocol.md: a kind that is not installed is a state, never an end. */
 import { describe, expect, test } from "vitest"
-import type { Resource } from "../../../src/apiserver/kinds/resources.ts"
+import type { Resource } from "../../../src/apiserver/index.ts"
 import { holding, type Watched, watchedSandboxes } from "./watched-sandbox.ts"
 
 // Rule 11 of docs/facts/watch-protocol.md: the server hangs up on a reader that blocks, which then resumes where it was.

@@ -3,6 +3,7 @@
  * turns the event loop until the sockets have done their work.
  */
 import { afterEach, expect } from "vitest"
+import type { RequestEntry } from "../../../src/apiserver/index.ts"
 import type { ApiEndpoint } from "../../../src/kube/endpoint.ts"
 import { HttpClient } from "../../../src/kube/http/http-client.ts"
 import type { LineBudget } from "../../../src/kube/scanner/line-splitter.ts"
@@ -11,8 +12,7 @@ import { HttpEnquiries } from "../../../src/kube/watch/enquiries.ts"
 import { defaultWatchPolicy, type WatchPolicy } from "../../../src/kube/watch/protocol/policy.ts"
 import { WatchSession } from "../../../src/kube/watch/session.ts"
 import type { ListManner, WatchSink } from "../../../src/kube/watch/session-options.ts"
-
-import { type RequestEntry, Sandbox, type SandboxOptions } from "../../../src/sandbox/index.ts"
+import { Sandbox, type SandboxOptions } from "../../../src/sandbox/index.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { turn } from "../../runtime/until.ts"
 import { Notebook } from "./notebook.ts"

@@ -1,7 +1,7 @@
 /** Sends mutants of requests to a sandbox with all its controllers, and says what no server may do. */
 import type { Duplex } from "node:stream"
 import { parentPort } from "node:worker_threads"
-import { LocalCluster } from "../../../src/sandbox/local-cluster.ts"
+import { LocalCluster } from "../../../src/sandbox/index.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { turn } from "../../runtime/until.ts"
 import { isKnownFailure } from "../known-failures.ts"

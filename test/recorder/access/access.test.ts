@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { DecisionCache } from "../../../src/kube/access/reviews.ts"
+import { DecisionCache } from "../../../src/kube/index.ts"
 import { presentedToken, tokenForm } from "../../../src/recorder/access/access.ts"
 import { isLoopback } from "../../../src/recorder/access/open-access.ts"
 

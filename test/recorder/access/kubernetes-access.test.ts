@@ -1,6 +1,6 @@
 /** Access by reviews, over real HTTP: against a server with scripted responses, and against the sandbox. */
 import { describe, expect, test } from "vitest"
-import { Reviews } from "../../../src/kube/access/reviews.ts"
+import { Reviews } from "../../../src/kube/index.ts"
 import type { Action } from "../../../src/recorder/access/access.ts"
 import {
   allowedMs,

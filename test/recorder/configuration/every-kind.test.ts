@@ -1,9 +1,8 @@
 /** `"*"` in trackedObjects: how it is read, and what it means on a server. */
 import * as Result from "effect/Result"
 import { describe, expect, test } from "vitest"
-import type { DiscoveredKind } from "../../../src/kube/discovery/discovered-kinds.ts"
-import { parseGvk } from "../../../src/kube/gvk.ts"
-import { defaultDetect, defaultIgnore } from "../../../src/kube/scanner/object/detect-rules.ts"
+import { type DiscoveredKind, defaultDetect, defaultIgnore } from "../../../src/kube/index.ts"
+import { parseGvk } from "../../../src/kube/offline.ts"
 import { defaultExceptions } from "../../../src/recorder/configuration/every-kind.ts"
 import { parseConfiguration } from "../../../src/recorder/configuration/parse-configuration.ts"
 import { WantedKinds } from "../../../src/recorder/configuration/reload/server-kinds.ts"

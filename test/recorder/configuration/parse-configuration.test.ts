@@ -1,6 +1,6 @@
 import * as Result from "effect/Result"
 import { describe, expect, test } from "vitest"
-import { defaultRules } from "../../../src/kube/redaction/redaction-rules.ts"
+import { defaultRules } from "../../../src/kube/index.ts"
 import {
   type ParsedConfiguration,
   parseConfiguration,

@@ -2,15 +2,14 @@
 import { readFile } from "node:fs/promises"
 import * as Result from "effect/Result"
 import { expect, test } from "vitest"
-import { defaultRules } from "../../../src/kube/redaction/redaction-rules.ts"
-import { defaultDetect, defaultIgnore } from "../../../src/kube/scanner/object/detect-rules.ts"
+import { defaultDetect, defaultIgnore, defaultRules } from "../../../src/kube/index.ts"
 import { kindKeys } from "../../../src/recorder/configuration/kind-settings.ts"
 import {
   type ParsedConfiguration,
   parseConfiguration,
   redactionKeys,
 } from "../../../src/recorder/configuration/parse-configuration.ts"
-import { DEFAULT_TEMPLATE_PATHS } from "../../../src/trace/formats/simkube/simkube-config.ts"
+import { DEFAULT_TEMPLATE_PATHS } from "../../../src/trace/index.ts"
 
 const page = await readFile(new URL("../../../docs/reference/configuration.md", import.meta.url), "utf8")
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { type Coverage, coverageOf, type TimeRange, without } from "../../../src/recorder/export/coverage.ts"
 import type { ExportForecast } from "../../../src/recorder/export/forecast.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
-import { podLivesKind } from "../../../src/trace/pods/pod-lives-kind.ts"
+import { podLivesKind } from "../../../src/trace/index.ts"
 import { everything, type RecorderProcess, Workplace } from "../recorder/recorder-command.ts"
 
 test("the parts of a range outside of all gaps are exactly what no gap covers", () => {

@@ -6,7 +6,7 @@ import { formatLocalTime } from "../../../src/local-time.ts"
 import { describeLate, type LateFacts, lateFactsOf, lateFault } from "../../../src/recorder/export/late-changes.ts"
 import type { ExportRequest } from "../../../src/recorder/export/request.ts"
 import { missingOf } from "../../../src/recorder/export/start.ts"
-import type { LateChanges } from "../../../src/trace/event.ts"
+import type { LateChanges } from "../../../src/trace/index.ts"
 
 const second = 1_000_000
 const at = (text: string): number => Date.parse(`2026-11-25T${text}Z`) * 1000

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest"
 import type { RecorderConfiguration } from "../../../src/recorder/configuration/tracked-kind.ts"
 import type { ExportRequest } from "../../../src/recorder/export/request.ts"
 import { knownThrough, needsOwners, podStreamsOf } from "../../../src/recorder/export/start.ts"
-import { compileFilters } from "../../../src/trace/selection/filters.ts"
+import { compileFilters } from "../../../src/trace/index.ts"
 
 const request = (format: ExportRequest["format"], excluded_owned?: boolean) =>
   ({

@@ -7,14 +7,16 @@ import { isDeepStrictEqual } from "node:util"
 import { afterAll, describe, expect, test } from "vitest"
 import { parse } from "yaml"
 import { openExport } from "../../../src/actors/exporter/open-export.ts"
-import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
-import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
-import type { AnsweredOwner } from "../../../src/archive/rows/owner-sets.ts"
-import { formatGvk } from "../../../src/kube/gvk.ts"
-import { simkubeHash } from "../../../src/trace/formats/simkube/hash/simkube-hash.ts"
-import type { PodLifecycle } from "../../../src/trace/formats/simkube/simkube-trace.ts"
-import { type SimkubeTraceItem, SimkubeTraceReader } from "../../../src/trace/formats/simkube/simkube-trace-reader.ts"
-import { formatExactJson, type JsonObject } from "../../../src/trace/json/exact-json.ts"
+import { type AnsweredOwner, ArchiveReader, ArchiveWriter } from "../../../src/archive/index.ts"
+import { formatGvk } from "../../../src/kube/offline.ts"
+import {
+  formatExactJson,
+  type JsonObject,
+  type PodLifecycle,
+  type SimkubeTraceItem,
+  SimkubeTraceReader,
+  simkubeHash,
+} from "../../../src/trace/index.ts"
 import { readRecording } from "../../harness/recorded-watches.ts"
 import { withoutGeneratedByCluster } from "../../trace/generated-by-cluster.ts"
 import { recordLines } from "./record-lines.ts"

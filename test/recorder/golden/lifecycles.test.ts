@@ -7,9 +7,9 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, describe, expect, test } from "vitest"
-import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
+import { ArchiveReader } from "../../../src/archive/index.ts"
 import type { RecordedPodLife } from "../../../src/archive/rows/pod-table.ts"
-import { SimkubeTraceReader } from "../../../src/trace/formats/simkube/simkube-trace-reader.ts"
+import { SimkubeTraceReader } from "../../../src/trace/index.ts"
 import { recordLines } from "./record-lines.ts"
 
 interface Golden {

@@ -4,14 +4,11 @@
  */
 
 import { objectRecorder, wholeKindSink } from "../../../src/actors/watcher/kind-watch.ts"
-import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
+import { ArchiveWriter } from "../../../src/archive/index.ts"
 import type { Clock } from "../../../src/clock.ts"
-import { formatGvk } from "../../../src/kube/gvk.ts"
-import type { ResponseHandler } from "../../../src/kube/http/transport.ts"
-import { compileDetectRules } from "../../../src/kube/scanner/object/detect-rules.ts"
-import { defaultWatchPolicy } from "../../../src/kube/watch/protocol/policy.ts"
-import { WatchSession } from "../../../src/kube/watch/session.ts"
-import { podKind, podLivesKind } from "../../../src/trace/pods/pod-lives-kind.ts"
+import { compileDetectRules, defaultWatchPolicy, type ResponseHandler, WatchSession } from "../../../src/kube/index.ts"
+import { formatGvk } from "../../../src/kube/offline.ts"
+import { podKind, podLivesKind } from "../../../src/trace/index.ts"
 import { nothingRecorded as resume } from "../../actors/watcher/nothing-recorded.ts"
 import { readRecording } from "../../harness/recorded-watches.ts"
 

@@ -4,7 +4,7 @@ import { type IncomingMessage, request } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
+import { ArchiveWriter } from "../../../src/archive/index.ts"
 import { type OfflineRecording, openOfflineRecording } from "../../../src/recorder/offline-recording.ts"
 import { encodeFrame, START } from "../../archive/sample-frames.ts"
 

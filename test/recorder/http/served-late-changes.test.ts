@@ -1,6 +1,6 @@
 /** A recording with changes that were received late, as a recorder serves it. */
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
+import { ArchiveWriter } from "../../../src/archive/index.ts"
 import type { Coverage } from "../../../src/recorder/export/coverage.ts"
 import type { ExportForecast } from "../../../src/recorder/export/forecast.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"

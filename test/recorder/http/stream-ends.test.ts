@@ -1,9 +1,9 @@
 /** Why the recorder ends a stream of events, as clients are told over real connections; and that nothing stays open of those that have left. */
 import { afterEach, describe, expect, test, vi } from "vitest"
-import { QueriedRecording } from "../../../src/archive/queries/queried-recording.ts"
+import { QueriedRecording } from "../../../src/archive/index.ts"
 import { exitCodes } from "../../../src/cli/command-line/exit-codes.ts"
 import { eventsCommand } from "../../../src/cli/events.ts"
-import { Reviews } from "../../../src/kube/access/reviews.ts"
+import { Reviews } from "../../../src/kube/index.ts"
 import { grantedMs, kubernetesAccess } from "../../../src/recorder/access/kubernetes-access.ts"
 import { clientTimeoutMs } from "../../../src/recorder/export/response-sink.ts"
 import { rightsMs, undecidedMs } from "../../../src/recorder/http/changed-rights.ts"

@@ -1,6 +1,6 @@
 /** The lifecycles that `reel convert` computes from a recorder's NDJSON equal those that the recorder followed itself. */
 import { afterAll, beforeAll, expect, test } from "vitest"
-import type { StoredObject } from "../../../src/sandbox/index.ts"
+import type { StoredObject } from "../../../src/apiserver/index.ts"
 import { converted } from "../../trace/formats/traces.ts"
 import { everything } from "../recorder/recorder-command.ts"
 import { type Container, OwnerRecorder, ownedBy, podThat, readTrace } from "./owner-recorder.ts"

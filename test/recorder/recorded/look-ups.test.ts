@@ -3,8 +3,8 @@
  * continue to be recorded, acknowledged and exported. Once the server responds, nothing is missing.
  */
 import { expect, test } from "vitest"
-import { defaultLookUpLimits } from "../../../src/actors/owner-resolver/look-up-queue.ts"
-import type { StoredObject } from "../../../src/sandbox/index.ts"
+import { defaultLookUpLimits } from "../../../src/actors/index.ts"
+import type { StoredObject } from "../../../src/apiserver/index.ts"
 import { alike, load } from "../../harness/effort.ts"
 import { patient } from "../../harness/patience.ts"
 import { OwnerRecorder, ownedBy, podThat } from "./owner-recorder.ts"

@@ -2,7 +2,7 @@
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { expect, test } from "vitest"
-import { DATABASE_FILE } from "../../../src/archive/schema.ts"
+import { DATABASE_FILE } from "../../../src/archive/index.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { patient } from "../../harness/patience.ts"
 import { type RecorderProcess, until, Workplace } from "../recorder/recorder-command.ts"

@@ -5,7 +5,7 @@
 
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
-import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
+import { ArchiveReader } from "../../../src/archive/index.ts"
 import { recordedWhole } from "../../../src/recorder/configuration/tracked-kind.ts"
 import { workerEntry } from "../../../src/recorder/recording/worker-entries.ts"
 import { rounds } from "../../harness/effort.ts"

@@ -2,10 +2,10 @@
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
+import type { StoredObject } from "../../../src/apiserver/index.ts"
 import { type RunningRecorder, startRecorder } from "../../../src/recorder/recorder.ts"
-import { Sandbox, type StoredObject } from "../../../src/sandbox/index.ts"
-import { type SimkubeTraceItem, SimkubeTraceReader } from "../../../src/trace/formats/simkube/simkube-trace-reader.ts"
-import { podKind, podLivesKind } from "../../../src/trace/pods/pod-lives-kind.ts"
+import { Sandbox } from "../../../src/sandbox/index.ts"
+import { podKind, podLivesKind, type SimkubeTraceItem, SimkubeTraceReader } from "../../../src/trace/index.ts"
 import { configurationOf, everything, kubeconfigOf, Workplace } from "../recorder/recorder-command.ts"
 import { type Change, impatient, until, untiring } from "./recorded-sandbox.ts"
 

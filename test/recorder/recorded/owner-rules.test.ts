@@ -1,6 +1,6 @@
 /** The effects of ownership on an export, on a real recording: each rule is named by the defect of SimKube 2.7 that it avoids. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
-import type { KubernetesObject, StoredObject } from "../../../src/sandbox/index.ts"
+import type { KubernetesObject, StoredObject } from "../../../src/apiserver/index.ts"
 import { type Container, type ExportWishes, OwnerRecorder, ownedBy, podThat } from "./owner-recorder.ts"
 
 const deployment = "apps/v1.Deployment"

@@ -1,5 +1,7 @@
 /** A seeded workload of pods and their owners, over one, two or three steps, or over none that is recorded. */
-import type { Sandbox, StoredObject } from "../../../src/sandbox/index.ts"
+
+import type { StoredObject } from "../../../src/apiserver/index.ts"
+import type { Sandbox } from "../../../src/sandbox/index.ts"
 import { seededRandom } from "../../runtime/random.ts"
 import { ownedBy, podThat } from "./owner-recorder.ts"
 

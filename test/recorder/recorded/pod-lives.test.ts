@@ -2,7 +2,7 @@
 
 import * as Effect from "effect/Effect"
 import { describe, expect, test } from "vitest"
-import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
+import { ArchiveReader } from "../../../src/archive/index.ts"
 import type { RecordedPodLife } from "../../../src/archive/rows/pod-table.ts"
 import { gatherMetrics } from "../../../src/recorder/metrics/recorder-metrics.ts"
 import { workerEntry } from "../../../src/recorder/recording/worker-entries.ts"

@@ -1,6 +1,6 @@
 /** What retention has kept of a recording, and the comparison of it with the server's ledger. */
-import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
-import type { TraceEvent } from "../../../src/trace/event.ts"
+import { ArchiveReader } from "../../../src/archive/index.ts"
+import type { TraceEvent } from "../../../src/trace/index.ts"
 import type { Change } from "./recorded-sandbox.ts"
 
 /** By UID, the version of each object that exists. */

@@ -1,8 +1,7 @@
 /** Who may access what in a recorder as users run it, and what its log says about them. */
 import { request } from "node:http"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { ApiClient } from "../../../src/kube/client/api-client.ts"
-import { kinds } from "../../../src/kube/client/kinds.ts"
+import { ApiClient, kinds } from "../../../src/kube/index.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { everything, type RecorderProcess, Workplace } from "./recorder-command.ts"
 

@@ -4,7 +4,7 @@ import { createServer } from "node:net"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import type { ExportForecast } from "../../../src/recorder/export/forecast.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
-import { openDecoder } from "../../../src/trace/files/codecs.ts"
+import { openDecoder } from "../../../src/trace/index.ts"
 import { everything, type RecorderProcess, Workplace } from "./recorder-command.ts"
 
 let place: Workplace

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest"
 import { exportWindowBytes } from "../../../src/actors/exporter/exporter-interface.ts"
 import { maximumPerClient } from "../../../src/recorder/export/places.ts"
 import { startRecorder } from "../../../src/recorder/recorder.ts"
-import { defaultRestartPolicy } from "../../../src/runtime/supervisor.ts"
+import { defaultRestartPolicy } from "../../../src/runtime/index.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import {
   configurationOf,

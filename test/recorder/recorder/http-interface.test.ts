@@ -6,7 +6,7 @@ import { gunzipSync, zstdDecompressSync } from "node:zlib"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { formatMetrics } from "../../../src/recorder/metrics/metrics-text.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
-import { formatOfBytes } from "../../../src/trace/formats/names.ts"
+import { formatOfBytes } from "../../../src/trace/index.ts"
 import { parsePrometheusText } from "./prometheus-text.ts"
 import { everything, type RecorderProcess, Workplace } from "./recorder-command.ts"
 

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http"
 import { describe, expect, onTestFinished, test } from "vitest"
-import type { ApiEndpoint } from "../../../src/kube/endpoint.ts"
+import type { ApiEndpoint } from "../../../src/kube/index.ts"
 import { type ListCompression, ListManners } from "../../../src/recorder/watchers/list-manners.ts"
-import { podLivesKind } from "../../../src/trace/pods/pod-lives-kind.ts"
+import { podLivesKind } from "../../../src/trace/index.ts"
 import { startWebServer } from "../../kube/http/web-server.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest"
-import { permissionHint } from "../../../src/kube/watch/protocol/permission-hint.ts"
-import type { KindState } from "../../../src/kube/watch/protocol/protocol.ts"
+import { type KindState, permissionHint } from "../../../src/kube/index.ts"
 import { NoticeLog } from "../../../src/recorder/notices/notice-log.ts"
 import type { RecorderNotice } from "../../../src/recorder/recording/recorder-actors.ts"
 import type { KindStatus } from "../../../src/recorder/status/kind-status.ts"

@@ -2,8 +2,7 @@
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
 import { type AwaitedStore, PatientWrites, patiently } from "../../../src/recorder/recording/patient-writes.ts"
-import { ActorGone } from "../../../src/runtime/errors.ts"
-import type { ActorState } from "../../../src/runtime/supervisor.ts"
+import { ActorGone, type ActorState } from "../../../src/runtime/index.ts"
 import { until } from "./recorder-command.ts"
 
 /** A store in the given state. */

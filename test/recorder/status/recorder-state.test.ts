@@ -1,7 +1,7 @@
 /** When changes of status were recorded, over the lives of several recorders of one directory. */
 import { expect, test } from "vitest"
-import { keptSettings } from "../../../src/archive/queries/recorded-kinds.ts"
-import { isStatusKnown, statusAlways, statusNever } from "../../../src/kube/statuses.ts"
+import { keptSettings } from "../../../src/archive/index.ts"
+import { isStatusKnown, statusAlways, statusNever } from "../../../src/kube/offline.ts"
 import {
   encodeRecorderState,
   type RecorderState,

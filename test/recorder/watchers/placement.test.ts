@@ -7,7 +7,7 @@ import {
   Placement,
   type SharingPolicy,
 } from "../../../src/recorder/watchers/placement.ts"
-import type { StartThread } from "../../../src/runtime/thread.ts"
+import type { StartThread } from "../../../src/runtime/index.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 
 const policy: SharingPolicy = { ...defaultSharing, aloneUpTo: 3, residents: 4, mostMoved: 2, calmLooks: 3 }

@@ -2,11 +2,9 @@
  * The real store whose acknowledgements to the owner-resolver get lost half of the time, from the first on, and to watchers after
  * their first frames: a life of the resolver sends few frames, and some are to be delivered again to the store's next life.
  */
-import { ownerResolverName } from "../../../src/actors/names.ts"
+import { ownerResolverName, storeDefinition } from "../../../src/actors/index.ts"
 import { storeBody } from "../../../src/actors/store/store-body.ts"
-import { storeDefinition } from "../../../src/actors/store/store-interface.ts"
-import { Inbox } from "../../../src/runtime/mailbox/inbox.ts"
-import { runInWorker } from "../../../src/runtime/worker.ts"
+import { Inbox, runInWorker } from "../../../src/runtime/index.ts"
 
 const acknowledge = Inbox.prototype.acknowledge
 const sparedFrames = 10

@@ -2,10 +2,10 @@
  * The real store whose acknowledgements get lost half of the time, as those do that a dying thread has not sent yet: so that
  * frames it has committed are delivered again to its next life. The first frames are spared, for the test to begin.
  */
+
+import { storeDefinition } from "../../../src/actors/index.ts"
 import { storeBody } from "../../../src/actors/store/store-body.ts"
-import { storeDefinition } from "../../../src/actors/store/store-interface.ts"
-import { Inbox } from "../../../src/runtime/mailbox/inbox.ts"
-import { runInWorker } from "../../../src/runtime/worker.ts"
+import { Inbox, runInWorker } from "../../../src/runtime/index.ts"
 
 const acknowledge = Inbox.prototype.acknowledge
 const sparedFrames = 10

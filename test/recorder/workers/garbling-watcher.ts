@@ -2,17 +2,15 @@
  * The real watcher, whose frames of one kind are garbled once it records: in its first life, or in every life for a ConfigMap named
  * so. What a defect of ours would send.
  */
-import { observationsMailbox } from "../../../src/actors/names.ts"
-import { watcherBody } from "../../../src/actors/watcher/watcher-body.ts"
 import {
+  observationsMailbox,
   type WatcherConfig,
   type WatcherControl,
   type WatcherReport,
   watcherDefinition,
-} from "../../../src/actors/watcher/watcher-interface.ts"
-import type { ActorBody } from "../../../src/runtime/actor.ts"
-import { Outbox } from "../../../src/runtime/mailbox/outbox.ts"
-import { runInWorker } from "../../../src/runtime/worker.ts"
+} from "../../../src/actors/index.ts"
+import { watcherBody } from "../../../src/actors/watcher/watcher-body.ts"
+import { type ActorBody, Outbox, runInWorker } from "../../../src/runtime/index.ts"
 
 const always = "always garbled"
 const once = "garbled once"

@@ -1,13 +1,13 @@
 /** The real watcher, which in its first life hoards memory, once it records, until its thread's heap has no more. */
-import { watcherBody } from "../../../src/actors/watcher/watcher-body.ts"
+
 import {
   type WatcherConfig,
   type WatcherControl,
   type WatcherReport,
   watcherDefinition,
-} from "../../../src/actors/watcher/watcher-interface.ts"
-import type { ActorBody } from "../../../src/runtime/actor.ts"
-import { runInWorker } from "../../../src/runtime/worker.ts"
+} from "../../../src/actors/index.ts"
+import { watcherBody } from "../../../src/actors/watcher/watcher-body.ts"
+import { type ActorBody, runInWorker } from "../../../src/runtime/index.ts"
 
 const greedyBody: ActorBody<WatcherConfig, WatcherControl, WatcherReport> = (context) =>
   watcherBody({

@@ -2,15 +2,15 @@
  * The real watcher. For an object named `crash-N` it throws in life N, out of a callback of its connection; for one named `exit-N` it ends its
  * thread.
  */
-import { watcherBody } from "../../../src/actors/watcher/watcher-body.ts"
+
 import {
   type WatcherConfig,
   type WatcherControl,
   type WatcherReport,
   watcherDefinition,
-} from "../../../src/actors/watcher/watcher-interface.ts"
-import type { ActorBody } from "../../../src/runtime/actor.ts"
-import { runInWorker } from "../../../src/runtime/worker.ts"
+} from "../../../src/actors/index.ts"
+import { watcherBody } from "../../../src/actors/watcher/watcher-body.ts"
+import { type ActorBody, runInWorker } from "../../../src/runtime/index.ts"
 
 const throwingBody: ActorBody<WatcherConfig, WatcherControl, WatcherReport> = (context) =>
   watcherBody({

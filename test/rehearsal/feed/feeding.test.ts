@@ -1,7 +1,7 @@
 /** What of history a controller meets, and what becomes of the changes that both made. */
 import { describe, expect, test } from "vitest"
-import { type ApiObject, defineController, type Pod } from "../../../src/host/index.ts"
-import { replayInto } from "../../../src/rehearsal/index.ts"
+import { type ApiObject, defineController, type Pod } from "../../../src/host/controllers.ts"
+import { replayInto } from "../../../src/library/rehearsal.ts"
 import { type Body, podOf, simplePod, simplePodDefinition, traceOf } from "../history.ts"
 
 const definition = { at: 0, isSnapshot: true, object: simplePodDefinition }

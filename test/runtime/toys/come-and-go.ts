@@ -1,6 +1,6 @@
 /** A separate process: starts two actors, kills one, stops the system, and must then end by itself. */
 import * as Effect from "effect/Effect"
-import { ActorSystem } from "../../../src/runtime/index.ts"
+import { ActorSystem } from "../../../src/library/runtime.ts"
 import { type MisfitConfig, misfit } from "./misfit.ts"
 import { inWorker } from "./toy-worker.ts"
 

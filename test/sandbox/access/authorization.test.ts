@@ -1,7 +1,7 @@
 /** What a sandbox with RBAC lets whom do, over HTTP. The texts are those of Kubernetes 1.34.4. */
 
 import { describe, expect, test } from "vitest"
-import { Sandbox } from "../../../src/sandbox/index.ts"
+import { Sandbox } from "../../../src/library/sandbox.ts"
 import { get } from "../client.ts"
 import { grant, rbac, withAuthorization } from "./requests.ts"
 

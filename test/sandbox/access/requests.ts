@@ -2,7 +2,7 @@
 
 import { request } from "node:http"
 import { onTestFinished } from "vitest"
-import { Sandbox, type SandboxOptions } from "../../../src/sandbox/index.ts"
+import { Sandbox, type SandboxOptions } from "../../../src/library/sandbox.ts"
 
 export interface Answer {
   readonly status: number

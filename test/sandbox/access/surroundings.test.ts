@@ -2,7 +2,7 @@
 
 import { get as getOverTls } from "node:https"
 import { expect, onTestFinished, test } from "vitest"
-import { LocalCluster, Sandbox } from "../../../src/sandbox/index.ts"
+import { LocalCluster, Sandbox } from "../../../src/library/sandbox.ts"
 import { makeCertificates } from "../../kube/certificates.ts"
 import { configuration, validatingConfigurations, WebhookServer, webhook } from "../writes/webhooks/webhook-server.ts"
 import { grant, withAuthorization } from "./requests.ts"

@@ -1,7 +1,7 @@
 /** The ways in which clients reach a sandbox, each with the kubeconfig of @kubernetes/client-node. */
 
 import { type Cluster, KubeConfig, type User } from "@kubernetes/client-node"
-import { Sandbox, type SandboxOptions } from "../../../src/sandbox/index.ts"
+import { Sandbox, type SandboxOptions } from "../../../src/library/sandbox.ts"
 import { type Certificates, makeCertificates } from "../../kube/certificates.ts"
 
 export interface Connection {

@@ -14,7 +14,7 @@ import {
   setHeaderOptions,
 } from "@kubernetes/client-node"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import type { Sandbox } from "../../../src/sandbox/index.ts"
+import type { Sandbox } from "../../../src/library/sandbox.ts"
 import { turn } from "../../runtime/until.ts"
 import { connections } from "./connections.ts"
 

@@ -1,7 +1,7 @@
 /** What else a living cluster has: Events that expire, and the PriorityClasses of the system. */
 
 import { describe, expect, test } from "vitest"
-import { Sandbox } from "../../../src/sandbox/index.ts"
+import { Sandbox } from "../../../src/library/sandbox.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 
 const hour = 3_600_000

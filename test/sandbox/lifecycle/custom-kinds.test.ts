@@ -1,7 +1,7 @@
 /** Kinds that a CustomResourceDefinition adds, changes and removes. */
 
 import { afterEach, expect, test } from "vitest"
-import type { Sandbox } from "../../../src/sandbox/index.ts"
+import type { Sandbox } from "../../../src/library/sandbox.ts"
 import { Watch } from "../client.ts"
 import { closeOpened, open } from "../opened-sandbox.ts"
 import { applyPatch, bodyOf, mergePatch, send, sendFor, strategicPatch } from "../writes/write-client.ts"

@@ -1,6 +1,6 @@
 /** Sandboxes with the controllers of a cluster, for a test whose file calls `afterEach(closeOpened)`. */
 
-import type { Sandbox } from "../../../src/sandbox/index.ts"
+import type { Sandbox } from "../../../src/library/sandbox.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { open } from "../opened-sandbox.ts"
 

@@ -1,7 +1,7 @@
 /** Namespaces from their creation to the deletion of their last object. */
 
 import { afterEach, expect, test } from "vitest"
-import { Sandbox } from "../../../src/sandbox/index.ts"
+import { Sandbox } from "../../../src/library/sandbox.ts"
 import { closeOpened } from "../opened-sandbox.ts"
 import { bodyOf, mergePatch, namespacePath, pod, send, sendFor } from "../writes/write-client.ts"
 import { clock, start } from "./living-sandbox.ts"

@@ -1,7 +1,7 @@
 /** Taints follow conditions, as in Kubernetes 1.34.4. */
 
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { Sandbox } from "../../../src/sandbox/index.ts"
+import { Sandbox } from "../../../src/library/sandbox.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 
 let clock: ManualClock

@@ -1,7 +1,7 @@
 /** CustomResourceDefinitions that the real server (Kubernetes 1.34.4) refuses or does not establish, with its messages. */
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { Sandbox } from "../../../src/sandbox/index.ts"
+import { Sandbox } from "../../../src/library/sandbox.ts"
 import { bodyOf, send, sendFor } from "../writes/write-client.ts"
 
 let sandbox: Sandbox

@@ -6,7 +6,7 @@
 import { readFileSync } from "node:fs"
 import { zstdDecompressSync } from "node:zlib"
 import { expect, it } from "vitest"
-import type { GroupVersionKind } from "../../../src/kube/gvk.ts"
+import type { GroupVersionKind } from "../../../src/kube/offline.ts"
 import type { JsonObject } from "../../../src/sandbox/patch/json/json-value.ts"
 import type { ManagedFields } from "../../../src/sandbox/patch/managed-fields/managed-fields-entry.ts"
 import { trackUpdate } from "../../../src/sandbox/patch/managed-fields/track-update.ts"

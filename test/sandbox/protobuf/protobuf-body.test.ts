@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { Sandbox } from "../../../src/sandbox/index.ts"
+import { Sandbox } from "../../../src/library/sandbox.ts"
 import { Refusal } from "../../../src/sandbox/store/refusal.ts"
 import { withJsonBody } from "../../../src/sandbox/writes/protobuf-body.ts"
 import { rounds } from "../../harness/effort.ts"

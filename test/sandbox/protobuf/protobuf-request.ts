@@ -1,7 +1,7 @@
 /** Requests with a protobuf body, and such bodies made by hand. */
 
 import protobuf from "protobufjs/minimal.js"
-import { builtinResources } from "../../../src/apiserver/kinds/builtin/builtin-resources.ts"
+import { builtinResources } from "../../../src/apiserver/index.ts"
 import { protobufType } from "../../../src/sandbox/writes/protobuf-body.ts"
 import type { WriteRequest } from "../../../src/sandbox/writes/write-request.ts"
 

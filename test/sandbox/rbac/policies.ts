@@ -1,7 +1,7 @@
 /** Random rules, bindings and requests over a small world, so that they often meet. */
 
 import fc from "fast-check"
-import type { RequestUser } from "../../../src/apiserver/http/access-control.ts"
+import type { RequestUser } from "../../../src/apiserver/index.ts"
 import type { AccessAttributes } from "../../../src/sandbox/rbac/access-attributes.ts"
 import type { PolicyRule } from "../../../src/sandbox/rbac/policy-rule.ts"
 import type { Binding } from "../../../src/sandbox/rbac/rule-book.ts"

@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import type { RequestUser } from "../../../src/apiserver/http/access-control.ts"
+import type { RequestUser } from "../../../src/apiserver/index.ts"
 import { ruleAllows } from "../../../src/sandbox/rbac/policy-rule.ts"
 import { RuleBook } from "../../../src/sandbox/rbac/rule-book.ts"
 import { attributes, type Granted, granted, rules, users } from "./policies.ts"

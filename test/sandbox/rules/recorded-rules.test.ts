@@ -2,8 +2,8 @@
 
 import { readFileSync } from "node:fs"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { parseGvk } from "../../../src/kube/gvk.ts"
-import { type LoadedObject, Sandbox } from "../../../src/sandbox/index.ts"
+import { parseGvk } from "../../../src/kube/offline.ts"
+import { type LoadedObject, Sandbox } from "../../../src/library/sandbox.ts"
 import { withoutWording } from "../without-wording.ts"
 import { rulesCases } from "./cases.ts"
 import { type Json, normalised, type RecordedCase, recordingFile } from "./recorded-case.ts"

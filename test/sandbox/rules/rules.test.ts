@@ -1,7 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { builtinResources } from "../../../src/apiserver/kinds/builtin/builtin-resources.ts"
-import type { Resource } from "../../../src/apiserver/kinds/resources.ts"
+import { builtinResources, type Resource } from "../../../src/apiserver/index.ts"
 import { type FieldDescriptor, protobufDescriptors } from "../../../src/sandbox/protobuf/descriptors.ts"
 import { checksOf } from "../../../src/sandbox/rules/checks.ts"
 import { allowsUnconditionalUpdate, rulesOf } from "../../../src/sandbox/rules/index.ts"

@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
-import type { StructuralSchema } from "../../../src/apiserver/openapi/structural-schema.ts"
+import type { StructuralSchema } from "../../../src/apiserver/index.ts"
 import { SchemaCatalogue } from "../../../src/sandbox/schema/catalogue.ts"
 import { checkCustomValue, customType } from "../../../src/sandbox/schema/custom/custom-schema.ts"
 import { applySchemaDefaults, dropNulls } from "../../../src/sandbox/schema/custom/schema-defaults.ts"

@@ -1,7 +1,7 @@
 /** Objects that real servers sent: every line of the recorded watches. */
 
 import { readdirSync, readFileSync } from "node:fs"
-import type { GroupVersionKind } from "../../../src/kube/gvk.ts"
+import type { GroupVersionKind } from "../../../src/kube/offline.ts"
 
 export interface RecordedObject {
   readonly gvk: GroupVersionKind

@@ -2,8 +2,7 @@
 
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { compact } from "../../../src/apiserver/answers/json-spacing.ts"
-import { type Change, type ChangeRecord, type ChangeType, makeChange } from "../../../src/apiserver/watch/change.ts"
+import { type Change, type ChangeRecord, type ChangeType, compact, makeChange } from "../../../src/apiserver/index.ts"
 import { History } from "../../../src/sandbox/store/collection.ts"
 
 const changeOf = (type: ChangeType, revision: number, bytes: number): Change => {

@@ -1,10 +1,8 @@
 /** Decoded states for the next write must equal parsed ones. */
 
 import { afterEach, expect, test } from "vitest"
-import { compact } from "../../../src/apiserver/answers/json-spacing.ts"
-import type { Resource } from "../../../src/apiserver/kinds/resources.ts"
-import { makeChange, parseObject } from "../../../src/apiserver/watch/change.ts"
-import { Sandbox } from "../../../src/sandbox/index.ts"
+import { compact, makeChange, parseObject, type Resource } from "../../../src/apiserver/index.ts"
+import { Sandbox } from "../../../src/library/sandbox.ts"
 import type { MutableObject } from "../../../src/sandbox/rules/kind-rules.ts"
 import { encodeObject, withVersion } from "../../../src/sandbox/store/object-encoding.ts"
 import { ParsedStates } from "../../../src/sandbox/store/object-store.ts"

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { parseDuration } from "../../../src/kube/duration.ts"
+import { parseDuration } from "../../../src/kube/index.ts"
 import {
   fnv32a,
   hashTemplate,

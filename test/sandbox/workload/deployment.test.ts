@@ -1,7 +1,7 @@
 /** Deployments and their ReplicaSets, over HTTP against the sandbox. */
 
 import { describe, expect, test } from "vitest"
-import { kinds } from "../../../src/kube/client/kinds.ts"
+import { kinds } from "../../../src/kube/index.ts"
 import type { Deployment } from "../../../src/sandbox/workload/deployment-replica-sets.ts"
 import { isActive, isReady } from "../../../src/sandbox/workload/pods.ts"
 import type { ReplicaSet } from "../../../src/sandbox/workload/replica-set-controller.ts"

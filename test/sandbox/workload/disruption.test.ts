@@ -1,8 +1,7 @@
 /** PodDisruptionBudgets and evictions, over HTTP against the sandbox; the status was compared with Kubernetes 1.34.4. */
 
 import { expect, test } from "vitest"
-import { kinds } from "../../../src/kube/client/kinds.ts"
-import type { Pod } from "../../../src/kube/client/objects.ts"
+import { kinds, type Pod } from "../../../src/kube/index.ts"
 import type { DisruptionBudget, DisruptionStatus } from "../../../src/sandbox/workload/disruption-controller.ts"
 import { isReady } from "../../../src/sandbox/workload/pods.ts"
 import { type LivingCluster, livingClusters } from "./living-cluster.ts"

@@ -1,8 +1,7 @@
 /** Endpoints and EndpointSlices of Services, over HTTP against the sandbox; their form was compared with Kubernetes 1.34.4. */
 
 import { expect, test } from "vitest"
-import { kinds } from "../../../src/kube/client/kinds.ts"
-import type { ApiObject, Pod } from "../../../src/kube/client/objects.ts"
+import { type ApiObject, kinds, type Pod } from "../../../src/kube/index.ts"
 import type { EndpointSlice, Endpoints } from "../../../src/sandbox/workload/endpoints-controller.ts"
 import { isReady } from "../../../src/sandbox/workload/pods.ts"
 import { type LivingCluster, livingClusters } from "./living-cluster.ts"

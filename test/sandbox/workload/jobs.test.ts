@@ -1,7 +1,7 @@
 /** Jobs and CronJobs, over HTTP against the sandbox. */
 
 import { describe, expect, test } from "vitest"
-import { kinds } from "../../../src/kube/client/kinds.ts"
+import { kinds } from "../../../src/kube/index.ts"
 import type { CronJob } from "../../../src/sandbox/workload/cron-job-controller.ts"
 import type { Job } from "../../../src/sandbox/workload/job-controller.ts"
 import { finishedAs, isTracked, trackingFinalizer } from "../../../src/sandbox/workload/job-controller.ts"

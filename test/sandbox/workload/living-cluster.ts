@@ -4,11 +4,8 @@
  */
 
 import { afterEach } from "vitest"
-import { ApiClient } from "../../../src/kube/client/api-client.ts"
-import { kinds } from "../../../src/kube/client/kinds.ts"
-import type { ApiObject, Pod } from "../../../src/kube/client/objects.ts"
-import type { Kind } from "../../../src/kube/kind.ts"
-import { Sandbox } from "../../../src/sandbox/index.ts"
+import { ApiClient, type ApiObject, type Kind, kinds, type Pod } from "../../../src/kube/index.ts"
+import { Sandbox } from "../../../src/library/sandbox.ts"
 import { WorkloadManager, type WorkloadOptions } from "../../../src/sandbox/workload/workload-manager.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { turn } from "../../runtime/until.ts"

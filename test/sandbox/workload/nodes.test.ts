@@ -1,8 +1,7 @@
 /** The scheduler, and Pods on virtual nodes, over HTTP against the sandbox. */
 
 import { describe, expect, test } from "vitest"
-import { kinds } from "../../../src/kube/client/kinds.ts"
-import type { ApiObject, Node, Pod } from "../../../src/kube/client/objects.ts"
+import { type ApiObject, kinds, type Node, type Pod } from "../../../src/kube/index.ts"
 import { conditionOf, isReady, phaseOf } from "../../../src/sandbox/workload/pods.ts"
 import { livingClusters } from "./living-cluster.ts"
 

@@ -1,7 +1,7 @@
 /** Failures of the server must not affect the workload: the caches catch up and the controllers continue. */
 
 import { expect, test } from "vitest"
-import { kinds } from "../../../src/kube/client/kinds.ts"
+import { kinds } from "../../../src/kube/index.ts"
 import type { Deployment } from "../../../src/sandbox/workload/deployment-replica-sets.ts"
 import { isReady } from "../../../src/sandbox/workload/pods.ts"
 import { type LivingCluster, livingClusters } from "./living-cluster.ts"

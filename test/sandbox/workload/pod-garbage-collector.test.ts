@@ -1,8 +1,7 @@
 /** Pods whose node is gone, with the same final states as in Kubernetes 1.34.4. */
 
 import { describe, expect, test } from "vitest"
-import { kinds } from "../../../src/kube/client/kinds.ts"
-import type { Pod } from "../../../src/kube/client/objects.ts"
+import { kinds, type Pod } from "../../../src/kube/index.ts"
 import { livingClusters } from "./living-cluster.ts"
 
 const start = livingClusters()

@@ -6,9 +6,14 @@
 
 import { readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
-import { sameJson } from "../../../src/host/cache/same-json.ts"
-import type { ApiObject, ControllerRevision, Node, Pod } from "../../../src/kube/client/objects.ts"
-import { isControlledBy } from "../../../src/kube/client/owner-references.ts"
+import { sameJson } from "../../../src/host/index.ts"
+import {
+  type ApiObject,
+  type ControllerRevision,
+  isControlledBy,
+  type Node,
+  type Pod,
+} from "../../../src/kube/index.ts"
 import type { DaemonSet } from "../../../src/sandbox/workload/daemon-set-controller.ts"
 import { daemonSetStatus } from "../../../src/sandbox/workload/daemon-set-controller.ts"
 import { afterCreation, planDeployment } from "../../../src/sandbox/workload/deployment-controller.ts"

@@ -1,8 +1,7 @@
 /** StatefulSets and DaemonSets, over HTTP against the sandbox. */
 
 import { describe, expect, test } from "vitest"
-import { kinds } from "../../../src/kube/client/kinds.ts"
-import type { ApiObject } from "../../../src/kube/client/objects.ts"
+import { type ApiObject, kinds } from "../../../src/kube/index.ts"
 import type { DaemonSet } from "../../../src/sandbox/workload/daemon-set-controller.ts"
 import { isReady } from "../../../src/sandbox/workload/pods.ts"
 import type { StatefulSet } from "../../../src/sandbox/workload/stateful-set-controller.ts"

@@ -1,7 +1,7 @@
 /** PersistentVolumes and their claims, over HTTP against the sandbox. */
 
 import { describe, expect, test } from "vitest"
-import { kinds } from "../../../src/kube/client/kinds.ts"
+import { kinds } from "../../../src/kube/index.ts"
 import type { Claim, Volume } from "../../../src/sandbox/workload/volume-controllers.ts"
 import { type LivingCluster, livingClusters } from "./living-cluster.ts"
 

@@ -2,7 +2,7 @@
 
 import fc from "fast-check"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { Sandbox } from "../../../src/sandbox/index.ts"
+import { Sandbox } from "../../../src/library/sandbox.ts"
 import { rounds } from "../../harness/effort.ts"
 import { applyPatch, bodyOf, configMaps, jsonPatch, mergePatch, send, sendFor, strategicPatch } from "./write-client.ts"
 

@@ -1,7 +1,7 @@
 /** How bodies and patches are decoded, as Kubernetes 1.34.4 decodes them. */
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { Sandbox } from "../../../src/sandbox/index.ts"
+import { Sandbox } from "../../../src/library/sandbox.ts"
 import { applyPatch, bodyOf, configMaps, jsonPatch, mergePatch, send, sendFor, strategicPatch } from "./write-client.ts"
 
 let sandbox: Sandbox

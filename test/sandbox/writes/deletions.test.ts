@@ -1,7 +1,7 @@
 /** Deletions: at once, after a grace period, after finalizers, or of a whole collection. */
 
 import { afterEach, describe, expect, test } from "vitest"
-import type { Sandbox } from "../../../src/sandbox/index.ts"
+import type { Sandbox } from "../../../src/library/sandbox.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { closeOpened, open } from "../opened-sandbox.ts"
 import { bodyOf, configMaps, deployment, deployments, mergePatch, pod, pods, send, sendFor } from "./write-client.ts"

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { Sandbox } from "../../../src/sandbox/index.ts"
+import { Sandbox } from "../../../src/library/sandbox.ts"
 
 test("a dry run shows the address and the port that a Service would get, and keeps neither", async () => {
   await using sandbox = await Sandbox.start()

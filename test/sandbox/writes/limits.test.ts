@@ -1,7 +1,7 @@
 /** LimitRanges and ResourceQuotas; what is filled in, refused and said was recorded from Kubernetes 1.34.4. */
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { Sandbox } from "../../../src/sandbox/index.ts"
+import { Sandbox } from "../../../src/library/sandbox.ts"
 import { eventually } from "../../harness/eventually.ts"
 import { bodyOf, mergePatch, send, sendFor } from "./write-client.ts"
 

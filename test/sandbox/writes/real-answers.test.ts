@@ -5,7 +5,7 @@
 
 import { readFileSync } from "node:fs"
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { Sandbox } from "../../../src/sandbox/index.ts"
+import { Sandbox } from "../../../src/library/sandbox.ts"
 import { differences } from "./differences.ts"
 import { normalised } from "./normalised.ts"
 import { send, sendFor, type WriteAnswer } from "./write-client.ts"

@@ -1,7 +1,7 @@
 /** Our responses to writes compared with those of a real API server, recorded in test/data/apiserver. */
 
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { Sandbox } from "../../../src/sandbox/index.ts"
+import { Sandbox } from "../../../src/library/sandbox.ts"
 import { recordedAnswer } from "../recorded-answer.ts"
 import { normalised } from "./normalised.ts"
 import { applyPatch, deployment, deployments, send, type WriteAnswer } from "./write-client.ts"

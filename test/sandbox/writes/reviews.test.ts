@@ -1,7 +1,7 @@
 /** Reviews; the responses are those of Kubernetes 1.34.4 to a member of system:masters. */
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { Sandbox } from "../../../src/sandbox/index.ts"
+import { Sandbox } from "../../../src/library/sandbox.ts"
 
 let sandbox: Sandbox
 beforeAll(async () => {

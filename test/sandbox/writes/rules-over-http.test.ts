@@ -1,7 +1,7 @@
 /** Rules that only show over HTTP: warnings, pools, admission at updates; responses recorded from Kubernetes 1.34.4. */
 
 import { describe, expect, test } from "vitest"
-import { Sandbox } from "../../../src/sandbox/index.ts"
+import { Sandbox } from "../../../src/library/sandbox.ts"
 import { bodyOf, mergePatch, pods, send, sendFor } from "./write-client.ts"
 
 const services = "/api/v1/namespaces/default/services"

@@ -1,7 +1,7 @@
 /** `/scale`, read and written in every way that clients have. */
 
 import { afterAll, beforeAll, expect, test } from "vitest"
-import { Sandbox } from "../../../src/sandbox/index.ts"
+import { Sandbox } from "../../../src/library/sandbox.ts"
 import { applyPatch, bodyOf, deployment, deployments, jsonPatch, mergePatch, send, sendFor } from "./write-client.ts"
 
 let sandbox: Sandbox

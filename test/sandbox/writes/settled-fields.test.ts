@@ -1,7 +1,7 @@
 /** Fields that a client may not, or need not, set; compared with responses of Kubernetes 1.34.4. */
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { Sandbox } from "../../../src/sandbox/index.ts"
+import { Sandbox } from "../../../src/library/sandbox.ts"
 import { configMaps, mergePatch, pods, send, sendFor } from "./write-client.ts"
 
 let sandbox: Sandbox

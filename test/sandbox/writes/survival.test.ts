@@ -5,7 +5,7 @@
 
 import { afterEach, expect, test } from "vitest"
 import { headerBytes, warningHeaders } from "../../../src/apiserver/http/exchange.ts"
-import type { Sandbox, SandboxOptions } from "../../../src/sandbox/index.ts"
+import type { Sandbox, SandboxOptions } from "../../../src/library/sandbox.ts"
 import { systemRandomness } from "../../../src/sandbox/store/stamps.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { closeOpened, open } from "../opened-sandbox.ts"

@@ -1,7 +1,7 @@
 /** The effect of writes on versions, generations and watches, on which controllers rely most. */
 
 import { afterEach, describe, expect, test } from "vitest"
-import type { Sandbox } from "../../../src/sandbox/index.ts"
+import type { Sandbox } from "../../../src/library/sandbox.ts"
 import { brief, Watch } from "../client.ts"
 import { closeOpened, open } from "../opened-sandbox.ts"
 import {

@@ -1,7 +1,7 @@
 /** A client that writes: plain node:http, nothing of our own protocol code. */
 
 import { request } from "node:http"
-import type { Sandbox } from "../../../src/sandbox/index.ts"
+import type { Sandbox } from "../../../src/library/sandbox.ts"
 
 export interface WriteAnswer {
   readonly status: number

@@ -1,6 +1,6 @@
 /** Random spec and status of a schema: right ones, and ones with faults. */
 import fc from "fast-check"
-import type { StructuralSchema } from "../../../src/apiserver/openapi/structural-schema.ts"
+import type { StructuralSchema } from "../../../src/apiserver/index.ts"
 import { anyJson } from "../../sandbox/schema/arbitrary-objects.ts"
 
 /**

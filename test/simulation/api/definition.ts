@@ -1,5 +1,5 @@
 /** The parts of the definitions of Simulations that tests look into. */
-import type { StructuralSchema } from "../../../src/apiserver/openapi/structural-schema.ts"
+import type { StructuralSchema } from "../../../src/apiserver/index.ts"
 import { simulationDefinitions } from "../../../src/simulation/api/definitions.ts"
 
 interface Rule {

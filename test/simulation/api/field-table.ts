@@ -1,5 +1,5 @@
 /** The fields of a definition as rows of a Markdown table. */
-import type { StructuralSchema } from "../../../src/apiserver/openapi/structural-schema.ts"
+import type { StructuralSchema } from "../../../src/apiserver/index.ts"
 
 /** A row for each field below `schema`, in the order of the schema; fields of items that an earlier list has, too, only once. */
 export const fieldRows = (

@@ -2,8 +2,13 @@
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
-import { HttpClient } from "../../../src/kube/http/http-client.ts"
-import type { HttpRequest, HttpStream, ResponseHandler, Transport } from "../../../src/kube/http/transport.ts"
+import {
+  HttpClient,
+  type HttpRequest,
+  type HttpStream,
+  type ResponseHandler,
+  type Transport,
+} from "../../../src/kube/index.ts"
 
 import { patient } from "../../harness/patience.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"

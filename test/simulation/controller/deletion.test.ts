@@ -1,6 +1,6 @@
 /** Whatever state a simulation is deleted in, it is gone then with all that belongs to it. */
 import { expect, test } from "vitest"
-import { kinds } from "../../../src/kube/client/kinds.ts"
+import { kinds } from "../../../src/kube/index.ts"
 import { simulationRootKind } from "../../../src/simulation/api/derived-names.ts"
 import { SimulatedCluster } from "./simulated.ts"
 

@@ -2,7 +2,7 @@
 import { appendFileSync, existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import type { ApiObject } from "../../../src/kube/client/objects.ts"
+import type { ApiObject } from "../../../src/kube/index.ts"
 import type { Hook } from "../../../src/simulation/api/simulation.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { SimulatedCluster } from "./simulated.ts"

@@ -1,7 +1,6 @@
 /** Simulations on a cluster whose drivers the test plays. */
 import { expect, test } from "vitest"
-import { kinds } from "../../../src/kube/client/kinds.ts"
-import type { ApiObject } from "../../../src/kube/client/objects.ts"
+import { type ApiObject, kinds } from "../../../src/kube/index.ts"
 import { simulationKind } from "../../../src/simulation/api/derived-names.ts"
 import { definitions, driverNamespace, manifest, openDefinition, SimulatedCluster } from "./simulated.ts"
 

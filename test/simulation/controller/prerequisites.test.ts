@@ -1,8 +1,7 @@
 /** What a driver needs from others: metrics from the Prometheus operator, and the certificate that the controller makes. */
 import { X509Certificate } from "node:crypto"
 import { expect, test } from "vitest"
-import type { ApiObject } from "../../../src/kube/client/objects.ts"
-import type { Kind } from "../../../src/kube/kind.ts"
+import type { ApiObject, Kind } from "../../../src/kube/index.ts"
 import { definitions, driverNamespace, SimulatedCluster } from "./simulated.ts"
 
 const metrics = { remoteWriteConfigs: [{ url: "http://rw:1234/receive" }] }

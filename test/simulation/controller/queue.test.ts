@@ -1,6 +1,6 @@
 /** One simulation at a time. */
 import { expect, test } from "vitest"
-import { kinds } from "../../../src/kube/client/kinds.ts"
+import { kinds } from "../../../src/kube/index.ts"
 import { simulationKind } from "../../../src/simulation/api/derived-names.ts"
 import { SimulatedCluster } from "./simulated.ts"
 

@@ -1,10 +1,8 @@
 /** A cluster with the kinds of simulations and a controller of Jobs, in which the test plays the drivers: it says what becomes of their pods. */
 import { setTimeout } from "node:timers/promises"
 import { onTestFinished } from "vitest"
-import type { RunningControllers } from "../../../src/host/controller/run/running-controllers.ts"
-import { kinds } from "../../../src/kube/client/kinds.ts"
-import type { ApiObject, Pod } from "../../../src/kube/client/objects.ts"
-import type { Kind } from "../../../src/kube/kind.ts"
+import type { RunningControllers } from "../../../src/host/index.ts"
+import { type ApiObject, type Kind, kinds, type Pod } from "../../../src/kube/index.ts"
 import { type Definition, simulationDefinitions } from "../../../src/simulation/api/definitions.ts"
 import { simulationKind, simulationRootKind } from "../../../src/simulation/api/derived-names.ts"
 import type { Simulation, SimulationSpec } from "../../../src/simulation/api/simulation.ts"

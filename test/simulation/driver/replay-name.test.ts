@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { labelValueComplaints } from "../../../src/kube/names.ts"
+import { labelValueComplaints } from "../../../src/kube/offline.ts"
 import { replayLabelOf } from "../../../src/simulation/driver/drive-simulation.ts"
 
 test("the name of a pod is the value of the label, as long as a label may have it", () => {

@@ -1,7 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { appliedDifferences } from "../../../src/simulation/fidelity/applied-fields.ts"
-import type { JsonValue } from "../../../src/trace/json/exact-json.ts"
+import type { JsonValue } from "../../../src/trace/index.ts"
 
 const paths = (applied: JsonValue, observed: JsonValue, before?: JsonValue): ReadonlyArray<string> =>
   appliedDifferences(applied, observed, before).map(({ path }) => path)

@@ -1,6 +1,6 @@
 /** Journals and recordings of replays that never happened. */
 import { WriteJournal } from "../../../src/simulation/fidelity/write-journal.ts"
-import type { ObjectEvent } from "../../../src/trace/event.ts"
+import type { ObjectEvent } from "../../../src/trace/index.ts"
 
 /** µs since the Unix epoch: the first moment of the trace, in the trace and in the recording. */
 export const start = 1_763_700_000_000_000

@@ -3,7 +3,7 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { judgeReplay } from "../../../src/simulation/fidelity/judge-replay.ts"
 import type { FidelityReport } from "../../../src/simulation/report/fidelity-report.ts"
-import type { ObjectEvent } from "../../../src/trace/event.ts"
+import type { ObjectEvent } from "../../../src/trace/index.ts"
 import { rounds } from "../../harness/effort.ts"
 import { eventOf, identity, type Planned, type Replayed, replayOf, start } from "./journal-of.ts"
 

@@ -3,10 +3,7 @@ import { judgeReplay } from "../../../src/simulation/fidelity/judge-replay.ts"
 import { PodTimes, pendingMs, podOwner, runningMs, spreadOf } from "../../../src/simulation/fidelity/pod-times.ts"
 import type { WriteJournal } from "../../../src/simulation/fidelity/write-journal.ts"
 import type { FidelityReport, PodFidelity } from "../../../src/simulation/report/fidelity-report.ts"
-import type { ObjectEvent } from "../../../src/trace/event.ts"
-import { stablePodSpecHash } from "../../../src/trace/formats/simkube/hash/stable-pod-spec.ts"
-import type { PodLifecycle } from "../../../src/trace/formats/simkube/simkube-trace.ts"
-import type { JsonValue } from "../../../src/trace/json/exact-json.ts"
+import { type JsonValue, type ObjectEvent, type PodLifecycle, stablePodSpecHash } from "../../../src/trace/index.ts"
 import { identity, replayOf, start } from "./journal-of.ts"
 
 // Pods of a trace and their counterparts in the target, from objects and from lives alone.

@@ -12,9 +12,7 @@ import {
   type TemplateChange,
 } from "../../../src/simulation/objects/pod-templates.ts"
 import { UnknownTemplates } from "../../../src/simulation/replay/changes-to-writes.ts"
-import { formatExactJson, type JsonObject } from "../../../src/trace/index.ts"
-import { changedAt } from "../../../src/trace/json/extended-pointer.ts"
-import { kindWithoutVersion } from "../../../src/trace/sanitising/built-in-kinds.ts"
+import { changedAt, formatExactJson, type JsonObject, kindWithoutVersion } from "../../../src/trace/index.ts"
 import { jsonValue, objectOf } from "../../trace/json-values.ts"
 
 const change: TemplateChange = {

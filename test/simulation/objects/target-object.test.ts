@@ -13,8 +13,7 @@ import {
   targetPlace,
   withOwners,
 } from "../../../src/simulation/objects/target-object.ts"
-import { formatExactJson, type JsonObject, parseExactJson } from "../../../src/trace/index.ts"
-import type { IsInTrace } from "../../../src/trace/sanitising/replay-object.ts"
+import { formatExactJson, type IsInTrace, type JsonObject, parseExactJson } from "../../../src/trace/index.ts"
 import { jsonObject, jsonValue } from "../../trace/json-values.ts"
 
 const newName = (namespace: string): string => `virtual-${namespace}`

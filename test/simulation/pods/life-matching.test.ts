@@ -10,8 +10,7 @@ import {
   type RecordedLife,
   RecordedLives,
 } from "../../../src/simulation/pods/recorded-lives.ts"
-import type { ObjectEvent } from "../../../src/trace/event.ts"
-import type { TraceItem } from "../../../src/trace/trace-item.ts"
+import type { ObjectEvent, TraceItem } from "../../../src/trace/index.ts"
 import { rounds } from "../../harness/effort.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { simkubeTrace } from "./followed-replay.ts"

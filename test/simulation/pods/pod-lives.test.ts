@@ -1,8 +1,13 @@
 /** What the webhook answers, and what is decided later, with pods in a real API server. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { ApiClient } from "../../../src/kube/client/api-client.ts"
-import { kinds } from "../../../src/kube/client/kinds.ts"
-import type { ContainerStatus, Metadata, OwnerReference, Pod } from "../../../src/kube/client/objects.ts"
+import {
+  ApiClient,
+  type ContainerStatus,
+  kinds,
+  type Metadata,
+  type OwnerReference,
+  type Pod,
+} from "../../../src/kube/index.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { recordedHash } from "../../../src/simulation/pods/pod-identity.ts"
 import { lifeTiming, PodLives, type PodLivesOptions } from "../../../src/simulation/pods/pod-lives.ts"
@@ -15,8 +20,7 @@ import {
 
 import { ReplayClock, type Speed } from "../../../src/simulation/schedule/replay-clock.ts"
 import type { PatchOperation, PodReview } from "../../../src/simulation/webhook/webhook-server.ts"
-import { stablePodSpecHash } from "../../../src/trace/formats/simkube/hash/stable-pod-spec.ts"
-import type { JsonObject } from "../../../src/trace/json/exact-json.ts"
+import { type JsonObject, stablePodSpecHash } from "../../../src/trace/index.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 
 let sandbox: Sandbox

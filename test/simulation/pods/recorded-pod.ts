@@ -1,5 +1,5 @@
 /** Events of pods as a recording has them. */
-import type { ObjectEvent } from "../../../src/trace/event.ts"
+import type { ObjectEvent } from "../../../src/trace/index.ts"
 
 /** µs since the Unix epoch: a whole second. */
 export const start = 1_763_700_000_000_000

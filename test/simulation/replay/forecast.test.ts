@@ -1,9 +1,9 @@
 /** What a replay would do, asked of a cluster in this process. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest"
-import type { ApiObject } from "../../../src/kube/client/objects.ts"
-import { LocalCluster } from "../../../src/sandbox/local-cluster.ts"
+import type { ApiObject } from "../../../src/kube/index.ts"
+import { LocalCluster } from "../../../src/sandbox/index.ts"
 import { type ForecastOptions, forecastReplay } from "../../../src/simulation/replay/forecast.ts"
-import type { TraceItem } from "../../../src/trace/trace-item.ts"
+import type { TraceItem } from "../../../src/trace/index.ts"
 
 let cluster: LocalCluster
 beforeEach(async () => {

@@ -1,5 +1,5 @@
 import { systemClock } from "../../../src/clock.ts"
-import type { ApiClient } from "../../../src/kube/client/api-client.ts"
+import type { ApiClient } from "../../../src/kube/index.ts"
 import type { ReplayOptions } from "../../../src/simulation/replay/replay.ts"
 
 /** A whole trace at full speed, removed at the end; a removal that fails, fails the test. */

@@ -2,7 +2,7 @@
  * Random traces with custom kinds, owners, cluster-scoped objects and what is not replayed.
  */
 import fc from "fast-check"
-import type { TraceItem } from "../../../src/trace/trace-item.ts"
+import type { TraceItem } from "../../../src/trace/index.ts"
 
 const start = 1_763_700_000_000_000
 

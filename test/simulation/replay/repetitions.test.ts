@@ -1,9 +1,9 @@
 /** Repeated replays into a cluster in this process. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { LocalCluster } from "../../../src/sandbox/local-cluster.ts"
+import { LocalCluster } from "../../../src/sandbox/index.ts"
 import { Repetitions, type RepetitionsOptions } from "../../../src/simulation/replay/repetitions.ts"
 import type { ReplayReport } from "../../../src/simulation/report/replay-report.ts"
-import type { TraceItem } from "../../../src/trace/trace-item.ts"
+import type { TraceItem } from "../../../src/trace/index.ts"
 import { patient } from "../../harness/patience.ts"
 import { plainReplay } from "./plain-replay.ts"
 

@@ -1,14 +1,12 @@
 /** Whole replays into a cluster in this process, over real HTTP. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { systemClock } from "../../../src/clock.ts"
-import { ApiClient } from "../../../src/kube/client/api-client.ts"
-import { backOff } from "../../../src/kube/client/api-connection.ts"
-import { kinds } from "../../../src/kube/client/kinds.ts"
-import { LocalCluster } from "../../../src/sandbox/local-cluster.ts"
+import { ApiClient, backOff, kinds } from "../../../src/kube/index.ts"
+import { LocalCluster } from "../../../src/sandbox/index.ts"
 import { Replay, type ReplayOptions } from "../../../src/simulation/replay/replay.ts"
 import { RecordedCluster, ReplayExists } from "../../../src/simulation/replay/replay-root.ts"
 import { cleanUp } from "../../../src/simulation/target/clean-up.ts"
-import type { TraceItem } from "../../../src/trace/trace-item.ts"
+import type { TraceItem } from "../../../src/trace/index.ts"
 import { patient } from "../../harness/patience.ts"
 import { plainReplay } from "./plain-replay.ts"
 

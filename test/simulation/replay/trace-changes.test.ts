@@ -9,7 +9,7 @@ import {
   traceChanges,
 } from "../../../src/simulation/replay/trace-changes.ts"
 import { UpcomingChanges } from "../../../src/simulation/replay/upcoming-changes.ts"
-import type { TraceItem } from "../../../src/trace/trace-item.ts"
+import type { TraceItem } from "../../../src/trace/index.ts"
 
 // How far a trace is read ahead.
 

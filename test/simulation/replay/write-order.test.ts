@@ -5,7 +5,7 @@ import { DueChanges, type DueChangesOptions } from "../../../src/simulation/repl
 import { traceChanges } from "../../../src/simulation/replay/trace-changes.ts"
 import { UpcomingChanges } from "../../../src/simulation/replay/upcoming-changes.ts"
 import { WriteOrder } from "../../../src/simulation/replay/write-order.ts"
-import type { TraceItem } from "../../../src/trace/trace-item.ts"
+import type { TraceItem } from "../../../src/trace/index.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 
 // When changes are handed out, by a clock that the test moves.

@@ -1,11 +1,8 @@
 /** A webhook over its whole life, in a cluster in this process. */
 import { afterEach, beforeEach, expect, test } from "vitest"
 import { systemClock } from "../../../src/clock.ts"
-import { ApiClient } from "../../../src/kube/client/api-client.ts"
-import { ForbiddenError } from "../../../src/kube/client/api-errors.ts"
-import { kinds } from "../../../src/kube/client/kinds.ts"
-import type { ApiObject, OwnerReference } from "../../../src/kube/client/objects.ts"
-import { LocalCluster } from "../../../src/sandbox/local-cluster.ts"
+import { ApiClient, type ApiObject, ForbiddenError, kinds, type OwnerReference } from "../../../src/kube/index.ts"
+import { LocalCluster } from "../../../src/sandbox/index.ts"
 import { ownMetadata } from "../../../src/simulation/objects/target-object.ts"
 import { PodWebhook, registration, webhookConfigurations } from "../../../src/simulation/webhook/pod-webhook.ts"
 

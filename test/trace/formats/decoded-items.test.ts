@@ -2,7 +2,7 @@
 import { expect, test } from "vitest"
 import { decodedItems } from "../../../src/trace/formats/decoded-items.ts"
 import { ndjsonDecoder } from "../../../src/trace/formats/ndjson/ndjson-writer.ts"
-import { TraceValidation } from "../../../src/validation/trace-validation.ts"
+import { TraceValidation } from "../../../src/validation/index.ts"
 
 const second = 1_000_000
 const begun = Date.parse("2026-11-28T06:19:07Z") * 1000

@@ -3,10 +3,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import {
-  formatOrderedJson,
-  writeOrderedJson,
-} from "../../../src/trace/formats/simkube/message-pack/message-pack-json.ts"
-import {
   decodeMessagePack,
   encodeMessagePack,
   formatExactJson,
@@ -15,7 +11,11 @@ import {
   MessagePackError,
   MessagePackWriter,
   parseExactJson,
-} from "../../../src/trace/index.ts"
+} from "../../../src/library/trace.ts"
+import {
+  formatOrderedJson,
+  writeOrderedJson,
+} from "../../../src/trace/formats/simkube/message-pack/message-pack-json.ts"
 import { rounds } from "../../harness/effort.ts"
 import { jsonValue, mutated } from "../json-values.ts"
 

@@ -1,7 +1,6 @@
 import * as Schema from "effect/Schema"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import type { Action, ObjectEvent } from "../../../src/trace/event.ts"
 import {
   compileFilters,
   ExportFilters,
@@ -9,7 +8,8 @@ import {
   InvalidSelectorError,
   type JsonObject,
   labelsOf,
-} from "../../../src/trace/index.ts"
+} from "../../../src/library/trace.ts"
+import type { Action, ObjectEvent } from "../../../src/trace/event.ts"
 import { compileGlobs } from "../../../src/trace/selection/filters.ts"
 import { rounds } from "../../harness/effort.ts"
 

@@ -6,7 +6,7 @@
  * The groups are in the real server's order; a kind that is a view of another one comes after it.
  */
 
-import { formatGvk } from "../../../kube/gvk.ts"
+import { formatGvk } from "../../../kube/offline.ts"
 import type { Resource, StoredAs } from "../resources.ts"
 import described from "./builtin-kinds.json" with { type: "json" }
 import { storedAsCoreEvent, storedAsNewAutoscaler } from "./views.ts"

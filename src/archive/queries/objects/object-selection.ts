@@ -1,9 +1,15 @@
 /** Which objects an answer is about. */
-import type { FieldRequirement } from "../../../kube/field-selector.ts"
-import { type LabelSelector, matchesLabels } from "../../../kube/label-selector.ts"
-import { exactJsonIn, isJsonObject, type JsonObject, MalformedJsonError } from "../../../trace/json/exact-json.ts"
-import { isFieldPath, parseFieldPath, valuesAt } from "../../../trace/json/field-path.ts"
-import { metadataOf } from "../../../trace/sanitising/managed-fields.ts"
+import { type FieldRequirement, type LabelSelector, matchesLabels } from "../../../kube/offline.ts"
+import {
+  exactJsonIn,
+  isFieldPath,
+  isJsonObject,
+  type JsonObject,
+  MalformedJsonError,
+  metadataOf,
+  parseFieldPath,
+  valuesAt,
+} from "../../../trace/index.ts"
 
 /** All of it must hold. */
 export interface ObjectSelection {

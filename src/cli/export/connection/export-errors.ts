@@ -2,8 +2,8 @@
  * All errors of `reel export`. Each message says what to do; none of them leaves a file behind.
  */
 import * as Schema from "effect/Schema"
-import { type ConnectionCause, causeOfCode, describeCause } from "../../../kube/http/connection-causes.ts"
-import { ExportInterrupted, OutputExists, OutputFailed } from "../../../trace/files/output-errors.ts"
+import { type ConnectionCause, causeOfCode, describeCause } from "../../../kube/index.ts"
+import { ExportInterrupted, OutputExists, OutputFailed } from "../../../trace/index.ts"
 import { type ExitCode, exitCodes } from "../../command-line/exit-codes.ts"
 
 /** No response: nothing listens, no such host, not HTTP, or a time-out. */

@@ -7,21 +7,25 @@
  * 80 s), and it passes on trailers and broken connections.
  */
 import type { OutgoingHttpHeaders } from "node:http"
-import { type ApiServerRoute, routeTo, UnusableEndpoint } from "../../../kube/client/export-api-server.ts"
-import { loadCredentials } from "../../../kube/credentials/credentials.ts"
-import { isCredentialsError } from "../../../kube/credentials/errors.ts"
-import type { ApiEndpoint } from "../../../kube/endpoint.ts"
-import { causeOfCode, describeCause as describeConnectionCause } from "../../../kube/http/connection-causes.ts"
-import { HttpClient } from "../../../kube/http/http-client.ts"
-import { describeFailure, type RequestFailure, requestOnce } from "../../../kube/http/request-once.ts"
-import { type ApiStatus, statusOfResponse } from "../../../kube/status.ts"
 import {
-  credentialsAdvice,
-  isRefusedCertificate,
-  withConnectionAdvice,
-} from "../../../recorder/status/trouble-advice.ts"
+  type ApiEndpoint,
+  type ApiServerRoute,
+  type ApiStatus,
+  causeOfCode,
+  describeCause as describeConnectionCause,
+  describeFailure,
+  HttpClient,
+  isCredentialsError,
+  loadCredentials,
+  type RequestFailure,
+  requestOnce,
+  routeTo,
+  statusOfResponse,
+  UnusableEndpoint,
+} from "../../../kube/index.ts"
+import { credentialsAdvice, isRefusedCertificate, withConnectionAdvice } from "../../../recorder/index.ts"
 import { visible } from "../../../text/index.ts"
-import { ExportInterrupted } from "../../../trace/files/output-errors.ts"
+import { ExportInterrupted } from "../../../trace/index.ts"
 import { NotReached } from "./export-errors.ts"
 import { describeCause, headerOf, type Recorder, type Refusal, refusedByRecorder } from "./recorder-connection.ts"
 import type { ServiceAddress } from "./recorder-place.ts"

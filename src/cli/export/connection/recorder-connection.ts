@@ -12,12 +12,10 @@ import type {
   RequestOptions,
 } from "node:http"
 import { backgroundClock } from "../../../clock.ts"
-import { speaksTls } from "../../../kube/http/connect.ts"
-import { causeIn, codeOfError, describeConnectionError } from "../../../kube/http/connection-causes.ts"
-import { connectionCodes } from "../../../kube/http/transport.ts"
+import { causeIn, codeOfError, connectionCodes, describeConnectionError, speaksTls } from "../../../kube/index.ts"
 import { messageOf } from "../../../message-of.ts"
 import { visible } from "../../../text/index.ts"
-import { codeOf, ExportInterrupted } from "../../../trace/files/output-errors.ts"
+import { codeOf, ExportInterrupted } from "../../../trace/index.ts"
 import { type ExportError, ExportRefused, ServerUnreachable } from "./export-errors.ts"
 
 /** A recorder, and how to send requests to it. */

@@ -1,8 +1,8 @@
 /** The recording in a directory, asked as a recorder is, without one. */
 
-import { isArchiveError } from "../../../archive/archive-errors.ts"
+import { isArchiveError } from "../../../archive/index.ts"
 import { formatLocalTime } from "../../../local-time.ts"
-import { openOfflineRecording } from "../../../recorder/offline-recording.ts"
+import { openOfflineRecording } from "../../../recorder/index.ts"
 import { OfflineRefused, RecordingUnreadable } from "./export-errors.ts"
 import { describeCause, oneLine, type Recorder } from "./recorder-connection.ts"
 

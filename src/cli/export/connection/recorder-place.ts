@@ -2,7 +2,7 @@
 
 import { readFile } from "node:fs/promises"
 import { resolve } from "node:path"
-import { codeOf } from "../../../trace/files/output-errors.ts"
+import { codeOf } from "../../../trace/index.ts"
 import { type OptionValues, optional, type Reading, refused, value, withDefault } from "../../command-line/arguments.ts"
 import { parseDuration } from "../../command-line/instant.ts"
 import { readVersion } from "../../command-line/version.ts"

@@ -1,6 +1,7 @@
 /** Which events are shown: `kind=pod ns=shop name=web*`, or a word that is in the name of the object or its kind. */
-import { parseGvk } from "../../../kube/gvk.ts"
-import { findKind } from "../../../kube/kind-names.ts"
+
+import { findKind } from "../../../kube/index.ts"
+import { parseGvk } from "../../../kube/offline.ts"
 import { builtinResource } from "../../past/past-table.ts"
 import type { EventList, ListedObject } from "./event-list.ts"
 

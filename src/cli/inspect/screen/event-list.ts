@@ -3,9 +3,8 @@
  *
  * Memory: 30 bytes for each event in arrays of numbers, and the names of each object; states are on disk ({@link PackedStates}).
  */
-import type { GapEvent, ObjectEvent } from "../../../trace/event.ts"
-import { ownerReferencesIn } from "../../../trace/formats/owned-items.ts"
-import type { Finding } from "../../../validation/findings.ts"
+import { type GapEvent, type ObjectEvent, ownerReferencesIn } from "../../../trace/index.ts"
+import type { Finding } from "../../../validation/index.ts"
 import { TimeHistogram } from "../time-histogram.ts"
 import type { PackedStates } from "./packed-states.ts"
 import { StateFindings } from "./state-findings.ts"

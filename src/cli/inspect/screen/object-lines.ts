@@ -1,13 +1,13 @@
 /** One state of an object as lines: what it is, what is wrong with it, what changed, and its YAML. */
 import { visible } from "../../../text/index.ts"
-import { differencesBetween } from "../../../trace/json/difference.ts"
 import {
+  differencesBetween,
   exactJsonIn,
   formatExactJson,
   isJsonObject,
   type JsonObject,
   type JsonValue,
-} from "../../../trace/json/exact-json.ts"
+} from "../../../trace/index.ts"
 import { printedObject, yamlOf } from "../../past/printed-objects.ts"
 import { formatDuration, localMoment } from "../../terminal/quantities.ts"
 import { placeText } from "../../validate/report-lines.ts"

@@ -5,7 +5,7 @@
  * read, and eight bytes for each piece.
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib"
-import type { Spool } from "../../../trace/spool.ts"
+import type { Spool } from "../../../trace/index.ts"
 
 /** bytes of a piece before compression: reading a state unpacks one, which takes less than a ms. */
 const pieceBytes = 512 * 1024

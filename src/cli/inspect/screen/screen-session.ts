@@ -6,10 +6,8 @@
  */
 import { tmpdir } from "node:os"
 import type { Clock, Timer } from "../../../clock.ts"
-import type { TraceItems } from "../../../trace/formats/decoded-items.ts"
-import { fileSpool, memorySpool, type Spool } from "../../../trace/spool.ts"
-import type { TraceItem } from "../../../trace/trace-item.ts"
-import { TraceValidation } from "../../../validation/trace-validation.ts"
+import { fileSpool, memorySpool, type Spool, type TraceItem, type TraceItems } from "../../../trace/index.ts"
+import { TraceValidation } from "../../../validation/index.ts"
 import { type ExitCode, exitCodes } from "../../command-line/exit-codes.ts"
 import { formatInteger } from "../../terminal/quantities.ts"
 import { isColoured, type Output, type Terminal } from "../../terminal/terminal.ts"

@@ -4,11 +4,8 @@
  *
  * A state is read again when it is asked for, because most are never shown. Memory: the findings, and the answers for some thousand states.
  */
-import { exactJsonIn, isJsonObject } from "../../../trace/json/exact-json.ts"
-import type { TraceItem } from "../../../trace/trace-item.ts"
-import { type Finding, findingKey } from "../../../validation/findings.ts"
-import type { Subject } from "../../../validation/rule.ts"
-import { StateReader } from "../../../validation/trace-validation.ts"
+import { exactJsonIn, isJsonObject, type TraceItem } from "../../../trace/index.ts"
+import { type Finding, findingKey, StateReader, type Subject } from "../../../validation/index.ts"
 
 /** Answers that are kept: screens full of rows. */
 const mostKept = 4096

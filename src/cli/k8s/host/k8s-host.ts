@@ -1,7 +1,7 @@
 /** `reel k8s --host`: arguments and printing. The manifests themselves are made in src/k8s/host. */
 import { readdir, readFile } from "node:fs/promises"
 import { basename, join } from "node:path"
-import type { ModuleSource } from "../../../host/modules/module-listing.ts"
+import type { ModuleSource } from "../../../host/index.ts"
 import { isRecord } from "../../../is-record.ts"
 import {
   hostManifestsFor,
@@ -10,10 +10,10 @@ import {
   type Resolve,
   renderManifests,
 } from "../../../k8s/index.ts"
-import type { ApiResource } from "../../../kube/discovery/discovery.ts"
-import { formatGvk } from "../../../kube/gvk.ts"
+import type { ApiResource } from "../../../kube/index.ts"
+import { formatGvk } from "../../../kube/offline.ts"
 import { messageOf } from "../../../message-of.ts"
-import { codeOf } from "../../../trace/files/output-errors.ts"
+import { codeOf } from "../../../trace/index.ts"
 import {
   type CommandSyntax,
   flag,

@@ -1,19 +1,23 @@
 /** What the modules of a directory need, from their files and from the definitions of their controllers. */
 import { basename } from "node:path"
 import * as Result from "effect/Result"
-import type { DefinedController } from "../../../host/controller/define-controller.ts"
-import { rulesOf } from "../../../host/controller/rbac-rules.ts"
-import { RuleSet, type ScopedRules } from "../../../host/controller/rule-set.ts"
-import { fileSystem } from "../../../host/modules/directory-io.ts"
-import { defaultMemoryBytes } from "../../../host/modules/module-file.ts"
-import { listModules, type ModuleSource } from "../../../host/modules/module-listing.ts"
-import { describeRefusal } from "../../../host/modules/module-problem.ts"
-import { provideScriptLibrary } from "../../../host/scripts/script-library.ts"
-import { loadScript, ScriptRefused } from "../../../host/scripts/thread/load-script.ts"
+import {
+  type DefinedController,
+  defaultMemoryBytes,
+  describeRefusal,
+  fileSystem,
+  listModules,
+  loadScript,
+  type ModuleSource,
+  provideScriptLibrary,
+  RuleSet,
+  rulesOf,
+  type ScopedRules,
+  ScriptRefused,
+} from "../../../host/index.ts"
 import type { ModuleNeeds, Resolve } from "../../../k8s/index.ts"
-import type { Discovery } from "../../../kube/discovery/discovery.ts"
-import { parseGvk } from "../../../kube/gvk.ts"
-import type { Kind } from "../../../kube/kind.ts"
+import type { Discovery, Kind } from "../../../kube/index.ts"
+import { parseGvk } from "../../../kube/offline.ts"
 import { messageOf } from "../../../message-of.ts"
 
 /** What was read; nothing is to be printed if there are problems. */

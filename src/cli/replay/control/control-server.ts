@@ -8,15 +8,26 @@ import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { systemClock } from "../../../clock.ts"
 import { messageOf } from "../../../message-of.ts"
-import { type Access, type Action, anonymousAccess, type Refusal } from "../../../recorder/access/access.ts"
-import { isForeignPage, isOwnHost } from "../../../recorder/access/browser-guard.ts"
-import { isLoopback } from "../../../recorder/access/open-access.ts"
-import { readTokenFile, tokenFileAccess } from "../../../recorder/access/token-file.ts"
-import { json, refuse as refuseRequest, text } from "../../../recorder/http/body/http-answer.ts"
-import { RequestBodies } from "../../../recorder/http/body/request-bodies.ts"
-import { bracketed } from "../../../recorder/http/listen-error.ts"
-import { formatMetrics, type Metric, metricsContentType } from "../../../recorder/metrics/metrics-text.ts"
-import { speedLimits } from "../../../simulation/schedule/replay-clock.ts"
+import {
+  type Access,
+  type Action,
+  anonymousAccess,
+  bracketed,
+  formatMetrics,
+  isForeignPage,
+  isLoopback,
+  isOwnHost,
+  json,
+  type Metric,
+  metricsContentType,
+  type Refusal,
+  RequestBodies,
+  readTokenFile,
+  refuse as refuseRequest,
+  text,
+  tokenFileAccess,
+} from "../../../recorder/index.ts"
+import { speedLimits } from "../../../simulation/index.ts"
 import { type ListenAddress, type ListeningServer, listenOn } from "../../command-line/listening-server.ts"
 import type { ReplayState } from "./control-state.ts"
 import type { ReplayControl } from "./replay-control.ts"

@@ -1,8 +1,6 @@
 /** A running replay as programs see it: its state as JSON, and as metrics. */
-import type { Metric, Sample } from "../../../recorder/metrics/metrics-text.ts"
-import type { Repetitions } from "../../../simulation/replay/repetitions.ts"
-import type { ReplayProgress } from "../../../simulation/replay/replay.ts"
-import type { OutcomeCounts } from "../../../simulation/report/replay-report.ts"
+import type { Metric, Sample } from "../../../recorder/index.ts"
+import type { OutcomeCounts, Repetitions, ReplayProgress } from "../../../simulation/index.ts"
 
 /** The response of `GET /replay`; documented in docs/reference/replay-control.md. Times are ms unless said otherwise. */
 export interface ReplayState extends Omit<ReplayProgress, "accepted" | "refused" | "isPaused"> {

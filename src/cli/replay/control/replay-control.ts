@@ -1,7 +1,6 @@
 /** A running replay as its user controls it: by keys, by signals, and over HTTP. */
 
-import type { Repetitions } from "../../../simulation/replay/repetitions.ts"
-import { speedLimits } from "../../../simulation/schedule/replay-clock.ts"
+import { type Repetitions, speedLimits } from "../../../simulation/index.ts"
 import type { Terminal } from "../../terminal/terminal.ts"
 
 /** What a user can do to a running replay. */

@@ -4,13 +4,8 @@
  * Guaranteed: reads are synchronous and cost no request; they see every own write that has been accepted, and the cluster as of the last event that has
  * arrived, which may be a moment ago. Objects are read-only: writing to one throws. To change one, copy it (`structuredClone`, or `{ ...object }`).
  */
-import type { ApiObject, ObjectBase } from "../../../kube/client/objects.ts"
-import {
-  type LabelSelectorObject,
-  matchesLabels,
-  parseLabelSelector,
-  requirementsOf,
-} from "../../../kube/label-selector.ts"
+import type { ApiObject, ObjectBase } from "../../../kube/index.ts"
+import { type LabelSelectorObject, matchesLabels, parseLabelSelector, requirementsOf } from "../../../kube/offline.ts"
 import { type IndexName, type ObjectCache, objectKey } from "../../cache/object-cache.ts"
 
 /** The name of an object; no namespace for a cluster-scoped one. */

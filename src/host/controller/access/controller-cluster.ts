@@ -7,12 +7,18 @@
  */
 
 import { isDeepStrictEqual } from "node:util"
-import type { ApiClient, DeleteOptions, ListOptions, PatchType } from "../../../kube/client/api-client.ts"
-import { NotFoundError } from "../../../kube/client/api-errors.ts"
-import type { ApiObject, ObjectBase } from "../../../kube/client/objects.ts"
+import {
+  type ApiClient,
+  type ApiObject,
+  type DeleteOptions,
+  type Kind,
+  type ListOptions,
+  NotFoundError,
+  type ObjectBase,
+  type PatchType,
+} from "../../../kube/index.ts"
 
-import type { GroupVersionKind } from "../../../kube/gvk.ts"
-import type { Kind } from "../../../kube/kind.ts"
+import type { GroupVersionKind } from "../../../kube/offline.ts"
 import { type CachedObjects, frozen, type ObjectName } from "./cached-objects.ts"
 import type { EventRecorder, EventType } from "./event-recorder.ts"
 import { asGvk, type KindResolver } from "./kind-resolver.ts"

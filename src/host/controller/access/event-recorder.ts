@@ -8,10 +8,7 @@
  */
 
 import type { Clock } from "../../../clock.ts"
-import type { ApiClient } from "../../../kube/client/api-client.ts"
-import { isEndedNamespace, NotFoundError } from "../../../kube/client/api-errors.ts"
-import { kinds } from "../../../kube/client/kinds.ts"
-import type { ObjectBase } from "../../../kube/client/objects.ts"
+import { type ApiClient, isEndedNamespace, kinds, NotFoundError, type ObjectBase } from "../../../kube/index.ts"
 
 export type EventType = "Normal" | "Warning"
 

@@ -5,11 +5,8 @@
  * waited for in the same way and reported, each reason once.
  */
 import type { Clock } from "../../../clock.ts"
-import type { ApiConnection } from "../../../kube/client/api-connection.ts"
-import { NotFoundError } from "../../../kube/client/api-errors.ts"
-import { ResourceFinder } from "../../../kube/client/resource-finder.ts"
-import { formatGvk, type GroupVersionKind, parseGvk } from "../../../kube/gvk.ts"
-import type { Kind } from "../../../kube/kind.ts"
+import { type ApiConnection, type Kind, NotFoundError, ResourceFinder } from "../../../kube/index.ts"
+import { formatGvk, type GroupVersionKind, parseGvk } from "../../../kube/offline.ts"
 import { messageOf } from "../../../message-of.ts"
 
 /** ms between two look-ups: a manifest with a CRD is applied within a second or so, and one small request each 5 s costs a server nothing. */

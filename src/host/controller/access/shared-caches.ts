@@ -7,12 +7,8 @@
  */
 
 import type { Clock } from "../../../clock.ts"
-import type { ApiConnection } from "../../../kube/client/api-connection.ts"
-import type { ApiObject, ObjectBase } from "../../../kube/client/objects.ts"
-import { formatGvk } from "../../../kube/gvk.ts"
-import type { Kind } from "../../../kube/kind.ts"
-import { type LabelSelector, matchesLabels, parseLabelSelector } from "../../../kube/label-selector.ts"
-import type { WatchPolicy } from "../../../kube/watch/protocol/policy.ts"
+import type { ApiConnection, ApiObject, Kind, ObjectBase, WatchPolicy } from "../../../kube/index.ts"
+import { formatGvk, type LabelSelector, matchesLabels, parseLabelSelector } from "../../../kube/offline.ts"
 import { keyOf, type ObjectCache } from "../../cache/object-cache.ts"
 import { SharedInformer } from "../../cache/shared-informer.ts"
 

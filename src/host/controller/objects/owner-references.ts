@@ -3,9 +3,8 @@
  * object after its owner, and changes of the object wake the controller of the owner (`owns`).
  */
 
-import type { ObjectBase, OwnerReference } from "../../../kube/client/objects.ts"
-import { controllerReference } from "../../../kube/client/owner-references.ts"
-import { parseGvk } from "../../../kube/gvk.ts"
+import { controllerReference, type ObjectBase, type OwnerReference } from "../../../kube/index.ts"
+import { parseGvk } from "../../../kube/offline.ts"
 import type { NewObject } from "../access/controller-cluster.ts"
 import { OwnershipError } from "../errors.ts"
 

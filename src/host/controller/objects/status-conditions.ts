@@ -5,7 +5,7 @@
  * Lists are never changed in place. A list that needs no change is returned as it is, so `===` shows whether a status must be written.
  */
 
-import type { Condition } from "../../../kube/client/objects.ts"
+import type { Condition } from "../../../kube/index.ts"
 
 type Conditions = ReadonlyArray<Condition>
 

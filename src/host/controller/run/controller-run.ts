@@ -7,8 +7,7 @@
  */
 
 import type { Clock, Timer } from "../../../clock.ts"
-import { ConflictError, isTerminatingNamespace } from "../../../kube/client/api-errors.ts"
-import type { ApiObject, ObjectBase } from "../../../kube/client/objects.ts"
+import { type ApiObject, ConflictError, isTerminatingNamespace, type ObjectBase } from "../../../kube/index.ts"
 import { messageOf } from "../../../message-of.ts"
 import type { ObjectChange } from "../../cache/change-feed.ts"
 import { keyOf, type ObjectCache } from "../../cache/object-cache.ts"

@@ -5,7 +5,7 @@
  * it until all the runs that it woke have succeeded or were given up, so it is delivered at least once, whatever ends the process meanwhile.
  */
 import type { Clock, Timer } from "../../../clock.ts"
-import type { ApiObject } from "../../../kube/client/objects.ts"
+import type { ApiObject } from "../../../kube/index.ts"
 import { messageOf } from "../../../message-of.ts"
 import type { ObjectChange } from "../../cache/change-feed.ts"
 import { keyOf } from "../../cache/object-cache.ts"

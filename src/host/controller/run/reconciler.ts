@@ -2,7 +2,7 @@
 
 import * as Effect from "effect/Effect"
 import type { Clock } from "../../../clock.ts"
-import type { ApiObject } from "../../../kube/client/objects.ts"
+import type { ApiObject } from "../../../kube/index.ts"
 import type { ControllerCluster } from "../access/controller-cluster.ts"
 import type {
   DefinedController,

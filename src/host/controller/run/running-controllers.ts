@@ -7,17 +7,18 @@
  * and only then releases the Lease.
  */
 import { type Clock, systemClock } from "../../../clock.ts"
-import { ApiClient } from "../../../kube/client/api-client.ts"
-import type { ConnectionOptions } from "../../../kube/client/api-connection.ts"
-import { type Credentials, loadCredentials } from "../../../kube/credentials/credentials.ts"
 import {
+  ApiClient,
+  type ConnectionOptions,
+  type Credentials,
   type ElectionSettings,
   electionIdentity,
   electionTimes,
   type LeaderElectionOptions,
   LeaderElector,
-} from "../../../kube/election/leader-election.ts"
-import type { WatchPolicy } from "../../../kube/watch/protocol/policy.ts"
+  loadCredentials,
+  type WatchPolicy,
+} from "../../../kube/index.ts"
 import type { SharedAccess } from "../access/controller-cluster.ts"
 import { EventRecorder } from "../access/event-recorder.ts"
 import { KindResolver } from "../access/kind-resolver.ts"

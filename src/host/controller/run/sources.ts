@@ -1,7 +1,6 @@
 /** From changes of watched objects to keys of the controller's objects. */
 
-import type { ApiObject } from "../../../kube/client/objects.ts"
-import type { Kind } from "../../../kube/kind.ts"
+import type { ApiObject, Kind } from "../../../kube/index.ts"
 import { messageOf } from "../../../message-of.ts"
 import type { ObjectChange } from "../../cache/change-feed.ts"
 import { keyOf, objectKey } from "../../cache/object-cache.ts"

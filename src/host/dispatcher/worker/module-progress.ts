@@ -6,9 +6,7 @@
  * removed some time after the guest has returned from the call with it ({@link removeAfterMs}), so it comes again if the process ends before.
  */
 import type { Clock, Timer } from "../../../clock.ts"
-import type { ApiObject } from "../../../kube/client/objects.ts"
-import { JsonBytes } from "../../../kube/scanner/json/json-bytes.ts"
-import { readMembers } from "../../../kube/scanner/object/canonical-json.ts"
+import { type ApiObject, JsonBytes, readMembers } from "../../../kube/index.ts"
 import { messageOf } from "../../../message-of.ts"
 import { keyOf } from "../../cache/object-cache.ts"
 import { Checkpoint } from "../../checkpoint/checkpoint.ts"
@@ -215,7 +213,7 @@ export class WatchProgress {
 }
 
 /** What the guest selects; equal for equal selections. */
-export const selectionName = (request: WatchRequest): string => {
+const selectionName = (request: WatchRequest): string => {
   const { apiVersion, kind, namespace = "", labelSelector = "", fieldSelector = "" } = request
   return JSON.stringify([apiVersion, kind, namespace, labelSelector, fieldSelector])
 }

@@ -2,7 +2,7 @@
 import { randomFillSync } from "node:crypto"
 import * as Effect from "effect/Effect"
 import type { Clock } from "../../../clock.ts"
-import type { ActorBody } from "../../../runtime/actor.ts"
+import type { ActorBody } from "../../../runtime/index.ts"
 import { completionsMailbox, operationsMailbox } from "../../executor/executor-interface.ts"
 import { OperationSender } from "../../executor/operation-sender.ts"
 import { GuestInstance } from "../../guest/guest-instance.ts"

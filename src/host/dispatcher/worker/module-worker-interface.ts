@@ -1,6 +1,6 @@
 /** The interface of a module worker: a thread that runs several modules, one at a time. */
 import * as Schema from "effect/Schema"
-import type { ActorDefinition } from "../../../runtime/actor.ts"
+import type { ActorDefinition } from "../../../runtime/index.ts"
 import type { WatchRequest } from "../../guest/abi-values.ts"
 import type { CompiledGuest } from "../../guest/compiled-guest.ts"
 

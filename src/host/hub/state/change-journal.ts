@@ -3,7 +3,7 @@
  * as the API server answers an old version, with "expired".
  */
 
-import type { ResourceVersion } from "../../../kube/resource-version.ts"
+import type { ResourceVersion } from "../../../kube/offline.ts"
 import { firstIndex } from "./object-places.ts"
 import { isAbove, type StateChange } from "./state-change.ts"
 

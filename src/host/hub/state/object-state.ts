@@ -3,10 +3,8 @@
  * subscriptions, queues and journals share it.
  */
 
-import type { ResourceVersion } from "../../../kube/resource-version.ts"
-import { JsonBytes } from "../../../kube/scanner/json/json-bytes.ts"
-import { decodeString, type Member, readMembers } from "../../../kube/scanner/object/canonical-json.ts"
-import type { ObservedObject } from "../../../kube/watch/liveness/observed-object.ts"
+import { decodeString, JsonBytes, type Member, type ObservedObject, readMembers } from "../../../kube/index.ts"
+import type { ResourceVersion } from "../../../kube/offline.ts"
 
 /** Names one object in all its states. */
 interface ObjectIdentity {

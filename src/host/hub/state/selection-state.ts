@@ -5,8 +5,8 @@
  * deleted while no watch was open, and those deletions come first, so no two objects ever have one name.
  */
 
-import { compareResourceVersions } from "../../../kube/resource-version.ts"
-import type { ObservedObject } from "../../../kube/watch/liveness/observed-object.ts"
+import type { ObservedObject } from "../../../kube/index.ts"
+import { compareResourceVersions } from "../../../kube/offline.ts"
 import { ObjectPlaces, type ObjectWalk } from "./object-places.ts"
 import { identityOf, keptBytes, ObjectState, uidOf } from "./object-state.ts"
 import { StateChange } from "./state-change.ts"

@@ -1,6 +1,6 @@
 /** One change of one object, and what a subscription with a filter sees of it. */
 
-import type { ResourceVersion } from "../../../kube/resource-version.ts"
+import type { ResourceVersion } from "../../../kube/offline.ts"
 import { noOrdinal } from "./object-places.ts"
 import type { ObjectFilter, ObjectState } from "./object-state.ts"
 

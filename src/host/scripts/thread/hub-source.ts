@@ -5,9 +5,13 @@
  * is given up for a new one, which begins with a list, so that nothing is missed all the same. So it is when the hub ends.
  */
 
-import type { ApiObject } from "../../../kube/client/objects.ts"
-import { formatGvk } from "../../../kube/gvk.ts"
-import { compareResourceVersions, parseResourceVersion, type ResourceVersion } from "../../../kube/resource-version.ts"
+import type { ApiObject } from "../../../kube/index.ts"
+import {
+  compareResourceVersions,
+  formatGvk,
+  parseResourceVersion,
+  type ResourceVersion,
+} from "../../../kube/offline.ts"
 import { ObjectCache } from "../../cache/object-cache.ts"
 import type { CacheSource, KindSelection, OpenCache } from "../../controller/access/shared-caches.ts"
 import type { HubWatchRequest } from "../../dispatcher/watch-registry.ts"

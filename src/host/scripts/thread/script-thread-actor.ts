@@ -1,7 +1,7 @@
 /** The body of a script thread: its mailbox and its calls. */
 import * as Effect from "effect/Effect"
 import type { Clock, Timer } from "../../../clock.ts"
-import type { ActorBody } from "../../../runtime/actor.ts"
+import type { ActorBody } from "../../../runtime/index.ts"
 import { EntryMark } from "../../dispatcher/worker/entry-mark.ts"
 import { readDeliveries } from "../../hub/deliveries.ts"
 import { deliveriesMailbox } from "../../hub/hub-interface.ts"

@@ -1,6 +1,6 @@
 /** The interface of a script thread: a thread that runs the controllers of several scripts. */
 import * as Schema from "effect/Schema"
-import type { ActorDefinition } from "../../../runtime/actor.ts"
+import type { ActorDefinition } from "../../../runtime/index.ts"
 import type { HubWatchRequest } from "../../dispatcher/watch-registry.ts"
 import { PassedEndpoint } from "../../executor/given-credentials.ts"
 import { ScriptRefused } from "./load-script.ts"

@@ -5,8 +5,8 @@
  * each other on purpose: they share the memory of a thread.
  */
 import type { Clock } from "../../../clock.ts"
-import type { ApiEndpoint } from "../../../kube/endpoint.ts"
-import { formatGvk } from "../../../kube/gvk.ts"
+import type { ApiEndpoint } from "../../../kube/index.ts"
+import { formatGvk } from "../../../kube/offline.ts"
 import { messageOf } from "../../../message-of.ts"
 import { StateDirectoryMissing } from "../../checkpoint/checkpoint.ts"
 import {

@@ -91,8 +91,6 @@ export const encodeRules = (
   return Uint8Array.from(bytes.subarray(0, writer.used))
 }
 
-export type { ScannedObject } from "./scanned-object.ts"
-
 const QUOTE = 34
 const COMMA = 44
 const OPEN_BRACKET = 91

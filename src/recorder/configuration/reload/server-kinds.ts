@@ -9,13 +9,17 @@
 
 import { isDeepStrictEqual } from "node:util"
 import * as Effect from "effect/Effect"
-import type { KindDefinition } from "../../../actors/watcher/definitions.ts"
+import type { KindDefinition } from "../../../actors/index.ts"
 import { type Clock, systemClock, type Timer } from "../../../clock.ts"
-import { type DiscoveredKind, type DiscoveryCache, discoverKinds } from "../../../kube/discovery/discovered-kinds.ts"
-import type { ApiEndpoint } from "../../../kube/endpoint.ts"
-import { formatGvk } from "../../../kube/gvk.ts"
-import { HttpClient } from "../../../kube/http/http-client.ts"
-import type { ReadTransport } from "../../../kube/http/transport.ts"
+import {
+  type ApiEndpoint,
+  type DiscoveredKind,
+  type DiscoveryCache,
+  discoverKinds,
+  HttpClient,
+  type ReadTransport,
+} from "../../../kube/index.ts"
+import { formatGvk } from "../../../kube/offline.ts"
 import type { RecorderLog } from "../../notices/notice-log.ts"
 import type { RecorderActors } from "../../recording/recorder-actors.ts"
 import type { Reconfiguration } from "../../recording/watchers.ts"

@@ -7,7 +7,7 @@
  * not changed.
  */
 
-import { unescapedToken } from "../../../kube/json-pointer.ts"
+import { unescapedToken } from "../../../kube/index.ts"
 import { memberOf, setMember } from "../../../own-member.ts"
 import { PatchError } from "../patch-failure.ts"
 import {

@@ -3,7 +3,7 @@
  * have no counterpart. Problems of values that an update leaves as they are do not prevent it.
  */
 
-import type { StructuralSchema } from "../../../apiserver/openapi/structural-schema.ts"
+import type { StructuralSchema } from "../../../apiserver/index.ts"
 import { isRecord } from "../../../is-record.ts"
 import { memberOf } from "../../../own-member.ts"
 

@@ -5,8 +5,14 @@
  * in embedded resources. The schema is assumed to be accepted by the server; non-structural parts are ignored.
  */
 
-import { duplicate, type FieldError, invalid, required } from "../../../apiserver/answers/field-error.ts"
-import { maximumSchemaDepth, type StructuralSchema } from "../../../apiserver/openapi/structural-schema.ts"
+import {
+  duplicate,
+  type FieldError,
+  invalid,
+  maximumSchemaDepth,
+  required,
+  type StructuralSchema,
+} from "../../../apiserver/index.ts"
 import { isRecord } from "../../../is-record.ts"
 import { memberOf } from "../../../own-member.ts"
 import { objectMetaType } from "../catalogue.ts"

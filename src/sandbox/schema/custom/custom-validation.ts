@@ -9,13 +9,14 @@
 import {
   type FieldError,
   invalid,
+  maximumSchemaDepth,
   notSupported,
   required,
+  type StructuralSchema,
   tooLong,
   tooMany,
   wrongType,
-} from "../../../apiserver/answers/field-error.ts"
-import { maximumSchemaDepth, type StructuralSchema } from "../../../apiserver/openapi/structural-schema.ts"
+} from "../../../apiserver/index.ts"
 import { isRecord } from "../../../is-record.ts"
 import { matchesPattern } from "../pattern.ts"
 import { type Correlation, canonicalJson } from "./correlation.ts"

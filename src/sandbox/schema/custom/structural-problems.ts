@@ -6,8 +6,14 @@
  * is random.
  */
 
-import { type FieldError, invalid, notSupported, required } from "../../../apiserver/answers/field-error.ts"
-import { maximumSchemaDepth, type StructuralSchema } from "../../../apiserver/openapi/structural-schema.ts"
+import {
+  type FieldError,
+  invalid,
+  maximumSchemaDepth,
+  notSupported,
+  required,
+  type StructuralSchema,
+} from "../../../apiserver/index.ts"
 import { isRecord } from "../../../is-record.ts"
 import { compilePattern } from "../pattern.ts"
 import { checkSchema } from "./custom-validation.ts"

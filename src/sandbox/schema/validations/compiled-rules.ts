@@ -1,11 +1,7 @@
 /** The rules of a schema (`x-kubernetes-validations`), compiled, in the shape of the schema. */
 
 import type { Environment } from "@marcbachmann/cel-js"
-import {
-  maximumSchemaDepth,
-  type StructuralSchema,
-  type ValidationRule,
-} from "../../../apiserver/openapi/structural-schema.ts"
+import { maximumSchemaDepth, type StructuralSchema, type ValidationRule } from "../../../apiserver/index.ts"
 import { isRecord } from "../../../is-record.ts"
 import { memberOf } from "../../../own-member.ts"
 import { CompileError } from "../../cel/evaluation.ts"

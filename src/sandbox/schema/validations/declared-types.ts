@@ -4,7 +4,7 @@
  */
 
 import type { Environment } from "@marcbachmann/cel-js"
-import { maximumSchemaDepth, type StructuralSchema } from "../../../apiserver/openapi/structural-schema.ts"
+import { maximumSchemaDepth, type StructuralSchema } from "../../../apiserver/index.ts"
 import { isRecord } from "../../../is-record.ts"
 import { fail } from "../../cel/evaluation.ts"
 import { newEnvironment } from "../../cel/program.ts"

@@ -3,8 +3,15 @@
  * the value of, and that does not look at the old value, is reported as a warning only.
  */
 
-import { duplicate, type FieldError, forbidden, invalid, required } from "../../../apiserver/answers/field-error.ts"
-import type { StructuralSchema, ValidationRule } from "../../../apiserver/openapi/structural-schema.ts"
+import {
+  duplicate,
+  type FieldError,
+  forbidden,
+  invalid,
+  required,
+  type StructuralSchema,
+  type ValidationRule,
+} from "../../../apiserver/index.ts"
 import { isRecord } from "../../../is-record.ts"
 import { CostLimitError, EvaluationError, Meter } from "../../cel/evaluation.ts"
 import type { Program } from "../../cel/program.ts"

@@ -3,12 +3,15 @@
  * API server's estimate of what a rule may cost at worst. The compiler's own words after `compilation failed:` are not the API server's.
  */
 
-import { type FieldError, invalid, notSupported, required } from "../../../apiserver/answers/field-error.ts"
 import {
+  type FieldError,
+  invalid,
   maximumSchemaDepth,
+  notSupported,
+  required,
   type StructuralSchema,
   type ValidationRule,
-} from "../../../apiserver/openapi/structural-schema.ts"
+} from "../../../apiserver/index.ts"
 import { isRecord } from "../../../is-record.ts"
 import { isKeyed } from "../custom/correlation.ts"
 import { compileRule, ruleFieldPath } from "./compiled-rules.ts"

@@ -1,6 +1,6 @@
 /** Where in its life a Simulation is, as far as its status says. The status is all that a controller remembers: it may be another process every time. */
 
-import type { ApiObject } from "../../../kube/client/objects.ts"
+import type { ApiObject } from "../../../kube/index.ts"
 import type { SimulationCondition, SimulationStatus } from "../../api/status.ts"
 import type { Turn } from "./decide.ts"
 

@@ -5,7 +5,7 @@
  * clients (apimachinery, UnsafeGuessKindToResource), which is right for every kind of Kubernetes itself.
  */
 
-import { parseGvk } from "../../../kube/gvk.ts"
+import { parseGvk } from "../../../kube/offline.ts"
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json/exact-json.ts"
 
 /** The resource that a patch names. */

@@ -2,7 +2,7 @@
  * What a page shows of one life: its bar on the time line, on it the phases of a pod, below it the states of its containers and the times in
  * which a condition was wrong; and what it adds to the list of changes and to that of faults.
  */
-import { excerpts, shortened, type ValuePair } from "../../../page/shown-text.ts"
+import { excerpts, shortened, type ValuePair } from "../../../page/index.ts"
 import { statementText, wasJustCreated } from "../../event-statement.ts"
 import type { FieldDifference } from "../../json/difference.ts"
 import { formatExactJson, type JsonValue } from "../../json/exact-json.ts"

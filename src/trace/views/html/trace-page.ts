@@ -1,8 +1,6 @@
 /** The page of a trace: what the trace covers and lacks, what went wrong, the time line, and the list of changes. */
 
-import { type Html, html } from "../../../page/html.ts"
-import { page } from "../../../page/page.ts"
-import { changedField, shortened } from "../../../page/shown-text.ts"
+import { changedField, type Html, html, page, shortened } from "../../../page/index.ts"
 import type { Change, LifeStory, ObjectFault, Part, Tone } from "./life-story.ts"
 
 /** Changes that are listed: the newest. */

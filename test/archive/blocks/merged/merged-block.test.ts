@@ -18,7 +18,7 @@ import { readMergedTable } from "../../../../src/archive/blocks/merged-table.ts"
 import { fromPlanes, toPlanes } from "../../../../src/archive/blocks/number-columns.ts"
 import { type ObjectBytes, unabridged, WholeObjects } from "../../../../src/archive/blocks/object-bytes.ts"
 import { ObjectIndex } from "../../../../src/archive/blocks/object-index.ts"
-import { decodeColumns, MalformedFrameError, splitObservations } from "../../../../src/wire/observations.ts"
+import { decodeColumns, MalformedFrameError, splitObservations } from "../../../../src/wire/index.ts"
 import { encodeFrame, type SampleEvent, START } from "../../sample-frames.ts"
 
 const kinds = ["v1.Pod", "apps/v1.Deployment", "example.com/v1.Training"]

@@ -7,9 +7,7 @@ import { loadEvents } from "../../../../src/cli/inspect/screen/screen-session.ts
 import { firstScreen, type ScreenSize, type ScreenState } from "../../../../src/cli/inspect/screen/screen-state.ts"
 import { screenLines } from "../../../../src/cli/inspect/screen/screen-view.ts"
 import { textOf } from "../../../../src/cli/inspect/screen/styled-line.ts"
-import type { ObjectEvent } from "../../../../src/trace/event.ts"
-import { memorySpool } from "../../../../src/trace/spool.ts"
-import type { TraceItem } from "../../../../src/trace/trace-item.ts"
+import { memorySpool, type ObjectEvent, type TraceItem } from "../../../../src/trace/index.ts"
 
 /** s since the Unix epoch: 2026-03-02T03:00:00Z. */
 export const start = Date.UTC(2026, 2, 2, 3) / 1000

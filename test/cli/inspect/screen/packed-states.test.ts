@@ -4,7 +4,7 @@ import { expect, test } from "vitest"
 import { passes, readFilter } from "../../../../src/cli/inspect/screen/event-filter.ts"
 import type { ListedObject } from "../../../../src/cli/inspect/screen/event-list.ts"
 import { PackedStates } from "../../../../src/cli/inspect/screen/packed-states.ts"
-import { memorySpool } from "../../../../src/trace/spool.ts"
+import { memorySpool } from "../../../../src/trace/index.ts"
 
 test("every state is read as it was added, in any order, also while more is added", () => {
   // Some states fill a piece alone, so that there are several.

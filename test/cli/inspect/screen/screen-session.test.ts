@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest"
 import { exitCodes } from "../../../../src/cli/command-line/exit-codes.ts"
 import type { EventList } from "../../../../src/cli/inspect/screen/event-list.ts"
 import { loadEvents, runScreen, type ScreenSession } from "../../../../src/cli/inspect/screen/screen-session.ts"
-import { memorySpool } from "../../../../src/trace/spool.ts"
+import { memorySpool } from "../../../../src/trace/index.ts"
 import { start, story } from "./inspected-story.ts"
 import { type KeyboardTerminal, keyboardTerminal, shows } from "./keyboard-terminal.ts"
 

@@ -9,9 +9,7 @@ import { screenOfPart } from "../../../../src/cli/inspect/screen/screen-state.ts
 import { screenLines } from "../../../../src/cli/inspect/screen/screen-view.ts"
 import { textOf } from "../../../../src/cli/inspect/screen/styled-line.ts"
 import { displayWidth } from "../../../../src/cli/terminal/display-width.ts"
-import type { GapEvent } from "../../../../src/trace/event.ts"
-import { BadTraceError } from "../../../../src/trace/formats/format.ts"
-import type { TraceItem } from "../../../../src/trace/trace-item.ts"
+import { BadTraceError, type GapEvent, type TraceItem } from "../../../../src/trace/index.ts"
 import { event, listOf, press, screenOf, shown, start, story, typing } from "./inspected-story.ts"
 
 const escapeKey = "\u001b"

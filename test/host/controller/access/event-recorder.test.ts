@@ -3,8 +3,7 @@
 import { expect, test } from "vitest"
 import { Cluster } from "../../../../src/host/cluster.ts"
 import { EventRecorder } from "../../../../src/host/controller/access/event-recorder.ts"
-import { ApiClient } from "../../../../src/kube/client/api-client.ts"
-import type { ApiObject } from "../../../../src/kube/client/objects.ts"
+import { ApiClient, type ApiObject } from "../../../../src/kube/index.ts"
 import { Sandbox } from "../../../../src/sandbox/index.ts"
 import { ManualClock } from "../../../runtime/manual-clock.ts"
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { OwnershipError, setControllerReference, setOwnerReference } from "../../../../src/host/index.ts"
+import { OwnershipError, setControllerReference, setOwnerReference } from "../../../../src/host/controllers.ts"
 
 const owner = {
   apiVersion: "example.com/v1",

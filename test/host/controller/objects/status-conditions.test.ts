@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { findCondition, isConditionTrue, removeCondition, setCondition } from "../../../../src/host/index.ts"
+import { findCondition, isConditionTrue, removeCondition, setCondition } from "../../../../src/host/controllers.ts"
 
 const early = "2026-01-01T00:00:00Z"
 const late = "2026-01-02T00:00:00Z"

@@ -10,9 +10,8 @@ import {
   type ObjectChange,
   type ReconciledRun,
   TerminalError,
-} from "../../../../src/host/index.ts"
-import type { ApiObject } from "../../../../src/kube/client/objects.ts"
-import type { Kind } from "../../../../src/kube/kind.ts"
+} from "../../../../src/host/controllers.ts"
+import type { ApiObject, Kind } from "../../../../src/kube/index.ts"
 import { temporaryDirectory } from "../../../harness/temporary-directory.ts"
 import { startCluster, type TestCluster, type Widget, widgetKind } from "../running.ts"
 

@@ -2,10 +2,13 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { keptBytes, ObjectState } from "../../../../src/host/hub/state/object-state.ts"
-import { compileDetectRules } from "../../../../src/kube/scanner/object/detect-rules.ts"
-import { ObjectScanner } from "../../../../src/kube/scanner/object/object-scanner.ts"
-import { scanObjectSlowly, UnreadableError } from "../../../../src/kube/scanner/slow-path.ts"
-import { ObservedObject } from "../../../../src/kube/watch/liveness/observed-object.ts"
+import {
+  compileDetectRules,
+  ObjectScanner,
+  ObservedObject,
+  scanObjectSlowly,
+  UnreadableError,
+} from "../../../../src/kube/index.ts"
 
 const gvk = { group: "", version: "v1", kind: "Pod" }
 

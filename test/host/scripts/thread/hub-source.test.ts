@@ -6,8 +6,7 @@ import type { OpenCache } from "../../../../src/host/controller/access/shared-ca
 import type { Delivery } from "../../../../src/host/hub/deliveries.ts"
 import type { HubSubscriptionHandle } from "../../../../src/host/hub/hub-change.ts"
 import { HubSource } from "../../../../src/host/scripts/thread/hub-source.ts"
-import { kinds } from "../../../../src/kube/client/kinds.ts"
-import type { ApiObject } from "../../../../src/kube/client/objects.ts"
+import { type ApiObject, kinds } from "../../../../src/kube/index.ts"
 import { turn } from "../../../runtime/until.ts"
 import { configMap, startHub } from "../../hub/hub-on-sandbox.ts"
 

@@ -7,7 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import { afterEach, beforeEach, expect, test } from "vitest"
-import { defaultDetect, defaultIgnore } from "../../../../src/kube/scanner/object/detect-rules.ts"
+import { defaultDetect, defaultIgnore } from "../../../../src/kube/index.ts"
 import { loadConfiguration } from "../../../../src/recorder/configuration/load-configuration.ts"
 import {
   type ConfigurationChange,

@@ -2,9 +2,8 @@
 
 import * as Result from "effect/Result"
 import { afterEach, beforeEach, expect, test } from "vitest"
-import type { KindDefinition } from "../../../../src/actors/watcher/definitions.ts"
-import { HttpClient } from "../../../../src/kube/http/http-client.ts"
-import type { KindState } from "../../../../src/kube/watch/protocol/protocol.ts"
+import type { KindDefinition } from "../../../../src/actors/index.ts"
+import { HttpClient, type KindState } from "../../../../src/kube/index.ts"
 import { parseConfiguration } from "../../../../src/recorder/configuration/parse-configuration.ts"
 import { ServerKinds, WantedKinds } from "../../../../src/recorder/configuration/reload/server-kinds.ts"
 import { Sandbox } from "../../../../src/sandbox/index.ts"

@@ -1,7 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { explained } from "../../../../src/apiserver/answers/field-error.ts"
-import type { StructuralSchema } from "../../../../src/apiserver/openapi/structural-schema.ts"
+import { explained, type StructuralSchema } from "../../../../src/apiserver/index.ts"
 import { checkCustomValue } from "../../../../src/sandbox/schema/custom/custom-schema.ts"
 import { anyJson } from "../arbitrary-objects.ts"
 

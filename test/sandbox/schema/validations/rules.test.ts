@@ -1,7 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { errorText } from "../../../../src/apiserver/answers/field-error.ts"
-import type { StructuralSchema, ValidationRule } from "../../../../src/apiserver/openapi/structural-schema.ts"
+import { errorText, type StructuralSchema, type ValidationRule } from "../../../../src/apiserver/index.ts"
 import { compileRules } from "../../../../src/sandbox/schema/validations/compiled-rules.ts"
 import { escapedName } from "../../../../src/sandbox/schema/validations/declared-types.ts"
 import { checkCustomObject } from "../../../../src/sandbox/schema/validations/rule-check.ts"

@@ -1,7 +1,7 @@
 /** What other writers do while webhooks are asked, and the writers inside the sandbox's own process. */
 
 import { afterEach, expect, test } from "vitest"
-import { LocalCluster, type Sandbox } from "../../../../src/sandbox/index.ts"
+import { LocalCluster, type Sandbox } from "../../../../src/library/sandbox.ts"
 import { eventually } from "../../../harness/eventually.ts"
 import { ManualClock } from "../../../runtime/manual-clock.ts"
 import { bodyOf, configMaps, deployment, mergePatch, pods, send, sendFor } from "../write-client.ts"

@@ -1,7 +1,7 @@
 /** Mutating admission webhooks: what they change, in which order, and what follows from it. */
 
 import { afterEach, expect, test } from "vitest"
-import type { Sandbox } from "../../../../src/sandbox/index.ts"
+import type { Sandbox } from "../../../../src/library/sandbox.ts"
 import {
   applyPatch,
   bodyOf,

@@ -1,7 +1,7 @@
 /** What webhooks refuse, what happens when they do not answer, and what they are never asked about. */
 
 import { afterEach, expect, test } from "vitest"
-import type { Sandbox } from "../../../../src/sandbox/index.ts"
+import type { Sandbox } from "../../../../src/library/sandbox.ts"
 import { eventually } from "../../../harness/eventually.ts"
 import { ManualClock } from "../../../runtime/manual-clock.ts"
 import { bodyOf, configMaps, mergePatch, pod, pods, send, sendFor } from "../write-client.ts"

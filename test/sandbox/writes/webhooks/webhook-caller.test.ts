@@ -2,7 +2,7 @@
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { afterEach, beforeEach, expect, test } from "vitest"
-import type { Resource } from "../../../../src/apiserver/kinds/resources.ts"
+import type { Resource } from "../../../../src/apiserver/index.ts"
 import { systemClock } from "../../../../src/clock.ts"
 import { systemRandomness } from "../../../../src/sandbox/store/stamps.ts"
 import type { Webhook } from "../../../../src/sandbox/writes/webhook.ts"

@@ -1,6 +1,6 @@
 /** A sandbox and a webhook server for a test, whose file calls `afterEach(closeStarted)`. */
 
-import { Sandbox, type SandboxOptions } from "../../../../src/sandbox/index.ts"
+import { Sandbox, type SandboxOptions } from "../../../../src/library/sandbox.ts"
 import { type ReviewAnswer, type ReviewRequest, WebhookServer } from "./webhook-server.ts"
 
 const opened: AsyncDisposable[] = []

@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import type { GapEvent, ObjectEvent, TraceEvent } from "../../../../src/trace/event.ts"
 import {
   formatExactJson,
   NdjsonError,
@@ -12,7 +11,8 @@ import {
   parseExactJson,
   readNdjson,
   writeNdjson,
-} from "../../../../src/trace/index.ts"
+} from "../../../../src/library/trace.ts"
+import type { GapEvent, ObjectEvent, TraceEvent } from "../../../../src/trace/event.ts"
 import { rounds } from "../../../harness/effort.ts"
 import { jsonObject, mutated, text } from "../../json-values.ts"
 

@@ -7,7 +7,7 @@ import {
   readTrackedObjects,
   type TrackedObject,
   TrackedObjectError,
-} from "../../../../src/trace/index.ts"
+} from "../../../../src/library/trace.ts"
 import { goldenTrace } from "../../recording.ts"
 
 const tracked = (...podSpecTemplatePaths: string[]): TrackedObject => ({

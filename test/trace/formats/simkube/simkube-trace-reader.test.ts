@@ -9,7 +9,7 @@ import {
   SimkubeTraceError,
   type SimkubeTraceItem,
   SimkubeTraceReader,
-} from "../../../../src/trace/index.ts"
+} from "../../../../src/library/trace.ts"
 import { rounds } from "../../../harness/effort.ts"
 import { mutated } from "../../json-values.ts"
 import { goldenTrace } from "../../recording.ts"

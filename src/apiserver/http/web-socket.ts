@@ -8,7 +8,7 @@ import { EventEmitter } from "node:events"
 import { type IncomingMessage, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
 import { type Failure, fail } from "../answers/failure.ts"
-import type { WatchOutput } from "../http/watch-stream.ts"
+import type { WatchOutput } from "./watch-stream.ts"
 
 /** Whether a request asks for a WebSocket, not for another protocol such as `h2c`, which is ignored. */
 export const asksForWebSocket = ({ method, headers }: IncomingMessage): boolean =>
@@ -118,7 +118,7 @@ class WebSocketOutput extends EventEmitter {
 export const textFrame = 0x1
 export const closeFrame = 0x8
 const pingFrame = 0x9
-export const pongFrame = 0xa
+const pongFrame = 0xa
 
 const isFinal = 0x80
 const isMasked = 0x80

@@ -3,10 +3,10 @@
  * bytes, list items are slices of it, the ledger and the history refer to it.
  */
 
-import { apiVersionOf } from "../../kube/gvk.ts"
-import type { JsonFormat } from "../answers/json-spacing.ts"
-import type { StoredObject } from "../kinds/kubernetes-object.ts"
-import type { Resource } from "../kinds/resources.ts"
+import { apiVersionOf } from "../../kube/offline.ts"
+import type { JsonFormat } from "./json-spacing.ts"
+import type { StoredObject } from "./kubernetes-object.ts"
+import type { Resource } from "./resources.ts"
 
 // Memory for watch lines. They are long-lived and most of a server's memory, so they share slabs with nothing else: a freed
 // body or response would leave its space unused for as long as a line beside it lives. Node's own pool also leaves up to a

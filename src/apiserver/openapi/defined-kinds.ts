@@ -1,9 +1,9 @@
 /** The kinds that a CustomResourceDefinition defines, one for every served version. */
 
-import type { CustomKind } from "../openapi/openapi-document.ts"
-import type { StructuralSchema } from "../openapi/structural-schema.ts"
-import { list, member, text } from "./json-member.ts"
-import type { PrinterColumn, Resource, ScalePaths, StoredAs } from "./resources.ts"
+import { list, member, text } from "../kinds/json-member.ts"
+import type { PrinterColumn, Resource, ScalePaths, StoredAs } from "../kinds/resources.ts"
+import type { CustomKind } from "./openapi-document.ts"
+import type { StructuralSchema } from "./structural-schema.ts"
 
 /** One version of a custom kind. */
 export interface DefinedKind {

@@ -1,1 +1,0 @@
-export { DATABASE_FILE, openForReading } from "./tables/schema.ts"

@@ -1,0 +1,42 @@
+/**
+ * The names and values of Kubernetes: kinds, versions, selectors, quantities, redacted values. A door of its own, so that a trace is read and written
+ * without the client.
+ *
+ * Guarantee: pure functions that talk to no server and load no other library.
+ */
+
+export {
+  type FieldRequirement,
+  fieldSelectorTerms,
+  matchesFields,
+  parseFieldSelector,
+  selectedName,
+} from "./field-selector.ts"
+export { apiVersionOf, formatGvk, type GroupVersionKind, parseGvk } from "./gvk.ts"
+export {
+  type LabelRequirement,
+  type LabelSelector,
+  type LabelSelectorObject,
+  matchesLabels,
+  parseLabelSelector,
+  requirementFault,
+  requirementsOf,
+  selectorMatches,
+  selectorText,
+  setOperators,
+} from "./label-selector.ts"
+export * as names from "./names.ts"
+export {
+  type Complaints,
+  configKeyComplaints,
+  hostLabelComplaints,
+  labelComplaints,
+  labelValueComplaints,
+  pathSegmentComplaints,
+  qualifiedNameComplaints,
+  subdomainComplaints,
+} from "./names.ts"
+export { canonicalQuantity, quantityOf, thousandths, wholeUnits } from "./quantity.ts"
+export { describeRedacted, RedactedSums, RedactedValues, valueKinds } from "./redaction/redacted-values.ts"
+export { compareResourceVersions, parseResourceVersion, type ResourceVersion } from "./resource-version.ts"
+export { hasStatus, isStatusKnown, recordsStatus, type StatusRecorded, statusAlways, statusNever } from "./statuses.ts"
