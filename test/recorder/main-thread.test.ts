@@ -1,42 +1,34 @@
 /** The main thread supervises and serves HTTP; everything that reads or writes a recording runs in a worker. */
-import { readFileSync } from "node:fs"
-import { dirname, join, relative } from "node:path"
+import { readdirSync, readFileSync } from "node:fs"
+import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { expect, test } from "vitest"
 
-const root = fileURLToPath(new URL("../../src", import.meta.url))
+const dist = fileURLToPath(new URL("../../dist", import.meta.url))
 
-/** The imports of a module from our sources and from Node, without types, which do not exist at run time. */
-const importsOf = (file: string): ReadonlyArray<string> => {
-  const text = readFileSync(file, "utf8")
-  const statements = text.matchAll(/^(?:import|export)\s(?!type\s)(?:[^"';]*?\sfrom\s)?"([^"]+)"/gm)
-  const dynamic = text.matchAll(/\bimport\("([^"]+)"\)/g)
-  return [...statements, ...dynamic].map(([, specifier = ""]) => specifier)
-}
-
-/** Every module that is loaded with `entry`, with its import path. */
-const loadedWith = (entry: string): ReadonlyMap<string, string> => {
-  const found = new Map<string, string>([[entry, entry]])
-  for (const [file, way] of found) {
-    if (!file.endsWith(".ts")) continue
-    for (const specifier of importsOf(join(root, file))) {
-      const name = specifier.startsWith(".") ? relative(root, join(root, dirname(file), specifier)) : specifier
-      if (!found.has(name)) found.set(name, `${way} → ${name}`)
-    }
+/** Everything that is loaded with a bundle, Node's modules included; not what it imports on demand. */
+const loadedWith = (bundle: string): ReadonlySet<string> => {
+  const loaded = new Set([bundle])
+  for (const file of loaded) {
+    if (!file.endsWith(".js")) continue
+    const imports = readFileSync(join(dist, file), "utf8").matchAll(/\b(?:from|import)\s*"([^"]+)"/g)
+    for (const [, name = ""] of imports) loaded.add(name.startsWith(".") ? join(dirname(file), name) : name)
   }
-  return found
+  return loaded
 }
 
-const readsDatabase = (module: string): boolean => module.startsWith("archive/") || module === "node:sqlite"
+const partOf = (module: string): string =>
+  readdirSync(dist).find((name) => new RegExp(`^part-${module}-[^-]*\\.js$`).test(name)) ?? `no part of ${module}`
 
 test("a recorder's main thread loads nothing that reads or writes a recording", () => {
-  const loaded = loadedWith("recorder/recorder.ts")
-  // Otherwise the test would check nothing.
-  expect(loaded.size).toBeGreaterThan(100)
-  expect([...loaded].filter(([module]) => readsDatabase(module)).map(([, way]) => way)).toEqual([])
+  for (const bundle of [partOf("run-recorder"), "lib/recorder.js"]) {
+    const loaded = loadedWith(bundle)
+    expect(loaded).toContain("node:http")
+    expect(loaded).not.toContain("node:sqlite")
+  }
 })
 
 test("the reader and the store do load it, so the search works", () => {
-  for (const entry of ["actors/entries/reader.ts", "actors/entries/store.ts"])
-    expect([...loadedWith(entry).keys()]).toContain("node:sqlite")
+  for (const bundle of ["workers/reader.js", "workers/store.js", partOf("store")])
+    expect(loadedWith(bundle)).toContain("node:sqlite")
 })

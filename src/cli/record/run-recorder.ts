@@ -7,7 +7,6 @@
 import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
-import { directoryInUse } from "../../archive/index.ts"
 import {
   byCause,
   type GivenLimits,
@@ -127,7 +126,7 @@ export const runRecorder: RunRecorder = async ({ verbosity, logFormat: _, lease,
     const settings = {
       ...options,
       ...(lease && {
-        lease: { ...lease, directoryInUse: directoryInUse },
+        lease: { ...lease, directoryInUse: (await import("../../archive/index.ts")).directoryInUse },
       }),
       ...{ reportEvents: verbosity > 0, version: readVersion(), onLeaseTaken, onLeaseLost },
     }
