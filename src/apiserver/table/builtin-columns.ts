@@ -10,8 +10,6 @@ import {
   containers,
   count,
   firstOf,
-  hasCondition,
-  humanDuration,
   isTrue,
   labels,
   name,
@@ -22,6 +20,25 @@ import {
   text,
   texts,
 } from "./columns.ts"
+import {
+  bindingParameters,
+  certificateDuration,
+  certificateState,
+  claimState,
+  isDangling,
+  policyParameters,
+  roleBinding,
+} from "./policy-cells.ts"
+import {
+  jobCompletions,
+  jobDuration,
+  jobStatus,
+  lastSchedule,
+  metrics,
+  revisionOwner,
+  scaleTarget,
+  suspended,
+} from "./workload-cells.ts"
 
 const readyOf: Column = (object) =>
   `${numberIn(object, "status", "readyReplicas")}/${numberIn(object, "spec", "replicas")}`
@@ -188,98 +205,6 @@ const quotaUsage =
       })
       .join(", ")
 
-// Workloads.
-
-const revisionOwner: Column = (revision) => {
-  const owner = list(revision, "metadata", "ownerReferences").find(
-    (candidate) => member(candidate, "controller") === true,
-  )
-  const version = textIn(owner, "apiVersion")
-  const kind = version.includes("/") ? `${textIn(owner, "kind")}.${version.split("/")[0]}` : textIn(owner, "kind")
-  return owner === undefined ? "<none>" : `${kind.toLowerCase()}/${textIn(owner, "name")}`
-}
-
-const jobStatus: Column = (job) => {
-  if (hasCondition(job, "Complete")) return "Complete"
-  if (hasCondition(job, "Failed")) return "Failed"
-  if (member(job, "metadata", "deletionTimestamp") !== undefined) return "Terminating"
-  for (const type of ["Suspended", "FailureTarget", "SuccessCriteriaMet"]) if (hasCondition(job, type)) return type
-  return "Running"
-}
-
-const jobCompletions: Column = (job) => {
-  const succeeded = numberIn(job, "status", "succeeded")
-  const wanted = member(job, "spec", "completions")
-  if (wanted !== undefined) return `${succeeded}/${String(wanted)}`
-  const parallelism = numberIn(job, "spec", "parallelism")
-  return parallelism > 1 ? `${succeeded}/1 of ${parallelism}` : `${succeeded}/1`
-}
-
-const jobDuration: Column = (job, now) => {
-  const start = Date.parse(textIn(job, "status", "startTime"))
-  if (Number.isNaN(start)) return ""
-  const end = Date.parse(textIn(job, "status", "completionTime"))
-  return humanDuration((Number.isNaN(end) ? now : end) - start)
-}
-
-const suspended: Column = (cronJob) => {
-  const suspend = member(cronJob, "spec", "suspend")
-  return typeof suspend === "boolean" ? (suspend ? "True" : "False") : "<unset>"
-}
-
-const lastSchedule: Column = (cronJob, now) => {
-  const time = member(cronJob, "status", "lastScheduleTime")
-  return time === undefined ? "<none>" : since(time, now)
-}
-
-const scaleTarget: Column = (autoscaler) =>
-  `${textIn(autoscaler, "spec", "scaleTargetRef", "kind")}/${textIn(autoscaler, "spec", "scaleTargetRef", "name")}`
-
-/** Two are listed one by one. */
-const metrics: Column = (autoscaler) => {
-  const specs = list(autoscaler, "spec", "metrics")
-  const states = list(autoscaler, "status", "currentMetrics")
-  if (specs.length === 0) return "<none>"
-  const shown = specs.slice(0, 2).map((spec, index) => metricText(spec, states[index]))
-  const more = specs.length - 2
-  return more > 0 ? `${shown.join(", ")} + ${more} more...` : shown.join(", ")
-}
-
-/** The member of each type of metric; all but the two resource types show a plain value. */
-const metricMembers = new Map([
-  ["External", "external"],
-  ["Object", "object"],
-  ["Pods", "pods"],
-  ["Resource", "resource"],
-  ["ContainerResource", "containerResource"],
-])
-
-const metricText = (spec: unknown, state: unknown): string => {
-  const type = textIn(spec, "type")
-  const key = metricMembers.get(type)
-  if (key === undefined) return "<unknown type>"
-  const target = member(spec, key, "target")
-  const current = member(state, key, "current")
-  const average = scalarIn(target, "averageValue")
-  const currentAverage = scalarIn(current, "averageValue")
-  if (type === "Pods") return `${currentAverage ?? unknown(current)}/${average ?? "0"}`
-  if (type === "External" || type === "Object") {
-    if (average !== undefined) return `${currentAverage ?? "<unknown>"}/${average} (avg)`
-    return `${scalarIn(current, "value") ?? unknown(current)}/${scalarIn(target, "value") ?? "<nil>"}`
-  }
-  const resource = textIn(spec, key, "name")
-  if (average !== undefined) return `${resource}: ${currentAverage ?? unknown(current)}/${average}`
-  return `${resource}: ${percent(current) ?? "<unknown>"}/${percent(target) ?? "<auto>"}`
-}
-
-/** A status without the value prints Go's absent quantity; no status at all prints `<unknown>`. */
-const unknown = (current: unknown): string => (current === undefined ? "<unknown>" : "<nil>")
-
-const percent = (value: unknown): string | undefined => {
-  const found = scalarIn(value, "averageUtilization")
-  return found === undefined ? undefined : `${found}%`
-}
-
 // Storage.
 
 const shortModes = { ReadWriteOnce: "RWO", ReadOnlyMany: "ROX", ReadWriteMany: "RWX", ReadWriteOncePod: "RWOP" }
@@ -321,67 +246,6 @@ const tokenAudiences: Column = (driver) =>
   member(driver, "spec", "tokenRequests") === undefined
     ? "<unset>"
     : texts(list(driver, "spec", "tokenRequests"), "audience").join(",")
-
-// Access, certificates, policies, flow control and devices.
-
-const subjects =
-  (kind: string): Column =>
-  (binding) =>
-    list(binding, "subjects")
-      .filter((subject) => textIn(subject, "kind") === kind)
-      .map(
-        (subject) => `${kind === "ServiceAccount" ? `${textIn(subject, "namespace")}/` : ""}${textIn(subject, "name")}`,
-      )
-      .join(", ")
-
-const roleBinding = [
-  name,
-  (binding) => `${textIn(binding, "roleRef", "kind")}/${textIn(binding, "roleRef", "name")}`,
-  age,
-  ...["User", "Group", "ServiceAccount"].map(subjects),
-] satisfies ReadonlyArray<Column>
-
-const certificateDuration: Column = (request) => {
-  const seconds = member(request, "spec", "expirationSeconds")
-  return typeof seconds === "number" ? humanDuration(seconds * 1000) : "<none>"
-}
-
-const certificateState: Column = (request) => {
-  const types = new Set(texts(list(request, "status", "conditions"), "type"))
-  const states = [
-    types.has("Denied") ? "Denied" : types.has("Approved") ? "Approved" : "Pending",
-    ...(types.has("Failed") ? ["Failed"] : []),
-    ...(textIn(request, "status", "certificate") === "" ? [] : ["Issued"]),
-  ]
-  return states.join(",")
-}
-
-const policyParameters: Column = (policy) => {
-  const kind = member(policy, "spec", "paramKind")
-  return kind === undefined ? "<unset>" : `${textIn(kind, "apiVersion")}/${textIn(kind, "kind")}`
-}
-
-const bindingParameters: Column = (binding) => {
-  const reference = member(binding, "spec", "paramRef")
-  return reference === undefined ? "<unset>" : `${textIn(reference, "namespace") || "*"}/${textIn(reference, "name")}`
-}
-
-const isDangling: Column = (schema) => {
-  const dangling = list(schema, "status", "conditions").find((condition) => textIn(condition, "type") === "Dangling")
-  return textIn(dangling, "status") || "?"
-}
-
-const claimState: Column = (claim) => {
-  const isAllocated = member(claim, "status", "allocation") !== undefined
-  const isDeleted = member(claim, "metadata", "deletionTimestamp") !== undefined
-  const isReserved = list(claim, "status", "reservedFor").length > 0
-  const states = [
-    ...(isDeleted ? ["deleted"] : []),
-    ...(isAllocated ? ["allocated"] : isDeleted ? [] : ["pending"]),
-    ...(isAllocated && isReserved ? ["reserved"] : []),
-  ]
-  return states.join(",")
-}
 
 const webhooks = [name, count("webhooks"), age]
 const queuing = "spec.limited.limitResponse.queuing"

@@ -11,7 +11,7 @@ import {
   type Metadata,
   parseSchedule,
 } from "../../kube/index.ts"
-import { finishedAs, type Job } from "./job-controller.ts"
+import { finishedAs, type Job } from "./job-objects.ts"
 import { objectController } from "./object-controller.ts"
 
 export const cronJobController = (surroundings: Surroundings): Controller => {
