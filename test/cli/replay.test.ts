@@ -250,8 +250,8 @@ describe("a replay into a cluster", { timeout: patient(30_000) }, () => {
       output: [
         "from 2025-11-21T04:40:00Z to 2025-11-21T04:40:00.3Z: 30 ms",
         "namespaces: virtual-shop",
-        "kind          at the start  applied  deleted",
-        "v1.ConfigMap  1             2        0",
+        "kind           at the start   applied   deleted",
+        "v1.ConfigMap   1              2         0",
         "",
       ].join("\n"),
     })
