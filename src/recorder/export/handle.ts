@@ -297,6 +297,7 @@ export const handleExportRequest = (
       limits: withinLimits(sources.limits, wanted),
       gone,
       clock,
+      place,
     }
     const contentType = contentTypeOf(wanted)
     const exporting =

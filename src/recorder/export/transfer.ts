@@ -13,6 +13,7 @@ import { messageOf } from "../../message-of.ts"
 import type { ExportRefusal } from "../http/body/http-answer.ts"
 import { elapsed } from "../http/body/races.ts"
 import type { ExportLimits } from "./limits.ts"
+import type { Place } from "./places.ts"
 import type { ExportReader } from "./service.ts"
 import type { StartedExport } from "./start.ts"
 
@@ -44,7 +45,7 @@ export type ExportOutcome =
   /** `cause`: the sink's rejection, if it was the reason. */
   | { readonly tag: "failed"; readonly bytes: number; readonly message: string; readonly cause?: unknown }
   /** `status`: for a response that has not started. */
-  | { readonly tag: "limit"; readonly status: 413 | 504; readonly bytes: number; readonly message: string }
+  | { readonly tag: "limit"; readonly status: 413 | 503 | 504; readonly bytes: number; readonly message: string }
   | { readonly tag: "gone"; readonly bytes: number }
 
 export interface ExportRun {
@@ -56,6 +57,8 @@ export interface ExportRun {
   readonly clock: Clock
   /** Whether it has no end, and so no digest. Default false. */
   readonly isEndless?: boolean
+  /** Its place among the exports that run at once, which a slow client loses to another export. Absent: it is never needed. */
+  readonly place?: Place
 }
 
 /** Interrupting this cancels the export. */
@@ -65,6 +68,7 @@ export const transferExport = ({
   limits,
   gone,
   clock,
+  place,
   isEndless = false,
 }: ExportRun): Effect.Effect<ExportOutcome> =>
   Effect.suspend(() => {
@@ -89,8 +93,10 @@ export const transferExport = ({
         }
         bytes += piece.length
         if (!isEndless) digest.update(piece)
+        const taken = place?.taking(piece.length)
         try {
           await sink.take(piece)
+          taken?.()
         } catch (cause) {
           settle({ tag: "failed", bytes, message: messageOf(cause), cause })
         }
@@ -120,7 +126,11 @@ export const transferExport = ({
       return { tag: "limit", status: 504, bytes, message }
     })
     const wentAway = Effect.map(gone, (): ExportOutcome => ({ tag: "gone", bytes }))
-    return Effect.raceAllFirst([wentAway, tooLong, transfer]).pipe(
+    const wasNeeded = Effect.map(
+      place === undefined ? Effect.never : Effect.promise(() => place.needed),
+      (message): ExportOutcome => ({ tag: "limit", status: 503, bytes, message }),
+    )
+    return Effect.raceAllFirst([wentAway, tooLong, wasNeeded, transfer]).pipe(
       Effect.onExit((exit) =>
         Effect.sync(() => {
           isOver = true

@@ -240,7 +240,7 @@ const answer = (
     const reads = request.method === "GET" || request.method === "HEAD"
     const isExport = path === "/export" && request.method === "POST"
     const from = request.socket.remoteAddress ?? ""
-    if (!isExport || sources === undefined) bodies.discard(request, response)
+    if (!isExport || sources === undefined) bodies.discard(request, response, from)
     if (path === "/healthz" && reads) return text(response, 200, "ok\n")
     if (sources === undefined && standby !== undefined) return yield* answerStandby(request, response, path, standby)
     if (sources === undefined) return text(response, 503, "the recorder is starting; try again\n")
@@ -264,7 +264,7 @@ const answer = (
     }
     const decision = yield* Effect.promise(() => sources.access.decide(request.headers, action))
     if (decision.tag === "refused") {
-      if (isExport) bodies.discard(request, response)
+      if (isExport) bodies.discard(request, response, from)
       return rejectRequest(request, response, { requestId, path, decision, sources })
     }
     if (isPastPath(path)) {

@@ -1,8 +1,8 @@
 /**
  * Questions about the past, from an authorised request to its streamed answer.
  *
- * They share the places of exports, because both cost a reading thread's time: beyond them there is 429 with Retry-After. A client that goes away ends
- * its question.
+ * They share the places of exports, because both cost a reading thread's time: beyond them there is 429 with Retry-After, and a client that reads next to nothing
+ * gives its place up when another needs it. A client that goes away ends its question.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import * as Effect from "effect/Effect"
@@ -169,6 +169,7 @@ export const answerPast = (
       limits: withinLimits(sources.limits, {}),
       gone: clientGone(response),
       clock,
+      place,
     }).pipe(
       Effect.flatMap((ended) =>
         Effect.promise(async () => {

@@ -171,7 +171,7 @@ export const judgeReplay = (
     onTime,
     gaps,
     pods,
-    timeline: timelineOf(journal, target, tracePods, recording.endMs, unmeasured),
+    timeline: timelineOf(journal, target, tracePods, observed, recording.endMs, unmeasured),
     worst: details.worst,
     details: details.kept,
   }

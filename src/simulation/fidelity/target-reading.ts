@@ -1,11 +1,12 @@
-/** What a comparison needs of the recording of the target, and pods and objects over the time of a replay. */
+/** What a comparison needs of the recording of the target; and pods, nodes, objects and lateness over the time of a replay. */
 import type { Pod } from "../../kube/index.ts"
 import { exactJsonIn, type ObjectEvent, podKind } from "../../trace/index.ts"
 import { rememberedIdentity } from "../pods/pod-identity.ts"
 import { keyOf } from "../replay/changes-to-writes.ts"
 import type { Timeline } from "../report/fidelity-report.ts"
-import { PodTimes, podPhase } from "./pod-times.ts"
-import { StateComparison } from "./state-comparison.ts"
+import { PodTimes, podPhase, rounded } from "./pod-times.ts"
+import { type ComparedWrite, StateComparison } from "./state-comparison.ts"
+import { nodeKind } from "./target-recording.ts"
 import { ownerIn, type TracePods } from "./trace-pods.ts"
 import type { WriteJournal } from "./write-journal.ts"
 
@@ -27,6 +28,7 @@ export class TargetReading {
   readonly pods = new PodTimes()
   /** Pods that no webhook has marked. */
   unasked = 0
+  readonly nodes: Step[] = []
   /** By kind: when an object of the replay appeared or went. */
   readonly objects = new Map<string, Step[]>()
   readonly #namespaces: ReadonlySet<string>
@@ -65,12 +67,14 @@ export class TargetReading {
         if (rememberedIdentity((pod ?? {}) as unknown as Pod) === undefined) this.unasked++
       }
     }
-    if (!isOurs) return
+    if (!isOurs && gvk !== nodeKind) return
     const exists = action === "applied"
     if (exists === this.#present.has(key)) return
     if (exists) this.#present.add(key)
     else this.#present.delete(key)
-    listOf(this.objects, gvk).push({ at, change: exists ? 1 : -1 })
+    const step: Step = { at, change: exists ? 1 : -1 }
+    if (gvk === nodeKind) this.nodes.push(step)
+    if (isOurs) listOf(this.objects, gvk).push(step)
   }
 }
 
@@ -95,6 +99,7 @@ export const timelineOf = (
   journal: WriteJournal,
   target: TargetReading,
   tracePods: Pick<TracePods, "steps"> | undefined,
+  observed: ReadonlyArray<ComparedWrite>,
   endMs: number,
   unmeasured: ReadonlySet<string>,
 ): Timeline => {
@@ -102,15 +107,26 @@ export const timelineOf = (
   const end = Math.max(1, endMs, lastDue)
   const stepMs = lengths.find((each) => end / each <= mostPoints) ?? Math.ceil(end / mostPoints / 600_000) * 600_000
   const points = Math.min(mostPoints, Math.ceil(end / stepMs))
-  /** What there is at the end of each step. Moments outside belong to the first or the last. */
+  /** Moments outside belong to the first or the last. */
+  const stepOf = (at: number): number => Math.min(points - 1, Math.max(0, Math.floor(at / stepMs)))
+  /** What there is at the end of each step. */
   const counts = (changes: ReadonlyArray<Step>): ReadonlyArray<number> => {
     const ends = new Array<number>(points).fill(0)
     for (const { at, change } of changes) {
-      const index = Math.min(points - 1, Math.max(0, Math.floor(at / stepMs)))
+      const index = stepOf(at)
       ends[index] = (ends[index] ?? 0) + change
     }
     let sum = 0
     return ends.map((change) => (sum += change))
+  }
+  const latest = (writes: ReadonlyArray<{ readonly due: number | undefined; readonly at: number | undefined }>) => {
+    const maxima = new Array<number | null>(points).fill(null)
+    for (const { due, at } of writes) {
+      if (due === undefined || at === undefined) continue
+      const index = stepOf(due)
+      maxima[index] = Math.max(maxima[index] ?? Number.NEGATIVE_INFINITY, rounded(at - due))
+    }
+    return maxima
   }
   const phases = ({ steps }: Pick<TracePods, "steps">) =>
     Object.fromEntries([...Map.groupBy(steps, ({ phase }) => phase)].map(([phase, some]) => [phase, counts(some)]))
@@ -122,6 +138,7 @@ export const timelineOf = (
     const counted = shown.map((gvk) => [gvk, counts(steps.get(gvk) ?? [])] as const)
     return Object.fromEntries(frequent.length > mostKinds ? [...counted, ["others", counts(others)]] : counted)
   }
+  const { writes, nodes } = journal
   return {
     stepMs,
     points,
@@ -129,7 +146,16 @@ export const timelineOf = (
       recorded: tracePods === undefined ? null : phases(tracePods),
       replayed: unmeasured.has(podKind) ? null : phases(target.pods),
     },
+    nodes: {
+      recorded: nodes.length === 0 ? null : counts(presence(nodes)),
+      replayed: unmeasured.has(nodeKind) ? null : counts(target.nodes),
+    },
     objects: { recorded: byKind(expected), replayed: byKind(target.objects) },
+    lateMs: {
+      sent: latest(writes.map(({ due, sent }) => ({ due, at: sent }))),
+      answered: latest(writes.map(({ due, sent, settled }) => ({ due, at: sent === undefined ? undefined : settled }))),
+      observed: latest(observed.map(({ write, observed: at }) => ({ due: write.due, at }))),
+    },
   }
 }
 
@@ -145,4 +171,14 @@ const expectedObjects = (journal: WriteJournal): ReadonlyMap<string, ReadonlyArr
     }
   }
   return steps
+}
+
+const presence = (changes: WriteJournal["nodes"]): ReadonlyArray<Step> => {
+  const present = new Set<string>()
+  return changes.flatMap(({ name, at, exists }): ReadonlyArray<Step> => {
+    if (present.has(name) === exists) return []
+    if (exists) present.add(name)
+    else present.delete(name)
+    return [{ at, change: exists ? 1 : -1 }]
+  })
 }

@@ -1,6 +1,6 @@
 /**
  * A recording of the target while a replay runs, in the threads of the recorder of `reel record`: of each kind the
- * objects with the label of the replay, and all pods. A kind that cannot be watched is not measured and delays
+ * objects with the label of the replay, and all pods and nodes. A kind that cannot be watched is not measured and delays
  * nothing.
  */
 import { mkdtemp, rm } from "node:fs/promises"
@@ -51,8 +51,11 @@ export interface EndedRecording {
 /** By kind: the resourceVersion of the last state that was written of it, as far as versions can be compared. */
 export type WrittenVersions = ReadonlyMap<string, bigint>
 
+/** Nodes are recorded and counted, and never replayed. */
+export const nodeKind = "v1.Node"
+
 /** Recorded whatever the trace has, and all of them. */
-export const wholeKinds: ReadonlyArray<string> = ["v1.Pod"]
+export const wholeKinds: ReadonlyArray<string> = ["v1.Pod", nodeKind]
 
 /** ms that first lists may take; then the replay begins, and the kinds that are missing are not measured from the start. */
 const readyMs = 10_000
@@ -228,8 +231,8 @@ const trackedKind = (gvkText: string, replay: string): ReadonlyArray<TrackedKind
       trackLifecycle: false,
       skipOwned: false,
       keepManagedFields: false,
-      // A write is found by the version that its response had.
-      detect: "all",
+      // A write is found by the version that its response had; nodes are only counted.
+      detect: gvkText === nodeKind ? "content" : "all",
       ignore: [],
       ...(!wholeKinds.includes(gvkText) && { labelSelector: `${replayLabel}=${replay}` }),
     },

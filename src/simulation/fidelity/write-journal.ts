@@ -1,6 +1,6 @@
 /**
- * What a replay did, write by write, and what the trace says of pods. Some 200 bytes a write and 100 bytes a life are
- * in memory; texts are on disk ({@link BodyFile}). Times are monotonic ms after the first moment of the trace was
+ * What a replay did, write by write, and what the trace says of pods and nodes. Some 200 bytes a write and 100 bytes a
+ * life are in memory; texts are on disk ({@link BodyFile}). Times are monotonic ms after the first moment of the trace was
  * due; the state at the start has times before 0.
  */
 
@@ -14,7 +14,7 @@ import { keyOf } from "../replay/changes-to-writes.ts"
 import type { SettledWrite, SubmittedWrite, TraceSchedule } from "../replay/replay-options.ts"
 import type { TraceChange } from "../replay/trace-changes.ts"
 import type { WriteOutcome } from "../target/target-cluster.ts"
-import type { WrittenVersions } from "./target-recording.ts"
+import { nodeKind, type WrittenVersions } from "./target-recording.ts"
 
 // Texts that are written while a replay runs and read in any order afterwards: on disk, so that a trace larger than memory can be compared.
 
@@ -149,6 +149,14 @@ export interface ReplayedTrace {
   readonly dueMs: (moment: number) => number
 }
 
+/** A node of the trace that appears or goes, or is changed. */
+interface TraceNode {
+  readonly name: string
+  /** ms; 0 for the state at the start. */
+  readonly at: number
+  readonly exists: boolean
+}
+
 /** Characters of a message that are kept: some name every field of an object. */
 const mostCharacters = 300
 
@@ -166,6 +174,7 @@ export class WriteJournal implements Disposable {
   readonly #objects = new Map<string, JournalObject>()
   readonly writes: JournalWrite[] = []
   readonly pods: TracePod[] = []
+  readonly nodes: TraceNode[] = []
   readonly lives: TraceLife[] = []
   #startMs = Number.NaN
   #schedule: TraceSchedule | undefined
@@ -213,6 +222,7 @@ export class WriteJournal implements Disposable {
 
   passed({ gvk, namespace, name, object }: TraceChange, dueMs: number | undefined): void {
     const at = dueMs === undefined ? 0 : dueMs - this.#startMs
+    if (gvk === nodeKind) this.nodes.push({ name, at, exists: object !== undefined })
     if (gvk !== "v1.Pod") return
     const body = object === undefined ? undefined : this.#bodies.append(object)
     this.pods.push({ key: `${namespace}/${name}`, at, isAtStart: dueMs === undefined, body })

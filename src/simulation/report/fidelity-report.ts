@@ -168,8 +168,16 @@ export interface Timeline {
   readonly points: number
   /** By phase; of a trace that has only lives of pods, those that run. */
   readonly pods: Both<Readonly<Record<string, ReadonlyArray<number>>> | null>
+  /** `null`: the trace has none, or those of the target could not be recorded. */
+  readonly nodes: Both<ReadonlyArray<number> | null>
   /** Objects that the replay writes, by kind; kinds beyond the eight most frequent are together in `others`. */
   readonly objects: Both<Readonly<Record<string, ReadonlyArray<number>>>>
+  /** The latest of each step, by the time at which they were due; `null`: nothing was due. */
+  readonly lateMs: {
+    readonly sent: ReadonlyArray<number | null>
+    readonly answered: ReadonlyArray<number | null>
+    readonly observed: ReadonlyArray<number | null>
+  }
 }
 
 /** A write that went wrong, or was among the latest. */

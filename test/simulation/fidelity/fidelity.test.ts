@@ -147,6 +147,7 @@ describe("a replay that is recorded", { timeout: patient(30_000) }, () => {
       expect(timeline.pods.recorded?.Running?.at(-1)).toBe(1)
       expect(timeline.objects.recorded["v1.ConfigMap"]?.at(-1)).toBe(1)
       expect(timeline.objects.replayed["v1.ConfigMap"]?.at(-1)).toBe(1)
+      expect(timeline.nodes).toMatchObject({ recorded: null, replayed: expect.arrayContaining([2]) })
     },
   )
 

@@ -281,7 +281,7 @@ describe("objects over time", () => {
       { name: "b", value: "1", due: 400 },
       { name: "a", value: undefined, due: 800 },
     ])
-    const { stepMs, points, objects } = judge(replay, replay.events).timeline
+    const { stepMs, points, objects, lateMs } = judge(replay, replay.events).timeline
     expect([stepMs, points]).toEqual([2, 402])
     const at = (counts: ReadonlyArray<number> | undefined, ms: number) => counts?.[Math.floor(ms / stepMs)]
     const { recorded, replayed } = {
@@ -290,5 +290,26 @@ describe("objects over time", () => {
     }
     expect([0, 399, 400, 799, 800].map((ms) => at(recorded, ms))).toEqual([1, 1, 2, 2, 1])
     expect([0, 2, 403, 799, 803].map((ms) => at(replayed, ms))).toEqual([0, 1, 2, 2, 1])
+    expect(lateMs.observed.filter((each) => each !== null)).toEqual([3, 3, 3])
+  })
+  test("nodes are counted in the trace and in the target, changes of one once", () => {
+    const { journal, events } = replayOf([{ name: "a", value: "1", due: 400 }])
+    const node = (name: string, at: number, action: "applied" | "deleted"): ObjectEvent => ({
+      ...eventOf({ name, value: action === "applied" ? "1" : undefined, due: at }, 0, at),
+      ...{ gvk: "v1.Node", namespace: "" },
+    })
+    const object = Buffer.from("{}")
+    journal.passed({ time: start, gvk: "v1.Node", namespace: "", name: "n1", object }, undefined)
+    for (const [at, each] of [
+      [100, object],
+      [200, undefined],
+    ] as const)
+      journal.passed({ time: start + at * 1000, gvk: "v1.Node", namespace: "", name: "n1", object: each }, at)
+    const ofTarget = [node("m1", -5, "applied"), node("m1", 10, "applied"), node("m2", 300, "applied")]
+    const { stepMs, nodes } = judge({ journal, events }, [...ofTarget, ...events]).timeline
+    const at = (counts: ReadonlyArray<number> | null, ms: number) => counts?.[Math.floor(ms / stepMs)]
+    expect([0, 199, 200].map((ms) => at(nodes.recorded, ms))).toEqual([1, 1, 0])
+    expect([0, 299, 300].map((ms) => at(nodes.replayed, ms))).toEqual([1, 1, 2])
+    expect(judge({ journal, events }, events, ["v1.Node"]).timeline.nodes.replayed).toBeNull()
   })
 })

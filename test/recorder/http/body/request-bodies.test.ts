@@ -1,10 +1,12 @@
-/** Bodies of requests over real connections. */
+/** Bodies of requests over real connections; the time that clients are made to wait is the test's. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import { type AddressInfo, connect, type Socket } from "node:net"
 import { afterEach, expect, test } from "vitest"
 import { refuse, text } from "../../../../src/recorder/http/body/http-answer.ts"
 import {
   maximumBodyBytes,
+  maximumBodyDepth,
+  maximumBodyValues,
   mostDiscardedBytes,
   RequestBodies,
   receiveMs,
@@ -24,7 +26,7 @@ const serve = async () => {
   const seen: string[] = []
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (request.url === "/forbidden") {
-      bodies.discard(request, response)
+      bodies.discard(request, response, "client")
       return text(response, 401, "no\n")
     }
     const body = await bodies.receive(request, response, String(request.headers["x-client"]))
@@ -121,11 +123,24 @@ test("one that turns out to be too large is rejected at its end, or cut off when
   expect(await client.answered()).toEqual([413])
   expect(client.isClosed).toBe(false)
 
-  const { port: other } = await serve()
+  const { port: other, clock } = await serve()
   const endless = new Client(other).post("/", "Transfer-Encoding: chunked")
   for (let sent = 0; sent <= mostDiscardedBytes + maximumBodyBytes; sent += piece.length) endless.chunk(piece)
-  await until(() => endless.isClosed)
+  await until(() => {
+    clock.advance(10)
+    return endless.isClosed
+  })
   expect(endless.statuses).toEqual([413])
+})
+
+test("more values, or deeper ones, than any request has are rejected without being parsed", async () => {
+  const { port } = await serve()
+  const many = new Client(port).whole("/", `[${"1,".repeat(maximumBodyValues)}`)
+  expect(await many.answered()).toEqual([400])
+  expect(many.received).toContain(`more than ${maximumBodyValues} values`)
+  const deep = new Client(port).whole("/", "[".repeat(maximumBodyDepth + 1))
+  expect(await deep.answered()).toEqual([400])
+  expect(deep.received).toContain(`more than ${maximumBodyDepth} arrays and objects in one another`)
 })
 
 test("a fifth body of one client is rejected with 429 at once; a client that leaves frees its place", async () => {
@@ -166,6 +181,28 @@ test("a client that asks first is told before it sends anything", async () => {
   expect(await fine.answered()).toEqual([100])
   fine.socket.write("{}")
   expect(await fine.answered(2)).toEqual([100, 200])
+})
+
+test("a flood of bodies is slowed down to the client's share, whatever becomes of them, and no other client is", async () => {
+  const { port, clock } = await serve()
+  const flood = new Client(port)
+  const bad = `[${"1,".repeat(maximumBodyBytes / 2 - 1)}`
+  let ended = 0
+  for (let sent = 0; sent < 12; sent++) {
+    flood.whole("/", bad)
+    await until(() => flood.statuses.length > sent || clock.pending > 1)
+    if (flood.statuses.length > sent) ended = sent + 1
+    else break
+  }
+  // Each costs one mebibyte and 16 KiB of the burst of four.
+  expect(ended).toBe(3)
+  expect(await new Client(port).whole("/", "{}", "X-Client: b").answered()).toEqual([200])
+  expect(flood.statuses.length).toBe(ended)
+  await until(() => {
+    clock.advance(8)
+    return flood.statuses.length > ended
+  })
+  expect(flood.statuses).toEqual([400, 400, 400, 400])
 })
 
 test("the body of a request without permission is discarded, and the next request of the connection is served", async () => {
