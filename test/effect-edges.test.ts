@@ -17,6 +17,7 @@ const edges = [
   "src/host/dispatcher/actor-calls.ts",
   "src/recorder/embedded/embedded-export.ts",
   "src/recorder/embedded/embedded-recorder.ts",
+  "src/recorder/http/body/body-shares.ts",
   "src/recorder/offline-recording.ts",
   "src/runtime/actor-host.ts",
   "src/runtime/control.ts",

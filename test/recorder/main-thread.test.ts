@@ -1,5 +1,5 @@
 /** The main thread supervises and serves HTTP; everything that reads or writes a recording runs in a worker. */
-import { readdirSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { expect, test } from "vitest"
@@ -10,15 +10,16 @@ const dist = fileURLToPath(new URL("../../dist", import.meta.url))
 const loadedWith = (bundle: string): ReadonlySet<string> => {
   const loaded = new Set([bundle])
   for (const file of loaded) {
-    if (!file.endsWith(".js")) continue
+    if (!existsSync(join(dist, file))) continue
     const imports = readFileSync(join(dist, file), "utf8").matchAll(/\b(?:from|import)\s*"([^"]+)"/g)
     for (const [, name = ""] of imports) loaded.add(name.startsWith(".") ? join(dirname(file), name) : name)
   }
   return loaded
 }
 
+/** A hash of eight characters, which may be hyphens, follows the name of the module. */
 const partOf = (module: string): string =>
-  readdirSync(dist).find((name) => new RegExp(`^part-${module}-[^-]*\\.js$`).test(name)) ?? `no part of ${module}`
+  readdirSync(dist).find((name) => new RegExp(`^part-${module}-.{8}\\.js$`).test(name)) ?? `no part of ${module}`
 
 test("a recorder's main thread loads nothing that reads or writes a recording", () => {
   for (const bundle of [partOf("run-recorder"), "lib/recorder.js"]) {
