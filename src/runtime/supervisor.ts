@@ -214,6 +214,8 @@ export class Supervisor<Config, Control extends ControlInterface, Report> {
     let started: Thread | undefined
     try {
       const config = await this.#spec.config()
+      // One that has ended meanwhile takes no number: it could be above that of its successor, whose frames would be dropped.
+      if (this.#state !== "starting") return
       const incarnation = await this.#spec.incarnation()
       if (this.#state !== "starting") return
       // Receivers drop the frames of a life whose number does not increase, silently and for ever.

@@ -112,7 +112,6 @@ export const readerNice = 5
 const answerWindowBytes = 512 * 1024
 
 const readerControl = {
-  /** How many values were replaced in the whole recording, by kind and place. */
   /** The recorded parts of each kind within a window, from rows and tables of contents: some ms for a recording of any size. */
   coverage: { payload: ReadWindow, success: ReadCoverage, error: ReadingFailed },
   /** From when and up to when each kind and namespace is recorded; excludes those whose first list is in progress. */

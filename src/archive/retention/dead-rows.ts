@@ -56,11 +56,11 @@ export class DeadRows {
 
   /** Removes the pods that were gone before the beginning of their lifecycles, and what earlier states there were of the others. */
   *pods({ throughSequence, removedThrough }: Beginning): Generator<void, void, void> {
-    const { pods, deletePod, deleteLives, deleteOldLives } = this.#statements
+    const { pods, highestPod, deletePod, deleteLives, deleteOldLives } = this.#statements
+    // The highest number stays, because the next pod gets the number after it.
+    const highest = highestPod.get()?.number
     const page = (last: PodRow | undefined) => pods.all(last?.number ?? 0, throughSequence, removedThrough)
     for (const rows of pagesOf(PAGE_ROWS, page)) {
-      // The highest number stays, because the next pod gets the number after it.
-      const highest = rows.length < PAGE_ROWS ? rows.at(-1)?.number : undefined
       this.#removing(rows, ({ number, isGone, firstSequence, lastBefore, last, lastOwners }) => {
         if (lastBefore === null) return
         if (isGone === 1 && last === lastBefore && number !== highest) {
@@ -173,6 +173,7 @@ const statementsOf = (database: Connection) => {
         (SELECT max(sequence) ${before} AND owner_references IS NOT NULL) AS lastOwners
       FROM pod WHERE number > ?1 ORDER BY number ${page}`,
     ),
+    highestPod: prepare<Pick<PodRow, "number">>(database, "SELECT max(number) AS number FROM pod"),
     ownerSets: prepare<OwnerSetRow>(
       database,
       `SELECT id, ${references} FROM owner_set WHERE id > ? AND id <= ? ORDER BY id ${page}`,

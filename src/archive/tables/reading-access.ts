@@ -220,10 +220,10 @@ interface LogContent {
   readonly hasTransactions: boolean
 }
 
-/** What is wrong with a log, in words; `undefined` if nothing is. Reads all of it, some MiB.  LOG_HEADER_BYTESthrows what the file system throws */
+/** What is wrong with a log, in words; `undefined` if nothing is. Reads all of it, some MiB. @throws what the file system throws */
 export const faultOfLog = (path: string): string | undefined => contentOfLog(path).fault
 
-/** Reads all of a log, some MiB.  LOG_HEADER_BYTESthrows what the file system throws */
+/** Reads all of a log, some MiB. @throws what the file system throws */
 const contentOfLog = (path: string): LogContent => {
   const descriptor = openSync(path, "r")
   try {

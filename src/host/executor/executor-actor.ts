@@ -58,6 +58,8 @@ export const executorBody: ActorBody<ExecutorConfig, ExecutorControl, ExecutorRe
     )
 
     const register = ({ module, endpoint, userAgent, limits }: Registration): void => {
+      // A second registration replaces the first, whose connection and timers end with it.
+      if (modules.has(module)) remove(module)
       const credentials = new GivenCredentials(endpoint, () => report({ type: "unauthorized", module }))
       modules.set(module, { credentials, userAgent })
       requests.register(module, limits)

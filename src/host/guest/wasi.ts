@@ -6,6 +6,7 @@
  * bounded by the guest's memory.
  */
 import type { Clock } from "../../clock.ts"
+import { memberOf } from "../../own-member.ts"
 import type { GuestLog } from "./guest-log.ts"
 
 export const wasiModule = "wasi_snapshot_preview1"
@@ -92,7 +93,9 @@ type WasiFunction = (...values: never[]) => number
 /** The functions of these names. Parameters are what a guest passes: i32 as signed numbers, i64 as signed bigints. */
 export const wasiImports = (host: WasiHost, names: ReadonlyArray<string>): Readonly<Record<string, WasiFunction>> => {
   const functions = functionsOf(host)
-  return Object.fromEntries(names.map((name) => [name, functions[name] ?? (name.startsWith("fd_") ? ofFile : badFile)]))
+  return Object.fromEntries(
+    names.map((name) => [name, memberOf(functions, name) ?? (name.startsWith("fd_") ? ofFile : badFile)]),
+  )
 }
 
 const badFile = () => errno.badFile

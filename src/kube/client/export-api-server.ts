@@ -70,6 +70,7 @@ const forwarded = (url: URL, proxy: ApiProxy): RequestOptions => ({
 
 const tunnel = (proxy: ApiProxy, target: Target, signal: AbortSignal, timeoutMs: number): Promise<Socket> =>
   new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason)
     const name = `the proxy ${proxy.description}`
     const fail = (why: string): void => {
       socket.destroy()

@@ -73,10 +73,7 @@ export const answerSubscription = (
       })
       const ended = Effect.raceAllFirst<Effect.Effect<StreamEndReason>>([
         rightsChanged(request.headers, asked, sources, clock),
-        Effect.as(
-          Effect.promise(() => sources.subscriptions.stopping),
-          "stopping",
-        ),
+        Effect.as(sources.subscriptions.stopping, "stopping"),
         Effect.as(
           Effect.promise(() => body.slow),
           "slow-client",

@@ -1,4 +1,6 @@
 /** How many clients may follow what is recorded at once, and what ends all of them. */
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
 import { Places } from "../export/places.ts"
 
 /** In all. One costs a timer, an open database and what it is sent. */
@@ -8,7 +10,7 @@ export const maximumSubscriptions = 64
 export const maximumSubscriptionsPerClient = 8
 
 export class Subscriptions extends Places {
-  readonly #stopping = Promise.withResolvers<void>()
+  readonly #stopping = Deferred.makeUnsafe<void>()
   readonly #allEnded = Promise.withResolvers<void>()
   #isStopping = false
 
@@ -20,15 +22,18 @@ export class Subscriptions extends Places {
     })
   }
 
-  /** Resolves when the recorder stops: every subscription must end. */
-  get stopping(): Promise<void> {
-    return this.#stopping.promise
+  /**
+   * Completes when the recorder stops: every subscription must end. A subscription that ends before leaves nothing here: reactions to one
+   * promise of the whole process would stay.
+   */
+  get stopping(): Effect.Effect<void> {
+    return Deferred.await(this.#stopping)
   }
 
   /** Ends all of them, also those that come later. Resolves when there are none. */
   end(): Promise<void> {
     this.#isStopping = true
-    this.#stopping.resolve()
+    Deferred.doneUnsafe(this.#stopping, Effect.void)
     this.givenBack()
     return this.#allEnded.promise
   }

@@ -231,7 +231,7 @@ class Watchers {
       name,
       start: this.placement.startOf(gvk),
       config: () => this.#configOf(kind),
-      incarnation: () => runPromise(Effect.raceFirst(this.#store.nextIncarnation(name), Deferred.await(ended))),
+      incarnation: () => runPromise(Effect.raceFirst(Deferred.await(ended), this.#store.nextIncarnation(name))),
       restart: this.#base.restart,
       onStateChange: (state, reason) => {
         // Its kind is not watched until the next life reports that it is.

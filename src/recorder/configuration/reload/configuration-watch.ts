@@ -49,6 +49,7 @@ interface WatchedConfiguration {
 export const watchConfiguration = ({ file, load, noticed, pollMs = 1000, ...options }: WatchedConfiguration) =>
   Effect.gen(function* () {
     const turn = yield* Semaphore.make(1)
+    const scope = yield* Effect.scope
     let { configuration } = options
     /** Digest of the content last compared, and of content that was read once and is compared if it is read again. */
     let seen: string | undefined
@@ -79,7 +80,8 @@ export const watchConfiguration = ({ file, load, noticed, pollMs = 1000, ...opti
       if (digest === seen || !isSettled) return
       const wasInvalid = isInvalid
       const change = yield* compared(found)
-      if (change.tag !== "unchanged" || wasInvalid) yield* noticed(change)
+      // Beside the reading: what is noticed may wait for a store that starts again, and the file may change meanwhile.
+      if (change.tag !== "unchanged" || wasInvalid) yield* Effect.forkIn(noticed(change), scope)
     })
     yield* Effect.forkScoped(Effect.repeat(turn.withPermit(look), Schedule.spaced(pollMs)))
     return turn.withPermit(Effect.flatMap(content, compared))

@@ -4,6 +4,7 @@
  *
  * An invalid configuration is only reported; the recording continues with the previous one.
  */
+import * as Cause from "effect/Cause"
 import * as Effect from "effect/Effect"
 import * as FiberSet from "effect/FiberSet"
 import type { Clock } from "../../../clock.ts"
@@ -126,7 +127,12 @@ export const followConfiguration = (
     }
     const check = yield* watchConfiguration({
       ...{ file, configuration, load },
-      noticed: (change) => Effect.promise(() => apply(change)),
+      noticed: (change) =>
+        Effect.catchCause(
+          Effect.promise(() => apply(change)),
+          (cause) =>
+            Effect.sync(() => log.warn(`the changed configuration could not be applied: ${Cause.pretty(cause)}`)),
+        ),
     })
     const run = yield* FiberSet.makeRuntimePromise()
     return (): Promise<void> =>
