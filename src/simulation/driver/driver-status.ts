@@ -183,7 +183,7 @@ export class DriverHooks {
       repetition,
       hooks,
       earlier: status?.hooks ?? [],
-      record: (run) => this.#record(name, run),
+      record: (run) => this.#record(simulation, run),
       run: (hook) =>
         runHook(hook, { simulation, environment, timers: clock, signal, onOutput: (chunk) => lines.add(chunk) }),
       now: () => this.#now(),
@@ -208,12 +208,14 @@ export class DriverHooks {
   }
 
   /** Without their start in the status hooks might run twice; where there is no place for it, as in SimKube's definition, they run all the same. */
-  async #record(name: string, run: HookRun): Promise<void> {
+  async #record({ metadata }: Simulation, run: HookRun): Promise<void> {
     const { client, clock, signal, log } = this.#options
     if (this.#isUnrecorded) return
+    const { name, uid } = metadata
     const options = { subresource: "status", fieldManager: driverFieldManager }
     try {
       await recordHookRun({
+        uid,
         read: () => client.get<Simulation>(simulationKind, { name }),
         write: (_, patch) => client.patch<Simulation>(simulationKind, { name }, "merge", patch, options),
         clock,
