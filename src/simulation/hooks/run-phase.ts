@@ -229,7 +229,7 @@ export const recordHookRun = async (record: HookRecord): Promise<void> => {
   }
 }
 
-/** The API server accepts the status and drops the run. */
+/** There is no place for the run: the API server accepts the status and drops it, or refuses it for good. */
 export class HookUnrecordable extends Error {}
 
 /** Another process has run the hook, which must not run twice. */
