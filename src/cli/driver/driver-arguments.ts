@@ -23,7 +23,7 @@ const driverOptions = {
     "TRACE",
     "a path, file:///PATH, s3://BUCKET/KEY (also gs:// and azure://) or http(s)://HOST/PATH; or the data directory of a recorder",
   ),
-  certPath: required("FILE", "certificate of the webhook, PEM; read again when it changes"),
+  certPath: required("FILE", "certificate of the webhook, PEM; read once, at the start"),
   keyPath: required("FILE", "its key, PEM"),
   admissionWebhookPort: withDefault("8888", "PORT", "port of the webhook, on all addresses", port),
   verbosity: optional("-v LEVEL", "accepted because SimKube's driver has it; without effect"),

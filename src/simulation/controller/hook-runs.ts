@@ -98,7 +98,7 @@ export class HookRuns {
   /** Never rejects. */
   async #run({ simulation, phase, hooks, cluster, announce }: PhaseRequest, signal: AbortSignal): Promise<void> {
     const { environment, clock, onOutput, onTrouble } = this.#options
-    const { name } = simulation.metadata
+    const { name, uid } = simulation.metadata
     const type = phase === "preStart" ? "PreStart" : "PostStop"
     const action = `${type}HookExecuted`
     try {
@@ -113,7 +113,7 @@ export class HookRuns {
           const read = () => cluster.getLive<Simulation>(nameOfKind.simulation, simulation.metadata)
           const write = (latest: Simulation, patch: object) =>
             cluster.patch<Simulation>(latest, "merge", patch, "status")
-          return recordHookRun({ read, write, clock, run, signal })
+          return recordHookRun({ uid, read, write, clock, run, signal })
         },
         run: (hook) =>
           runHook(hook, {

@@ -6,7 +6,7 @@
 import { StringDecoder } from "node:string_decoder"
 import type { Clock, Timer } from "../../clock.ts"
 import { EventRecorder } from "../../host/index.ts"
-import { type ApiClient, type ApiError, ForbiddenError, InvalidError } from "../../kube/index.ts"
+import { type ApiClient, type ApiError, ConflictError } from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
 import { simulationKind } from "../api/derived-names.ts"
 import type { Simulation } from "../api/simulation.ts"
@@ -183,7 +183,7 @@ export class DriverHooks {
       repetition,
       hooks,
       earlier: status?.hooks ?? [],
-      record: (run) => this.#record(name, run),
+      record: (run) => this.#record(simulation, run),
       run: (hook) =>
         runHook(hook, { simulation, environment, timers: clock, signal, onOutput: (chunk) => lines.add(chunk) }),
       now: () => this.#now(),
@@ -207,25 +207,39 @@ export class DriverHooks {
     return new Date(this.#options.clock.wallMicros() / 1000).toISOString().replace(/\.\d+Z$/, "Z")
   }
 
-  /** Without their start in the status hooks might run twice; where there is no place for it, as in SimKube's definition, they run all the same. */
-  async #record(name: string, run: HookRun): Promise<void> {
+  /**
+   * Without their start in the status hooks might run twice; where there is no place for it, as in SimKube's definition, or the server refuses it for good,
+   * they run all the same.
+   */
+  async #record({ metadata }: Simulation, run: HookRun): Promise<void> {
     const { client, clock, signal, log } = this.#options
     if (this.#isUnrecorded) return
+    const { name, uid } = metadata
     const options = { subresource: "status", fieldManager: driverFieldManager }
     try {
       await recordHookRun({
-        read: () => client.get<Simulation>(simulationKind, { name }),
-        write: (_, patch) => client.patch<Simulation>(simulationKind, { name }, "merge", patch, options),
+        uid,
+        read: () => unlessRefused(client.get<Simulation>(simulationKind, { name })),
+        write: (_, patch) => unlessRefused(client.patch<Simulation>(simulationKind, { name }, "merge", patch, options)),
         clock,
         run,
         signal,
       })
     } catch (error) {
-      const hasNoPlace = [HookUnrecordable, ForbiddenError, InvalidError].some((kind) => error instanceof kind)
-      if (!hasNoPlace) throw error
+      if (!(error instanceof HookUnrecordable)) throw error
       this.#isUnrecorded = true
       log(`runs of hooks are not in the status of the Simulation: ${messageOf(error)}`)
     }
+  }
+}
+
+/** Rejects with {@link HookUnrecordable} if another attempt would be refused again. */
+const unlessRefused = async <T>(asked: Promise<T>): Promise<T> => {
+  try {
+    return await asked
+  } catch (error) {
+    if (error instanceof ConflictError || isMomentary(error as ApiError)) throw error
+    throw new HookUnrecordable(messageOf(error))
   }
 }
 

@@ -193,6 +193,8 @@ export const describeHookFailure = ({ hook, run }: HookFailure): string => {
 
 /** How the Simulation is read and its status written, by whoever runs hooks. */
 interface HookRecord {
+  /** Of the Simulation whose hook it is; another one of its name has hooks of its own. */
+  readonly uid: string | undefined
   /** From the server. */
   readonly read: () => Promise<Simulation>
   /** A merge patch of the status; resolves with what is stored. */
@@ -210,8 +212,8 @@ const longestPauseMs = 5000
 
 /**
  * Puts one run of a hook into `status.hooks`, which controller and driver both write: the latest list is read, changed, and written back only if nothing
- * has changed meanwhile. Rejects with the last error: {@link HookUnrecordable}, {@link HookTaken}, or if the Simulation is gone or refuses, if the server
- * is away for too long, or if it was aborted.
+ * has changed meanwhile. Rejects with the last error: {@link HookUnrecordable}, {@link HookTaken}, {@link SimulationReplaced}, or if the Simulation is
+ * gone or refuses, if the server is away for too long, or if it was aborted.
  */
 export const recordHookRun = async (record: HookRecord): Promise<void> => {
   const { clock, signal } = record
@@ -227,16 +229,21 @@ export const recordHookRun = async (record: HookRecord): Promise<void> => {
   }
 }
 
-/** The API server accepts the status and drops the run. */
+/** There is no place for the run: the API server accepts the status and drops it, or refuses it for good. */
 export class HookUnrecordable extends Error {}
 
 /** Another process has run the hook, which must not run twice. */
 class HookTaken extends Error {}
 
-const hopeless = [NotFoundError, ForbiddenError, InvalidError, HookUnrecordable, HookTaken]
+/** The Simulation was deleted, and another one has its name. */
+class SimulationReplaced extends Error {}
 
-const recordOnce = async ({ read, write, run }: HookRecord): Promise<void> => {
+const hopeless = [NotFoundError, ForbiddenError, InvalidError, HookUnrecordable, HookTaken, SimulationReplaced]
+
+const recordOnce = async ({ uid, read, write, run }: HookRecord): Promise<void> => {
   const latest = await read()
+  const { name, resourceVersion } = latest.metadata
+  if (latest.metadata.uid !== uid) throw new SimulationReplaced(`another Simulation has the name ${name} now`)
   const known = latest.status?.hooks ?? []
   const isThis = (each: HookRun): boolean => isRunOf(each, { ...run, repetition: run.repetition })
   const before = known.find(isThis)
@@ -245,7 +252,6 @@ const recordOnce = async ({ read, write, run }: HookRecord): Promise<void> => {
   const isOfOther = before !== undefined && (before.endTime !== undefined || before.startTime !== run.startTime)
   if (isOfOther) throw new HookTaken(`the ${run.phase} hook ${run.index + 1} was run by another process`)
   const hooks = before === undefined ? [...known, run] : known.map((each) => (each === before ? run : each))
-  const { uid, resourceVersion } = latest.metadata
   const written = await write(latest, {
     metadata: { uid, resourceVersion },
     status: { hooks: hooks.slice(-longestHistory) },

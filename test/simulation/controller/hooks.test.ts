@@ -2,10 +2,13 @@
 import { appendFileSync, existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, test } from "vitest"
+import { systemClock } from "../../../src/clock.ts"
+import type { ControllerCluster } from "../../../src/host/index.ts"
 import type { ApiObject } from "../../../src/kube/index.ts"
-import type { Hook } from "../../../src/simulation/api/simulation.ts"
+import type { Hook, Simulation } from "../../../src/simulation/api/simulation.ts"
+import { HookRuns } from "../../../src/simulation/controller/hook-runs.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
-import { SimulatedCluster } from "./simulated.ts"
+import { manifest, SimulatedCluster } from "./simulated.ts"
 
 /** Hooks that write a word each time they run. */
 const notebook = () => {
@@ -177,6 +180,38 @@ test("hooks whose runs the API server does not keep are not run; that is said, a
   expect(cluster.troubles.filter((each) => each.startsWith("demo: the preStart hooks")).length).toBeLessThan(20)
   expect(cluster.job("demo")).toBeUndefined()
   expect(words()).toEqual([])
+})
+
+test("the end of a hook is not written into another Simulation that has got the name meanwhile", async () => {
+  const hooks: ReadonlyArray<Hook> = [{ cmd: "echo", args: ["begun"] }]
+  const named = (uid: string): Simulation =>
+    ({ ...manifest("demo", { hooks: { preStartHooks: hooks } }), metadata: { name: "demo", uid } }) as never
+  let stored = named("first")
+  const cluster = {
+    signal: new AbortController().signal,
+    now: () => new Date().toISOString(),
+    getLive: async () => stored,
+    patch: async (_: Simulation, __: string, patch: object) => {
+      stored = { ...stored, ...patch, metadata: stored.metadata }
+      return stored
+    },
+  } as unknown as ControllerCluster
+  const troubles: string[] = []
+  await new Promise<string>((onEnd) => {
+    const runs = new HookRuns({
+      environment: { PATH: process.env.PATH },
+      clock: systemClock,
+      onOutput: () => {
+        expect(stored.status?.hooks).toMatchObject([{ phase: "preStart", index: 0 }])
+        stored = named("second")
+      },
+      onEnd,
+      onTrouble: (detail) => troubles.push(detail),
+    })
+    runs.start({ simulation: stored, phase: "preStart", hooks, cluster, announce: () => undefined })
+  })
+  expect(stored).toEqual(named("second"))
+  expect(troubles).toEqual(["demo: the preStart hooks could not be recorded: another Simulation has the name demo now"])
 })
 
 interface Schema {
