@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest"
 import { compileGuest } from "../../../src/host/guest/compiled-guest.ts"
 import { GuestTrap } from "../../../src/host/guest/errors.ts"
 import { errno } from "../../../src/host/guest/wasi.ts"
+import { memberOf } from "../../../src/own-member.ts"
 import { assemble, errorOf, guestText, instantiate, literal } from "./test-guests.ts"
 
 type Value = number | bigint
@@ -44,7 +45,7 @@ const parameters: Readonly<Record<string, string>> = {
 /** A guest that makes the calls in `run`, and stores their results from address 0 on. */
 const calling = (calls: ReadonlyArray<Call>, data: string) => {
   const names = [...new Set(calls.map(([name]) => name))]
-  const lettersOf = (name: string) => [...(parameters[name] ?? "")]
+  const lettersOf = (name: string) => [...(memberOf(parameters, name) ?? "")]
   const fields = names.map((name) => {
     const parameters = lettersOf(name).map((letter) => `(param ${types[letter]})`)
     return `(import "wasi_snapshot_preview1" "${name}" (func $${name} ${parameters.join("")} (result i32)))`
@@ -158,6 +159,10 @@ test("There are no files, directories and sockets: whatever is called with them 
     ([name, letters]): Call => [name, ...[...letters].map((letter) => (letter === "I" ? 3n : 3))],
   )
   expect(run(calls).results).toEqual(forFiles.map(() => errno.badFile))
+})
+
+test("Names that every JavaScript object has are functions of the host like any other unknown one", () => {
+  expect(run([["toString"], ["constructor"]]).results).toEqual([errno.badFile, errno.badFile])
 })
 
 test("Signals are not supported, and giving way to other threads does nothing", () => {
