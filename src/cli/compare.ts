@@ -73,7 +73,7 @@ const format = (value: Value, unit: Row["unit"]): string => {
 
 const options = {
   output: withDefault("text", "-o FORMAT", "text for people, json for programs", oneOf("text", "json")),
-  html: optional("FILE", "also write a page for browsers, with pods and lateness over time"),
+  html: optional("FILE", "also write a page for browsers, with all numbers side by side"),
   force: flag({ short: "f", help: "overwrite FILE if it exists; compare reports of different traces all the same" }),
 }
 

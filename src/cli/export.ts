@@ -8,8 +8,13 @@ import { clockTolerance } from "../recorder/index.ts"
 import { quoted } from "../text/index.ts"
 import {
   type Compression,
+  compressionOfBytes,
+  ExportInterrupted,
+  FORMAT_SIGNATURE_BYTES,
   factsOf,
+  formatOfBytes,
   formatOfFileName,
+  NDJSON_FORMAT,
   type OutputFileSystem,
   type OutputSink,
   openTraceFile,
@@ -18,7 +23,7 @@ import {
 } from "../trace/index.ts"
 import type { CommandSyntax, OptionValues } from "./command-line/arguments.ts"
 import { type Command, type CommandTerminal, command } from "./command-line/command.ts"
-import { CommandFailed, type ExitCode } from "./command-line/exit-codes.ts"
+import { CommandFailed, type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { describeInstant } from "./command-line/instant.ts"
 import { isExactKind, readKind } from "./command-line/kind-option.ts"
 import { recorderVariables, storeVariables, temporaryVariables } from "./command-line/shared-options.ts"
@@ -35,22 +40,21 @@ import {
   requestUpload,
 } from "./export/export-client.ts"
 import { type Destination, defaultStart, exportOptions } from "./export/export-options.ts"
-import { report, reportForecast } from "./export/export-report.ts"
+import { type Proof, report, reportForecast } from "./export/export-report.ts"
 import { readMoment } from "./past/moments.ts"
 import { type LiveLine, progressLine } from "./terminal/live-line.ts"
 import { formatBytes, formatDuration } from "./terminal/quantities.ts"
 import { interruption, type Terminal } from "./terminal/terminal.ts"
 
 // Exports from a recorder to a file: request, transfer, publish. There is never half a file: the output is committed only after the response has
-// ended as HTTP says that it ends, and its checksum was right.
+// ended as HTTP says that it ends, and its checksum, if it came, was right.
 
 /** What was written. */
 interface ExportSummary extends ExportShortcomings {
   readonly bytes: number
   /** Changes that a trace for a replay does not have because they change nothing there. */
   readonly unchanged: number
-  /** A recorder sends a checksum. Without it, which proxies remove, nothing but HTTP says that the trace is whole. */
-  readonly lacksChecksum: boolean
+  readonly proof: Proof
 }
 
 interface ExportTraceOptions {
@@ -62,8 +66,41 @@ interface ExportTraceOptions {
   readonly onProgress: (bytes: number) => void
 }
 
-/** What no trace begins with, but every web page does, such as one to log in. */
-const lessThan = "<".charCodeAt(0)
+/** The beginning of every trace in NDJSON, which other JSON does not have. */
+const ndjsonBeginning = `{"format":"${NDJSON_FORMAT}"`
+
+/** Whether these are the first bytes of what was asked for, and not of a web page to log in or of a gateway's error. */
+const isTraceAskedFor = (head: Buffer, { format, compression }: ExportQuery): boolean => {
+  // SimKube's tracer does not compress.
+  if (compression !== "none" && compressionOfBytes(head) === compression) return true
+  return format === "ndjson" ? head.toString().startsWith(ndjsonBeginning) : formatOfBytes(head) === format
+}
+
+/** The pieces, held back until the first bytes show that they are of a trace; throws what `fault` makes otherwise. */
+async function* piecesOfTrace(
+  pieces: AsyncIterable<Uint8Array>,
+  query: ExportQuery,
+  fault: (bytes: number) => ExportCut,
+): AsyncGenerator<Uint8Array, void> {
+  let head = Buffer.alloc(0)
+  let isKnown = false
+  for await (const piece of pieces) {
+    if (isKnown) {
+      yield piece
+      continue
+    }
+    head = Buffer.concat([head, piece])
+    isKnown = isTraceAskedFor(head, query)
+    if (isKnown) yield head
+    else if (head.length >= FORMAT_SIGNATURE_BYTES) throw fault(head.length)
+  }
+  if (!isKnown && head.length > 0) throw fault(head.length)
+}
+
+const proofOf = (isProven: boolean, isOurs: boolean): Proof => {
+  if (isProven) return "checksum"
+  return isOurs ? "checksum-removed" : "unknown-server"
+}
 
 /** Exports one trace. Rejects with an ExportError; on every failure the sink has been discarded. */
 const exportTrace = async (options: ExportTraceOptions): Promise<ExportSummary> => {
@@ -72,17 +109,18 @@ const exportTrace = async (options: ExportTraceOptions): Promise<ExportSummary> 
   try {
     sink = await openSink()
     const { pieces, isOurs, isProven, unchanged, ...shortcomings } = await requestExport(query, signal)
+    const cut = (reason: string, received: number): ExportCut =>
+      new ExportCut({ server: query.recorder.name, bytes: received, reason })
+    const notTrace = `the response is not a trace in the format ${query.format}`
     let bytes = 0
-    const cut = (reason: string): ExportCut => new ExportCut({ server: query.recorder.name, bytes, reason })
-    for await (const piece of pieces) {
-      if (bytes === 0 && piece[0] === lessThan) throw cut("the response is not a trace")
+    for await (const piece of piecesOfTrace(pieces, query, (received) => cut(notTrace, received))) {
       bytes += piece.length
       await sink.write(piece)
       onProgress(bytes)
     }
-    if (bytes === 0) throw cut("the response is empty")
+    if (bytes === 0) throw cut("the response is empty", 0)
     await sink.commit()
-    return { ...shortcomings, bytes, unchanged: unchanged(), lacksChecksum: isOurs && !isProven() }
+    return { ...shortcomings, bytes, unchanged: unchanged(), proof: proofOf(isProven(), isOurs) }
   } catch (cause) {
     await sink?.discard()
     throw cause
@@ -167,7 +205,8 @@ const syntax: CommandSyntax<typeof exportOptions> = {
   name: "reel export",
   summary: "Exports a time window of a recording, of a running recorder or in a directory, to a file.",
   description: [
-    "The file appears only when it is complete and verified; a failed export leaves nothing behind.",
+    "The file appears only when the response has ended as it should and its checksum matches; a failed export leaves " +
+      "nothing behind. If no checksum came, because a proxy removed it, standard error says so.",
     "TIME is a time as any command prints it (03:12:05.482 UTC, 2026-11-21T10:00:00Z), a date or time of day here (2026-11-21, 03:12, yesterday 03:12), Unix seconds, start, end, now, now-5m, or a duration such as -10m, 2h or 1h30m.",
   ],
   options: exportOptions,
@@ -331,6 +370,8 @@ const runExport = async (
     })
     progress.close()
     return report(query, { place: path === "-" ? "standard output" : path, ...summary }, terminal, nowMs)
+  } catch (error) {
+    throw error instanceof ExportInterrupted ? new CommandFailed(error.message, exitCodes.interrupted) : error
   } finally {
     progress?.close()
     await place?.close()

@@ -207,7 +207,8 @@ const syntax: CommandSyntax<typeof options> = {
   exitCodes: {
     ok: "stopped by Ctrl-C or SIGTERM",
     failed: "the source cannot be read, the port is in use, or the file cannot be written",
-    usage: "the command line is invalid, or the first moment is outside of the recording",
+    usage: "the command line is invalid, the token cannot be read, or the first moment is outside of the recording",
+    notPermitted: "the recorder at URL refuses the token",
   },
   environment: [["KUBEREEL_TOKEN", "token to present to the recorder at URL"], ...storeVariables],
   examples: [

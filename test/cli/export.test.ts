@@ -5,6 +5,7 @@ import { createServer as createSecureServer } from "node:https"
 import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { gzipSync, zstdCompressSync } from "node:zlib"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
 import { ServerUnreachable } from "../../src/cli/export/connection/export-errors.ts"
@@ -61,9 +62,17 @@ const recorder = async (
   return { url, requests }
 }
 
-/** Bytes that a recorder sends: what they mean is not looked at here. */
-const trace = (events: number): Buffer => Buffer.from(`{"name":"web"}\n`.repeat(events))
+/** Bytes that a recorder sends: what follows the first of them is not looked at here. */
+const trace = (events: number): Buffer => Buffer.from(`{"format":"kubereel"}\n${`{"name":"web"}\n`.repeat(events)}`)
 const small = trace(30)
+
+/** The first bytes of traces in other formats. */
+const smallSimkube = Buffer.from([0x94, ...small])
+const smallKwok = Buffer.from("apiVersion: v1\nkind: Pod\n")
+
+/** What is said of an answer without a checksum. */
+const unproven =
+  "reel export: the trace came without a checksum, from a server that does not say that it is a recorder of kubereel: that it is whole is known from HTTP alone\n"
 
 interface Run {
   readonly code: number
@@ -302,7 +311,7 @@ describe("an export", () => {
     expect(await run(["-s", url, "-o", path])).toEqual({
       code: exitCodes.ok,
       output: "",
-      error: `${path}: ${formatBytes(whole.length)}, 2026-11-21T09:30:00.000001Z to 2026-11-21T10:00:00.000001Z\n`,
+      error: `${path}: ${formatBytes(whole.length)}, 2026-11-21T09:30:00.000001Z to 2026-11-21T10:00:00.000001Z\n${unproven}`,
     })
     expect(await readFile(path)).toEqual(whole)
     expect(await readdir(folder)).toEqual(["a.ndjson"])
@@ -312,28 +321,30 @@ describe("an export", () => {
     const { url } = await recorder((response) => response.end(small))
     const { code, output, error } = await run(["-s", url, "-o", "-"])
     expect({ code, output }).toEqual({ code: exitCodes.ok, output: small.toString() })
-    expect(error).toMatch(/^standard output: 450 B, /)
+    expect(error).toMatch(/^standard output: 472 B, /)
   })
 
   test("to a .sktrace file requests SimKube's format, unless told otherwise", async () => {
-    const { url, requests } = await recorder((response) => response.end(small))
+    let answer: Buffer = smallSimkube
+    const { url, requests } = await recorder((response) => response.end(answer))
     const path = join(folder, "a.sktrace")
     const { code, error } = await run(["-s", url, "-o", path, "--start", "0", "--end", "2026-11-21T10:00:00Z"])
     expect({ code, error }).toEqual({
       code: exitCodes.ok,
-      error: `reel export: from the beginning of the recording to ${at("2026-11-21T10:00:00Z")} (2026-11-21T10:00:00Z)\n${path}: ${small.length} B, the beginning to 2026-11-21T10:00:00Z\n`,
+      error: `reel export: from the beginning of the recording to ${at("2026-11-21T10:00:00Z")} (2026-11-21T10:00:00Z)\n${path}: ${smallSimkube.length} B, the beginning to 2026-11-21T10:00:00Z\n${unproven}`,
     })
+    answer = small
     await run(["-s", url, "-o", path, "-f", "--format", "ndjson"])
     expect(requests.map(({ body }) => (body as { format: string }).format)).toEqual(["simkube", "ndjson"])
   })
 
-  test.each([
-    ["a.ndjson.zst", { format: "ndjson", compression: "zstd" }],
-    ["b.ndjson.gz", { format: "ndjson", compression: "gzip" }],
-    ["c.sktrace.zst", { format: "simkube", compression: "zstd" }],
-    ["d.yaml", { format: "kwok" }],
-  ])("to %s requests what its name says", async (name, expected) => {
-    const { url, requests } = await recorder((response) => response.end(small))
+  test.each<[name: string, expected: object, answer: Uint8Array]>([
+    ["a.ndjson.zst", { format: "ndjson", compression: "zstd" }, zstdCompressSync(small)],
+    ["b.ndjson.gz", { format: "ndjson", compression: "gzip" }, gzipSync(small)],
+    ["c.sktrace.zst", { format: "simkube", compression: "zstd" }, smallSimkube],
+    ["d.yaml", { format: "kwok" }, smallKwok],
+  ])("to %s requests what its name says", async (name, expected, answer) => {
+    const { url, requests } = await recorder((response) => response.end(answer))
     expect((await run(["-s", url, "-o", join(folder, name)])).code).toBe(exitCodes.ok)
     expect(requests[0]?.body).toMatchObject(expected)
   })
@@ -347,7 +358,7 @@ describe("an export", () => {
     const path = join(folder, "a")
     const { code, error } = await run(["-s", url, "-o", path])
     expect(code).toBe(exitCodes.incomplete)
-    expect(error.split("\n").slice(1, 3)).toEqual([
+    expect(error.split("\n").slice(2, 4)).toEqual([
       `reel export: the trace is incomplete: v1.Pod may not be listed by the recorder; v1.Node cannot be recorded now. For the reason see ${url}/readyz?verbose`,
       "reel export: the trace is incomplete: it has 2 gaps, so changes may be missing; a trace in NDJSON shows where and why",
     ])
@@ -475,7 +486,7 @@ describe("an export", () => {
     expect(code).toBe(exitCodes.ok)
     expect(requests[0]?.body).toMatchObject({ require: "complete", times: "received" })
     const time = (text: string): string => formatLocalTime(Date.parse(`2026-11-21T${text}Z`), now / 1000)
-    expect(error.split("\n").slice(1)).toEqual([
+    expect(error.split("\n").slice(2)).toEqual([
       `reel export: v1.Pod: 37 changes between ${time("09:50:00")} and ${time("09:50:24")} were received ` +
         `between ${time("09:50:24")} and ${time("09:50:24.500")}, because the recorder was not running; their times are estimates`,
       "reel export: 3 more ranges of changes were received late",
@@ -536,10 +547,16 @@ describe("an export that fails leaves no file", () => {
     expect([code, error]).toEqual([exitCodes.failed, expect.stringContaining("the response is empty")])
   })
 
-  test("if the response is a web page", async () => {
-    const { code, error } = await failed((response) => response.end("<html>\n<body>log in</body></html>"))
+  test.each([
+    ["<html>\n<body>log in</body></html>", "ndjson"],
+    ['{"message":"no healthy upstream"}', "ndjson"],
+    ["no healthy upstream", "kwok"],
+    [`please log in ${" ".repeat(1000)}`, "kwok"],
+    ['{"message":"no healthy upstream"}', "simkube"],
+  ])("if the response %j is no trace in the format %s", async (text, format) => {
+    const { code, error } = await failed((response) => response.end(text), "--format", format)
     expect(code).toBe(exitCodes.failed)
-    expect(error).toContain("the response is not a trace")
+    expect(error).toContain(`the response is not a trace in the format ${format}. No file was kept`)
   })
 
   test.each<[status: number, text: string, code: number, message: string]>([

@@ -1,11 +1,13 @@
 /** The past of a running recorder, and of its directory while it writes: the same answers, by the names that the server gave its kinds. */
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
+import { eventsCommand } from "../../src/cli/events.ts"
 import { getCommand } from "../../src/cli/get.ts"
 import { historyCommand } from "../../src/cli/history.ts"
-import { Sandbox } from "../../src/sandbox/index.ts"
+import { kubeconfigOf, Sandbox } from "../../src/sandbox/index.ts"
 import { type RecorderProcess, Workplace } from "../recorder/recorder/recorder-command.ts"
 import { capturedTerminal } from "./captured-terminal.ts"
+import { startServiceProxy, status } from "./service-proxy.ts"
 
 let place: Workplace
 let sandbox: Sandbox
@@ -54,4 +56,28 @@ test("the recording has what discovery said of its kinds", async () => {
     ...{ plural: "deployments", singular: "deployment", namespaced: true, categories: ["all"] },
     shortNames: ["deploy"],
   })
+})
+
+test.each([
+  [
+    403,
+    exitCodes.notPermitted,
+    'User "anna" cannot create resource "services/proxy" in API group ""',
+    "may not create",
+  ],
+  [404, exitCodes.failed, 'services "kubereel" not found', "there is no Service kubereel/kubereel"],
+])("a refusal %i of the API server ends what is followed through it", async (code, exitCode, message, said) => {
+  await using api = await startServiceProxy({
+    upstream: await recorder.listening(),
+    instead: (request, response) => {
+      const isRefused = request.url?.includes("/proxy/v1/events") === true
+      if (isRefused) status(response, code, "Refused", message)
+      return isRefused
+    },
+  })
+  const kubeconfig = place.write("proxied", kubeconfigOf(`http://127.0.0.1:${api.port}`))
+  const words = ["--follow", "--in-cluster", "kubereel/kubereel", "--kubeconfig", kubeconfig]
+  const ended = await run(eventsCommand(), words)
+  expect([ended.code, ended.error]).toEqual([exitCode, expect.stringContaining(said)])
+  expect(ended.error).not.toContain("trying again")
 })

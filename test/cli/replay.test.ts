@@ -1,5 +1,8 @@
 /** `reel replay`: what it prints and writes, its exit codes, and what it does with bad input. */
+import { once } from "node:events"
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
@@ -343,4 +346,20 @@ describe("bad input is one message, and nothing is created:", () => {
     expect((await replay()).error).toMatch(/missing argument: expected TRACE/)
     expect((await replay("--clean", "x")).error).toMatch(/--clean needs --kubeconfig or --context/)
   })
+})
+
+test.each([
+  ["a replay", [], /^reel replay: interrupted: removing what was created; .*\n$/],
+  ["a dry run", ["--dry-run"], /^$/],
+])("%s that is interrupted while its trace is read says nothing of a file", async (_, more, said) => {
+  const terminal = capturedTerminal()
+  await using recorder = createServer((_request, response) => {
+    response.write('{"format":"kubereel"', () => setImmediate(terminal.interrupt))
+  }).listen(0, "127.0.0.1")
+  await once(recorder, "listening")
+  const url = `http://127.0.0.1:${(recorder.address() as AddressInfo).port}`
+  const words = ["--recorder", url, "--from", "2025-11-21T04:40:00Z", ...more]
+  expect(await replayCommand().run(words, terminal)).toBe(exitCodes.interrupted)
+  expect([terminal.standardOutput.text(), terminal.standardError.text()]).toEqual(["", expect.stringMatching(said)])
+  recorder.closeAllConnections()
 })

@@ -1,7 +1,9 @@
 /** `reel serve`: what it refuses, and what it says. What it serves is tested in test/serve. */
+import { once } from "node:events"
 import { readFileSync, statSync, writeFileSync } from "node:fs"
+import { createServer as createHttpServer } from "node:http"
 import { get } from "node:https"
-import { createServer } from "node:net"
+import { type AddressInfo, createServer } from "node:net"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
 import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
@@ -169,5 +171,20 @@ describe("reel serve", () => {
       exitCodes.failed,
       expect.stringContaining("its directory does not exist"),
     ])
+  })
+})
+
+test("a recorder that refuses the token, and a token that cannot be read, have exit codes of their own", async () => {
+  await using recorder = createHttpServer((_, response) => void response.writeHead(403).end("no"))
+  await once(recorder.listen(0, "127.0.0.1"), "listening")
+  const kubeconfig = join(temporaryDirectory(), "kubeconfig")
+  const url = `http://127.0.0.1:${(recorder.address() as AddressInfo).port}`
+  const [code, error] = await refused(url, "--kubeconfig-out", kubeconfig)
+  expect([code, error]).toEqual([exitCodes.notPermitted, expect.stringContaining("with status 403: no")])
+  const words = [join(place(), "day.ndjson"), "--kubeconfig-out", kubeconfig, "--token-file", join(kubeconfig, "none")]
+  expect((await refused(...words))[0]).toBe(exitCodes.usage)
+  expect(serveCommand().syntax.exitCodes).toMatchObject({
+    usage: expect.stringContaining("token"),
+    notPermitted: expect.stringContaining("token"),
   })
 })

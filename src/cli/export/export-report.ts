@@ -10,6 +10,12 @@ import type { ExportQuery, ExportShortcomings } from "./export-client.ts"
 import { describeLateHeader, readForecast, renderForecast, verdictOf } from "./export-forecast.ts"
 import { describeIncompleteness, listed } from "./incompleteness.ts"
 
+/**
+ * What says that a trace is whole: the checksum that recorders send, or HTTP alone, because a proxy has removed the
+ * checksum, or because the server does not say that it is a recorder of kubereel.
+ */
+export type Proof = "checksum" | "checksum-removed" | "unknown-server"
+
 /** A trace that was written to its destination. */
 interface WrittenTrace extends ExportShortcomings {
   /** A path, "standard output", or a URL. */
@@ -17,11 +23,18 @@ interface WrittenTrace extends ExportShortcomings {
   readonly bytes: number | undefined
   /** Changes left out because they change nothing for a replay. */
   readonly unchanged: number
-  /** As of ExportSummary. */
-  readonly lacksChecksum?: boolean
+  /** Absent if the recorder has written the trace. */
+  readonly proof?: Proof
 }
 
 const name = "reel export"
+
+const unprovenBecause: Readonly<Record<Proof, string | undefined>> = {
+  checksum: undefined,
+  "checksum-removed": "the trace came without its checksum, which a proxy has removed",
+  "unknown-server":
+    "the trace came without a checksum, from a server that does not say that it is a recorder of kubereel",
+}
 
 /** Prints the report on standard error and returns the exit code. */
 export const report = (
@@ -37,10 +50,8 @@ export const report = (
   ]
   say(`${written.place}: ${counts.join(", ")}`)
   if (written.unchanged > 0) say(`${name}: ${describeUnchanged(written.unchanged)}`)
-  if (written.lacksChecksum === true)
-    say(
-      `${name}: the trace came without its checksum, which a proxy has removed: that it is whole is known from HTTP alone`,
-    )
+  const unproven = written.proof === undefined ? undefined : unprovenBecause[written.proof]
+  if (unproven !== undefined) say(`${name}: ${unproven}: that it is whole is known from HTTP alone`)
   const { incomplete, future, gaps, late, unknownOwners, redacted, leftOut, warnings } = written
   if (incomplete !== undefined) {
     const sentences = describeIncompleteness(incomplete, nowMs, (until) => endsEarly(query, until))

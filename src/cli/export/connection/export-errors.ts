@@ -118,6 +118,8 @@ export class NotReached extends Schema.TaggedError<NotReached>()("NotReached", {
   message: Schema.String,
   /** Whether the API server refused the credentials, or misses a permission: exit code 4, otherwise 1. */
   isRefused: Schema.Boolean,
+  /** Of the API server's answer, if there was one. */
+  status: Schema.optionalKey(Schema.Number),
 }) {
   get exitCode(): ExitCode {
     return this.isRefused ? exitCodes.notPermitted : exitCodes.failed

@@ -148,13 +148,14 @@ interface NamedPort {
 const choosePort = (server: string, address: ServiceAddress, body: Buffer): string => {
   const service = `${address.namespace}/${address.service}`
   const ports = portsIn(body)
-  if (ports === undefined || ports.length === 0) throw lost(server, service, "the Service has no ports")
+  if (ports === undefined || ports.length === 0) throw lost(server, service, "the Service has no ports", 200)
   const names = ports.map(({ name, port }) => (typeof name === "string" && name !== "" ? name : String(port)))
   const [only] = names
   if (names.length === 1 && only !== undefined) return only
   if (names.includes(usualPort)) return usualPort
   throw obstacle(
     `the Service ${service} has several ports (${visible(names.join(", "))}); name the recorder's port: --in-cluster ${service}:PORT`,
+    200,
   )
 }
 
@@ -173,7 +174,9 @@ const statusOf = (refusal: Refusal): ApiStatus => {
   return statusOfResponse(refusal.status, headers, refusal.body)
 }
 
-const obstacle = (message: string, isRefused = false): NotReached => new NotReached({ message, isRefused })
+/** `status`: of the API server's answer, if there was one. */
+const obstacle = (message: string, status?: number, isRefused = false): NotReached =>
+  new NotReached({ message, isRefused, ...(status !== undefined && { status }) })
 
 /** No response from the API server, or from a proxy in front of it. `code`: of the operating system, of Node or of OpenSSL. */
 const unreachable = (server: string, { code, detail }: { readonly code: string; readonly detail: string }) => {
@@ -186,11 +189,11 @@ const unreachable = (server: string, { code, detail }: { readonly code: string; 
   // The text of a proxy's refusal names the proxy, that of a wrong name the right ones; the address before it is in the sentence already.
   const isTelling = cause === "proxy-refused" || cause === "other-name"
   const told = isTelling ? detail.replace(/^[^ ]+:\d+: /, "") : described
-  return obstacle(prefix + withConnectionAdvice(told), isRefusedCertificate(described))
+  return obstacle(prefix + withConnectionAdvice(told), undefined, isRefusedCertificate(described))
 }
 
-const lost = (server: string, service: string, detail: string): NotReached =>
-  obstacle(`the export request did not reach a recorder at ${service} through ${server}: ${detail}`)
+const lost = (server: string, service: string, detail: string, status: number): NotReached =>
+  obstacle(`the export request did not reach a recorder at ${service} through ${server}: ${detail}`, status)
 
 /** The error of an API server that did not reach the recorder. The matched texts are those of Kubernetes 1.34, unchanged for years. */
 const notProxied = (
@@ -204,29 +207,33 @@ const notProxied = (
   if (code === 401 && reason === "Unauthorized")
     return obstacle(
       `the API server ${server} does not accept the kubeconfig's credentials: ${detail}; ${credentialsAdvice}`,
+      code,
       true,
     )
   if (code === 403 && message.includes("services/proxy"))
-    return obstacle(missingPermission(server, { namespace, service, port }, message), true)
+    return obstacle(missingPermission(server, { namespace, service, port }, message), code, true)
   if (code === 404 && /^services ".*" not found$/.test(message))
     return obstacle(
       `there is no Service ${name} at ${server}. To find recorders: kubectl get services -A -l app.kubernetes.io/name=kubereel`,
+      code,
     )
   if (code === 429) {
     const after = retryAfterSeconds === undefined ? "" : ` in ${retryAfterSeconds} s`
-    return obstacle(`the API server ${server} is overloaded: ${detail}. Try again${after}`)
+    return obstacle(`the API server ${server} is overloaded: ${detail}. Try again${after}`, code)
   }
   if (code === 503 && message.startsWith("no service port "))
-    return obstacle(`the Service ${name} has no port ${port}: ${detail}`)
+    return obstacle(`the Service ${name} has no port ${port}: ${detail}`, code)
   if (code === 503 && message.startsWith("no endpoints available for service "))
     return obstacle(
       `no pod of the Service ${name} is ready on port ${port}: ${detail}. Check: kubectl -n ${namespace} get pods`,
+      code,
     )
   if (code === 503 && message.startsWith("error trying to reach service"))
     return obstacle(
       `the API server ${server} cannot reach the Service ${name}: ${detail}. ${unreachedAdvice({ namespace, service, port }, detail)}`,
+      code,
     )
-  return lost(server, name, `status ${code}: ${detail}`)
+  return lost(server, name, `status ${code}: ${detail}`, code)
 }
 
 /** The missing permission, and the rule that grants it. */

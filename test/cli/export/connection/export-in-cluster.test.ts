@@ -26,7 +26,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true }))
 
-const whole = Buffer.from("a trace, whose bytes mean nothing here\n".repeat(3))
+const whole = Buffer.from('{"format":"kubereel"}\n'.repeat(6))
 const digestOf = (bytes: Buffer): string => `sha-256=:${createHash("sha256").update(bytes).digest("base64")}:`
 
 interface Asked {
