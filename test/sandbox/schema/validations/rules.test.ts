@@ -300,3 +300,21 @@ describe("the name of a property in an expression", () => {
     )
   })
 })
+
+test("an object without its type has the fields that it has, before any of them is read", () => {
+  const schema = ofSpec({
+    properties: {
+      inner: { type: "object", properties: { "a-b": { type: "integer" }, c: { type: "integer" } } },
+      empty: { type: "object", properties: { a: { type: "integer" } } },
+    },
+    ...rules(
+      "optional.ofNonZeroValue(self.inner).hasValue() && !optional.ofNonZeroValue(self.empty).hasValue()",
+      "'a__dash__b' in dyn(self.inner) && !('c' in dyn(self.inner))",
+      "dyn(self.inner).all(key, key == 'a__dash__b') && !dyn(self.inner).all(key, false)",
+      "dyn(self.inner).exists(key, value, value == 1) && dyn(self.inner) == {'a__dash__b': 1}",
+      "self.inner == self.inner && dyn(self.inner) != dyn(self.empty)",
+    ),
+  })
+  expect(ruleProblems(schema, "schema")).toEqual([])
+  expect(found(schema, { inner: { "a-b": 1 }, empty: {} })).toEqual([[], []])
+})
