@@ -61,7 +61,7 @@ interface Variable {
 
 /** The part of a container that its environment comes from. */
 export interface ContainerEnvironment {
-  readonly env: ReadonlyArray<Variable>
+  readonly env?: ReadonlyArray<Variable>
   readonly resources: Readonly<Record<string, Readonly<Record<string, string>>>>
 }
 
@@ -70,7 +70,7 @@ export interface ContainerEnvironment {
  * that are not among them are left out, as the recorder has them nowhere else.
  */
 export const environmentOf = (
-  { env, resources }: ContainerEnvironment,
+  { env = [], resources }: ContainerEnvironment,
   fields: Readonly<Record<string, string>> = {},
 ): Readonly<Record<string, string>> => {
   const textOf = ({ value, valueFrom }: Variable): string | undefined => {

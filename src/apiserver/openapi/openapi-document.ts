@@ -4,7 +4,7 @@
  * Built-in groups get the real server's bytes and hash; custom kinds get one document per group and version, made on
  * each request. Documents are not cached here: clients cache them under their hash, which is the SHA-512 of the body.
  * No protobuf form: kubectl 1.34 asks for JSON here (seen with -v8 for apply, apply --server-side, diff, explain and
- * create). `/openapi/v2` is made of these documents (v2/swagger-maker.ts).
+ * create). `/openapi/v2` is made of these documents (swagger-answer.ts).
  */
 import { createHash } from "node:crypto"
 import { existsSync, readFileSync } from "node:fs"

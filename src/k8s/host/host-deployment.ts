@@ -6,7 +6,6 @@ import { keepsState, stateDirectory, stateVolume } from "./host-state.ts"
 
 /** Mount paths in the container. */
 const moduleDirectory = "/etc/kubereel/modules"
-const workDirectory = "/var/lib/kubereel"
 /** Where the image has the modules with `--modules image`. */
 const imageDirectory = "/modules"
 
@@ -28,32 +27,26 @@ export const moduleConfigMaps = (settings: HostSettings): ReadonlyArray<Manifest
 
 export const hostDeployment = (settings: HostSettings): Manifest => {
   const { name, namespace, place } = settings
-  const { resources, formula, imageBytes } = sizesOf(settings.modules)
+  const { resources, formula } = sizesOf(settings.modules)
   const isStateful = keepsState(settings)
   return deployment({
     ...{ name, namespace, labels: hostLabels(settings), container: "host", image: settings.image },
     args: containerArguments(settings),
-    env: [{ name: "TMPDIR", value: workDirectory }],
     port: hostPort,
     resources,
     graceSeconds: gracePeriodSeconds,
     replicas: 1,
     volumeMounts: [
       ...(place.tag === "image" ? [] : [{ name: "modules", mountPath: moduleDirectory, readOnly: true }]),
-      { name: "work", mountPath: workDirectory },
       ...(isStateful ? [{ name: "state", mountPath: stateDirectory }] : []),
     ],
-    volumes: [
-      ...moduleVolumes(settings),
-      { name: "work", emptyDir: { sizeLimit: mebibytes(imageBytes + 64 * 2 ** 20) } },
-      ...(isStateful ? [stateVolume(settings)] : []),
-    ],
+    volumes: [...moduleVolumes(settings), ...(isStateful ? [stateVolume(settings)] : [])],
     texts: {
       strategy: "One at a time: WebAssembly modules elect no leader, and two hosts would do everything twice.",
       resources: formula.join("\n"),
       liveness: "Succeeds while the process is alive, regardless of the API server and of single modules.",
       readiness: "Succeeds once the threads run and every module was started or refused. ?verbose shows which of it.",
-      volumes: `work: memory of modules that are idle.${isStateful ? " state: checkpoints of modules." : ""}`,
+      ...(isStateful && { volumes: "state: checkpoints of modules." }),
     },
   })
 }
@@ -97,13 +90,12 @@ const scriptThreadMebibytes = 24
 const sizesOf = (modules: ReadonlyArray<ModuleNeeds>) => {
   const scripts = modules.filter(({ memoryBytes }) => memoryBytes === undefined).length
   const wasm = modules.length - scripts
-  const imageBytes = modules.reduce((sum, { memoryBytes = 0 }) => sum + memoryBytes, 0)
+  const memoryLimits = modules.reduce((sum, { memoryBytes = 0 }) => sum + memoryBytes, 0)
   const usual = measured.base + wasm * measured.wasm + scripts * measured.script
-  const allowed = Math.ceil(imageBytes / 2 ** 20)
+  const allowed = Math.ceil(memoryLimits / 2 ** 20)
   const forScripts = scripts > 0 ? scriptsMebibytes + scripts * scriptThreadMebibytes : 0
   const worst = 2 * usual + allowed + forScripts
   return {
-    imageBytes,
     // No CPU limit: the API server closes a watch whose reader is throttled.
     resources: { requests: { cpu: "100m", memory: `${usual}Mi` }, limits: { memory: `${worst}Mi` } },
     formula: [
@@ -114,5 +106,3 @@ const sizesOf = (modules: ReadonlyArray<ModuleNeeds>) => {
     ],
   }
 }
-
-const mebibytes = (bytes: number): string => `${Math.ceil(bytes / 2 ** 20)}Mi`

@@ -177,7 +177,7 @@ interface Program extends Metadata {
   readonly container: string
   readonly image: string
   readonly args: ReadonlyArray<string>
-  readonly env: Json
+  readonly env?: Json
   readonly envFrom?: Json
   /** Port of the HTTP interface, with /healthz and /readyz. */
   readonly port: number
@@ -206,7 +206,7 @@ const probe = (path: string) => ({ httpGet: { path, port: "http" }, timeoutSecon
 
 /** One container with no privileges and nothing to write to but volumes, which is more than the restricted pod security standard asks for. */
 export const deployment = (program: Program): Manifest => {
-  const { name, namespace, labels, container, texts, replicas, podLabels, placement, envFrom } = program
+  const { name, namespace, labels, container, texts, replicas, podLabels, placement, env, envFrom } = program
   const pod = ["spec", "template", "spec"]
   const inContainer = [...pod, "containers", 0]
   const comment = (path: ReadonlyArray<string | number>, text: string | undefined) =>
@@ -245,7 +245,7 @@ export const deployment = (program: Program): Manifest => {
                 image: program.image,
                 imagePullPolicy: "IfNotPresent",
                 args: program.args,
-                env: program.env,
+                ...(env !== undefined && { env }),
                 ...(envFrom !== undefined && { envFrom }),
                 ports: [{ name: "http", containerPort: program.port, protocol: "TCP" }],
                 resources: program.resources,

@@ -4,8 +4,9 @@ import type { Environment } from "@marcbachmann/cel-js"
 import { CompileError } from "./evaluation.ts"
 import { compile, describeProblem, newEnvironment, type Program } from "./program.ts"
 
-const kind = { group: "string", version: "string", kind: "string" }
-const resource = { group: "string", version: "string", resource: "string" }
+// Types with names, because values of different types cannot be compared.
+const kind = "kubernetes.GroupVersionKind"
+const resource = "kubernetes.GroupVersionResource"
 const userInfo = { username: "string", uid: "string", groups: "list<string>", extra: "map<string, list<string>>" }
 
 const request = {
@@ -18,6 +19,8 @@ let environment: Environment | undefined
 
 const makeEnvironment = (): Environment =>
   newEnvironment()
+    .registerType(kind, { fields: { group: "string", version: "string", kind: "string" } })
+    .registerType(resource, { fields: { group: "string", version: "string", resource: "string" } })
     .registerVariable("object", "dyn")
     .registerVariable("oldObject", "dyn")
     .registerVariable("namespaceObject", "dyn")

@@ -11,6 +11,8 @@ export interface CheckedType {
   readonly kind: "primitive" | "list" | "map" | "message" | "dyn" | "optional" | "param"
   readonly keyType: CheckedType
   readonly valueType: CheckedType
+  /** T of `dyn<T>`; of others the type itself. */
+  readonly unwrappedType: CheckedType
   readonly matches: (other: CheckedType) => boolean
   /** The field or item; `undefined` if there is none. */
   readonly fieldLazy: (value: Value, key: Value, at: Node, evaluator: Evaluator) => Value | undefined

@@ -4,7 +4,7 @@
  */
 
 import { compilePattern } from "../schema/pattern.ts"
-import { CompileError, step } from "./evaluation.ts"
+import { CompileError, fail, step } from "./evaluation.ts"
 import type { Check, CheckedType, Checker, Node } from "./node.ts"
 import { areEqual, concatenated, isOptional, type Value } from "./values.ts"
 
@@ -18,6 +18,18 @@ const loops: ReadonlySet<string> = new Set([
 
 /** Methods that the library has beyond CEL's and Kubernetes'. */
 const refusedMethods: ReadonlySet<string> = new Set(["bind", "json", "hex", "base64", "at", "string"])
+
+/** Variables, fields and items. */
+const reading: ReadonlySet<string> = new Set(["id", ".", "[]", ".?", "[?]"])
+
+/** Operators whose operands have a type that is not null's. */
+const typedOperators: ReadonlySet<string> = new Set(["+", "-", "*", "/", "%", "<", "<=", ">", ">=", "!_", "-_"])
+
+/** Functions whose arguments may be null; the receiver of a method never is. */
+const anyArguments: ReadonlySet<string> = new Set([
+  ...["type", "dyn", "has", "of", "ofNonZeroValue", "or", "orValue", "optMap", "optFlatMap"],
+  ...["indexOf", "lastIndexOf", ...loops],
+])
 
 const largestInteger = 2n ** 63n
 
@@ -59,6 +71,9 @@ class Preparation implements Prepared {
     if (node.op === "call" || node.op === "rcall") this.#call(node)
     const parts = partsOf(node)
     const sizes = parts.map((part) => this.visit(part, depth + 1))
+    if (reading.has(node.op)) declared(node)
+    if (node.op === "call" && (node.args as readonly unknown[])[0] === "type") untyped(parts[0])
+    for (const part of typedParts(node, parts)) notNull(part)
     if (node.op === "list" || node.op === "map") literal(node)
     else if (node.op === "+") addition(node, parts)
     else if (node.op === "in") membership(node, parts)
@@ -200,9 +215,49 @@ const field = (node: Node, [selected]: ReadonlyArray<Node>): void => {
   }
 }
 
+/** The type of a field that may be null, `dyn<T>`, is T; it is `dyn` for the library's own check of the value. */
+const declared = ({ meta }: Node): void => {
+  const { check } = meta
+  meta.check = (checker, self, scope) => {
+    const type = check(checker, self, scope)
+    return type.kind === "optional"
+      ? checker.getType(`optional<${type.valueType.unwrappedType.name}>`)
+      : type.unwrappedType
+  }
+}
+
+/** `type()` tells the type of the value: null has another one than its field. */
+const untyped = (node: Node | undefined): void => {
+  if (node === undefined || !reading.has(node.op)) return
+  const { check } = node.meta
+  node.meta.check = (checker, self, scope) => {
+    check(checker, self, scope)
+    return checker.getType("dyn")
+  }
+}
+
+/** The parts that must not be null. The library does not look at values whose type it knows, and would compute with it. */
+const typedParts = ({ op, args }: Node, parts: ReadonlyArray<Node>): ReadonlyArray<Node> => {
+  if (typedOperators.has(op)) return parts
+  if (op === "in") return parts.slice(1)
+  if (op !== "call" && op !== "rcall") return []
+  const takesAny = anyArguments.has(String((args as readonly unknown[])[0]).replace(/_$/, ""))
+  return takesAny ? parts.slice(0, op === "rcall" ? 1 : 0) : parts
+}
+
+const notNull = (node: Node): void => {
+  if (node.op !== "value") around(node, (evaluate) => evaluate() ?? fail("no such overload"))
+}
+
 /** The body of a loop, which takes as many steps as it has nodes, each time. */
-const counted = (node: Node, size: number): void => {
-  const { meta } = node
+const counted = (node: Node, size: number): void =>
+  around(node, (evaluate) => {
+    step(size)
+    return evaluate()
+  })
+
+/** Evaluates the node by `change`. */
+const around = ({ meta }: Node, change: (evaluate: () => Value) => Value): void => {
   const { alternate, macro, evaluate } = meta
   if (alternate !== undefined) {
     meta.alternate = undefined
@@ -210,22 +265,12 @@ const counted = (node: Node, size: number): void => {
     meta.macro = {
       async: false,
       typeCheck,
-      evaluate: (evaluator, _self, scope) => {
-        step(size)
-        return evaluator.run(alternate, scope)
-      },
+      evaluate: (evaluator, _self, scope) => change(() => evaluator.run(alternate, scope)),
     }
   } else if (macro !== undefined) {
     meta.macro = {
       ...macro,
-      evaluate: (evaluator, self, scope) => {
-        step(size)
-        return macro.evaluate(evaluator, self, scope)
-      },
+      evaluate: (evaluator, self, scope) => change(() => macro.evaluate(evaluator, self, scope)),
     }
-  } else
-    meta.evaluate = (evaluator, self, scope) => {
-      step(size)
-      return evaluate(evaluator, self, scope)
-    }
+  } else meta.evaluate = (evaluator, self, scope) => change(() => evaluate(evaluator, self, scope))
 }

@@ -77,15 +77,35 @@ export class ObjectValue extends Map<string, Value> {
     return value
   }
 
-  /** Everything, for comparisons. */
-  all(): ReadonlyMap<string, Value> {
+  // What a Map does by itself would only know the fields that have been read.
+
+  override get size(): number {
+    return Object.values(this.#json).filter((json) => json !== undefined).length
+  }
+
+  override has(key: string): boolean {
+    return this.get(key) !== undefined
+  }
+
+  override *entries(): MapIterator<[string, Value]> {
     const declared = new Map([...this.#fields].map(([key, { name }]) => [name, key]))
-    return new Map(
-      Object.keys(this.#json).flatMap((name) => {
-        const value = this.get(declared.get(name) ?? name)
-        return value === undefined ? [] : [[name, value]]
-      }),
-    )
+    for (const name of Object.keys(this.#json)) {
+      const key = declared.get(name) ?? name
+      const value = this.get(key)
+      if (value !== undefined) yield [key, value]
+    }
+  }
+
+  override *keys(): MapIterator<string> {
+    for (const [key] of this.entries()) yield key
+  }
+
+  override *values(): MapIterator<Value> {
+    for (const [, value] of this.entries()) yield value
+  }
+
+  override [Symbol.iterator](): MapIterator<[string, Value]> {
+    return this.entries()
   }
 }
 
@@ -137,8 +157,9 @@ export const areEqual = (left: Value, right: Value): boolean => {
   return left.constructor === right.constructor && left.valueOf() !== left && left.valueOf() === right.valueOf()
 }
 
+/** Objects have their members once these are looped over. */
 const membersOf = (map: ReadonlyMap<Value, Value>): ReadonlyMap<Value, Value> =>
-  map instanceof ObjectValue ? map.all() : map
+  map.constructor === Map ? map : new Map([...map].filter(([, value]) => value !== undefined))
 
 const equalMaps = (left: ReadonlyMap<Value, Value>, right: ReadonlyMap<Value, Value>): boolean =>
   left.size === right.size &&

@@ -80,9 +80,8 @@ export class DeclaredTypes {
   ): DeclaredType | undefined {
     if (depth > maximumSchemaDepth) return undefined
     const declared = this.#typeOf(isResource ? asResource(given) : given, path, depth)
-    const type = declared && given.nullable === true ? nullable(declared) : declared && notNull(declared)
-    this.#known.set(given, type)
-    return type
+    this.#known.set(given, declared && notNull(declared))
+    return declared && (given.nullable === true ? nullable(declared) : notNull(declared))
   }
 
   #typeOf(schema: StructuralSchema, path: string, depth: number): DeclaredType | undefined {
@@ -125,9 +124,12 @@ export class DeclaredTypes {
 /** Whether the schema is that of a whole resource inside another one. */
 const isEmbedded = (schema: StructuralSchema): boolean => schema["x-kubernetes-embedded-resource"] === true
 
-/** The library has no types that include null. */
-const nullable = ({ convert }: DeclaredType): DeclaredType => ({
-  name: "dyn",
+/**
+ * The type of a field, an item or a member: `dyn<T>`, because the library has no types that include null. To expressions it is T
+ * (`cel/prepare.ts`).
+ */
+const nullable = ({ name, convert }: DeclaredType): DeclaredType => ({
+  name: name === "dyn" ? name : `dyn<${name}>`,
   convert: (json) => (json === null ? null : convert(json)),
 })
 

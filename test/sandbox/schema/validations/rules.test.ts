@@ -300,3 +300,96 @@ describe("the name of a property in an expression", () => {
     )
   })
 })
+
+describe("a field that may be null", () => {
+  const flag: StructuralSchema = { type: "boolean", nullable: true }
+  const maybe = (...all: Array<string | ValidationRule>): StructuralSchema =>
+    ofSpec({
+      properties: {
+        flag,
+        note: { type: "string", nullable: true },
+        size: { type: "integer", nullable: true },
+        since: { type: "string", format: "date-time", nullable: true },
+        inner: { type: "object", nullable: true, properties: { flag, on: { type: "boolean" } }, ...rules("self.on") },
+        flags: { type: "array", nullable: true, items: flag },
+        named: { type: "object", additionalProperties: flag },
+      },
+      ...rules(...all),
+    })
+  const full = {
+    ...{ flag: true, note: "so", size: 1, since: "2026-01-01T00:00:00Z" },
+    ...{ inner: { flag: true, on: true }, flags: [true, null], named: { a: true, b: null } },
+  }
+  const none = {
+    ...{ flag: null, note: null, size: null, since: null },
+    ...{ inner: null, flags: null, named: {} },
+  }
+
+  test.each([
+    "self.flag",
+    "self.inner.flag && self.inner.on",
+    "self.inner.on",
+    "self.named['a']",
+    "self.flags[0]",
+    "self.size > 0 && self.size + 1 == 2 && -self.size < 0",
+    "size(self.note) == 2 && self.note.startsWith('s') && 'also'.endsWith(self.note) && int(self.size) == 1",
+    "self.?flag.orValue(false) && self.?inner.?flag.orValue(false) && self.?inner.flag.value()",
+    "self.flags.filter(f, type(f) == bool).all(f, f) && self.flags.exists(i, f, i == 0 && f)",
+    "true in self.flags && self.named.exists(k, v, k == 'a' && v)",
+    "self.since < timestamp('2027-01-01T00:00:00Z') && self.since.getFullYear() == 2026",
+    "(self.flag ? self.note : '') == 'so'",
+  ])("has the type that it has otherwise, and null is refused where it is used: %s", (rule) => {
+    const schema = maybe(rule)
+    expect(ruleProblems(schema, "schema")).toEqual([])
+    expect(found(schema, full)).toEqual([[], []])
+    const [problems] = found(schema, none)
+    expect(problems).toHaveLength(1)
+    expect(problems[0]).not.toMatch(/TypeError|undefined|BigInt|Cannot/)
+  })
+
+  test("may be null where values of any type may be", () => {
+    const schema = maybe(
+      "dyn(self.flag) == null && self.inner == null && self.since == null && type(self.note) == null_type",
+      "optional.of(self.note).hasValue() && !optional.ofNonZeroValue(self.note).hasValue() && [1, self.size].size() == 2",
+    )
+    expect(ruleProblems(schema, "schema")).toEqual([])
+    expect(found(schema, none)).toEqual([[], []])
+  })
+
+  test("may be a message", () => {
+    const schema = maybe({ rule: "false", message: "usual", messageExpression: "self.note" })
+    expect(ruleProblems(schema, "schema")).toEqual([])
+    expect(found(schema, full)[0][0]).toContain(": so")
+    expect(found(schema, none)[0][0]).toContain(": usual")
+  })
+
+  test.each([
+    ["self.note", "cel expression must evaluate to a bool"],
+    ["self.inner.nope", "undefined field 'nope'"],
+    ["self.size == 'a'", "no matching overload"],
+    ["self.size == null", "no matching overload"],
+    ["size(self.inner) == 0", "no matching overload"],
+    ["'on' in self.inner", "no such overload"],
+    ["self.inner.all(k, false)", "cannot be range of a comprehension"],
+  ])("is refused when its type does not fit: %s", (rule, problem) => {
+    expect(ruleProblems(maybe(rule), "schema").map(errorText)).toEqual([expect.stringContaining(problem)])
+  })
+})
+
+test("an object without its type has the fields that it has, before any of them is read", () => {
+  const schema = ofSpec({
+    properties: {
+      inner: { type: "object", properties: { "a-b": { type: "integer" }, c: { type: "integer" } } },
+      empty: { type: "object", properties: { a: { type: "integer" } } },
+    },
+    ...rules(
+      "optional.ofNonZeroValue(self.inner).hasValue() && !optional.ofNonZeroValue(self.empty).hasValue()",
+      "'a__dash__b' in dyn(self.inner) && !('c' in dyn(self.inner))",
+      "dyn(self.inner).all(key, key == 'a__dash__b') && !dyn(self.inner).all(key, false)",
+      "dyn(self.inner).exists(key, value, value == 1) && dyn(self.inner) == {'a__dash__b': 1}",
+      "self.inner == self.inner && dyn(self.inner) != dyn(self.empty)",
+    ),
+  })
+  expect(ruleProblems(schema, "schema")).toEqual([])
+  expect(found(schema, { inner: { "a-b": 1 }, empty: {} })).toEqual([[], []])
+})

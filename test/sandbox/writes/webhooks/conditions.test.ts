@@ -1,6 +1,8 @@
 /** `matchConditions`: which requests a webhook is asked about, and what becomes of a condition that fails. */
 
 import { afterEach, expect, test } from "vitest"
+import { compileCondition } from "../../../../src/sandbox/cel/condition.ts"
+import type { Value } from "../../../../src/sandbox/cel/values.ts"
 import { bodyOf, configMaps, send, sendFor } from "../write-client.ts"
 import { configuration, mutatingConfigurations, patching, validatingConfigurations, webhook } from "./webhook-server.ts"
 import { closeStarted, configMap, start } from "./with-webhooks.ts"
@@ -17,6 +19,7 @@ test("a webhook is asked only if all of its conditions are true", async () => {
     "has(object.data) && object.data.?k.orValue('') == 'v'",
     "request.operation == 'CREATE' && request.namespace == 'default' && request.userInfo.groups.exists(g, g != '')",
     "oldObject == null && request.resource.resource == 'configmaps'",
+    "request.kind == request.requestKind && request.resource == request.requestResource",
   )
   await sendFor(
     sandbox,
@@ -67,4 +70,19 @@ test("conditions are compiled when they are written", async () => {
   }
   const message = bodyOf(await send(sandbox, "POST", mutatingConfigurations, configuration("one", authorizing))).message
   expect(message).toContain("undeclared reference to 'authorizer'")
+})
+
+test("kinds and resources of a request are equal if their parts are", () => {
+  const kind = (version: string) => ({ group: "apps", version, kind: "Deployment" })
+  const run = (text: string, requestKind: object): Value => {
+    const program = compileCondition(text)
+    if (typeof program === "string") throw new Error(program)
+    return program.run({ request: { kind: kind("v1"), requestKind } })
+  }
+  const text = "request.kind == request.requestKind"
+  expect([run(text, kind("v1")), run(text, kind("v1beta1"))]).toEqual([true, false])
+  // One of them has been read in part, and they are still compared as a whole.
+  const afterwards = "request.kind.version == 'v1' && request.kind != request.requestKind"
+  expect([run(afterwards, kind("v1")), run(afterwards, kind("v1beta1"))]).toEqual([false, true])
+  expect(compileCondition("request.kind == request.resource")).toContain("no matching overload")
 })
