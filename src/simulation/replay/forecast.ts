@@ -77,8 +77,8 @@ const lackingIn = async (
   return { refused: [...tally.impossible, ...all("refused")], forbidden: all("forbidden"), unusable: all("unusable") }
 }
 
-/** Registered, given another authority when the certificate is renewed, and removed. */
-const webhookVerbs = ["create", "patch", "delete"]
+/** Registered and removed. */
+const webhookVerbs = ["create", "delete"]
 
 const classKinds: Readonly<Record<string, Kind>> = {
   priorityClassName: classKind("scheduling.k8s.io", "PriorityClass", "priorityclasses"),

@@ -91,7 +91,7 @@ test("credentials lack each right that the webhook of pods needs", async () => {
   expect(await lacking("create", "delete")).toEqual([
     "pods will live as it decides: these credentials may not create, delete mutatingwebhookconfigurations",
   ])
-  expect(await lacking("patch")).toEqual(["these credentials may not patch mutatingwebhookconfigurations"])
+  expect(await lacking("delete")).toEqual(["these credentials may not delete mutatingwebhookconfigurations"])
 })
 
 test("the recorded cluster is named, unless it is wanted", async () => {
