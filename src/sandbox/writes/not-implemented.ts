@@ -52,6 +52,5 @@ export const otherLimits: ReadonlyArray<string> = [
   "Admission policies admit everything. Creating an object whose rules are stored but not evaluated returns a `Warning`.",
   "Without authorization access reviews allow everything, and every token that is not a ServiceAccount's authenticates the " +
     "user `sandbox` in the group `system:masters`. With it, tokens in Secrets and the discovery of the issuer's keys are missing.",
-  "Of a member that JSON names twice the last value counts; the real server merges objects. Both return a `Warning`.",
   "Integers beyond 2^53 are rounded, as JSON.parse rounds them.",
 ]

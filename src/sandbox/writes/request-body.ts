@@ -9,6 +9,7 @@ import { pruneUnknownFields, strictFieldProblems, undecodable, unknownFields } f
 import { asGoWrites } from "../schema/go-written.ts"
 import type { KubernetesType } from "../schema/kubernetes-type.ts"
 import { refuse } from "../store/refusal.ts"
+import { withMergedMembers } from "./repeated-members.ts"
 import type { WritableKind } from "./surroundings.ts"
 import { invalidObject, unsupportedMediaType } from "./write-failures.ts"
 import type { WriteOptions } from "./write-options.ts"
@@ -59,7 +60,9 @@ export const decodeBody = (
   }
   const decoded = jsonValue(text, expected)
   const repeats = mayRepeat(text, decoded)
-  return { object: checkedObject(decoded, expected, custom), text: { json: text, mayRepeat: repeats, repeated: [] } }
+  // For custom kinds only the last value counts, as in JSON.parse.
+  const value = repeats && !custom ? withMergedMembers(text, decoded) : decoded
+  return { object: checkedObject(value, expected, custom), text: { json: text, mayRepeat: repeats, repeated: [] } }
 }
 
 const jsonValue = (text: string, expected: GroupVersionKind): unknown => {
