@@ -7,6 +7,7 @@ import type { LiveObject } from "../store/collection.ts"
 import { stateOf } from "../store/object-encoding.ts"
 import { refuse } from "../store/refusal.ts"
 import { timestamp } from "../store/stamps.ts"
+import { admitNamespace } from "./admission.ts"
 import { doneStatus } from "./answer.ts"
 import { deleteObject } from "./delete.ts"
 import { decodeBody } from "./request-body.ts"
@@ -34,6 +35,7 @@ export const bindPod = (around: WriteSurroundings, request: WriteRequest, option
     refuse(badRequest("name in URL does not match name in Binding object"))
   }
   if (given === "") refuse(badRequest("Name parameter required."))
+  admitNamespace(around, request.resource, request.namespace, given)
   admitAction(around, request, bindingKind, binding, options)
   checkTarget(child(binding, "target"))
   const { resource, kind, existing } = podOf(around, request.namespace, given)

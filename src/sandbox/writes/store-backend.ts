@@ -161,10 +161,10 @@ interface Progress {
 const deleteCollection = (around: WriteSurroundings, request: WriteRequest, warnings: string[]): Written => {
   const { resource, namespace, query } = request
   const kind = around.kindOf(resource)
-  const options = parseDeleteOptions(request, around.registry)
-  warnings.push(...deletionWarnings(resource, options))
   const wanted = parseListRequest(query, resource.namespaced && namespace !== "" ? namespace : undefined, resource)
   if ("type" in wanted) return refuse(wanted)
+  const options = parseDeleteOptions(request, around.registry)
+  warnings.push(...deletionWarnings(resource, options))
   const begin = (): Progress => {
     const { revision } = around.store
     return {
