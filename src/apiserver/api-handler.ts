@@ -21,8 +21,13 @@ import {
   unauthorized,
   unknownResource,
 } from "./answers/failure.ts"
-import type { ApiHandlerOptions, ApiServerParts, WriteHandler } from "./api-server-options.ts"
-import { noHooks, type RequestHooks } from "./api-server-options.ts"
+import {
+  type ApiHandlerOptions,
+  type ApiServerParts,
+  noHooks,
+  type RequestHooks,
+  type WriteHandler,
+} from "./api-server-options.ts"
 import type { Backend } from "./backend.ts"
 import { answerDiscovery, missingIn } from "./discovery/discovery.ts"
 import type { Form } from "./forms/form.ts"

@@ -45,8 +45,7 @@ import { type LivingPod, PodTable } from "./rows/pod-table.ts"
 import { lastSequenceOf, openForWriting } from "./tables/schema.ts"
 import { requireSoundStructure } from "./tables/sound-rows.ts"
 import { TrustedDatabase } from "./tables/trusted-database.ts"
-import type { AppendResult, ArchiveWriterOptions, CommitResult } from "./writing.ts"
-import { SenderLedger } from "./writing.ts"
+import { type AppendResult, type ArchiveWriterOptions, type CommitResult, SenderLedger } from "./writing.ts"
 
 /** Opens, appends, commits, closes. Use {@link ArchiveWriter.open}. */
 export class ArchiveWriter {

@@ -130,7 +130,7 @@ const runOptions = {
   wait: flag({ help: "wait until the simulation has ended; the exit code says how" }),
   timeout: optional(
     "DURATION",
-    "for --wait and --sandbox: give up after this time, while the Simulation continues in a cluster; default: never",
+    "for --wait and --sandbox: stop waiting after this time; in a cluster the Simulation continues; default: never",
     parseTimeout,
   ),
   dryRun: flag({ help: "only print the manifest, for kubectl apply" }),

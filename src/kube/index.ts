@@ -91,6 +91,7 @@ export {
   LeaderElector,
 } from "./election/leader-election.ts"
 export type { ApiEndpoint, EndpointSource } from "./endpoint.ts"
+export { collectionPath, groupVersionPath, type Kind, objectPath } from "./gvk.ts"
 export { type OpenSocket, speaksTls } from "./http/connect.ts"
 export {
   type ConnectionCause,
@@ -117,7 +118,6 @@ export {
   type Transport,
 } from "./http/transport.ts"
 export { pointerFault, unescapedToken } from "./json-pointer.ts"
-export { collectionPath, groupVersionPath, type Kind, objectPath } from "./kind.ts"
 export { findKind, type NamedKind, namesWithKinds } from "./kind-names.ts"
 export * from "./offline.ts"
 export { pause } from "./pause.ts"

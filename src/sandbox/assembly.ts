@@ -13,14 +13,13 @@ import { SchemaCatalogue } from "./schema/catalogue.ts"
 import type { ObjectStore } from "./store/object-store.ts"
 import type { ServedKinds } from "./store/served-kinds.ts"
 import type { Randomness } from "./store/stamps.ts"
+import { StoreBackend, Writer } from "./store-backend.ts"
 import { Admission } from "./writes/admission.ts"
 import { QuotaBook } from "./writes/quotas.ts"
-import { StoreBackend, Writer } from "./writes/store-backend.ts"
-import type { WriteSurroundings } from "./writes/surroundings.ts"
-import { WritableKinds } from "./writes/surroundings.ts"
-import { Webhooks } from "./writes/webhook.ts"
+import { WritableKinds, type WriteSurroundings } from "./writes/surroundings.ts"
 import { WebhookAdmission } from "./writes/webhook-attempts.ts"
-import { serviceEndpoints, WebhookCaller } from "./writes/webhook-caller.ts"
+import { Webhooks } from "./writes/webhooks/webhook.ts"
+import { serviceEndpoints, WebhookCaller } from "./writes/webhooks/webhook-caller.ts"
 
 interface AssemblyOptions {
   readonly clock: Clock

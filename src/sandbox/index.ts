@@ -34,8 +34,8 @@ export type { Ledger, LedgerEntry, LedgerMode } from "./store/ledger.ts"
 export type { KindedObject } from "./store/past.ts"
 export { type Randomness, systemRandomness } from "./store/stamps.ts"
 export { RevisionNotHeldError, UnknownObjectError } from "./store/store-errors.ts"
-export { type Delays, defaultDelays } from "./workload/pod-runner.ts"
-export type { VirtualNodesOptions } from "./workload/virtual-nodes.ts"
+export { type Delays, defaultDelays } from "./workload/nodes/pod-runner.ts"
+export type { VirtualNodesOptions } from "./workload/nodes/virtual-nodes.ts"
 export {
   type ControllerName,
   controllerNames,

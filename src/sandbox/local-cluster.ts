@@ -8,7 +8,7 @@ import { writeFile } from "node:fs/promises"
 import { ApiClient } from "../kube/index.ts"
 import { LocalTransport } from "./local-transport.ts"
 import { Sandbox, type SandboxOptions } from "./sandbox.ts"
-import type { VirtualNodesOptions } from "./workload/virtual-nodes.ts"
+import type { VirtualNodesOptions } from "./workload/nodes/virtual-nodes.ts"
 import { WorkloadManager, type WorkloadOptions } from "./workload/workload-manager.ts"
 
 export interface LocalClusterOptions extends Omit<SandboxOptions, "lifecycle"> {

@@ -19,8 +19,8 @@ import {
   unknownResource,
 } from "../apiserver/index.ts"
 import { formatGvk } from "../kube/offline.ts"
-import type { StoreBackend } from "./writes/store-backend.ts"
-import { mediaType, type WriteOutcome, writeVerbOf } from "./writes/write-request.ts"
+import type { StoreBackend } from "./store-backend.ts"
+import { mediaType, type WriteOutcome, writeVerbOf } from "./writes/request/write-request.ts"
 
 export interface LocalRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"

@@ -45,9 +45,9 @@ import { ObjectStore } from "./store/object-store.ts"
 import { type KindedObject, lowerRevision, replaceCluster, restoreBackup, type Survivors } from "./store/past.ts"
 import { ServedKinds } from "./store/served-kinds.ts"
 import { type Randomness, systemRandomness } from "./store/stamps.ts"
-import type { StoreBackend } from "./writes/store-backend.ts"
+import type { StoreBackend } from "./store-backend.ts"
+import { receiveWrite } from "./writes/request/write-request.ts"
 import type { WriteSurroundings } from "./writes/surroundings.ts"
-import { receiveWrite } from "./writes/write-request.ts"
 
 /** Garbage collection by ownerReferences and nothing else, for a store whose objects also come from elsewhere. */
 export interface PartialLifecycle {

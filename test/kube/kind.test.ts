@@ -1,7 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { parseFieldSelector, selectedName } from "../../src/kube/field-selector.ts"
-import { collectionPath, objectPath } from "../../src/kube/kind.ts"
+import { collectionPath, objectPath } from "../../src/kube/gvk.ts"
 import { labelComplaints, qualifiedNameComplaints, subdomainComplaints } from "../../src/kube/names.ts"
 import { canonicalQuantity, quantityOf, thousandths } from "../../src/kube/quantity.ts"
 

@@ -14,8 +14,7 @@ import {
   type TraceEncoder,
   type TraceHeader,
 } from "../../trace/index.ts"
-import type { ReplayedWindow } from "./export-window.ts"
-import { type ExportWindow, eventsPerTurn, type LeftOut } from "./export-window.ts"
+import { type ExportWindow, eventsPerTurn, type LeftOut, type ReplayedWindow } from "./export-window.ts"
 import type { KeptOwners } from "./window-owners.ts"
 
 export async function* encodeNdjson(

@@ -6,8 +6,7 @@
  */
 import { LiveChanges, type ObjectSelection, type QueriedRecording } from "../../archive/index.ts"
 import type { GapEvent } from "../../trace/index.ts"
-import type { AnswerItem } from "./answer-items.ts"
-import { changeItem } from "./answer-items.ts"
+import { type AnswerItem, changeItem } from "./answer-items.ts"
 import { type EventForm, encodedItem } from "./event-encoding.ts"
 import type { Question } from "./question.ts"
 import type { ShownPart } from "./shown-part.ts"

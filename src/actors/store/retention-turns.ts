@@ -162,7 +162,7 @@ export class RetentionTurns {
 const pausesFor = (outgrown: number): number =>
   pausesPerTurn ** (1 - Math.min(2, Math.max(0, outgrown - toleratedBytes) / outgrownBytes))
 
-// The limits that the store is told, as the archive takes them.
+// The limits in the form in which the archive takes them.
 
 /** Plain data has no maps. */
 export const policyOf = ({ kinds, ...limits }: RetentionSettings): RetentionPolicy => ({

@@ -42,9 +42,9 @@ import type { ExpectedKinds, RetentionSettings, StoreConfig, StoreReport } from 
 
 // Sends the owner-resolver the owners that were named: after each commit those that it made durable, each owner once.
 //
-// Nothing waits for it. If the resolver does not keep up, questions are dropped, and once it does, it is told to read them from the
-// database, which contains every one of them: so the mailbox bounds the memory. The same happens when the store starts, because its
-// previous life may have ended between a commit and its questions.
+// Nothing waits for the resolver. While it does not keep up, the store drops questions, and later asks it to read them from the
+// database, which has all of them: so the mailbox bounds the memory. The store does the same when it starts, because its previous
+// life may have ended between a commit and its questions.
 
 /** Bytes of questions in flight or waiting: some 4,000 of them. */
 const questionsWindow = { windowBytes: 256 * 1024, bufferBytes: 256 * 1024 } as const

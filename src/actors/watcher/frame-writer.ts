@@ -18,8 +18,7 @@ import {
   ObservationsBuilder,
   type PodLife,
 } from "../../wire/index.ts"
-import type { FrameProgress } from "./kind-progress.ts"
-import { WholeProgress } from "./kind-progress.ts"
+import { type FrameProgress, WholeProgress } from "./kind-progress.ts"
 import { LateTimes, type Observed } from "./late-times.ts"
 
 /** ms that an event may wait for others (docs/reference/architecture.md#mailboxes). */

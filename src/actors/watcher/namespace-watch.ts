@@ -13,12 +13,11 @@ import { followedPods, InterruptedLives, interruption, livesContinue } from "./f
 import { type NamespaceStanding, ProgressByNamespace } from "./kind-progress.ts"
 import { type KindWatch, type KindWatchOptions, kindRecorder, sessionOptions } from "./kind-watch.ts"
 import { ListUnderWay } from "./list-under-way.ts"
-import type { LoadedState } from "./loaded-state.ts"
 import { combinedState, NamespaceStates } from "./namespace-states.ts"
 import type { ObjectRecorder } from "./object-recorder.ts"
+import type { LoadedState } from "./objects/loaded-state.ts"
 import { RecordingSink, type SinkListener } from "./recording-sink.ts"
-import type { OwedList } from "./resume-point.ts"
-import { type NamespaceResume, resumeByNamespace } from "./resume-point.ts"
+import { type NamespaceResume, type OwedList, resumeByNamespace } from "./resume-point.ts"
 import { selectedBeside, selectionOf } from "./selection.ts"
 
 // Decides whether what one session watches is complete as of now: the server is sending what follows the last delivered version.

@@ -16,10 +16,10 @@ import {
 import { parseResourceVersion, type ResourceVersion } from "../../kube/offline.ts"
 import { FrameEvent, type KindResumePoint, type NewObject, type StoredObject, VANISHED } from "../../wire/index.ts"
 import type { FrameWriter } from "./frame-writer.ts"
-import { noOwners, ownersFingerprint, unknownOwners } from "./owner-fingerprint.ts"
+import { noOwners, ownersFingerprint, unknownOwners } from "./objects/owner-fingerprint.ts"
+import { type KindRedaction, RedactedObjects } from "./objects/redacted-objects.ts"
+import { UidTable } from "./objects/uid-table.ts"
 import type { PodStatistics, PodTracker } from "./pod-tracker.ts"
-import { type KindRedaction, RedactedObjects } from "./redacted-objects.ts"
-import { UidTable } from "./uid-table.ts"
 
 // The live objects of one kind in the recording, by UID.
 //

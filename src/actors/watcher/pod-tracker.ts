@@ -29,8 +29,8 @@ import {
 } from "../../trace/index.ts"
 import type { PodIdentity, StoredPod } from "../../wire/index.ts"
 import type { FrameWriter } from "./frame-writer.ts"
-import { noOwners, ownersFingerprint, unknownOwners } from "./owner-fingerprint.ts"
-import { UidTable } from "./uid-table.ts"
+import { noOwners, ownersFingerprint, unknownOwners } from "./objects/owner-fingerprint.ts"
+import { UidTable } from "./objects/uid-table.ts"
 
 // Reads from a Pod object only what its lifecycle consists of.
 

@@ -6,7 +6,7 @@
  * the state that is kept, and with another key each hash would look like another value.
  */
 
-import { redactionIdentity } from "./redacted-objects.ts"
+import { redactionIdentity } from "./objects/redacted-objects.ts"
 import type { WatcherConfig } from "./watcher-interface.ts"
 
 /** The same text for the same selection, for any order of namespaces; never empty. Also shown to people. */

@@ -5,7 +5,7 @@ import type { ActorDefinition } from "../../runtime/index.ts"
 import type { DiscoveredKind } from "../../wire/index.ts"
 import type { KindDefinition } from "./definitions.ts"
 import type { NamespaceState } from "./namespace-states.ts"
-import type { KindRedaction } from "./redacted-objects.ts"
+import type { KindRedaction } from "./objects/redacted-objects.ts"
 
 /** The complete configuration of one watcher; plain data. */
 export interface WatcherConfig {

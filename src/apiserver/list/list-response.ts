@@ -5,8 +5,7 @@
 
 import type { ServerResponse } from "node:http"
 import type { Eventually } from "../answers/eventually.ts"
-import type { Form, ListMetadata } from "../forms/form.ts"
-import { objectFrame } from "../forms/form.ts"
+import { type Form, type ListMetadata, objectFrame } from "../forms/form.ts"
 import type { Exchange } from "../http/exchange.ts"
 import { type Change, listItem } from "../kinds/change.ts"
 import { compact, type JsonFormat } from "../kinds/json-spacing.ts"

@@ -125,7 +125,7 @@ export class SwaggerMaker {
     return { body, hash: this.hash() }
   }
 
-  /** `undefined` if the document has not been converted, or has changed since. */
+  /** The converted document; `undefined` before its first conversion, and if the document has changed after it. */
   #known(encoding: SwaggerEncoding, path: string): SwaggerPieces | undefined {
     const converted = this.#converted.get(encoding)?.get(path)
     return converted?.hash === this.#documents.hash(path) ? converted.pieces : undefined

@@ -7,8 +7,7 @@ import { eventKinds, type OwnerReference, parseOwnerReferences } from "../../tra
 import { prepare } from "../tables/database.ts"
 import { requireSoundTables } from "../tables/sound-rows.ts"
 import type { ObjectSelection } from "./objects/object-selection.ts"
-import type { QueriedRecording } from "./queried-recording.ts"
-import { objectRowsOf } from "./queried-recording.ts"
+import { objectRowsOf, type QueriedRecording } from "./queried-recording.ts"
 
 /** An object of a tree. */
 export interface TreeObject {

@@ -21,15 +21,13 @@
  * Memory: 33 bytes for each event of a stride and each object that changed in several of them, 8 bytes for each live object while 5 runs, and one unpacked block.
  */
 
-import type { ObjectStates } from "../checkpoints/object-states.ts"
-import { liveSequences, type Sequences } from "../checkpoints/object-states.ts"
+import { liveSequences, type ObjectStates, type Sequences } from "../checkpoints/object-states.ts"
 import { mergeAll } from "../checkpoints/state-history.ts"
 import { DiskFullError, toArchiveError } from "../directory/archive-errors.ts"
 import { heldLeases, removeExpiredLeases } from "../leases/lease.ts"
 import { RetainedKinds } from "../rows/beginnings.ts"
 import { type Connection, numberOf } from "../tables/database.ts"
-import type { WriterParts } from "./beginning-move.ts"
-import { BeginningMove } from "./beginning-move.ts"
+import { BeginningMove, type WriterParts } from "./beginning-move.ts"
 import { BlockMerging, type MergingBounds, mergingBounds } from "./block-merging.ts"
 import { BytesLimit, DiskReserve, type DiskUse, diskUse, giveBack, RESERVE_BYTES } from "./disk-reserve.ts"
 import { isNamed, keepsAll, type RetentionPolicy, removesAnything, STRIDES, shortestOf } from "./policy.ts"

@@ -4,8 +4,7 @@
  */
 
 import { type ApiResource, readResourceList } from "../discovery/discovery.ts"
-import { formatGvk, type GroupVersionKind } from "../gvk.ts"
-import { groupVersionPath } from "../kind.ts"
+import { formatGvk, type GroupVersionKind, groupVersionPath } from "../gvk.ts"
 import type { ApiConnection, CallOptions } from "./api-connection.ts"
 import { ApiUnreachableError, refusalOf } from "./api-errors.ts"
 

@@ -4,10 +4,9 @@
  */
 
 import { isRecord } from "../../is-record.ts"
-import { apiVersionOf, type GroupVersionKind } from "../gvk.ts"
+import { apiVersionOf, type GroupVersionKind, groupVersionPath } from "../gvk.ts"
 import { describeFailure, type RequestOptions, requestOnce } from "../http/request-once.ts"
 import type { ReadTransport } from "../http/transport.ts"
-import { groupVersionPath } from "../kind.ts"
 import type { NamedKind } from "../kind-names.ts"
 import { statusOfResponse } from "../status.ts"
 

@@ -14,8 +14,7 @@ import type { Clock } from "../../clock.ts"
 import { type Attributes, DecisionCache, type ReviewedUser, ReviewFailed, type Reviews } from "../../kube/index.ts"
 
 import { visible } from "../../text/index.ts"
-import type { MayRead, ReadAction } from "./access.ts"
-import { type Access, type Action, type Decision, presentedToken } from "./access.ts"
+import { type Access, type Action, type Decision, type MayRead, presentedToken, type ReadAction } from "./access.ts"
 
 // Readers' rights by SubjectAccessReview, each decision kept for seconds: a permission that is revoked is effective after {@link grantedMs} at the latest.
 //

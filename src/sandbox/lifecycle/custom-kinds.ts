@@ -27,11 +27,11 @@ import { stateOf } from "../store/object-encoding.ts"
 import { refuse } from "../store/refusal.ts"
 import type { ServedKinds } from "../store/served-kinds.ts"
 import { timestamp } from "../store/stamps.ts"
-import { definitionFinalizer, deleteObject, isDefinition } from "../writes/delete.ts"
 import { trackReplacement } from "../writes/field-owners.ts"
+import { invalidObject } from "../writes/request/write-failures.ts"
+import { noDeleteOptions } from "../writes/request/write-options.ts"
 import type { WritableKinds, WriteSurroundings } from "../writes/surroundings.ts"
-import { invalidObject } from "../writes/write-failures.ts"
-import { noDeleteOptions } from "../writes/write-options.ts"
+import { definitionFinalizer, deleteObject, isDefinition } from "../writes/verbs/delete.ts"
 
 // The names that a CustomResourceDefinition gets: those that no other definition of its group has (the naming
 // controller).

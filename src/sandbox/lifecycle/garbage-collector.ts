@@ -14,10 +14,10 @@ import { items, text, texts } from "../rules/fields.ts"
 import type { MutableObject } from "../rules/kind-rules.ts"
 import type { Collection, LiveObject } from "../store/collection.ts"
 import { stateOf } from "../store/object-encoding.ts"
-import { deleteObject, isFinalizedBySpec } from "../writes/delete.ts"
+import { noDeleteOptions, type Propagation } from "../writes/request/write-options.ts"
 import type { WriteSurroundings } from "../writes/surroundings.ts"
+import { deleteObject, isFinalizedBySpec } from "../writes/verbs/delete.ts"
 import { admitDeletion } from "../writes/webhook-points.ts"
-import { noDeleteOptions, type Propagation } from "../writes/write-options.ts"
 import { deferredWork, writeAsController } from "./controller-write.ts"
 
 // The dependents of each owner, by the owner's UID: the ownerReferences of all live objects, inverted.

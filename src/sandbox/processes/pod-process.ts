@@ -13,7 +13,7 @@ import type { Cluster } from "../../host/index.ts"
 import { isRecord } from "../../is-record.ts"
 import { type Container, kinds, type Pod } from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
-import type { PodRun } from "../workload/pod-runner.ts"
+import type { PodRun } from "../workload/nodes/pod-runner.ts"
 import { setUp, UnsupportedPod } from "./container-setup.ts"
 import type { ContainerEnd, RunContainer } from "./run-container.ts"
 

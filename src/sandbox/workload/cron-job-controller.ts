@@ -12,7 +12,7 @@ import {
   parseSchedule,
 } from "../../kube/index.ts"
 import { finishedAs, type Job } from "./job-objects.ts"
-import { objectController } from "./object-controller.ts"
+import { objectController } from "./pods/object-controller.ts"
 
 export const cronJobController = (surroundings: Surroundings): Controller => {
   const { cluster, events } = surroundings

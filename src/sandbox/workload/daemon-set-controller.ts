@@ -13,8 +13,8 @@ import {
   type SelectorObject,
   type Toleration,
 } from "../../kube/index.ts"
-import { hashTemplate, latestRevision, truncateHistory } from "./controller-revisions.ts"
-import { objectController } from "./object-controller.ts"
+import { hashTemplate, latestRevision, truncateHistory } from "./pods/controller-revisions.ts"
+import { objectController } from "./pods/object-controller.ts"
 import {
   claimObjects,
   createdMs,
@@ -27,9 +27,9 @@ import {
   phaseOf,
   podOfTemplate,
   untilAvailable,
-} from "./pods.ts"
+} from "./pods/pods.ts"
+import { type IntOrPercent, scaledValue, withoutZeros } from "./pods/statuses.ts"
 import { matchesNode, untoleratedTaint } from "./scheduler.ts"
-import { type IntOrPercent, scaledValue, withoutZeros } from "./statuses.ts"
 
 export const daemonSetController = (surroundings: Surroundings): Controller => {
   const { cluster, events } = surroundings

@@ -20,7 +20,6 @@ import {
   type Pod,
 } from "../../kube/index.ts"
 import { requirementsOf } from "../../kube/offline.ts"
-import { hashTemplate } from "./controller-revisions.ts"
 import {
   annotatedSize,
   type Deployment,
@@ -46,10 +45,11 @@ import {
   sizeAnnotations,
 } from "./deployment-replica-sets.ts"
 import { deploymentCondition, isComplete, plainStatus, rolloutStatus, untilDeadline } from "./deployment-status.ts"
-import { objectController } from "./object-controller.ts"
-import { claimObjects, conditionOf, createdMs, isFinished } from "./pods.ts"
+import { hashTemplate } from "./pods/controller-revisions.ts"
+import { objectController } from "./pods/object-controller.ts"
+import { claimObjects, conditionOf, createdMs, isFinished } from "./pods/pods.ts"
+import { withCondition } from "./pods/statuses.ts"
 import { type ReplicaSet, wantedReplicas } from "./replica-set-controller.ts"
-import { withCondition } from "./statuses.ts"
 
 export const deploymentController = (surroundings: Surroundings): Controller => {
   const { cluster, events } = surroundings

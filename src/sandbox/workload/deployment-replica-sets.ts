@@ -4,9 +4,9 @@ import { stableText } from "../../host/index.ts"
 import type { ApiObject, Condition, PodTemplate, SelectorObject, StringMap } from "../../kube/index.ts"
 import { fillPodTemplate } from "../rules/index.ts"
 import type { Fields } from "../rules/kind-rules.ts"
-import { createdMs } from "./pods.ts"
+import { createdMs } from "./pods/pods.ts"
+import { type IntOrPercent, scaledValue } from "./pods/statuses.ts"
 import { type ReplicaSet, wantedReplicas } from "./replica-set-controller.ts"
-import { type IntOrPercent, scaledValue } from "./statuses.ts"
 
 export interface DeploymentStatus {
   readonly observedGeneration?: number

@@ -12,9 +12,9 @@ import {
   sumOf,
   wantedOf,
 } from "./deployment-replica-sets.ts"
-import { conditionOf } from "./pods.ts"
+import { conditionOf } from "./pods/pods.ts"
+import { type Conditions, withCondition, withoutCondition, withoutZeros } from "./pods/statuses.ts"
 import type { ReplicaSet } from "./replica-set-controller.ts"
-import { type Conditions, withCondition, withoutCondition, withoutZeros } from "./statuses.ts"
 
 /** `now` in RFC 3339. */
 export const deploymentCondition = (

@@ -3,9 +3,9 @@
 import { type Controller, keyOf, type Surroundings, sameJson } from "../../host/index.ts"
 import { type ApiObject, type Condition, controllerOf, kinds, type Pod, type SelectorObject } from "../../kube/index.ts"
 import { selectorMatches } from "../../kube/offline.ts"
-import { enqueueSelecting, objectController } from "./object-controller.ts"
-import { isFinished, isReady, isTerminating } from "./pods.ts"
-import { type IntOrPercent, scaledValue, withCondition } from "./statuses.ts"
+import { enqueueSelecting, objectController } from "./pods/object-controller.ts"
+import { isFinished, isReady, isTerminating } from "./pods/pods.ts"
+import { type IntOrPercent, scaledValue, withCondition } from "./pods/statuses.ts"
 
 interface Scaled extends ApiObject {
   readonly spec?: { readonly replicas?: number }

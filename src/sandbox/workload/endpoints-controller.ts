@@ -18,8 +18,8 @@ import {
   type StringMap,
 } from "../../kube/index.ts"
 import { selectorMatches } from "../../kube/offline.ts"
-import { enqueueSelecting } from "./object-controller.ts"
-import { isFinished, isReady, isTerminating } from "./pods.ts"
+import { enqueueSelecting } from "./pods/object-controller.ts"
+import { isFinished, isReady, isTerminating } from "./pods/pods.ts"
 
 /** The controller of both kinds. Slices that clients made stay as they are. */
 export const endpointsController = (surroundings: Surroundings): Controller => {

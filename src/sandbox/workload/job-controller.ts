@@ -36,8 +36,8 @@ import {
   isTerminating,
   phaseOf,
   podsToDelete,
-} from "./pods.ts"
-import { formatIndexes, parseIndexes, withoutZeros } from "./statuses.ts"
+} from "./pods/pods.ts"
+import { formatIndexes, parseIndexes, withoutZeros } from "./pods/statuses.ts"
 
 // How long a Job waits before the next Pod after failures: 10 s after the first, doubled for each further one, at most
 // 10 min, counted from the last failure; a success resets it (backoff_utils.go).

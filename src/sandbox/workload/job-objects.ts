@@ -1,6 +1,6 @@
 /** Jobs as their controller reads them, and their Pods. */
 import type { ApiObject, Condition, Container, Pod, PodTemplate, SelectorObject } from "../../kube/index.ts"
-import { podOfTemplate } from "./pods.ts"
+import { podOfTemplate } from "./pods/pods.ts"
 
 export interface JobStatus {
   readonly conditions?: ReadonlyArray<Condition>

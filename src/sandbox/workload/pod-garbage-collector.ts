@@ -8,8 +8,8 @@
 
 import { type Controller, KeyedController, keyOf, type Surroundings } from "../../host/index.ts"
 import { type Condition, kinds, type Node, NotFoundError, type Pod } from "../../kube/index.ts"
-import { isFinished } from "./pods.ts"
-import { withCondition } from "./statuses.ts"
+import { isFinished } from "./pods/pods.ts"
+import { withCondition } from "./pods/statuses.ts"
 
 /** ms that a node must be missing: its object may not have arrived yet, or may be recreated. */
 const quarantineMs = 40_000

@@ -14,7 +14,7 @@ import {
   type PodTemplate,
   type SelectorObject,
 } from "../../kube/index.ts"
-import { objectController } from "./object-controller.ts"
+import { objectController } from "./pods/object-controller.ts"
 import {
   claimObjects,
   conditionOf,
@@ -27,8 +27,8 @@ import {
   podOfTemplate,
   podsToDelete,
   untilAvailable,
-} from "./pods.ts"
-import { withCondition, withoutCondition, withoutZeros } from "./statuses.ts"
+} from "./pods/pods.ts"
+import { withCondition, withoutCondition, withoutZeros } from "./pods/statuses.ts"
 
 // The status of a ReplicaSet from its Pods (replica_set_utils.go, calculateStatus).
 

@@ -27,7 +27,7 @@ import {
   type Toleration,
 } from "../../kube/index.ts"
 import { thousandths, wholeUnits } from "../../kube/offline.ts"
-import { conditionOf, isFinished } from "./pods.ts"
+import { conditionOf, isFinished } from "./pods/pods.ts"
 
 // CPU and memory that a Pod requests (component-helpers resource.PodRequests).
 

@@ -11,8 +11,8 @@ import {
   type PodTemplate,
   type SelectorObject,
 } from "../../kube/index.ts"
-import { latestRevision, revisionData, revisionHash, templateOf, truncateHistory } from "./controller-revisions.ts"
-import { objectController } from "./object-controller.ts"
+import { latestRevision, revisionData, revisionHash, templateOf, truncateHistory } from "./pods/controller-revisions.ts"
+import { objectController } from "./pods/object-controller.ts"
 import {
   claimObjects,
   isAvailable,
@@ -22,8 +22,8 @@ import {
   phaseOf,
   podOfTemplate,
   untilAvailable,
-} from "./pods.ts"
-import { withoutZeros } from "./statuses.ts"
+} from "./pods/pods.ts"
+import { withoutZeros } from "./pods/statuses.ts"
 
 export const statefulSetController = (surroundings: Surroundings): Controller => {
   const { cluster, events } = surroundings

@@ -14,8 +14,8 @@ import {
   type StringMap,
 } from "../../kube/index.ts"
 import { quantityOf, selectorMatches } from "../../kube/offline.ts"
-import { objectController } from "./object-controller.ts"
-import { isFinished } from "./pods.ts"
+import { objectController } from "./pods/object-controller.ts"
+import { isFinished } from "./pods/pods.ts"
 
 // Which existing volume a claim is bound to (pkg/volume/util, FindMatchingVolume).
 

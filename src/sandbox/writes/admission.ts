@@ -16,9 +16,9 @@ import { stateOf } from "../store/object-encoding.ts"
 import type { ObjectStore } from "../store/object-store.ts"
 import { refuse } from "../store/refusal.ts"
 import type { Randomness } from "../store/stamps.ts"
+import { invalidObject, namespaceMissing, namespaceTerminating } from "./request/write-failures.ts"
 import { allocateService, releaseService, type ServicePools, servicePools } from "./service-allocation.ts"
 import type { WriteSurroundings } from "./surroundings.ts"
-import { invalidObject, namespaceMissing, namespaceTerminating } from "./write-failures.ts"
 
 const suffixLength = 5
 

@@ -9,8 +9,8 @@ import type { Fields, MutableObject } from "../rules/kind-rules.ts"
 import { stateOf } from "../store/object-encoding.ts"
 import { refuse } from "../store/refusal.ts"
 import { type Amounts, limitsOfPod, requestsOfPod } from "./quotas.ts"
+import { forbiddenObject } from "./request/write-failures.ts"
 import type { WriteSurroundings } from "./surroundings.ts"
-import { forbiddenObject } from "./write-failures.ts"
 
 const limitRangeKind = "v1.LimitRange"
 

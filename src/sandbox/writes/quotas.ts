@@ -15,7 +15,7 @@ import type { Collection } from "../store/collection.ts"
 import { stateOf } from "../store/object-encoding.ts"
 import type { ObjectStore } from "../store/object-store.ts"
 import { refuse } from "../store/refusal.ts"
-import { forbiddenObject } from "./write-failures.ts"
+import { forbiddenObject } from "./request/write-failures.ts"
 
 const quotaKind = "v1.ResourceQuota"
 

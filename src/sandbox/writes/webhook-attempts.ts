@@ -21,9 +21,9 @@ import type { MutableObject } from "../rules/kind-rules.ts"
 import { refuse } from "../store/refusal.ts"
 import type { Randomness } from "../store/stamps.ts"
 import type { WriteSurroundings } from "./surroundings.ts"
-import { type AdmissionAttributes, calledAs, type Served, type Webhooks, type WebhookType } from "./webhook.ts"
-import type { WebhookCaller } from "./webhook-caller.ts"
-import { type Asked, askMutating, askValidating, type Reshaping, type Verdict } from "./webhook-questions.ts"
+import { type AdmissionAttributes, calledAs, type Served, type Webhooks, type WebhookType } from "./webhooks/webhook.ts"
+import type { WebhookCaller } from "./webhooks/webhook-caller.ts"
+import { type Asked, askMutating, askValidating, type Reshaping, type Verdict } from "./webhooks/webhook-questions.ts"
 
 /** ms: the real server's limit for a request. */
 const requestLimit = 60_000

@@ -13,10 +13,10 @@ import { pruneUnknownFields, undecodable } from "../schema/field-check.ts"
 import { asGoWrites } from "../schema/go-written.ts"
 import { refuse } from "../store/refusal.ts"
 import { admitUpdate, settleNamespace } from "./admission.ts"
+import type { DeleteOptions, WriteOptions } from "./request/write-options.ts"
+import type { WriteRequest } from "./request/write-request.ts"
 import type { WritableKind, WriteSurroundings } from "./surroundings.ts"
-import type { AdmissionAttributes } from "./webhook.ts"
-import type { DeleteOptions, WriteOptions } from "./write-options.ts"
-import type { WriteRequest } from "./write-request.ts"
+import type { AdmissionAttributes } from "./webhooks/webhook.ts"
 
 /** Changes a new object that has its defaults. */
 export const mutateNew = (

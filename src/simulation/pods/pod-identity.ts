@@ -15,8 +15,7 @@ import {
   withMember,
   withoutMember,
 } from "../../trace/index.ts"
-import type { Placement } from "../objects/pod-templates.ts"
-import { listIn } from "../objects/pod-templates.ts"
+import { listIn, type Placement } from "../objects/pod-templates.ts"
 import { ownerKey } from "./recorded-lives.ts"
 
 // Labels and annotations that say which recorded pod a pod of the replay follows; SimKube's, except for the replay's own label.

@@ -1,6 +1,6 @@
 /** How a watcher gathers its stored state from a mailbox that may contain frames for its earlier lives. */
 import { expect, test } from "vitest"
-import { type LoadedState, receiveStoredState } from "../../../src/actors/watcher/loaded-state.ts"
+import { type LoadedState, receiveStoredState } from "../../../src/actors/watcher/objects/loaded-state.ts"
 import type { Inbox, InboxHandler } from "../../../src/runtime/index.ts"
 import { encodeStoredState, type StoredObject, type StoredState } from "../../../src/wire/stored-state.ts"
 

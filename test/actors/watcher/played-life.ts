@@ -1,8 +1,8 @@
 /** Lives of a watcher of ConfigMaps, over a real recording and a simulated server. */
 
 import { type KindWatch, type KindWatchOptions, watchWhole } from "../../../src/actors/watcher/kind-watch.ts"
-import type { LoadedState } from "../../../src/actors/watcher/loaded-state.ts"
 import { watchNamespaces } from "../../../src/actors/watcher/namespace-watch.ts"
+import type { LoadedState } from "../../../src/actors/watcher/objects/loaded-state.ts"
 import { isWatchedByNamespace } from "../../../src/actors/watcher/resume-point.ts"
 import { ArchiveWriter } from "../../../src/archive/index.ts"
 import { defaultWatchPolicy } from "../../../src/kube/index.ts"

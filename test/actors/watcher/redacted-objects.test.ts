@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { RedactedObjects } from "../../../src/actors/watcher/redacted-objects.ts"
+import { RedactedObjects } from "../../../src/actors/watcher/objects/redacted-objects.ts"
 import { areRedactedAlike, selectionOf } from "../../../src/actors/watcher/selection.ts"
 import {
   compileDetectRules,

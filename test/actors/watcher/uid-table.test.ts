@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { UidTable } from "../../../src/actors/watcher/uid-table.ts"
+import { UidTable } from "../../../src/actors/watcher/objects/uid-table.ts"
 
 /** UIDs that collide often: few different ones of one length, some of other lengths and scripts. */
 const uid = fc.oneof(

@@ -1,8 +1,7 @@
 /** A sandbox with the definitions of Simulations, and drivers in this process that it calls over HTTPS, as a controller would have set them up. */
 
 import { writeFileSync } from "node:fs"
-import type { AddressInfo } from "node:net"
-import { createServer } from "node:net"
+import { type AddressInfo, createServer } from "node:net"
 import { join } from "node:path"
 import * as Result from "effect/Result"
 import { parseDriver } from "../../../src/cli/driver/driver-arguments.ts"

@@ -1,8 +1,7 @@
 /** What a controller is told of deletions that nothing watched, for any past, any present, and any changes while the state arrives. */
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import type { KnownObject } from "../../../src/host/checkpoint/known-objects.ts"
-import { StateComparison } from "../../../src/host/checkpoint/known-objects.ts"
+import { type KnownObject, StateComparison } from "../../../src/host/checkpoint/known-objects.ts"
 
 /** Object `life` of a name: each life has its own UID. */
 interface Life {

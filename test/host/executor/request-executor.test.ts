@@ -1,7 +1,6 @@
 /** Requests of modules at a sandbox, over real HTTP; rates and time limits on a clock that the test moves. */
 import { describe, expect, onTestFinished, test } from "vitest"
-import type { ModuleLimits } from "../../../src/host/executor/request-executor.ts"
-import { RequestExecutor } from "../../../src/host/executor/request-executor.ts"
+import { type ModuleLimits, RequestExecutor } from "../../../src/host/executor/request-executor.ts"
 import type { ModuleConnection } from "../../../src/host/executor/send-request.ts"
 import type { GuestRequest, GuestResponse } from "../../../src/host/guest/abi-values.ts"
 import { ApiConnection, type ApiEndpoint, type EndpointSource } from "../../../src/kube/index.ts"

@@ -25,7 +25,7 @@ test.each([
     await using server = await startWebServer((request, response) => response.end(request.url), secure)
     await using proxy = await startSocksServer({ split })
     const endpoint = {
-      server: `https://known-to-the-proxy.invalid:${server.port}`,
+      server: `https://beyond.invalid:${server.port}`,
       certificateAuthority,
       tlsServerName: "localhost",
     }
@@ -34,7 +34,7 @@ test.each([
       "/api",
     )
     expect([outcome, body]).toEqual([{ tag: "complete" }, "/api"])
-    expect(proxy.asked).toEqual([`name known-to-the-proxy.invalid:${server.port}`])
+    expect(proxy.asked).toEqual([`name beyond.invalid:${server.port}`])
   },
 )
 

@@ -14,7 +14,7 @@ import {
 } from "../../../src/sandbox/patch/json/json-value.ts"
 import type { PatchError } from "../../../src/sandbox/patch/patch-failure.ts"
 import { SchemaCatalogue } from "../../../src/sandbox/schema/catalogue.ts"
-import { applyMergePatch, applyStrategicMergePatch } from "../../../src/sandbox/writes/patched-document.ts"
+import { applyMergePatch, applyStrategicMergePatch } from "../../../src/sandbox/writes/request/patched-document.ts"
 import { thingType } from "./thing-type.ts"
 
 export interface Step {

@@ -2,8 +2,8 @@
 
 import protobuf from "protobufjs/minimal.js"
 import { builtinResources } from "../../../src/apiserver/index.ts"
-import { protobufType } from "../../../src/sandbox/writes/protobuf-body.ts"
-import type { WriteRequest } from "../../../src/sandbox/writes/write-request.ts"
+import { protobufType } from "../../../src/sandbox/writes/request/protobuf-body.ts"
+import type { WriteRequest } from "../../../src/sandbox/writes/request/write-request.ts"
 
 /** The creation of a ConfigMap, without its body. */
 export const protobufCreation = (body: Buffer): WriteRequest => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { withJsonBody } from "../../../src/sandbox/writes/protobuf-body.ts"
+import { withJsonBody } from "../../../src/sandbox/writes/request/protobuf-body.ts"
 import { protobufCreation } from "./protobuf-request.ts"
 import { normalised, recordedObjects } from "./recorded-objects.ts"
 

@@ -4,16 +4,16 @@ import { readFileSync } from "node:fs"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { parseDuration } from "../../../src/kube/index.ts"
+import { microTime } from "../../../src/sandbox/workload/nodes/virtual-nodes.ts"
 import {
   fnv32a,
   hashTemplate,
   revisionData,
   revisionHash,
   safeEncode,
-} from "../../../src/sandbox/workload/controller-revisions.ts"
+} from "../../../src/sandbox/workload/pods/controller-revisions.ts"
+import { formatIndexes, parseIndexes, scaledValue } from "../../../src/sandbox/workload/pods/statuses.ts"
 import type { StatefulSet } from "../../../src/sandbox/workload/stateful-set-controller.ts"
-import { formatIndexes, parseIndexes, scaledValue } from "../../../src/sandbox/workload/statuses.ts"
-import { microTime } from "../../../src/sandbox/workload/virtual-nodes.ts"
 
 describe("Hashes", () => {
   test("name the recorded StatefulSet's revision as the real controller did", () => {

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest"
 import { kinds } from "../../../src/kube/index.ts"
 import type { Deployment } from "../../../src/sandbox/workload/deployment-replica-sets.ts"
-import { isActive, isReady } from "../../../src/sandbox/workload/pods.ts"
+import { isActive, isReady } from "../../../src/sandbox/workload/pods/pods.ts"
 import type { ReplicaSet } from "../../../src/sandbox/workload/replica-set-controller.ts"
 import { type LivingCluster, livingClusters } from "./living-cluster.ts"
 

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest"
 import { kinds, type Pod } from "../../../src/kube/index.ts"
 import type { DisruptionBudget, DisruptionStatus } from "../../../src/sandbox/workload/disruption-controller.ts"
-import { isReady } from "../../../src/sandbox/workload/pods.ts"
+import { isReady } from "../../../src/sandbox/workload/pods/pods.ts"
 import { type LivingCluster, livingClusters } from "./living-cluster.ts"
 
 const start = livingClusters()

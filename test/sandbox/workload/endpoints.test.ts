@@ -3,7 +3,7 @@
 import { expect, test } from "vitest"
 import { type ApiObject, kinds, type Pod } from "../../../src/kube/index.ts"
 import type { EndpointSlice, Endpoints } from "../../../src/sandbox/workload/endpoints-controller.ts"
-import { isReady } from "../../../src/sandbox/workload/pods.ts"
+import { isReady } from "../../../src/sandbox/workload/pods/pods.ts"
 import { type LivingCluster, livingClusters } from "./living-cluster.ts"
 
 const start = livingClusters()

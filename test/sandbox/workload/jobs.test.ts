@@ -3,9 +3,8 @@
 import { describe, expect, test } from "vitest"
 import { kinds } from "../../../src/kube/index.ts"
 import type { CronJob } from "../../../src/sandbox/workload/cron-job-controller.ts"
-import type { Job } from "../../../src/sandbox/workload/job-objects.ts"
-import { finishedAs, isTracked, trackingFinalizer } from "../../../src/sandbox/workload/job-objects.ts"
-import { phaseOf } from "../../../src/sandbox/workload/pods.ts"
+import { finishedAs, isTracked, type Job, trackingFinalizer } from "../../../src/sandbox/workload/job-objects.ts"
+import { phaseOf } from "../../../src/sandbox/workload/pods/pods.ts"
 import { type LivingCluster, livingClusters } from "./living-cluster.ts"
 
 const start = livingClusters()

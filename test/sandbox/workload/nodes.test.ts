@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest"
 import { type ApiObject, kinds, type Node, type Pod } from "../../../src/kube/index.ts"
-import { conditionOf, isReady, phaseOf } from "../../../src/sandbox/workload/pods.ts"
+import { conditionOf, isReady, phaseOf } from "../../../src/sandbox/workload/pods/pods.ts"
 import { livingClusters } from "./living-cluster.ts"
 
 const start = livingClusters()

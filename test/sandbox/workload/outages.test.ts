@@ -3,7 +3,7 @@
 import { expect, test } from "vitest"
 import { kinds } from "../../../src/kube/index.ts"
 import type { Deployment } from "../../../src/sandbox/workload/deployment-replica-sets.ts"
-import { isReady } from "../../../src/sandbox/workload/pods.ts"
+import { isReady } from "../../../src/sandbox/workload/pods/pods.ts"
 import { type LivingCluster, livingClusters } from "./living-cluster.ts"
 
 const start = livingClusters()

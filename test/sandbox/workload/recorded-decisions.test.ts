@@ -14,17 +14,14 @@ import {
   type Node,
   type Pod,
 } from "../../../src/kube/index.ts"
-import type { DaemonSet } from "../../../src/sandbox/workload/daemon-set-controller.ts"
-import { daemonSetStatus } from "../../../src/sandbox/workload/daemon-set-controller.ts"
+import { type DaemonSet, daemonSetStatus } from "../../../src/sandbox/workload/daemon-set-controller.ts"
 import { afterCreation, planDeployment } from "../../../src/sandbox/workload/deployment-controller.ts"
 import type { Deployment } from "../../../src/sandbox/workload/deployment-replica-sets.ts"
 import { planJob } from "../../../src/sandbox/workload/job-controller.ts"
 import type { Job } from "../../../src/sandbox/workload/job-objects.ts"
-import { isActive } from "../../../src/sandbox/workload/pods.ts"
-import type { ReplicaSet } from "../../../src/sandbox/workload/replica-set-controller.ts"
-import { replicaSetStatus } from "../../../src/sandbox/workload/replica-set-controller.ts"
-import type { StatefulSet } from "../../../src/sandbox/workload/stateful-set-controller.ts"
-import { planStatefulSet } from "../../../src/sandbox/workload/stateful-set-controller.ts"
+import { isActive } from "../../../src/sandbox/workload/pods/pods.ts"
+import { type ReplicaSet, replicaSetStatus } from "../../../src/sandbox/workload/replica-set-controller.ts"
+import { planStatefulSet, type StatefulSet } from "../../../src/sandbox/workload/stateful-set-controller.ts"
 
 interface State<T extends ApiObject> {
   readonly version: number

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest"
 import { type ApiObject, kinds } from "../../../src/kube/index.ts"
 import type { DaemonSet } from "../../../src/sandbox/workload/daemon-set-controller.ts"
-import { isReady } from "../../../src/sandbox/workload/pods.ts"
+import { isReady } from "../../../src/sandbox/workload/pods/pods.ts"
 import type { StatefulSet } from "../../../src/sandbox/workload/stateful-set-controller.ts"
 import { type LivingCluster, livingClusters } from "./living-cluster.ts"
 

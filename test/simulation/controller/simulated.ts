@@ -7,8 +7,10 @@ import { type Definition, simulationDefinitions } from "../../../src/simulation/
 import { simulationKind, simulationRootKind } from "../../../src/simulation/api/derived-names.ts"
 import type { Simulation, SimulationSpec } from "../../../src/simulation/api/simulation.ts"
 import type { SimulationStatus } from "../../../src/simulation/api/status.ts"
-import type { SimulationControllerOptions } from "../../../src/simulation/controller/start-controller.ts"
-import { startSimulationController } from "../../../src/simulation/controller/start-controller.ts"
+import {
+  type SimulationControllerOptions,
+  startSimulationController,
+} from "../../../src/simulation/controller/start-controller.ts"
 import { webhookConfigurations } from "../../../src/simulation/webhook/pod-webhook.ts"
 import { turn } from "../../runtime/until.ts"
 import { LivingCluster } from "../../sandbox/workload/living-cluster.ts"

@@ -152,7 +152,8 @@ const behaviorToV2 = (behavior: unknown): unknown =>
 
 export const storedAsNewAutoscaler: StoredAs = { gvk, toStored, fromStored }
 
-// Metrics as v1 writes them, in annotations: `@` stands for `target` in a specification, for `current` in a state.
+// Metrics of autoscalers as v1 writes them, in annotations. `@` in a name of the table below is `target` in a specification and
+// `current` in a status.
 
 /** A member of v1, its path in v2, and where v1 writes `0` for an absent one. */
 type MetricMember = readonly [v1: string, v2: string, zero?: "always" | "current"]

@@ -1,8 +1,7 @@
 /** The conflicts of an apply, in the server's words: which manager owns which field. */
 
 import { type FieldSet, forEachPath } from "../managed-fields/field-set.ts"
-import type { ManagedFieldsEntry } from "../managed-fields/managed-fields-entry.ts"
-import { managerIdentifier } from "../managed-fields/managed-fields-entry.ts"
+import { type ManagedFieldsEntry, managerIdentifier } from "../managed-fields/managed-fields-entry.ts"
 import { compareText, elementText } from "../managed-fields/path-element.ts"
 import { ApplyConflict } from "../patch-failure.ts"
 

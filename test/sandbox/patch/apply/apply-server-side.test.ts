@@ -7,7 +7,7 @@ import { fieldsOf } from "../../../../src/sandbox/patch/managed-fields/fields-of
 import type { ManagedFieldsEntry } from "../../../../src/sandbox/patch/managed-fields/managed-fields-entry.ts"
 import { ApplyConflict } from "../../../../src/sandbox/patch/patch-failure.ts"
 import { SchemaCatalogue } from "../../../../src/sandbox/schema/catalogue.ts"
-import { applyStrategicMergePatch } from "../../../../src/sandbox/writes/patched-document.ts"
+import { applyStrategicMergePatch } from "../../../../src/sandbox/writes/request/patched-document.ts"
 import { rounds } from "../../../harness/effort.ts"
 import { thingType } from "../thing-type.ts"
 

@@ -2,7 +2,7 @@ import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { applyJsonPatch } from "../../../../src/sandbox/patch/json/json-patch.ts"
 import type { JsonValue } from "../../../../src/sandbox/patch/json/json-value.ts"
-import { applyMergePatch } from "../../../../src/sandbox/writes/patched-document.ts"
+import { applyMergePatch } from "../../../../src/sandbox/writes/request/patched-document.ts"
 
 const inapplicable = expect.objectContaining({ _tag: "PatchError", code: 422 })
 

@@ -5,8 +5,8 @@ import { afterEach, beforeEach, expect, test } from "vitest"
 import type { Resource } from "../../../../src/apiserver/index.ts"
 import { systemClock } from "../../../../src/clock.ts"
 import { systemRandomness } from "../../../../src/sandbox/store/stamps.ts"
-import type { Webhook } from "../../../../src/sandbox/writes/webhook.ts"
-import { WebhookCaller } from "../../../../src/sandbox/writes/webhook-caller.ts"
+import type { Webhook } from "../../../../src/sandbox/writes/webhooks/webhook.ts"
+import { WebhookCaller } from "../../../../src/sandbox/writes/webhooks/webhook-caller.ts"
 
 let server: Server
 let isHeld = false

@@ -1,8 +1,7 @@
 /** The state machine by itself: for whatever is observed, and in a small model of a cluster that fails at random. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import type { SimulationStatus } from "../../../../src/simulation/api/status.ts"
-import { simulationStates } from "../../../../src/simulation/api/status.ts"
+import { type SimulationStatus, simulationStates } from "../../../../src/simulation/api/status.ts"
 import { statusPatch } from "../../../../src/simulation/controller/reconcile.ts"
 import {
   type DriverJob,
