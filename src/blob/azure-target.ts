@@ -1,10 +1,11 @@
 /**
  * An Azure block blob: staged in blocks, committed at the end.
  *
- * Azure has no call that removes staged blocks: they disappear when the blob is next committed, or after a week. So an aborted upload
- * commits the blob as it was before. If there was none, that is an empty blob, deleted at once; if there was one, it is that blob's own
- * blocks. Both happen only if no one else has written the blob meanwhile. A blob that was not made of blocks, or has tags, cannot be
- * committed as it was and is left alone; the rejection says that uncommitted blocks remain for a week.
+ * Azure has no call that removes staged blocks: they disappear when the blob is next committed, or after a week. So an
+ * aborted upload commits the blob as it was before. If there was none, that is an empty blob, deleted at once; if there
+ * was one, it is that blob's own blocks. Both happen only if no other client has written the blob meanwhile. A blob
+ * that was not made of blocks, or has tags, cannot be committed as it was and is left alone; the rejection says that
+ * uncommitted blocks remain for a week.
  */
 import { randomUUID } from "node:crypto"
 import type * as Azure from "@azure/storage-blob"

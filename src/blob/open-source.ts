@@ -160,7 +160,7 @@ export const openSource = async (address: StoreAddress, options: OpenSourceOptio
     const source = await within(clock, "the store's response", targetDeadlines.openMs, signal, () => opening)
     return new RangeReader(address, source, clock, options.rangeBytes ?? rangeBytes)
   } catch (cause) {
-    // It may still be opened, for no one.
+    // It may still open after the caller has gone, and is then closed.
     void opening.then(
       (source) => source.close(),
       () => undefined,

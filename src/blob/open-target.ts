@@ -47,7 +47,7 @@ export const openTarget = (
         const sink = await within(clock, "the store's response", deadlines.openMs, stop, () => opening)
         return new PartWriter(address, sink, clock, deadlines)
       } catch (cause) {
-        // It may still start an upload that no one is waiting for.
+        // It may still start an upload after the caller has gone, which is then discarded.
         void opening.then(
           (sink) => discardLate(sink, clock, deadlines),
           () => undefined,

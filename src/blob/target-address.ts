@@ -49,8 +49,8 @@ export const readTargetPath = (path: string): PathReading => {
 }
 
 /**
- * Reads the path of a trace that exists. As {@link readTargetPath}, and `az://CONTAINER/KEY` is `azure://CONTAINER/KEY`: a wrong guess only finds
- * no object, whereas an export would go where no one looks for it.
+ * Reads the path of a trace that exists. As {@link readTargetPath}, and `az://CONTAINER/KEY` is
+ * `azure://CONTAINER/KEY`: a wrong guess only finds no object, whereas an export would go to an unexpected place.
  */
 export const readSourcePath = (path: string): PathReading => readTargetPath(path.replace(/^az:\/\//i, "azure://"))
 

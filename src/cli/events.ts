@@ -35,7 +35,7 @@ const reasons: Readonly<Record<StreamEndReason, string>> = {
 export const streamEndText = (reason: JsonValue | undefined): string =>
   Object.entries(reasons).find(([name]) => name === reason)?.[1] ?? String(reason)
 
-/** ms before the first attempt to go on, and the longest; each attempt waits for twice as long as the one before. */
+/** ms before the first attempt to continue, and the longest; each attempt waits for twice as long as the one before. */
 const firstPauseMs = 500
 const longestPauseMs = 15_000
 
@@ -43,8 +43,8 @@ const longestPauseMs = 15_000
 const never = Number.MAX_SAFE_INTEGER
 
 /**
- * Changes as the recorder describes them. Gaps are among them, of type `gap`. Ends when the signal is aborted. Rejects with an ExportError if the recorder
- * does not answer at first, or refuses to go on.
+ * Changes as the recorder describes them. Gaps are among them, of type `gap`. Ends when the signal is aborted. Rejects
+ * with an ExportError if the recorder does not answer at first, or refuses to continue.
  */
 async function* followedChanges(
   { places, signal, lacks, say }: Asking,

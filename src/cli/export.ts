@@ -9,7 +9,6 @@ import { quoted } from "../text/index.ts"
 import {
   type Compression,
   compressionOfBytes,
-  ExportInterrupted,
   FORMAT_SIGNATURE_BYTES,
   factsOf,
   formatOfBytes,
@@ -23,7 +22,7 @@ import {
 } from "../trace/index.ts"
 import type { CommandSyntax, OptionValues } from "./command-line/arguments.ts"
 import { type Command, type CommandTerminal, command } from "./command-line/command.ts"
-import { CommandFailed, type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { CommandFailed, type ExitCode } from "./command-line/exit-codes.ts"
 import { describeInstant } from "./command-line/instant.ts"
 import { isExactKind, readKind } from "./command-line/kind-option.ts"
 import { recorderVariables, storeVariables, temporaryVariables } from "./command-line/shared-options.ts"
@@ -370,8 +369,6 @@ const runExport = async (
     })
     progress.close()
     return report(query, { place: path === "-" ? "standard output" : path, ...summary }, terminal, nowMs)
-  } catch (error) {
-    throw error instanceof ExportInterrupted ? new CommandFailed(error.message, exitCodes.interrupted) : error
   } finally {
     progress?.close()
     await place?.close()

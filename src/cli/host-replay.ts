@@ -29,6 +29,7 @@ import {
 import type { Speed } from "../simulation/index.ts"
 import { visible } from "../text/index.ts"
 import { CommandFailed, type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { withoutFile } from "./command-line/failures.ts"
 import { kindsNamed } from "./replay/trace-kinds.ts"
 import { interruption, type Terminal } from "./terminal/terminal.ts"
 
@@ -134,7 +135,7 @@ export const replayHost = async (
   say: (line: string) => void,
 ): Promise<ExitCode> => {
   using interrupted = interruption(terminal)
-  return await run(order, terminal, say, interrupted.signal)
+  return await withoutFile(() => run(order, terminal, say, interrupted.signal))
 }
 
 const run = async (

@@ -181,7 +181,7 @@ interface Course extends InspectSurroundings {
   readonly terminal: Terminal
   readonly say: Say
   readonly signal: AbortSignal
-  /** Ends what is being read: a pipe may never go on. */
+  /** Ends what is being read: a pipe may never continue. */
   readonly giveUp: () => void
   readonly nowMs: number
   readonly isInteractive: boolean

@@ -15,7 +15,7 @@ interface Pausing {
   readonly isPausing: boolean
 }
 
-/** The command that pauses a Simulation, or lets it go on. */
+/** The command that pauses a Simulation, or lets it continue. */
 const pausing = ({ name: called, summary, failed, other, isPausing }: Pausing): Command =>
   command(
     {

@@ -43,10 +43,10 @@ import { isColoured, isLive, type Output, type Terminal } from "./terminal/termi
 
 // Writes log lines to a stream whose reader may be slower than the log, or may not read at all.
 //
-// Guarantees: the bytes that wait for the reader are bounded, because Node buffers a pipe that no one reads in this process's
-// memory without limit (a recorder with `-v` writes 150 bytes per event). Lines that do not fit are dropped and counted; the
-// count is reported once the reader has caught up, or at the end at the latest. Writing never blocks: a log must not hold up a
-// recording.
+// Guarantees: the bytes that wait for the reader are bounded, because for a pipe that is not read, Node buffers in this
+// process's memory without limit (a recorder with `-v` writes 150 bytes per event). Lines that do not fit are dropped
+// and counted; the count is reported once the reader has caught up, or at the end at the latest. Writing never blocks:
+// a log must not hold up a recording.
 
 interface LogSinkOptions {
   readonly stream: Pick<Output, "write" | "writableLength" | "once" | "off">

@@ -7,6 +7,7 @@ import { visible } from "../text/index.ts"
 import { type CommandSyntax, type OptionValues, optionName } from "./command-line/arguments.ts"
 import { type Command, type CommandTerminal, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { withoutFile } from "./command-line/failures.ts"
 import { storeVariables } from "./command-line/shared-options.ts"
 import { faultOfControl } from "./replay/control/control-server.ts"
 import { keysHelp } from "./replay/control/replay-control.ts"
@@ -110,7 +111,7 @@ export const replayCommand = (): Command =>
     const target = { kubeconfig: given.kubeconfig, context: given.context }
     if (given.clean !== undefined) return runCleanUp(given.clean, target, terminal)
     const order = orderOf(given, trace ?? "", target)
-    return given.dryRun ? runForecast(order, terminal) : runReplay(order, terminal)
+    return withoutFile(() => (given.dryRun ? runForecast(order, terminal) : runReplay(order, terminal)))
   })
 
 /** Checks that involve more than one option. */

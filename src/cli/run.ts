@@ -195,8 +195,8 @@ const traceAddress = (given: string, directory: string): string =>
   /^[a-z0-9]+:/i.test(given) || isAbsolute(given) ? given : resolve(directory, given)
 
 /**
- * SimKube's defaults for what is not given, but only if some option asks for metrics: without the Prometheus operator a simulation that nobody asked to measure would have
- * nothing but a condition to show for it.
+ * SimKube's defaults for what is not given, but only if some option asks for metrics: without the Prometheus operator,
+ * metrics that the user did not ask for would only add a condition to a simulation.
  */
 const metricsOf = (given: RunChoices): SimulationMetrics | undefined => {
   const lists = [

@@ -225,8 +225,8 @@ export class ModuleHost implements AsyncDisposable {
   }
 
   /**
-   * Resolves when the first load of a WebAssembly module is over, with whether it runs now: false for one that is refused, or has failed
-   * at once, of which `onNote` has been told.
+   * Resolves when the first load of a WebAssembly module is over, with whether it runs now: false for one that is
+   * refused, or has failed at once; `onNote` has then received the reason.
    */
   loaded(name: string): Promise<boolean> {
     return this.#dispatcher.loaded(name)

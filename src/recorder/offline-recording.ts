@@ -96,7 +96,7 @@ const serve = (directory: string, facts: RecordingFacts, { onTrouble, onOutcome 
       exports: { start: unlessDisturbed(exports, directory, facts) },
       owners: { settle: () => Effect.sync(() => unknownOwners(directory, recordedWhole(kinds))) },
       reach: () => Effect.succeed({ cut: facts.cut, knownUntil: facts.lastTime + 1 }),
-      // Waiting helps no one here; the kind is incomplete.
+      // Waiting does not help here; the kind is incomplete.
       firstLists: () => Effect.succeed([]),
       isOver: true,
     }

@@ -54,7 +54,7 @@ export class KindNotInTrace extends Schema.TaggedError<KindNotInTrace>()("KindNo
   }
 }
 
-/** Something goes on without end while the clock of the rehearsal stands still. */
+/** Something continues without end while the clock of the rehearsal stands still. */
 export class RehearsalStalled extends Schema.TaggedError<RehearsalStalled>()("RehearsalStalled", {
   /** µs since the Unix epoch: where the rehearsal stands. */
   time: Schema.Number,

@@ -76,7 +76,9 @@ export interface RehearsalOptions {
   readonly seed?: ReadonlyArray<KindedObject>
   /** ms of the rehearsal's time that each request of a controller but a watch takes. Default 0. */
   readonly latencyMs?: number
-  /** ms of the rehearsal's time that go on after the last moment of the trace, for retries and delays. Default 0. */
+  /**
+   * ms for which the rehearsal's time continues after the last moment of the trace, for retries and delays. Default 0.
+   */
   readonly settleMs?: number
   /** Of all random numbers. Default 1. */
   readonly randomSeed?: number

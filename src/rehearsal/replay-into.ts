@@ -109,7 +109,10 @@ export class ReplayResult {
     return this.entries.filter((entry) => entry.type === "event")
   }
 
-  /** What an operator would have been told: failed runs, refusals, kinds that are missing. Empty if all went well. */
+  /**
+   * What would have been reported to an operator: failed runs, refusals, kinds that are missing. Empty if all went
+   * well.
+   */
   get trouble(): ReadonlyArray<string> {
     return this.entries.flatMap((entry) => (entry.type === "trouble" ? [entry.detail] : []))
   }

@@ -183,8 +183,9 @@ export class ActorHost<Config, Control extends ControlInterface, Report> {
   }
 
   /**
-   * Releases what the body has acquired, once this life has ended in a thread that goes on. After a crash that is all that can be done: a
-   * finalizer that fails then has nothing left to save, and the reason of the crash is known already.
+   * Releases what the body has acquired, once this life has ended in a thread that continues. After a crash that is all
+   * that can be done: a finalizer that fails then has nothing left to save, and the reason of the crash is known
+   * already.
    */
   async release(): Promise<void> {
     this.#boot.abort()
@@ -347,7 +348,10 @@ const describe = (cause: unknown): string => {
   return "_tag" in cause ? `${String(cause._tag)}: ${cause.message}` : (cause.stack ?? cause.message)
 }
 
-/** A clock for one life in a thread that goes on after it: the life's timers end with it, as they would with its own thread. */
+/**
+ * A clock for one life in a thread that continues after it: the life's timers end with it, as they would with its own
+ * thread.
+ */
 export class MortalClock implements Clock {
   readonly #clock: Clock
   readonly #timers = new Set<Timer>()

@@ -2,9 +2,10 @@
  * A worker in which several actors of one role live, for actors that are many and mostly quiet: a worker of its own takes 10 MB before it does
  * anything.
  *
- * Each actor keeps its own mailboxes, calls, state and supervision, and one that crashes leaves the others alone (worker.ts). What they share is
- * the event loop and the heap: if the thread ends, all lives in it end, and their supervisors are told that it may not have been their
- * own fault. The worker starts with its first life and ends with its last; after it ended, the next life starts another.
+ * Each actor keeps its own mailboxes, calls, state and supervision, and one that crashes leaves the others alone
+ * (worker.ts). What they share is the event loop and the heap: if the thread ends, all lives in it end, and their
+ * supervisors learn that it may not have been their own fault. The worker starts with its first life and ends with its
+ * last; after it ended, the next life starts another.
  */
 import { MessageChannel, type MessagePort, type Worker } from "node:worker_threads"
 import { type Clock, systemClock, type Timer } from "../clock.ts"
@@ -28,7 +29,7 @@ interface Room {
 
 export interface SharedThreadOptions {
   readonly clock?: Clock
-  /** Called when the thread has ended by itself, before the supervisors of the lives in it are told. */
+  /** Called when the thread has ended by itself, before the supervisors of the lives in it learn of it. */
   readonly onLost?: (reason: string) => void
 }
 

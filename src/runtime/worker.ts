@@ -70,9 +70,10 @@ interface Crashing {
 /**
  * The worker's side of a shared thread: one room for each actor that lives in it, with its own host, mailboxes, control port and timers.
  *
- * An exception that leaves the actor's code, in whatever callback, ends this actor's life alone: asynchronous context tells whose it is. Its scope is
- * then closed, because its sockets would otherwise go on without it. Not isolated are the thread's event loop and heap: an endless loop, the memory
- * limit, `process.exit`, and an exception that belongs to no room end all of them.
+ * An exception that leaves the actor's code, in whatever callback, ends this actor's life alone: asynchronous context
+ * tells whose it is. Its scope is then closed, because its sockets would otherwise stay in use without it. Not isolated
+ * are the thread's event loop and heap: an endless loop, the memory limit, `process.exit`, and an exception that
+ * belongs to no room end all of them.
  */
 class Rooms<Config, Control extends ControlInterface, Report> {
   readonly #definition: ActorDefinition<Config, Control, Report>

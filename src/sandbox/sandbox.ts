@@ -61,7 +61,7 @@ export interface SandboxOptions extends FaultyServerOptions {
    * option `token`, or one that the sandbox chooses ({@link Sandbox.token}), then is that of a user who may do
    * everything; others are made of `users`, ServiceAccounts and client certificates, and who shows nothing is
    * `system:anonymous`. Clients on client-go send tokens over HTTPS only, which needs the option `tls`. Default: none,
-   * and whoever connects may do everything.
+   * and every client may do everything.
    */
   readonly authorization?: "rbac"
   /** Users whom authorization knows by a token. Default: none. */

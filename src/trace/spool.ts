@@ -137,8 +137,8 @@ export const fileSpool = (directory: string): Spool => {
 }
 
 /**
- * A spool that goes on in a reserve when it cannot be created or is full: a file system without room may still create files. What it has is
- * copied once.
+ * A spool that continues in a reserve when it cannot be created or is full: a file system without room may still create
+ * files. What it has is copied once.
  * @throws SpoolError if the reserve fails as well
  */
 export const spoolWithReserve = (make: () => Spool, makeReserve: () => Spool): Spool => {

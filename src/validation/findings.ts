@@ -50,7 +50,7 @@ export class Findings {
   readonly #most: number
   readonly #rules = new Map<Rule, { readonly findings: Map<string, Counted>; unlisted: number }>()
 
-  /** `most`: 20,000 of every rule are 100 MB of JSON, and no one reads more. */
+  /** `most`: 20,000 of every rule are 100 MB of JSON, more than a user reads. */
   constructor(most = 20_000) {
     this.#most = most
   }

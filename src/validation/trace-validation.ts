@@ -227,7 +227,7 @@ class LaterObjects {
 
 const nameOf = ({ kind, name }: Target): string => `${kind}\n${name}`
 
-/** Whether the server was told to delete it. SimKube's format does not keep that. */
+/** Whether its deletion was requested. SimKube's format does not keep that. */
 const isTerminating = ({ object }: TracedObject): boolean =>
   textIn(objectIn(object, "metadata"), "deletionTimestamp") !== ""
 

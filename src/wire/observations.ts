@@ -196,7 +196,7 @@ export class Observations {
 
   /** When the event happened: µs since the Unix epoch. */
   time(index: number): number {
-    // Whoever passes over frames asks each for its first time only.
+    // A reader that passes over frames asks each for its first time only.
     if (index === 0 && this.#times === undefined) return this.firstTime()
     this.#times ??= this.#sumTimes()
     return this.#times[index] as number

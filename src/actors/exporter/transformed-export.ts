@@ -37,7 +37,7 @@ interface TransformedExportOptions {
   readonly openSpool: () => Spool
 }
 
-/** Items between two turns of the event loop, so that other exports go on. */
+/** Items between two turns of the event loop, so that other exports continue. */
 const itemsPerChunk = 100
 
 /**

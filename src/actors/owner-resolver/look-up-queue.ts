@@ -43,7 +43,7 @@ interface QueueListener {
 
 interface Entry {
   readonly question: OwnerQuestion
-  /** Something is known of this owner but may be outdated: no one waits for the result. */
+  /** What is stored about this owner may be outdated; nothing waits for the new answer. */
   readonly isRefresh: boolean
   /** Its own failures; shared ones are counted with the kind or the server. */
   readonly own: Pause

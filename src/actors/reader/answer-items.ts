@@ -53,7 +53,7 @@ export const changeItem = (
 
   const one = objectIn(before)
   const other = type === "vanished" ? undefined : objectIn(event.object)
-  // Who deletes an object leaves no entry; the last one is of whoever wrote to it before.
+  // A deletion adds no entry to managedFields: the newest one is that of an earlier write.
   const managers = other === undefined || type === "deleted" ? undefined : managersBetween(one, other, event.time)
   const said = eventSaid(event.gvk, other)
   const head = json({ type, ...factsOf(event), ...facts, ...(managers && { managers }), ...said }).slice(0, -1)

@@ -148,7 +148,7 @@ export class Answering {
     })
   }
 
-  /** All that wait look at the recording at the same moments: what one commit brought, is told to all of them then. */
+  /** All waiting answers look at the recording at the same moments, so a commit reaches all of them together. */
   #lookAgain(): void {
     if (this.#look !== undefined || ![...this.#open].some(({ isWaiting }) => isWaiting)) return
     this.#look = setTimeout(() => {
@@ -214,7 +214,10 @@ const send = (open: OpenAnswer): void => {
     open.stream.send(bytes.subarray(start, start + pieceBytes))
 }
 
-/** In its order, after the items that were found before: unlike other answers it is nowhere incomplete, it only does not go on. */
+/**
+ * In its order, after the items that were found before: unlike other answers it is nowhere incomplete, it only does not
+ * continue.
+ */
 const endEndless = (open: OpenAnswer, why: ReaderEnding): void => {
   send(open)
   open.stream.end("", why)

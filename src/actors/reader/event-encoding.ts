@@ -13,7 +13,7 @@ export const itemEnd = (form: EventForm): string => (form === "lines" ? "\n" : "
 /** What an item of a stream says besides its JSON. */
 interface ItemFacts {
   readonly type: string
-  /** Sequence number after which the client goes on; `undefined`: nowhere in particular. */
+  /** Sequence number after which the client continues; `undefined`: the item has none. */
   readonly sequence: number | undefined
 }
 

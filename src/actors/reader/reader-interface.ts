@@ -97,8 +97,8 @@ export class ReadingFailed extends Schema.TaggedError<ReadingFailed>()("ReadingF
 }) {}
 
 /**
- * Long queries that wait for the running one: beyond this number the client is told to retry. 64 counts of 100,000 events each take some
- * ten seconds.
+ * Long queries that wait for the running one: the reader refuses more, and the client has to retry. 64 counts of
+ * 100,000 events each take some ten seconds.
  */
 export const maximumWaiting = 64
 

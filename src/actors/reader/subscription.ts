@@ -1,8 +1,9 @@
 /**
  * The answer that does not end: what is committed from an event on, as a JSON object per line or as Server-Sent Events.
  *
- * Each item has the sequence number after which the client goes on if its connection breaks. What is filtered out moves that number too: items of type `progress`
- * say how far everything was told, once at the beginning of what is live, and then after each {@link progressMs} without another item.
+ * Each item has the sequence number after which the client continues if its connection breaks. Events that are filtered
+ * out move that number too: items of type `progress` say up to which number everything was sent, once at the beginning
+ * of what is live, and then after each {@link progressMs} without another item.
  */
 import { LiveChanges, type ObjectSelection, type QueriedRecording } from "../../archive/index.ts"
 import type { GapEvent } from "../../trace/index.ts"
@@ -11,7 +12,10 @@ import { type EventForm, encodedItem } from "./event-encoding.ts"
 import type { Question } from "./question.ts"
 import type { ShownPart } from "./shown-part.ts"
 
-/** ms without an item after which a client is told how far it is: proxies end connections that are silent for a minute. */
+/**
+ * ms without an item after which a client gets one of type `progress`: proxies end connections that are silent for a
+ * minute.
+ */
 const progressMs = 10_000
 
 /** Nothing has been committed since: ask again in a while. */

@@ -57,7 +57,7 @@ export class RetentionTurns {
   #dueMs = 0
   #committed = 0
 
-  /** `report` is told when it begins to fail, and `undefined` when it succeeds again. */
+  /** `report` gets the reason when retention begins to fail, and `undefined` when it succeeds again. */
   constructor(retention: Retention, clock: Clock, report: (trouble: string | undefined) => void) {
     this.#retention = retention
     this.#clock = clock

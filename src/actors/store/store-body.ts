@@ -2,12 +2,13 @@
  * The store: the only writer of the recording. It takes frames, commits them in batches, acknowledges what is committed, sends starting
  * watchers the stored state of their kinds, and sends the owner-resolver the owners that were named, all as frames.
  *
- * Acknowledged means committed: at most 30 ms after a frame arrived, or when a block of 1 MiB is full. When the disk fails (full, gone),
- * nothing is acknowledged and nothing is dropped: senders keep their frames, back-pressure stops reading, and the commit is retried every
- * second; so is the opening of a directory with a recording. After an I/O error the database is checked before it is used again; if it does
- * not contain what was committed, this life ends, the next one goes on with what there is, or sets a damaged recording aside, and senders
- * start again. A watcher that starts meanwhile waits too, and so does a restarted store: only the first start in a directory without a
- * recording reports such a failure to its caller.
+ * Acknowledged means committed: at most 30 ms after a frame arrived, or when a block of 1 MiB is full. When the disk
+ * fails (full, gone), nothing is acknowledged and nothing is dropped: senders keep their frames, back-pressure stops
+ * reading, and the commit is retried every second; so is the opening of a directory with a recording. After an I/O
+ * error the database is checked before it is used again; if it does not contain what was committed, this life ends, the
+ * next one continues with what there is, or sets a damaged recording aside, and senders start again. A watcher that
+ * starts meanwhile waits too, and so does a restarted store: only the first start in a directory without a recording
+ * reports such a failure to its caller.
  */
 import { existsSync } from "node:fs"
 import { join } from "node:path"

@@ -15,8 +15,8 @@ export interface RequestUser {
 
 export interface AccessControl {
   /**
-   * Called for every request before anything else is done, reads and discovery included. Returns the 401 or 403 to send;
-   * `undefined` if the request may go on, in which case {@link Exchange.user} is set.
+   * Called for every request before anything else is done, reads and discovery included. Returns the 401 or 403 to
+   * send; `undefined` if the request may proceed, in which case {@link Exchange.user} is set.
    */
   admit(exchange: Exchange): Failure | undefined
 }

@@ -97,8 +97,8 @@ export class BlockRows {
 }
 
 /**
- * Goes on with the open block of an earlier process. If a part of it is damaged, all of them stay blocks of their own, and a new block begins: the
- * damage is then confined to that part.
+ * Continues with the open block of an earlier process. If a part of it is damaged, all parts stay blocks of their own,
+ * and a new block begins: the damage is then confined to that part.
  */
 export const restoreOrSeal = (database: DatabaseSync, open: OpenBlock, kindOf: (gvk: string) => number): void => {
   try {

@@ -168,8 +168,8 @@ export class BlockSource {
   }
 
   /**
-   * Lets `read` use tables of contents also of blocks whose objects are damaged, and pass over blocks without one, and notes them. Everything else fails at such a block: otherwise
-   * changes that no one looked for would be missing without a word.
+   * Lets `read` use tables of contents also of blocks whose objects are damaged, and pass over blocks without one, and
+   * notes them. Every other read fails at such a block: otherwise its answer would lack changes without saying so.
    */
   passingOverDamage<Answer>(read: () => Answer): Answer {
     const before = this.#skipsDamage

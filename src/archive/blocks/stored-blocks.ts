@@ -231,8 +231,8 @@ export class StoredBlocks {
       const row = this.#data.get(sequence)
       if (row === undefined || row.firstSequence > sequence) throw this.#missing(sequence)
       this.#requireSound(row)
-      // Whoever found the event in a table of contents has just unpacked it. Since then another block may have been put in the place of this one: with
-      // the table of before, its objects would be cut from other bytes.
+      // The reader that found the event in a table of contents has just unpacked that table. Since then another block
+      // may have replaced this one: with the old table, its objects would be cut from other bytes.
       const known = this.#tables.get(row.lastSequence)
       const table = known !== undefined && known.checksum === row.tocChecksum ? known : tableOf(row, this.#dataOf(row))
       return { ...table, objects: objectsOf(row, table) }

@@ -34,8 +34,9 @@ export interface StoredColumnsFields {
 }
 
 /**
- * Of an event: two u32, little-endian. Fingerprints stand behind the objects of a merged block in the same BLOB, and are not compressed, since they are as good as
- * random. Only what goes on with a recording needs them; in the table of contents they were 8 of its 10 bytes an event, read by every question.
+ * Of an event: two u32, little-endian. Fingerprints stand behind the objects of a merged block in the same BLOB, and
+ * are not compressed, since they are as good as random. Only a process that continues a recording needs them; in the
+ * table of contents they were 8 of its 10 bytes an event, read by every question.
  */
 export const fingerprintBytes = 8
 

@@ -56,7 +56,7 @@ export class StateHistory {
   readonly #remains: Statement<CheckpointRow>
   readonly #withFingerprints: boolean
 
-  /** `withFingerprints`: what goes on with a recording needs them; else those of events are 0. */
+  /** `withFingerprints`: a process that continues a recording needs them; without it, those of events are 0. */
   constructor(database: Connection, source: BlockSource, directory: string, withFingerprints = false) {
     this.#withFingerprints = withFingerprints
     this.#directory = directory

@@ -1,5 +1,6 @@
 /**
- * Copies what is sound of a damaged recording into a new directory, where a recorder can go on with it and exports say what is missing.
+ * Copies what is sound of a damaged recording into a new directory, where a recorder can continue it and exports say
+ * what is missing.
  *
  * Blocks that are damaged stay listed under their kinds without their events, so each export names them as it did before. Names of objects
  * are found in the objects themselves. What else is lost of a table may concern anything, so it is a gap of all kinds over the whole time. A copy

@@ -85,7 +85,7 @@ export const lockDirectory = (
 }
 
 /**
- * Who holds the directory, as an error; `undefined` if no one does. Creates it if necessary.
+ * The holder of the directory, as an error; `undefined` if it has none. Creates it if necessary.
  *
  * @throws DirectoryNotWritableError, NetworkFileSystemError and others, if it cannot be locked for another reason.
  */

@@ -129,7 +129,10 @@ const filesOf = (directory: string): ReadonlyArray<{ readonly path: string; read
   })
 }
 
-/** A lease of which only its time can be read keeps everything: whoever wrote it reads something. `undefined`: it is a draft, or gone. */
+/**
+ * A lease of which only the file's time can be read keeps everything: the process that wrote it reads something.
+ * `undefined`: it is a draft, or gone.
+ */
 const readLease = (path: string): HeldLease | undefined => {
   if (!path.endsWith(".json")) return undefined
   let content: unknown

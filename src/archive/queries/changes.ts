@@ -264,8 +264,8 @@ export class FormerStates {
 
 const keyOf = ({ id }: KeptKind, number: number): string => `${id} ${number}`
 
-// Answers that take their time over what they leave out: they yield `undefined` now and then, so that whoever takes them can let other work run, or give up. One
-// such step is some ms of work.
+// Answers that spend time on what they leave out: they yield `undefined` now and then, so that the consumer can let
+// other work run, or give up. One such step is some ms of work.
 
 /** Events or objects that are passed over between two pauses. */
 export const passedOver = 64

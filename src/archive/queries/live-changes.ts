@@ -1,9 +1,10 @@
 /**
- * Everything that is committed after an event, in the order in which it is: for whoever follows a recording.
+ * Everything that is committed after an event, in the order of the commits, for clients that follow a recording.
  *
- * The position is a sequence number, so it can be gone on from in another process. Live events are read from the parts of the open block in which they were
- * committed, each once; what came before is read from blocks, at the same cost as a question. Memory: one table of contents per kind, a bit for
- * each object that does not match the selection, and the former states if changes come with them.
+ * The position is a sequence number, so another process can continue from it. Live events are read from the parts of
+ * the open block in which they were committed, each once; what came before is read from blocks, at the same cost as a
+ * question. Memory: one table of contents per kind, a bit for each object that does not match the selection, and the
+ * former states if changes come with them.
  */
 import type { GapEvent } from "../../trace/index.ts"
 import { FrameCursor } from "../blocks/event-merge.ts"
@@ -29,7 +30,10 @@ export interface LiveChange extends RecordedChange {
   readonly isSelected: boolean
 }
 
-/** Objects remembered as not matching, or as passed; some 10 MB. Beyond it an object that still does not match is told once more. */
+/**
+ * Objects remembered as not matching, or as passed; some 10 MB. Beyond it an object that still does not match is
+ * reported once more.
+ */
 const rememberedObjects = 200_000
 
 export class LiveChanges {
@@ -85,7 +89,8 @@ export class LiveChanges {
     const start = this.#position
     const told = new Set<GapEvent>()
     for (let taken = 1; cursors.length > 0; taken++) {
-      // Where it was met, not at the end: who goes on from an item must have been told of the damage before it, and comes to no event twice.
+      // Damage is reported where it was met, not at the end: a client that continues after an item must know the damage
+      // before it, and must get no event twice.
       yield* this.#damage(damage, kinds, start, told)
       const cursor = cursors.reduce((first, other) => (other.sequence < first.sequence ? other : first))
       const { kind, number, sequence, isIntroduced } = cursor
@@ -162,7 +167,7 @@ export class LiveChanges {
     if (this.#question.withBefore && event.action !== "vanished") this.#pass(place, event.object)
     const type = changeTypeOf(event, isIntroduced)
     const key = `${kind.id} ${number}`
-    // Whoever vanished has no content: its last state decided.
+    // A vanished object has no content, so its last state decides.
     const isSelected = event.action === "vanished" ? !this.#outside.has(key) : this.#matches(event.object)
     const mayHaveMatched = !isIntroduced && !this.#outside.has(key)
     this.#remember(key, isSelected || event.action !== "applied")

@@ -97,7 +97,7 @@ const mostCounted = 1_000_000
 /** @throws NotARecordingError, NewerRecordingError, OlderRecordingError, ArchiveIoError, CorruptArchiveError */
 export const readOverview = (directory: string): RecordedOverview =>
   readingRecording(directory, (database) => {
-    // One read transaction: the writer goes on meanwhile.
+    // One read transaction: the writer continues meanwhile.
     database.exec("BEGIN")
     const kept = readKeptKinds(database)
     const everything = { cut: Number.MAX_SAFE_INTEGER, fromTime: 0, untilTime: Number.MAX_SAFE_INTEGER }

@@ -19,8 +19,8 @@ import { fieldsOf, isSoundRow } from "../tables/tables.ts"
 /** When there is enough for a merged block. */
 export interface MergingBounds {
   /**
-   * Bytes of objects. With 4 MiB a change of the benchmarks takes 19 bytes, with 8 MiB 17, with 16 MiB 15.5; but whoever reads in the order of time has all
-   * of a block in memory.
+   * Bytes of objects. With 4 MiB a change of the benchmarks takes 19 bytes, with 8 MiB 17, with 16 MiB 15.5; but a
+   * reader in the order of time has all of a block in memory.
    */
   readonly objectBytes: number
   /** Bytes on disk: objects that hardly compress take as long to write as they are large. */

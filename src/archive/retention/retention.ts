@@ -15,8 +15,8 @@
  * On a full disk even that needs room: then a reserve is given up (disk-reserve.ts), and made again once there is room. Without a limit of bytes
  * commits wait until it is: once they had taken what is left of the room, nothing could be removed when its time is up.
  *
- * A process may end anywhere: 4 is gone on with from what the rows say, 5 walks everything, the rest is done again. An error of the disk gives up the
- * step; the next one begins where rows say.
+ * A process may end anywhere: the next one continues 4 from what the rows say, walks everything for 5, and does the
+ * rest again. An error of the disk gives up the step; the next one begins where rows say.
  *
  * Memory: 33 bytes for each event of a stride and each object that changed in several of them, 8 bytes for each live object while 5 runs, and one unpacked block.
  */
@@ -252,8 +252,8 @@ export class Retention {
   }
 
   /**
-   * Whether what is left of a reserve that was given up is for removing more later. With a limit of bytes commits may have it: all that could be removed
-   * has been, if no one reads it, and what they add can be removed in its turn.
+   * Whether what is left of a reserve that was given up is for removing more later. With a limit of bytes commits may
+   * have it: all that could be removed has been, unless it is being read, and what they add can be removed in its turn.
    */
   #isKeptForLater(): boolean {
     return removesAnything(this.#policy) && (this.#isHeldUp || this.#policy.bytes === undefined)
@@ -403,8 +403,8 @@ export class Retention {
   }
 
   /**
-   * Bytes that are to become free, for the reserve and the next blocks. Once the reserve could not be made again, because others took the room, as much
-   * stays free in the file, where no one else can take it.
+   * Bytes that are to become free, for the reserve and the next blocks. Once the reserve could not be made again,
+   * because others took the room, as much stays free in the file, where no other program can take it.
    */
   #lacking(free: number): number {
     const wanted = this.#isOwed ? this.#reserve.bytes + this.#reserve.bytes / 2 : this.#reserve.bytes

@@ -29,8 +29,8 @@ interface OwnerSet {
 const maximumKept = 2 * 1024 * 1024
 
 /**
- * Characters beyond which a text is not cached: no one writes such a text for many objects, and four thousand of 100 kB exhausted the
- * store's memory.
+ * Characters beyond which a text is not cached: in practice so long a text does not belong to many objects, and four
+ * thousand of 100 kB exhausted the store's memory.
  */
 const longest = 16 * 1024
 

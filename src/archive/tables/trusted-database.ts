@@ -40,9 +40,10 @@ export class TrustedDatabase {
   }
 
   /**
-   * Gives up the connection, checks the files, and goes on with a new connection if they contain exactly what was committed, up to the event
-   * `cut`. After a failed sync a checkpoint then writes all of the log into the database once more and syncs it: what the system had dropped is
-   * on disk afterwards. A write that fails drops nothing, and on a full disk a checkpoint would fail as well.
+   * Gives up the connection, checks the files, and continues with a new connection if they contain exactly what was
+   * committed, up to the event `cut`. After a failed sync a checkpoint then writes all of the log into the database
+   * once more and syncs it: what the system had dropped is on disk afterwards. A write that fails drops nothing, and on
+   * a full disk a checkpoint would fail as well.
    *
    * @throws ArchiveIoError, DiskFullError: the disk still fails. CorruptArchiveError: they do not contain it.
    */

@@ -1,4 +1,4 @@
-/** Makes a recording that no one writes as small as it can be, and removes what is older than it is to be kept. */
+/** Makes a recording without a writer as small as it can be, and removes what is older than the policy keeps. */
 import { ArchiveWriter } from "../archive-writer.ts"
 import type { RetentionPolicy } from "../retention/policy.ts"
 import { openForReading } from "../tables/schema.ts"

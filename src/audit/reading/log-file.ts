@@ -30,7 +30,7 @@ export class LogUnreadable extends Schema.TaggedError<LogUnreadable>()("LogUnrea
   }
 }
 
-/** What is told while logs are read. */
+/** Receives reports while logs are read. */
 export interface LogListener {
   /** Another line or element, whatever is in it. */
   readonly text: () => void
@@ -79,7 +79,7 @@ export class LogFile {
     return this.#ready[this.#taken]
   }
 
-  /** Goes on to the one after {@link head}. */
+  /** Moves to the write after {@link head}. */
   advance(): void {
     this.#taken++
   }

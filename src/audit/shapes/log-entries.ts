@@ -37,7 +37,10 @@ const eventStart =
 /** Long enough for the addresses of requests with selectors. */
 const startBytes = 4096
 
-/** What container runtimes put before a line; the flag P says that the line goes on in the next one of its stream, for they cut lines at 16 KiB. */
+/**
+ * What container runtimes put before a line; the flag P says that the line continues in the next one of its stream,
+ * because runtimes cut lines at 16 KiB.
+ */
 const criPrefix = /^\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d) (stdout|stderr) ([PF])(?::\S*)? /
 
 /** Envelopes inside one another. Real ones are two or three; each may take an array, an object and a text. */

@@ -75,7 +75,7 @@ export const command = <Table extends OptionTable>(
       if (error instanceof Misasked) return refuse(error.message)
       const failure = await failureOf(error)
       if (failure === undefined) throw error
-      if (failure.line !== "") for (const line of failure.line.split("\n")) say(line)
+      for (const line of failure.line.split("\n")) say(line)
       return failure.exitCode
     }
   },

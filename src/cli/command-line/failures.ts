@@ -133,7 +133,7 @@ const isKnown = (error: unknown): error is Failure =>
 /** Whether an error is one of a command. */
 const isCommandError = (error: unknown): error is CommandError => error instanceof Error && "exitCode" in error
 
-/** A line for people, empty if there is nothing to say, and an exit code; `undefined`: the error is a defect. */
+/** A line for people and an exit code; `undefined`: the error is a defect. */
 export const failureOf = async (
   error: unknown,
 ): Promise<{ readonly line: string; readonly exitCode: ExitCode } | undefined> => {
@@ -147,13 +147,21 @@ export const failureOf = async (
   const known: ExitCode | ((failure: never) => ExitCode) = codes[error._tag]
   // The type of the table says that each function takes the failure of its tag.
   const exitCode = typeof known === "function" ? known(error as never) : known
-  // Who pressed Ctrl-C knows. A command that was to write a file says itself that there is none.
-  if (error._tag === "ExportInterrupted") return { line: "", exitCode }
   if (!withoutAdvice.has(error._tag) && error._tag !== "UnauthorizedError") return { line: error.message, exitCode }
   const { describeRefused, isRefusedError, withConnectionAdvice } = await import("./refused-credentials.ts")
   if (isRefusedError(error) || (error._tag === "TargetUnusable" && error.isUnauthorized))
     return { line: describeRefused(error.detail, undefined), exitCode: notPermitted }
   return { line: withConnectionAdvice(error.message), exitCode }
+}
+
+/** Runs what reads a trace and writes no file: an interruption then has an exit code and needs no sentence about a file. */
+export const withoutFile = async (run: () => Promise<ExitCode>): Promise<ExitCode> => {
+  try {
+    return await run()
+  } catch (error) {
+    if (!isKnown(error) || error._tag !== "ExportInterrupted") throw error
+    return interrupted
+  }
 }
 
 /** Runs what reads a trace, and names the trace in faults of its content. */

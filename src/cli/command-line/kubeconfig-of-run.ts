@@ -8,7 +8,7 @@ const validMs = 10 * 365 * 24 * 60 * 60 * 1000
 /** For clocks that differ. */
 const validBeforeMs = 24 * 60 * 60 * 1000
 
-/** kubectl sends no token over plain HTTP, so a server that asks who somebody is needs a certificate. */
+/** kubectl sends no token over plain HTTP, so a server that authenticates its users needs a certificate. */
 export const certificateOfRun = (host: string) => {
   const nowMs = systemClock.wallMicros() / 1000
   return makeServerCertificate({ host, notBeforeMs: nowMs - validBeforeMs, notAfterMs: nowMs + validMs })

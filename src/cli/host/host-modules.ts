@@ -99,7 +99,7 @@ export class HostModules implements Disposable {
       if (form === "wasm") await host.add({ file, codePath })
       else await host.scripts.add(module)
       this.#failed.delete(file.name)
-      // One that is refused has been told already.
+      // The host has already reported a module that it refuses.
       const isRunning = form !== "wasm" || (await host.loaded(file.name))
       if (isRunning && !this.#isClosed) say(`module ${file.name} started`)
     } catch (cause) {

@@ -75,7 +75,7 @@ export interface TraceSummary {
   readonly kinds: ReadonlyArray<NamedCounts>
   /** The ones with most events first. */
   readonly namespaces: ReadonlyArray<NamedCounts>
-  /** Deletions that nobody saw: the object was absent from a list. They are among the deleted ones. */
+  /** Deletions that no watch reported: the object was absent from a list. They are among the deleted ones. */
   readonly vanished: number
   readonly pods: PodTimesSummary
   readonly largest: ReadonlyArray<LargeObject>
@@ -184,7 +184,7 @@ export class TraceSummarizer {
       return
     }
     if (action === "vanished") this.#vanished++
-    // The deletion of an object may be told after its successor's creation.
+    // The deletion of an object may be reported after its successor's creation.
     const isGone = before !== undefined && (before === uid || uid === "")
     if (isGone) this.#alive.delete(key)
     count((each) => {

@@ -82,7 +82,10 @@ interface ToolServing {
   readonly terminal: Pick<Terminal, "standardOutput" | "standardError" | "onInterrupt">
 }
 
-/** Serves until the input ends or the user interrupts. Returns why it could not go on; `undefined`: it ended in order. */
+/**
+ * Serves until the input ends or the user interrupts. Returns why it could not continue; `undefined`: it ended in
+ * order.
+ */
 export const serveTools = async ({
   zone,
   tools,

@@ -49,7 +49,7 @@ export async function* changesOf(
       yield change
     }
   } finally {
-    // Whoever needs no further change leaves: no answer may stay open.
+    // The consumer may leave before the last change, and no answer may stay open then.
     for (const { answer } of positions) await answer.return({})
   }
   return hasField

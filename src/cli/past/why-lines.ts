@@ -31,7 +31,7 @@ interface EarlierFact {
 export class WhyLines {
   readonly #gvk: string
   readonly #timeText: (micros: number) => string
-  /** By UID and condition, how it was last told. */
+  /** By UID and condition, how it was last reported. */
   readonly #told = new Map<string, string>()
   /** UIDs of the objects of the kind that were not deleted yet. */
   readonly #living = new Set<string>()

@@ -73,7 +73,7 @@ export type RunRecorder = (options: RecordOptions, output: RecordOutput) => Prom
 /** ms between two reads of the counters. */
 const statusIntervalMs = 500
 
-/** The state when the recorder was told to stop; afterwards every kind is `stopped`. */
+/** The state when the recorder was asked to stop; afterwards every kind is `stopped`. */
 interface Outcome {
   readonly incomplete: ReadonlyArray<KindStatus>
   readonly closed: () => RecorderClose | undefined
@@ -159,7 +159,7 @@ export const runRecorder: RunRecorder = async ({ verbosity, logFormat: _, lease,
   }
 }
 
-/** Without a listener, a closed pipe would end the process. There is no one left to report it to. */
+/** Without a listener, a closed pipe would end the process. There is no reader left to report it to. */
 const ignoreLostReader = (): void => undefined
 
 const conclude = ({ incomplete, closed }: Outcome, { log }: RecordOutput): ExitCode => {

@@ -222,6 +222,8 @@ const exitCodeOf = (reports: ReadonlyArray<ReplayReport>, isCut: boolean): ExitC
   return isIncomplete ? exitCodes.incomplete : exitCodes.ok
 }
 
-/** The recording shows pods of which the webhook was not told although it was asked at every look. */
+/**
+ * The recording shows pods about which the webhook was not asked, although every look found that it was being asked.
+ */
 const hasUnasked = (fidelity: ReplayReport["fidelity"]): boolean =>
   fidelity !== undefined && !("unknown" in fidelity) && (fidelity.pods?.unasked ?? 0) > 0

@@ -1,6 +1,6 @@
 /**
- * The past of a running recorder, asked for over its HTTP interface: what is served is what its access rules show to whoever has the token. It reaches as far as what was recorded when it was
- * opened, or last refreshed.
+ * The past of a running recorder, asked for over its HTTP interface: what is served is what its access rules show to
+ * the owner of the token. It reaches as far as what was recorded when it was opened, or last refreshed.
  *
  * Methods reject with an ExportError.
  */

@@ -15,7 +15,7 @@ interface Awaited {
   /** The one that was created: another of its name does not count. */
   readonly simulation: Simulation
   readonly timeoutMs: number | undefined
-  /** What to do about a simulation that goes on. Absent: nothing goes on. */
+  /** What to do about a simulation that continues without this command. Absent: none does. */
   readonly advice?: string
 }
 

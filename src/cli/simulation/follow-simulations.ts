@@ -9,7 +9,7 @@ interface FollowOptions {
   readonly name: string | undefined
   /** Ends the watch. */
   readonly signal: AbortSignal
-  /** Gets what hinders the watch, which goes on. */
+  /** Gets what hinders the watch, which continues. */
   readonly onTrouble: (detail: string) => void
   /** Gets the present ones, in the order of their names, at first and after each change. Returns whether that is all. */
   readonly take: (simulations: ReadonlyArray<Simulation>) => boolean

@@ -22,7 +22,7 @@ const escapeCodeTimeout = 50
 export interface Suspension {
   /** Before the command is suspended, or quits with Ctrl-\\. */
   readonly suspending: () => void
-  /** After it goes on. */
+  /** After the command continues. */
   readonly resumed: () => void
 }
 

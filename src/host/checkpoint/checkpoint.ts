@@ -32,7 +32,7 @@ const dayMs = 24 * 3600 * 1000
 export class Checkpoint {
   readonly #options: CheckpointOptions
   readonly #selections = new Map<string, KnownObjects>()
-  /** Rows of the file, of selections that nobody has asked for. */
+  /** Rows of the file, of selections that have not been requested. */
   readonly #loaded: Map<string, ReadonlyArray<readonly [uid: string, text: string]>>
   #file: CheckpointFile | undefined
   #touch: Timer | undefined

@@ -1,7 +1,7 @@
 /**
- * What a controller is: which objects it is for, which others concern it, and a function that brings one object's world into the state that it asks for
- * (an example is in `index.ts`). `reconcile` is told which object to look at, never what has happened, so it must compare and correct, and may be called
- * at any time.
+ * What a controller is: which objects it is for, which others concern it, and a function that brings one object's world
+ * into the state that it asks for (an example is in `index.ts`). `reconcile` gets the object to look at, never what has
+ * happened, so it must compare and correct, and may be called at any time.
  */
 
 import { isDeepStrictEqual } from "node:util"
@@ -140,9 +140,10 @@ export interface ControllerDefinition<T extends ObjectBase = ApiObject> {
   readonly finalizer?: FinalizerDefinition<T> | undefined
   readonly reconcile: Reconcile<T>
   /**
-   * Keeps on disk which objects of `for`, `owns` and `watches` the controller knows, so that it is told of deletions that happen while its process is
-   * down or restarts, for which a finalizer would be too much or is not its to add. Needs `checkpoint` in the options of `runControllers`. Default false:
-   * a controller that only looks at what exists needs none.
+   * Keeps on disk which objects of `for`, `owns` and `watches` the controller knows, so that it learns of deletions
+   * that happen while its process is down or restarts, for which a finalizer would be too much or is not its to add.
+   * Needs `checkpoint` in the options of `runControllers`. Default false: a controller that only looks at what exists
+   * needs none.
    */
   readonly checkpoint?: boolean | undefined
   /** Objects reconciled at once; never twice the same. Default 5, as the controllers of Kubernetes; controller-runtime's is 1. */

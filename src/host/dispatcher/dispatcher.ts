@@ -162,7 +162,8 @@ export class Dispatcher {
   }
 
   /**
-   * Resolves when the first load of a module is over, with whether it runs now. If not, it has been told why, unless there is none of that name.
+   * Resolves when the first load of a module is over, with whether it runs now. If not, `onNote` has received the
+   * reason, unless there is none of that name.
    */
   async loaded(name: string): Promise<boolean> {
     const module = this.#modules.get(name)
@@ -300,7 +301,7 @@ export class Dispatcher {
       await ask(place.supervisor.call("load", assignment))
     } catch (cause) {
       if (!isPresent()) return
-      // The end of the thread is told by the place; then the module is started again.
+      // The place reports the end of the thread; then the module is started again.
       if (cause instanceof ActorGone) return
       const reason = messageOf(cause)
       if (cause instanceof ModuleRefused) {

@@ -36,7 +36,7 @@ export interface HubWatchRequest extends WatchRequest {
 interface WatchRegistryOptions {
   readonly clock: Pick<Clock, "after">
   readonly hub: Pick<Supervisor<HubConfig, HubControl, HubReport>, "call" | "running">
-  /** Whether the module may have the watch. If it rejects, the guest is told 503 and asks again. */
+  /** Whether the module may have the watch. If it rejects, the guest receives 503 and asks again. */
   readonly check: (module: string, request: WatchRequest) => Promise<WatchAnswer>
   /** Of watches from versions that have expired. */
   readonly pace: Pick<ExpiryPace, "delayMs" | "expired">
@@ -61,7 +61,7 @@ interface Watch {
   isAsked: boolean
   isPaused: boolean
   isEnded: boolean
-  /** Until it begins, or until the module is told that it is refused. */
+  /** Until it begins, or until the module receives the refusal. */
   timer: Timer | undefined
   /** What was last asked of the hub for it. */
   last: Promise<void>

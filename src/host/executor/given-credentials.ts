@@ -1,6 +1,6 @@
 /**
- * Credentials that another thread fetches: after a 401 it is told once, and requests wait until it has given others, or the same again.
- * There is no time limit here: requests have their own.
+ * Credentials that another thread fetches: after a 401 that thread gets one message, and requests wait until it has
+ * given others, or the same again. There is no time limit here: requests have their own.
  */
 import { isDeepStrictEqual } from "node:util"
 import * as Schema from "effect/Schema"

@@ -1,5 +1,5 @@
 /**
- * What a module may ask of the API server: any path of it, with the module's own rights and nobody else's.
+ * What a module may ask of the API server: any path of it, with no rights but the module's own.
  *
  * Guaranteed for a request that passes: it has one of the five methods of the API; its path stays below the server's own path, which
  * matters behind a proxy that serves several clusters; nothing in it ends a line or adds a header; it names no other identity; it ends.
@@ -32,8 +32,8 @@ const dropped = new Set([
 ])
 
 /**
- * Headers that ask to act as somebody else: impersonation, and what a trusted front proxy sends. Refused and not dropped, because the
- * module would act as itself and not know.
+ * Headers that ask to act as another user: impersonation, and what a trusted front proxy sends. Refused and not
+ * dropped, because the module would act as itself and not know.
  */
 const ofOthers = /^(?:impersonate-|x-remote-)/
 
@@ -196,7 +196,7 @@ export const guestResponse = (
 const reasons = {
   /** The request is malformed or cannot be carried out this way. */
   400: "BadRequest",
-  /** It asks to act as somebody else. */
+  /** It asks to act as another user. */
   403: "Forbidden",
   405: "MethodNotAllowed",
   413: "RequestEntityTooLarge",

@@ -14,7 +14,10 @@ interface OperationTableOptions {
   readonly requests: RequestExecutor
   /** An operation has ended; the worker is the one to tell. */
   readonly completed: (worker: string, completion: Completion) => void
-  /** The life asked for more than its module may have under way. The operation is dropped, so the life has to be ended. Told once a life. */
+  /**
+   * The life asked for more than its module may have under way. The operation is dropped, so the life has to be ended.
+   * Reported once a life.
+   */
   readonly overrun: (life: ModuleLife, maximumOperations: number) => void
 }
 

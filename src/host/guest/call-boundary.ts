@@ -33,7 +33,7 @@ const reportOf = (cause: unknown): TrapReport | undefined => {
   return isStackOverflow(cause) ? { ...stackOverflow, frames } : undefined
 }
 
-/** Innermost functions that are told. */
+/** Innermost functions that are reported. */
 const mostFrames = 6
 
 /** The guest's functions on the stack, innermost first, by the names that its binary has. */
@@ -115,7 +115,10 @@ export class CallBoundary {
     this.#during = undefined
   }
 
-  /** An import: makes sure that the guest does not go on after its end, and that an error of the host is not taken for one of the guest. */
+  /**
+   * An import: makes sure that the guest does not continue after its end, and that an error of the host is not taken
+   * for one of the guest.
+   */
   guarded(call: (...values: never[]) => unknown): (...values: never[]) => unknown {
     return (...values) => {
       // It can catch what its imports throw, if its language has exceptions.

@@ -1,6 +1,6 @@
 /**
- * Every way in which a guest, or the use of one, fails. None of them ends the process: a guest that is refused never runs, and one that
- * trapped or exited is dropped with its instance while others go on.
+ * Every way in which a guest, or the use of one, fails. None of them ends the process: a guest that is refused never
+ * runs, and one that trapped or exited is dropped with its instance while others continue.
  */
 import * as Schema from "effect/Schema"
 

@@ -43,8 +43,8 @@ export interface HubSubscriptionRequest extends Omit<SelectionRequest, "gvk"> {
 
 export interface HubConsumer {
   /**
-   * Changes are waiting. Called once, then again only for changes that come after a {@link HubSubscriptionHandle.take}. What it throws is
-   * reported to the hub's owner and costs nobody a change.
+   * Changes are waiting. Called once, then again only for changes that come after a {@link HubSubscriptionHandle.take}.
+   * What it throws is reported to the hub's owner, and no consumer loses a change.
    */
   available(): void
 }

@@ -6,8 +6,9 @@
  *   in place of the state. An object of the state is as it is when it is taken, so it may be newer than `synced`.
  * - For each object, its changes in their order, its last state, and its deletion. States in between are left out while the consumer is slow. A deletion
  *   and a later creation under the same name are always two changes.
- * - Whoever resumes after the last version taken, or after that of a `bookmark`, misses nothing. Versions after `history` cannot be compared with those
- *   before it; after `expired` nothing comes: subscribe again, without `after`, and compare.
+ * - A consumer that resumes after the last version taken, or after that of a `bookmark`, misses nothing. Versions after
+ *   `history` cannot be compared with those before it; after `expired` nothing comes: subscribe again, without `after`,
+ *   and compare.
  */
 
 import type { ResourceVersion } from "../../kube/offline.ts"
@@ -71,7 +72,7 @@ export class HubSubscription implements HubSubscriptionHandle {
   #isSynced = false
   #isOver = false
   #hasNews = false
-  /** More waited than may, when it was last told of news. */
+  /** At the last announcement, more was waiting than may wait. */
   #wasOverfull = false
   #delivered = 0
   /** Changes of objects that the present state contains anyway, as it has not been taken that far. */
@@ -243,7 +244,10 @@ export class HubSubscription implements HubSubscriptionHandle {
     this.#queue.mark(key, mark)
   }
 
-  /** What is before the mark is not folded into what comes after it: whoever reads `synced` has seen the whole state. */
+  /**
+   * What is before the mark is not folded into what comes after it: a consumer that reads `synced` has seen the whole
+   * state.
+   */
   #synchronised(version: ResourceVersion | string): void {
     this.#mark(syncedKey, { type: "synced", version, bytes: noBytes })
     this.#queue.seal()
@@ -323,7 +327,7 @@ class PresentState {
     return undefined
   }
 
-  /** Whether the object of the change is still to come: then nobody has to be told of the change. */
+  /** Whether the object of the change is still to come: then the change need not be reported. */
   includes(change: StateChange): boolean {
     return this.#walk.isBefore(change.ordinal)
   }

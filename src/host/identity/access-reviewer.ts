@@ -1,10 +1,11 @@
 /**
  * What users may do, according to the API server (SubjectAccessReview).
  *
- * Guaranteed: what cannot be found out is not allowed, and is told. Answers are cached, positive ones for a minute and negative ones for
- * seconds, so a change of rights takes effect after that time at the latest. The same question is asked once at a time, however many
- * callers wait for it; different ones run side by side, as many as the reviewing client has places.
- * A right in all namespaces is one in each of them, and saves asking about each. Memory is bounded by the number of cached answers.
+ * Guaranteed: what cannot be found out is not allowed, and is reported. Answers are cached, positive ones for a minute
+ * and negative ones for seconds, so a change of rights takes effect after that time at the latest. The same question is
+ * asked once at a time, however many callers wait for it; different ones run side by side, as many as the reviewing
+ * client has places. A right in all namespaces is one in each of them, and saves asking about each. Memory is bounded
+ * by the number of cached answers.
  */
 
 import * as Schema from "effect/Schema"

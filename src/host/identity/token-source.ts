@@ -1,6 +1,7 @@
 /**
- * The credentials of one ServiceAccount: a token that is renewed when at most 80 % of its life is over, while requests go on with the old one; or, if the
- * host may make no tokens for it, the host's own credentials with impersonation, which is tried again every few minutes.
+ * The credentials of one ServiceAccount: a token that is renewed when at most 80 % of its life is over, while requests
+ * continue with the old one; or, if the host may make no tokens for it, the host's own credentials with impersonation,
+ * which is tried again every few minutes.
  *
  * Guaranteed: one request for a token at a time, and after a failure none before a back-off; an unchanged endpoint is the same object. No timer runs here,
  * so an idle module costs nothing.

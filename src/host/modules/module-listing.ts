@@ -20,7 +20,7 @@ export interface ModuleSource {
   readonly path: string
   readonly codePath: string
   readonly form: "wasm" | "ts" | "js"
-  /** SHA-256 of the code, in hexadecimal, for whoever reads it later. */
+  /** SHA-256 of the code, in hexadecimal, for the later load of a script. */
   readonly codeHash: string
   /** Differs whenever YAML or code differ. */
   readonly hash: string

@@ -45,8 +45,8 @@ export class RetryPace {
 }
 
 /**
- * Tokens are taken in advance, as by `rate.Reserve` in Go: when none is left, each further taker gets the next free slot, so that never more than
- * `burst` and then `perSecond` go on.
+ * Tokens are taken in advance, as by `rate.Reserve` in Go: when none is left, each further taker gets the next free
+ * slot, so that never more than `burst` and then `perSecond` proceed.
  */
 export class TokenBucket {
   readonly #clock: Pick<Clock, "monotonicMs">

@@ -290,7 +290,7 @@ export class ScriptHost {
         tell(place.supervisor.call("credentials", { module: file.name, endpoint: script.endpoint }))
       settled.resolve()
     } catch (cause) {
-      // The end of the thread is told by the place; then the script is started anew.
+      // The place reports the end of the thread; then the script is started anew.
       if (cause instanceof ActorGone || !isPresent()) return settled.resolve()
       this.#refuse(script, place, cause)
     }

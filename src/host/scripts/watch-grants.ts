@@ -1,9 +1,10 @@
 /**
  * Which selections the scripts of all threads may have, because the hub watches with the rights of the host.
  *
- * Guaranteed: a thread is told once when a script may have a selection, once when it may not any more, and once per reason while it may not. Only a
- * refusal (403) takes a right away: while the API server cannot be asked, nothing comes from it either. Questions are asked again at each
- * {@link WatchGrants.recheck}, also those about kinds that do not exist yet.
+ * Guaranteed: a thread receives one message when a script may have a selection, one when it may not any more, and one
+ * per reason while it may not. Only a refusal (403) takes a right away: while the API server cannot be asked, nothing
+ * comes from it either. Questions are asked again at each {@link WatchGrants.recheck}, also those about kinds that do
+ * not exist yet.
  */
 import { messageOf } from "../../message-of.ts"
 import type { HubWatchRequest, WatchAnswer } from "../dispatcher/watch-registry.ts"

@@ -24,9 +24,9 @@ import { stateClaim } from "./host-state.ts"
 
 // The ServiceAccounts of a host and its modules, and the fewest rights with which they work.
 //
-// A module's account has what the module needs. The host's own account has what is done with it: the watches, which all modules share; tokens for the
-// modules' accounts and no others; the question of what those may watch; and what modules without an account need. It may impersonate
-// nobody: tokens make that unnecessary.
+// A module's account has what the module needs. The host's own account has what is done with it: the watches, which all
+// modules share; tokens for the modules' accounts and no others; the question of what those may watch; and what modules
+// without an account need. It has no right to impersonate: tokens make that unnecessary.
 
 /** The accounts, then the roles and their bindings: the host's first. */
 const rightsManifests = (settings: HostSettings): ReadonlyArray<Manifest> => {

@@ -89,7 +89,7 @@ const accessReviews = review("authorization.k8s.io", "SubjectAccessReview", "sub
 export class Reviews {
   readonly #client: ApiClient
 
-  /** `credentials`: of whoever asks, who needs the right to create reviews. */
+  /** `credentials`: of the asking process, which needs the right to create reviews. */
   constructor(credentials: EndpointSource, userAgent: string) {
     this.#client = new ApiClient({ server: credentials, userAgent, deadlineMs })
   }

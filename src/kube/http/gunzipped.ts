@@ -101,7 +101,7 @@ class GunzippedResponse implements ResponseHandler, HttpStream {
     gunzip.on("data", (piece: Buffer) => {
       this.#handler.data(piece, 0, piece.length)
       if (!this.#isAborted) this.#handler.readDone?.()
-      // zlib has filled this one to its end and goes on with another.
+      // zlib has filled this one to its end and continues with another.
       if (piece.byteOffset + piece.length === pieceBytes && piece.buffer.byteLength === pieceBytes) freeNow(piece)
     })
     gunzip.on("drain", () => {

@@ -50,7 +50,10 @@ export interface SessionListener {
   stateChanged(state: KindState, detail: string): void
   /** Something an operator should see: malformed lines, repeated relists. */
   alarm(detail: string): void
-  /** The current watch ended other than the server ends it, and is resumed at once; a state follows. Absent: no one is interested. */
+  /**
+   * The current watch ended, but not as the server ends it, and is resumed at once; a state follows. Absent: it is not
+   * reported.
+   */
   cut?(detail: string): void
   /** The server rejects the credentials (401). */
   unauthorized(): void

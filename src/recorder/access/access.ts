@@ -8,8 +8,9 @@ import type { IncomingHttpHeaders } from "node:http"
 import type { ReviewedUser } from "../../kube/index.ts"
 
 /**
- * The requested action: export a trace (or forecast one), ask about the past, read the coverage, or read the metrics. Metrics are separate because
- * Prometheus has its own permission for them. Whoever may export may ask everything; others may, where rights of readers are known, ask about what they may read.
+ * The requested action: export a trace (or forecast one), ask about the past, read the coverage, or read the metrics.
+ * Metrics are separate because Prometheus has its own permission for them. A client that may export may ask everything;
+ * others may, where rights of readers are known, ask about what they may read.
  */
 export type Action = "export" | "query" | "coverage" | "metrics"
 

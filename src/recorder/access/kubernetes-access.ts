@@ -23,7 +23,7 @@ import { type Access, type Action, type Decision, type MayRead, presentedToken, 
 
 /** ms for which a granted permission is kept: pages of one answer, and a dashboard's questions, share reviews. */
 export const grantedMs = 10_000
-/** ms for a denied one: shorter, because whoever was just given a permission tries again. */
+/** ms for a denied one: shorter, because a client that was just given a permission tries again. */
 export const deniedMs = 5000
 /** Decisions kept, some 250 bytes each. */
 const maximumRights = 20_000

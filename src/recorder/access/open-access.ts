@@ -63,7 +63,7 @@ interface AccessSurroundings {
   readonly credentials: EndpointSource & { readonly defaultNamespace: string }
   readonly userAgent: string
   readonly clock: Clock
-  /** Called once per reason why no one can be authorised at present. */
+  /** Called once per reason why no client can be authorised at present. */
   readonly trouble: (reason: string) => void
   /** Called when that trouble is over. */
   readonly recovered: () => void

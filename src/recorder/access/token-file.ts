@@ -1,8 +1,9 @@
 /**
  * `--auth token`: anyone with one of the tokens in a file may do everything.
  *
- * The file is read for each request, so that adding or removing a token takes effect at once; it is small, and requests are rare. If
- * the file cannot be read or contains no token, no one gets access. Each line is a token: during a rotation, the old and the new one.
+ * The file is read for each request, so that adding or removing a token takes effect at once; it is small, and requests
+ * are rare. If the file cannot be read or contains no token, every request is refused. Each line is a token: during a
+ * rotation, the old and the new one.
  */
 import { createHash, timingSafeEqual } from "node:crypto"
 import * as Schema from "effect/Schema"
@@ -10,7 +11,7 @@ import { messageOf } from "../../message-of.ts"
 import { readRegularFile, UnusualFileError } from "../../regular-file.ts"
 import { type Access, type Decision, presentedToken, tokenForm } from "./access.ts"
 
-/** The file cannot be used; no one gets access. */
+/** The file cannot be used; every request is refused. */
 export class TokenFileError extends Schema.TaggedError<TokenFileError>()("TokenFileError", {
   path: Schema.String,
   reason: Schema.String,

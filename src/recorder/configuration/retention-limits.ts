@@ -45,7 +45,7 @@ export const readRetainBytes = (text: string, isOfKind: boolean): number | { rea
   return { problem: `it must be at least ${isOfKind ? "1Mi" : "64Mi"}` }
 }
 
-/** What the store is told. */
+/** The limits in the form in which the store takes them. */
 export const retentionSettings = (
   { kinds, every, retainFor, retainBytes }: RecorderConfiguration,
   given: GivenLimits | undefined,

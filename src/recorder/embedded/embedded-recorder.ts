@@ -102,9 +102,10 @@ export interface Recorder {
   /** Writes a trace. Rejects with an `ExportError`, or an error that names the file; there is then no file. */
   export(file: string, options?: ExportOptions): Promise<ExportedTrace>
   /**
-   * Changes and gaps as they are committed, in the order of their sequence numbers, until the signal aborts or the recorder is closed. Each is given
-   * once. `after`: the sequence number to go on after, such as that of the last one another process has taken; default: what is recorded from now on.
-   * A slow reader delays nothing but itself. Throws a QuestionRefused if what follows `after` was removed by retention.
+   * Changes and gaps as they are committed, in the order of their sequence numbers, until the signal aborts or the
+   * recorder is closed. Each is given once. `after`: the sequence number after which to continue, such as that of the
+   * last one another process has taken; default: what is recorded from now on. A slow reader delays nothing but itself.
+   * Throws a QuestionRefused if what follows `after` was removed by retention.
    */
   changes(options?: {
     readonly after?: number
@@ -112,7 +113,7 @@ export interface Recorder {
   }): AsyncGenerator<RecordedItem, void, void>
   /** Commits what was received; resolves with the sequence number up to which a reader of the directory sees everything. */
   commit(): Promise<number>
-  /** Rejects if the recording cannot go on, with a RecorderError; resolves when it was closed. */
+  /** Rejects if the recording cannot continue, with a RecorderError; resolves when it was closed. */
   readonly ended: Promise<void>
   /** Stops the watches, writes what was received and closes the recording. May be called again. */
   close(): Promise<RecorderClose>

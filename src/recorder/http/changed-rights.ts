@@ -10,12 +10,16 @@ import type { AskedQuestion, PastSources } from "./past.ts"
 export const rightsMs = 10_000
 
 /**
- * ms for which a client goes on seeing what it was shown while the API server cannot decide. It is longer than an API server takes to be replaced. It is short enough
- * that a client that lost a right does not keep reading through a longer outage. After that its requests get 503 until there is a decision.
+ * ms for which a client still sees what it was shown while the API server cannot decide. It is longer than an API
+ * server takes to be replaced. It is short enough that a client that lost a right does not keep reading through a
+ * longer outage. After that its requests get 503 until there is a decision.
  */
 export const undecidedMs = 60_000
 
-/** Why a client may not go on: it may see something else than what it is being shown, or nothing; or that was not known for {@link undecidedMs}. */
+/**
+ * Why a client may not continue: it may see something else than what it is being shown, or nothing; or that was not
+ * known for {@link undecidedMs}.
+ */
 export type RightsEnding = "rights-changed" | "rights-undecided"
 
 /** What the rights are looked up with. */
@@ -23,7 +27,7 @@ interface RightsSources extends Pick<PastSources, "shownTo"> {
   readonly access: Pick<Access, "decide">
 }
 
-/** Resolves, with why, when the client may not go on; never if it always may. */
+/** Resolves, with the reason, when the client may not continue; never if it always may. */
 export const rightsChanged = (
   headers: IncomingHttpHeaders,
   question: AskedQuestion,

@@ -94,7 +94,10 @@ interface BoundAddress extends ApiServer {
   readonly url: string
 }
 
-/** A server without connections. Until {@link serveHttpApi}, requests are told that the recorder is starting. */
+/**
+ * A server without connections. Until {@link serveHttpApi}, the response to every request is that the recorder is
+ * starting.
+ */
 interface ApiServer {
   readonly server: Server | SecureServer
   readonly answering: Answering
@@ -194,7 +197,7 @@ export const serveHttpApi = ({ server, answering }: ApiServer, sources: HttpApiS
       ),
   )
 
-/** Clients that follow the recording are told that it stops, as far as they read. */
+/** Clients that follow the recording receive an item that says that it stops, as far as they read. */
 const subscriptionsEnded = ({ subscriptions }: SubscriptionSources, { clock }: Answering): Effect.Effect<void> =>
   Effect.raceFirst(
     Effect.promise(() => subscriptions.end()),

@@ -139,7 +139,7 @@ export interface PastRequest {
   readonly parameters: URLSearchParams
   /** Who asks, from where. */
   readonly client: string
-  /** Only what its rights cover is shown. No one: everything is. */
+  /** Only what its rights cover is shown. `undefined`: everything is. */
   readonly reader: Reader | undefined
 }
 
@@ -209,7 +209,7 @@ export const startQuery = (
       .all()
       .filter(isWatched)
       .map(({ gvk }) => ({ gvk, until }))
-    // The clock of whoever asks about this moment may be ahead.
+    // The clock of a client that asks about this moment may be ahead.
     const isNow = question.to > until && question.to <= until + clockTolerance
     const close = yield* recording.reader.query(
       { ...question, to: isNow ? Math.max(until, question.from) : question.to, known },

@@ -1,8 +1,9 @@
 /**
  * The certificate that the recorder's interface presents: `--tls-cert` and `--tls-key`, in files that may be replaced while it runs.
  *
- * Both are read every 5 s. A new pair is presented to new connections; those that exist go on. A pair that cannot be used leaves the old
- * one in force, and is logged once if it still cannot be used at the next look: who replaces two files does it one after the other.
+ * Both are read every 5 s. A new pair is presented to new connections; those that exist continue. A pair that cannot be
+ * used leaves the old one in force, and is logged once if it still cannot be used at the next look: who replaces two
+ * files does it one after the other.
  */
 import type { Server as HttpsServer } from "node:https"
 import { createSecureContext } from "node:tls"

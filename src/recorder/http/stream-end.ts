@@ -1,4 +1,6 @@
-/** The last item of a stream of events that the recorder ends: why it ends, and after which event the client goes on. */
+/**
+ * The last item of a stream of events that the recorder ends: why it ends, and after which event the client continues.
+ */
 import { type EventForm, encodedItem, itemEnd, type ReaderEnding } from "../../actors/index.ts"
 import type { RightsEnding } from "./changed-rights.ts"
 
@@ -15,7 +17,10 @@ export const streamEndReasons = [
 /** Why the recorder ends a stream. */
 export type StreamEndReason = (typeof streamEndReasons)[number]
 
-/** The item's bytes. `sequence`: the number after which the client goes on; `undefined`: nothing was sent to it, and it did not say where to begin. */
+/**
+ * The item's bytes. `sequence`: the number after which the client continues; `undefined`: nothing was sent to it, and
+ * it did not say where to begin.
+ */
 export const streamEndItem = (form: EventForm, reason: StreamEndReason, sequence: number | undefined): Buffer => {
   const json = JSON.stringify({ type: "end", reason, ...(sequence !== undefined && { sequence }) })
   const parts = encodedItem(form, { type: "end", sequence }, [json])

@@ -1,9 +1,10 @@
 /**
  * `GET /v1/events`: what is committed, as it is committed, until the client goes away.
  *
- * The reader sends only as fast as the client takes it, from the recording and not from memory, so a slow client delays no one and costs no memory beyond its window. Whether it may still see what it
- * sees is looked at ({@link rightsChanged}). A stream that the recorder ends says why in its last item, if the client takes it in time ({@link EventBody}); the client goes on
- * where it was, and gets what it may see then.
+ * The reader sends only as fast as the client takes it, from the recording and not from memory, so a slow client delays
+ * no other and costs no memory beyond its window. The recorder checks whether it may still see what it sees ({@link
+ * rightsChanged}). A stream that the recorder ends says why in its last item, if the client takes it in time ({@link
+ * EventBody}); the client continues where it was, and gets what it may see then.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Socket } from "node:net"
@@ -29,7 +30,10 @@ export interface SubscriptionSources extends Pick<PastSources, "startQuery" | "s
 /** ms until the kernel asks a client that has taken everything whether it is still there: it may have vanished without a word. */
 const keepAliveMs = 60_000
 
-/** ms after which it ends in any case: 24 days, the longest time that a timer can be set to. The client goes on where it was. */
+/**
+ * ms after which it ends in any case: 24 days, the longest time that a timer can be set to. The client continues where
+ * it was.
+ */
 const longestMs = 2 ** 31 - 1
 
 export const answerSubscription = (
@@ -79,7 +83,7 @@ export const answerSubscription = (
           "slow-client",
         ),
       ])
-      // The transfer goes on until what is being sent is whole.
+      // The transfer continues until what is being sent is whole.
       const endedBetweenItems = Effect.tap(ended, () => Effect.promise(() => body.betweenItems()))
       const outcome = yield* Effect.raceFirst(transfer, endedBetweenItems)
       if (typeof outcome !== "string" && outcome.tag === "refused") return refuse(response, outcome.refusal)

@@ -26,8 +26,8 @@ export interface LeaseSettings {
 /** With what only a recorder with a Lease needs in its main thread. */
 export interface RecorderLease extends LeaseSettings {
   /**
-   * Who has the directory; `undefined`: no one. Throws if it cannot be locked for another reason. It is given, because the lock is one of SQLite, which the
-   * main thread of other recorders does not load.
+   * The holder of the directory; `undefined`: it has none. Throws if it cannot be locked for another reason. The caller
+   * passes this function, because the lock is one of SQLite, which the main thread of other recorders does not load.
    */
   readonly directoryInUse: (directory: string) => { readonly facts: string } | undefined
 }
@@ -156,7 +156,7 @@ class Leadership {
     }
   }
 
-  /** The election goes on once the returned promise resolves: here, when it is closed. */
+  /** The election continues once the returned promise resolves: here, when it is closed. */
   #lose(): Promise<void> {
     this.#retry?.cancel()
     this.#state = { tag: "lost" }

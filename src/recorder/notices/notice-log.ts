@@ -27,7 +27,10 @@ const settleMs = 1000
 /** ms in which refusals are gathered: what a user may not watch, the server refuses in the first round of requests. */
 const gatherMs = 1000
 
-/** ms after which the same trouble of the store or the credentials is logged again: events are lost if no one acts. */
+/**
+ * ms after which the same trouble of the store or the credentials is logged again: events are lost unless an operator
+ * acts.
+ */
 const reminderMs = 60_000
 
 /** The meaning of a relist, for the reader of the log; the watcher reports the reason of the gap. */

@@ -50,7 +50,7 @@ export class OwnerResolution {
     this.#base = base
     this.#store = store
     this.#credentials = credentials
-    // Questions flow against the direction of the data: when everything stops, no one waits for those that are left.
+    // Questions flow against the direction of the data: when everything stops, those that are left are not waited for.
     base.system.link(ownerQuestionsMailbox, store.actor, { name: ownerResolverName }, "upstream")
     base.system.link(ownerAnswersMailbox, { name: ownerResolverName }, store.actor)
   }

@@ -1,9 +1,9 @@
 /**
  * The key of the hashes that stand for redacted values: from a file that the operator names, or made once in the data directory.
  *
- * Every kind of a recording has the same key, so that equal values are equal everywhere in it, and a process reads it once: another content
- * of the file counts from the next start on. A key in the data directory protects traces and exports, which leave it behind; whoever has the
- * directory has the key too, and can test guesses.
+ * Every kind of a recording has the same key, so that equal values are equal everywhere in it, and a process reads it
+ * once: another content of the file counts from the next start on. A key in the data directory protects traces and
+ * exports, which leave it behind; anyone with the directory has the key too, and can test guesses.
  */
 import { randomBytes } from "node:crypto"
 import { open } from "node:fs/promises"

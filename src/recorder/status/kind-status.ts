@@ -162,9 +162,10 @@ export class KindStatuses {
   /**
    * Why the recorder is not ready, in one sentence; `undefined` if it is (docs/reference/architecture.md#actors).
    *
-   * Kinds that cannot be recorded now do not delay readiness as long as something is recorded; they are named. What happened while no recorder ran has to have
-   * arrived: whoever waits for readiness wants to export it. An outage of a server that was
-   * recorded before does not end readiness: a Service would then drop the recorder just when its recording of the time before is needed.
+   * Kinds that cannot be recorded now do not delay readiness as long as something is recorded; they are named. What
+   * happened while no recorder ran must have arrived: a client that waits for readiness wants to export it. An outage
+   * of a server that was recorded before does not end readiness: a Service would then drop the recorder just when its
+   * recording of the time before is needed.
    */
   notReady(): string | undefined {
     if (this.#storeTrouble !== undefined && !this.#hasRecorded)

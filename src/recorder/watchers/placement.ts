@@ -80,7 +80,7 @@ interface PlacementOptions {
   readonly mayMove: (gvk: string) => boolean
   /** Restarts the watcher in order; it is started where {@link Placement.startOf} then says. */
   readonly move: (gvk: string) => Promise<void>
-  /** Told of each move and split, in one sentence. */
+  /** Gets one sentence for each move and split. */
   readonly told: (sentence: string) => void
 }
 

@@ -87,7 +87,7 @@ export interface SandboxEntry extends JournalObject {
   readonly differences: ReadonlyArray<Difference>
 }
 
-/** Something that an operator would have been told. */
+/** Something that would have been reported to an operator. */
 export interface TroubleEntry {
   readonly type: "trouble"
   readonly controller: string

@@ -1,6 +1,6 @@
 /**
- * The clock of a rehearsal: it shows the time of the recording, and moves only when it is told to. Timers fire in the order of their times;
- * those of one moment, in the order in which they were set.
+ * The clock of a rehearsal: it shows the time of the recording, and moves only on request. Timers fire in the order of
+ * their times; those of one moment, in the order in which they were set.
  */
 import type { Clock, Timer } from "../../clock.ts"
 import type { Randomness } from "../../sandbox/index.ts"

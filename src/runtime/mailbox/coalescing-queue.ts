@@ -1,8 +1,9 @@
 /**
  * A mailbox's policy for state: the latest state per key, for a consumer that takes in batches and may be slow.
  *
- * - Per key, items are taken in the order in which they were put; one that still waits when the next is put is folded into it. Between keys they are taken
- *   in the order of their last put, so whoever resumes after the last version taken misses nothing.
+ * - Per key, items are taken in the order in which they were put; one that still waits when the next is put is folded
+ *   into it. Between keys they are taken in the order of their last put, so a consumer that resumes after the last
+ *   version taken misses nothing.
  * - No key starves: what waits is taken in rounds, whose items are not folded any more.
  * - {@link CoalescingQueue.bytes} counts what only this queue keeps alive. Beyond `maximumBytes` the owner must give the consumer up.
  */

@@ -43,8 +43,8 @@ export interface InboxHandler {
    * `undefined` if nothing here outlives a life: then the sender starts with the oldest frame it still keeps, whatever its number, since a
    * former life acknowledged the ones before.
    *
-   * From here on, no older incarnation of that sender is heard. So this is the moment to settle what it left and to tell the new one where
-   * to resume: if told earlier, a frame still on its way could make that untrue.
+   * From here on, no older incarnation of that sender is heard. So this is the moment to settle what it left and to
+   * tell the new one where to resume: earlier, a frame still on its way could make that untrue.
    *
    * `"later"` if that cannot be settled now: the sender's frames wait, former lives are still heard, and {@link Inbox.attachDeferred}
    * retries.

@@ -35,7 +35,10 @@ interface AskedRequest {
   readonly query: URLSearchParams
 }
 
-/** Never fails: whether the path leads anywhere is not known yet, and is nobody's business who may not ask. */
+/**
+ * Never fails: whether the path leads anywhere is not known yet, and a client without the right to ask must not learn
+ * it.
+ */
 const attributesOf = ({ method, path, route, query }: AskedRequest): AccessAttributes => {
   if (route.type !== "resource") return { type: "path", verb: method.toLowerCase(), path: decoded(path) }
   const { group, plural, name = "", subresource = "" } = route
@@ -166,7 +169,7 @@ export class Access {
     if (!isAllowed) refuse(forbiddenAccess(user, attributes, reason))
   }
 
-  /** Nobody grants what they do not have. `before`: what is replaced. Throws Refusal. */
+  /** Throws Refusal if users would grant rights that they do not have. `before`: what is replaced. */
   confirmGrant(
     { user, pathName }: Caller,
     resource: Resource,

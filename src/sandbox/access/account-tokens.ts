@@ -16,7 +16,7 @@ import { accountGroups, accountUsername, authenticated } from "./users.ts"
 /** Who makes the tokens, and the audience of the server itself. */
 export const issuer = "https://kubernetes.default.svc"
 
-/** Whose token it is; or why it is nobody's, which is empty for text that is not a token of this server at all. */
+/** The owner of a token; or why it has none, which is empty for text that is not a token of this server at all. */
 export type TokenOwner =
   | { readonly type: "valid"; readonly user: RequestUser; readonly audiences: ReadonlyArray<string> }
   | { readonly type: "invalid"; readonly problem: string }

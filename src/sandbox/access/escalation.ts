@@ -1,6 +1,6 @@
 /**
- * Nobody gives away rights that they do not have: a role may hold only rules, and a binding only refer to a role, whose every right
- * the writer has too. The verbs `escalate` on roles and `bind` on the role that is bound lift that.
+ * Users cannot give away rights that they do not have: a role may hold only rules, and a binding only refer to a role,
+ * whose every right the writer has too. The verbs `escalate` on roles and `bind` on the role that is bound lift that.
  */
 
 import { objectNotFound, type RequestUser, type Resource } from "../../apiserver/index.ts"
@@ -84,7 +84,7 @@ const refuseGrant = ({ resource, object }: Grant, problem: string): never => {
   return refuse(forbiddenObject({ group, resource: resource.plural, name }, problem))
 }
 
-/** Finalizers and owners may be changed by whoever may update the object, so that it can be deleted. */
+/** A user who may update the object may change its finalizers and owners, so that it can be deleted. */
 const isForGarbageCollection = (before: MutableObject, after: MutableObject): boolean => {
   const { ownerReferences, finalizers, managedFields } = before.metadata
   const metadata = { ...after.metadata, ownerReferences, finalizers, managedFields }

@@ -1,6 +1,6 @@
 /**
- * Acting as somebody else: the headers `Impersonate-User`, `-Group`, `-Uid` and `-Extra-KEY`. The requesting user needs the verb
- * `impersonate` on each user, group, UID and extra value.
+ * Acting as another user: the headers `Impersonate-User`, `-Group`, `-Uid` and `-Extra-KEY`. The requesting user needs
+ * the verb `impersonate` on each user, group, UID and extra value.
  */
 
 import { type Failure, fail, type RequestUser } from "../../apiserver/index.ts"

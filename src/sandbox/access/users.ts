@@ -1,4 +1,4 @@
-/** The users that a server knows without being told. */
+/** The users that a server knows by itself. */
 
 import type { RequestUser } from "../../apiserver/index.ts"
 import { labelComplaints, subdomainComplaints } from "../../kube/offline.ts"

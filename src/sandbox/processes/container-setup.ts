@@ -1,8 +1,9 @@
 /**
  * What a kubelet prepares for a container: its environment, and a directory with the Secrets that it mounts.
  *
- * Supported are Secrets as volumes, empty directories and paths of the host; values, fields of the pod, and all keys of a Secret as environment. Anything
- * else is an {@link UnsupportedPod}: a container that lacks something it has asked for would fail in a way that nobody understands.
+ * Supported are Secrets as volumes, empty directories and paths of the host; values, fields of the pod, and all keys of
+ * a Secret as environment. Anything else is an {@link UnsupportedPod}: a container that lacks something it has asked
+ * for would fail for a reason that is hard to find.
  */
 import { mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"

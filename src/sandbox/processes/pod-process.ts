@@ -19,7 +19,7 @@ import type { ContainerEnd, RunContainer } from "./run-container.ts"
 
 // Waits until a container is ready, by its readinessProbe.
 
-/** ms between two attempts. A kubelet takes seconds, which whoever waits for a simulation would wait too. */
+/** ms between two attempts. A kubelet takes seconds, by which a simulation would take longer. */
 const everyMs = 50
 
 /** Resolves at the first success, or when `signal` aborts; at once without a probe. Rejects with {@link UnsupportedPod}. */

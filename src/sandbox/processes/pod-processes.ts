@@ -154,7 +154,7 @@ const kubelet = (
         if (isOurs(current)) controller.enqueue(keyOf(current))
         continue
       }
-      // Somebody removed it without a grace period.
+      // A client removed it without a grace period.
       const uid = previous?.metadata.uid ?? ""
       const process = processes.get(uid)
       process?.stop(0)

@@ -1,6 +1,6 @@
 /**
- * Whether somebody who has certain rules may give away certain others: everything that these allow must be allowed already.
- * What is missing is told in the server's words.
+ * Whether a user who has certain rules may give away certain others: everything that these allow must be allowed
+ * already. Messages say what is missing in the server's words.
  */
 
 import { type PolicyRule, urlCovers } from "./policy-rule.ts"

@@ -5,7 +5,7 @@ import { items, text } from "../rules/fields.ts"
 import type { Fields } from "../rules/kind-rules.ts"
 
 export interface Subject {
-  /** `User`, `Group` or `ServiceAccount`; a subject of another kind is nobody. */
+  /** `User`, `Group` or `ServiceAccount`; a subject of another kind matches no user. */
   readonly kind: string
   readonly name: string
   /** Of a ServiceAccount; empty for the binding's own. */

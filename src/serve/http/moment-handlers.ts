@@ -26,9 +26,9 @@ import type { Past } from "../past/past.ts"
 import { StateCache } from "../state/state-cache.ts"
 import { historyUser } from "./history-kubeconfig.ts"
 
-// What clients ask about themselves: whether they may (k9s, Headlamp and `kubectl auth can-i` ask before they do), what they may (`can-i --list`), and who
-// they are (`kubectl auth whoami`). Everything that is served may be read, by whoever reaches the server, and nothing can be written. All other writes
-// get a 405 with the reason.
+// What clients ask about themselves: whether they may (k9s, Headlamp and `kubectl auth can-i` ask before they do), what
+// they may (`can-i --list`), and who they are (`kubectl auth whoami`). Every client that reaches the server may read
+// everything that is served, and nothing can be written. All other writes get a 405 with the reason.
 
 /** Bytes. A review has some 200. */
 const longestReview = 64 * 1024
@@ -58,7 +58,7 @@ const refuseWrites =
 
 const tooLarge = fail(413, "the review is too large", { reason: "RequestEntityTooLarge" })
 
-/** Nobody is told apart here: the server of the past has one reader. */
+/** Clients are not told apart: the server of the past has one reader. */
 const reader = { username: historyUser, groups: ["system:authenticated"] }
 
 const rules = {
@@ -215,7 +215,7 @@ export class MomentHandlers {
     const handler =
       known ?? fixedMoment(past, time, this.#states, clock).then((kinds) => this.handlerOf(kinds, () => time, remark))
     this.#handlers.set(key, handler)
-    // The requests that wait for it are told; the next one tries again.
+    // The requests that wait for it receive the error; the next one tries again.
     handler.catch(() => this.#handlers.delete(key))
     for (const oldest of this.#handlers.keys()) {
       if (this.#handlers.size <= keptHandlers) break

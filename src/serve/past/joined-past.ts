@@ -1,8 +1,9 @@
 /**
  * Several recordings as one past: those of recorders that replaced one another, or of parts of a cluster.
  *
- * At each moment a kind is that of one recording: of those that know it then, the one that began with it last; if none does, the one that knew it until last, and that is said as a gap. Where one
- * recording follows another, what differs between their states happens at that moment, so watches go on with the right objects.
+ * At each moment a kind is that of one recording: of those that know it then, the one that began with it last; if none
+ * does, the one that knew it until last, and that is said as a gap. Where one recording follows another, what differs
+ * between their states happens at that moment, so watches continue with the right objects.
  */
 import type { GapEvent } from "../../trace/index.ts"
 import type { Past, PastChange, PastKind, Shortcomings } from "./past.ts"

@@ -92,7 +92,7 @@ export class TracePast implements Past {
       if (row.time > time) break
       const key = `${row.namespace}/${row.name}`
       if (row.action === "applied") alive.set(key, row)
-      // The deletion of an object may be told after its successor's creation.
+      // The deletion of an object may be reported after its successor's creation.
       else if (alive.get(key)?.uid === row.uid) alive.delete(key)
     }
     yield* this.#inTurns(gvk, alive.values())

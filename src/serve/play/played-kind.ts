@@ -1,8 +1,9 @@
 /**
  * A kind while recorded time runs: its state now, and its changes as they become due, delivered to listeners in order.
  *
- * It reads ahead one batch of changes at a time. The changes of the last minutes are kept for watches that resume, within a bound of bytes. At a restart of
- * the kind's history (a restored cluster) its listeners are told, because their versions mean nothing any more.
+ * It reads ahead one batch of changes at a time. The changes of the last minutes are kept for watches that resume,
+ * within a bound of bytes. At a restart of the kind's history (a restored cluster) it calls `restart` of its listeners,
+ * because their versions mean nothing any more.
  */
 import type { ChangeRecord } from "../../apiserver/index.ts"
 import type { Timer } from "../../clock.ts"

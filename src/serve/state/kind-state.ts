@@ -97,7 +97,7 @@ export class KindState {
       this.#replace(key, previous, next)
       return { change: next, previous }
     }
-    // The deletion of an object may be told after its successor's creation.
+    // The deletion of an object may be reported after its successor's creation.
     if (previous === undefined || previous.uid !== uid) return undefined
     this.#replace(key, previous, undefined)
     const last =

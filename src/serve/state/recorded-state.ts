@@ -62,8 +62,9 @@ export class RecordedState implements Change {
 const lineEnd = "}\n"
 
 /**
- * The object's bytes as a server of its kind writes them: beginning with `kind` and `apiVersion`, which older recordings and foreign traces may lack, and
- * with a resourceVersion, because clients go on from there. Bytes that have both already are returned as they are.
+ * The object's bytes as a server of its kind writes them: beginning with `kind` and `apiVersion`, which older
+ * recordings and foreign traces may lack, and with a resourceVersion, because clients continue from there. Bytes that
+ * have both already are returned as they are.
  */
 export const servedObject = (
   { stored, kind, convert }: RecordedResource,

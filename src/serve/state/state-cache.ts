@@ -34,7 +34,7 @@ export class StateCache<State extends Sized> {
     this.#entries.set(key, loading)
     loading.then(
       (state) => this.#loaded(key, state),
-      // The requests that wait for it are told.
+      // The requests that wait for it receive the error.
       () => this.#entries.delete(key),
     )
     return loading

@@ -36,7 +36,7 @@ export class Obstacle extends NotDone {
   readonly kind = "transient"
 }
 
-/** Something is under way; whoever throws this limits the time. */
+/** Something is under way; the code that throws this limits the time. */
 export class Awaited extends NotDone {
   readonly kind = "awaited"
 }

@@ -132,12 +132,14 @@ const observe = async (
   }
 }
 
-// Creates what the driver needs, and at last its Job. Every object is created if it is not there, in an order in which a controller that dies between any two
-// of them can go on: the Job is the last, so its existence means that the rest is complete.
+// Creates what the driver needs, and at last its Job. Every object is created if it is not there, in an order in which
+// a controller that dies between any two of them can continue: the Job is the last, so its existence means that the
+// rest is complete.
 
 /**
- * Returns whether the Job exists; if not, the Simulation has ended meanwhile. `namespace`: that of the controller. `metricsKnown` is told before. Rejects with an ApiError or one of the errors of problems.ts; called
- * again, it goes on.
+ * Returns whether the Job exists; if not, the Simulation has ended meanwhile. `namespace`: that of the controller.
+ * Calls `metricsKnown` before it creates the Job. Rejects with an ApiError or one of the errors of problems.ts; a later
+ * call continues.
  */
 const prepare = async (
   cluster: ControllerCluster,
@@ -234,7 +236,8 @@ export const advance = async (
     const reported = await report(cluster, latest, decision)
     const { action } = decision
     if (problem !== undefined && action.tag === "wait") {
-      // The host gives up runs that fail because a namespace ends. But this Simulation has its turn: it has to go on, or to be failed in time.
+      // The host gives up runs that fail because a namespace ends. But this Simulation has its turn: it has to
+      // continue, or to be failed in time.
       if (problem.kind === "awaited" || problem.reason === "NamespaceTerminating") return { requeueAfterMs: awaitedMs }
       throw cause
     }
@@ -315,7 +318,7 @@ const carryOut = async (action: Action, { cluster, object, observed, namespace, 
       if (simulation === undefined) return false
       return prepare(cluster, simulation, namespace, (verdict) => noteMetrics(cluster, object, verdict))
     case "delete job":
-      // Its pods are told to end, and remove what they have created.
+      // Its pods get a signal to end, and remove what they have created.
       if (job !== undefined) await cluster.delete(job, { propagationPolicy: "Foreground" })
       return true
     case "remove":

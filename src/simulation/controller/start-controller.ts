@@ -50,7 +50,7 @@ export const simulationController = (surroundings: ReconcileSurroundings): Defin
             .filter(({ metadata: { name } }) => derivedNames(name).driver === metadata.labels?.["job-name"])
             .map(({ metadata: { name } }) => name),
       },
-      // Whoever holds the Lease ends or is gone: the next one's turn has come.
+      // The Simulation that holds the Lease ends or is gone: the next one's turn has come.
       {
         kind: nameOfKind.lease,
         namespace,

@@ -37,8 +37,8 @@ import type { WriteJournal } from "./write-journal.ts"
 const worstPods = 10
 
 /**
- * `recorded`: `undefined` if the trace has no pods, otherwise after it has met all of `replayed`. `unasked`: pods of the target that were not told
- * their lives, because the webhook was not asked.
+ * `recorded`: `undefined` if the trace has no pods, otherwise after it has met all of `replayed`. `unasked`: pods of
+ * the target that did not get their lives, because the webhook was not asked.
  */
 const comparePods = (
   recorded: TracePods | undefined,

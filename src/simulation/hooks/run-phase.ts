@@ -64,7 +64,7 @@ export const runHook = (hook: Hook, surroundings: HookSurroundings): Promise<Hoo
       try {
         process.kill(-child.pid, name)
       } catch (error) {
-        // Nobody is left in the group.
+        // No process is left in the group.
         if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error
       }
     }
@@ -144,7 +144,8 @@ interface HookFailure {
 }
 
 /**
- * The first failure that is not to be ignored; the hooks after it are not run. `undefined`: the simulation may go on. Rejects with what `record` rejects with.
+ * The first failure that is not to be ignored; the hooks after it are not run. `undefined`: the simulation may
+ * continue. Rejects with what `record` rejects with.
  */
 export const runPhase = async (options: PhaseOptions): Promise<HookFailure | undefined> => {
   for (const [index, hook] of options.hooks.entries()) {
@@ -191,7 +192,7 @@ export const describeHookFailure = ({ hook, run }: HookFailure): string => {
   return `the ${run.phase} hook ${run.index + 1} (${[hook.cmd, ...(hook.args ?? [])].join(" ").slice(0, 200)}) failed: ${reason}${excerpt}`
 }
 
-/** How the Simulation is read and its status written, by whoever runs hooks. */
+/** How the code that runs hooks reads the Simulation and writes its status. */
 interface HookRecord {
   /** Of the Simulation whose hook it is; another one of its name has hooks of its own. */
   readonly uid: string | undefined

@@ -7,8 +7,8 @@ import { isBuiltInKind, isJsonObject, type JsonObject, kindWithoutVersion } from
 import { listIn } from "./pod-templates.ts"
 import type { TargetPlace } from "./target-object.ts"
 
-// Decides which objects get their recorded status at the start of a replay: those of kinds whose status no one in the target writes. The
-// target's controllers would overwrite the status of all others, or be misled by it.
+// Decides which objects get their recorded status at the start of a replay: those of kinds whose status nothing in the
+// target writes. The target's controllers would overwrite the status of all others, or be misled by it.
 
 /** Kinds without version, such as `Node`; `custom` means every kind that Kubernetes does not define. */
 export type SeededKinds = ReadonlySet<string>

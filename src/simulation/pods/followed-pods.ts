@@ -139,8 +139,8 @@ interface FollowOptions {
 const patienceMs = 2000
 
 /**
- * Gives pods of the target the lives of recorded ones. Whatever cannot be set up is told to `onProblem`, and then pods live as the target
- * decides.
+ * Gives pods of the target the lives of recorded ones. `onProblem` gets what cannot be set up, and then pods live as
+ * the target decides.
  */
 export const followRecordedLives =
   (options: FollowOptions): FollowPods =>
@@ -148,7 +148,7 @@ export const followRecordedLives =
     const { client, webhook: start, random, delays, isUnconditional = false, recreatesBarePods = true } = options
     const { own, clock, startMicros, signal, cleanUpSignal } = context
     if (!isUnconditional && !mayHaveLives(context)) return idle
-    // A failure that concerns every pod would be told for each.
+    // A failure that concerns every pod would be reported for each.
     const told = new Set<string>()
     const onProblem = (problem: string): void => {
       if (told.size > mostProblems || told.has(problem)) return
@@ -211,7 +211,7 @@ export const followRecordedLives =
 /** A registration that is deleted, or a server that cannot be reached any more, fails no request. */
 const lost = "the API server stopped asking the webhook: its registration is gone, or it cannot be reached"
 
-/** Different ones that are told; more would only hide the first. */
+/** Different ones that are reported; more would only hide the first. */
 const mostProblems = 20
 
 const idle: FollowedPods = {

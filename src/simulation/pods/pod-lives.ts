@@ -136,7 +136,7 @@ const entriesPatch = (
 /** RFC 6901. */
 const escaped = (key: string): string => key.replaceAll("~", "~0").replaceAll("/", "~1")
 
-/** Where lives come from, and how the target is told. */
+/** Where lives come from, and how the target gets them. */
 export interface PodLivesOptions extends IdentityOptions {
   readonly own: Pick<Ownership, "replay" | "simulation">
   readonly client: ApiClient
@@ -179,8 +179,8 @@ export interface LivesCount {
 }
 
 /**
- * Reviews the pods of one run. A pod whose life is not known gets labels, hash and number, and lives as the target decides. After `close`
- * no pod is told anything.
+ * Reviews the pods of one run. A pod whose life is not known gets labels, hash and number, and lives as the target
+ * decides. After `close` it updates no pod by itself.
  */
 export class PodLives {
   readonly #options: PodLivesOptions

@@ -246,7 +246,7 @@ export class Replay {
     }
     await due.end()
     this.#isPlayed = true
-    // The clock goes on; the trace does not.
+    // The clock continues; the trace does not.
     if (this.#stopped === null) this.#position = upcoming.end
   }
 

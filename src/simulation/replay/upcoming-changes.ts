@@ -112,7 +112,10 @@ export class UpcomingChanges {
     this.#next = 0
   }
 
-  /** Goes on reading if there is room for more. Resolves when something was read or reading has failed; `undefined`: nothing is being read. */
+  /**
+   * Continues to read if there is room for more. Resolves when something was read or reading has failed; `undefined`:
+   * nothing is being read.
+   */
   readAhead(): Promise<void> | undefined {
     if (this.#reading !== undefined) return this.#reading
     if (this.#isRead || this.#failure !== undefined || this.#isFull) return undefined
@@ -129,8 +132,9 @@ export class UpcomingChanges {
   }
 
   /**
-   * After the last change: reads on for the lives of pods that follow the window, if the source goes on, until it ends or the signal is
-   * aborted. What was replayed is complete by now, so it does not reject: it returns one sentence that says why there may be more.
+   * After the last change: reads the lives of pods that follow the window, if the source has more, until it ends or the
+   * signal is aborted. What was replayed is complete by now, so it does not reject: it returns one sentence that says
+   * why there may be more.
    */
   async readLives(signal: AbortSignal): Promise<string | undefined> {
     try {

@@ -43,8 +43,8 @@ type Unsent = Extract<PlannedWrite, { tag: "skip" | "refuse" }>
 type Write = Extract<PlannedWrite, { tag: "apply" | "delete" }>
 
 /**
- * For one run. A refusal by the target is counted, and told to `onRefused`; nothing rejects because of it. Wait for `room` after each
- * submission.
+ * For one run. A refusal by the target is counted, and passed to `onRefused`; nothing rejects because of it. Wait for
+ * `room` after each submission.
  */
 export class WriteDispatcher {
   readonly seed = new OutcomeCounts()

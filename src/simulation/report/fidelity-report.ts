@@ -50,7 +50,10 @@ export interface FidelityReport {
     readonly onTime: number | null
     /** Of the gaps between successive events: as planned, within `tolerance`. */
     readonly gapsWithin: number | null
-    /** Of the pods of the trace and those that only the target had: both had it, and the webhook had told it its life if it was to. */
+    /**
+     * Of the pods of the trace and those that only the target had: both had it, and the webhook had given it its life
+     * if it was to.
+     */
     readonly pods: number | null
   }
   /** A gap is as planned if it differs by at most the larger of `ms` and `share` of itself; pauses in it are no part of that share. */

@@ -123,7 +123,7 @@ export class ReplayClock {
     this.#begin(momentMicros, 0, nowMs)
   }
 
-  /** A paused clock stays paused, and goes on at this speed. */
+  /** A paused clock stays paused, and later continues at this speed. */
   setSpeed(speed: Speed, nowMs: number): void {
     this.#speed = speed
     if (!this.#isPaused) this.#begin(this.positionMicros(nowMs), speed, nowMs)

@@ -36,7 +36,7 @@ interface ResourceList {
   }>
 }
 
-/** What a server told about its kinds. */
+/** What a server says about its kinds. */
 interface ServedKinds {
   readonly served: ReadonlyArray<Kind>
   /** Group versions whose kinds are not known, such as those of an aggregated API whose server is down, and why. */

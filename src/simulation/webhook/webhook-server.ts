@@ -109,7 +109,7 @@ export class WebhookServer {
     const { certificate: cert, key } = options.certificate
     const server = createServer({ cert, key, keepAliveTimeout: keepAliveMs }, (request, response) => {
       handle(request, response, options).catch((error: unknown) => {
-        // The connection broke: no one waits for the response.
+        // The connection broke: a response cannot arrive.
         options.onProblem(`a review could not be read: ${messageOf(error)}`)
         response.destroy()
       })
@@ -119,7 +119,7 @@ export class WebhookServer {
       server.once("error", reject)
       server.listen(options.port, options.address, () => {
         server.off("error", reject)
-        // Such as too many open files: that connection is lost, the others go on.
+        // Such as too many open files: that connection is lost, the others continue.
         server.on("error", (error) => options.onProblem(`a connection to the webhook failed: ${messageOf(error)}`))
         resolve()
       })

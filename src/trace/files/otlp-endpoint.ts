@@ -155,7 +155,7 @@ const ANSWER_MS = 10_000
 /** Attempts for one request, the waits between them being 1, 2, 4, 8 and 16 s: a collector that is restarted is back by then. */
 const MOST_ATTEMPTS = 6
 const FIRST_WAIT_MS = 1000
-/** The longest `Retry-After` that is waited for. Whoever asks for more is not available for a conversion. */
+/** The longest `Retry-After` that is waited for. A receiver that asks for more is not available for a conversion. */
 const LONGEST_WAIT_MS = 60_000
 /** The specification of OTLP/HTTP lists these. */
 const retryable: ReadonlySet<number> = new Set([429, 502, 503, 504])

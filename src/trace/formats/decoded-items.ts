@@ -78,7 +78,7 @@ class FoundBeginning {
     yield* this.#rest
   }
 
-  /** Returns whether the first lists may go on. */
+  /** Returns whether the first lists may continue. */
   #hold(item: TraceItem): boolean {
     if (item.type !== "event") return this.#rest.push(item) > 0
     const { event } = item

@@ -2,9 +2,10 @@
  * Which programs wrote an object between two of its states, by `metadata.managedFields`: the API server notes there which fields each manager set last, and
  * when, in whole seconds.
  *
- * A manager wrote if its entry is new, has gained fields or a later time. An entry that only lost fields says that somebody else wrote: whoever sets a field to
- * another value takes it away from its owner, and a removed field leaves all entries that had it. So a removal names nobody, and neither do a deletion, an
- * eviction and a binding: the API server changes no entry for them.
+ * A manager wrote if its entry is new, has gained fields or a later time. An entry that only lost fields says that
+ * another manager wrote: a manager that sets a field to another value takes it away from its owner, and a removed field
+ * leaves all entries that had it. So a removal names no manager, and neither do a deletion, an eviction and a binding:
+ * the API server changes no entry for them.
  *
  * Entries of subresource `scale` have no time (Kubernetes 1.34), and a second write within one second leaves time and fields as they were. Such an entry
  * counts if it owns a field that has another value now, because only its last writer owns it.

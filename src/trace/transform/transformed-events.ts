@@ -108,7 +108,7 @@ class TransformedObjects {
     return item
   }
 
-  /** Whose lives these are now; `undefined`: no one's. */
+  /** The lives, under the owner that they have now; `undefined`: the owner was dropped. */
   owned(item: OwnedLifecycles): OwnedLifecycles | undefined {
     const key = `${item.gvk} ${item.owner}`
     const became = this.#became.get(key)

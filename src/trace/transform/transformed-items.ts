@@ -60,7 +60,7 @@ export async function* transformedItems(
   const sent: Array<readonly [held: HeldBatch, result: Promise<TransformedBatch | undefined>]> = []
   const send = (held: HeldBatch): void => {
     const result = Promise.resolve(held.batch === undefined ? undefined : run(held.batch))
-    // Whoever waits for an earlier one that fails never waits for this one.
+    // If an earlier one fails, this one is never awaited, and its failure would count as unhandled.
     result.catch(() => undefined)
     sent.push([held, result])
   }

@@ -216,9 +216,10 @@ export const runScreen = async ({
     end()
   })
   standardOutput.on("resize", resize)
-  // An exception that nobody catches, or process.exit.
+  // After an uncaught exception or process.exit.
   process.once("exit", leave)
-  // While it is suspended nothing reads the keyboard, and a process without anything to wait for would end before it learns that it goes on.
+  // While the command is suspended nothing reads the keyboard, and a process that waits for nothing would end before it
+  // learns that it continues.
   const alive = setInterval(() => undefined, 2 ** 30)
   try {
     read("last")

@@ -41,7 +41,7 @@ const commands: ReadonlyMap<string, (control: ReplayControl) => void> = new Map(
 /** Ends listening; for keys, the terminal is as before. */
 type StopListening = () => void
 
-/** `undefined` if no one can press keys. */
+/** `undefined` if there is no keyboard to read. */
 export const listenForKeys = (terminal: Terminal, control: ReplayControl): StopListening | undefined =>
   terminal.onKey?.((key) => commands.get(key)?.(control))
 

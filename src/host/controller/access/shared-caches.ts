@@ -47,7 +47,7 @@ export class SharedCaches {
     }
     if (shared.users === 0) {
       ofKind.set(name, shared)
-      // Whoever asks after that gets another one.
+      // A later caller gets another one.
       void opened.lost.then(forget)
     }
     shared.users++

@@ -54,7 +54,10 @@ export class ControllerRun {
   readonly #cached = new Map<string, CachedObjects<ApiObject>>()
   /** The caches are shared, also by controllers of this name. */
   readonly #indexes: ReadonlyMap<string, symbol>
-  /** Where they were added: a selection whose right was taken away has no cache any more, but its cache goes on for others. */
+  /**
+   * Where they were added: a selection whose right was taken away has no cache any more, but that cache continues for
+   * others.
+   */
   readonly #indexed: Array<{ readonly cache: ObjectCache<ApiObject>; readonly name: symbol }> = []
   #sources: ReadonlyArray<Source> = []
   #state: ControllerState = "waiting"
@@ -192,7 +195,8 @@ export class ControllerRun {
       this.#options.trouble(detail)
     }
     deliver(source, [entered.change], (key) => keys.add(key), failed)
-    // Before the keys: a run counts only if it began later. A map that threw has not been told, and is asked again in the next term.
+    // Before the keys: a run counts only if it began later. A map that threw has not handled the change, and gets it
+    // again in the next term.
     if (isDelivered) progress.woke(index, entered, keys)
     for (const key of keys) queue.add(key)
   }

@@ -83,7 +83,7 @@ export class DurableProgress {
     return gone.map((previous) => ({ previous, current: undefined, isFinalStateUnknown: true }))
   }
 
-  /** Enters changes of a source, before the controller is told of them. */
+  /** Enters changes of a source, before the controller gets them. */
   enter(source: number, changes: ReadonlyArray<ObjectChange<ApiObject>>): ReadonlyArray<EnteredChange> {
     const known = this.#of(source)
     const entered = changes.map((change) => {

@@ -20,7 +20,7 @@ interface Run {
   /** Aborted when the controller has to stop. */
   readonly signal: AbortSignal
   readonly clusterOf: (signal: AbortSignal) => ControllerCluster
-  /** The time limit has passed; the run goes on until it ends by itself. */
+  /** The time limit has passed; the run continues until it ends by itself. */
   readonly onTimeout: () => void
 }
 

@@ -204,7 +204,7 @@ export class WatchProgress {
     return gone.map((object) => {
       const { uid } = object.metadata
       const generation = this.known.gone(uid)
-      // A guest takes the version of what it is told last for its progress.
+      // A guest takes the version of the last item that it receives for its progress.
       const metadata = { ...object.metadata, resourceVersion: version }
       const bytes = Buffer.from(JSON.stringify({ ...object, metadata }))
       return { type: "deleted", key: keyOf(object), uid, version, bytes, isFinalStateUnknown: true, generation }

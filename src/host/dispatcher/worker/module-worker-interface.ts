@@ -58,7 +58,7 @@ const moduleWorkerControl = {
   load: { payload: Assignment, success: Schema.Void, error: Schema.Never },
   /** Ends an instance; without effect if it is not there. */
   release: { payload: Instance, success: Schema.Void, error: Schema.Never },
-  /** A watch cannot begin or go on: the guest gets an ERROR event unless `code` is 0, then the end. */
+  /** A watch cannot begin or continue: the guest gets an ERROR event unless `code` is 0, then the end. */
   endWatch: {
     payload: Schema.Struct({
       subscription: Schema.Number,

@@ -154,7 +154,7 @@ export class ModuleWorker {
     const watch = this.#watches.get(subscription)
     if (watch === undefined) return
     if (watch.censusOf !== undefined) {
-      // Without it nobody knows what was deleted: the guest lists again, and so gets another one.
+      // Without the census, deletions stay unknown: the guest lists again, and so gets another census.
       this.#unwatch(subscription, watch)
       return this.endWatch(watch.censusOf, code, reason, message)
     }

@@ -35,7 +35,7 @@ export const watchValueOf = (watch: GuestWatch, change: HubChange): WatchValue |
   return { bytes, isLast: change.type === "expired" }
 }
 
-/** The value for a watch that cannot begin or go on: an ERROR event with a Status. The watch ends after it. */
+/** The value for a watch that cannot begin or continue: an ERROR event with a Status. The watch ends after it. */
 export const watchFailure = (code: number, reason: string, message: string): Uint8Array =>
   Buffer.from(
     JSON.stringify({

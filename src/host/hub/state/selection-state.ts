@@ -63,8 +63,9 @@ export class SelectionState {
   }
 
   /**
-   * The list replaces what was known. Returns the differences: first the objects that are gone, then the others in the order of their
-   * versions, so that a version can be taken for the progress of whoever got all changes up to it.
+   * The list replaces what was known. Returns the differences: first the objects that are gone, then the others in the
+   * order of their versions, so that a version can be taken for the progress of a consumer that got all changes up to
+   * it.
    */
   listCompleted(): ReadonlyArray<StateChange> {
     const listed = this.#listed

@@ -4,7 +4,7 @@ import type { ResourceVersion } from "../../../kube/offline.ts"
 import { noOrdinal } from "./object-places.ts"
 import type { ObjectFilter, ObjectState } from "./object-state.ts"
 
-/** What a subscription is told about an object. */
+/** What a subscription receives about an object. */
 export interface ObjectEvent {
   readonly type: "added" | "modified" | "deleted"
   /** Of one that is gone: its last state. */
@@ -14,7 +14,7 @@ export interface ObjectEvent {
    * its last.
    */
   readonly isFinalStateUnknown: boolean
-  /** Of a deletion: the subscriber has not been told of the object's addition. */
+  /** Of a deletion: the subscriber has not received the object's addition. */
   readonly isUnknown?: boolean
 }
 
@@ -75,8 +75,9 @@ export class StateChange {
 }
 
 /**
- * What a consumer is told that has not taken `waiting` yet. One that does not know the object is told of its addition, even if it has changed
- * since, and of its deletion all the same; one that knows it is not told of an addition when it has left the selection and come back.
+ * What a consumer receives that has not taken `waiting` yet. If it does not know the object, it receives an addition,
+ * even if the object has changed since, and a deletion all the same. If it knows the object, it receives no addition
+ * when the object has left the selection and come back.
  */
 export const foldEvents = (waiting: ObjectEvent, next: ObjectEvent): ObjectEvent => {
   const isKnown = waiting.type === "modified" || (waiting.type === "deleted" && waiting.isUnknown !== true)

@@ -1,8 +1,9 @@
 /**
  * The caches of a thread, fed from the watch hub: one subscription for each selection, however many scripts use it.
  *
- * It asks for no permission: whoever opens a cache may have it. That no row of a subscription is missing is counted; if one is, the subscription
- * is given up for a new one, which begins with a list, so that nothing is missed all the same. So it is when the hub ends.
+ * It checks no permission: the caller must have the right to each cache that it opens. That no row of a subscription is
+ * missing is counted; if one is, the subscription is given up for a new one, which begins with a list, so that nothing
+ * is missed all the same. So it is when the hub ends.
  */
 
 import type { ApiObject } from "../../../kube/index.ts"

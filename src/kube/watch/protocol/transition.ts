@@ -73,7 +73,7 @@ export class Transition {
     this.wait(then, ms, "failing", `${detail}; the server asks to wait for ${retryAfterSeconds} s`, ms)
   }
 
-  /** `nextAttemptMs`: in how many ms, if people are to be told. */
+  /** `nextAttemptMs`: in how many ms, if people are to know. */
   wait(then: Intention, ms: number, state: "failing" | "forbidden", detail: string, nextAttemptMs?: number): void {
     this.phase = { tag: "backing-off", then }
     this.report(state, detail, nextAttemptMs)

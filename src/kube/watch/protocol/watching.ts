@@ -76,7 +76,10 @@ export const watchAnswered = (step: Transition, stream: StreamId): void => {
   sayWatching(step, phase.from)
 }
 
-/** The watch is near the end of its life: opens the next one. At most one. `briefly`: for so many s only, to be told how far the server is. */
+/**
+ * The watch is near the end of its life: opens the next one. At most one. `briefly`: for so many s only, to learn how
+ * far the server is.
+ */
 export const openSuccessor = (step: Transition, briefly?: number): void => {
   const phase = step.phase
   const version = step.moment.delivered

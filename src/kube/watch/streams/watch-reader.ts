@@ -12,14 +12,17 @@ import { type StreamEvents, StreamReader, statusBytes } from "./stream-reader.ts
 
 // Tells the initial objects of a streaming list from live events, for as long as its end bookmark has not come.
 //
-// A server that does not know `sendInitialEvents` begins with the same `ADDED` events and goes on with live ones, in the same form and for ever. Of
-// these, a change or deletion is no initial object, nor is what was added before in this list, nor what was created after the response had
-// begun. So the number of initial objects is finite, however busy the kind is.
+// A server that does not know `sendInitialEvents` begins with the same `ADDED` events and continues with live ones, in
+// the same form and for ever. Of these, a change or deletion is no initial object, nor is what was added before in this
+// list, nor what was created after the response had begun. So the number of initial objects is finite, however busy the
+// kind is.
 
 class InitialObjects {
   /** Initial objects so far. */
   count = 0
-  /** Hashes of their UIDs. Two objects with the same hash count once, which matters to no one: 1 in 10,000 objects at 100,000. */
+  /**
+   * Hashes of their UIDs. Two objects with the same hash count once, which is harmless: 1 in 10,000 objects at 100,000.
+   */
   readonly #seen = new Set<number>()
   /** The server's clock when it began to respond, s since the Unix epoch; `undefined` if it sends none. */
   readonly #begun: number | undefined

@@ -2,9 +2,10 @@
  * Follows the kinds of the server for a recorder of every kind: new ones are recorded as soon as their definition is accepted, as far as the recorder sees
  * definitions, otherwise within seconds, and one whose definition was removed ends.
  *
- * Discovery is asked every 5 s, which is a "not modified" of some 200 bytes unless something changed: that needs no permission, and notices
- * definitions and aggregated APIs alike (docs/decisions/0040-quiet-kinds-share-workers.md). A kind is removed once its watcher has been told that it
- * is not installed any more, so everything that happened to its objects has been received; a group whose server does not respond keeps its kinds.
+ * Discovery is asked every 5 s, which is a "not modified" of some 200 bytes unless something changed: that needs no
+ * permission, and notices definitions and aggregated APIs alike (docs/decisions/0040-quiet-kinds-share-workers.md). A
+ * kind is removed once its watcher has learnt that it is not installed any more, so everything that happened to its
+ * objects has been received; a group whose server does not respond keeps its kinds.
  */
 
 import { isDeepStrictEqual } from "node:util"
@@ -289,7 +290,7 @@ export const openServerKinds = ({ wanted, endpoint, userAgent, log }: OpenOption
 
 // What a change of the recorded kinds did, for the log.
 
-/** Kinds that are each told what happened to them. */
+/** Kinds that the line names with what happened to them. */
 const mostTold = 8
 
 /** Logs one line for all changes, and one for each removed kind whose last events were not written. `why`: what has changed. */

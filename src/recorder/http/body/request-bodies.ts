@@ -37,7 +37,7 @@ const requestBytes = 8 * 1024
 /** Parsing a byte costs as much as reading four, up to the limit of values. */
 const parsingFactor = 4
 
-/** `gone`: the client has disconnected, so there is no one to respond to. */
+/** `gone`: the client has disconnected, so no response can be sent. */
 type RequestBody =
   | { readonly tag: "whole"; readonly text: string }
   | ({ readonly tag: "refused" } & ExportRefusal)

@@ -6,7 +6,8 @@
 import type { SimulationState, SimulationStatus } from "../../api/status.ts"
 import { conditionOf, hasBegun, invalidReason, isSettled, lifeOf } from "./life.ts"
 
-// All that the next step of a Simulation depends on. Whoever observes asks the server where a cache that lags behind would lead to a wrong step.
+// All that the next step of a Simulation depends on. The observer asks the server where a cache that lags behind would
+// lead to a wrong step.
 
 /** The Job of the driver. */
 export type DriverJob =

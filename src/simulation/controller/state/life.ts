@@ -54,7 +54,10 @@ export interface TurnLease extends ApiObject {
 /** Its name does not tell a Simulation from an earlier one. */
 export const holderAnnotation = "kubereel.dev/simulation-uid"
 
-/** `all`: every Simulation of the cluster, unread: one that nobody can read must not keep the others from their turn. */
+/**
+ * `all`: every Simulation of the cluster, not parsed: one that cannot be parsed must not keep the others from their
+ * turn.
+ */
 export const turnOf = (self: ApiObject, lease: TurnLease | undefined, all: ReadonlyArray<ApiObject>): Turn => {
   const holder = holderOf(lease, all)
   if (holder?.metadata.uid === self.metadata.uid) return { tag: "own" }
@@ -75,7 +78,7 @@ const holderOf = (lease: TurnLease | undefined, all: ReadonlyArray<ApiObject>): 
   return all.find(({ metadata }) => metadata.name === name && (uid === undefined || metadata.uid === uid))
 }
 
-/** Of an object that nobody has read: another controller may have written something else there. */
+/** Of an object that has not been parsed: another controller may have written something else there. */
 export const statusOf = ({ status }: ApiObject): SimulationStatus | undefined => status as SimulationStatus | undefined
 
 /** One that is being deleted needs it until it is gone. */

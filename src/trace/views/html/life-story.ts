@@ -217,7 +217,7 @@ const toneOfPhase = (name: string, reason: string | undefined): Tone => {
   return name === "Succeeded" ? "over" : "waiting"
 }
 
-/** Reasons to wait for which nobody has to do anything. */
+/** Reasons to wait that need no action. */
 const harmless: ReadonlySet<string> = new Set(["ContainerCreating", "PodInitializing"])
 
 const toneOfState = ({ kind, exitCode = 0, reason }: ContainerState): Tone => {

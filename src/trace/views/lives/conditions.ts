@@ -1,6 +1,7 @@
 /**
- * The conditions of an object by which Kubernetes says that something is wrong: a node that is not ready, a roll-out that does not go on, a job that
- * failed. Most conditions are part of every life, such as those of a pod that starts, and are not told.
+ * The conditions of an object by which Kubernetes says that something is wrong: a node that is not ready, a roll-out
+ * that does not progress, a job that failed. Most conditions are part of every life, such as those of a pod that
+ * starts, and are not reported.
  *
  * Total: what is not as Kubernetes writes it counts as absent.
  */
@@ -56,7 +57,7 @@ export class Conditions {
   /** When the state before was seen, µs. */
   #seen: number | undefined
 
-  /** `undefined`: none of the conditions of that kind is told. */
+  /** `undefined`: none of the conditions of that kind is reported. */
   static of(gvk: string, sketch: Pick<LifeSketch, "condition">): Conditions | undefined {
     const groupKind = groupKindOf(gvk)
     const wrong = Object.hasOwn(wrongWith, groupKind) ? wrongWith[groupKind] : undefined

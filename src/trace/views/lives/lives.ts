@@ -22,7 +22,10 @@ interface LivesOptions<Sketch extends LifeSketch> {
   readonly view: string
   /** A new sketch for an object that begins to live. */
   readonly sketch: (subject: LifeSubject) => Sketch
-  /** Told once, before anything is drawn: when the trace begins, in µs since the Unix epoch, from 0 on. */
+  /**
+   * Called once, before anything is drawn, with the time at which the trace begins, in µs since the Unix epoch, from 0
+   * on.
+   */
   readonly onStart?: (time: number) => void
 }
 
@@ -225,7 +228,7 @@ class Placement<Sketch extends LifeSketch> {
     for (const [life, since] of this.#waiting) {
       if (since + LONGEST_WAIT > time) return
       this.#placeByName(this.#topOf(life))
-      // In a circle of owners nobody is at the top.
+      // A circle of owners has no top.
       if (life.root === undefined) this.#placeByName(life)
     }
   }

@@ -115,7 +115,7 @@ const integerIn = (value: JsonValue | undefined, name: string): number | undefin
 }
 
 interface KnownContainer {
-  /** The key of the state that was told last. */
+  /** The key of the state that was reported last. */
   told: string | undefined
   /** The key of the last end of the container that is known. */
   lastEnd: string | undefined
@@ -129,10 +129,10 @@ export class PodStates {
   readonly #sketch: Pick<LifeSketch, "phase" | "containerState">
   readonly #begin: number
   readonly #containers = new Map<string, KnownContainer>()
-  /** The phase that was told last, and why it lasts. */
+  /** The phase that was reported last, and why it lasts. */
   #phase: string | undefined
 
-  /** @param begin of its life, µs since the Unix epoch: nothing is told of the time before. */
+  /** @param begin of its life, µs since the Unix epoch: nothing is reported of the time before. */
   constructor(sketch: Pick<LifeSketch, "phase" | "containerState">, begin: number) {
     this.#sketch = sketch
     this.#begin = begin
