@@ -76,9 +76,7 @@ export interface RehearsalOptions {
   readonly seed?: ReadonlyArray<KindedObject>
   /** ms of the rehearsal's time that each request of a controller but a watch takes. Default 0. */
   readonly latencyMs?: number
-  /**
-   * ms for which the rehearsal's time continues after the last moment of the trace, for retries and delays. Default 0.
-   */
+  /** ms of the rehearsal's time after the last moment of the trace, for retries and delays. Default 0. */
   readonly settleMs?: number
   /** Of all random numbers. Default 1. */
   readonly randomSeed?: number

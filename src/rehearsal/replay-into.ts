@@ -109,10 +109,7 @@ export class ReplayResult {
     return this.entries.filter((entry) => entry.type === "event")
   }
 
-  /**
-   * What would have been reported to an operator: failed runs, refusals, kinds that are missing. Empty if all went
-   * well.
-   */
+  /** What would have been reported to an operator: failed runs, refusals, missing kinds. Empty if all went well. */
   get trouble(): ReadonlyArray<string> {
     return this.entries.flatMap((entry) => (entry.type === "trouble" ? [entry.detail] : []))
   }

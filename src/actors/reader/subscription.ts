@@ -12,10 +12,7 @@ import { type EventForm, encodedItem } from "./event-encoding.ts"
 import type { Question } from "./question.ts"
 import type { ShownPart } from "./shown-part.ts"
 
-/**
- * ms without an item after which a client gets one of type `progress`: proxies end connections that are silent for a
- * minute.
- */
+/** ms without an item after which a client gets one of type `progress`: proxies end connections silent for a minute. */
 const progressMs = 10_000
 
 /** Nothing has been committed since: ask again in a while. */

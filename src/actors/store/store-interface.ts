@@ -21,10 +21,7 @@ export interface StoreConfig {
    * likewise.
    */
   readonly recordedKinds: ReadonlyArray<string>
-  /**
-   * NAMESPACE/NAME of the Lease that the recorder holds, for another process that wants the directory too. Default:
-   * none.
-   */
+  /** NAMESPACE/NAME of the recorder's Lease, for another process that wants the directory too. Default: none. */
   readonly lease?: string
   /** How much is kept. The control call `setRetention` changes it. Default: everything. */
   readonly retention?: RetentionSettings

@@ -18,10 +18,7 @@ import {
 import { parseTimeout, placeOptions } from "./connection/recorder-place.ts"
 import type { LabelSelector } from "./export-client.ts"
 
-/**
- * A path; `-` for standard output. URLs of object stores are rejected: a file named `s3:/…` is never what the user
- * wants.
- */
+/** A path; `-` for standard output. URLs of object stores are rejected: a user never wants a file named `s3:/…`. */
 export const parseOutput = (given: string): Reading<string> => {
   if (/^file:\/\//i.test(given)) {
     const url = URL.parse(given)

@@ -82,10 +82,7 @@ interface ToolServing {
   readonly terminal: Pick<Terminal, "standardOutput" | "standardError" | "onInterrupt">
 }
 
-/**
- * Serves until the input ends or the user interrupts. Returns why it could not continue; `undefined`: it ended in
- * order.
- */
+/** Serves until the input ends or the user interrupts. Returns why it had to stop; `undefined`: it ended in order. */
 export const serveTools = async ({
   zone,
   tools,

@@ -222,8 +222,6 @@ const exitCodeOf = (reports: ReadonlyArray<ReplayReport>, isCut: boolean): ExitC
   return isIncomplete ? exitCodes.incomplete : exitCodes.ok
 }
 
-/**
- * The recording shows pods about which the webhook was not asked, although every look found that it was being asked.
- */
+/** The recording shows pods about which the webhook was not asked, although each look found that it was asked. */
 const hasUnasked = (fidelity: ReplayReport["fidelity"]): boolean =>
   fidelity !== undefined && !("unknown" in fidelity) && (fidelity.pods?.unasked ?? 0) > 0

@@ -94,10 +94,7 @@ interface BoundAddress extends ApiServer {
   readonly url: string
 }
 
-/**
- * A server without connections. Until {@link serveHttpApi}, the response to every request is that the recorder is
- * starting.
- */
+/** A server without connections. Until {@link serveHttpApi}, every response says that the recorder is starting. */
 interface ApiServer {
   readonly server: Server | SecureServer
   readonly answering: Answering

@@ -1,6 +1,4 @@
-/**
- * The last item of a stream of events that the recorder ends: why it ends, and after which event the client continues.
- */
+/** The last item of a stream of events that the recorder ends: why it ends, and after which event clients continue. */
 import { type EventForm, encodedItem, itemEnd, type ReaderEnding } from "../../actors/index.ts"
 import type { RightsEnding } from "./changed-rights.ts"
 

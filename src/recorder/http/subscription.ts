@@ -2,9 +2,9 @@
  * `GET /v1/events`: what is committed, as it is committed, until the client goes away.
  *
  * The reader sends only as fast as the client takes it, from the recording and not from memory, so a slow client delays
- * no other and costs no memory beyond its window. The recorder checks whether it may still see what it sees ({@link
- * rightsChanged}). A stream that the recorder ends says why in its last item, if the client takes it in time ({@link
- * EventBody}); the client continues where it was, and gets what it may see then.
+ * no other and costs no memory beyond its window. The recorder checks whether it may still see what it sees
+ * ({@link rightsChanged}). A stream that the recorder ends says why in its last item, if the client takes it in time
+ * ({@link EventBody}); the client continues where it was, and gets what it may see then.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Socket } from "node:net"

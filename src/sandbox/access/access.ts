@@ -35,10 +35,7 @@ interface AskedRequest {
   readonly query: URLSearchParams
 }
 
-/**
- * Never fails: whether the path leads anywhere is not known yet, and a client without the right to ask must not learn
- * it.
- */
+/** Never fails: whether the path leads anywhere is not known yet, and a client without the right must not learn it. */
 const attributesOf = ({ method, path, route, query }: AskedRequest): AccessAttributes => {
   if (route.type !== "resource") return { type: "path", verb: method.toLowerCase(), path: decoded(path) }
   const { group, plural, name = "", subresource = "" } = route

@@ -54,10 +54,7 @@ export interface TurnLease extends ApiObject {
 /** Its name does not tell a Simulation from an earlier one. */
 export const holderAnnotation = "kubereel.dev/simulation-uid"
 
-/**
- * `all`: every Simulation of the cluster, not parsed: one that cannot be parsed must not keep the others from their
- * turn.
- */
+/** `all`: every Simulation of the cluster, not parsed: one that cannot be parsed must not delay the turn of others. */
 export const turnOf = (self: ApiObject, lease: TurnLease | undefined, all: ReadonlyArray<ApiObject>): Turn => {
   const holder = holderOf(lease, all)
   if (holder?.metadata.uid === self.metadata.uid) return { tag: "own" }

@@ -22,10 +22,7 @@ interface LivesOptions<Sketch extends LifeSketch> {
   readonly view: string
   /** A new sketch for an object that begins to live. */
   readonly sketch: (subject: LifeSubject) => Sketch
-  /**
-   * Called once, before anything is drawn, with the time at which the trace begins, in µs since the Unix epoch, from 0
-   * on.
-   */
+  /** Called once, before anything is drawn, with the beginning of the trace: µs since the Unix epoch, from 0 on. */
   readonly onStart?: (time: number) => void
 }
 
