@@ -112,7 +112,7 @@ const options = {
   selector: optional("-l SELECTOR", "only objects that have these labels before or after the change"),
   fieldSelector: optional("SELECTOR", "only objects that have these fields before or after the change"),
   field: fieldOption,
-  follow: flag({ short: "f", help: "then go on with what changes, until Ctrl-C" }),
+  follow: flag({ short: "f", help: "then continue with what changes, until Ctrl-C" }),
   output: outputOption,
   ...pastOptions,
 }
@@ -129,7 +129,7 @@ const syntax: CommandSyntax<typeof options> = {
   exitCodes: {
     ok: "also after Ctrl-C with --follow",
     incomplete: "the recording lacks something that concerns the answer; standard error says what",
-    notPermitted: "what may be read has changed, and the recorder refuses to go on",
+    notPermitted: "what may be read has changed, and the recorder refuses to continue",
   },
   environment: recorderVariables,
   examples: [
@@ -152,7 +152,7 @@ const events = async (given: Options, asking: Asking): Promise<ExitCode | undefi
   const { namespace, name, selector: labels, fieldSelector: fields, field } = given
   const isJson = given.output === "json"
   if (given.follow) {
-    if (given.until !== "now") throw new Misasked("--follow goes on, so there is no --until")
+    if (given.until !== "now") throw new Misasked("--follow does not end by itself, so there is no --until")
     if (field !== undefined) throw new Misasked("--follow shows whole changes: leave out --field")
     await printChanges(followedChanges(asking, { kind, name, namespace, labels, fields, from }), asking, {
       field,

@@ -282,7 +282,7 @@ const syntax: CommandSyntax<typeof runOptions> = {
   exitCodes: {
     failed: "with --wait or --sandbox: the Simulation failed, was deleted meanwhile, or took longer than --timeout",
     incomplete: "with --wait or --sandbox: it has finished, but the cluster refused writes",
-    interrupted: "Ctrl-C; with --wait the Simulation goes on",
+    interrupted: "Ctrl-C; with --wait the Simulation continues",
   },
   environment: clusterVariables,
   files: [["config/hooks/", "hooks that are used without --hooks: default.yml, autoscaler.yml"]],
@@ -341,6 +341,6 @@ const create = async (
   const { name } = created.metadata
   terminal.say(`created the Simulation ${name}`)
   if (!given.wait) return exitCodes.ok
-  const advice = `the simulation goes on; reel status ${name} --watch shows it, reel delete ${name} ends it`
+  const advice = `the simulation continues; reel status ${name} --watch shows it, reel delete ${name} ends it`
   return awaitEnd(client, { simulation: created, timeoutMs: given.timeout, advice }, terminal)
 }

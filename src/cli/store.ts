@@ -107,8 +107,8 @@ const syntax: CommandSyntax<typeof options> = {
     "verify reads all of the recording, also while it is being written, and changes nothing. Damaged blocks of events are gaps in " +
       "exports, which contain everything else; other damage makes exports fail.",
     "compact removes from a recording that no recorder writes what nothing refers to any more, and gives free space back. A running recorder does this itself if its retention is limited.",
-    "backup copies a recording, also while it is being written, and verifies the copy, in which a recorder can go on.",
-    "salvage writes a copy without what is damaged, where a recorder can go on and exports work. It says what it recovered and what is lost.",
+    "backup copies a recording, also while it is being written, and verifies the copy; a recorder can continue in it.",
+    "salvage writes a copy without what is damaged, where a recorder can continue and exports work. It says what it recovered and what is lost.",
   ],
   options,
   operand: { placeholder: actions.join(" | "), help: "what to do", choices: actions },

@@ -164,7 +164,7 @@ export const replayOptions = {
   settle: withDefault(
     "10s",
     "DURATION",
-    "how long the recording may go on at the end until nothing has changed for a second; 0s does not wait",
+    "how long the recording may continue at the end until nothing has changed for a second; 0s does not wait",
     parseSettling,
   ),
   recording: optional(

@@ -121,7 +121,7 @@ export class NoticeLog {
         )
       case "retention":
         if (notice.trouble === undefined) return this.#relief("retention", "old events are removed again")
-        return this.#trouble("retention", `old events cannot be removed: ${notice.trouble} Recording goes on`)
+        return this.#trouble("retention", `old events cannot be removed: ${notice.trouble} Recording continues`)
       case "exposed":
         return log.warn(notice.message)
       case "owners":

@@ -170,7 +170,7 @@ export class DurableProgress {
     }
     if (this.#problem === undefined) return
     this.#problem = undefined
-    say(`${controller} goes on: its checkpoint is written`)
+    say(`${controller} continues: its checkpoint is written`)
     for (const done of [...this.#waiting]) done()
   }
 }

@@ -108,7 +108,7 @@ export class ModuleProgress {
     this.#problem = undefined
     for (const { subscription, row } of this.#held.splice(0)) pass(subscription, row)
     if (!hadProblem) return
-    say("it goes on: its checkpoint is written")
+    say("it continues: its checkpoint is written")
     changed()
   }
 

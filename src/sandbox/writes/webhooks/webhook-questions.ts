@@ -113,7 +113,7 @@ export const askValidating = async ({ webhooks, attributes, served, caller }: As
 
 const warningsOf = (answer: WebhookAnswer): ReadonlyArray<string> => (answer.type === "failed" ? [] : answer.warnings)
 
-/** `undefined` if the request may go on. */
+/** `undefined` if the request may continue. */
 const failureIn = (webhook: Webhook, answer: WebhookAnswer): Failure | undefined => {
   if (answer.type === "allowed") return undefined
   if (answer.type === "refused") return answer.failure

@@ -340,7 +340,7 @@ const decideEnding = (observed: Observation): Decision => {
     ? { Ready: no("Deleting", "it is being deleted"), Progressing: yes("Deleting", leftOf(observed)) }
     : { Progressing: { ...cleaning, message: leftOf(observed) } }
   if (problem !== undefined) {
-    const message = `the clean-up goes on once this is solved: ${problem.message}`
+    const message = `the clean-up continues once this is solved: ${problem.message}`
     return {
       report: { ...going, Degraded: yes("CleanupFailed", message) },
       action: wait,
