@@ -219,7 +219,7 @@ describe("reel run --wait", () => {
     terminal.interrupt()
     expect(await code).toBe(exitCodes.interrupted)
     expect(terminal.standardError.text()).toContain(
-      "the simulation goes on; reel status monday --watch shows it, reel delete monday ends it",
+      "the simulation continues; reel status monday --watch shows it, reel delete monday ends it",
     )
     expect((await here.get("monday")).metadata.deletionTimestamp).toBeUndefined()
   })
@@ -227,6 +227,6 @@ describe("reel run --wait", () => {
   test("gives up after --timeout", async () => {
     const { terminal, code } = here.run("run", "monday", "--wait", "--timeout", "1ms")
     expect(await code).toBe(exitCodes.failed)
-    expect(terminal.standardError.text()).toContain("not ended after 1 ms; the simulation goes on")
+    expect(terminal.standardError.text()).toContain("not ended after 1 ms; the simulation continues")
   })
 })

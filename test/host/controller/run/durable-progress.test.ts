@@ -281,7 +281,7 @@ test("while the disk is full the controller waits, which is said, and others go 
   expect(waiting()).toEqual([true, false])
   for (let index = 0; index < 500; index++) cluster.sandbox.delete("v1.ConfigMap", "shop", `filler-${index}`)
   await cluster.until(() => durable.story.includes("there default/after"))
-  expect(cluster.troubles).toContainEqual("chronicler goes on: its checkpoint is written")
+  expect(cluster.troubles).toContainEqual("chronicler continues: its checkpoint is written")
   expect(cluster.troubles.filter((line) => line.includes("waits"))).toHaveLength(1)
   expect(waiting()).toEqual([false, false])
 })

@@ -293,7 +293,7 @@ test("while the disk is full rows wait in their order, which is said; with room 
   }
   clock.advance(1000)
   expect(passed).toEqual(["added first", ...fillers.map((filler) => `added ${filler}`), "added last"])
-  expect([progress.isWaiting, changes, said[1]]).toEqual([false, 1, "it goes on: its checkpoint is written"])
+  expect([progress.isWaiting, changes, said[1]]).toEqual([false, 1, "it continues: its checkpoint is written"])
   expect(onDisk()).toEqual(["first", "last"])
 })
 
