@@ -26,7 +26,7 @@ const isCalled = (kind: NamedKind, name: string): boolean => {
   return namesOf(kind).some((each) => {
     if (name === each) return true
     const place = name.startsWith(`${each}.`) ? name.slice(each.length + 1) : undefined
-    return place !== undefined && (place === group || place === `${version}.${group}` || place === `${version}.`)
+    return place !== undefined && (place === group || place === `${version}.${group}`)
   })
 }
 

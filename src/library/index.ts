@@ -13,8 +13,6 @@
  * `kubereel/rehearsal` are for controllers.
  */
 
-/** Why a kubeconfig or a pod's service account cannot be used: a union by `_tag`. */
-/** The state of a kind: `listing`, `watching`, … */
 export {
   type ApiEndpoint,
   type CredentialsError,
@@ -33,9 +31,6 @@ export {
   type RecorderOptions,
   startRecorder,
 } from "../recorder/embedded/index.ts"
-/** The configuration cannot be used: every mistake in it, or why it cannot be read. */
-/** The recorder cannot listen on the port. */
-/** A file of the certificate for its interface cannot be used. */
 export {
   CertificateFileError,
   type CertificateFiles,

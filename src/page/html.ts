@@ -4,7 +4,7 @@
  * Names, messages and labels come from clusters, where anyone who may create an object chooses them.
  */
 
-/** A piece of HTML. Only {@link html} and {@link joined} make it from text. */
+/** A piece of HTML. Only {@link html} makes it from text. */
 export class Html {
   readonly #text: string
 

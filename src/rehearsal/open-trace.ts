@@ -60,7 +60,7 @@ export class RehearsalStalled extends Schema.TaggedError<RehearsalStalled>()("Re
   time: Schema.Number,
   /** ms of real time that have passed. */
   waitedMs: Schema.Number,
-  /** What is not finished: `simplepod shop/web`. */
+  /** What is not finished: `simplepod shop/web`; participants that wake themselves if everything is. */
   busy: Schema.Array(Schema.String),
 }) {
   override get message(): string {

@@ -29,10 +29,9 @@ import { seededRandomness, VirtualClock } from "./stage/virtual-clock.ts"
 // Waits until everything in a rehearsal has come to rest: no request is under way, no run either, every watch event has been delivered, and
 // nothing more can happen before the clock moves.
 //
-// Everything passes through turns of the event loop: between a change and the last of its effects there is no turn in which nothing can be seen
-// to happen but those in which bytes wait for the end of a turn. So rest is {@link calmTurns} turns in a row without any activity.
+// At most two turns of the event loop in a row pass without visible activity, because bytes are sent at the end of one and received in the next.
+// So {@link calmTurns} turns without activity mean that nothing is pending.
 
-/** The longest way without a visible effect has two turns: a change is sent at the end of a turn, and received in the next. */
 const calmTurns = 4
 /** Turns after which a run evidently waits for something outside, and no processor is kept busy for it. */
 const patientTurns = 1000
@@ -42,6 +41,8 @@ interface RestOptions {
   readonly activity: () => number
   /** What is not finished. */
   readonly busy: () => ReadonlyArray<string>
+  /** Participants that were active since the rest began: they wake themselves if nothing is unfinished. */
+  readonly awake: () => ReadonlyArray<string>
   /** ms of real time. */
   readonly stallMs: number
   /** µs since the Unix epoch, for the error. */
@@ -49,7 +50,7 @@ interface RestOptions {
 }
 
 /** Rejects with {@link RehearsalStalled}. */
-const rest = async ({ activity, busy, stallMs, time }: RestOptions): Promise<void> => {
+const rest = async ({ activity, busy, awake, stallMs, time }: RestOptions): Promise<void> => {
   const begun = performance.now()
   let last = activity()
   for (let calm = 0, turns = 0; calm < calmTurns; turns++) {
@@ -60,7 +61,11 @@ const rest = async ({ activity, busy, stallMs, time }: RestOptions): Promise<voi
     last = now
     const waitedMs = performance.now() - begun
     if (calm === 0 && waitedMs > stallMs)
-      throw new RehearsalStalled({ time: time(), waitedMs: Math.round(waitedMs), busy: [...busy()] })
+      throw new RehearsalStalled({
+        time: time(),
+        waitedMs: Math.round(waitedMs),
+        busy: busy().length > 0 ? [...busy()] : [...awake()],
+      })
   }
 }
 
@@ -149,6 +154,8 @@ class Run {
   /** Kinds that the trace says it has, and those of the seed. */
   readonly #kinds = new Set<string>()
   #isClosed = false
+  /** Of each participant, when the last step began. */
+  #activityBefore: ReadonlyArray<number> = []
   isOver = false
 
   /** `known`: kinds of which the trace has said so far that it has them. */
@@ -268,19 +275,24 @@ class Run {
       this.#clock.moveTo(next)
       this.#clock.fire()
     }
-    await ended
-    this.#traffic.close()
-    await this.#sandbox.close()
+    try {
+      await ended
+    } finally {
+      this.#traffic.close()
+      await this.#sandbox.close()
+    }
   }
 
   async #step(cause: StepCause, act: () => void | Promise<void> = () => undefined): Promise<void> {
-    const { participants, stallMs = 60_000, until, onStep, signal } = this.#options
+    const { participants, until, onStep, signal } = this.#options
     await act()
+    this.#activityBefore = participants.map(({ activity }) => activity)
     await rest({
       activity: () =>
         participants.reduce((sum, { activity }) => sum + activity, this.#traffic.activity + this.#witness.changes),
       busy: () => this.#busy(),
-      stallMs,
+      awake: () => this.#awake(),
+      stallMs: this.#stallMs,
       time: () => this.#clock.wallMicros(),
     })
     const entries = this.#entries
@@ -291,6 +303,18 @@ class Run {
     if (this.#options.isKept !== false) this.#steps.push(step)
     onStep?.(step)
     if (until?.(step) === true) this.isOver = true
+  }
+
+  /** Participants that did something in the last step. */
+  #awake(): ReadonlyArray<string> {
+    const { participants } = this.#options
+    return participants
+      .filter(({ activity }, place) => activity !== this.#activityBefore[place])
+      .map(({ name }) => name)
+  }
+
+  get #stallMs(): number {
+    return this.#options.stallMs ?? 60_000
   }
 
   /** What is not at rest. Runs whose requests wait for the clock are. */

@@ -153,6 +153,9 @@ const isSameKind = (left: string, right: string): boolean => {
 const microsOf = (option: string, given: Date | string | undefined): number | undefined => {
   if (given === undefined) return undefined
   const ms = new Date(given).getTime()
-  if (Number.isNaN(ms)) throw new RangeError(`${option} is ${JSON.stringify(given)}, which is no time`)
+  if (Number.isNaN(ms))
+    throw new RangeError(
+      `${option}: ${JSON.stringify(given)} is not a valid time; use a Date or a text such as 2026-11-21T10:00:00Z`,
+    )
   return ms * 1000
 }

@@ -1,8 +1,8 @@
 /**
  * Actors on worker threads: their mailboxes, calls, streams and supervision.
  *
- * Guarantee: a frame that was accepted is taken exactly once and in order, also when its receiver is started again; a mailbox is bounded in bytes, and a
- * full one is the only thing a sender can meet; what crashes is started again with back-off, or ends its owner with a reason. It knows nothing of
+ * Guarantee: a frame that was accepted is taken exactly once and in order, also when its receiver is started again; a mailbox is bounded in
+ * bytes, and all that a sender ever sees of it is that it is full; what crashes is started again with back-off, or ends its owner with a reason. It knows nothing of
  * Kubernetes and never reads a payload.
  */
 

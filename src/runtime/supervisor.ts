@@ -66,6 +66,8 @@ export class Supervisor<Config, Control extends ControlInterface, Report> {
   #incarnation = 0
   #restarts = 0
   #refused = false
+  /** Whether any life of it ran. A move begins another life without a restart. */
+  #hasRun = false
   #crashes: Array<number> = []
   #retry: Timer | undefined
   #stopWaiters: Array<(drained: boolean) => void> = []
@@ -248,6 +250,7 @@ export class Supervisor<Config, Control extends ControlInterface, Report> {
     switch (event.type) {
       case "running":
         if (this.#state !== "starting") return
+        this.#hasRun = true
         this.#enter("running", "booted")
         for (const waiter of this.#runningWaiters.splice(0)) waiter.resolve()
         return
@@ -295,7 +298,7 @@ export class Supervisor<Config, Control extends ControlInterface, Report> {
     this.#crashes = [...this.#crashes.filter((time) => now - time < windowMs), ...(isShared ? [] : [now])]
     // If the first start fails with a tagged error (a directory in use, a full disk), a person has to fix it; a later life has worked
     // before.
-    const refusedAtFirst = this.#refused && this.#restarts === 0
+    const refusedAtFirst = this.#refused && this.#restarts === 0 && !this.#hasRun
     if (this.#crashes.length >= maximumCrashes || refusedAtFirst) {
       this.#finish("gave-up", reason)
       this.#spec.onGaveUp?.(

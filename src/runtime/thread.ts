@@ -17,8 +17,8 @@ export interface Thread {
 export interface ThreadObserver {
   event(event: HostEvent): void
   /**
-   * Called exactly once, as the last call. `isShared`: other lives ended with this one (default: none did), because their thread did (shared-thread.ts), and any of them may
-   * have been the cause.
+   * Called exactly once, as the last call. `isShared`: the thread ended with other actors in it (shared-thread.ts), and any of them may be the
+   * cause. Default: false.
    */
   ended(reason: string, isShared?: boolean): void
 }

@@ -29,7 +29,7 @@ const signalCodes: Readonly<Record<string, number>> = { SIGINT: 130, SIGKILL: 13
 export const localProcess = (options: LocalProcessOptions): RunContainer => {
   const { programs, endpoint, environment = {}, onOutput } = options
   return async ({ pod, command, args, environment: own, directory, token, stop, kill }) => {
-    const program = programs[command]
+    const program = Object.hasOwn(programs, command) ? programs[command] : undefined
     if (program === undefined) throw new UnsupportedPod({ what: `the program ${command}` })
     const kubeconfig = join(directory, "kubeconfig")
     const text = kubeconfigOf(endpoint.server, await token(), endpoint.certificateAuthority)

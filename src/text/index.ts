@@ -1,7 +1,7 @@
 /**
  * Text of messages: untrusted text made safe to print, lists of words, and "did you mean".
  *
- * Guarantee: pure functions of text, which import nothing, never throw, and do bounded work for a text of any length. What {@link quoted} and
+ * Guarantee: pure functions of text, which import nothing, never throw, and take time in proportion to the text. What {@link quoted} and
  * {@link visible} return cannot control a terminal or forge a line of a log.
  */
 

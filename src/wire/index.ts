@@ -1,7 +1,7 @@
 /**
  * What is inside the frames between actors: observations, stored state, messages about owners.
  *
- * Guarantee: a frame that does not hold what it claims is a `MalformedFrameError`, never a wrong value.
+ * Guarantee: bytes that do not hold what they claim are an error, never a wrong value: of observations a `MalformedFrameError`.
  */
 
 export { DiscoveredKind } from "./discovered-kind.ts"

@@ -59,7 +59,7 @@ const decode = (bytes: Uint8Array): { readonly owners: ReadonlyArray<OwnerAnswer
 
 export const encodeOwnerQuestions = ({ questions, rescan }: OwnerQuestions): Uint8Array => encode(questions, rescan)
 
-/** Throws RangeError on malformed bytes; both ends are ours, so that is a crash. */
+/** Throws RangeError or Error on malformed bytes; both ends are ours, so that is a crash. */
 export const decodeOwnerQuestions = (bytes: Uint8Array): OwnerQuestions => {
   const { owners, rescan } = decode(bytes)
   return { questions: owners.map(({ uid, gvk, namespace, name }) => ({ uid, gvk, namespace, name })), rescan }
@@ -67,5 +67,5 @@ export const decodeOwnerQuestions = (bytes: Uint8Array): OwnerQuestions => {
 
 export const encodeOwnerAnswers = (answers: ReadonlyArray<OwnerAnswer>): Uint8Array => encode(answers, false)
 
-/** Throws RangeError on malformed bytes. */
+/** Throws RangeError or Error on malformed bytes. */
 export const decodeOwnerAnswers = (bytes: Uint8Array): ReadonlyArray<OwnerAnswer> => decode(bytes).owners

@@ -40,7 +40,9 @@ describe("A rehearsal is refused", () => {
 
   test("for a window outside of the trace, and for a time that is none", async () => {
     await expect(replayInto(simplePods, trace, { from: "2027-01-01T00:00:00Z" })).rejects.toThrow(/must overlap it/)
-    await expect(replayInto(simplePods, trace, { to: "yesterday" })).rejects.toThrow(/to is "yesterday"/)
+    await expect(replayInto(simplePods, trace, { to: "yesterday" })).rejects.toThrow(
+      /to: "yesterday" is not a valid time/,
+    )
   })
 
   test("for two controllers of one name", async () => {
@@ -57,4 +59,15 @@ test("A run that waits for something outside is given up, by name", async () => 
   const given = await replayInto(stuck, trace, { stallMs: 500 }).catch((error: unknown) => error)
   expect(given).toBeInstanceOf(RehearsalStalled)
   expect(String(given)).toMatch(/stood at 2026-01-01T00:00:01\.000Z .* stuck \(1 keys\) do not come to rest/)
+})
+
+test("A controller that always asks for another run at once leaves time to pass, and the rehearsal to end", async () => {
+  const restless = defineController({
+    name: "restless",
+    for: "slinky.dev/v1.SimplePod",
+    reconcile: () => ({ requeueAfterMs: 0 }),
+  })
+  const { steps } = await replayInto(restless, trace, { settleMs: 5 })
+  const runs = steps.flatMap(({ entries }) => entries.filter(({ type }) => type === "reconcile"))
+  expect(runs).toHaveLength(1006)
 })

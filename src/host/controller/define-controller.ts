@@ -94,7 +94,7 @@ export interface Reconciliation<T extends ObjectBase = ApiObject> {
 
 /** The outcome of a run that did not throw. */
 export interface ReconcileResult {
-  /** Look at the object again after this many ms, even if nothing changes. */
+  /** Look at the object again after this many ms, at least 1, even if nothing changes. */
   readonly requeueAfterMs?: number | undefined
 }
 

@@ -165,7 +165,17 @@ export const findSlowly = (bytes: Buffer, start: number, end: number): Int32Arra
   return Int32Array.from(found)
 }
 
-const words: ReadonlySet<string> = new Set(['"env', '"ann', '"com', '"arg', '"htt', "\\u00", ":\\/\\"])
+const words: ReadonlySet<string> = new Set([
+  '"env',
+  '"ann',
+  '"com',
+  '"arg',
+  '"htt',
+  "\\u00",
+  ":\\/\\",
+  ":\\//",
+  ":/\\/",
+])
 
 const isAddress = (bytes: Buffer, at: number): boolean =>
   bytes[at] === COLON && bytes[at + 1] === SLASH && bytes[at + 2] === SLASH

@@ -56,10 +56,10 @@ class Replacements {
 /** Signs that an address cannot contain, so that it ends before them. */
 const addressEnd = /[\s"<>`]/g
 /** A user name that is no person's: services take a token in its place. */
-const longestUser = 20
+const shortestToken = 20
 
 /**
- * The text without the passwords of addresses (`scheme://user:password@host`), and without user names of more than 20 characters, which are
+ * The text without the passwords of addresses (`scheme://user:password@host`), and without user names of 20 characters or more, which are
  * tokens; `undefined` if there are none. A password may contain `/` unescaped if what is before it cannot be a host and a port.
  */
 export const withoutPasswords = (text: string, hash: ValueHash): RedactedTextOf | undefined => {
@@ -97,7 +97,7 @@ const replaceUser = (text: string, start: number, end: number, replaced: Replace
   const isUserReplaced = /^redacted:[0-9a-f]{16}(?=[:@])/.test(text.slice(start, end + 1))
   const colon = isUserReplaced ? start + 25 : text.indexOf(":", start)
   const userEnd = colon >= 0 && colon < end ? colon : end
-  if (userEnd - start >= longestUser && !isReference(text.slice(start, userEnd))) replaced.add(start, userEnd)
+  if (userEnd - start >= shortestToken && !isReference(text.slice(start, userEnd))) replaced.add(start, userEnd)
   if (userEnd + 1 < end && !isReference(text.slice(userEnd + 1, end))) replaced.add(userEnd + 1, end)
 }
 

@@ -103,7 +103,7 @@ export class Places {
     if (slowest === undefined) return false
     this.#held.delete(slowest.place)
     const pace = `${Math.round(slowest.pace / 1024)} KiB/s`
-    slowest.place.cede(`its client reads ${pace}, and another export needs its place`)
+    slowest.place.cede(`its client reads ${pace}, and another request needs its place`)
     return true
   }
 }

@@ -88,7 +88,7 @@ export const transferExport = ({
       piece: async (piece) => {
         if ((await begun) === undefined || isOver) return
         if (bytes + piece.length > limits.bytes) {
-          const message = `the trace is larger than ${limits.bytes} bytes, which is the limit`
+          const message = `the response is larger than ${limits.bytes} bytes, which is the limit`
           return settle({ tag: "limit", status: 413, bytes, message })
         }
         bytes += piece.length

@@ -80,10 +80,9 @@ export const readablePart = async (
   const ofNamed = await Promise.all(named.map((kind) => shownOf(may, kind, question.namespace, name)))
   const missing = ofNamed.indexOf(undefined)
   if (missing >= 0) {
-    const what = nameOf(named[missing] as AskedKind)
     return {
       tag: "refused",
-      message: `${visible(identity.username)} may not list ${what} ${placeOf(question.namespace)}`,
+      message: refusalOf(visible(identity.username), named[missing] as AskedKind, question.namespace),
     }
   }
   const ofOthers = await Promise.all(others.map((kind) => shownOf(may, kind, question.namespace, undefined)))
@@ -107,16 +106,15 @@ const shownOf = async (
     : undefined
 }
 
-const nameOf = ({ gvk, plural }: AskedKind): string => {
+const refusalOf = (reader: string, { gvk, plural, namespaced = true }: AskedKind, namespace = ""): string => {
   const { group = "", kind = gvk } = parseGvk(gvk) ?? {}
-  if (plural === undefined) return `objects of kind ${kind}, of which the recording has no resource name,`
-  return group === "" ? plural : `${plural}.${group}`
+  if (plural === undefined)
+    return `whether ${reader} may list objects of kind ${kind} cannot be checked: the recording does not have the name of their resource`
+  const resource = group === "" ? plural : `${plural}.${group}`
+  if (!namespaced) return `${reader} may not list ${resource}, which are in no namespace`
+  const place = namespace === "" ? "in all namespaces: name one in which it may" : `in namespace ${namespace}`
+  return `${reader} may not list ${resource} ${place}`
 }
-
-const placeOf = (namespace: string | undefined): string =>
-  namespace === undefined || namespace === ""
-    ? "in all namespaces: name one in which it may"
-    : `in namespace ${namespace}`
 
 /** What questions about the past need from the recorder. */
 export interface PastSources {

@@ -43,5 +43,5 @@ const messages: Readonly<Record<StreamEndReason, string>> = {
   "rights-changed": "what this client may read has changed; try again",
   "rights-undecided": "the API server could not check access; try again. The recorder's log has the reason",
   "slow-client": "this client took nothing for too long; try again",
-  "time-limit": "no stream lasts longer; try again",
+  "time-limit": "a stream lasts 24 days at most; connect again",
 }

@@ -1,4 +1,4 @@
-/** How many clients may follow what is recorded at once, and what ends all of them. */
+/** How many subscriptions may be open at once, and what ends all of them. */
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import { Places } from "../export/places.ts"
@@ -17,14 +17,14 @@ export class Subscriptions extends Places {
   constructor() {
     super({
       ...{ all: maximumSubscriptions, perClient: maximumSubscriptionsPerClient },
-      allTaken: `${maximumSubscriptions} clients follow the recording`,
+      allTaken: `${maximumSubscriptions} subscriptions are open`,
       ownTaken: `this client has ${maximumSubscriptionsPerClient} subscriptions`,
     })
   }
 
   /**
-   * Completes when the recorder stops: every subscription must end. A subscription that ends before leaves nothing here: reactions to one
-   * promise of the whole process would stay.
+   * Completes when the recorder stops: every subscription must end. It is an Effect, because one that ends earlier can stop waiting; handlers
+   * on a promise of the whole process are never released.
    */
   get stopping(): Effect.Effect<void> {
     return Deferred.await(this.#stopping)

@@ -43,6 +43,8 @@ export class ArchivePast implements Past {
   readonly name: string
   readonly #directory: string
   readonly #options: ArchivePastOptions
+  /** How many reads under way use a reader. */
+  readonly #reads = new Map<ArchiveReader, number>()
   #reader: ArchiveReader
   #extent: Extent
 
@@ -120,6 +122,7 @@ export class ArchivePast implements Past {
     // Retention may be about to remove what is read.
     using _lease = takeLease(this.#directory, { fromTime: from, purpose: "reel serve" })
     const reader = this.#soundReader()
+    using _reading = this.#reading(reader)
     this.#requireKept(reader, gvk, from)
     const events = read(reader)
     for (let isOver = false; !isOver; ) {
@@ -142,7 +145,7 @@ export class ArchivePast implements Past {
     }
   }
 
-  /** What begins before what retention has removed would begin with the state there, as if that were the one that was asked for. */
+  /** Refuses a read from before the retained history: it would return the oldest retained state as if it were the requested one. */
   #requireKept(reader: ArchiveReader, gvk: string, from: number): void {
     const removedThrough = reader.kinds().find((kind) => kind.gvk === gvk)?.removedThrough ?? 0
     if (from < removedThrough) throw new RetentionOutranError({ directory: this.#directory })
@@ -156,9 +159,22 @@ export class ArchivePast implements Past {
       if (!(error instanceof RecordingDisturbedError)) throw error
       const before = this.#reader
       this.#reader = ArchiveReader.open(this.#directory)
-      before.close()
+      if (!this.#reads.has(before)) before.close()
     }
     return this.#reader
+  }
+
+  /** Keeps a reader open until the read ends, although another one may take its place meanwhile. */
+  #reading(reader: ArchiveReader): Disposable {
+    this.#reads.set(reader, (this.#reads.get(reader) ?? 0) + 1)
+    return {
+      [Symbol.dispose]: () => {
+        const others = (this.#reads.get(reader) ?? 1) - 1
+        if (others > 0) this.#reads.set(reader, others)
+        else this.#reads.delete(reader)
+        if (others === 0 && reader !== this.#reader) reader.close()
+      },
+    }
   }
 }
 
@@ -171,8 +187,15 @@ const changeOf = (event: ObjectEvent, isStatusUnknown: boolean): PastChange => {
   const isNumbered = version === undefined
   const object = Buffer.from(event.object)
   return {
-    ...{ time, action, uid, namespace, name, object },
-    ...{ version: BigInt(version ?? sequence), isNumbered, isStatusUnknown },
+    time,
+    action,
+    uid,
+    namespace,
+    name,
+    object,
+    version: BigInt(version ?? sequence),
+    isNumbered,
+    isStatusUnknown,
   }
 }
 

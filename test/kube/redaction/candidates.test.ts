@@ -11,7 +11,21 @@ const listed = (places: Places): ReadonlyArray<number> =>
 const pieces = fc.array(
   fc.oneof(
     fc.constantFrom('"env', '"env"', '"ann', '"annotations"', '\\"env', "\\u00", "\\u0065", '"', "\\", "e", "n"),
-    fc.constantFrom('"com', '"command"', '"arg', '"args"', '"htt', '"httpHeaders"', "://", ":\\/\\/", ":", "/", "@"),
+    fc.constantFrom(
+      '"com',
+      '"command"',
+      '"arg',
+      '"args"',
+      '"htt',
+      '"httpHeaders"',
+      "://",
+      ":\\/\\/",
+      ":\\//",
+      ":/\\/",
+      ":",
+      "/",
+      "@",
+    ),
     fc.string({ maxLength: 20 }),
   ),
   { maxLength: 30 },
@@ -45,6 +59,7 @@ test.each([
   ['{"command" : 1,"arg":2,"commands":3}', [13], [], []],
   ['{"httpHeaders":[]}', [], [15], []],
   ['{"a":"https://u@b","b":"http://c/","c":"d:\\/\\/e@f"}', [], [], [11, 41]],
+  ['{"a":"http:\\//u@b","b":"http:/\\/u@c"}', [], [], [10, 28]],
   ['{"a":"http://b c@d"}', [], [], []],
 ])("finds command lines, headers and addresses with a user in %s", (text, words, headers, addresses) => {
   const bytes = Buffer.from(text)

@@ -88,7 +88,7 @@ describe("a kind that is named", () => {
   test("is refused if no one knows what its resource is called", async () => {
     expect(await partOf(["list pods *"], {}, [unknown])).toMatchObject({
       tag: "refused",
-      message: expect.stringContaining("of which the recording has no resource name"),
+      message: expect.stringContaining("cannot be checked: the recording does not have the name of their resource"),
     })
   })
 })

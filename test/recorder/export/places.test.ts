@@ -59,9 +59,9 @@ describe("places", () => {
     read(slower, { bytes: 20 * kib, ms: 2000, pieces: 30 })
     read(fast, { bytes: 64 * kib, ms: 100, pieces: 600 })
     taken(places, "i")
-    expect(await slower.needed).toBe("its client reads 10 KiB/s, and another export needs its place")
+    expect(await slower.needed).toBe("its client reads 10 KiB/s, and another request needs its place")
     taken(places, "i")
-    expect(await slow.needed).toBe("its client reads 32 KiB/s, and another export needs its place")
+    expect(await slow.needed).toBe("its client reads 32 KiB/s, and another request needs its place")
     expect(places.take("i")).toHaveProperty("message")
     expect(await areNeeded([fast])).toEqual([false])
     // It is gone already.

@@ -155,7 +155,7 @@ test("four clients that read 32 KiB/s hold all places for a minute at most: then
   expect(outcomes[0]).toMatchObject({
     tag: "limit",
     status: 503,
-    message: expect.stringMatching(/^its client reads \d+ KiB\/s, and another export needs its place$/),
+    message: expect.stringMatching(/^its client reads \d+ KiB\/s, and another request needs its place$/),
   })
 })
 

@@ -183,13 +183,13 @@ describe("a trace", () => {
       await (await exports.reader(1)).piece(Buffer.from("123456"))
       expect([(await refused).status, await (await refused).text()]).toEqual([
         413,
-        "the trace is larger than 5 bytes, which is the limit\n",
+        "the response is larger than 5 bytes, which is the limit\n",
       ])
     })
     expect(exports.cancelled).toBe(2)
     expect(exports.outcomes()).toEqual([
-      ["aborted: the trace is larger than 5 bytes, which is the limit", 5],
-      ["aborted: the trace is larger than 5 bytes, which is the limit", 0],
+      ["aborted: the response is larger than 5 bytes, which is the limit", 5],
+      ["aborted: the response is larger than 5 bytes, which is the limit", 0],
     ])
   })
 

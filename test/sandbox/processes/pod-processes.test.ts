@@ -219,6 +219,11 @@ test("of mounts below each other the innermost counts, and a path of the host st
 test.each([
   ["a program that nobody named", { command: ["/other"] }, "the program /other is not supported"],
   [
+    "a program with the name of a member of objects",
+    { command: ["toString"] },
+    "the program toString is not supported",
+  ],
+  [
     "a field that is not known",
     { env: [{ name: "A", valueFrom: { resourceFieldRef: {} } }] },
     "valueFrom resourceFieldRef is not supported",

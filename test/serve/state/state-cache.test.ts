@@ -47,4 +47,28 @@ describe("A cache of states", () => {
     )
     expect(await take("a", 4)).toBe("a")
   })
+
+  test("loads two states at a time, and the next one when one of them is loaded or has failed", async () => {
+    const { cache } = counting(100)
+    const begun: string[] = []
+    const loads = new Map<string, PromiseWithResolvers<{ bytes: number; key: string }>>()
+    const loaded = ["a", "b", "c", "d"].map((key) =>
+      cache.get(key, () => {
+        begun.push(key)
+        const load = Promise.withResolvers<{ bytes: number; key: string }>()
+        loads.set(key, load)
+        return load.promise
+      }),
+    )
+    await Promise.resolve()
+    expect(begun).toEqual(["a", "b"])
+    loads.get("b")?.reject(new Error("the disk is gone"))
+    await expect(loaded[1]).rejects.toThrow("the disk is gone")
+    await new Promise(setImmediate)
+    expect(begun).toEqual(["a", "b", "c"])
+    loads.get("a")?.resolve({ bytes: 1, key: "a" })
+    await loaded[0]
+    await new Promise(setImmediate)
+    expect(begun).toEqual(["a", "b", "c", "d"])
+  })
 })

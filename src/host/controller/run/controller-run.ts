@@ -40,6 +40,9 @@ interface ControllerRunOptions {
 /** ms between two attempts to open a checkpoint that another process has, or that has no space. */
 const openAgainMs = 1000
 
+/** ms. Without a timer in between, a controller that always asks for another run at once would leave the event loop to nothing else. */
+const shortestRequeueMs = 1
+
 interface Term {
   readonly progress: DurableProgress | undefined
   readonly queue: WorkQueue
@@ -308,7 +311,7 @@ export class ControllerRun {
       ended("succeeded", againMs === undefined ? {} : { requeueAfterMs: againMs })
       if (againMs === undefined) return
       this.#counters.requeues++
-      queue.addAfter(key, againMs)
+      queue.addAfter(key, Math.max(againMs, shortestRequeueMs))
     } catch (error) {
       const isGivenUp = isTerminal(error) || isTerminatingNamespace(error)
       ended(isGivenUp ? "given-up" : error instanceof ConflictError ? "conflict" : "failed", { error })

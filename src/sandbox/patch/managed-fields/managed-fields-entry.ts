@@ -86,7 +86,7 @@ const readEntries = (sent: ReadonlyArray<JsonValue>): ManagedFields | undefined 
   for (const item of sent) {
     const entry = isJsonObject(item) ? readEntry(item) : undefined
     if (entry === undefined) return undefined
-    const same = entries.findIndex((other) => isEntryOf(other, { ...ownerOf(entry) }))
+    const same = entries.findIndex((other) => managerIdentifier(other) === managerIdentifier(entry))
     // Of two entries of one manager the server keeps the last.
     if (same >= 0) entries[same] = entry
     else entries.push(entry)
@@ -94,25 +94,18 @@ const readEntries = (sent: ReadonlyArray<JsonValue>): ManagedFields | undefined 
   return entries.filter((entry) => !isEmptySet(entry.fieldsV1))
 }
 
-const ownerOf = (entry: ManagedFieldsEntry): FieldManager => ({
-  manager: entry.manager ?? "",
-  operation: entry.operation,
-  apiVersion: entry.apiVersion,
-  subresource: entry.subresource ?? "",
-})
-
 const readEntry = (entry: JsonObject): ManagedFieldsEntry | undefined => {
   const { manager, operation, apiVersion, time, fieldsType, fieldsV1, subresource } = entry
   if (operation !== "Apply" && operation !== "Update") return undefined
   if (typeof apiVersion !== "string" || apiVersion === "" || fieldsType !== "FieldsV1") return undefined
   const fields = fieldsV1 === undefined || fieldsV1 === null ? {} : canonicalSet(fieldsV1)
-  const seconds = typeof time === "string" ? Date.parse(time) : Number.NaN
-  if (fields === undefined || (typeof time === "string" && Number.isNaN(seconds))) return undefined
+  const ms = typeof time === "string" ? Date.parse(time) : Number.NaN
+  if (fields === undefined || (typeof time === "string" && Number.isNaN(ms))) return undefined
   return {
     ...(typeof manager === "string" && manager !== "" ? { manager } : {}),
     operation,
     apiVersion,
-    ...(Number.isNaN(seconds) ? {} : { time: `${new Date(seconds).toISOString().slice(0, 19)}Z` }),
+    ...(Number.isNaN(ms) ? {} : { time: `${new Date(ms).toISOString().slice(0, 19)}Z` }),
     fieldsType,
     fieldsV1: fields,
     ...(typeof subresource === "string" && subresource !== "" ? { subresource } : {}),

@@ -66,12 +66,12 @@ function mayBeAt(
   const third = v128.load(at, 2)
   const apart = i8x16.sub(i8x16.sub(third, second), least)
   const key = v128.and(i8x16.eq(first, quote), i8x16.le_u(apart, most))
-  const address = v128.and(i8x16.eq(first, colon), i8x16.eq(third, slash))
+  const address = v128.and(i8x16.eq(first, colon), v128.or(i8x16.eq(third, slash), i8x16.eq(third, backslash)))
   const escape = v128.and(i8x16.eq(first, backslash), i8x16.eq(second, letter))
   return v128.or(v128.or(key, address), escape)
 }
 
-/** `"env`, `"ann`, `"com`, `"arg`, `"htt`, `\u00` and `:\/\` as little-endian words, and the three bytes of `://`. */
+/** `"env`, `"ann`, `"com`, `"arg`, `"htt`, `\u00`, `:\/\`, `:\//` and `:/\/` as little-endian words, and the three bytes of `://`. */
 // @ts-expect-error: a decorator of AssemblyScript
 @inline
 function isCandidate(word: u32): bool {
@@ -83,6 +83,8 @@ function isCandidate(word: u32): bool {
     word == 0x74746822 ||
     word == 0x3030755c ||
     word == 0x5c2f5c3a ||
+    word == 0x2f2f5c3a ||
+    word == 0x2f5c2f3a ||
     (word & 0xffffff) == 0x2f2f3a
   )
 }
