@@ -90,8 +90,9 @@ const chosen = choose(options)
 if (process.platform !== "linux") fail("processes are measured through /proc, so this needs Linux")
 
 const tell = (line: string): void => console.error(line)
-// Results of a custom workload are not the scenario's results: they only go to the terminal, or to --json.
-const isKept = !options.isQuick && !options.isProfiled && Object.keys(options.workload).length === 0
+// Results of another workload or number of events are not the scenario's results: they only go to the terminal, or to --json.
+const isOwn = Object.keys(options.workload).length === 0 && options.events === undefined
+const isKept = isOwn && !options.isQuick && !options.isProfiled
 const command = ["npm run bench", ...(process.argv.length > 2 ? ["--", ...process.argv.slice(2)] : [])].join(" ")
 const results: Array<ScenarioResult> = []
 const failures: Array<string> = []
