@@ -13,6 +13,7 @@ export {
   selectedName,
 } from "./field-selector.ts"
 export { apiVersionOf, formatGvk, type GroupVersionKind, parseGvk } from "./gvk.ts"
+export { kubeconfigOfContexts } from "./kubeconfig.ts"
 export {
   type LabelRequirement,
   type LabelSelector,

@@ -6,6 +6,7 @@
  */
 import { writeFile } from "node:fs/promises"
 import { ApiClient } from "../kube/index.ts"
+import { kubeconfigOfContexts } from "../kube/offline.ts"
 import { LocalTransport } from "./local-transport.ts"
 import { Sandbox, type SandboxOptions } from "./sandbox.ts"
 import type { VirtualNodesOptions } from "./workload/nodes/virtual-nodes.ts"
@@ -82,24 +83,7 @@ export const sandboxContext = "kubereel-sandbox"
  * it over HTTPS only. `authority`: of its certificate, PEM; absent for plain HTTP.
  */
 export const kubeconfigOf = (server: string, token?: string, authority?: string): string =>
-  `${JSON.stringify(
-    {
-      apiVersion: "v1",
-      kind: "Config",
-      clusters: [{ name: sandboxContext, cluster: { server, ...trust(authority) } }],
-      users: [{ name: sandboxContext, user: token === undefined ? {} : { token } }],
-      contexts: [{ name: sandboxContext, context: { cluster: sandboxContext, user: sandboxContext } }],
-      "current-context": sandboxContext,
-    },
-    undefined,
-    2,
-  )}\n`
-
-/** Without TLS there is nothing to verify, but client-node refuses plain HTTP if the setting does not say so. */
-const trust = (authority: string | undefined): object =>
-  authority === undefined
-    ? { "insecure-skip-tls-verify": true }
-    : { "certificate-authority-data": Buffer.from(authority).toString("base64") }
+  kubeconfigOfContexts({ contexts: [{ name: sandboxContext, server }], user: sandboxContext, token, authority })
 
 /** Writes the kubeconfig, readable by its owner only. */
 export const writeKubeconfig = (path: string, server: string, token?: string, authority?: string): Promise<void> =>

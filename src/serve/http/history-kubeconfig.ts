@@ -1,4 +1,5 @@
 /** The kubeconfig of a served past: a context for each named moment. */
+import { kubeconfigOfContexts } from "../../kube/offline.ts"
 import { pathOfMoment } from "./moment-path.ts"
 
 /** Name of the user in the kubeconfig, by which one that was written here is recognized. */
@@ -17,24 +18,12 @@ interface HistoryContexts {
 
 /** As JSON, which is also YAML. */
 export const historyKubeconfig = ({ server, contexts, token, authority }: HistoryContexts): string =>
-  `${JSON.stringify(
-    {
-      apiVersion: "v1",
-      kind: "Config",
-      clusters: contexts.map(({ name, moment }) => ({
-        name,
-        cluster: { server: `${server}${moment === undefined ? "" : pathOfMoment(moment)}`, ...trust(authority) },
-      })),
-      users: [{ name: historyUser, user: token === undefined ? {} : { token } }],
-      contexts: contexts.map(({ name }) => ({ name, context: { cluster: name, user: historyUser } })),
-      "current-context": contexts[0]?.name ?? "",
-    },
-    undefined,
-    2,
-  )}\n`
-
-/** Without TLS there is nothing to verify, but client-node refuses plain HTTP if the setting does not say so. */
-const trust = (authority: string | undefined): object =>
-  authority === undefined
-    ? { "insecure-skip-tls-verify": true }
-    : { "certificate-authority-data": Buffer.from(authority).toString("base64") }
+  kubeconfigOfContexts({
+    contexts: contexts.map(({ name, moment }) => ({
+      name,
+      server: moment === undefined ? server : `${server}${pathOfMoment(moment)}`,
+    })),
+    user: historyUser,
+    token,
+    authority,
+  })

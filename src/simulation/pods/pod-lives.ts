@@ -186,6 +186,8 @@ export class PodLives {
   readonly #options: PodLivesOptions
   /** By UID. */
   readonly #undecided = new Map<string, Undecided>()
+  /** Whether it was said that there are too many. */
+  #isFull = false
   #timer: Timer | undefined
   #isClosed = false
   #created = 0
@@ -248,6 +250,12 @@ export class PodLives {
     const undecided = { pod, namespace, startedMs, owners: await this.#owners(pod, namespace) }
     const end = this.#endOf(undecided)
     if (end !== undefined) return end === "never" ? [] : markPatch(pod, end)
+    if (this.#undecided.size >= mostUndecided && !this.#isFull) {
+      this.#isFull = true
+      this.#options.onProblem(
+        `more than ${mostUndecided} pods wait for their recorded end: others run until the replay ends`,
+      )
+    }
     if (this.#undecided.size < mostUndecided && !this.#isClosed) {
       this.#undecided.set(metadata.uid ?? "", undecided)
       this.#timer ??= this.#options.clock.after(lookMs, () => void this.#decide())

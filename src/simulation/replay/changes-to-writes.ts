@@ -284,6 +284,7 @@ export class ChangesToWrites {
     if (this.#present.get(key) === state) return { tag: "skip", reason: "changes nothing that is replayed" }
     this.#present.set(key, state)
     this.#noteReplayed(place)
+    this.#noteDefinition(target)
     if (!isBuiltInKind(gvk) && !this.#custom.has(gvk)) {
       const isNamespaced = namespace !== ""
       this.#custom.set(gvk, isNamespaced)
@@ -323,9 +324,13 @@ export class ChangesToWrites {
       if (typeof priorityClassName === "string")
         after.push(keyOf({ gvk: "scheduling.k8s.io/v1.PriorityClass", namespace: "", name: priorityClassName }))
     }
-    if (gvk.endsWith(".CustomResourceDefinition") && isJsonObject(spec) && isJsonObject(spec.names))
-      this.#definitions.set(`${String(spec.group)}/${String(spec.names.kind)}`, keyOf(place))
     return after
+  }
+
+  /** Of a CustomResourceDefinition: objects of its kind are written after it. */
+  #noteDefinition({ place, body: { spec } }: TargetObject): void {
+    if (place.gvk.endsWith(".CustomResourceDefinition") && isJsonObject(spec) && isJsonObject(spec.names))
+      this.#definitions.set(`${String(spec.group)}/${String(spec.names.kind)}`, keyOf(place))
   }
 
   #noteReplayed(place: TargetPlace): void {

@@ -1,6 +1,6 @@
 /**
  * The HTTPS server that an API server asks about pods, with `POST` to one path. A review is always answered with
- * "allowed"; what goes wrong costs the pod its patch. Bodies and the number of connections are bounded.
+ * "allowed"; what goes wrong costs the pod its patch. What is no review is refused, and said. Bodies and the number of connections are bounded.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { createServer, type Server } from "node:https"
@@ -36,8 +36,9 @@ export interface PatchOperation {
 /** Why a body is not a review; the text is for the server's log. */
 type ReviewProblem = { readonly problem: string }
 
-/** Reads a request: the review of a Pod, the UID of a request about anything else, or what is wrong with it. */
-export const readReview = (body: string): PodReview | { readonly uid: string } | ReviewProblem => {
+/** Reads a request: the review of a Pod, the UID of a request about anything else, or what is wrong with it. `undefined`: a body that is too long. */
+export const readReview = (body: string | undefined): PodReview | { readonly uid: string } | ReviewProblem => {
+  if (body === undefined) return { problem: `the body has more than ${mostBytes} bytes` }
   let value: unknown
   try {
     value = JSON.parse(body)
@@ -80,7 +81,7 @@ interface WebhookServerOptions {
   readonly path: string
   readonly certificate: Omit<ServerCertificate, "authority">
   readonly review: (review: PodReview) => Promise<ReadonlyArray<PatchOperation>>
-  /** Gets one sentence for each pod that was not changed because of a failure. */
+  /** Gets one sentence for each pod that was not changed because of a failure, and for each request of an API server that is no review. */
   readonly onProblem: (problem: string) => void
 }
 
@@ -144,12 +145,11 @@ const handle = async (
   if (request.url?.split("?", 1)[0] !== options.path) return reply(response, 404, "text/plain", "not found\n")
   if (request.method !== "POST") return reply(response, 405, "text/plain", "only POST is allowed\n")
   const body = await read(request)
-  if (body === undefined) {
-    response.setHeader("connection", "close")
-    return reply(response, 413, "text/plain", `at most ${mostBytes} bytes\n`)
-  }
   const review = readReview(body)
-  if ("problem" in review) return reply(response, 400, "text/plain", `${review.problem}\n`)
+  if ("problem" in review) {
+    options.onProblem(`a review was refused: ${review.problem}`)
+    return reply(response, body === undefined ? 413 : 400, "text/plain", `${review.problem}\n`)
+  }
   reply(
     response,
     200,
@@ -176,10 +176,10 @@ const read = async (request: IncomingMessage): Promise<string | undefined> => {
   let length = 0
   for await (const chunk of request as AsyncIterable<Buffer>) {
     length += chunk.length
-    if (length > mostBytes) return undefined
-    chunks.push(chunk)
+    // The rest is read all the same: the API server does not listen before it has sent everything.
+    if (length <= mostBytes) chunks.push(chunk)
   }
-  return Buffer.concat(chunks).toString("utf8")
+  return length > mostBytes ? undefined : Buffer.concat(chunks).toString("utf8")
 }
 
 const reply = (response: ServerResponse, status: number, type: string, body: string): void => {

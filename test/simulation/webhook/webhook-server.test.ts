@@ -104,6 +104,11 @@ test("what is no review is refused", async () => {
     await post("/mutate", huge),
   ].map(({ status }) => status)
   expect(statuses).toEqual([404, 404, 405, 400, 400, 413])
+  expect(problems).toEqual([
+    "a review was refused: the body is not JSON",
+    "a review was refused: the body is not an AdmissionReview of admission.k8s.io/v1",
+    "a review was refused: the body has more than 8388608 bytes",
+  ])
 })
 
 test("any JSON is a review or is refused with a reason", () => {
