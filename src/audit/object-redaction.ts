@@ -11,14 +11,19 @@ export class ObjectRedaction {
   readonly #secretsInPlainText: boolean
   readonly #redactors = new Map<string, ObjectRedactor | undefined>()
 
-  /** @param key with which secret values are hashed. @param secretsInPlainText true: values of Secrets are not replaced. */
+  /**
+   * @param key with which secret values are hashed. @param secretsInPlainText true: values of Secrets are not replaced.
+   */
   constructor(key: Uint8Array, settings: RedactionSettings, secretsInPlainText: boolean) {
     this.#settings = settings
     this.#hash = new ValueHash(key)
     this.#secretsInPlainText = secretsInPlainText
   }
 
-  /** The object without secret values: the bytes themselves, or others that are valid until the next call. `gvk`: as a trace writes it. */
+  /**
+   * The object without secret values: the bytes themselves, or others that are valid until the next call. `gvk`: as a
+   * trace writes it.
+   */
   redacted(gvk: string, object: Buffer): Buffer {
     if (!this.#redactors.has(gvk)) this.#redactors.set(gvk, this.#redactorOf(gvk))
     const redactor = this.#redactors.get(gvk)

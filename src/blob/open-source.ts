@@ -148,7 +148,9 @@ interface OpenSourceOptions {
 /** Large enough that the time of a request does not count. */
 const rangeBytes = 4 * 1024 * 1024
 
-/** How often a range is requested whose connection breaks, and ms of half of the longest first pause; the pauses double. */
+/**
+ * How often a range is requested whose connection breaks, and ms of half of the longest first pause; the pauses double.
+ */
 const attempts = 5
 const pauseMs = 50
 

@@ -1,9 +1,10 @@
 /**
  * The destination that an export's path names: a place that the client fills from the response, or an object that the recorder writes.
  *
- * The forms are SimKube's (docs/facts/simkube.md#storage-addresses), so that its driver accepts the same URL. An address is canonical:
- * decisions about one (the allow-list) use bucket and key as they will be sent, never the text. `.` and `..` are resolved as in any URL;
- * credentials, queries, ports, empty segments, and dot segments that only decoding reveals (`%2F..%2F`) are rejected.
+ * The forms are SimKube's (docs/facts/simkube.md#storage-addresses), so that its driver accepts the same URL. An
+ * address is canonical: decisions about one (the allow-list) use bucket and key as they will be sent, never the text.
+ * `.` and `..` are resolved as in any URL; credentials, queries, ports, empty segments, and dot segments that only
+ * decoding reveals (`%2F..%2F`) are rejected.
  */
 
 /** Supported object stores, named after their URL schemes. */
@@ -165,8 +166,8 @@ const keyFault = (key: string): string | undefined => {
 }
 
 const refused = (given: string, reason: string): PathReading => {
-  // A URL with credentials in it must not appear in a response or a log. They may have any character, so all before the last @ is hidden, and
-  // what follows it as well if it may be the rest of a query.
+  // A URL with credentials in it must not appear in a response or a log. They may have any character, so all before the
+  // last @ is hidden, and what follows it as well if it may be the rest of a query.
   const hidden = given.replace(/^([^:/?]*:)[/\\]*.*\?.*@.*$/su, "$1//…").replace(/^([^:/?]*:)[/\\]*.*@/su, "$1//…@")
   const path = JSON.stringify(shortened(hidden.replace(/\?.*$/su, "?…")))
   return { tag: "refused", message: `cannot write to ${path}: ${reason}`, path, reason }

@@ -3,8 +3,8 @@ import { Document, isNode, isScalar, Scalar, visit } from "yaml"
 import type { Manifest } from "./manifest/manifest.ts"
 
 /**
- * One stream of documents with a final line break. `header` is a comment at the top. Throws a RangeError for a comment on something that is
- * not there.
+ * One stream of documents with a final line break. `header` is a comment at the top. Throws a RangeError for a comment
+ * on something that is not there.
  */
 export const renderManifests = (manifests: ReadonlyArray<Manifest>, header: string): string =>
   `${commented(header)}\n${manifests.map((each) => `---\n${renderManifest(each)}`).join("")}`

@@ -52,7 +52,10 @@ interface FrameWriterOptions {
   readonly tracksPods?: boolean
   /** The progress of a kind that is watched namespace by namespace. */
   readonly byNamespace?: FrameProgress | undefined
-  /** When versions of all kinds were received, to estimate when late changes happened. Default: those of this kind alone. */
+  /**
+   * When versions of all kinds were received, to estimate when late changes happened. Default: those of this kind
+   * alone.
+   */
   readonly versions?: VersionClock | undefined
 }
 

@@ -68,8 +68,8 @@ interface KeptSettings {
   /** The empty string: not known. */
   readonly detectOf: (gvk: string) => string
   /**
-   * Older recordings do not say when status was recorded; the last recorder's settings are assumed for all of it. A kind without settings counts as
-   * fully recorded.
+   * Older recordings do not say when status was recorded; the last recorder's settings are assumed for all of it. A
+   * kind without settings counts as fully recorded.
    */
   readonly statusOf: (gvk: string) => StatusRecorded
 }

@@ -24,7 +24,8 @@ export interface WindowLimits {
 }
 
 /**
- * By UID the sequence number of the object's last event in the window that carries its bytes, or of its state at the start.
+ * By UID the sequence number of the object's last event in the window that carries its bytes, or of its state at the
+ * start.
  *
  * @throws CorruptArchiveError, ArchiveIoError
  */

@@ -120,8 +120,9 @@ export class BeginningMove {
   }
 
   /**
-   * Which objects changed in a block without its table of contents is unknown. Inside the transaction that removes the block: with the next commit
-   * the gap could be lost in a crash. It takes a number up to the last committed one, because the next ones belong to what waits for a commit.
+   * Which objects changed in a block without its table of contents is unknown. Inside the transaction that removes the
+   * block: with the next commit the gap could be lost in a crash. It takes a number up to the last committed one,
+   * because the next ones belong to what waits for a commit.
    */
   #noteDamage(kind: number, lastSequence: number, removedThrough: number): void {
     let sequence = lastSequence

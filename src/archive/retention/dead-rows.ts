@@ -63,8 +63,8 @@ export class DeadRows {
   }
 
   /**
-   * Removes the pods that were gone before the beginning of their lifecycles. For the remaining pods, removes lifecycle rows that a later row before
-   * the beginning supersedes.
+   * Removes the pods that were gone before the beginning of their lifecycles. For the remaining pods, removes lifecycle
+   * rows that a later row before the beginning supersedes.
    */
   *pods({ throughSequence, removedThrough }: Beginning): Generator<void, void, void> {
     const { pods, highestPod, deletePod, deleteLives, deleteOldLives } = this.#statements

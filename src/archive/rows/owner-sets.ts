@@ -160,7 +160,10 @@ export class UnrecordedOwners {
     }
   }
 
-  /** The UIDs of owners that are named or answered from now on, until {@link endNoting}, also those that are not committed yet. */
+  /**
+   * The UIDs of owners that are named or answered from now on, until {@link endNoting}, also those that are not
+   * committed yet.
+   */
   noteUids(): ReadonlySet<string> {
     this.#noted = new Set()
     return this.#noted

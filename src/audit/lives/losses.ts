@@ -1,6 +1,7 @@
 /**
- * Changes that a log tells of without the object they led to. After a lost change the trace's copy of the object is stale, until the log shows the
- * whole object or its deletion. While any object of a kind and namespace is in that state, the trace has a gap.
+ * Changes that a log tells of without the object they led to. After a lost change the trace's copy of the object is
+ * stale, until the log shows the whole object or its deletion. While any object of a kind and namespace is in that
+ * state, the trace has a gap.
  *
  * Memory: the names of the objects that are in that state.
  */

@@ -1,8 +1,9 @@
 /**
- * The writes of several logs as one sequence in the order of time: those of rotated files, and of API servers beside one another.
+ * The writes of several logs as one sequence in the order of time: those of rotated files, and of API servers beside
+ * one another.
  *
- * A file is opened when its time comes, so that a thousand rotated files are not open at once; a pipe, which can be opened only once, is
- * open from the start. Memory is what waits in each open log.
+ * A file is opened when its time comes, so that a thousand rotated files are not open at once; a pipe, which can be
+ * opened only once, is open from the start. Memory is what waits in each open log.
  */
 import type { AuditedWrite } from "../shapes/audited-write.ts"
 import { beginningOf, LogFile, type LogListener, type LogSource } from "./log-file.ts"
@@ -58,8 +59,9 @@ const earliestOf = async (open: LogFile[]): Promise<LogFile | undefined> => {
 }
 
 /**
- * Recognises a write that the logs have twice: in files that overlap, from collectors that deliver at least once, in a file under two names. The
- * writes come in the order of time, and both entries have the same time, so memory is the writes of one microsecond.
+ * Recognises a write that the logs have twice: in files that overlap, from collectors that deliver at least once, in a
+ * file under two names. The writes come in the order of time, and both entries have the same time, so memory is the
+ * writes of one microsecond.
  */
 export class RepeatedWrites {
   #time = Number.NEGATIVE_INFINITY

@@ -1,6 +1,6 @@
 /**
- * Applies changes of the directory to the host. Changes of one module run one after the other; modules do not wait for each other. Exception:
- * added modules wait for the removals of the same change, which may be renames.
+ * Applies changes of the directory to the host. Changes of one module run one after the other; modules do not wait for
+ * each other. Exception: added modules wait for the removals of the same change, which may be renames.
  *
  * A module without credentials is started again until it has them: a pod may be up before the ServiceAccount, the roles, or the network.
  */

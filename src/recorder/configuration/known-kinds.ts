@@ -1,5 +1,6 @@
 /**
- * Facts about kinds that need no cluster: where SimKube expects pod templates, and what was meant by a name that is none.
+ * Facts about kinds that need no cluster: where SimKube expects pod templates, and what was meant by a name that is
+ * none.
  */
 import { builtInResources, formatGvk, type GroupVersionKind, parseGvk } from "../../kube/offline.ts"
 import { nearest } from "../../text/index.ts"

@@ -92,7 +92,7 @@ describe("the beginning of a recording moves after its kinds were read", () => {
   })
 })
 
-test("a damaged block that is removed is a gap of the kinds in it at once, also if the process ends before the next commit", () => {
+test("a damaged block that is removed is a gap of the kinds in it, also if no commit follows", () => {
   const { directory, writer, record, keepLast } = recording()
   record(30)
   record(1, node)

@@ -1,6 +1,6 @@
 /**
- * Retention removes the rows of objects that had ended, while someone still reads a state in which they are: the reader is told that it was outrun;
- * or while someone names them anew: they stay.
+ * Retention removes the rows of objects that had ended, while someone still reads a state in which they are: the reader
+ * is told that it was outrun; or while someone names them anew: they stay.
  */
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
