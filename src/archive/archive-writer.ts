@@ -27,10 +27,10 @@ import { DiskFullError, toArchiveError, UncommittedFramesError } from "./directo
 import { type DirectoryLock, lockDirectory } from "./directory/directory-lock.ts"
 import { makeLeases } from "./leases/lease.ts"
 import { changeTimesOf, checkFrame, PendingRows } from "./pending-rows.ts"
-import { FIRST_LISTS_KEY } from "./reading/first-lists.ts"
 import { Retention } from "./retention/retention.ts"
 import { type KindState, KindTable, unknownKind } from "./rows/kind-table.ts"
 import {
+  FIRST_LISTS_KEY,
   INCARNATIONS_KEY,
   LOST_BEGINNING_KEY,
   type LostBeginning,
@@ -135,9 +135,8 @@ export class ArchiveWriter {
     this.retention = new Retention(
       {
         ...{ directory, database: this.#database, kinds: this.#kinds, ownerSets: this.#ownerSets, now: this.#now },
-        ...{ source: this.#source, history: this.#history },
+        ...{ source: this.#source, history: this.#history, owners: this.#owners },
         isPending: () => this.#pendingBytes > 0 || this.#rows.hasGaps,
-        noteGap: (gvk, gap) => this.recordGap(gvk, gap),
       },
       options.limits?.retention,
     )

@@ -5,8 +5,7 @@
  * Memory grows with the objects that exist at a time, not with the logs. The trace waits in a spool on disk until its header is known.
  */
 import { tmpdir } from "node:os"
-import { defaultRedaction, ObjectRedactor, type RedactionSettings, redactionOf, ValueHash } from "../kube/index.ts"
-import { formatGvk, parseGvk, RedactedSums } from "../kube/offline.ts"
+import { defaultRedaction } from "../kube/index.ts"
 import {
   compressed,
   ExportInterrupted,
@@ -37,100 +36,10 @@ import {
 } from "./import-order.ts"
 import type { LivesOutput } from "./lives/life-record.ts"
 import { ObjectLives } from "./lives/object-lives.ts"
-import { beginningOf, LogFile, type LogListener, type LogOrder } from "./reading/log-file.ts"
+import { ObjectRedaction } from "./object-redaction.ts"
+import type { LogListener } from "./reading/log-file.ts"
+import { mergedWrites, RepeatedWrites } from "./reading/merged-writes.ts"
 import { VersionOrder } from "./reading/reorder-window.ts"
-import type { AuditedWrite } from "./shapes/audited-write.ts"
-
-// The writes of several logs as one sequence in the order of time: those of rotated files, and of API servers beside one another.
-//
-// A file is opened when its time comes, so that a thousand rotated files are not open at once; a pipe, which can be opened only once, is
-// open from the start. Memory is what waits in each open log.
-
-/** A log that is not open yet. */
-interface LaterLog {
-  readonly order: LogOrder
-  readonly beginning: number
-}
-
-/** Rejects with InputUnreadable, LogUnreadable and ExportInterrupted. */
-export async function* mergedWrites(
-  orders: ReadonlyArray<LogOrder>,
-  listener: LogListener,
-): AsyncGenerator<AuditedWrite, void> {
-  const open: LogFile[] = []
-  try {
-    const later: LaterLog[] = []
-    for (const order of orders) {
-      const input = await order.open()
-      if (orders.length === 1 || input.size === undefined) open.push(new LogFile(input, order, listener))
-      else later.push({ order, beginning: await beginningOf(input, order) })
-    }
-    later.sort((one, other) => one.beginning - other.beginning)
-    while (true) {
-      const earliest = await earliestOf(open)
-      const next = later[0]
-      if (next !== undefined && (earliest?.head === undefined || next.beginning <= earliest.head.time)) {
-        later.shift()
-        open.push(new LogFile(await next.order.open(), next.order, listener))
-      } else if (earliest?.head !== undefined) {
-        yield earliest.head
-        earliest.advance()
-      } else return
-    }
-  } finally {
-    await Promise.all(open.map((log) => log.close()))
-  }
-}
-
-/** The log whose next write is the first of all; removes those that have ended. */
-const earliestOf = async (open: LogFile[]): Promise<LogFile | undefined> => {
-  let earliest: LogFile | undefined
-  for (const log of [...open]) {
-    if (log.head === undefined && !(await log.fill())) {
-      open.splice(open.indexOf(log), 1)
-      await log.close()
-      continue
-    }
-    if (earliest === undefined || (log.head as AuditedWrite).time < (earliest.head as AuditedWrite).time) earliest = log
-  }
-  return earliest
-}
-
-// Replaces secret values in the objects of a log, as a recorder does before anything of an object is kept.
-
-/** Memory: one redactor for each kind. */
-class ObjectRedaction {
-  /** How many values were replaced. */
-  readonly sums = new RedactedSums()
-  readonly #hash: ValueHash
-  readonly #settings: RedactionSettings
-  readonly #secretsInPlainText: boolean
-  readonly #redactors = new Map<string, ObjectRedactor | undefined>()
-
-  /** @param key with which secret values are hashed. @param secretsInPlainText true: values of Secrets are not replaced. */
-  constructor(key: Uint8Array, settings: RedactionSettings, secretsInPlainText: boolean) {
-    this.#settings = settings
-    this.#hash = new ValueHash(key)
-    this.#secretsInPlainText = secretsInPlainText
-  }
-
-  /** The object without secret values: the bytes themselves, or others that are valid until the next call. `gvk`: as a trace writes it. */
-  redacted(gvk: string, object: Buffer): Buffer {
-    if (!this.#redactors.has(gvk)) this.#redactors.set(gvk, this.#redactorOf(gvk))
-    const redactor = this.#redactors.get(gvk)
-    const redacted = redactor?.redacted(object, 0, object.length)
-    if (redactor === undefined || redacted === undefined) return object
-    this.sums.add(gvk, redactor.result.replaced)
-    return redacted
-  }
-
-  #redactorOf(gvk: string): ObjectRedactor | undefined {
-    const parsed = parseGvk(gvk)
-    if (parsed === undefined || formatGvk(parsed) !== gvk) throw new Error(`not a kind: ${gvk}`)
-    const rules = redactionOf(parsed, this.#settings, { secretsInPlainText: this.#secretsInPlainText })
-    return rules && new ObjectRedactor(rules, this.#hash)
-  }
-}
 
 // Writes spooled events as a trace in any format.
 
@@ -164,40 +73,21 @@ function* itemsOf(header: TraceHeader, events: EventSpool): Generator<TraceItem>
   for (const event of events.events()) yield { type: "event", event, isSnapshot: false }
 }
 
-// Recognises a write that the logs have twice: in files that overlap, from collectors that deliver at least once, in a file under two names. The writes come in
-// the order of time, and both entries have the same time, so memory is the writes of one microsecond.
-
-class RepeatedWrites {
-  #time = Number.NEGATIVE_INFINITY
-  readonly #seen = new Set<string>()
-
-  /** Whether it is the one of an earlier call. A write without an ID never is. */
-  has({ time, id, verb, resource, subresource, namespace, name }: AuditedWrite): boolean {
-    if (id === "") return false
-    if (time !== this.#time) this.#seen.clear()
-    this.#time = time
-    const key = `${id} ${verb} ${resource} ${subresource} ${namespace} ${name}`
-    const isRepeated = this.#seen.has(key)
-    this.#seen.add(key)
-    return isRepeated
-  }
-}
-
 /** Examples of what is no audit entry. */
 const mostExamples = 5
 
 /** Imports. Rejects only for defects; on every failure the sink has been discarded. */
-export const importAudit = async (order: AuditImport): Promise<ImportOutcome> => {
+export const importAudit = async (request: AuditImport): Promise<ImportOutcome> => {
   const spools: Spool[] = []
   const openSpool = (): Spool => {
-    const spool = order.openSpool?.() ?? fileSpool(tmpdir())
+    const spool = request.openSpool?.() ?? fileSpool(tmpdir())
     spools.push(spool)
     return spool
   }
   let sink: OutputSink | undefined
   try {
-    sink = await order.openSink()
-    const summary = await transfer(order, sink, openSpool)
+    sink = await request.openSink()
+    const summary = await transfer(request, sink, openSpool)
     await sink.commit()
     return { tag: "imported", summary }
   } catch (cause) {

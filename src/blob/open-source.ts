@@ -6,7 +6,7 @@
  * {@link rangeBytes}, one of them being fetched ahead.
  */
 
-import { EventEmitter } from "node:events"
+import type { EventEmitter } from "node:events"
 import type * as S3 from "@aws-sdk/client-s3"
 import type * as Azure from "@azure/storage-blob"
 import { type Clock, systemClock } from "../clock.ts"
@@ -59,8 +59,8 @@ const empty: RangeSource = { size: 0, read: async () => new Uint8Array(0), close
 
 // An object in Google Cloud Storage, read in ranges with the connection of {@link connectGcs}.
 
-/** The SDK puts more than ten listeners on one stream of each download, which Node would report as a leak. */
-const listenersOfDownload = 20
+/** The SDK puts more than ten listeners on the response of each download, which Node would report as a leak. */
+const listenersOfResponse = 20
 
 /** Requests the object's metadata, which names its present version. */
 const openGcsSource = async (
@@ -69,7 +69,6 @@ const openGcsSource = async (
   importing: ImportPackage,
 ): Promise<RangeSource> => {
   const { storage } = await connectGcs(address, environment, importing)
-  EventEmitter.defaultMaxListeners = Math.max(EventEmitter.defaultMaxListeners, listenersOfDownload)
   const bucket = storage.bucket(address.bucket)
   const [metadata] = await bucket
     .file(address.key)
@@ -82,8 +81,11 @@ const openGcsSource = async (
     size: Number(metadata.size ?? 0),
     read: async (offset, length) => {
       // The checksum that the store has is that of the whole object.
-      const [bytes] = await file.download({ start: offset, end: offset + length - 1, validation: false })
-      return bytes
+      const stream = file.createReadStream({ start: offset, end: offset + length - 1, validation: false })
+      stream.on("response", (response: EventEmitter) => response.setMaxListeners(listenersOfResponse))
+      const pieces: Uint8Array[] = []
+      for await (const piece of stream) pieces.push(piece)
+      return Buffer.concat(pieces)
     },
     close: () => undefined,
   }
@@ -146,7 +148,9 @@ interface OpenSourceOptions {
 /** Large enough that the time of a request does not count. */
 const rangeBytes = 4 * 1024 * 1024
 
-/** How often a range is requested whose connection breaks, and ms of half of the first pause; the pauses double. */
+/**
+ * How often a range is requested whose connection breaks, and ms of half of the longest first pause; the pauses double.
+ */
 const attempts = 5
 const pauseMs = 50
 
@@ -217,13 +221,28 @@ class RangeReader implements StoredObject {
           this.#source.read(offset, length, signal),
         )
         if (bytes.length === length) return bytes
-        throw new Error(`${bytes.length} bytes arrived instead of ${length}`)
+        const reason = `${bytes.length} bytes arrived instead of ${length}`
+        throw targetError(this.#address, "unreachable", reason, "read")
       } catch (cause) {
         const error = targetErrorOf(this.#address, cause, "read")
         // The SDKs repeat requests without a response, but not those whose response broke off.
         if (error.code !== "unreachable" || attempt === attempts || this.#stop.signal.aborted) throw error
       }
-      await new Promise<void>((resolve) => this.#clock.after(pauseMs * 2 ** attempt, resolve))
+      await this.#pause(pauseMs * 2 ** attempt * (0.5 + Math.random() / 2))
     }
+  }
+
+  /** Ends early when the reader is closed. */
+  #pause(milliseconds: number): Promise<void> {
+    const { signal } = this.#stop
+    return new Promise((resolve) => {
+      const end = (): void => {
+        timer.cancel()
+        signal.removeEventListener("abort", end)
+        resolve()
+      }
+      const timer = this.#clock.after(milliseconds, end)
+      signal.addEventListener("abort", end)
+    })
   }
 }

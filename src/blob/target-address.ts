@@ -1,9 +1,10 @@
 /**
  * The destination that an export's path names: a place that the client fills from the response, or an object that the recorder writes.
  *
- * The forms are SimKube's (docs/facts/simkube.md#storage-addresses), so that its driver accepts the same URL. An address is canonical:
- * decisions about one (the allow-list) use bucket and key as they will be sent, never the text. So anything that could be read in two ways
- * is rejected: credentials, queries, ports, `.`, `..` and empty segments, even percent-encoded.
+ * The forms are SimKube's (docs/facts/simkube.md#storage-addresses), so that its driver accepts the same URL. An
+ * address is canonical: decisions about one (the allow-list) use bucket and key as they will be sent, never the text.
+ * `.` and `..` are resolved as in any URL; credentials, queries, ports, empty segments, and dot segments that only
+ * decoding reveals (`%2F..%2F`) are rejected.
  */
 
 /** Supported object stores, named after their URL schemes. */
@@ -62,7 +63,15 @@ export const readStoreUrl = (path: string): PathReading => {
   if (scheme === undefined || ["file", "memory", "http"].includes(scheme)) return { tag: "answer" }
   const url = URL.parse(path)
   if (url === null) return refused(path, "it is not a URL")
-  const place = placeOf(scheme, url)
+  try {
+    return readPlace(path, url, placeOf(scheme, url))
+  } catch {
+    return refused(path, "it contains a % that does not start an encoded UTF-8 character")
+  }
+}
+
+/** Throws a URIError for a `%` that starts no encoded character. */
+const readPlace = (path: string, url: URL, place: Place | string | undefined): PathReading => {
   if (place === undefined) return { tag: "answer" }
   if (typeof place === "string") return refused(path, place)
   if (url.search !== "" || url.hash !== "")
@@ -70,16 +79,12 @@ export const readStoreUrl = (path: string): PathReading => {
       path,
       "it has a query or a fragment; write ? as %3F, # as %23, and keep credentials in the environment",
     )
-  if (url.password !== "" || (url.username !== "" && !scheme.startsWith("abfs")))
+  if (url.password !== "" || (url.username !== "" && !url.protocol.startsWith("abfs")))
     return refused(path, "credentials are taken from the environment, not from the URL")
   if (url.port !== "") return refused(path, "it has a port; endpoints are taken from the environment")
   const { provider, host, region, bucket } = place
   if (!/^\$?[a-z0-9][a-z0-9._-]{1,221}$/i.test(bucket)) return refused(path, `"${bucket}" cannot name a bucket`)
-  try {
-    return { tag: "store", address: { provider, host, region, bucket, key: decodeURIComponent(place.path) } }
-  } catch {
-    return refused(path, "it contains a % that does not start an encoded UTF-8 character")
-  }
+  return { tag: "store", address: { provider, host, region, bucket, key: decodeURIComponent(place.path) } }
 }
 
 /** The address as a URL that {@link readTargetPath} reads as the same address. */
@@ -161,8 +166,10 @@ const keyFault = (key: string): string | undefined => {
 }
 
 const refused = (given: string, reason: string): PathReading => {
-  // A URL with credentials in it must not appear in a response or a log.
-  const path = JSON.stringify(shortened(given.replace(/\/\/[^/@]*@/, "//…@").replace(/\?.*$/su, "?…")))
+  // A URL with credentials in it must not appear in a response or a log. They may have any character, so all before the
+  // last @ is hidden, and what follows it as well if it may be the rest of a query.
+  const hidden = given.replace(/^([^:/?]*:)[/\\]*.*\?.*@.*$/su, "$1//…").replace(/^([^:/?]*:)[/\\]*.*@/su, "$1//…@")
+  const path = JSON.stringify(shortened(hidden.replace(/\?.*$/su, "?…")))
   return { tag: "refused", message: `cannot write to ${path}: ${reason}`, path, reason }
 }
 

@@ -83,7 +83,7 @@ const history = async (
   const answer = changesOf(asking, { kind, name, namespace, field, from, to, ...(owned && { owned }) })
   const count = await printChanges(answer, asking, { field, isJson: output === "json" })
   if (count > 0) return undefined
-  asking.say(`there are no changes of ${kind} ${name ?? ""} in that time`.replaceAll(/ {2,}/g, " "))
+  asking.say(`there are no changes of ${name === undefined ? kind : `${kind} ${name}`} in that time`)
   return field === undefined && name !== undefined ? exitCodes.failed : undefined
 }
 

@@ -197,13 +197,13 @@ const printJson = (terminal: Terminal, document: object): void =>
 const look = async (
   name: string,
   { terminal, nowMs }: Course,
-  open: (wanted: WantedPart, reading: Reading) => Promise<TraceItems>,
+  open: (wanted: WantedPart, loading: Reading) => Promise<TraceItems>,
 ): Promise<ExitCode | undefined> => {
   const { loadEvents, runScreen } = await import("./inspect/screen/screen-session.ts")
   return runScreen({
     ...{ terminal, name, nowMs, clock: backgroundClock },
-    load: async (list, wanted, reading) =>
-      loadEvents(await open(wanted, reading), list, reading.onProgress, reading.signal),
+    load: async (list, wanted, loading) =>
+      loadEvents(await open(wanted, loading), list, loading.onProgress, loading.signal),
   })
 }
 
@@ -216,8 +216,8 @@ const inspectTrace = async (
     ...{ inputName: name, from: given.from ?? formatOfFileName(path), signal },
   })
   const code = course.isInteractive
-    ? await look(name, course, async (_, reading) => {
-        reading.signal.addEventListener("abort", giveUp, { once: true })
+    ? await look(name, course, async (_, loading) => {
+        loading.signal.addEventListener("abort", giveUp, { once: true })
         return items
       })
     : undefined
@@ -255,10 +255,10 @@ const inspectRecording = async (
       const end = (): number => stretch(opened, given.start ?? "0").end
       const isGrowing = given.end === "now" && opened.recorder.offline === undefined
       const parts = await partsOf(opened, { start, end, isGrowing, mostEvents: course.mostEvents }, signal)
-      const code = await look(name, course, async (wanted, reading) => {
-        const part = await parts.next(wanted, reading.signal)
-        reading.onPart(part)
-        return recordingItems(opened, part, reading.signal)
+      const code = await look(name, course, async (wanted, loading) => {
+        const part = await parts.next(wanted, loading.signal)
+        loading.onPart(part)
+        return recordingItems(opened, part, loading.signal)
       })
       if (code !== undefined) return code
     }

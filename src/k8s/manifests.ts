@@ -147,7 +147,8 @@ const exporters = (settings: ManifestSettings): Manifest =>
           resourceNames: [settings.name, settings.lease].flatMap((name) =>
             name === undefined ? [] : [`${name}:http`],
           ),
-          verbs: ["create"],
+          // The API server checks create for an export, which is a POST, and get for a question of the past.
+          verbs: ["create", "get"],
         },
       ],
     },
@@ -157,7 +158,7 @@ const exporters = (settings: ManifestSettings): Manifest =>
     },
     {
       path: ["rules", 1],
-      text: "for reel export --in-cluster, through the API server; the recorder still requires the rule above",
+      text: "for --in-cluster, through the API server; the recorder still requires the rule above",
     },
   )
 

@@ -2,7 +2,10 @@
 import { Document, isNode, isScalar, Scalar, visit } from "yaml"
 import type { Manifest } from "./manifest/manifest.ts"
 
-/** One stream of documents with a final line break. `header` is a comment at the top. */
+/**
+ * One stream of documents with a final line break. `header` is a comment at the top. Throws a RangeError for a comment
+ * on something that is not there.
+ */
 export const renderManifests = (manifests: ReadonlyArray<Manifest>, header: string): string =>
   `${commented(header)}\n${manifests.map((each) => `---\n${renderManifest(each)}`).join("")}`
 
@@ -16,7 +19,8 @@ const renderManifest = ({ object, comments }: Manifest): string => {
   })
   for (const { path, text } of comments) {
     const node = path.length === 0 ? document.contents : keyOrItem(document, path)
-    if (isNode(node)) node.commentBefore = lines(text)
+    if (!isNode(node)) throw new RangeError(`no node at ${path.join(".")}`)
+    node.commentBefore = lines(text)
   }
   return document.toString({ lineWidth: 0 })
 }

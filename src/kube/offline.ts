@@ -5,6 +5,7 @@
  * Guarantee: pure functions that talk to no server and load no other library.
  */
 
+export { builtInResources } from "./built-in-resources.ts"
 export {
   type FieldRequirement,
   fieldSelectorTerms,

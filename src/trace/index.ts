@@ -69,7 +69,7 @@ export {
   UnwritableTraceError,
 } from "./formats/format.ts"
 export { kwokEncoder } from "./formats/kwok/kwok-encoder.ts"
-export { guessPlural, ResourceNames } from "./formats/kwok/resource-names.ts"
+export { ResourceNames } from "./formats/kwok/resource-names.ts"
 export {
   FORMAT_SIGNATURE_BYTES,
   factsOf,

@@ -148,6 +148,13 @@ describe("what cannot be imported", () => {
     ])
   })
 
+  test("a line in parts whose end the log does not have is counted", async () => {
+    const part = "2026-03-01T12:00:00.1Z stdout P {"
+    const { summary } = await imported([`${log(created)}${part}\n${part}\n`])
+    const found = "a line in parts whose end the log does not have"
+    expect(summary.unknown).toMatchObject({ count: 1, first: [{ log: "log-0", line: 3, found }] })
+  })
+
   test("an import that is interrupted keeps nothing", async () => {
     const abort = new AbortController()
     abort.abort()

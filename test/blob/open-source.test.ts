@@ -4,18 +4,21 @@ import type { AddressInfo } from "node:net"
 import { afterEach, beforeEach, expect, test, vi } from "vitest"
 import { openSource, type StoredObject } from "../../src/blob/open-source.ts"
 import { readTargetPath } from "../../src/blob/target-address.ts"
+import { type Clock, systemClock } from "../../src/clock.ts"
 
 let server: Server
 /** What the bucket has; the version changes when an object is replaced. */
 let objects: Map<string, { readonly bytes: Buffer; readonly version: number }>
 let requests: string[]
-/** Requests to break off after half of their bytes. */
+/** Requests to break off after half of their bytes, and to answer with half of them. */
 let broken = 0
+let short = 0
 
 beforeEach(async () => {
   objects = new Map()
   requests = []
   broken = 0
+  short = 0
   server = createServer((request, response) => {
     const key = decodeURIComponent(URL.parse(request.url ?? "", "http://localhost")?.pathname ?? "")
     requests.push(`${request.method} ${key} ${request.headers.range}`)
@@ -29,7 +32,7 @@ beforeEach(async () => {
     if ((request.headers["if-match"] ?? tag) !== tag) return refuse(412, "PreconditionFailed")
     const [, first = 0, last = 0] = /bytes=(\d+)-(\d+)/.exec(request.headers.range ?? "")?.map(Number) ?? []
     if (first >= object.bytes.length) return refuse(416, "InvalidRange")
-    const part = object.bytes.subarray(first, last + 1)
+    const part = object.bytes.subarray(first, short-- > 0 ? first + (last + 1 - first) / 2 : last + 1)
     const range = `bytes ${first}-${first + part.length - 1}/${object.bytes.length}`
     response.writeHead(206, { ETag: tag, "Content-Range": range, "Content-Length": part.length })
     if (broken-- <= 0) return response.end(part)
@@ -55,10 +58,10 @@ afterEach(async () => {
 
 const bytesOf = (length: number): Buffer => Buffer.from(Array.from({ length }, (_, index) => (index * 7919) % 251))
 
-const open = (key: string, bucket = "traces"): Promise<StoredObject> => {
+const open = (key: string, bucket = "traces", clock = systemClock): Promise<StoredObject> => {
   const reading = readTargetPath(`s3://${bucket}/${key}`)
   if (reading.tag !== "store") throw new Error(`${key} names no object`)
-  return openSource(reading.address, { signal: new AbortController().signal, rangeBytes: 1000 })
+  return openSource(reading.address, { signal: new AbortController().signal, clock, rangeBytes: 1000 })
 }
 
 const all = async (object: StoredObject): Promise<Buffer> => {
@@ -78,12 +81,35 @@ test.each([0, 1, 999, 1000, 1001, 4500])(
   },
 )
 
-test("a range whose connection broke is requested again", async () => {
+test.each(["whose connection broke", "that is too short"])("a range %s is requested again", async (how) => {
   objects.set("/traces/a", { bytes: bytesOf(2500), version: 1 })
   const object = await open("a")
-  broken = 1
+  if (how === "that is too short") short = 1
+  else broken = 1
   expect((await all(object)).equals(bytesOf(2500))).toBe(true)
   object.close()
+})
+
+test("a reader that is closed does not wait until it would request a range again", async () => {
+  objects.set("/traces/a", { bytes: bytesOf(2500), version: 1 })
+  let isStopped = false
+  const paused = Promise.withResolvers<void>()
+  const clock: Clock = {
+    ...systemClock,
+    after: (delayMs, action) => {
+      // Deadlines are longer than a minute.
+      if (delayMs > 10_000) return systemClock.after(delayMs, action)
+      paused.resolve()
+      return { cancel: () => (isStopped = true) }
+    },
+  }
+  const object = await open("a", "traces", clock)
+  broken = 1
+  const read = all(object)
+  await paused.promise
+  object.close()
+  await expect(read).rejects.toMatchObject({ code: "aborted" })
+  expect(isStopped).toBe(true)
 })
 
 test("an object that is replaced meanwhile is an error, never a mixture", async () => {

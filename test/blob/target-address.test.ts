@@ -102,12 +102,20 @@ describe("an invalid path", () => {
     ["https://traces.s3-accelerate.amazonaws.com/a", "not an S3 address"],
     ["https://onelake.blob.fabric.microsoft.com/a/b", "OneLake"],
     ["abfss://traces@example.com/a", "ACCOUNT.dfs.core.windows.net"],
+    ["abfs://%zz@acme.dfs.core.windows.net/a", "does not start an encoded UTF-8"],
   ])("%s", (path, reason) => {
     expect(addressOf(path)).toContain(reason)
   })
 
-  test("the error repeats no credentials", () => {
-    const refusal = addressOf("s3://AKIA:hush@traces/a?X-Amz-Signature=hush")
+  test.each([
+    "s3://AKIA:hush@traces/a?X-Amz-Signature=hush",
+    "s3://AKIA:hush/K7M@traces/a",
+    "s3://AKIA:wJa@hush@traces/a",
+    "s3://AKIA:wJa?hush@traces/a",
+    "s3:/AKIA:hush@traces/a",
+    "s3://traces/a?user=AKIA@hush",
+  ])("the error repeats no credentials: %s", (path) => {
+    const refusal = addressOf(path)
     expect(refusal).toContain("cannot write to")
     expect(refusal).not.toContain("hush")
     expect(refusal).not.toContain("AKIA")
@@ -142,7 +150,7 @@ test("any address is read back from its URL", () => {
 
 test("any text is read without throwing, and a resulting key is clean", () => {
   const begun = fc.tuple(
-    fc.constantFrom("s3://b", "s3://bkt/", "gs://bkt/a/", "https://bkt.s3.amazonaws.com/", ""),
+    fc.constantFrom("s3://b", "s3://bkt/", "gs://bkt/a/", "https://bkt.s3.amazonaws.com/", "abfs://%", ""),
     fc.string(),
   )
   fc.assert(

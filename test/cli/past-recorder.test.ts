@@ -59,12 +59,7 @@ test("the recording has what discovery said of its kinds", async () => {
 })
 
 test.each([
-  [
-    403,
-    exitCodes.notPermitted,
-    'User "anna" cannot create resource "services/proxy" in API group ""',
-    "may not create",
-  ],
+  [403, exitCodes.notPermitted, 'User "anna" cannot get resource "services/proxy" in API group ""', "may not get"],
   [404, exitCodes.failed, 'services "kubereel" not found', "there is no Service kubereel/kubereel"],
 ])("a refusal %i of the API server ends what is followed through it", async (code, exitCode, message, said) => {
   await using api = await startServiceProxy({

@@ -148,7 +148,7 @@ describe("with a Lease", () => {
       "create coordination.k8s.io/leases",
     ])
     expect(named("Role", "kubereel-export").flatMap(rightsOf)).toContain(
-      "create /services/proxy kubereel:http shared:http",
+      "create,get /services/proxy kubereel:http shared:http",
     )
     expect((await printed("--offline")).named("Role", "kubereel-lease")).toEqual([])
   })
@@ -166,7 +166,10 @@ describe("unless --auth is none", () => {
   test("there is a Role for users who may export, bound to no one", async () => {
     const { named } = await printed("--offline")
     const roles = named("Role", "kubereel-export")
-    expect(roles.flatMap(rightsOf)).toEqual(["create,get kubereel.dev/exports", "create /services/proxy kubereel:http"])
+    expect(roles.flatMap(rightsOf)).toEqual([
+      "create,get kubereel.dev/exports",
+      "create,get /services/proxy kubereel:http",
+    ])
     expect(roles.map(({ metadata }) => metadata.namespace)).toEqual(["kubereel"])
     expect(named("RoleBinding", "kubereel-export")).toEqual([])
   })

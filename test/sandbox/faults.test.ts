@@ -217,6 +217,17 @@ describe("open watches", () => {
     expect(sandbox.faults.count("truncated", "configmaps")).toBe(1)
   })
 
+  test("that stall are truncated in the first line after the stall, and nothing follows it", async () => {
+    const sandbox = await start()
+    const stream = await watch(sandbox)
+    sandbox.faults.stall("configmaps")
+    for (const name of ["a", "b", "c"]) put(sandbox, name)
+    sandbox.faults.truncate("configmaps", 40)
+    sandbox.faults.resume("configmaps")
+    expect(await stream.ended).toBe("cut")
+    expect([stream.lines, stream.rest.length]).toEqual([[], 40])
+  })
+
   test("carry garbage between good lines", async () => {
     const sandbox = await start()
     const stream = await watch(sandbox)

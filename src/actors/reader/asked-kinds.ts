@@ -16,8 +16,12 @@ interface AskedKind {
  *
  * @throws QuestionRefused
  */
-export const resolveKinds = (recording: QueriedRecording, names: ReadonlyArray<string> = []): ReadonlyArray<string> => {
-  const known = recordedKinds(recording).flatMap(({ gvk, discovered }) => {
+export const resolveKinds = (
+  recording: QueriedRecording,
+  names: ReadonlyArray<string> = [],
+  recorded: ReturnType<typeof recordedKinds> = recordedKinds(recording),
+): ReadonlyArray<string> => {
+  const known = recorded.flatMap(({ gvk, discovered }) => {
     const parsed = parseGvk(gvk)
     if (parsed === undefined) return []
     const { plural, singular = "", shortNames = [] } = discovered ?? {}
@@ -39,13 +43,14 @@ export const askedKinds = (
   recording: QueriedRecording,
   names: ReadonlyArray<string>,
 ): { readonly named: ReadonlyArray<AskedKind>; readonly others: ReadonlyArray<AskedKind> } => {
+  const recorded = recordedKinds(recording)
   const facts = new Map<string, AskedKind>(
-    recordedKinds(recording).map(({ gvk, discovered, namespaced }) => [
+    recorded.map(({ gvk, discovered, namespaced }) => [
       gvk,
       { gvk, ...(discovered && { plural: discovered.plural }), ...(namespaced !== undefined && { namespaced }) },
     ]),
   )
-  const named = resolveKinds(recording, names)
+  const named = resolveKinds(recording, names, recorded)
   return {
     named: named.map((gvk) => facts.get(gvk) ?? { gvk }),
     others: [...facts.values()].filter(({ gvk }) => !named.includes(gvk)),

@@ -4,6 +4,10 @@
  * They can resume if lifecycles are complete up to the very version from which the kind resumes: then one stream continues both. They
  * cannot if lifecycles were switched on for a recording that already had pods, if they were off for a while, or if lifecycles were recorded
  * before and pods were not.
+ *
+ * Lifecycles that cannot resume are **interrupted**, and so is the kind whose watch follows them: between the version
+ * up to which they were recorded and the next list, both are incomplete. {@link followedPods} says what is interrupted,
+ * {@link InterruptedLives} records it as gaps once all is listed.
  */
 import { type GapReason, podLivesKind } from "../../trace/index.ts"
 import type { KindResumePoint, LivesResumePoint, NamespaceProgress, StoredPods } from "../../wire/index.ts"

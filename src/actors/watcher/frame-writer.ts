@@ -30,7 +30,7 @@ const frameBytes = 64 * 1024
 /** Bytes of a frame with progress only. */
 const progressBytes = 4096
 
-/** In the unit of frames. */
+/** UTF-8 takes at most three bytes per UTF-16 unit. */
 const bytesPerCharacter = 3
 
 /** Bytes of an event in addition to its object, and of naming the object: UID, namespace and name have at most 352 characters. */
@@ -46,6 +46,18 @@ const lateFrameAgeMs = 250
 
 /** Where frames go: the outbox of the `observations` mailbox. */
 export type FrameOutlet = Pick<Outbox, "reserve" | "commit" | "isWritable">
+
+interface FrameWriterOptions {
+  /** Pod lifecycles are recorded too, and are complete up to the same version as the kind. Default false. */
+  readonly tracksPods?: boolean
+  /** The progress of a kind that is watched namespace by namespace. */
+  readonly byNamespace?: FrameProgress | undefined
+  /**
+   * When versions of all kinds were received, to estimate when late changes happened. Default: those of this kind
+   * alone.
+   */
+  readonly versions?: VersionClock | undefined
+}
 
 export class FrameWriter {
   readonly #gvk: string
@@ -71,18 +83,12 @@ export class FrameWriter {
   #lastTime: number
   #lastNow = 0
 
-  /**
-   * `tracksPods`: pod lifecycles are recorded too, and are complete up to the same version as the kind. Default false. `byNamespace`: the
-   * progress of a kind that is watched namespace by namespace.
-   */
   constructor(
     gvk: string,
     outlet: FrameOutlet,
     clock: Clock,
     resume: KindResumePoint,
-    tracksPods = false,
-    byNamespace?: FrameProgress,
-    versions?: VersionClock,
+    { tracksPods = false, byNamespace, versions }: FrameWriterOptions = {},
   ) {
     this.#gvk = gvk
     this.#outlet = outlet
@@ -233,7 +239,7 @@ export class FrameWriter {
       this.#open(Math.max(frameBytes, bytes), isLate)
       if (!this.#builder.addPodLife(life)) throw this.#noRoom(`pod ${life.pod}`)
     }
-    // Elsewhere the pod's event is counted.
+    // If Pods are recorded as objects, the late change was already counted with the Pod's event.
     if (isLate && this.#gvk === podLivesKind) this.#late.counted(observed, this.now(), namespace)
   }
 

@@ -16,7 +16,26 @@ import {
   type ObservationsBuilder,
 } from "../../wire/index.ts"
 import type { FrameWriter } from "./frame-writer.ts"
-import type { Standing } from "./list-under-way.ts"
+
+/** How far a kind is recorded. */
+export interface Completeness {
+  readonly epoch: number
+  /** The empty string before the first list. */
+  readonly completeVersion: string
+}
+
+/** The progress of what one session watches, kept by the frames themselves or by one namespace's part of them. */
+export interface Standing extends Completeness {
+  /** µs since the Unix epoch of {@link Completeness.completeVersion}; 0 before. */
+  readonly completeTime: number
+  /** Everything up to `version` has been added or does not count. */
+  reach(version: ResourceVersion | string): void
+  /** Until it is false again, what is added happened before now, and more of it is to come. */
+  behind(isBehind: boolean): void
+  /** From now on nothing is complete, and the store learns that before anything of the list. */
+  listBegins(reason: "first" | GapReason): void
+  listEnds(version: string): void
+}
 
 export interface FrameProgress {
   /** Bytes to keep free for progress in each frame. */

@@ -188,7 +188,8 @@ export const objectRecorder = (
   { resume, objects }: Pick<LoadedState, "resume" | "objects">,
   followed: FollowedPods | undefined,
 ): ObjectRecorder => {
-  const frames = new FrameWriter(rules.gvk, outlet, clock, resume, followed !== undefined, byNamespace, versions)
+  const tracksPods = followed !== undefined
+  const frames = new FrameWriter(rules.gvk, outlet, clock, resume, { tracksPods, byNamespace, versions })
   const pods = followed && new PodTracker(frames, alarm, followed)
   return new ObjectRecorder(rules, frames, resume, objects, pods, recorded)
 }

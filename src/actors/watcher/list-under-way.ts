@@ -1,8 +1,8 @@
 /** The list that a watcher is making: its reason, whether one is owed by an earlier life, and the detail of the gap that it closes. */
 
 import type { ListReason } from "../../kube/index.ts"
-import type { ResourceVersion } from "../../kube/offline.ts"
 import type { GapReason } from "../../trace/index.ts"
+import type { Completeness } from "./kind-progress.ts"
 import { type OwedList, repeatedFirstList } from "./resume-point.ts"
 
 /** The default details of a gap. */
@@ -13,26 +13,6 @@ const gapDetails = {
   damaged: "the previous recording was damaged and set aside; the server's current state was listed",
   stopped: "recording had stopped; the server's current state was listed",
 } as const
-
-/** The progress of the kind's recording. */
-interface Completeness {
-  readonly epoch: number
-  /** The empty string before the first list. */
-  readonly completeVersion: string
-}
-
-/** The progress of what one session watches, kept by the frames themselves or by one namespace's part of them. */
-export interface Standing extends Completeness {
-  /** µs since the Unix epoch of {@link Completeness.completeVersion}; 0 before. */
-  readonly completeTime: number
-  /** Everything up to `version` has been added or does not count. */
-  reach(version: ResourceVersion | string): void
-  /** Until it is false again, what is added happened before now, and more of it is to come. */
-  behind(isBehind: boolean): void
-  /** From now on nothing is complete, and the store learns that before anything of the list. */
-  listBegins(reason: "first" | GapReason): void
-  listEnds(version: string): void
-}
 
 export class ListUnderWay {
   readonly #recorded: Completeness
@@ -78,7 +58,6 @@ export class ListUnderWay {
     if (reason !== "first") return reason
     if (this.#owed !== undefined) return this.#owed.reason
     if (this.#recorded.epoch === 0 || this.#recorded.completeVersion !== "") return reason
-    this.#epochDetail ||= "the recorder ended before the list of a restored cluster was complete"
     return "cluster-restored"
   }
 
@@ -86,6 +65,7 @@ export class ListUnderWay {
   detailOf(reason: GapReason): string {
     if (this.#detail !== undefined) return this.#detail
     if (this.#owed !== undefined) return this.#owed.detail
-    return reason === "cluster-restored" ? this.#epochDetail : gapDetails[reason]
+    if (reason !== "cluster-restored") return gapDetails[reason]
+    return this.#epochDetail || "the recorder ended before the list of a restored cluster was complete"
   }
 }

@@ -129,7 +129,7 @@ class NamespaceWatch implements KindWatch {
 
   stop(): void {
     const { frames } = this.recorder
-    // Available once the watched namespaces are known.
+    // Before the sessions stop: the frame states each namespace's progress while its watch is still live.
     frames.flush()
     for (const session of this.sessions) session.stop()
     frames.close()

@@ -11,7 +11,8 @@ import type { ResourceVersion } from "../../kube/offline.ts"
 import type { GapReason } from "../../trace/index.ts"
 import type { InterruptedLives } from "./followed-pods.ts"
 import type { FrameWriter } from "./frame-writer.ts"
-import type { ListUnderWay, Standing } from "./list-under-way.ts"
+import type { Standing } from "./kind-progress.ts"
+import type { ListUnderWay } from "./list-under-way.ts"
 import type { ListNumbers, ObjectRecorder } from "./object-recorder.ts"
 
 /** What the owner is notified of in addition to the session's own reports; all rare. */

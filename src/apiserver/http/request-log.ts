@@ -40,6 +40,7 @@ export class RequestLog {
   #entries: Array<{ -readonly [key in keyof RequestEntry]: RequestEntry[key] }> = []
   #waiters: Waiter[] = []
   #last = 0
+  #cleared = 0
 
   constructor(limit: number) {
     this.#limit = limit
@@ -47,7 +48,7 @@ export class RequestLog {
 
   /** Requests accepted since the start or the last {@link clear}, including those no longer kept. */
   get total(): number {
-    return this.#last
+    return this.#last - this.#cleared
   }
 
   entries(filter: RequestFilter = {}): ReadonlyArray<RequestEntry> {
@@ -68,7 +69,7 @@ export class RequestLog {
 
   clear(): void {
     this.#entries = []
-    this.#last = 0
+    this.#cleared = this.#last
   }
 
   /** Adds a request. The returned function records the status of its response; only the first call counts. */

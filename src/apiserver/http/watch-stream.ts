@@ -112,6 +112,8 @@ export class WatchStream {
   /** Bytes written since the initial events were sent; `undefined` until then. */
   #liveBytes: number | undefined
   #ending = false
+  /** A truncated line is the last thing that is sent. */
+  #isCut = false
   #closed = false
   #overload: Timer | undefined
 
@@ -239,11 +241,12 @@ export class WatchStream {
   release(): void {
     const lines = this.#held ?? []
     this.#held = undefined
-    for (const line of lines) if (!this.#closed) this.#write(line)
+    for (const line of lines) if (!this.#closed && !this.#isCut) this.#write(line)
     if (this.#ending && !this.#closed) this.#finish()
   }
 
   #finish(): void {
+    if (this.#isCut) return
     this.#flush()
     this.#response.end()
   }
@@ -256,6 +259,7 @@ export class WatchStream {
     const cut = this.#surroundings.hooks.truncate(this.resource.plural)
     if (cut !== undefined) {
       this.#ending = true
+      this.#isCut = true
       this.#flush()
       // After the bytes have been handed to the kernel, so that the client does see the start of the line.
       this.#response.write(line.subarray(0, cut), () => this.destroy())

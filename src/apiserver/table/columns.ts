@@ -93,9 +93,10 @@ export const hasCondition = (object: unknown, type: string): boolean => {
   return json.text(found, "status") === "True"
 }
 
+/** In seconds. */
 const minute = 60
 const hour = 60 * minute
-const day = 24
+const hoursOfDay = 24
 
 /** `5m10s` for 310,000 ms. Up to two seconds into the future count as now, more is `<invalid>`. */
 export const humanDuration = (milliseconds: number): string => {
@@ -108,12 +109,12 @@ export const humanDuration = (milliseconds: number): string => {
   if (minutes < 3 * 60) return `${minutes}m`
   const hours = Math.floor(seconds / hour)
   if (hours < 8) return pair(hours, "h", minutes % 60, "m")
-  if (hours < 2 * day) return `${hours}h`
-  const days = Math.floor(hours / day)
-  if (hours < 8 * day) return pair(days, "d", hours % day, "h")
-  if (hours < 365 * 2 * day) return `${days}d`
+  if (hours < 2 * hoursOfDay) return `${hours}h`
+  const days = Math.floor(hours / hoursOfDay)
+  if (hours < 8 * hoursOfDay) return pair(days, "d", hours % hoursOfDay, "h")
+  if (hours < 365 * 2 * hoursOfDay) return `${days}d`
   const years = Math.floor(days / 365)
-  return hours < 365 * 8 * day ? pair(years, "y", days % 365, "d") : `${years}y`
+  return hours < 365 * 8 * hoursOfDay ? pair(years, "y", days % 365, "d") : `${years}y`
 }
 
 const pair = (large: number, unit: string, small: number, smallUnit: string): string =>

@@ -101,7 +101,7 @@ const ageColumn: PrinterColumn = {
   name: "Age",
   type: "date",
   jsonPath: ".metadata.creationTimestamp",
-  description: "$creationTimestamp",
+  description: descriptions.$creationTimestamp ?? "",
 }
 
 const customPrinter = (given: ReadonlyArray<PrinterColumn>): Printer => {
@@ -130,7 +130,7 @@ const definitionOf = ({
     name,
     type,
     format,
-    description: descriptions[description] ?? (description === "" ? generic : description),
+    description: description === "" ? generic : description,
     priority,
   }
 }

@@ -5,7 +5,8 @@
  * A damaged block before the window concerns it as well if the state at its start depends on it: it holds the last state of an object that
  * exists then, or its table of contents is lost and no later checkpoint says what it changed. Such a gap reaches up to the start.
  *
- * So does one with objects that retention carried over, and damage to the states at the beginning of what is kept.
+ * The same holds for a damaged block of events that retention carried over, and for damaged states at the retained
+ * beginning.
  *
  * Everything that the window's export reads is checked, once for each {@link BlockSource}.
  */

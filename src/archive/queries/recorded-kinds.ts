@@ -1,8 +1,9 @@
 /** The kinds of a recording, with what is known about each without reading an object. */
 
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
 import {
   formatGvk,
-  type GroupVersionKind,
   hasStatus,
   parseGvk,
   recordsStatus,
@@ -62,18 +63,21 @@ export const recordedKinds = (recording: QueriedRecording): ReadonlyArray<Record
     })
 }
 
-/** What the recorder keeps of its settings (src/recorder/status/recorder-state.ts), as far as it concerns how a kind was recorded. */
+/** What the recorder keeps of its settings, as far as it concerns how a kind was recorded. */
 interface KeptSettings {
   /** The empty string: not known. */
   readonly detectOf: (gvk: string) => string
-  /** Recordings of earlier versions have no times: there it was as the settings of the last recorder say. Of a kind without settings nothing is missing. */
+  /**
+   * Older recordings do not say when status was recorded; the last recorder's settings are assumed for all of it. A
+   * kind without settings counts as fully recorded.
+   */
   readonly statusOf: (gvk: string) => StatusRecorded
 }
 
 /** `metadata`: of a recording. */
 export const keptSettings = (metadata: ReadonlyMap<string, string>): KeptSettings => {
   const { kinds = [], former = [], statusRecorded = {} } = settingsIn(metadata.get("recorder") ?? "{}")
-  const detects = new Map(kinds.map(({ gvk, detect }) => [formatGvk(gvk), String(detect)]))
+  const detects = new Map(kinds.map(({ gvk, detect }) => [formatGvk(gvk), detect]))
   const settings = new Map([...former, ...kinds].map((kind) => [formatGvk(kind.gvk), kind]))
   const statuses = new Map<string, StatusRecorded>()
   const statusOf = (gvk: string): StatusRecorded => {
@@ -93,25 +97,31 @@ export const keptSettings = (metadata: ReadonlyMap<string, string>): KeptSetting
   }
 }
 
-interface StoredSettings {
-  readonly kinds?: ReadonlyArray<StoredKind>
-  readonly former?: ReadonlyArray<StoredKind>
-  readonly statusRecorded?: Readonly<Record<string, StatusRecorded>>
-}
+/** When changes of status were recorded, by kind. */
+export const StatusRecordedByKind = Schema.Record(
+  Schema.String,
+  Schema.Struct({ from: Schema.Number, to: Schema.Number }),
+)
 
-interface StoredKind {
-  readonly gvk: GroupVersionKind
-  readonly detect: string
-  readonly ignore: ReadonlyArray<string>
-}
+const StoredKind = Schema.Struct({
+  gvk: Schema.Struct({ group: Schema.String, version: Schema.String, kind: Schema.String }),
+  detect: Schema.String,
+  ignore: Schema.Array(Schema.String),
+})
+
+/** The part that this module needs of what the recorder writes. */
+const StoredSettings = Schema.fromJsonString(
+  Schema.Struct({
+    kinds: Schema.optionalKey(Schema.Array(StoredKind)),
+    former: Schema.optionalKey(Schema.Array(StoredKind)),
+    statusRecorded: Schema.optionalKey(StatusRecordedByKind),
+  }),
+)
 
 /** A text of another version says nothing. */
-const settingsIn = (text: string): StoredSettings => {
-  try {
-    return JSON.parse(text) as StoredSettings
-  } catch {
-    return {}
-  }
+const settingsIn = (text: string): typeof StoredSettings.Type => {
+  const reading = Schema.decodeUnknownResult(StoredSettings)(text)
+  return Result.isSuccess(reading) ? reading.success : {}
 }
 
 /** µs since the Unix epoch, both inclusive. */

@@ -3,16 +3,17 @@
  * these states the remains that the state at the new beginning is read from, and its blocks no blocks of these kinds any more.
  */
 
-import type { Gap } from "../../wire/index.ts"
 import { pack } from "../blocks/block.ts"
 import type { BlockSource } from "../blocks/block-source.ts"
 import { encodeStates, NO_STATES, type ObjectStates, StateCollector } from "../checkpoints/object-states.ts"
 import { mergeAll, REMAINS, type StateHistory } from "../checkpoints/state-history.ts"
 import { unlessDamaged } from "../directory/archive-errors.ts"
 import type { RetainedKinds, RetainedRow } from "../rows/beginnings.ts"
+import { gapWriter } from "../rows/gap-rows.ts"
 import type { KindTable } from "../rows/kind-table.ts"
-import type { OwnerSets } from "../rows/owner-sets.ts"
+import type { OwnerSets, UnrecordedOwners } from "../rows/owner-sets.ts"
 import { type Connection, prepare } from "../tables/database.ts"
+import { lastSequenceOf } from "../tables/schema.ts"
 import { rowWriter } from "../tables/tables.ts"
 import type { TrustedDatabase } from "../tables/trusted-database.ts"
 import type { PlannedStride } from "./stride-plan.ts"
@@ -75,13 +76,17 @@ export class BeginningMove {
     const packed = new Map([...states].map(([kind, each]) => [kind, pack(encodeStates(each))]))
     let events = 0
     this.#parts.database.transaction("retention", () => {
+      const lastSequence = damaged.size === 0 ? 0 : lastSequenceOf(this.#parts.database.shared)
       for (const { id } of kinds) {
         const before = this.#retained.of(id)
         const until = Math.max(before.removedThrough, removedThrough)
         const going = this.#statements.going.get(id, throughSequence)
         const removed = going?.events ?? 0
+        const blocks = damaged.size === 0 ? [] : this.#statements.blocks.all(id, throughSequence)
+        const isDamaged = blocks.some(({ key }) => damaged.has(key))
         this.#statements.deleteBlocks.run(id, throughSequence)
         this.#statements.deleteGaps.run(id, throughSequence, until)
+        if (isDamaged) this.#noteDamage(id, lastSequence, removedThrough)
         this.#statements.deleteLate.run(id, throughSequence, until)
         this.#statements.deleteFormer.run(id, until)
         // A quiet kind lacks nothing but gaps.
@@ -108,21 +113,27 @@ export class BeginningMove {
         this.#statements.deleteRemains.run(id, throughSequence)
       }
     })
-    if (damaged.size > 0) this.#noteDamage(kinds, removedThrough)
     this.#retained.took(moved)
     let ended = 0
     for (const each of states.values()) ended += each.dead.subarray(0, each.count).filter(Boolean).length
     return { events, ended }
   }
 
-  /** Which objects changed in a block without its table of contents is unknown. */
-  #noteDamage(kinds: PlannedStride["kinds"], removedThrough: number): void {
-    for (const { gvk } of kinds) {
-      this.#parts.noteGap(gvk, {
+  /**
+   * Which objects changed in a block without its table of contents is unknown. Inside the transaction that removes the
+   * block: with the next commit the gap could be lost in a crash. It takes a number up to the last committed one,
+   * because the next ones belong to what waits for a commit.
+   */
+  #noteDamage(kind: number, lastSequence: number, removedThrough: number): void {
+    let sequence = lastSequence
+    while (this.#statements.gapAt.get(sequence) !== undefined) sequence--
+    this.#statements.insertGap({
+      ...{ sequence, kind },
+      gap: {
         ...{ fromVersion: "", toVersion: "", namespace: "" },
         ...{ fromTime: removedThrough, toTime: removedThrough + 1, reason: "damaged", detail: GAP_DETAIL },
-      })
-    }
+      },
+    })
   }
 }
 
@@ -148,6 +159,12 @@ const statementsOf = (database: Connection) => {
       SELECT coalesce(sum(events), 0) AS events, min(last_sequence) AS first FROM block_kind
       WHERE kind = ? AND last_sequence <= ?`,
     ),
+    blocks: prepare<{ readonly key: number }>(
+      database,
+      "SELECT last_sequence AS key FROM block_kind WHERE kind = ? AND last_sequence <= ?",
+    ),
+    gapAt: prepare<unknown>(database, "SELECT 1 FROM gap WHERE sequence = ?"),
+    insertGap: gapWriter(database),
     deleteBlocks: statement("DELETE FROM block_kind WHERE kind = ? AND last_sequence <= ?"),
     deleteGaps: statement("DELETE FROM gap WHERE kind = ? AND sequence <= ? AND to_time <= ?"),
     deleteLate: statement(
@@ -167,12 +184,11 @@ export interface WriterParts {
   readonly database: TrustedDatabase
   readonly kinds: KindTable
   readonly ownerSets: OwnerSets
+  readonly owners: Pick<UnrecordedOwners, "noteUids" | "endNoting">
   readonly source: BlockSource
   readonly history: StateHistory
   /** Whether frames wait for a commit. */
   readonly isPending: () => boolean
-  /** Notes a gap, durable with the next commit. */
-  readonly noteGap: (gvk: string, gap: Gap) => void
   /** µs since the Unix epoch. */
   readonly now: () => number
 }

@@ -7,26 +7,34 @@
 
 import { parseOwnerReferences } from "../../trace/index.ts"
 import type { Beginning } from "../rows/beginnings.ts"
+import type { UnrecordedOwners } from "../rows/owner-sets.ts"
 import { type Connection, numberOf, pagesOf, prepare } from "../tables/database.ts"
 
 /** Rows per transaction. */
 const PAGE_ROWS = 1000
+
+type NotedOwners = Pick<UnrecordedOwners, "noteUids" | "endNoting">
 
 /** Removes what the states at a kind's beginning do not know. */
 export class DeadRows {
   readonly #transaction: (write: () => void) => void
   readonly #database: Connection
   readonly #statements: ReturnType<typeof statementsOf>
+  readonly #unrecorded: NotedOwners
+  /** UIDs of owners that were named or looked up since the walk of the objects began, whose rows may be older. */
+  #namedSince: ReadonlySet<string> = new Set()
 
   /** `transaction` runs what writes, in one transaction. */
-  constructor(database: Connection, transaction: (write: () => void) => void) {
+  constructor(database: Connection, unrecorded: NotedOwners, transaction: (write: () => void) => void) {
     this.#database = database
+    this.#unrecorded = unrecorded
     this.#transaction = transaction
     this.#statements = statementsOf(database)
   }
 
-  /** The last owner set now. */
+  /** The last owner set now, before the objects are walked. Owners that are named from now on stay. */
   lastOwnerSet(): number {
+    this.#namedSince = this.#unrecorded.noteUids()
     return numberOf(this.#database, "SELECT max(id) AS value FROM owner_set")
   }
 
@@ -54,7 +62,10 @@ export class DeadRows {
     }
   }
 
-  /** Removes the pods that were gone before the beginning of their lifecycles, and what earlier states there were of the others. */
+  /**
+   * Removes the pods that were gone before the beginning of their lifecycles. For the remaining pods, removes lifecycle
+   * rows that a later row before the beginning supersedes.
+   */
   *pods({ throughSequence, removedThrough }: Beginning): Generator<void, void, void> {
     const { pods, highestPod, deletePod, deleteLives, deleteOldLives } = this.#statements
     // The highest number stays, because the next pod gets the number after it.
@@ -101,19 +112,14 @@ export class DeadRows {
       rows.forEach(note)
       yield
     }
-    let noted = last
     for (const rows of pagesOfOwners()) {
-      // Sets that were named while this walked; they are few.
-      for (const set of ownerSets.all(noted, Number.MAX_SAFE_INTEGER)) {
-        noted = set.id
-        note(set)
-      }
       this.#removing(
-        rows.filter(({ uid, state }) => state !== "open" && !uids.has(uid)),
+        rows.filter(({ uid, state }) => state !== "open" && !uids.has(uid) && !this.#namedSince.has(uid)),
         ({ uid, gvk }) => deleteOwner.run(uid, gvk),
       )
       yield
     }
+    this.#unrecorded.endNoting()
   }
 
   /** In one transaction, if there are any. */

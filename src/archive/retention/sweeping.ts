@@ -41,7 +41,7 @@ export class Sweeping {
     this.#parts = parts
     this.#retained = retained
     this.#sweep = new BlockSweep(parts.database.shared, parts.kinds)
-    this.#dead = new DeadRows(parts.database.shared, (write) => this.#transaction(write))
+    this.#dead = new DeadRows(parts.database.shared, parts.owners, (write) => this.#transaction(write))
   }
 
   /** `known`: by kind what lives on of the events to be removed, as far as it is known. */

@@ -133,6 +133,8 @@ export class UnrecordedOwners {
   #named = new Map<string, NamedOwner>()
   #answered: Array<AnsweredOwner> = []
   #above: Array<NamedOwner> = []
+  /** UIDs that were named or answered since {@link noteUids}; `undefined`: nobody wants to know. */
+  #noted: Set<string> | undefined
 
   constructor(database: Connection) {
     const row = "INTO owner (uid, gvk, namespace, name, owner_references, state) VALUES (?, ?, ?, ?, ?, ?)"
@@ -152,7 +154,23 @@ export class UnrecordedOwners {
   }
 
   named(owners: ReadonlyArray<NamedOwner>): void {
-    for (const owner of owners) this.#named.set(`${owner.gvk} ${owner.uid}`, owner)
+    for (const owner of owners) {
+      this.#named.set(`${owner.gvk} ${owner.uid}`, owner)
+      this.#noted?.add(owner.uid)
+    }
+  }
+
+  /**
+   * The UIDs of owners that are named or answered from now on, until {@link endNoting}, also those that are not
+   * committed yet.
+   */
+  noteUids(): ReadonlySet<string> {
+    this.#noted = new Set()
+    return this.#noted
+  }
+
+  endNoting(): void {
+    this.#noted = undefined
   }
 
   /**
@@ -162,6 +180,7 @@ export class UnrecordedOwners {
   answered(owner: AnsweredOwner, above: ReadonlyArray<NamedOwner>): void {
     this.#answered.push(owner)
     this.#above.push(...above)
+    for (const { uid } of [owner, ...above]) this.#noted?.add(uid)
   }
 
   /** Inside the commit's transaction. */

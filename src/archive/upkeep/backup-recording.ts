@@ -20,7 +20,7 @@ import { addChecksumFunction } from "../tables/sound-rows.ts"
 const PAGES_PER_STEP = 1024
 
 /**
- * `target` is created, or is an empty directory. Resolves with what is wrong with the copy.
+ * `target` is created, or is a directory without a recording. Resolves with what is wrong with the copy.
  *
  * @throws NotARecordingError, NewerRecordingError, OlderRecordingError, DirectoryInUseError, DirectoryNotWritableError, DiskFullError,
  * ArchiveIoError, CorruptArchiveError

@@ -8,13 +8,14 @@
  * Memory: the names of the objects that exist, and of those whose state is unknown.
  */
 import {
+  builtInResources,
   compareResourceVersions,
   formatGvk,
   type GroupVersionKind,
   parseGvk,
   parseResourceVersion,
 } from "../../kube/offline.ts"
-import { type Action, guessPlural, type JsonObject } from "../../trace/index.ts"
+import type { Action, JsonObject } from "../../trace/index.ts"
 import { type AuditedResource, type AuditedWrite, isWholeObject } from "../shapes/audited-write.ts"
 import { type KeptState, type KnownObject, KnownObjects } from "./known-objects.ts"
 import { type Gap, Losses, type LossReason } from "./losses.ts"
@@ -24,29 +25,13 @@ import { factsOf, isFinished, whyWithoutBody } from "./object-facts.ts"
 // itself are known. For any other resource its plural stands where the kind would be (`example.com/v1.widgets`), because the kind cannot be
 // guessed: `crontabs` is `CronTab`.
 
-/** Kinds that an audit log may have before any object of theirs, by group. Others of Kubernetes' own are rarely written. */
-const builtInKinds: Readonly<Record<string, string>> = {
-  "": "ConfigMap Endpoints Event LimitRange Namespace Node PersistentVolume PersistentVolumeClaim Pod PodTemplate ReplicationController ResourceQuota Secret Service ServiceAccount",
-  "admissionregistration.k8s.io":
-    "MutatingWebhookConfiguration ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration",
-  "apiextensions.k8s.io": "CustomResourceDefinition",
-  "apiregistration.k8s.io": "APIService",
-  apps: "ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet",
-  autoscaling: "HorizontalPodAutoscaler",
-  batch: "CronJob Job",
-  "certificates.k8s.io": "CertificateSigningRequest",
-  "coordination.k8s.io": "Lease",
-  "discovery.k8s.io": "EndpointSlice",
-  "events.k8s.io": "Event",
-  "flowcontrol.apiserver.k8s.io": "FlowSchema PriorityLevelConfiguration",
-  "networking.k8s.io": "Ingress IngressClass IPAddress NetworkPolicy ServiceCIDR",
-  "node.k8s.io": "RuntimeClass",
-  policy: "PodDisruptionBudget",
-  "rbac.authorization.k8s.io": "ClusterRole ClusterRoleBinding Role RoleBinding",
-  "resource.k8s.io": "DeviceClass ResourceClaim ResourceClaimTemplate ResourceSlice",
-  "scheduling.k8s.io": "PriorityClass",
-  "storage.k8s.io": "CSIDriver CSINode CSIStorageCapacity StorageClass VolumeAttachment",
-}
+/** Kinds of Kubernetes itself, by `group/resource`. */
+const builtInKinds: ReadonlyMap<string, string> = new Map(
+  [...builtInResources].map(([name, { plural }]) => {
+    const { group, kind } = parseGvk(name) ?? { group: "", kind: name }
+    return [`${group}/${plural}`, kind]
+  }),
+)
 
 /** Memory: one entry for each resource of a log. */
 class ResourceKinds {
@@ -62,8 +47,7 @@ class ResourceKinds {
   of({ group, version, resource }: AuditedResource): GroupVersionKind {
     const known = this.#kinds.get(`${group}/${resource}`)
     if (known !== undefined) return known
-    const names = Object.hasOwn(builtInKinds, group) ? (builtInKinds[group]?.split(" ") ?? []) : []
-    return { group, version, kind: names.find((name) => guessPlural(name) === resource) ?? resource }
+    return { group, version, kind: builtInKinds.get(`${group}/${resource}`) ?? resource }
   }
 
   /** As a trace writes it. */

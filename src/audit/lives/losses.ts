@@ -1,6 +1,7 @@
 /**
- * Changes that a log tells of without the object they led to. From the first one on, the trace's state of the object is not that of the
- * cluster; it is again once the log has the whole object, or its end. While any object of a kind and namespace is in that state, the trace has a gap.
+ * Changes that a log tells of without the object they led to. After a lost change the trace's copy of the object is
+ * stale, until the log shows the whole object or its deletion. While any object of a kind and namespace is in that
+ * state, the trace has a gap.
  *
  * Memory: the names of the objects that are in that state.
  */
@@ -51,8 +52,10 @@ export class Losses {
   readonly #open = new Map<string, OpenGap>()
 
   /** @param version the last known one of the object; empty: none. */
-  lost(place: LossPlace, name: string, reason: LossReason, time: number, version: string): void {
-    const { group, resource, namespace } = place
+  lost(lost: LossPlace, name: string, reason: LossReason, time: number, version: string): void {
+    const { group, resource, namespace } = lost
+    // The change itself has more, such as its request and its response, which must not be kept.
+    const place = { group, version: lost.version, resource, namespace }
     const key = `${group}/${resource}`
     const counted = this.#counts.get(key) ?? { resource: place, reasons: new Map() }
     this.#counts.set(key, counted)

@@ -43,7 +43,7 @@ export interface LogListener {
 }
 
 /** A log that may be opened more than once. */
-export interface LogOrder {
+export interface LogSource {
   /** For messages. */
   readonly name: string
   readonly open: () => Promise<TraceInput>
@@ -61,8 +61,10 @@ export class LogFile {
   #ready: AuditedWrite[] = []
   #taken = 0
   #isEnded = false
+  /** Of the last text. */
+  #line = 1
 
-  constructor(input: TraceInput, { name, signal }: LogOrder, listener: LogListener) {
+  constructor(input: TraceInput, { name, signal }: LogSource, listener: LogListener) {
     this.#name = name
     const progress = { bytesRead: 0 }
     let told = 0
@@ -106,16 +108,21 @@ export class LogFile {
       this.#listener.text()
       const entries = this.#entries.of(text)
       const bytes = Math.ceil(text.bytes.length / entries.length)
+      this.#line = text.line
       for (const entry of entries) {
-        if (entry.tag === "unknown")
-          this.#listener.unknownText({ log: this.#name, line: text.line, found: entry.found })
+        if (entry.tag === "unknown") this.#unknown(entry.found)
         else if (entry.tag === "write") {
           this.#listener.time(entry.write.time)
           this.#window.push(entry.write.time, bytes, entry.write)
         } else if (entry.time !== undefined) this.#listener.time(entry.time)
       }
     }
+    if (this.#isEnded) for (const entry of this.#entries.end()) if (entry.tag === "unknown") this.#unknown(entry.found)
     for (const write of this.#window.ready(this.#isEnded)) this.#ready.push(write)
+  }
+
+  #unknown(found: string): void {
+    this.#listener.unknownText({ log: this.#name, line: this.#line, found })
   }
 
   /** Gives the file back. */
@@ -128,7 +135,7 @@ export class LogFile {
  * µs at which a log begins, at the latest; negative infinity if its beginning does not say it. Reads no further than necessary, and closes
  * the input. Rejects as {@link LogFile.fill} does.
  */
-export const beginningOf = async (input: TraceInput, { name, signal }: LogOrder): Promise<number> => {
+export const beginningOf = async (input: TraceInput, { name, signal }: LogSource): Promise<number> => {
   const bytes = plainTrace(input.bytes, { inputName: name, signal, onProgress: () => undefined }, { bytesRead: 0 })
   const reader = new LogTextReader()
   const entries = new LogEntries()

@@ -68,6 +68,14 @@ export class LogEntries {
     return this.#entries(bytes, isCut)
   }
 
+  /** What the end of the log leaves without an end. */
+  end(): ReadonlyArray<AuditEntry> {
+    const unended = [...this.#parts.keys()].map(() => unknownEntry("a line in parts whose end the log does not have"))
+    this.#parts.clear()
+    this.#partBytes = 0
+    return unended
+  }
+
   #entries(text: string | Buffer, isCut: boolean): ReadonlyArray<AuditEntry> {
     const values = valuesIn(text)
     const [first] = values

@@ -45,7 +45,7 @@ const parseDestination = (given: string): Reading<Destination> => {
   return reading._tag === "Refused" ? reading : value({ kind: "file", path: reading.value })
 }
 
-const parseExcludedLabel = (given: string): Reading<LabelSelector> => {
+const parseLabels = (given: string): Reading<LabelSelector> => {
   const selector = parseLabelSelector(given)
   if ("problem" in selector) return refused(selector.problem)
   return selector.length === 0 ? refused("it is empty") : toLabelSelector(selector)
@@ -84,15 +84,11 @@ export const exportOptions = {
   namespace: list("-n NAME", "only objects in this namespace; * and ? are wildcards"),
   kind: list("KIND", "only this kind, such as deployment, deploy, deployments.apps, apps/v1.Deployment or apps/*"),
   name: list("NAME", "only objects with this name, or namespace/name"),
-  label: repeated("SELECTOR", "only objects whose labels match, such as app=web,tier!=db", parseExcludedLabel),
+  label: repeated("SELECTOR", "only objects whose labels match, such as app=web,tier!=db", parseLabels),
   excludeNamespace: list("NAME", "exclude objects in this namespace; separate several with commas"),
   excludeKind: list("KIND", "exclude this kind, such as event, v1.Event or events.k8s.io/*; * and ? are wildcards"),
   excludeName: list("NAME", "exclude objects with this name, or namespace/name"),
-  excludeLabel: repeated(
-    "SELECTOR",
-    "exclude objects whose labels match, such as app=web,tier in (a,b)",
-    parseExcludedLabel,
-  ),
+  excludeLabel: repeated("SELECTOR", "exclude objects whose labels match, such as app=web,tier in (a,b)", parseLabels),
   owned: optional(
     "MODE",
     "include or exclude objects that other objects of the trace own (such as the ReplicaSets of an exported Deployment); default: exclude for simkube and kwok, include for ndjson",

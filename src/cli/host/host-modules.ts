@@ -1,7 +1,6 @@
 /**
- * The modules of a directory, brought to what the directory says: one change of a name after the other, so that a module that is replaced twice
- * is never there twice. A module that takes its time to load or to end holds up no other, but for those that are new with the same change of the
- * directory in which it is removed: they may be the same controller under another name.
+ * Applies changes of the directory to the host. Changes of one module run one after the other; modules do not wait for
+ * each other. Exception: added modules wait for the removals of the same change, which may be renames.
  *
  * A module without credentials is started again until it has them: a pod may be up before the ServiceAccount, the roles, or the network.
  */
@@ -18,7 +17,9 @@ import { isCredentialsError } from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
 
 interface HostModulesOptions {
-  readonly host: ModuleHost
+  readonly host: Pick<ModuleHost, "add" | "loaded" | "remove" | "refused"> & {
+    readonly scripts: Pick<ModuleHost["scripts"], "add" | "remove">
+  }
   readonly clock: Pick<Clock, "after">
   /** Gets what an operator should see, a line each. */
   readonly say: (line: string) => void
@@ -85,10 +86,14 @@ export class HostModules implements Disposable {
   }
 
   async #inTurn(name: string, work: () => Promise<void>): Promise<void> {
-    const turn = (this.#turns.get(name) ?? Promise.resolve()).then(work)
+    const before = this.#turns.get(name) ?? Promise.resolve()
+    const turn = before.then(work, work)
     this.#turns.set(name, turn)
-    await turn
-    if (this.#turns.get(name) === turn) this.#turns.delete(name)
+    try {
+      await turn
+    } finally {
+      if (this.#turns.get(name) === turn) this.#turns.delete(name)
+    }
   }
 
   async #start(module: ModuleSource): Promise<void> {
@@ -130,8 +135,12 @@ export class HostModules implements Disposable {
     this.#startingAgain.get(name)?.cancel()
     this.#startingAgain.delete(name)
     const { host, say } = this.#options
-    await host.scripts.remove(name)
-    await host.remove(name)
-    say(`module ${name} ${why}`)
+    try {
+      await host.scripts.remove(name)
+      await host.remove(name)
+      say(`module ${name} ${why}`)
+    } catch (cause) {
+      say(`module ${name} could not be ended: ${messageOf(cause)}`)
+    }
   }
 }

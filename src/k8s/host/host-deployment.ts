@@ -1,4 +1,5 @@
 /** The Deployment of a controller host, and the ConfigMaps with its modules. */
+import { bracketed } from "../../recorder/index.ts"
 import { type Manifest, manifest } from "../manifest/manifest.ts"
 import { deployment } from "../manifest/objects.ts"
 import { type HostSettings, hostLabels, hostPort, type ModuleNeeds } from "./host-settings.ts"
@@ -45,7 +46,8 @@ export const hostDeployment = (settings: HostSettings): Manifest => {
       strategy: "One at a time: WebAssembly modules elect no leader, and two hosts would do everything twice.",
       resources: formula.join("\n"),
       liveness: "Succeeds while the process is alive, regardless of the API server and of single modules.",
-      readiness: "Succeeds once the threads run and every module was started or refused. ?verbose shows which of it.",
+      readiness:
+        "Succeeds when all threads run and every module has started or been refused. ?verbose lists the conditions.",
       ...(isStateful && { volumes: "state: checkpoints of modules." }),
     },
   })
@@ -57,7 +59,7 @@ const containerArguments = (settings: HostSettings): ReadonlyArray<string> => {
   return [
     "host",
     place.tag === "image" ? imageDirectory : moduleDirectory,
-    `--listen=${bind.includes(":") ? `[${bind}]` : bind}:${hostPort}`,
+    `--listen=${bracketed(bind)}:${hostPort}`,
     `--workers=${workers}`,
     ...(keepsState(settings) ? [`--state-directory=${stateDirectory}`] : []),
   ]

@@ -68,7 +68,7 @@ export interface ManifestSettings {
   readonly expectedChangesPerSecond: number
   /** TCP ports that the API server listens on, behind its Service. */
   readonly apiServerPorts: ReadonlyArray<number>
-  /** CIDR blocks that may reach the recorder, in addition to the pods with {@link clientLabel}. */
+  /** CIDR blocks that may reach the recorder, in addition to the pods with the label `kubereel.dev/export: allowed`. */
   readonly allowedBlocks: ReadonlyArray<string>
   /** Whether to add objects of the Prometheus operator and a Grafana dashboard. */
   readonly monitoring: boolean

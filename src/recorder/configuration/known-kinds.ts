@@ -1,7 +1,8 @@
 /**
- * Facts about kinds that need no cluster: where SimKube expects pod templates, and the names of the built-in kinds.
+ * Facts about kinds that need no cluster: where SimKube expects pod templates, and what was meant by a name that is
+ * none.
  */
-import { formatGvk, type GroupVersionKind, parseGvk } from "../../kube/offline.ts"
+import { builtInResources, formatGvk, type GroupVersionKind, parseGvk } from "../../kube/offline.ts"
 import { nearest } from "../../text/index.ts"
 import { DEFAULT_TEMPLATE_PATHS } from "../../trace/index.ts"
 
@@ -9,58 +10,8 @@ import { DEFAULT_TEMPLATE_PATHS } from "../../trace/index.ts"
 export const fixedTemplatePaths = (gvk: GroupVersionKind): readonly string[] | undefined =>
   DEFAULT_TEMPLATE_PATHS.get(formatGvk(gvk))
 
-/** Built-in kinds of Kubernetes 1.34 that users record, for suggestions only: other kinds are allowed. */
-const builtInKinds: readonly string[] = [
-  ...DEFAULT_TEMPLATE_PATHS.keys(),
-  "v1.ConfigMap",
-  "v1.Endpoints",
-  "v1.Event",
-  "v1.LimitRange",
-  "v1.Namespace",
-  "v1.Node",
-  "v1.PersistentVolume",
-  "v1.PersistentVolumeClaim",
-  "v1.PodTemplate",
-  "v1.ReplicationController",
-  "v1.ResourceQuota",
-  "v1.Secret",
-  "v1.Service",
-  "v1.ServiceAccount",
-  "admissionregistration.k8s.io/v1.MutatingWebhookConfiguration",
-  "admissionregistration.k8s.io/v1.ValidatingAdmissionPolicy",
-  "admissionregistration.k8s.io/v1.ValidatingAdmissionPolicyBinding",
-  "admissionregistration.k8s.io/v1.ValidatingWebhookConfiguration",
-  "apiextensions.k8s.io/v1.CustomResourceDefinition",
-  "apiregistration.k8s.io/v1.APIService",
-  "apps/v1.ControllerRevision",
-  "autoscaling/v2.HorizontalPodAutoscaler",
-  "certificates.k8s.io/v1.CertificateSigningRequest",
-  "coordination.k8s.io/v1.Lease",
-  "discovery.k8s.io/v1.EndpointSlice",
-  "events.k8s.io/v1.Event",
-  "networking.k8s.io/v1.Ingress",
-  "networking.k8s.io/v1.IPAddress",
-  "networking.k8s.io/v1.IngressClass",
-  "networking.k8s.io/v1.NetworkPolicy",
-  "networking.k8s.io/v1.ServiceCIDR",
-  "node.k8s.io/v1.RuntimeClass",
-  "policy/v1.PodDisruptionBudget",
-  "rbac.authorization.k8s.io/v1.ClusterRole",
-  "rbac.authorization.k8s.io/v1.ClusterRoleBinding",
-  "rbac.authorization.k8s.io/v1.Role",
-  "rbac.authorization.k8s.io/v1.RoleBinding",
-  "resource.k8s.io/v1.DeviceClass",
-  "resource.k8s.io/v1.ResourceClaim",
-  "resource.k8s.io/v1.ResourceClaimTemplate",
-  "resource.k8s.io/v1.ResourceSlice",
-  "scheduling.k8s.io/v1.PriorityClass",
-  "storage.k8s.io/v1.CSIDriver",
-  "storage.k8s.io/v1.CSINode",
-  "storage.k8s.io/v1.CSIStorageCapacity",
-  "storage.k8s.io/v1.StorageClass",
-  "storage.k8s.io/v1.VolumeAttachment",
-  "storage.k8s.io/v1.VolumeAttributesClass",
-]
+/** Built-in kinds of Kubernetes 1.34, for suggestions only: other kinds are allowed. */
+const builtInKinds: ReadonlyArray<string> = [...new Set([...DEFAULT_TEMPLATE_PATHS.keys(), ...builtInResources.keys()])]
 
 const builtInByKind: ReadonlyMap<string, string> = new Map(
   builtInKinds.toReversed().map((text) => [(parseGvk(text)?.kind ?? text).toLowerCase(), text]),

@@ -7,6 +7,7 @@
  */
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
+import { StatusRecordedByKind } from "../../archive/index.ts"
 import { recordsStatus, type StatusRecorded, statusAlways, statusNever } from "../../kube/offline.ts"
 import { TrackedKind } from "../configuration/tracked-kind.ts"
 
@@ -31,9 +32,7 @@ const RecorderState = Schema.fromJsonString(
     /** Kinds that were recorded until the server had them no longer, for exports of the time before. Absent: none. */
     former: Schema.optionalKey(Schema.Array(TrackedKind)),
     /** When changes of status were recorded, of every kind that ever was. Absent: an earlier version wrote the text. */
-    statusRecorded: Schema.optionalKey(
-      Schema.Record(Schema.String, Schema.Struct({ from: Schema.Number, to: Schema.Number })),
-    ),
+    statusRecorded: Schema.optionalKey(StatusRecordedByKind),
     /** Includes pods that are watched for their lifecycles only. */
     statuses: Schema.Array(Status),
     /** Those that were installed later than a recorder of this directory looked for them first. */

@@ -82,7 +82,7 @@ test.each([true, false])(
           return ++frames
         },
       }
-      const writer = new FrameWriter("v1.ConfigMap", outlet, clock, resume, false, progress)
+      const writer = new FrameWriter("v1.ConfigMap", outlet, clock, resume, { byNamespace: progress })
       writer.object({ number: 1, uid: "uid", namespace: "shop", name: "settings" }, 2)
       const object = Buffer.alloc(objectBytes, 120)
       for (let index = 0; index < 1000; index++) {
@@ -156,7 +156,7 @@ test("a frame names only the namespaces that have changed since the previous one
       return told.push([...texts, ...frame.leftNamespaces.map((namespace) => `${namespace} left`)].join(", "))
     },
   }
-  const writer = new FrameWriter("v1.ConfigMap", outlet, clock, resume, false, progress)
+  const writer = new FrameWriter("v1.ConfigMap", outlet, clock, resume, { byNamespace: progress })
   writer.flush()
   writer.flush()
   progress.standings[0]?.reach(6)

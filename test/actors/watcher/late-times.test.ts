@@ -35,7 +35,7 @@ class Frames {
       },
       commit: (length: number) => this.#frames.push(decodeObservations(slab.subarray(0, length))),
     }
-    this.writer = new FrameWriter("v1.ConfigMap", outlet, this.clock, nothingRecorded, false, undefined, versions)
+    this.writer = new FrameWriter("v1.ConfigMap", outlet, this.clock, nothingRecorded, { versions })
     this.writer.object({ number: 1, uid: "uid", namespace: "shop", name: "settings" }, 2)
     this.live(100)
     this.writer.readDone()

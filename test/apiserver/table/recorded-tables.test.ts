@@ -112,3 +112,13 @@ describe.each(tables)("$name", ({ table }) => {
     expect(bookmark.rows[0]?.cells).toEqual(table.bookmarkCells)
   })
 })
+
+test("the description of a custom column is the definition's own, whatever word it is", () => {
+  const column = { name: "Size", type: "string", jsonPath: ".spec.size" }
+  const printerColumns = ["constructor", "$name"].map((description) => ({ ...column, description }))
+  const { columns } = printerOf({
+    ...{ gvk: { ...custom, kind: "Described" }, plural: "described", namespaced: true, custom: true },
+    printerColumns,
+  })
+  expect(columns.slice(1).map(({ description }) => description)).toEqual(["constructor", "$name"])
+})

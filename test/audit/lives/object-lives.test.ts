@@ -169,6 +169,7 @@ describe("a write without an object", () => {
     const gvks = (resource: string) => livesOf([auditEvent({ resource, level: "Metadata" })]).gaps.map(({ gvk }) => gvk)
     expect(gvks("networking.k8s.io/v1 networkpolicies")).toEqual(["networking.k8s.io/v1.NetworkPolicy"])
     expect(gvks("networking.k8s.io/v1 ingresses")).toEqual(["networking.k8s.io/v1.Ingress"])
+    expect(gvks("storage.k8s.io/v1 volumeattributesclasses")).toEqual(["storage.k8s.io/v1.VolumeAttributesClass"])
     expect(gvks("example.com/v1 crontabs")).toEqual(["example.com/v1.crontabs"])
     const known = auditEvent({ resource: "example.com/v1 crontabs", response: stored("example.com/v1", "CronTab", 2) })
     const lost = auditEvent({ at: 1, resource: "example.com/v1 crontabs", level: "Metadata" })

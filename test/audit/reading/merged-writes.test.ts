@@ -1,7 +1,7 @@
 import { gzipSync, zstdCompressSync } from "node:zlib"
 import { afterEach, describe, expect, test } from "vitest"
-import { mergedWrites } from "../../../src/audit/import-audit.ts"
 import type { LogListener } from "../../../src/audit/reading/log-file.ts"
+import { mergedWrites } from "../../../src/audit/reading/merged-writes.ts"
 import type { JsonValue, TraceInput } from "../../../src/trace/index.ts"
 import { auditEvent, begin } from "../audit-events.ts"
 

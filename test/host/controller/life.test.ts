@@ -1,5 +1,6 @@
 /** What outlives a run: finalizers, caches and indexes, leadership, the end. */
 
+import { getEventListeners } from "node:events"
 import { describe, expect, test } from "vitest"
 import {
   type ApiObject,
@@ -307,6 +308,15 @@ describe("Closing", () => {
     await until(() => begun)
     await passing(running.close())
     expect(troubles).toEqual(["deaf default/a: is given up after 2000 ms"])
+  })
+
+  test("leaves no listener on the signal that could have asked for it", async () => {
+    const { run, passing } = await startCluster()
+    const { signal } = new AbortController()
+    const running = await run([defineController({ name: "a", for: widgets, reconcile: () => undefined })], { signal })
+    expect(getEventListeners(signal, "abort")).toHaveLength(1)
+    await passing(running.close())
+    expect(getEventListeners(signal, "abort")).toEqual([])
   })
 
   test("ends also controllers whose kind never came", async () => {

@@ -49,7 +49,12 @@ export const receiveStoredState = (
       for (const pod of state.pods) pods.push(pod)
       if (!state.last) return
       done = true
-      const { objects: _, pods: __, last: ___, incarnation: ____, lives, nextPodNumber, ...resume } = state
+      const { resumeVersion, namespaces, epoch, nextObjectNumber, lastTime, completeTime } = state
+      const { clusterUid, listReason, selection, lives, nextPodNumber } = state
+      const resume = {
+        ...{ resumeVersion, namespaces, epoch, nextObjectNumber, lastTime, completeTime },
+        ...{ clusterUid, listReason, selection },
+      }
       loaded({ resume, objects, pods: { lives, nextPodNumber, pods } })
       objects = []
       pods = []

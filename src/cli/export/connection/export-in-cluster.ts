@@ -242,8 +242,9 @@ const missingPermission = (server: string, { namespace, service, port }: Service
   if (user === "system:anonymous")
     return `the API server ${server} treats the kubeconfig's user as anonymous (${user}): a token or a client certificate is missing or is not for this cluster`
   const who = user === "" ? "you" : user
-  const rule = `{apiGroups: [""], resources: ["services/proxy"], resourceNames: ["${service}:${port}"], verbs: ["create"]}`
-  return `${who} may not create services/proxy in namespace ${namespace}. A Role there, bound to ${who}, needs the rule ${rule}`
+  const verb = /" cannot ([a-z]+) resource /.exec(message)?.[1] ?? "create"
+  const rule = `{apiGroups: [""], resources: ["services/proxy"], resourceNames: ["${service}:${port}"], verbs: ["${verb}"]}`
+  return `${who} may not ${verb} services/proxy in namespace ${namespace}. A Role there, bound to ${who}, needs the rule ${rule}`
 }
 
 const unreachedAdvice = ({ namespace, service, port }: ServicePort, detail: string): string => {

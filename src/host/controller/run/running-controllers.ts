@@ -194,7 +194,7 @@ class ControllerGroup implements RunningControllers {
     this.#elector?.start()
     for (const run of this.#runs) void this.#prepare(run)
     this.#beginReady()
-    signal?.addEventListener("abort", () => void this.close())
+    signal?.addEventListener("abort", () => void this.close(), { signal: this.#stopping.signal })
     if (signal?.aborted === true) void this.close()
   }
 

@@ -44,7 +44,7 @@ export class ResourceNames {
 }
 
 /** The plural that the rule makes of a kind. */
-export const guessPlural = (kind: string): string => {
+const guessPlural = (kind: string): string => {
   const singular = kind.toLowerCase()
   if (singular.endsWith("endpoints")) return singular
   if (singular.endsWith("s")) return `${singular}es`
