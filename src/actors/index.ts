@@ -12,7 +12,16 @@ export {
   type ExportJob,
   ExportRefused,
   exporterDefinition,
+  type RequestedKinds,
+  type StartedTrace,
 } from "./exporter/exporter-interface.ts"
+export {
+  clockTolerance,
+  type IncompleteKind,
+  incompleteKinds,
+  instantOf,
+  type RequestedWindow,
+} from "./exporter/incomplete-kinds.ts"
 export {
   exporterName,
   observationsMailbox,

@@ -6,6 +6,7 @@
  * scope stops watches first, then empties mailboxes, then closes the database.
  */
 
+export { clockTolerance } from "../actors/index.ts"
 export { type Access, type Action, anonymousAccess, type Refusal } from "./access/access.ts"
 export { isForeignPage, isOwnHost } from "./access/browser-guard.ts"
 export { type AccessSettings, AnonymousRefused, isLoopback } from "./access/open-access.ts"
@@ -45,7 +46,6 @@ export {
 export type { Across, LateFacts } from "./export/late-changes.ts"
 export { defaultExportLimits, type ExportLimits } from "./export/limits.ts"
 export { type ExportReader, ExportService, type RunningExport } from "./export/service.ts"
-export { clockTolerance } from "./export/window-coverage.ts"
 export { json, refuse, text } from "./http/body/http-answer.ts"
 export { RequestBodies } from "./http/body/request-bodies.ts"
 export { bracketed, ListenError } from "./http/listen-error.ts"

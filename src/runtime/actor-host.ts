@@ -30,12 +30,11 @@ export class OpenStreams {
   }
 
   open(method: string, port: MessagePort, options: StreamOptions): OutgoingStream {
-    const stream = new OutgoingStream(method, port, options, this.#now)
-    this.#open.set(stream, method)
-    stream.onClosed(() => {
+    const stream = new OutgoingStream(method, port, options, this.#now, () => {
       this.#open.delete(stream)
       this.#closed.set(method, sum(this.#closed.get(method) ?? none, { ...stream.metrics(), ...nothingHeld }))
     })
+    this.#open.set(stream, method)
     return stream
   }
 

@@ -3,7 +3,7 @@
  *
  * The call that requests the result opens the stream, which exists for one life of both ends: frames are never sent again to another
  * receiver. They are acknowledged when the receiver has used them, so that its pace limits the sender: beyond {@link
- * StreamOptions.windowBytes} unacknowledged, {@link OutgoingStream.isWritable} is false and the owner stops producing.
+ * StreamOptions.windowBytes} unacknowledged, the owner waits for {@link OutgoingStream.writable} before it produces more.
  *
  * It is over when the receiver closes it: after the end, or before it, which cancels the stream. The owner then stops its work.
  */
@@ -24,32 +24,42 @@ const streamIncarnation = 1
 
 export class OutgoingStream {
   readonly #outbox: Outbox
-  readonly #closedListeners: Array<() => void> = []
   #isClosed = false
+  /** Called when something has changed that {@link writable} waits for. */
+  #changed: () => void = () => undefined
 
-  /** `now` returns monotonic ms. */
-  constructor(name: string, port: MessagePort, { windowBytes }: StreamOptions, now: () => number) {
+  /** `now` returns monotonic ms. `onClosed` is called once, when the receiver has closed the stream or is gone. */
+  constructor(
+    name: string,
+    port: MessagePort,
+    { windowBytes }: StreamOptions,
+    now: () => number,
+    onClosed: () => void,
+  ) {
     this.#outbox = new Outbox(name, streamIncarnation, { windowBytes, bufferBytes: 0, now })
     // With the actor's asynchronous context, as in the outbox.
-    const closed = AsyncLocalStorage.bind(() => this.#closed())
+    const closed = AsyncLocalStorage.bind(() => {
+      this.#isClosed = true
+      onClosed()
+      this.#changed()
+    })
     port.on("close", closed)
+    this.#outbox.onWritable(() => this.#changed())
     this.#outbox.attach(port)
   }
 
-  /** False while the window is full, and for good once the receiver has closed the stream. */
-  get isWritable(): boolean {
-    return !this.#isClosed && this.#outbox.isWritable
-  }
-
-  /** `listener` is called each time the stream becomes writable after {@link isWritable} returned false. One listener. */
-  onWritable(listener: () => void): void {
-    this.#outbox.onWritable(listener)
-  }
-
-  /** `listener` is called once, when the receiver has closed the stream or is gone; at once if that has happened already. */
-  onClosed(listener: () => void): void {
-    if (this.#isClosed) listener()
-    else this.#closedListeners.push(listener)
+  /**
+   * Resolves with true when the window has room, with false once the receiver has closed the stream or is gone. One turn of the event loop passes first, in which
+   * acknowledgements and calls arrive and other streams of this thread are served. One caller at a time.
+   */
+  async writable(): Promise<boolean> {
+    await new Promise((resolve) => setImmediate(resolve))
+    while (!this.#isClosed && !this.#outbox.isWritable) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      this.#changed = resolve
+      await promise
+    }
+    return !this.#isClosed
   }
 
   /** Sends a copy of `payload` as the next frame. Dropped if the receiver has closed the stream. */
@@ -72,11 +82,6 @@ export class OutgoingStream {
   /** Closes the stream; a receiver that has not seen the end treats it as cut off. */
   close(): void {
     this.#outbox.detach()
-  }
-
-  #closed(): void {
-    this.#isClosed = true
-    for (const listener of this.#closedListeners.splice(0)) listener()
   }
 }
 

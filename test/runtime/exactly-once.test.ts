@@ -9,9 +9,11 @@ import { seededRandom } from "./random.ts"
 import { type CounterReport, counter, readLedger, type SinkReport, sink } from "./toys/numbers.ts"
 import { inWorker } from "./toys/toy-worker.ts"
 
-const last = 100_000
+const last = 30_000
 /** How often the counter is killed, how often the sink, and how often both at once. */
-const killsOfEach = 8
+const killsOfEach = 5
+/** Numbers between two kills, at most: all of them come before the last number. */
+const betweenKills = 1500
 const untiring: RestartPolicy = {
   backOff: { initialMs: 1, maximumMs: 1, factor: 1, jitter: 1, resetAfterMs: 0 },
   maximumCrashes: 1000,
@@ -26,7 +28,7 @@ beforeEach(async () => {
 afterEach(() => rm(directory, { recursive: true, force: true }))
 
 describe("exactly once", () => {
-  test(`100,000 numbers arrive once and in order while both ends are killed (KUBEREEL_TEST_SEED=${seed})`, async () => {
+  test(`${last} numbers arrive once and in order while both ends are killed (KUBEREEL_TEST_SEED=${seed})`, async () => {
     const random = seededRandom(seed)
     const file = join(directory, "ledger")
     const system = new ActorSystem({ random })
@@ -74,7 +76,7 @@ describe("exactly once", () => {
     let kills = 0
     let sourceKilledWithFramesInFlight = 0
     // Each kill comes a random count of numbers after the previous victims run again.
-    let due = Math.floor(random() * 3000)
+    let due = Math.floor(random() * betweenKills)
     const killWhenDue = async (): Promise<void> => {
       const next = plan[kills]
       if (next === undefined || committed < due) return
@@ -83,7 +85,7 @@ describe("exactly once", () => {
       if (next.victims.includes(source) && lastWords.unacknowledgedFrames > 0) sourceKilledWithFramesInFlight++
       await Promise.all(next.victims.map((victim) => victim.kill()))
       await Promise.all(next.victims.map((victim) => Effect.runPromise(victim.running())))
-      due = committed + Math.floor(random() * 3000)
+      due = committed + Math.floor(random() * betweenKills)
     }
 
     await finished.promise

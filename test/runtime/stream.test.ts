@@ -57,17 +57,20 @@ describe("a stream", () => {
   test("is writable only while its window has room, which is freed when a frame was used, not when it arrived", async () => {
     const uses: Array<() => void> = []
     const { outgoing, incoming } = connect(() => new Promise((resolve) => uses.push(resolve)))
-    let writable = 0
-    outgoing.onWritable(() => writable++)
+    expect(await outgoing.writable()).toBe(true)
     for (let sent = 0; sent < 4; sent++) outgoing.send(Buffer.alloc(1024))
-    expect(outgoing.isWritable).toBe(false)
+    let writable: boolean | undefined
+    const room = outgoing.writable().then((is) => {
+      writable = is
+    })
     await until(() => uses.length === 1)
     for (let turns = 0; turns < 20; turns++) await turn()
-    expect([uses.length, outgoing.isWritable, writable]).toEqual([1, false, 0])
+    expect([uses.length, writable]).toEqual([1, undefined])
     uses[0]?.()
-    await until(() => writable === 1)
-    expect(outgoing.isWritable).toBe(true)
+    await room
+    expect(writable).toBe(true)
     incoming.close()
+    await expect.poll(() => outgoing.writable()).toBe(false)
   })
 
   test("does not reuse a frame's memory before the frame was used", async () => {
@@ -87,21 +90,23 @@ describe("a stream", () => {
     expect(seen).toEqual([1, 2, 3, 4, 5, 6])
   })
 
-  test("that is closed by its receiver tells the sender, whose further frames are dropped, and delivers nothing more", async () => {
-    const { incoming, outgoing, streams, frames, ends } = connect()
+  test("that is closed by its receiver tells the sender that waits for room, drops what it sends, and delivers nothing more", async () => {
+    const { incoming, outgoing, streams, frames, ends, closedCount } = connect(async ([first]) =>
+      first === 0 ? new Promise(() => undefined) : undefined,
+    )
     outgoing.send(Buffer.from("one"))
     await until(() => frames.length === 1)
-    let closed = 0
-    outgoing.onClosed(() => closed++)
+    for (let sent = 0; sent < 4; sent++) outgoing.send(Buffer.alloc(1024))
+    const room = outgoing.writable()
     incoming.close()
     incoming.close()
-    await until(() => closed === 1)
+    expect(await room).toBe(false)
+    const { sentFrames } = streams.metrics().answer ?? {}
     outgoing.send(Buffer.from("two"))
     outgoing.end()
-    outgoing.onClosed(() => closed++)
-    await turn()
-    expect([closed, outgoing.isWritable, frames.length, ends]).toEqual([2, false, 1, []])
-    expect(streams.metrics().answer).toMatchObject({ sentFrames: 1, unacknowledgedBytes: 0, waitingBytes: 0 })
+    expect(await outgoing.writable()).toBe(false)
+    expect([closedCount(), frames.length, ends]).toEqual([1, 1, []])
+    expect(streams.metrics().answer).toMatchObject({ sentFrames })
   })
 
   test("whose sender ends without an end mark ends with a reason, not as complete", async () => {
@@ -137,22 +142,14 @@ describe("a stream", () => {
 
   test("is closed by a receiver that fails, with its reason", async () => {
     const { outgoing, ends } = connect(() => Promise.reject(new Error("the disk is full")))
-    let isClosed = false
-    outgoing.onClosed(() => {
-      isClosed = true
-    })
-    outgoing.send(Buffer.from("one"))
-    await until(() => isClosed)
+    outgoing.send(Buffer.alloc(windowBytes))
+    expect(await outgoing.writable()).toBe(false)
     expect(ends).toEqual(["the disk is full"])
   })
 
   test("whose call failed is closed even if nothing was ever sent", async () => {
     const { incoming, outgoing } = connect()
-    let isClosed = false
-    outgoing.onClosed(() => {
-      isClosed = true
-    })
     incoming.gone("killed")
-    await until(() => isClosed)
+    await expect.poll(() => outgoing.writable()).toBe(false)
   })
 })

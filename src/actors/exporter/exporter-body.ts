@@ -18,6 +18,7 @@ import {
   type ExportJob,
   ExportRefused,
   maximumExports,
+  type StartedTrace,
 } from "./exporter-interface.ts"
 import { type OpenExport, type OpenExportConfig, openExport } from "./open-export.ts"
 
@@ -40,26 +41,19 @@ interface RunningExport {
   readonly opened: OpenExport
   readonly stream: OutgoingStream
   readonly lease: Lease
-  /** Whether its next piece is being produced. */
-  isPulling: boolean
 }
 
-/** Rotates among the running exports. */
 class ExportRunner {
   readonly #config: OpenExportConfig
   readonly #clock: Clock
   readonly #running = new Set<RunningExport>()
-  #scheduled = false
 
   constructor(config: OpenExportConfig, clock: Clock) {
     this.#config = config
     this.#clock = clock
   }
 
-  start(
-    job: ExportJob,
-    stream: OutgoingStream,
-  ): Pick<OpenExport, "gaps" | "late" | "leftOut" | "warnings" | "redacted"> {
+  start(job: ExportJob, stream: OutgoingStream): StartedTrace {
     if (this.#running.size >= maximumExports) {
       const message = `${maximumExports} exports are already running, which is the limit; try again when one has ended`
       throw new ExportRefused({ message, fault: "busy" })
@@ -67,65 +61,43 @@ class ExportRunner {
     // Before the recording is opened, so that nothing of it is removed in between.
     const lease = takeLease(this.#config.directory, { fromTime: job.fromTime, purpose: purposeOf(job) }, this.#clock)
     const opened = openedUnder(lease, () => openExport(this.#config, job))
-    const running: RunningExport = { opened, stream, lease, isPulling: false }
+    const running = { opened, stream, lease }
     this.#running.add(running)
-    stream.onWritable(() => this.#schedule())
-    stream.onClosed(() => void this.#close(running))
-    this.#schedule()
-    const { gaps, late, leftOut, warnings, redacted } = opened
-    return { gaps, late, leftOut, warnings, redacted }
+    void this.#run(running)
+    return opened.started
   }
 
   async stop(): Promise<void> {
-    const closed = [...this.#running].map((running) => {
-      running.stream.end("the recorder is stopping")
-      return this.#close(running)
-    })
-    await Promise.all(closed)
+    await Promise.all([...this.#running].map((running) => this.#end(running, "the recorder is stopping")))
   }
 
-  async #close(running: RunningExport): Promise<void> {
-    this.#running.delete(running)
-    running.lease.release()
-    await running.opened.close()
-  }
-
-  #schedule(): void {
-    if (this.#scheduled || ![...this.#running].some(mayPull)) return
-    this.#scheduled = true
-    // One turn of the event loop between pieces, so that acknowledgements and cancellations are processed.
-    setImmediate(() => {
-      this.#scheduled = false
-      for (const running of this.#running) if (mayPull(running)) this.#pull(running)
-    })
-  }
-
-  #pull(running: RunningExport): void {
-    running.isPulling = true
-    running.opened.pieces.next().then(
-      (next) => this.#arrived(running, next),
+  /** Between two pieces other exports get their turn (as `writable` says). */
+  async #run(running: RunningExport): Promise<void> {
+    const { opened, stream } = running
+    try {
+      while (await stream.writable()) {
+        const next = await opened.pieces.next()
+        if (!this.#running.has(running)) return
+        if (next.done === true) return await this.#end(running, "", String(opened.unchanged()))
+        const { value } = next
+        for (let start = 0; start < value.length; start += pieceBytes)
+          stream.send(value.subarray(start, start + pieceBytes))
+        // A piece has its own memory.
+        freeNow(value)
+      }
+      await this.#end(running)
+    } catch (cause) {
       // An error without a message must not pass for a complete trace either.
-      (cause: unknown) => this.#ended(running, messageOf(cause) || "it failed"),
-    )
-  }
-
-  #arrived(running: RunningExport, next: IteratorResult<Uint8Array, void>): void {
-    if (next.done === true) return this.#ended(running, "", String(running.opened.unchanged()))
-    running.isPulling = false
-    if (!this.#running.has(running)) return
-    const { value } = next
-    for (let start = 0; start < value.length; start += pieceBytes) {
-      running.stream.send(value.subarray(start, start + pieceBytes))
+      await this.#end(running, messageOf(cause) || "it failed")
     }
-    // A piece has its own memory.
-    freeNow(value)
-    this.#schedule()
   }
 
-  /** `note`: number of changes that were left out. */
-  #ended(running: RunningExport, error: string, note = ""): void {
+  /** Once. `error`: as of {@link OutgoingStream.end}; absent: nobody waits for the end. `note`: number of changes that were left out. */
+  async #end(running: RunningExport, error?: string, note = ""): Promise<void> {
+    if (!this.#running.delete(running)) return
     running.lease.release()
-    if (this.#running.delete(running)) running.stream.end(error, note)
+    if (error !== undefined) running.stream.end(error, note)
+    await running.opened.close()
   }
 }
 
@@ -144,8 +116,6 @@ const purposeOf = ({ format, fromTime, untilTime }: ExportJob): string => {
   )
   return `export as ${format} of ${from}/${until}`
 }
-
-const mayPull = ({ stream, isPulling }: RunningExport): boolean => !isPulling && stream.isWritable
 
 const refusalOf = (cause: unknown): ExportRefused => {
   if (cause instanceof ExportRefused) return cause

@@ -12,6 +12,28 @@ export interface ExporterConfig {
   readonly spoolDirectory?: string
 }
 
+/** What the recorder knows of the requested kinds when the export begins. Times are µs since the Unix epoch. */
+const RequestedKinds = Schema.Struct({
+  nowMicros: Schema.Number,
+  /** From when on nothing is known, because the recorder cannot be asked, or cannot write. Default: everything is known up to now. */
+  knownUntil: Schema.optionalKey(Schema.Number),
+  /** For a window from 0, name also kinds that were noticed only while the recorder ran. Default: false. */
+  fromBeginning: Schema.optionalKey(Schema.Boolean),
+  parts: Schema.Array(
+    Schema.Struct({
+      gvk: Schema.String,
+      /** Empty: all that is recorded of the kind. */
+      namespace: Schema.String,
+      /** Of its watch; `detail` says in one sentence why. */
+      state: Schema.String,
+      detail: Schema.String,
+      /** It was not installed when a recorder looked for it first. */
+      hasAppeared: Schema.Boolean,
+    }),
+  ),
+})
+export type RequestedKinds = typeof RequestedKinds.Type
+
 /** One export. Times are µs since the Unix epoch. */
 export const ExportJob = Schema.Struct({
   format: Schema.Literals(["simkube", "ndjson", "kwok"]),
@@ -48,7 +70,9 @@ export const ExportJob = Schema.Struct({
   trackedObjects: Schema.Unknown,
   /** Kinds besides the tracked ones whose gaps and late changes concern the trace: the lifecycles in it came from their streams. Default: none. */
   podStreams: Schema.optionalKey(Schema.Array(Schema.String)),
-  /** For the trace's header: kinds, or namespaces of kinds, that are incomplete for reasons other than gaps. */
+  /** Those that are not recorded in all of the window are named in the trace's header. Default: nothing is looked at. */
+  requested: Schema.optionalKey(RequestedKinds),
+  /** For the trace's header: further kinds, or namespaces of kinds, that are incomplete for reasons other than gaps. */
   incomplete: Schema.Array(
     Schema.Struct({ gvk: Schema.String, namespace: Schema.optionalKey(Schema.String), state: Schema.String }),
   ),
@@ -78,6 +102,25 @@ export const exportNice = 10
 /** Concurrent exports. Each has a database connection with its caches and, in SimKube's format, a spool file. */
 export const maximumExports = 8
 
+/** What is known of a trace before its first byte. */
+const StartedTrace = Schema.Struct({
+  /** Number of gaps of the recording in the window. */
+  gaps: Schema.Number,
+  /** Changes in the window that were received later than they happened. */
+  late: Schema.Array(LateChanges),
+  /** Requested kinds, or namespaces of them, that are not recorded in all of the window: the state, and what is wrong in a sentence. */
+  incomplete: Schema.Array(
+    Schema.Struct({ gvk: Schema.String, namespace: Schema.String, state: Schema.String, fault: Schema.String }),
+  ),
+  /** Tracked kinds that the format cannot represent. */
+  leftOut: Schema.Array(Schema.String),
+  /** What will go wrong in a replay of the trace, one sentence each. */
+  warnings: Schema.Array(Schema.String),
+  /** How many values of the requested kinds were replaced in the recording. */
+  redacted: Schema.Array(RedactedValues),
+})
+export type StartedTrace = typeof StartedTrace.Type
+
 const exporterControl = {
   /**
    * Checks the request and starts the export; the trace follows as the frames of the stream, and with its end the number of changes that were
@@ -86,18 +129,7 @@ const exporterControl = {
    */
   export: {
     payload: ExportJob,
-    success: Schema.Struct({
-      /** Number of gaps of the recording in the window. */
-      gaps: Schema.Number,
-      /** Changes in the window that were received later than they happened. */
-      late: Schema.Array(LateChanges),
-      /** Tracked kinds that the format cannot represent. */
-      leftOut: Schema.Array(Schema.String),
-      /** What will go wrong in a replay of the trace, one sentence each. */
-      warnings: Schema.Array(Schema.String),
-      /** How many values of the requested kinds were replaced in the recording. */
-      redacted: Schema.Array(RedactedValues),
-    }),
+    success: StartedTrace,
     error: ExportRefused,
     stream: { windowBytes: exportWindowBytes },
   },

@@ -5,8 +5,8 @@
  * ends, in any way.
  */
 import { tmpdir } from "node:os"
-import { ArchiveReader, keptSettings, openedWindow, redactedIn } from "../../archive/index.ts"
-import { isStatusKnown, type RedactedValues } from "../../kube/offline.ts"
+import { ArchiveReader, keptSettings, openedWindow, readRecordedSince, redactedIn } from "../../archive/index.ts"
+import { isStatusKnown } from "../../kube/offline.ts"
 import {
   type CompiledFilters,
   type Compression,
@@ -33,7 +33,8 @@ import {
 import type { Program } from "../../trace/transform/index.ts"
 import { encodeItems, encodeNdjson, encodeSimkube } from "./encode-window.ts"
 import { type ExportWindow, type OpenedJob, readWindow, replayedWindow, timesOf } from "./export-window.ts"
-import type { ExporterConfig, ExportJob } from "./exporter-interface.ts"
+import type { ExporterConfig, ExportJob, StartedTrace } from "./exporter-interface.ts"
+import { incompleteKinds } from "./incomplete-kinds.ts"
 import { transformedExport } from "./transformed-export.ts"
 import { type OwnersInExport, ownersInExport } from "./window-owners.ts"
 
@@ -148,16 +149,8 @@ const look = (limits: DriverLimits, gvk: string, window: ExportWindow): void => 
 }
 
 export interface OpenExport {
-  /** Number of gaps of the recording that overlap the window, in the requested namespaces. */
-  readonly gaps: number
-  /** Changes in the window that were received later than they happened, in the requested namespaces. */
-  readonly late: ReadonlyArray<LateChanges>
-  /** Tracked kinds that the format cannot represent: their objects are not in the pieces. */
-  readonly leftOut: ReadonlyArray<string>
-  /** What will go wrong in a replay of the trace, one sentence each. */
-  readonly warnings: ReadonlyArray<string>
-  /** How many values of the kinds were replaced in the recording. */
-  readonly redacted: ReadonlyArray<RedactedValues>
+  /** What is known before the first piece; gaps and late changes are those of the requested namespaces. */
+  readonly started: StartedTrace
   /** Changes left out because they change nothing for a replay; final after the last piece. */
   readonly unchanged: () => number
   /** Encoded bytes, in pieces of about 64 KiB; empty pieces are pauses. After the last one the reader is closed. */
@@ -197,6 +190,10 @@ export const openExport = (
     const gaps = reader
       .gaps({ cut, fromTime, untilTime, kinds: streams })
       .filter((gap) => !filters.excludesGap(gap)).length
+    const incomplete =
+      requested.requested === undefined
+        ? []
+        : incompleteKinds(requested.requested, { fromTime, untilTime }, () => readRecordedSince(directory))
     const { start, listed } = openedWindow(reader.firstLists(), fromTime, untilTime)
     const job: OpenedJob = { ...requested, fromTime: start, listed, requestedFrom: fromTime }
     const late = lateInWindow(reader, job, streams, filters)
@@ -206,7 +203,7 @@ export const openExport = (
     const window = readWindow(reader, job, kinds, filters, owners.rules())
     const metadata = reader.metadata()
     const redacted = redactedIn(metadata).filter(({ gvk }) => !filters.excludesKind(gvk))
-    const header = headerOf(job, kinds, late, metadata)
+    const header = headerOf(job, { kinds, late, incomplete }, metadata)
     const warnings =
       job.format === "simkube"
         ? driverWarnings(tracked, written, (gvk) => readWindow(reader, job, [gvk], filters, owners.rules()))
@@ -261,7 +258,10 @@ export const openExport = (
       // A generator that has not started ends without running its `finally`.
       closeReader()
     }
-    return { gaps, late, leftOut, warnings, redacted, unchanged: () => unchanged(), pieces, close }
+    return {
+      started: { gaps, late, incomplete, leftOut, warnings, redacted },
+      ...{ unchanged: () => unchanged(), pieces, close },
+    }
   } catch (cause) {
     closeReader()
     throw cause
@@ -335,8 +335,7 @@ const joined = (late: ReadonlyArray<LateChanges>): ReadonlyArray<LateChanges> =>
 
 const headerOf = (
   job: OpenedJob,
-  kinds: ReadonlyArray<string>,
-  late: ReadonlyArray<LateChanges>,
+  { kinds, late, incomplete }: Pick<StartedTrace, "late" | "incomplete"> & { readonly kinds: ReadonlyArray<string> },
   metadata: ReadonlyMap<string, string>,
 ) => {
   const clusterUid = metadata.get("clusterUid")
@@ -346,7 +345,10 @@ const headerOf = (
     window: { start: job.fromTime, end: job.untilTime },
     cut: job.cut,
     kinds,
-    incomplete: job.incomplete,
+    incomplete: [
+      ...incomplete.map(({ gvk, namespace, state }) => ({ gvk, ...(namespace !== "" && { namespace }), state })),
+      ...job.incomplete,
+    ],
     ...(late.length > 0 && { late }),
     ...(job.times === "received" && { times: job.times }),
     ...(withoutStatus.length > 0 && { withoutStatus }),

@@ -2,6 +2,7 @@
  * Runs questions in the reader: several at once, each a piece at a time in turn, and each only as fast as its client takes the answer. A question whose client
  * has gone, or whose recording cannot be read any further, ends, and nothing else does.
  */
+import { setTimeout as delay } from "node:timers/promises"
 import {
   type KnownIntact,
   type Lease,
@@ -32,12 +33,15 @@ const lookMs = 30
 /** ms of work after which the core is ceded: a watcher or the store may wait for it. */
 const sliceMs = 0.5
 
+/** Takes an answer. */
+export type AnswerStream = Pick<OutgoingStream, "writable" | "send" | "end">
+
 interface OpenAnswer {
   readonly recording: QueriedRecording
   /** Retention leaves what is being read; but a subscription, which is without end, keeps nothing from it. */
   readonly lease: Lease | undefined
   readonly items: Generator<AnswerItem | typeof waiting, JsonObject, void>
-  readonly stream: OutgoingStream
+  readonly stream: AnswerStream
   readonly isDocument: boolean
   /** Whether it is a subscription. */
   readonly isEndless: boolean
@@ -54,8 +58,8 @@ export class Answering {
   readonly #directory: string
   readonly #intact: KnownIntact
   readonly #open = new Set<OpenAnswer>()
-  #isScheduled = false
-  #look: NodeJS.Timeout | undefined
+  /** Resolves when answers that wait look at the recording again: all at the same moments, so a commit reaches all of them together. */
+  #look: Promise<void> | undefined
 
   constructor(directory: string, intact: KnownIntact) {
     this.#directory = directory
@@ -63,7 +67,7 @@ export class Answering {
   }
 
   /** Begins an answer; throws ReadingFailed if there is none. */
-  start(question: Question, stream: OutgoingStream): void {
+  start(question: Question, stream: AnswerStream): void {
     const known = new Map(question.known.map(({ gvk, until }) => [gvk, until]))
     const knownUntil = (gvk: string): number | undefined => known.get(gvk) ?? recording.kindOf(gvk)?.completeThroughTime
     const { about, from, to } = question
@@ -104,9 +108,7 @@ export class Answering {
       throw error
     }
     this.#open.add(open)
-    stream.onWritable(() => this.#schedule())
-    stream.onClosed(() => this.#end(open))
-    this.#schedule()
+    void this.#run(open)
   }
 
   /** The kinds that a question with these names is about, and all others; throws ReadingFailed. */
@@ -123,7 +125,6 @@ export class Answering {
 
   /** Ends all of them. */
   stop(): void {
-    clearTimeout(this.#look)
     for (const open of this.#open) {
       if (open.isEndless) endEndless(open, "stopping")
       else open.stream.end("the recorder is stopping")
@@ -137,25 +138,21 @@ export class Answering {
     open.lease?.release()
   }
 
-  #schedule(): void {
-    this.#lookAgain()
-    if (this.#isScheduled || ![...this.#open].some(canAdvance)) return
-    this.#isScheduled = true
-    setImmediate(() => {
-      this.#isScheduled = false
-      for (const open of this.#open) if (canAdvance(open)) this.#advance(open)
-      this.#schedule()
-    })
+  /** A piece at a time, until it has ended or its client is gone. */
+  async #run(open: OpenAnswer): Promise<void> {
+    while (this.#open.has(open) && (await open.stream.writable())) {
+      if (open.isWaiting) await this.#nextLook()
+      open.isWaiting = false
+      if (this.#open.has(open)) this.#advance(open)
+    }
+    this.#end(open)
   }
 
-  /** All waiting answers look at the recording at the same moments, so a commit reaches all of them together. */
-  #lookAgain(): void {
-    if (this.#look !== undefined || ![...this.#open].some(({ isWaiting }) => isWaiting)) return
-    this.#look = setTimeout(() => {
+  #nextLook(): Promise<void> {
+    this.#look ??= delay(lookMs).then(() => {
       this.#look = undefined
-      for (const open of this.#open) open.isWaiting = false
-      this.#schedule()
-    }, lookMs)
+    })
+    return this.#look
   }
 
   #advance(open: OpenAnswer): void {
@@ -204,8 +201,6 @@ export class Answering {
     return copied.reduce((sum, part) => sum + part.length, 0)
   }
 }
-
-const canAdvance = ({ stream, isWaiting }: OpenAnswer): boolean => stream.isWritable && !isWaiting
 
 const send = (open: OpenAnswer): void => {
   const bytes = Buffer.concat(open.pending.map((part) => (typeof part === "string" ? Buffer.from(part) : part)))

@@ -5,7 +5,7 @@
  * takes as long as the export itself. The response names the filters of the request that were not applied.
  */
 import * as Effect from "effect/Effect"
-import type { Settled } from "../../actors/index.ts"
+import { incompleteKinds, type Settled } from "../../actors/index.ts"
 import { compileFilters, encodeTrackedObjects, podLivesKind, readTrackedObjects } from "../../trace/index.ts"
 import type { RecorderConfiguration } from "../configuration/tracked-kind.ts"
 import type { ExportRefusal } from "../http/body/http-answer.ts"
@@ -23,7 +23,7 @@ import {
   requestedStatuses,
   trackedObjects,
 } from "./start.ts"
-import { describePart, futureOf, incompleteKinds, notBegun, untrackedKinds } from "./window-coverage.ts"
+import { describePart, futureOf, notBegun, requestedKinds, untrackedKinds } from "./window-coverage.ts"
 
 /** What an export would contain of one kind. */
 interface KindForecast extends KindCoverage {
@@ -83,10 +83,16 @@ export const forecastExport = (
       : ({ unknown: 0, first: [] } satisfies Settled)
     const tracked = recording.statuses.all()
     const statuses = requestedStatuses(request, tracked)
-    const beginning = request.require === undefined ? undefined : recording.statuses
-    const known = { reader: recording.reader, knownUntil: reach.knownUntil }
-    const lacking = yield* incompleteKinds(known, statuses, { fromTime, untilTime }, nowMicros, beginning)
-    const incomplete = [...lacking, ...untrackedKinds(request.filters.kinds, tracked)]
+    const present = { nowMicros, fromBeginning: request.require !== undefined }
+    const rows = yield* recording.reader.ask("recordedSince", undefined)
+    const incomplete = [
+      ...incompleteKinds(
+        requestedKinds(statuses, recording.statuses, reach, present),
+        { fromTime, untilTime },
+        () => rows,
+      ),
+      ...untrackedKinds(request.filters.kinds, tracked),
+    ]
     const gaps = requested.reduce((sum, kind) => sum + kind.gaps.length, 0)
     const leftOut = format === "simkube" ? leftOutOf(configuration, wanted) : []
     const counts = yield* recording.reader.ask("count", {

@@ -4,10 +4,14 @@
  * reader is notified, even if the exporter crashed.
  */
 import * as Effect from "effect/Effect"
-import { type ExporterConfig, type ExporterControl, type ExportJob, ExportRefused } from "../../actors/index.ts"
-import type { RedactedValues } from "../../kube/offline.ts"
+import {
+  type ExporterConfig,
+  type ExporterControl,
+  type ExportJob,
+  ExportRefused,
+  type StartedTrace,
+} from "../../actors/index.ts"
 import type { ActorSystem, CallError, Supervisor } from "../../runtime/index.ts"
-import type { LateChanges } from "../../trace/index.ts"
 
 /** Takes one export's pieces; `end` is the last call. */
 export interface ExportReader {
@@ -24,17 +28,7 @@ export interface ExportReader {
 const exporterStartMs = 5000
 
 /** A running export. */
-export interface RunningExport {
-  /** Number of gaps of the recording in the window. */
-  readonly gaps: number
-  /** Changes in the window that were received later than they happened. */
-  readonly late: ReadonlyArray<LateChanges>
-  /** Tracked kinds that the format cannot represent. */
-  readonly leftOut: ReadonlyArray<string>
-  /** What will go wrong in a replay of the trace, one sentence each. */
-  readonly warnings: ReadonlyArray<string>
-  /** How many values of the requested kinds were replaced in the recording. */
-  readonly redacted: ReadonlyArray<RedactedValues>
+export interface RunningExport extends StartedTrace {
   /** Cancels it; nothing more is delivered. */
   cancel(): void
 }

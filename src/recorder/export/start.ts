@@ -3,7 +3,7 @@
  * exporter its job.
  */
 import * as Effect from "effect/Effect"
-import type { ExportRefused, Settled } from "../../actors/index.ts"
+import type { ExportRefused, IncompleteKind, Settled } from "../../actors/index.ts"
 import { describeRedacted } from "../../kube/offline.ts"
 import type { CallError } from "../../runtime/index.ts"
 import { podLivesKind } from "../../trace/index.ts"
@@ -21,9 +21,8 @@ import {
   aheadOfNow,
   describeIncomplete,
   futureOf,
-  type IncompleteKind,
-  incompleteKinds,
   notBegun,
+  requestedKinds,
   untrackedKinds,
 } from "./window-coverage.ts"
 
@@ -56,7 +55,7 @@ export const requestedProgram = async (
 }
 
 /** A running export, with the facts for its headers. */
-export interface StartedExport extends Omit<RunningExport, "late" | "redacted"> {
+export interface StartedExport extends Omit<RunningExport, "late" | "redacted" | "incomplete"> {
   /** Changes in the window that were received later than they happened, as text for a header; `undefined`: none. */
   readonly late: string | undefined
   /** Kinds, or namespaces of kinds, that are incomplete for reasons other than gaps, as text for a header; the trace names the same ones. */
@@ -99,10 +98,8 @@ export const startExport = (
     const statuses = requestedStatuses(request, tracked)
     const listing = yield* recording.firstLists(statuses)
     if (listing.length > 0) return yield* Effect.fail(listingRefusal(listing))
-    const beginning = request.require === undefined ? undefined : recording.statuses
-    const known = { reader: recording.reader, knownUntil }
-    const lacking = yield* incompleteKinds(known, statuses, { fromTime, untilTime }, nowMicros, beginning)
-    const incomplete = [...lacking, ...untrackedKinds(request.filters.kinds, tracked)]
+    const untracked = untrackedKinds(request.filters.kinds, tracked)
+    const present = { nowMicros, fromBeginning: request.require !== undefined }
     const job = {
       format,
       compression,
@@ -120,17 +117,15 @@ export const startExport = (
       recordedKinds: recordedWhole(configuration.kinds),
       trackedObjects: trackedObjects(configuration),
       podStreams: podStreamsOf(request, configuration),
-      incomplete: incomplete.map(({ gvk, namespace, state }) => ({
-        gvk,
-        ...(namespace !== "" && { namespace }),
-        state,
-      })),
+      requested: requestedKinds(statuses, recording.statuses, { knownUntil }, present),
+      incomplete: untracked.map(({ gvk, state }) => ({ gvk, state })),
     }
     const settling = recording.owners.settle(request.owner_deadline_ms ?? ownerDeadlineMs)
     const settled = needsOwners(request, configuration) ? yield* settling : noneUnknown
     const started = yield* recording.exports
       .start(job, reader)
       .pipe(Effect.mapError((error) => ({ status: refusalStatus(error), message: error.message })))
+    const incomplete = [...started.incomplete, ...untracked]
     const late = started.late.map((range) => lateFactsOf(range, { fromTime, untilTime }, request.times ?? "happened"))
     const missing = missingOf(request, { incomplete, gaps: started.gaps, late }, clockMicros)
     if (missing !== undefined) {

@@ -10,7 +10,7 @@ const warningsOf = async (job: Pick<ExportJob, "format"> & Partial<ExportJob>): 
   const trackedObjects = { [deployment]: {}, [training]: { podSpecTemplatePaths: ["/spec/template"] } }
   const opened = openedExport(recordingOf(objects), [deployment, training], { trackedObjects, ...job })
   await opened.close()
-  return opened.warnings
+  return opened.started.warnings
 }
 
 test("an export for SimKube says beforehand what SimKube's driver cannot do with its objects", async () => {

@@ -22,26 +22,15 @@ import { ObservationsBuilder } from "../../../src/wire/index.ts"
 import { patient } from "../../harness/patience.ts"
 import { turn, until } from "../../runtime/until.ts"
 import { frameEvent } from "../../wire/frame-events.ts"
+import { exportJob } from "./export-job.ts"
 
 /** What users run. */
 const transformer = new URL("../../../dist/workers/transform.js", import.meta.url)
 const gvk = "apps/v1.Deployment"
 const events = 450
 
-const jobOf = (format: ExportJob["format"], more: Partial<ExportJob> = {}): ExportJob => ({
-  format,
-  cut: events,
-  fromTime: 0,
-  untilTime: Number.MAX_SAFE_INTEGER,
-  filters: { excluded_namespaces: [], excluded_labels: [] },
-  skipOwned: [],
-  excludeOwned: true,
-  excludeDaemonSetOwned: true,
-  recordedKinds: [],
-  trackedObjects: { [gvk]: {} },
-  incomplete: [],
-  ...more,
-})
+const jobOf = (format: ExportJob["format"], more: Partial<ExportJob> = {}): ExportJob =>
+  exportJob([gvk], { format, cut: events, excludeOwned: true, excludeDaemonSetOwned: true, ...more })
 
 let directory = ""
 

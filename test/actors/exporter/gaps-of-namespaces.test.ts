@@ -5,6 +5,7 @@ import { ArchiveWriter } from "../../../src/archive/index.ts"
 import type { GivenFilters } from "../../../src/trace/index.ts"
 import { encodeFrame, gapAt, START } from "../../archive/sample-frames.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
+import { exportJob } from "./export-job.ts"
 
 const gvk = "v1.ConfigMap"
 const noFilters = { excluded_namespaces: [], excluded_labels: [] }
@@ -21,28 +22,13 @@ const recordingWithGaps = (namespaces: ReadonlyArray<string>): string => {
 
 /** The counts in the headers, and the namespaces of the gaps in the trace. */
 const exported = async (directory: string, filters: GivenFilters) => {
-  const { gaps, pieces } = openExport(
-    { directory },
-    {
-      format: "ndjson",
-      cut: Number.MAX_SAFE_INTEGER,
-      fromTime: 0,
-      untilTime: Number.MAX_SAFE_INTEGER,
-      filters,
-      skipOwned: [],
-      excludeOwned: false,
-      excludeDaemonSetOwned: false,
-      recordedKinds: [],
-      trackedObjects: { [gvk]: {} },
-      incomplete: [],
-    },
-  )
+  const { started, pieces } = openExport({ directory }, exportJob([gvk], { filters }))
   const chunks: Uint8Array[] = []
   for await (const piece of pieces) chunks.push(Buffer.from(piece))
   const lines = Buffer.concat(chunks).toString().trimEnd().split("\n")
   const items = lines.map((line) => JSON.parse(line) as { action?: string; namespace?: string; end?: { gaps: number } })
   const told = items.filter(({ action }) => action === "gap").map(({ namespace }) => namespace)
-  expect(items.at(-1)?.end?.gaps).toBe(gaps)
+  expect(items.at(-1)?.end?.gaps).toBe(started.gaps)
   return told
 }
 

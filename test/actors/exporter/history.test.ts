@@ -11,6 +11,7 @@ import { NdjsonReader, SimkubeTraceReader } from "../../../src/trace/index.ts"
 import { ObservationsBuilder } from "../../../src/wire/index.ts"
 import { rounds } from "../../harness/effort.ts"
 import { frameEvent } from "../../wire/frame-events.ts"
+import { exportJob } from "./export-job.ts"
 
 const kinds = ["apps/v1.Deployment", "apps/v1.StatefulSet"] as const
 const start = 1_763_700_000_000_000
@@ -173,19 +174,8 @@ test("a history read back from NDJSON and from SimKube's format gives the state 
         const changes = history(steps)
         const fromTime = start + from
         const untilTime = fromTime + length
-        const job: ExportJob = {
-          format: "ndjson",
-          cut: write(directory, changes),
-          fromTime,
-          untilTime,
-          filters: { excluded_namespaces: [], excluded_labels: hides ? ["app=hidden"] : [] },
-          skipOwned: [],
-          excludeOwned: false,
-          excludeDaemonSetOwned: false,
-          recordedKinds: [],
-          trackedObjects: Object.fromEntries(kinds.map((gvk) => [gvk, {}])),
-          incomplete: [],
-        }
+        const filters = { excluded_namespaces: [], excluded_labels: hides ? ["app=hidden"] : [] }
+        const job = exportJob(kinds, { cut: write(directory, changes), fromTime, untilTime, filters })
         for (const { moment, state } of statesOfNdjson(await exported(directory, job), fromTime)) {
           expect(sorted(state)).toEqual(sorted(stateBefore(changes, moment, hides)))
         }

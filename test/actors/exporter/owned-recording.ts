@@ -6,6 +6,7 @@ import type { JsonObject } from "../../../src/trace/index.ts"
 import { APPLIED, DELETED, ObservationsBuilder } from "../../../src/wire/index.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { frameEvent } from "../../wire/frame-events.ts"
+import { exportJob } from "./export-job.ts"
 
 const minute = 60_000_000
 
@@ -67,19 +68,7 @@ type Wanted = Pick<ExportJob, "format"> & Partial<ExportJob>
 export const openedExport = (directory: string, kinds: ReadonlyArray<string>, job: Wanted): OpenExport =>
   openExport(
     { directory, transformer: new URL("../../../dist/workers/transform.js", import.meta.url) },
-    {
-      cut: Number.MAX_SAFE_INTEGER,
-      fromTime: 0,
-      untilTime: 2 * minute,
-      filters: { excluded_namespaces: [], excluded_labels: [] },
-      skipOwned: [],
-      excludeOwned: false,
-      excludeDaemonSetOwned: false,
-      recordedKinds: kinds,
-      trackedObjects: Object.fromEntries(kinds.map((gvk) => [gvk, {}])),
-      incomplete: [],
-      ...job,
-    },
+    exportJob(kinds, { untilTime: 2 * minute, recordedKinds: kinds, ...job }),
   )
 
 /** Its bytes. */

@@ -7,6 +7,7 @@ import { SimkubeTraceReader } from "../../../src/trace/index.ts"
 import { type LateRange, type NewObject, ObservationsBuilder, type PodLife } from "../../../src/wire/index.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { frameEvent } from "../../wire/frame-events.ts"
+import { exportJob } from "./export-job.ts"
 
 const deployments = "apps/v1.Deployment"
 const replicaSets = "apps/v1.ReplicaSet"
@@ -85,25 +86,18 @@ class Recording {
 
   async export(format: ExportJob["format"], [from, until]: readonly [number, number], more: Partial<ExportJob> = {}) {
     const tracked = { podSpecTemplatePaths: ["/spec/template"], trackLifecycle: true }
-    const { pieces, ...facts } = openExport(
+    const { pieces, started } = openExport(
       { directory: this.directory },
-      {
+      exportJob([], {
         ...{ format, cut: this.#writer.cut(), fromTime: at(from), untilTime: at(until), knownUntil: at(until) },
-        filters: { excluded_namespaces: [], excluded_labels: [] },
-        ...{
-          skipOwned: [],
-          excludeOwned: true,
-          excludeDaemonSetOwned: true,
-          recordedKinds: [deployments, replicaSets],
-        },
+        ...{ excludeOwned: true, excludeDaemonSetOwned: true, recordedKinds: [deployments, replicaSets] },
         trackedObjects: { [deployments]: tracked, [replicaSets]: tracked },
-        incomplete: [],
         ...more,
-      },
+      }),
     )
     const all: Array<Uint8Array> = []
     for await (const piece of pieces) all.push(Uint8Array.from(piece))
-    return { bytes: Buffer.concat(all), ...facts }
+    return { bytes: Buffer.concat(all), ...started }
   }
 }
 

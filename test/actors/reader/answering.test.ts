@@ -1,8 +1,7 @@
 import { expect, test } from "vitest"
-import { Answering } from "../../../src/actors/reader/answering.ts"
+import { Answering, type AnswerStream } from "../../../src/actors/reader/answering.ts"
 import type { Question } from "../../../src/actors/reader/question.ts"
 import { KnownIntact } from "../../../src/archive/index.ts"
-import type { OutgoingStream } from "../../../src/runtime/index.ts"
 import { recordSample } from "../../archive/sample-recording.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 
@@ -10,34 +9,30 @@ import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 class Client {
   readonly pieces: Buffer[] = []
   error: string | undefined
-  #writable: () => void = () => undefined
-  #closed: () => void = () => undefined
-  readonly #end = {
-    isWritable: true,
-    onWritable: (listener: () => void) => {
-      this.#writable = listener
-    },
-    onClosed: (listener: () => void) => {
-      this.#closed = listener
+  #isGone = false
+  #taken = Promise.withResolvers<void>()
+  readonly stream: AnswerStream = {
+    writable: async () => {
+      await turns(1)
+      if (this.pieces.length > 0) await this.#taken.promise
+      return !this.#isGone
     },
     send: (piece: Uint8Array) => {
       this.pieces.push(Buffer.from(piece))
-      this.#end.isWritable = false
+      this.#taken = Promise.withResolvers<void>()
     },
     end: (error = "") => {
       this.error = error
     },
   }
-  readonly stream = this.#end as unknown as OutgoingStream
 
   take(): void {
-    this.#end.isWritable = true
-    this.#writable()
+    this.#taken.resolve()
   }
 
   leave(): void {
-    this.#end.isWritable = false
-    this.#closed()
+    this.#isGone = true
+    this.#taken.resolve()
   }
 
   get text(): string {
@@ -70,7 +65,7 @@ test("an answer comes as fast as its client takes it, and ends once", async () =
   expect(client.error).toBeUndefined()
   while (client.error === undefined) {
     client.take()
-    await turns(1)
+    await turns(2)
   }
   expect(client.error).toBe("")
   const lines = client.text.trimEnd().split("\n")
@@ -87,7 +82,7 @@ test("a client that goes away, or does not take its answer, holds up no other", 
   const [taken, sent] = [gone.pieces.length, slow.pieces.length]
   while (quick.error === undefined) {
     quick.take()
-    await turns(1)
+    await turns(2)
   }
   expect([quick.error, slow.pieces.length, gone.pieces.length]).toEqual(["", sent, taken])
   answering.stop()

@@ -66,7 +66,7 @@ test.each([1, 10, 100])("a recording that gets 0.7 MB each %i ms stays within 8 
   // What there is at first is looked at, and the reserve is made.
   clock.advance(1000)
   let [mostUsed, mostOnDisk] = [0, 0]
-  for (let commits = 0; commits < 60; commits++) {
+  for (let commits = 0; commits < 40; commits++) {
     record()
     mostUsed = Math.max(mostUsed, used())
     mostOnDisk = Math.max(mostOnDisk, onDisk())
@@ -79,7 +79,7 @@ test.each([1, 10, 100])("a recording that gets 0.7 MB each %i ms stays within 8 
 })
 
 test("a recording that was larger than its limit before, and does not grow, is removed in its time", () => {
-  for (let commits = 0; commits < 50; commits++) record()
+  for (let commits = 0; commits < 40; commits++) record()
   turns.start(undefined)
   clock.advance(1000)
   turns.setPolicy({ bytes: limit, kinds: [] })
@@ -94,7 +94,7 @@ test("what a reader keeps is not hurried for, neither meanwhile nor when it has 
   onTestFinished(() => lease.release())
   turns.start({ bytes: limit, kinds: [] })
   clock.advance(1000)
-  for (let commits = 0; commits < 50; commits++) {
+  for (let commits = 0; commits < 40; commits++) {
     record()
     clock.advance(100)
   }

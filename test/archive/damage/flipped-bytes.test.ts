@@ -12,6 +12,7 @@ import type { ExportJob } from "../../../src/actors/index.ts"
 import { isArchiveError } from "../../../src/archive/directory/archive-errors.ts"
 import { readCoverage } from "../../../src/archive/reading/recorded-coverage.ts"
 import { readRecordingFacts } from "../../../src/archive/reading/recording-facts.ts"
+import { exportJob } from "../../actors/exporter/export-job.ts"
 import { rounds } from "../../harness/effort.ts"
 import { patient } from "../../harness/patience.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
@@ -35,18 +36,13 @@ const bytesOf = async (directory: string, job: ExportJob): Promise<readonly [str
   } finally {
     await opened.close()
   }
-  return [Buffer.concat(pieces).toString("latin1"), opened.gaps]
+  return [Buffer.concat(pieces).toString("latin1"), opened.started.gaps]
 }
 
 /** What the commands print of a recording without its recorder. */
 const exported = async (directory: string): Promise<Outcome> => {
   const { cut, lastTime } = readRecordingFacts(directory)
-  const job: ExportJob = {
-    ...{ format: "ndjson", cut, fromTime: sampleMiddle, untilTime: lastTime + 1, skipOwned: [], recordedKinds: [] },
-    ...{ excludeOwned: false, excludeDaemonSetOwned: false, incomplete: [] },
-    filters: { excluded_namespaces: [], excluded_labels: [] },
-    trackedObjects: Object.fromEntries(sampleKinds.map((gvk) => [gvk, {}])),
-  }
+  const job = exportJob(sampleKinds, { cut, fromTime: sampleMiddle, untilTime: lastTime + 1 })
   const [ndjson, gaps] = await bytesOf(directory, job)
   const [all] = await bytesOf(directory, { ...job, fromTime: 0 })
   const [owned] = await bytesOf(directory, { ...job, excludeOwned: true })

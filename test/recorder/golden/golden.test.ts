@@ -17,6 +17,7 @@ import {
   SimkubeTraceReader,
   simkubeHash,
 } from "../../../src/trace/index.ts"
+import { exportJob } from "../../actors/exporter/export-job.ts"
 import { readRecording } from "../../harness/recorded-watches.ts"
 import { withoutGeneratedByCluster } from "../../trace/generated-by-cluster.ts"
 import { recordLines } from "./record-lines.ts"
@@ -164,19 +165,14 @@ async function exportRecording(
   const seconds = simkube.changes.map((change) => change.seconds)
   const { pieces } = openExport(
     { directory },
-    {
-      format: "simkube",
-      cut,
-      fromTime: (Math.min(...seconds) - 60) * 1_000_000,
+    exportJob([], {
+      ...{ format: "simkube", cut, fromTime: (Math.min(...seconds) - 60) * 1_000_000 },
       untilTime: (until ?? Math.max(...seconds) + 3600) * 1_000_000,
       filters: { excluded_namespaces: ["kube-system"], excluded_labels: [] },
       skipOwned: Object.entries(trackedObjects).flatMap(([gvk, entry]) => (entry?.skipOwned === true ? [gvk] : [])),
-      excludeOwned,
-      excludeDaemonSetOwned: excludeOwned,
-      recordedKinds: Object.keys(trackedObjects),
-      trackedObjects,
-      incomplete: [],
-    },
+      ...{ excludeOwned, excludeDaemonSetOwned: excludeOwned },
+      ...{ recordedKinds: Object.keys(trackedObjects), trackedObjects },
+    }),
   )
   const chunks: Array<Uint8Array> = []
   for await (const piece of pieces) chunks.push(piece)

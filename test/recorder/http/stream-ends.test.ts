@@ -18,7 +18,7 @@ afterEach(() => void vi.restoreAllMocks())
 
 const events = "/v1/events?after=0"
 /** More than a connection on this machine holds. */
-const large = { changes: 300, bytes: 120_000 }
+const large = { changes: 150, bytes: 120_000 }
 
 /** The changes of one object, each once and in order, without the last item. Returns the last sequence number. */
 const expectChanges = ({ items }: Follower): number => {

@@ -2,7 +2,8 @@
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
 import { patient } from "../../harness/patience.ts"
-import { differences, ledgerOf, RecordedSandbox, tracked, until } from "./recorded-sandbox.ts"
+import { until } from "../recorder/recorder-command.ts"
+import { differences, ledgerOf, RecordedSandbox, tracked } from "./recorded-sandbox.ts"
 import { Workload } from "./workload.ts"
 
 test("20 expired watches of one kind do not affect another kind's stream", { timeout: patient(60_000) }, async () => {
@@ -12,7 +13,7 @@ test("20 expired watches of one kind do not affect another kind's stream", { tim
   const troubled = new Workload(sandbox, ["v1.ConfigMap"], 2)
   try {
     await recorded.ready()
-    for (let index = 0; index < 100; index++) troubled.change()
+    for (let index = 0; index < 100; index++) troubled.step()
     await recorded.caughtUp()
     const watchesBefore = sandbox.requests.count({ resource: "deployments", verb: "watch" })
     busy.start(500)
@@ -26,13 +27,11 @@ test("20 expired watches of one kind do not affect another kind's stream", { tim
           return sandbox.faults.count("expired", "configmaps") >= forced
         },
         () => `410 number ${forced}`,
-        10_000,
       )
       // Not its state, which is briefly still the previous one: a second 410 in one list would be one gap for both.
       await until(
         async () => (await gapsOf(recorded, "v1.ConfigMap")) >= forced,
         () => `gap number ${forced}`,
-        10_000,
       )
       await recorded.inState("v1.ConfigMap", "watching")
     }
@@ -61,72 +60,56 @@ const gapsOf = async ({ actors }: RecordedSandbox, gvk: string): Promise<number>
 }
 
 test("two kinds whose objects share namespace and name are kept apart", async () => {
-  const recorded = await RecordedSandbox.start({
+  await using recorded = await RecordedSandbox.start({
     kinds: [tracked("apps/v1.Deployment"), tracked("apps/v1.StatefulSet")],
   })
   const { sandbox } = recorded
-  try {
-    await recorded.ready()
-    for (const gvk of ["apps/v1.Deployment", "apps/v1.StatefulSet"]) {
-      sandbox.put(gvk, { metadata: { namespace: "shop", name: "same" }, spec: { of: gvk } })
-    }
-    sandbox.delete("apps/v1.StatefulSet", "shop", "same")
-    await recorded.caughtUp()
-    const exported = await recorded.export()
-    for (const gvk of ["apps/v1.Deployment", "apps/v1.StatefulSet"]) {
-      expect(differences(exported.changes, ledgerOf(sandbox, gvk), gvk)).toEqual({})
-    }
-  } finally {
-    await recorded.close()
+  await recorded.ready()
+  for (const gvk of ["apps/v1.Deployment", "apps/v1.StatefulSet"]) {
+    sandbox.put(gvk, { metadata: { namespace: "shop", name: "same" }, spec: { of: gvk } })
+  }
+  sandbox.delete("apps/v1.StatefulSet", "shop", "same")
+  await recorded.caughtUp()
+  const exported = await recorded.export()
+  for (const gvk of ["apps/v1.Deployment", "apps/v1.StatefulSet"]) {
+    expect(differences(exported.changes, ledgerOf(sandbox, gvk), gvk)).toEqual({})
   }
 })
 
 test("an object deleted and created again within a second is two objects", async () => {
-  const recorded = await RecordedSandbox.start({ kinds: [tracked("v1.ConfigMap")] })
+  await using recorded = await RecordedSandbox.start({ kinds: [tracked("v1.ConfigMap")] })
   const { sandbox } = recorded
-  try {
-    await recorded.ready()
-    sandbox.put("v1.ConfigMap", { metadata: { namespace: "shop", name: "twice" }, data: { n: "1" } })
-    sandbox.delete("v1.ConfigMap", "shop", "twice")
-    sandbox.put("v1.ConfigMap", { metadata: { namespace: "shop", name: "twice" }, data: { n: "2" } })
-    await recorded.caughtUp()
-    const exported = await recorded.export()
-    expect(exported.changes.map(({ action }) => action)).toEqual(["applied", "deleted", "applied"])
-    expect(differences(exported.changes, ledgerOf(sandbox, "v1.ConfigMap"), "v1.ConfigMap")).toEqual({})
-  } finally {
-    await recorded.close()
-  }
+  await recorded.ready()
+  sandbox.put("v1.ConfigMap", { metadata: { namespace: "shop", name: "twice" }, data: { n: "1" } })
+  sandbox.delete("v1.ConfigMap", "shop", "twice")
+  sandbox.put("v1.ConfigMap", { metadata: { namespace: "shop", name: "twice" }, data: { n: "2" } })
+  await recorded.caughtUp()
+  const exported = await recorded.export()
+  expect(exported.changes.map(({ action }) => action)).toEqual(["applied", "deleted", "applied"])
+  expect(differences(exported.changes, ledgerOf(sandbox, "v1.ConfigMap"), "v1.ConfigMap")).toEqual({})
 })
 
 test("an object that is deleted and re-created across a relist vanishes before its successor appears", async () => {
-  const recorded = await RecordedSandbox.start({ kinds: [tracked("v1.ConfigMap")] })
+  await using recorded = await RecordedSandbox.start({ kinds: [tracked("v1.ConfigMap")] })
   const { sandbox } = recorded
-  try {
-    const first = sandbox.put("v1.ConfigMap", { metadata: { namespace: "shop", name: "twice" }, data: { n: "1" } })
-    await recorded.ready()
-    await recorded.caughtUp()
-    await sandbox.faults.refuseConnections()
-    sandbox.faults.dropConnections()
-    sandbox.delete("v1.ConfigMap", "shop", "twice")
-    const second = sandbox.put("v1.ConfigMap", { metadata: { namespace: "shop", name: "twice" }, data: { n: "2" } })
-    sandbox.faults.forceExpired("configmaps", 1)
-    await sandbox.faults.acceptConnections()
-    await until(
-      async () => sandbox.faults.count("expired", "configmaps") >= 1,
-      () => "the 410",
-      10_000,
-    )
-    await recorded.reached("v1.ConfigMap", BigInt(second.metadata.resourceVersion))
-    const exported = await recorded.export()
-    expect(exported.changes.map(({ action, uid }) => [action, uid])).toEqual([
-      ["applied", first.metadata.uid],
-      ["vanished", first.metadata.uid],
-      ["applied", second.metadata.uid],
-    ])
-    expect(exported.gaps).toMatchObject([
-      { gvk: "v1.ConfigMap", reason: "expired", fromVersion: first.metadata.resourceVersion },
-    ])
-  } finally {
-    await recorded.close()
-  }
+  const first = sandbox.put("v1.ConfigMap", { metadata: { namespace: "shop", name: "twice" }, data: { n: "1" } })
+  await recorded.ready()
+  await recorded.caughtUp()
+  await sandbox.faults.refuseConnections()
+  sandbox.faults.dropConnections()
+  sandbox.delete("v1.ConfigMap", "shop", "twice")
+  const second = sandbox.put("v1.ConfigMap", { metadata: { namespace: "shop", name: "twice" }, data: { n: "2" } })
+  sandbox.faults.forceExpired("configmaps", 1)
+  await sandbox.faults.acceptConnections()
+  await until(async () => sandbox.faults.count("expired", "configmaps") >= 1, "the 410")
+  await recorded.reached("v1.ConfigMap", BigInt(second.metadata.resourceVersion))
+  const exported = await recorded.export()
+  expect(exported.changes.map(({ action, uid }) => [action, uid])).toEqual([
+    ["applied", first.metadata.uid],
+    ["vanished", first.metadata.uid],
+    ["applied", second.metadata.uid],
+  ])
+  expect(exported.gaps).toMatchObject([
+    { gvk: "v1.ConfigMap", reason: "expired", fromVersion: first.metadata.resourceVersion },
+  ])
 })

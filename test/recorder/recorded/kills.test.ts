@@ -6,7 +6,8 @@ import { workerEntry } from "../../../src/recorder/recording/worker-entries.ts"
 import { load, rounds } from "../../harness/effort.ts"
 import { patient } from "../../harness/patience.ts"
 import { testWorker } from "../../harness/test-worker.ts"
-import { differences, ledgerOf, RecordedSandbox, tracked, until } from "./recorded-sandbox.ts"
+import { until } from "../recorder/recorder-command.ts"
+import { differences, ledgerOf, RecordedSandbox, tracked } from "./recorded-sandbox.ts"
 import { Workload } from "./workload.ts"
 
 const perSecond = load(2000)
@@ -19,112 +20,98 @@ test(`every actor killed ${killsEach} times at ${perSecond} events/s loses and r
   timeout: patient(180_000),
 }, async () => {
   console.log(`kill test: KUBEREEL_TEST_SEED=${seed}`)
-  const recorded = await RecordedSandbox.start({
+  await using recorded = await RecordedSandbox.start({
     kinds: kinds.map((gvk) => tracked(gvk)),
     entry: (role) => (role === "store" ? testWorker("forgetful-store") : workerEntry(role)),
   })
-  const workload = new Workload(recorded.sandbox, kinds, seed)
-  try {
-    await recorded.ready()
-    workload.start(perSecond)
-    const { store, exports, watchers } = recorded.actors
-    const victims = [store, exports.exporter(), ...watchers.map(({ watcher }) => watcher)]
-    let redelivered = 0
-    let duplicates = 0
-    for (let round = 0; round < killsEach; round++) {
-      for (const victim of workload.shuffled(victims)) {
-        await workload.moment(300)
-        redelivered = Math.max(redelivered, await redeliveredTo(recorded))
-        if (victim === store) duplicates += await duplicatesOf(recorded)
-        await killed(victim)
-      }
-    }
-    // The random kills nearly always hit a frame that is committed and not acknowledged; continue until one has.
-    for (let attempt = 0; duplicates === 0 && attempt < 50; attempt++) {
-      await Promise.all(victims.map((victim) => Effect.runPromise(victim.running())))
+  using workload = new Workload(recorded.sandbox, kinds, seed)
+  await recorded.ready()
+  workload.start(perSecond)
+  const { store, exports, watchers } = recorded.actors
+  const victims = [store, exports.exporter(), ...watchers.map(({ watcher }) => watcher)]
+  let redelivered = 0
+  let duplicates = 0
+  for (let round = 0; round < killsEach; round++) {
+    for (const victim of workload.shuffled(victims)) {
       await workload.moment(300)
-      await store.kill()
-      await Effect.runPromise(store.running())
-      await workload.moment(300)
-      duplicates += await duplicatesOf(recorded)
+      redelivered = Math.max(redelivered, await redeliveredTo(recorded))
+      if (victim === store) duplicates += await duplicatesOf(recorded)
+      await killed(victim)
     }
-    workload.stop()
-    await recorded.caughtUp(30_000)
-    const exported = await recorded.export()
-    expect(exported.gaps).toEqual([])
-    for (const gvk of kinds) {
-      expect(differences(exported.changes, ledgerOf(recorded.sandbox, gvk), gvk)).toEqual({})
-    }
-    expect(workload.events).toBeGreaterThan(250 * killsEach)
-    // Frames were in flight when the store was killed, and some of them it had committed already.
-    expect(redelivered).toBeGreaterThan(0)
-    expect(duplicates).toBeGreaterThan(0)
-    for (const victim of victims) expect(victim.restarts).toBeGreaterThanOrEqual(killsEach)
-  } finally {
-    workload.stop()
-    await recorded.close()
   }
+  // The random kills nearly always hit a frame that is committed and not acknowledged; continue until one has.
+  for (let attempt = 0; duplicates === 0 && attempt < 50; attempt++) {
+    await Promise.all(victims.map((victim) => Effect.runPromise(victim.running())))
+    await workload.moment(300)
+    await store.kill()
+    await Effect.runPromise(store.running())
+    await workload.moment(300)
+    duplicates += await duplicatesOf(recorded)
+  }
+  workload.stop()
+  await recorded.caughtUp(30_000)
+  const exported = await recorded.export()
+  expect(exported.gaps).toEqual([])
+  for (const gvk of kinds) {
+    expect(differences(exported.changes, ledgerOf(recorded.sandbox, gvk), gvk)).toEqual({})
+  }
+  expect(workload.events).toBeGreaterThan(250 * killsEach)
+  // Frames were in flight when the store was killed, and some of them it had committed already.
+  expect(redelivered).toBeGreaterThan(0)
+  expect(duplicates).toBeGreaterThan(0)
+  for (const victim of victims) expect(victim.restarts).toBeGreaterThanOrEqual(killsEach)
 })
 
 test(`with a history of 50 events every missing range is a gap and nothing else is missing (seed ${seed})`, {
   timeout: patient(180_000),
 }, async () => {
-  const recorded = await RecordedSandbox.start({
+  await using recorded = await RecordedSandbox.start({
     kinds: kinds.map((gvk) => tracked(gvk)),
     sandbox: { historyLimit: 50 },
   })
-  const workload = new Workload(recorded.sandbox, kinds, seed + 1)
-  try {
-    await recorded.ready()
-    // More than the history holds while a watcher is away, also in an ordinary run.
-    workload.start(2000)
-    const { store, watchers } = recorded.actors
-    const victims = [store, ...watchers.map(({ watcher }) => watcher)]
-    for (let round = 0; round < killsEach; round++) {
-      for (const victim of workload.shuffled(victims)) {
-        await workload.moment(300)
-        await killed(victim)
-      }
+  using workload = new Workload(recorded.sandbox, kinds, seed + 1)
+  await recorded.ready()
+  // More than the history holds while a watcher is away, also in an ordinary run.
+  workload.start(2000)
+  const { store, watchers } = recorded.actors
+  const victims = [store, ...watchers.map(({ watcher }) => watcher)]
+  for (let round = 0; round < killsEach; round++) {
+    for (const victim of workload.shuffled(victims)) {
+      await workload.moment(300)
+      await killed(victim)
     }
-    workload.stop()
-    await recorded.caughtUp(30_000)
-    const exported = await recorded.export()
-    for (const gvk of kinds) {
-      const gaps = exported.gaps.filter((gap) => gap.gvk === gvk)
-      const inGap = (version: string): boolean =>
-        gaps.some(
-          ({ fromVersion, toVersion }) => BigInt(version) > BigInt(fromVersion) && BigInt(version) <= BigInt(toVersion),
-        )
-      const ledger = ledgerOf(recorded.sandbox, gvk)
-      const outside = (changes: ReturnType<typeof ledgerOf>) =>
-        changes.filter(({ resourceVersion }) => !inGap(resourceVersion))
-      const recordedChanges = exported.changes.filter((change) => change.gvk === gvk)
-      // Outside of the gaps: everything, once, in order.
-      expect(differences(outside(recordedChanges), outside(ledger), gvk)).toEqual({})
-      // Inside: nothing that the server did not have, and no version twice.
-      const known = new Set(ledger.map(({ uid, resourceVersion }) => `${uid} ${resourceVersion}`))
-      const inside = recordedChanges
-        .filter(({ action }) => action !== "vanished")
-        .map(({ uid, resourceVersion }) => `${uid} ${resourceVersion}`)
-      expect(inside.filter((version) => !known.has(version))).toEqual([])
-      expect(new Set(inside).size).toBe(inside.length)
-      // At the end both agree on the live objects.
-      expect(aliveAfter(recordedChanges)).toEqual(aliveAfter(ledger))
-      expect(gaps.length).toBeGreaterThan(0)
-    }
-  } finally {
-    workload.stop()
-    await recorded.close()
+  }
+  workload.stop()
+  await recorded.caughtUp(30_000)
+  const exported = await recorded.export()
+  for (const gvk of kinds) {
+    const gaps = exported.gaps.filter((gap) => gap.gvk === gvk)
+    const inGap = (version: string): boolean =>
+      gaps.some(
+        ({ fromVersion, toVersion }) => BigInt(version) > BigInt(fromVersion) && BigInt(version) <= BigInt(toVersion),
+      )
+    const ledger = ledgerOf(recorded.sandbox, gvk)
+    const outside = (changes: ReturnType<typeof ledgerOf>) =>
+      changes.filter(({ resourceVersion }) => !inGap(resourceVersion))
+    const recordedChanges = exported.changes.filter((change) => change.gvk === gvk)
+    // Outside of the gaps: everything, once, in order.
+    expect(differences(outside(recordedChanges), outside(ledger), gvk)).toEqual({})
+    // Inside: nothing that the server did not have, and no version twice.
+    const known = new Set(ledger.map(({ uid, resourceVersion }) => `${uid} ${resourceVersion}`))
+    const inside = recordedChanges
+      .filter(({ action }) => action !== "vanished")
+      .map(({ uid, resourceVersion }) => `${uid} ${resourceVersion}`)
+    expect(inside.filter((version) => !known.has(version))).toEqual([])
+    expect(new Set(inside).size).toBe(inside.length)
+    // At the end both agree on the live objects.
+    expect(aliveAfter(recordedChanges)).toEqual(aliveAfter(ledger))
+    expect(gaps.length).toBeGreaterThan(0)
   }
 })
 
 /** Kills a life, even while it is starting; between two lives there is nothing to kill. */
 const killed = async (victim: { readonly thread: unknown; kill(): Promise<void> }): Promise<void> => {
-  await until(
-    async () => victim.thread !== undefined,
-    () => "the next life",
-    10_000,
-  )
+  await until(async () => victim.thread !== undefined, "the next life")
   await victim.kill()
 }
 

@@ -1,6 +1,7 @@
 /** Objects that came by a list are recorded as those that came by a watch, and a list never makes an object look changed. */
 import { expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
+import { until } from "../recorder/recorder-command.ts"
 import {
   type Change,
   differences,
@@ -8,7 +9,6 @@ import {
   RecordedSandbox,
   type RecordedSandboxOptions,
   tracked,
-  until,
 } from "./recorded-sandbox.ts"
 
 const kinds = [
@@ -36,41 +36,32 @@ const expectLedger = (recorded: RecordedSandbox, changes: ReadonlyArray<Exported
 }
 
 test("a list after a lost version changes nothing about the objects", async () => {
-  const recorded = await RecordedSandbox.start(options)
+  await using recorded = await RecordedSandbox.start(options)
   const { sandbox } = recorded
-  try {
-    await recorded.ready()
-    sandbox.put("v1.ConfigMap", { metadata: { namespace: "default", name: "a" }, data: { a: "1" } })
-    sandbox.put("apps/v1.Deployment", deployment)
-    sandbox.put("v1.ServiceAccount", { metadata: { namespace: "default", name: "robot" } })
-    await recorded.caughtUp()
-    const watched = (await recorded.export()).changes
+  await recorded.ready()
+  sandbox.put("v1.ConfigMap", { metadata: { namespace: "default", name: "a" }, data: { a: "1" } })
+  sandbox.put("apps/v1.Deployment", deployment)
+  sandbox.put("v1.ServiceAccount", { metadata: { namespace: "default", name: "robot" } })
+  await recorded.caughtUp()
+  const watched = (await recorded.export()).changes
 
-    for (const resource of ["configmaps", "deployments", "serviceaccounts"]) {
-      sandbox.faults.forceExpired(resource, 1)
-      await until(
-        async () => {
-          sandbox.faults.endWatches(resource)
-          return sandbox.faults.count("expired", resource) === 1
-        },
-        () => `a 410 for ${resource}`,
-        10_000,
-      )
-    }
-    for (const { gvkText } of kinds) await recorded.inState(gvkText, "watching")
+  for (const resource of ["configmaps", "deployments", "serviceaccounts"]) {
+    sandbox.faults.forceExpired(resource, 1)
     await until(
-      async () => (await recorded.export()).gaps.length === kinds.length,
-      () => "a gap for each kind",
-      10_000,
+      async () => {
+        sandbox.faults.endWatches(resource)
+        return sandbox.faults.count("expired", resource) === 1
+      },
+      () => `a 410 for ${resource}`,
     )
-    expect((await recorded.export()).changes).toEqual(watched)
-
-    sandbox.put("v1.ConfigMap", { metadata: { namespace: "default", name: "b" } })
-    await recorded.caughtUp()
-    expectLedger(recorded, (await recorded.export()).changes)
-  } finally {
-    await recorded.close()
   }
+  for (const { gvkText } of kinds) await recorded.inState(gvkText, "watching")
+  await until(async () => (await recorded.export()).gaps.length === kinds.length, "a gap for each kind")
+  expect((await recorded.export()).changes).toEqual(watched)
+
+  sandbox.put("v1.ConfigMap", { metadata: { namespace: "default", name: "b" } })
+  await recorded.caughtUp()
+  expectLedger(recorded, (await recorded.export()).changes)
 })
 
 test("what exists at the first list is recorded as a watch would deliver it", async () => {
@@ -78,12 +69,8 @@ test("what exists at the first list is recorded as a watch would deliver it", as
   sandbox.put("v1.ConfigMap", { metadata: { namespace: "default", name: "a" }, data: { kind: "none" } })
   sandbox.put("apps/v1.Deployment", deployment)
   sandbox.put("v1.ServiceAccount", { metadata: { namespace: "default", name: "robot" } })
-  const recorded = await RecordedSandbox.of(sandbox, options)
-  try {
-    await recorded.ready()
-    await recorded.caughtUp()
-    expectLedger(recorded, (await recorded.export()).changes)
-  } finally {
-    await recorded.close()
-  }
+  await using recorded = await RecordedSandbox.of(sandbox, options)
+  await recorded.ready()
+  await recorded.caughtUp()
+  expectLedger(recorded, (await recorded.export()).changes)
 })

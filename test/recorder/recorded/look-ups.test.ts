@@ -7,8 +7,9 @@ import { defaultLookUpLimits } from "../../../src/actors/index.ts"
 import type { StoredObject } from "../../../src/apiserver/index.ts"
 import { alike, load } from "../../harness/effort.ts"
 import { patient } from "../../harness/patience.ts"
+import { until } from "../recorder/recorder-command.ts"
 import { OwnerRecorder, ownedBy, podThat } from "./owner-recorder.ts"
-import { describeChanges, differences, ledgerOf, until } from "./recorded-sandbox.ts"
+import { describeChanges, differences, ledgerOf } from "./recorded-sandbox.ts"
 
 const deployment = "apps/v1.Deployment"
 const replicaSet = "apps/v1.ReplicaSet"
@@ -47,7 +48,7 @@ test.each(
     for (const [index, owner] of between.entries()) run(`first-${index}`, owner, 100 + index)
     await until(
       async () => (await recorder.statistics()).pending === questions,
-      () => "the questions about all owners",
+      "the questions about all owners",
       20_000,
     )
 
@@ -61,11 +62,7 @@ test.each(
       await new Promise(setImmediate)
     }
     await recorder.recorded()
-    await until(
-      async () => (await unacknowledged(recorder)) === 0,
-      () => "the acknowledgement of all frames",
-      20_000,
-    )
+    await until(async () => (await unacknowledged(recorder)) === 0, "the acknowledgement of all frames", 20_000)
     const everything = await recorder.changes()
     expect(describeChanges(everything, deployment)).toHaveLength(deployments + changes)
     for (const gvk of Object.keys(kinds)) {

@@ -42,16 +42,9 @@ test("what was recorded is exported whole after its blocks were merged, and afte
       // The watch cache of a cluster would not keep more of them either.
       if (change % 100 === 0) await new Promise((resolve) => setImmediate(resolve))
     }
-    await until(
-      async () => (await exportedVersions(recorder)).length === changes,
-      () => "all changes",
-    )
+    await until(async () => (await exportedVersions(recorder)).length === changes, "all changes")
     expect(await exportedVersions(recorder)).toEqual(versions)
-    await until(
-      () => mergedIn(directory) > 0,
-      () => "merged blocks",
-      30_000,
-    )
+    await until(() => mergedIn(directory) > 0, "merged blocks", 30_000)
     expect(await exportedVersions(recorder)).toEqual(versions)
     await recorder.kill()
     recorder = start()

@@ -10,8 +10,9 @@ import { formatMetrics } from "../../../src/recorder/metrics/metrics-text.ts"
 import { gatherMetrics } from "../../../src/recorder/metrics/recorder-metrics.ts"
 import type { Sandbox } from "../../../src/sandbox/index.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
+import { until } from "../recorder/recorder-command.ts"
 import { expired, forbidden, NamespacedSandbox, resumes } from "./namespaced-sandbox.ts"
-import { type RecordedSandbox, tracked, until } from "./recorded-sandbox.ts"
+import { type RecordedSandbox, tracked } from "./recorded-sandbox.ts"
 
 const configMaps = "v1.ConfigMap"
 const within = (namespaces: ReadonlyArray<string>): TrackedKind => ({ ...tracked(configMaps), namespaces })
@@ -102,7 +103,6 @@ const recordedIn = (recording: Recording, namespace: string, name: string): Prom
       return "names" in trace && trace.names.includes(name)
     },
     () => `${name} to be recorded`,
-    10_000,
   )
 
 const statesOf = ({ recorded }: Recording) =>
@@ -153,11 +153,7 @@ test("the first list of one namespace holds up exports of that one, not of anoth
     put(server.sandbox, "shop", "ours")
     server.hold("stock")
   })
-  await until(
-    async () => statesOf(recording)?.includes("shop watching") === true,
-    () => "shop to be watched",
-    10_000,
-  )
+  await until(async () => statesOf(recording)?.includes("shop watching") === true, "shop to be watched")
   expect(statesOf(recording)).toEqual(["shop watching", "stock listing"])
   expect(await exportOf(recording, { namespaces: ["shop"] }, { require: "all" })).toMatchObject({ names: ["ours"] })
   const refusal = { status: 503, message: expect.stringMatching(/^v1\.ConfigMap: being listed for the first time/) }
@@ -193,11 +189,7 @@ test("a forecast counts the gaps and troubles of the requested namespaces alone"
   await recorded.inState(configMaps, "watching")
   server.answer("stock", expired, 1, resumes)
   server.hangUp("stock")
-  await until(
-    async () => (await forecastOf(recording, {})).kinds[0]?.gaps.length === 1,
-    () => "the gap",
-    10_000,
-  )
+  await until(async () => (await forecastOf(recording, {})).kinds[0]?.gaps.length === 1, "the gap")
   server.answer("stock", forbidden)
   server.hangUp("stock")
   await recorded.inState(configMaps, "forbidden")

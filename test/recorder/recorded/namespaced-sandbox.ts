@@ -6,7 +6,8 @@ import { createServer, type IncomingMessage, request, type Server, type ServerRe
 import type { AddressInfo } from "node:net"
 import * as Effect from "effect/Effect"
 import { Sandbox, type SandboxOptions } from "../../../src/sandbox/index.ts"
-import { type Change, RecordedSandbox, type RecordedSandboxOptions, until } from "./recorded-sandbox.ts"
+import { until } from "../recorder/recorder-command.ts"
+import { type Change, RecordedSandbox, type RecordedSandboxOptions } from "./recorded-sandbox.ts"
 
 /** A Status in place of the sandbox's response. */
 export interface Answer {

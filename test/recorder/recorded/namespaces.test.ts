@@ -9,6 +9,7 @@ import type { TrackedKind } from "../../../src/recorder/configuration/tracked-ki
 import { coverageOf } from "../../../src/recorder/export/coverage.ts"
 import type { Sandbox } from "../../../src/sandbox/index.ts"
 import { patient } from "../../harness/patience.ts"
+import { until } from "../recorder/recorder-command.ts"
 import {
   caughtUpIn,
   expired,
@@ -18,7 +19,7 @@ import {
   namespacesOf,
   resumes,
 } from "./namespaced-sandbox.ts"
-import { differences, type RecordedSandbox, tracked, until } from "./recorded-sandbox.ts"
+import { differences, type RecordedSandbox, tracked } from "./recorded-sandbox.ts"
 
 const configMaps = "v1.ConfigMap"
 const both = ["shop", "stock"]
@@ -133,11 +134,7 @@ test("a 410 in one namespace causes a gap and a list of that namespace only; the
   server.answer("shop", { code: 503, reason: "ServiceUnavailable", message: "later" }, 1, (url) => !resumes(url))
   server.hangUp("shop")
   sandbox.delete(configMaps, "shop", "goes")
-  await until(
-    async () => gapsOf(recorded).length > 0,
-    () => "a gap",
-    10_000,
-  )
+  await until(async () => gapsOf(recorded).length > 0, "a gap")
   await churn(sandbox, (round) => round < 50)
   await watching(recorded)
   await caughtUpIn(recorded, sandbox, configMaps, both)
@@ -191,11 +188,7 @@ test("killed repeatedly while both stream, the watcher resumes both and records 
   for (let kill = 0; kill < 8; kill++) {
     const { length } = ledgerIn(sandbox, configMaps, both)
     const [watcher] = recorded.actors.watchers
-    await until(
-      async () => ledgerIn(sandbox, configMaps, both).length > length + 100,
-      () => "100 changes",
-      10_000,
-    )
+    await until(async () => ledgerIn(sandbox, configMaps, both).length > length + 100, "100 changes")
     await watcher?.watcher.kill("a test")
     await watching(recorded)
   }
@@ -228,11 +221,7 @@ test("a forbidden namespace is named with the missing permission; the other is r
   await recorded.ready()
   put(sandbox, "shop", "after")
   const names = async () => (await recorded.export()).changes.map(({ name }) => name)
-  await until(
-    async () => (await names()).includes("after"),
-    () => "what is in the namespace that is permitted",
-    10_000,
-  )
+  await until(async () => (await names()).includes("after"), "what is in the namespace that is permitted")
   expect(detailOf(recorded)).toMatch(/^forbidden: namespace stock forbidden: .*add to a Role of this user in stock: /)
   expect(detailOf(recorded)).toMatch(/; 1 of 2 namespaces is watched$/)
   expect(recorded.actors.statuses.verboseReadiness()).toMatch(/^\[!\]v1\.ConfigMap forbidden: namespace stock /)
@@ -253,8 +242,7 @@ test("a forbidden namespace is named with the missing permission; the other is r
   await again.inState(configMaps, "forbidden")
   await until(
     async () => (await again.export()).changes.some(({ name }) => name === "meanwhile"),
-    () => "what happened while nobody recorded",
-    10_000,
+    "what happened while nobody recorded",
   )
   expect(server.lists("shop")).toBe(1)
   server.permit()
@@ -336,11 +324,7 @@ test("a cluster-scoped kind is watched once, for any requested namespaces", asyn
   opened.push(() => recorded.stopRecording())
   await recorded.inState(nodes, "watching")
   server.sandbox.put(nodes, { metadata: { name: "two" } })
-  await until(
-    async () => (await recorded.export()).changes.length === 2,
-    () => "two nodes",
-    10_000,
-  )
+  await until(async () => (await recorded.export()).changes.length === 2, "two nodes")
   expect(server.sandbox.watchCount("nodes")).toBe(1)
   await recorded.actors.reconfigure([within(["shop", "bank"], nodes)])
   await recorded.inState(nodes, "watching")
@@ -352,11 +336,7 @@ test("a cluster-scoped kind is watched once, for any requested namespaces", asyn
   server.sandbox.delete(nodes, "", "one")
   server.sandbox.faults.forceExpired("nodes", 1)
   await server.sandbox.faults.acceptConnections()
-  await until(
-    async () => (await changes()).includes("vanished one"),
-    () => "the node that is gone",
-    10_000,
-  )
+  await until(async () => (await changes()).includes("vanished one"), "the node that is gone")
   expect(await changes()).toEqual(["applied one", "applied two", "vanished one"])
 })
 
@@ -460,11 +440,7 @@ test("pod lifecycles are followed in each namespace, and a list of one ends none
   sandbox.delete(pods, "shop", "goes")
   const second = await server.record({ kinds, directory })
   opened.push(() => second.stopRecording())
-  await until(
-    async () => gapsOf(second).length > 0,
-    () => "a gap",
-    10_000,
-  )
+  await until(async () => gapsOf(second).length > 0, "a gap")
   await second.inState(pods, "watching")
   expect(livesOf(second)).toEqual(["shop/goes ended", "shop/stays runs", "stock/goes runs", "stock/stays runs"])
   sandbox.delete(pods, "stock", "goes")
@@ -526,11 +502,7 @@ test(`after any events in any namespace, the recording ends in the state of the 
   for (let round = 0; round < 30; round++) {
     const namespace = both[below(2)] as string
     const { length } = ledgerIn(sandbox, configMaps, both)
-    await until(
-      async () => ledgerIn(sandbox, configMaps, both).length > length + below(100),
-      () => "changes",
-      10_000,
-    )
+    await until(async () => ledgerIn(sandbox, configMaps, both).length > length + below(100), "changes")
     switch (below(6)) {
       case 0:
         server.answer(namespace, expired, 1, resumes)

@@ -8,12 +8,14 @@ import { expect, test } from "vitest"
 import { ArchiveReader } from "../../../src/archive/index.ts"
 import { recordedWhole } from "../../../src/recorder/configuration/tracked-kind.ts"
 import { workerEntry } from "../../../src/recorder/recording/worker-entries.ts"
+import { exportJob } from "../../actors/exporter/export-job.ts"
 import { rounds } from "../../harness/effort.ts"
 import { patient } from "../../harness/patience.ts"
 import { testWorker } from "../../harness/test-worker.ts"
+import { until } from "../recorder/recorder-command.ts"
 import { readTrace } from "./owner-recorder.ts"
 import { LedgerOwnership, OwnerWorkload, ownerKinds } from "./owner-workload.ts"
-import { RecordedSandbox, tracked, until } from "./recorded-sandbox.ts"
+import { RecordedSandbox, tracked } from "./recorded-sandbox.ts"
 
 /** Not fewer in an ordinary run: the resolver must have look-ups under way whenever it is killed. */
 const perSecond = 2000
@@ -32,84 +34,79 @@ test.each([
   },
   async (_, killsEach, isStoreKilled) => {
     console.log(`kill test of the owner-resolver: KUBEREEL_TEST_SEED=${seed}`)
-    const recorded = await RecordedSandbox.start({
+    await using recorded = await RecordedSandbox.start({
       kinds,
       entry: (role) => (role === "store" && isStoreKilled ? testWorker("answer-forgetting-store") : workerEntry(role)),
     })
-    const workload = new OwnerWorkload(recorded.sandbox, seed)
-    try {
-      await recorded.ready()
-      workload.start(perSecond)
-      const { store, owners } = recorded.actors
-      const resolver = owners.needed()
-      const victims = isStoreKilled ? [resolver, store] : [resolver]
-      let inFlight = 0
-      let duplicates = 0
-      const look = async (): Promise<void> => {
-        inFlight = Math.max(inFlight, (await resolver.metrics())?.outboxes[mailbox]?.unacknowledgedFrames ?? 0)
-      }
-      for (let round = 0; round < killsEach; round++) {
-        for (const victim of victims) {
-          await workload.moment(300)
-          await look()
-          if (victim === store) duplicates += await duplicatesOf(recorded)
-          await killed(victim)
-        }
-      }
-      // The random kills nearly always hit answers in flight and answers that are delivered twice; continue until they have.
-      for (let attempt = 0; inFlight === 0 && attempt < 50; attempt++) {
-        await Effect.runPromise(resolver.running())
+    using workload = new OwnerWorkload(recorded.sandbox, seed)
+    await recorded.ready()
+    workload.start(perSecond)
+    const { store, owners } = recorded.actors
+    const resolver = owners.needed()
+    const victims = isStoreKilled ? [resolver, store] : [resolver]
+    let inFlight = 0
+    let duplicates = 0
+    const look = async (): Promise<void> => {
+      inFlight = Math.max(inFlight, (await resolver.metrics())?.outboxes[mailbox]?.unacknowledgedFrames ?? 0)
+    }
+    for (let round = 0; round < killsEach; round++) {
+      for (const victim of victims) {
         await workload.moment(300)
         await look()
+        if (victim === store) duplicates += await duplicatesOf(recorded)
+        await killed(victim)
       }
-      for (let attempt = 0; isStoreKilled && duplicates === 0 && attempt < 50; attempt++) {
-        await answersTaken(recorded)
-        duplicates += await duplicatesOf(recorded)
-        await workload.moment(300)
-        await killed(store)
-      }
-      // So few rounds may meet few owners of another kind, and few pods of Deployments.
-      const hasMetFew = (): boolean =>
-        askedIn(recorded).size <= 2 * killsEach || podsOfDeployments(recorded) <= 10 * killsEach
-      for (let attempt = 0; hasMetFew() && attempt < 50; attempt++) await workload.moment(300)
-      workload.stop()
-      await recorded.caughtUp(30_000)
-      const ledger = new LedgerOwnership(recorded.sandbox)
-      const pods = recorded.sandbox.ledger.of(ownerKinds.pod)
-      const asked = askedIn(recorded)
-      await allKnown(recorded, asked)
-
-      const reader = ArchiveReader.open(recorded.directory)
-      for (const uid of asked) {
-        expect(answerAbout(reader, uid)).toMatchObject({ source: "learnt", ownerReferences: ledger.of(uid) })
-      }
-      for (const { uid } of pods) {
-        expect(reader.ownersOf({ ...pod, uid })).toMatchObject({ source: "recorded", ownerReferences: ledger.of(uid) })
-      }
-      reader.close()
-      const trace = await exportedTrace(recorded)
-      const above = pods.map(({ uid, name }) => ({ name, owner: ledger.above(uid, "Deployment")?.name }))
-      expect(trace.objects.filter((line) => line.startsWith(ownerKinds.pod))).toEqual(
-        above.flatMap(({ name, owner }) => (owner === undefined ? [`${ownerKinds.pod} shop/${name}`] : [])).sort(),
-      )
-      // A pod's name ends with a number that also determines its start.
-      expect(trace.lifecycles).toEqual(
-        above
-          .flatMap(({ name, owner }) => {
-            const start = 1_700_000_000 + Number(name.slice("pod-".length))
-            return owner === undefined ? [] : [`${ownerKinds.deployment} shop/${owner} ${start}-`]
-          })
-          .sort(),
-      )
-      expect(asked.size).toBeGreaterThan(2 * killsEach)
-      expect(trace.lifecycles.length).toBeGreaterThan(10 * killsEach)
-      expect(inFlight).toBeGreaterThan(0)
-      expect(duplicates > 0).toBe(isStoreKilled)
-      for (const victim of victims) expect(victim.restarts).toBeGreaterThanOrEqual(killsEach)
-    } finally {
-      workload.stop()
-      await recorded.close()
     }
+    // The random kills nearly always hit answers in flight and answers that are delivered twice; continue until they have.
+    for (let attempt = 0; inFlight === 0 && attempt < 50; attempt++) {
+      await Effect.runPromise(resolver.running())
+      await workload.moment(300)
+      await look()
+    }
+    for (let attempt = 0; isStoreKilled && duplicates === 0 && attempt < 50; attempt++) {
+      await answersTaken(recorded)
+      duplicates += await duplicatesOf(recorded)
+      await workload.moment(300)
+      await killed(store)
+    }
+    // So few rounds may meet few owners of another kind, and few pods of Deployments.
+    const hasMetFew = (): boolean =>
+      askedIn(recorded).size <= 2 * killsEach || podsOfDeployments(recorded) <= 10 * killsEach
+    for (let attempt = 0; hasMetFew() && attempt < 50; attempt++) await workload.moment(300)
+    workload.stop()
+    await recorded.caughtUp(30_000)
+    const ledger = new LedgerOwnership(recorded.sandbox)
+    const pods = recorded.sandbox.ledger.of(ownerKinds.pod)
+    const asked = askedIn(recorded)
+    await allKnown(recorded, asked)
+
+    const reader = ArchiveReader.open(recorded.directory)
+    for (const uid of asked) {
+      expect(answerAbout(reader, uid)).toMatchObject({ source: "learnt", ownerReferences: ledger.of(uid) })
+    }
+    for (const { uid } of pods) {
+      expect(reader.ownersOf({ ...pod, uid })).toMatchObject({ source: "recorded", ownerReferences: ledger.of(uid) })
+    }
+    reader.close()
+    const trace = await exportedTrace(recorded)
+    const above = pods.map(({ uid, name }) => ({ name, owner: ledger.above(uid, "Deployment")?.name }))
+    expect(trace.objects.filter((line) => line.startsWith(ownerKinds.pod))).toEqual(
+      above.flatMap(({ name, owner }) => (owner === undefined ? [`${ownerKinds.pod} shop/${name}`] : [])).sort(),
+    )
+    // A pod's name ends with a number that also determines its start.
+    expect(trace.lifecycles).toEqual(
+      above
+        .flatMap(({ name, owner }) => {
+          const start = 1_700_000_000 + Number(name.slice("pod-".length))
+          return owner === undefined ? [] : [`${ownerKinds.deployment} shop/${owner} ${start}-`]
+        })
+        .sort(),
+    )
+    expect(asked.size).toBeGreaterThan(2 * killsEach)
+    expect(trace.lifecycles.length).toBeGreaterThan(10 * killsEach)
+    expect(inFlight).toBeGreaterThan(0)
+    expect(duplicates > 0).toBe(isStoreKilled)
+    for (const victim of victims) expect(victim.restarts).toBeGreaterThanOrEqual(killsEach)
   },
 )
 
@@ -148,53 +145,27 @@ const allKnown = async (recorded: RecordedSandbox, uids: ReadonlySet<string>): P
 }
 
 /** The whole recording in SimKube's format, through the exporter. */
-const exportedTrace = async ({ actors }: RecordedSandbox) => {
-  const cut = await Effect.runPromise(actors.cut())
-  const pieces: Array<Uint8Array> = []
-  const job = {
-    format: "simkube" as const,
-    cut,
-    fromTime: 0,
-    untilTime: Number.MAX_SAFE_INTEGER,
-    filters: { excluded_namespaces: [], excluded_labels: [] },
-    skipOwned: [],
-    excludeOwned: true,
-    excludeDaemonSetOwned: true,
-    recordedKinds: recordedWhole(kinds),
+const exportedTrace = async (recorded: RecordedSandbox) => {
+  const job = exportJob([], {
+    ...{ format: "simkube", excludeOwned: true, excludeDaemonSetOwned: true, recordedKinds: recordedWhole(kinds) },
     trackedObjects: {
       [ownerKinds.deployment]: { podSpecTemplatePaths: ["/spec/template"], trackLifecycle: true, skipOwned: false },
       [ownerKinds.pod]: { podSpecTemplatePaths: [""], trackLifecycle: false, skipOwned: false },
     },
-    incomplete: [],
-  }
-  await new Promise<void>((resolve, reject) => {
-    const reader = {
-      piece: async (data: Uint8Array) => void pieces.push(Uint8Array.from(data)),
-      end: (error: string | undefined) => (error === undefined ? resolve() : reject(new Error(error))),
-    }
-    Effect.runPromise(actors.exports.start(job, reader)).catch(reject)
   })
-  return readTrace(Buffer.concat(pieces))
+  return readTrace(await recorded.exportOf(job))
 }
 
 /** Waits until the store's present life has received answers. */
 const answersTaken = async ({ actors }: RecordedSandbox): Promise<void> => {
   await Effect.runPromise(actors.store.running())
   const given = async (): Promise<number> => (await actors.store.metrics())?.inboxes[mailbox]?.receivedFrames ?? 0
-  await until(
-    async () => (await given()) > 0,
-    () => "answers about owners",
-    10_000,
-  )
+  await until(async () => (await given()) > 0, "answers about owners")
 }
 
 /** Kills a life, even while it is starting; between two lives there is nothing to kill. */
 const killed = async (victim: { readonly thread: unknown; kill(): Promise<void> }): Promise<void> => {
-  await until(
-    async () => victim.thread !== undefined,
-    () => "the next life",
-    10_000,
-  )
+  await until(async () => victim.thread !== undefined, "the next life")
   await victim.kill()
 }
 

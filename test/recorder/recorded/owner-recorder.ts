@@ -6,8 +6,8 @@ import type { StoredObject } from "../../../src/apiserver/index.ts"
 import { type RunningRecorder, startRecorder } from "../../../src/recorder/recorder.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { podKind, podLivesKind, type SimkubeTraceItem, SimkubeTraceReader } from "../../../src/trace/index.ts"
-import { configurationOf, everything, kubeconfigOf, Workplace } from "../recorder/recorder-command.ts"
-import { type Change, impatient, until, untiring } from "./recorded-sandbox.ts"
+import { configurationOf, everything, kubeconfigOf, until, Workplace } from "../recorder/recorder-command.ts"
+import { type Change, impatient, untiring } from "./recorded-sandbox.ts"
 
 /** The content of an export in SimKube's format. */
 export interface ExportedTrace {
@@ -79,7 +79,6 @@ export class OwnerRecorder {
     await until(
       async () => running.actors.statuses.isReady,
       () => running.actors.statuses.verboseReadiness(),
-      15_000,
     )
     return recorder
   }
@@ -90,7 +89,6 @@ export class OwnerRecorder {
     await until(
       async () => statuses.incomplete().length === 0,
       () => statuses.verboseReadiness(),
-      15_000,
     )
   }
 

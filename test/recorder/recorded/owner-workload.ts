@@ -1,33 +1,27 @@
 /** A seeded workload of pods and their owners, over one, two or three steps, or over none that is recorded. */
-
 import type { StoredObject } from "../../../src/apiserver/index.ts"
 import type { Sandbox } from "../../../src/sandbox/index.ts"
-import { seededRandom } from "../../runtime/random.ts"
 import { ownedBy, podThat } from "./owner-recorder.ts"
+import { SeededWorkload } from "./seeded-workload.ts"
 
 export const ownerKinds = { deployment: "apps/v1.Deployment", pod: "v1.Pod" } as const
 const replicaSet = "apps/v1.ReplicaSet"
 const app = "example.com/v1.App"
 const namespace = "shop"
 const deployments = 10
-const tickMs = 10
 /** One in so many changes creates a new owner: some 20 a second at 2,000 changes, of the 50 that may be looked up. */
 const changesPerOwner = 100
 const changesPerPod = 10
 const firstStart = 1_700_000_000
 
-export class OwnerWorkload {
+export class OwnerWorkload extends SeededWorkload {
   readonly #sandbox: Sandbox
-  readonly #random: () => number
   readonly #deployments: ReadonlyArray<StoredObject>
   readonly #owners: Array<StoredObject> = []
-  #timer: NodeJS.Timeout | undefined
-  #startedMs = 0
-  events = 0
 
   constructor(sandbox: Sandbox, seed: number) {
+    super(seed)
     this.#sandbox = sandbox
-    this.#random = seededRandom(seed)
     sandbox.register({
       gvk: { group: "example.com", version: "v1", kind: "App" },
       plural: "apps",
@@ -37,33 +31,11 @@ export class OwnerWorkload {
     this.#addOwner()
   }
 
-  /** Starts to change things `perSecond` times a second, until {@link stop}. */
-  start(perSecond: number): void {
-    this.#startedMs = performance.now()
-    this.#timer = setInterval(() => {
-      const wanted = ((performance.now() - this.#startedMs) / 1000) * perSecond
-      while (this.events < wanted) this.step()
-    }, tickMs)
-  }
-
-  stop(): void {
-    clearInterval(this.#timer)
-  }
-
   step(): void {
     this.events++
     if (this.events % changesPerOwner === 0) this.#addOwner()
     else if (this.events % changesPerPod === 0) this.#addPod()
-    else this.#change(this.#below(deployments))
-  }
-
-  /** Waits a random time of at most `maximumMs` while changes continue. */
-  moment(maximumMs: number): Promise<void> {
-    return new Promise((resolve) => setTimeout(resolve, this.#random() * maximumMs))
-  }
-
-  #below(limit: number): number {
-    return Math.floor(this.#random() * limit)
+    else this.#change(this.below(deployments))
   }
 
   #change(index: number): StoredObject {
@@ -75,14 +47,14 @@ export class OwnerWorkload {
 
   /** A ReplicaSet of a Deployment, of an App of a Deployment, or without an owner. */
   #addOwner(): void {
-    const owner = this.#deployments[this.#below(deployments)] as StoredObject
-    const dice = this.#below(4)
+    const owner = this.#deployments[this.below(deployments)] as StoredObject
+    const dice = this.below(4)
     const above = dice === 1 ? [this.#put(app, `app-${this.events}`, [owner])] : dice === 2 ? [] : [owner]
     this.#owners.push(this.#put(replicaSet, `rs-${this.events}`, above))
   }
 
   #addPod(): void {
-    const owner = this.#owners[this.#below(this.#owners.length)] as StoredObject
+    const owner = this.#owners[this.below(this.#owners.length)] as StoredObject
     const start = firstStart + this.events
     this.#put(ownerKinds.pod, `pod-${this.events}`, [owner], podThat({ start }))
   }

@@ -9,8 +9,9 @@ import { workerEntry } from "../../../src/recorder/recording/worker-entries.ts"
 import { load, rounds } from "../../harness/effort.ts"
 import { patient } from "../../harness/patience.ts"
 import { testWorker } from "../../harness/test-worker.ts"
+import { until } from "../recorder/recorder-command.ts"
 import { PodWorkload } from "./pod-workload.ts"
-import { RecordedSandbox, type RecordedSandboxOptions, tracked, until } from "./recorded-sandbox.ts"
+import { RecordedSandbox, type RecordedSandboxOptions, tracked } from "./recorded-sandbox.ts"
 
 const perSecond = load(2000)
 
@@ -77,55 +78,50 @@ test.each(streams)(
   },
   async (stream, killsEach, kinds) => {
     console.log(`kill test of ${stream}: KUBEREEL_TEST_SEED=${seed}`)
-    const recorded = await RecordedSandbox.start({
+    await using recorded = await RecordedSandbox.start({
       kinds,
       entry: (role) => (role === "store" ? testWorker("forgetful-store") : workerEntry(role)),
     })
-    const workload = new PodWorkload(recorded.sandbox, seed)
+    using workload = new PodWorkload(recorded.sandbox, seed)
     const fromSeconds = Math.floor(Date.now() / 1000) - 1
-    try {
-      await recorded.ready()
-      workload.start(perSecond)
-      const { store, watchers } = recorded.actors
-      const watcher = watchers.find(({ gvk }) => gvk === stream)?.watcher
-      if (watcher === undefined) throw new Error(`nothing watches ${stream}`)
-      let redelivered = 0
-      let duplicates = 0
-      const look = async (): Promise<void> => {
-        redelivered = Math.max(redelivered, (await watcher.metrics())?.outboxes.observations?.redeliveredFrames ?? 0)
-        duplicates += (await store.metrics())?.inboxes.observations?.duplicateFrames ?? 0
-      }
-      for (let round = 0; round < killsEach; round++) {
-        for (const victim of [watcher, store]) {
-          await workload.moment(250)
-          if (victim === store) await look()
-          await killed(victim)
-        }
-      }
-      // The random kills nearly always hit frames in flight, one of them committed already; continue until they have.
-      for (let attempt = 0; (duplicates === 0 || redelivered === 0) && attempt < 50; attempt++) {
-        await Promise.all([watcher, store].map((victim) => Effect.runPromise(victim.running())))
-        await workload.moment(250)
-        await killed(store)
-        await Effect.runPromise(store.running())
-        await workload.moment(250)
-        await look()
-      }
-      workload.stop()
-      await caughtUp(recorded, stream)
-      expect(gapsOf(recorded)).toEqual([])
-      const { found, wanted } = compared(recorded, workload, fromSeconds)
-      expect(found).toEqual(wanted)
-      expect(workload.stories.size).toBeGreaterThan(10 * killsEach)
-      expect(redelivered).toBeGreaterThan(0)
-      expect(duplicates).toBeGreaterThan(0)
-      expect([watcher.restarts, store.restarts].every((restarts) => restarts >= killsEach)).toBe(true)
-      const owned = recordedLives(recorded).filter(({ ownerReferences }) => ownerReferences.length > 0)
-      expect(owned.length).toBeGreaterThan(2 * killsEach)
-    } finally {
-      workload.stop()
-      await recorded.close()
+    await recorded.ready()
+    workload.start(perSecond)
+    const { store, watchers } = recorded.actors
+    const watcher = watchers.find(({ gvk }) => gvk === stream)?.watcher
+    if (watcher === undefined) throw new Error(`nothing watches ${stream}`)
+    let redelivered = 0
+    let duplicates = 0
+    const look = async (): Promise<void> => {
+      redelivered = Math.max(redelivered, (await watcher.metrics())?.outboxes.observations?.redeliveredFrames ?? 0)
+      duplicates += (await store.metrics())?.inboxes.observations?.duplicateFrames ?? 0
     }
+    for (let round = 0; round < killsEach; round++) {
+      for (const victim of [watcher, store]) {
+        await workload.moment(250)
+        if (victim === store) await look()
+        await killed(victim)
+      }
+    }
+    // The random kills nearly always hit frames in flight, one of them committed already; continue until they have.
+    for (let attempt = 0; (duplicates === 0 || redelivered === 0) && attempt < 50; attempt++) {
+      await Promise.all([watcher, store].map((victim) => Effect.runPromise(victim.running())))
+      await workload.moment(250)
+      await killed(store)
+      await Effect.runPromise(store.running())
+      await workload.moment(250)
+      await look()
+    }
+    workload.stop()
+    await caughtUp(recorded, stream)
+    expect(gapsOf(recorded)).toEqual([])
+    const { found, wanted } = compared(recorded, workload, fromSeconds)
+    expect(found).toEqual(wanted)
+    expect(workload.stories.size).toBeGreaterThan(10 * killsEach)
+    expect(redelivered).toBeGreaterThan(0)
+    expect(duplicates).toBeGreaterThan(0)
+    expect([watcher.restarts, store.restarts].every((restarts) => restarts >= killsEach)).toBe(true)
+    const owned = recordedLives(recorded).filter(({ ownerReferences }) => ownerReferences.length > 0)
+    expect(owned.length).toBeGreaterThan(2 * killsEach)
   },
 )
 
@@ -135,30 +131,25 @@ test.each(streams)(
     timeout: patient(180_000),
   },
   async (stream, _, kinds) => {
-    const recorded = await RecordedSandbox.start({ kinds, sandbox: { historyLimit: 50 } })
-    const workload = new PodWorkload(recorded.sandbox, seed + 1)
-    try {
-      await recorded.ready()
-      workload.start(1500)
-      const watcher = recorded.actors.watchers.find(({ gvk }) => gvk === stream)?.watcher
-      for (let round = 0; round < 8; round++) {
-        await workload.moment(250)
-        if (watcher !== undefined) await killed(watcher)
-      }
-      workload.stop()
-      await caughtUp(recorded, stream)
-      const gaps = gapsOf(recorded).filter(({ gvk }) => gvk === stream)
-      expect(gaps.length).toBeGreaterThan(0)
-      const found = new Map(recordedLives(recorded).map((life) => [life.uid, life]))
-      for (const [uid, { end, isGone }] of workload.stories) {
-        if (!isGone) expect([uid, found.get(uid)?.end]).toEqual([uid, end])
-        else if (found.has(uid)) expect(found.get(uid)?.end).toBeDefined()
-      }
-      for (const uid of found.keys()) expect(workload.stories.has(uid)).toBe(true)
-    } finally {
-      workload.stop()
-      await recorded.close()
+    await using recorded = await RecordedSandbox.start({ kinds, sandbox: { historyLimit: 50 } })
+    using workload = new PodWorkload(recorded.sandbox, seed + 1)
+    await recorded.ready()
+    workload.start(1500)
+    const watcher = recorded.actors.watchers.find(({ gvk }) => gvk === stream)?.watcher
+    for (let round = 0; round < 8; round++) {
+      await workload.moment(250)
+      if (watcher !== undefined) await killed(watcher)
     }
+    workload.stop()
+    await caughtUp(recorded, stream)
+    const gaps = gapsOf(recorded).filter(({ gvk }) => gvk === stream)
+    expect(gaps.length).toBeGreaterThan(0)
+    const found = new Map(recordedLives(recorded).map((life) => [life.uid, life]))
+    for (const [uid, { end, isGone }] of workload.stories) {
+      if (!isGone) expect([uid, found.get(uid)?.end]).toEqual([uid, end])
+      else if (found.has(uid)) expect(found.get(uid)?.end).toBeDefined()
+    }
+    for (const uid of found.keys()) expect(workload.stories.has(uid)).toBe(true)
   },
 )
 
@@ -225,25 +216,21 @@ describe("switching lifecycles on and off", () => {
 
 test("pods are followed from the start, before their owners are seen too (W-32), and the watcher is named", async () => {
   const kinds = [{ ...tracked("ml.example.com/v1.Training"), trackLifecycle: true }]
-  const recorded = await RecordedSandbox.start({ kinds })
+  await using recorded = await RecordedSandbox.start({ kinds })
   const workload = new PodWorkload(recorded.sandbox, 5)
-  try {
-    for (let step = 0; step < 150; step++) workload.step()
-    await recorded.inState("ml.example.com/v1.Training", "waiting")
-    await recorded.inState(lives, "watching")
-    await caughtUp(recorded, lives)
-    const { found, wanted } = compared(recorded, workload, 0)
-    expect(found.length).toBeGreaterThan(10)
-    const existing = new Set(found.map((line) => line.split(" ")[0]))
-    expect(wanted.filter((line) => existing.has(line.split(" ")[0]))).toHaveLength(found.length)
-    expect(recorded.actors.statuses.verboseReadiness()).toContain("[+]lifecycle/v1.Pod watching")
-    const metrics = await Effect.runPromise(gatherMetrics(recorded.actors, Date.now() * 1000))
-    const followed = metrics.find(({ name }) => name === "kubereel_followed_pods")?.samples
-    const alive = [...workload.stories.values()].filter(({ isGone }) => !isGone).length
-    expect(followed).toEqual([{ labels: { kind: lives }, value: alive }])
-  } finally {
-    await recorded.close()
-  }
+  for (let step = 0; step < 150; step++) workload.step()
+  await recorded.inState("ml.example.com/v1.Training", "waiting")
+  await recorded.inState(lives, "watching")
+  await caughtUp(recorded, lives)
+  const { found, wanted } = compared(recorded, workload, 0)
+  expect(found.length).toBeGreaterThan(10)
+  const existing = new Set(found.map((line) => line.split(" ")[0]))
+  expect(wanted.filter((line) => existing.has(line.split(" ")[0]))).toHaveLength(found.length)
+  expect(recorded.actors.statuses.verboseReadiness()).toContain("[+]lifecycle/v1.Pod watching")
+  const metrics = await Effect.runPromise(gatherMetrics(recorded.actors, Date.now() * 1000))
+  const followed = metrics.find(({ name }) => name === "kubereel_followed_pods")?.samples
+  const alive = [...workload.stories.values()].filter(({ isGone }) => !isGone).length
+  expect(followed).toEqual([{ labels: { kind: lives }, value: alive }])
 })
 
 /** Kills a life, even while it is starting; between two lives there is nothing to kill. */
@@ -252,10 +239,6 @@ const killed = async (victim: {
   kill(): Promise<void>
   running(): Effect.Effect<unknown, unknown>
 }): Promise<void> => {
-  await until(
-    async () => victim.thread !== undefined,
-    () => "the next life",
-    10_000,
-  )
+  await until(async () => victim.thread !== undefined, "the next life")
   await victim.kill()
 }

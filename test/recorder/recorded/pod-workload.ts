@@ -1,5 +1,6 @@
 /** A seeded workload of pods in a sandbox: created, run, restarted, ended, deleted, with reused names. */
 import type { Sandbox } from "../../../src/sandbox/index.ts"
+import { SeededWorkload } from "./seeded-workload.ts"
 
 /** The history of one pod, by its UID. Seconds since the Unix epoch. */
 export interface PodStory {
@@ -17,37 +18,18 @@ interface LivePod {
 
 /** Few, so that names are reused often. */
 const names = 60
-const tickMs = 10
 const epochSeconds = 1_700_000_000
 const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "web", uid: "6986996b-0000-4000-8000-36cdd2cc8983" }
 
-export class PodWorkload {
+export class PodWorkload extends SeededWorkload {
   readonly #sandbox: Sandbox
   readonly #live = new Map<string, LivePod>()
   /** Every pod that ever ran. */
   readonly stories = new Map<string, PodStory>()
-  #state: number
-  #timer: NodeJS.Timeout | undefined
-  #startedMs = 0
-  steps = 0
 
   constructor(sandbox: Sandbox, seed: number) {
+    super(seed)
     this.#sandbox = sandbox
-    this.#state = seed | 0
-  }
-
-  /** Starts to change things `perSecond` times a second, until {@link stop}. */
-  start(perSecond: number): void {
-    this.#startedMs = performance.now()
-    const before = this.steps
-    this.#timer = setInterval(() => {
-      const wanted = before + ((performance.now() - this.#startedMs) / 1000) * perSecond
-      while (this.steps < wanted) this.step()
-    }, tickMs)
-  }
-
-  stop(): void {
-    clearInterval(this.#timer)
   }
 
   /** One change of a random pod. */
@@ -55,26 +37,13 @@ export class PodWorkload {
     const name = `pod-${this.below(names)}`
     const pod = this.#live.get(name)
     // Like a clock that advances with every change.
-    const seconds = epochSeconds + ++this.steps
+    const seconds = epochSeconds + ++this.events
     if (pod === undefined) return this.#create(name)
     const dice = this.below(10)
     if (dice < 2) return this.#delete(name, pod)
     if (pod.phase === "running" && dice < 6) return this.#tell(name, pod, "ended", seconds)
     // Ended or running before: its container is restarted.
     this.#tell(name, pod, "running", seconds)
-  }
-
-  /** Waits a random time of at most `maximumMs` while changes continue. */
-  moment(maximumMs: number): Promise<void> {
-    return new Promise((resolve) => setTimeout(resolve, this.below(maximumMs)))
-  }
-
-  /** A random integer in [0, limit); mulberry32. */
-  below(limit: number): number {
-    this.#state = (this.#state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296) * limit)
   }
 
   #create(name: string): void {
@@ -108,7 +77,7 @@ export class PodWorkload {
       metadata: {
         namespace: "load",
         name,
-        labels: { round: String(this.steps), text: "x".repeat(this.below(2000)) },
+        labels: { round: String(this.events), text: "x".repeat(this.below(2000)) },
         ...(owners !== undefined && { ownerReferences: owners }),
       },
       spec: { containers: [{ name: "main", image: "web:1" }] },

@@ -9,7 +9,8 @@ import { expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { load, rounds } from "../../harness/effort.ts"
 import { patient } from "../../harness/patience.ts"
-import { type Change, differences, ledgerOf, until } from "./recorded-sandbox.ts"
+import { until } from "../recorder/recorder-command.ts"
+import { type Change, differences, ledgerOf } from "./recorded-sandbox.ts"
 import { Workload } from "./workload.ts"
 
 const perSecond = load(2000)

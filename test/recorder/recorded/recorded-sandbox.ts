@@ -5,6 +5,7 @@ import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
+import type { ExportJob } from "../../../src/actors/index.ts"
 import { defaultWatchPolicy, type WatchPolicy } from "../../../src/kube/index.ts"
 import { parseGvk } from "../../../src/kube/offline.ts"
 import type { TrackedKind } from "../../../src/recorder/configuration/tracked-kind.ts"
@@ -18,8 +19,9 @@ import { workerEntry } from "../../../src/recorder/recording/worker-entries.ts"
 import type { SharingPolicy } from "../../../src/recorder/watchers/placement.ts"
 import type { RestartPolicy } from "../../../src/runtime/index.ts"
 import { Sandbox, type SandboxOptions } from "../../../src/sandbox/index.ts"
-import { patient } from "../../harness/patience.ts"
+import { exportJob } from "../../actors/exporter/export-job.ts"
 import { closeIfTestFails } from "../../harness/started.ts"
+import { until } from "../recorder/recorder-command.ts"
 
 /** One change, in the form of both ledger and export. */
 export interface Change {
@@ -163,42 +165,13 @@ export class RecordedSandbox {
     await until(
       async () => this.actors.statuses.isReady,
       () => `readiness: ${this.actors.statuses.verboseReadiness()}`,
-      10_000,
     )
   }
 
   /** Everything recorded, through the exporter. */
   async export(): Promise<ExportedRecording> {
-    const pieces: Array<Buffer> = []
-    const cut = await Effect.runPromise(this.actors.cut())
-    const order = {
-      format: "ndjson" as const,
-      cut,
-      fromTime: 0,
-      untilTime: Number.MAX_SAFE_INTEGER,
-      filters: { excluded_namespaces: [], excluded_labels: [] },
-      skipOwned: [],
-      excludeOwned: true,
-      excludeDaemonSetOwned: true,
-      recordedKinds: [],
-      trackedObjects: Object.fromEntries(
-        this.actors.watchers.map(({ gvk }) => [
-          gvk,
-          { podSpecTemplatePaths: [], trackLifecycle: false, skipOwned: false },
-        ]),
-      ),
-      incomplete: [],
-    }
-    await new Promise<void>((resolve, reject) => {
-      const reader = {
-        piece: async (data: Uint8Array) => {
-          pieces.push(Buffer.from(data))
-        },
-        end: (error: string | undefined) => (error === undefined ? resolve() : reject(new Error(error))),
-      }
-      Effect.runPromise(this.actors.exports.start(order, reader)).catch(reject)
-    })
-    const lines = Buffer.concat(pieces)
+    const kinds = this.actors.watchers.map(({ gvk }) => gvk)
+    const lines = (await this.exportOf(exportJob(kinds, { excludeOwned: true, excludeDaemonSetOwned: true })))
       .toString()
       .split("\n")
       .filter((line) => line.includes('"action"'))
@@ -209,10 +182,28 @@ export class RecordedSandbox {
     }
   }
 
+  /** The bytes of an export of what was received until now. */
+  async exportOf(job: ExportJob): Promise<Buffer> {
+    const cut = await Effect.runPromise(this.actors.cut())
+    const pieces: Array<Buffer> = []
+    const ended = Promise.withResolvers<void>()
+    const reader = {
+      piece: async (data: Uint8Array) => void pieces.push(Buffer.from(data)),
+      end: (error: string | undefined) => (error === undefined ? ended.resolve() : ended.reject(new Error(error))),
+    }
+    await Effect.runPromise(this.actors.exports.start({ ...job, cut }, reader))
+    await ended.promise
+    return Buffer.concat(pieces)
+  }
+
   /** Stops the recording in order; the sandbox continues. */
   async stopRecording(): Promise<void> {
     this.#isClosed()
     await Effect.runPromise(Scope.close(this.#scope, Exit.void))
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
   }
 
   async close(): Promise<void> {
@@ -252,19 +243,5 @@ export const differences = (found: ReadonlyArray<Change>, wanted: ReadonlyArray<
     missing: [missing.length, ...missing.slice(0, 8)],
     extra: [extra.length, ...extra.slice(0, 8)],
     firstAtAnotherPlace: left.find((line, index) => line !== right[index]),
-  }
-}
-
-/** Polls a condition that another thread fulfils. The deadline is for an idle machine. */
-export const until = async (
-  condition: () => Promise<boolean>,
-  what: () => string,
-  deadlineMs: number,
-): Promise<void> => {
-  const started = performance.now()
-  while (!(await condition())) {
-    const waitedMs = performance.now() - started
-    if (waitedMs > patient(deadlineMs)) throw new Error(`waited ${Math.round(waitedMs)} ms for ${what()}`)
-    await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }

@@ -1,5 +1,4 @@
 /** The set of kinds is changed while recording: only what the change concerns is touched, and nothing is lost. */
-import { execFileSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -16,8 +15,10 @@ import { coverageOf } from "../../../src/recorder/export/coverage.ts"
 import { gatherMetrics } from "../../../src/recorder/metrics/recorder-metrics.ts"
 import { rounds } from "../../harness/effort.ts"
 import { patient } from "../../harness/patience.ts"
+import { limitFiles, unlimited } from "../recorder/file-limit.ts"
+import { until } from "../recorder/recorder-command.ts"
 import { PodWorkload } from "./pod-workload.ts"
-import { type Change, differences, ledgerOf, RecordedSandbox, tracked, until } from "./recorded-sandbox.ts"
+import { type Change, differences, ledgerOf, RecordedSandbox, tracked } from "./recorded-sandbox.ts"
 import { Workload } from "./workload.ts"
 
 const seed = Number(process.env.KUBEREEL_TEST_SEED ?? Date.now() % 1_000_000)
@@ -47,7 +48,6 @@ const inPlace = async (recorded: RecordedSandbox): Promise<void> => {
   await until(
     async () => recorded.actors.statuses.all().every(({ state }) => state === "watching"),
     () => recorded.actors.statuses.verboseReadiness(),
-    15_000,
   )
 }
 
@@ -55,7 +55,6 @@ const eventsReach = (workload: Workload, events: number): Promise<void> =>
   until(
     async () => workload.events >= events,
     () => `${events} events`,
-    15_000,
   )
 
 /** Gaps of all kinds, including those that are no longer recorded. */
@@ -97,7 +96,7 @@ const unexplained = (
 test(`at 1,000 events/s a kind is added, one removed, one changed, and lifecycles switched on, without affecting the others (seed ${seed})`, {
   timeout: patient(60_000),
 }, async () => {
-  const recorded = await RecordedSandbox.start({
+  await using recorded = await RecordedSandbox.start({
     kinds: [tracked(deployments), tracked(statefulSets), tracked(configMaps, "content")],
   })
   const { sandbox, actors } = recorded
@@ -105,312 +104,269 @@ test(`at 1,000 events/s a kind is added, one removed, one changed, and lifecycle
   void Effect.runPromiseExit(actors.ended).then((exit) => {
     end = exit
   })
-  const workload = new Workload(sandbox, [deployments, statefulSets, configMaps, jobs], seed)
-  const podWorkload = new PodWorkload(sandbox, seed)
-  try {
-    await recorded.ready()
-    workload.start(1000)
-    podWorkload.start(100)
-    await eventsReach(workload, 400)
-    const deploymentWatcher = actors.watchers[0]?.watcher
-    const life = deploymentWatcher?.incarnation
-    const before = lastVersion(recorded, statefulSets)
-    await recorded.reached(statefulSets, before)
-    const outcome = await actors.reconfigure([
-      { ...tracked(deployments), trackLifecycle: true },
-      { ...tracked(configMaps, "content"), ignore: ["/metadata/annotations"] },
-      tracked(jobs),
-    ])
-    expect(outcome).toMatchObject({
-      added: [jobs, lives],
-      restarted: [configMaps],
-      kept: [deployments],
-      removed: [{ gvk: statefulSets, isDrained: true }],
-      isComplete: true,
-    })
-    expect(actors.watchers.map(({ gvk }) => gvk)).toEqual([deployments, configMaps, jobs, lives])
-    expect(actors.statuses.all().map(({ gvk }) => gvk)).toEqual([deployments, configMaps, jobs, lives])
-    expect(actors.podStream).toBe(lives)
-    expect(actors.kinds.map(({ gvkText }) => gvkText)).toEqual([deployments, configMaps, jobs])
-    await inPlace(recorded)
-    const listedAt = sandbox.resourceVersion
-    // Long enough for the store to check whether its files are still the ones it writes to.
-    await eventsReach(workload, workload.events + 1500)
-    workload.stop()
-    podWorkload.stop()
-    await recorded.caughtUp()
-    await recorded.reached(lives, lastVersion(recorded, pods))
+  using workload = new Workload(sandbox, [deployments, statefulSets, configMaps, jobs], seed)
+  using podWorkload = new PodWorkload(sandbox, seed)
+  await recorded.ready()
+  workload.start(1000)
+  podWorkload.start(100)
+  await eventsReach(workload, 400)
+  const deploymentWatcher = actors.watchers[0]?.watcher
+  const life = deploymentWatcher?.incarnation
+  const before = lastVersion(recorded, statefulSets)
+  await recorded.reached(statefulSets, before)
+  const outcome = await actors.reconfigure([
+    { ...tracked(deployments), trackLifecycle: true },
+    { ...tracked(configMaps, "content"), ignore: ["/metadata/annotations"] },
+    tracked(jobs),
+  ])
+  expect(outcome).toMatchObject({
+    added: [jobs, lives],
+    restarted: [configMaps],
+    kept: [deployments],
+    removed: [{ gvk: statefulSets, isDrained: true }],
+    isComplete: true,
+  })
+  expect(actors.watchers.map(({ gvk }) => gvk)).toEqual([deployments, configMaps, jobs, lives])
+  expect(actors.statuses.all().map(({ gvk }) => gvk)).toEqual([deployments, configMaps, jobs, lives])
+  expect(actors.podStream).toBe(lives)
+  expect(actors.kinds.map(({ gvkText }) => gvkText)).toEqual([deployments, configMaps, jobs])
+  await inPlace(recorded)
+  const listedAt = sandbox.resourceVersion
+  // Long enough for the store to check whether its files are still the ones it writes to.
+  await eventsReach(workload, workload.events + 1500)
+  workload.stop()
+  podWorkload.stop()
+  await recorded.caughtUp()
+  await recorded.reached(lives, lastVersion(recorded, pods))
 
-    const exported = await recorded.export()
-    for (const gvk of [deployments, configMaps]) {
-      expect(differences(exported.changes, ledgerOf(sandbox, gvk), gvk)).toEqual({})
-    }
-    expect(gapsOf(recorded)).toEqual([])
-    // The kind that stayed: the same life, the same stream. The kind that was changed resumed.
-    expect(actors.watchers[0]?.watcher).toBe(deploymentWatcher)
-    expect(deploymentWatcher?.incarnation).toBe(life)
-    expect([watches(recorded, "deployments"), lists(recorded, "deployments")]).toEqual([1, 1])
-    expect([watches(recorded, "configmaps"), lists(recorded, "configmaps")]).toEqual([2, 1])
-    expect([watches(recorded, "jobs"), lists(recorded, "jobs")]).toEqual([1, 1])
-    expect([watches(recorded, "pods"), lists(recorded, "pods")]).toEqual([1, 1])
-    expect(sandbox.watchCount("statefulsets")).toBe(0)
-    // The added kind contains all of its list and everything afterwards.
-    const ofJobs = exported.changes.filter(({ gvk }) => gvk === jobs)
-    expect(unexplained(ofJobs, ledgerOf(sandbox, jobs), BigInt(listedAt))).toEqual([])
-    expect(ofJobs.length).toBeGreaterThan(50)
-    const reader = ArchiveReader.open(recorded.directory)
-    expect([...reader.podLives({ cut: reader.cut() })].length).toBeGreaterThan(10)
-    reader.close()
-    // The removed kind is complete up to the reported point, and reports no more than that.
-    const { throughVersion = "", untilMicros = 0 } = outcome.removed[0]?.complete ?? {}
-    expect(BigInt(throughVersion)).toBeGreaterThanOrEqual(before)
-    const now = Date.now() * 1000
-    const coverage = coverageOf(
-      readCoverage(recorded.directory, { fromTime: 0, untilTime: now }),
-      actors.statuses.all(),
-      { start: 0, end: now },
-      now,
-    )
-    const removed = coverage.kinds.find(({ gvk }) => gvk === statefulSets)
-    expect(removed).toMatchObject({ state: "untracked", gaps: [] })
-    expect(removed?.ranges.map(({ end }) => end)).toEqual([untilMicros + 1])
-    const series = (await Effect.runPromise(gatherMetrics(actors, now))).find(
-      ({ name }) => name === "kubereel_kind_watches_total",
-    )
-    expect(series?.samples.map(({ labels }) => labels?.kind)).toEqual([deployments, configMaps, jobs, lives])
-
-    // It is added again: the server still has the changes made meanwhile, so nothing is missing, and nothing was listed again.
-    const back = await actors.reconfigure([tracked(deployments), tracked(statefulSets)])
-    expect(back).toMatchObject({ added: [statefulSets], restarted: [], kept: [deployments] })
-    expect(back.removed.map(({ gvk }) => gvk)).toEqual([configMaps, jobs, lives])
-    await recorded.caughtUp()
-    const whole = await recorded.export()
-    expect(differences(whole.changes, ledgerOf(sandbox, statefulSets), statefulSets)).toEqual({})
-    const resumed = ledgerOf(sandbox, statefulSets).filter(
-      ({ resourceVersion }) => BigInt(resourceVersion) > BigInt(throughVersion),
-    )
-    expect(resumed.length).toBeGreaterThan(50)
-    expect(lists(recorded, "statefulsets")).toBe(1)
-    expect(watches(recorded, "deployments")).toBe(1)
-    expect(gapsOf(recorded)).toEqual([])
-    expect([end, actors.store.restarts]).toEqual([undefined, 0])
-  } finally {
-    workload.stop()
-    podWorkload.stop()
-    await recorded.close()
+  const exported = await recorded.export()
+  for (const gvk of [deployments, configMaps]) {
+    expect(differences(exported.changes, ledgerOf(sandbox, gvk), gvk)).toEqual({})
   }
+  expect(gapsOf(recorded)).toEqual([])
+  // The kind that stayed: the same life, the same stream. The kind that was changed resumed.
+  expect(actors.watchers[0]?.watcher).toBe(deploymentWatcher)
+  expect(deploymentWatcher?.incarnation).toBe(life)
+  expect([watches(recorded, "deployments"), lists(recorded, "deployments")]).toEqual([1, 1])
+  expect([watches(recorded, "configmaps"), lists(recorded, "configmaps")]).toEqual([2, 1])
+  expect([watches(recorded, "jobs"), lists(recorded, "jobs")]).toEqual([1, 1])
+  expect([watches(recorded, "pods"), lists(recorded, "pods")]).toEqual([1, 1])
+  expect(sandbox.watchCount("statefulsets")).toBe(0)
+  // The added kind contains all of its list and everything afterwards.
+  const ofJobs = exported.changes.filter(({ gvk }) => gvk === jobs)
+  expect(unexplained(ofJobs, ledgerOf(sandbox, jobs), BigInt(listedAt))).toEqual([])
+  expect(ofJobs.length).toBeGreaterThan(50)
+  const reader = ArchiveReader.open(recorded.directory)
+  expect([...reader.podLives({ cut: reader.cut() })].length).toBeGreaterThan(10)
+  reader.close()
+  // The removed kind is complete up to the reported point, and reports no more than that.
+  const { throughVersion = "", untilMicros = 0 } = outcome.removed[0]?.complete ?? {}
+  expect(BigInt(throughVersion)).toBeGreaterThanOrEqual(before)
+  const now = Date.now() * 1000
+  const coverage = coverageOf(
+    readCoverage(recorded.directory, { fromTime: 0, untilTime: now }),
+    actors.statuses.all(),
+    { start: 0, end: now },
+    now,
+  )
+  const removed = coverage.kinds.find(({ gvk }) => gvk === statefulSets)
+  expect(removed).toMatchObject({ state: "untracked", gaps: [] })
+  expect(removed?.ranges.map(({ end }) => end)).toEqual([untilMicros + 1])
+  const series = (await Effect.runPromise(gatherMetrics(actors, now))).find(
+    ({ name }) => name === "kubereel_kind_watches_total",
+  )
+  expect(series?.samples.map(({ labels }) => labels?.kind)).toEqual([deployments, configMaps, jobs, lives])
+
+  // It is added again: the server still has the changes made meanwhile, so nothing is missing, and nothing was listed again.
+  const back = await actors.reconfigure([tracked(deployments), tracked(statefulSets)])
+  expect(back).toMatchObject({ added: [statefulSets], restarted: [], kept: [deployments] })
+  expect(back.removed.map(({ gvk }) => gvk)).toEqual([configMaps, jobs, lives])
+  await recorded.caughtUp()
+  const whole = await recorded.export()
+  expect(differences(whole.changes, ledgerOf(sandbox, statefulSets), statefulSets)).toEqual({})
+  const resumed = ledgerOf(sandbox, statefulSets).filter(
+    ({ resourceVersion }) => BigInt(resourceVersion) > BigInt(throughVersion),
+  )
+  expect(resumed.length).toBeGreaterThan(50)
+  expect(lists(recorded, "statefulsets")).toBe(1)
+  expect(watches(recorded, "deployments")).toBe(1)
+  expect(gapsOf(recorded)).toEqual([])
+  expect([end, actors.store.restarts]).toEqual([undefined, 0])
 })
 
 test("lifecycles switched on while Pods are recorded restart only the watcher of Pods, with a gap in that kind at most", async () => {
-  const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments), tracked(pods)] })
+  await using recorded = await RecordedSandbox.start({ kinds: [tracked(deployments), tracked(pods)] })
   const { sandbox, actors } = recorded
-  const workload = new Workload(sandbox, [deployments], seed)
-  const podWorkload = new PodWorkload(sandbox, seed)
-  try {
-    await recorded.ready()
-    workload.start(500)
-    podWorkload.start(500)
-    await eventsReach(workload, 150)
-    const outcome = await actors.reconfigure([{ ...tracked(deployments), trackLifecycle: true }, tracked(pods)])
-    expect(outcome).toMatchObject({ added: [], restarted: [pods], kept: [deployments], removed: [] })
-    expect(actors.podStream).toBe(pods)
-    await inPlace(recorded)
-    await eventsReach(workload, workload.events + 150)
-    workload.stop()
-    podWorkload.stop()
-    await recorded.caughtUp()
-    const exported = await recorded.export()
-    expect(differences(exported.changes, ledgerOf(sandbox, deployments), deployments)).toEqual({})
-    expect(watches(recorded, "deployments")).toBe(1)
-    const inGap = ({ resourceVersion }: Change): boolean =>
-      exported.gaps.some(
-        ({ fromVersion, toVersion }) =>
-          BigInt(resourceVersion) > BigInt(fromVersion) && BigInt(resourceVersion) <= BigInt(toVersion),
-      )
-    const outside = (changes: ReadonlyArray<Change>) => changes.filter((change) => !inGap(change))
-    expect(differences(outside(exported.changes), outside(ledgerOf(sandbox, pods)), pods)).toEqual({})
-    expect(exported.gaps.every(({ gvk, reason }) => gvk === pods && reason === "stopped")).toBe(true)
-    const reader = ArchiveReader.open(recorded.directory)
-    const found = new Map([...reader.podLives({ cut: reader.cut() })].map((each) => [each.uid, each]))
-    reader.close()
-    // Every pod that exists and has run is followed, with the end in its last status.
-    const running = [...podWorkload.stories].filter(([, { isGone }]) => !isGone)
-    expect(running.length).toBeGreaterThan(10)
-    for (const [uid, { end }] of running) expect([uid, found.get(uid)?.end]).toEqual([uid, end])
-  } finally {
-    workload.stop()
-    podWorkload.stop()
-    await recorded.close()
-  }
+  using workload = new Workload(sandbox, [deployments], seed)
+  using podWorkload = new PodWorkload(sandbox, seed)
+  await recorded.ready()
+  workload.start(500)
+  podWorkload.start(500)
+  await eventsReach(workload, 150)
+  const outcome = await actors.reconfigure([{ ...tracked(deployments), trackLifecycle: true }, tracked(pods)])
+  expect(outcome).toMatchObject({ added: [], restarted: [pods], kept: [deployments], removed: [] })
+  expect(actors.podStream).toBe(pods)
+  await inPlace(recorded)
+  await eventsReach(workload, workload.events + 150)
+  workload.stop()
+  podWorkload.stop()
+  await recorded.caughtUp()
+  const exported = await recorded.export()
+  expect(differences(exported.changes, ledgerOf(sandbox, deployments), deployments)).toEqual({})
+  expect(watches(recorded, "deployments")).toBe(1)
+  const inGap = ({ resourceVersion }: Change): boolean =>
+    exported.gaps.some(
+      ({ fromVersion, toVersion }) =>
+        BigInt(resourceVersion) > BigInt(fromVersion) && BigInt(resourceVersion) <= BigInt(toVersion),
+    )
+  const outside = (changes: ReadonlyArray<Change>) => changes.filter((change) => !inGap(change))
+  expect(differences(outside(exported.changes), outside(ledgerOf(sandbox, pods)), pods)).toEqual({})
+  expect(exported.gaps.every(({ gvk, reason }) => gvk === pods && reason === "stopped")).toBe(true)
+  const reader = ArchiveReader.open(recorded.directory)
+  const found = new Map([...reader.podLives({ cut: reader.cut() })].map((each) => [each.uid, each]))
+  reader.close()
+  // Every pod that exists and has run is followed, with the end in its last status.
+  const running = [...podWorkload.stories].filter(([, { isGone }]) => !isGone)
+  expect(running.length).toBeGreaterThan(10)
+  for (const [uid, { end }] of running) expect([uid, found.get(uid)?.end]).toEqual([uid, end])
 })
 
 test("a kind that is added again after the server has dropped its history leaves a gap", async () => {
-  const recorded = await RecordedSandbox.start({
+  await using recorded = await RecordedSandbox.start({
     kinds: [tracked(deployments), tracked(configMaps)],
     sandbox: { historyLimit: 20 },
   })
   const { actors, sandbox } = recorded
   const workload = new Workload(sandbox, [configMaps], seed)
-  try {
-    await recorded.ready()
-    for (let index = 0; index < 20; index++) workload.change()
-    await recorded.caughtUp()
-    await actors.reconfigure([tracked(deployments)])
-    for (let index = 0; index < 100; index++) workload.change()
-    await actors.reconfigure([tracked(deployments), tracked(configMaps)])
-    // It is briefly "watching": the server accepts the watch before it finds that its history is gone.
-    await until(
-      async () => gapsOf(recorded).length > 0,
-      () => "a gap to be recorded",
-      15_000,
-    )
-    await inPlace(recorded)
-    expect(gapsOf(recorded)).toEqual([`${configMaps} expired`])
-    expect(watches(recorded, "deployments")).toBe(1)
-  } finally {
-    await recorded.close()
-  }
+  await recorded.ready()
+  for (let index = 0; index < 20; index++) workload.step()
+  await recorded.caughtUp()
+  await actors.reconfigure([tracked(deployments)])
+  for (let index = 0; index < 100; index++) workload.step()
+  await actors.reconfigure([tracked(deployments), tracked(configMaps)])
+  // It is briefly "watching": the server accepts the watch before it finds that its history is gone.
+  await until(async () => gapsOf(recorded).length > 0, "a gap to be recorded")
+  await inPlace(recorded)
+  expect(gapsOf(recorded)).toEqual([`${configMaps} expired`])
+  expect(watches(recorded, "deployments")).toBe(1)
 })
 
 test("concurrent changes are made one after another, and the last one wins", async () => {
-  const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments), tracked(configMaps)] })
+  await using recorded = await RecordedSandbox.start({ kinds: [tracked(deployments), tracked(configMaps)] })
   const { actors, sandbox } = recorded
-  const workload = new Workload(sandbox, [deployments, configMaps], seed)
-  try {
-    await recorded.ready()
-    workload.start(1000)
-    await workload.moment(200)
-    const outcomes = await Promise.all([
-      actors.reconfigure([tracked(deployments)]),
-      actors.reconfigure([tracked(deployments), tracked(configMaps)]),
-      actors.reconfigure([tracked(deployments), tracked(configMaps)]),
-    ])
-    expect(outcomes).toMatchObject([
-      { added: [], removed: [{ gvk: configMaps, isDrained: true }], kept: [deployments] },
-      { added: [configMaps], removed: [], kept: [deployments] },
-      { added: [], removed: [], restarted: [], kept: [deployments, configMaps] },
-    ])
-    await workload.moment(200)
-    workload.stop()
-    await recorded.caughtUp()
-    const { changes, gaps } = await recorded.export()
-    for (const gvk of [deployments, configMaps]) {
-      expect(differences(changes, ledgerOf(sandbox, gvk), gvk)).toEqual({})
-    }
-    expect(gaps).toEqual([])
-    // The one that is new may be cut on a busy machine, and begins again.
-    expect(watches(recorded, "deployments")).toBe(1)
-    expect(watches(recorded, "configmaps")).toBeGreaterThan(1)
-  } finally {
-    workload.stop()
-    await recorded.close()
+  using workload = new Workload(sandbox, [deployments, configMaps], seed)
+  await recorded.ready()
+  workload.start(1000)
+  await workload.moment(200)
+  const outcomes = await Promise.all([
+    actors.reconfigure([tracked(deployments)]),
+    actors.reconfigure([tracked(deployments), tracked(configMaps)]),
+    actors.reconfigure([tracked(deployments), tracked(configMaps)]),
+  ])
+  expect(outcomes).toMatchObject([
+    { added: [], removed: [{ gvk: configMaps, isDrained: true }], kept: [deployments] },
+    { added: [configMaps], removed: [], kept: [deployments] },
+    { added: [], removed: [], restarted: [], kept: [deployments, configMaps] },
+  ])
+  await workload.moment(200)
+  workload.stop()
+  await recorded.caughtUp()
+  const { changes, gaps } = await recorded.export()
+  for (const gvk of [deployments, configMaps]) {
+    expect(differences(changes, ledgerOf(sandbox, gvk), gvk)).toEqual({})
   }
+  expect(gaps).toEqual([])
+  // The one that is new may be cut on a busy machine, and begins again.
+  expect(watches(recorded, "deployments")).toBe(1)
+  expect(watches(recorded, "configmaps")).toBeGreaterThan(1)
 })
 
 test(`changes while the store is killed repeatedly lose and repeat nothing (seed ${seed})`, {
   timeout: patient(60_000),
 }, async () => {
-  const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments), tracked(configMaps)] })
+  await using recorded = await RecordedSandbox.start({ kinds: [tracked(deployments), tracked(configMaps)] })
   const { actors, sandbox } = recorded
-  const workload = new Workload(sandbox, [deployments, configMaps, jobs], seed)
-  try {
-    await recorded.ready()
-    workload.start(1000)
-    for (let round = 0; round < kills; round++) {
-      const kinds =
-        round % 2 === 0 ? [tracked(deployments), tracked(jobs)] : [tracked(deployments), tracked(configMaps)]
-      const change = actors.reconfigure(kinds)
-      await workload.moment(60)
-      await actors.store.kill()
-      expect(await change).toMatchObject({ isComplete: true })
-      await workload.moment(200)
-    }
-    await actors.reconfigure([tracked(deployments), tracked(configMaps), tracked(jobs)])
-    workload.stop()
-    await recorded.caughtUp()
-    const { changes, gaps } = await recorded.export()
-    for (const gvk of [deployments, configMaps]) {
-      expect(differences(changes, ledgerOf(sandbox, gvk), gvk)).toEqual({})
-    }
-    const ofJobs = changes.filter(({ gvk }) => gvk === jobs)
-    expect(ofJobs.length).toBeGreaterThan(0)
-    expect(gaps.filter(({ gvk }) => gvk !== jobs)).toEqual([])
-    expect(actors.store.restarts).toBeGreaterThan(kills / 2)
-    expect(watches(recorded, "deployments")).toBe(1)
-  } finally {
-    workload.stop()
-    await recorded.close()
+  using workload = new Workload(sandbox, [deployments, configMaps, jobs], seed)
+  await recorded.ready()
+  workload.start(1000)
+  for (let round = 0; round < kills; round++) {
+    const kinds = round % 2 === 0 ? [tracked(deployments), tracked(jobs)] : [tracked(deployments), tracked(configMaps)]
+    const change = actors.reconfigure(kinds)
+    await workload.moment(60)
+    await actors.store.kill()
+    expect(await change).toMatchObject({ isComplete: true })
+    await workload.moment(200)
   }
+  await actors.reconfigure([tracked(deployments), tracked(configMaps), tracked(jobs)])
+  workload.stop()
+  await recorded.caughtUp()
+  const { changes, gaps } = await recorded.export()
+  for (const gvk of [deployments, configMaps]) {
+    expect(differences(changes, ledgerOf(sandbox, gvk), gvk)).toEqual({})
+  }
+  const ofJobs = changes.filter(({ gvk }) => gvk === jobs)
+  expect(ofJobs.length).toBeGreaterThan(0)
+  expect(gaps.filter(({ gvk }) => gvk !== jobs)).toEqual([])
+  expect(actors.store.restarts).toBeGreaterThan(kills / 2)
+  expect(watches(recorded, "deployments")).toBe(1)
 })
 
 test("an added kind that the server does not have waits, and does not affect the others", async () => {
-  const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments)] })
+  await using recorded = await RecordedSandbox.start({ kinds: [tracked(deployments)] })
   const { actors, sandbox } = recorded
-  try {
-    await recorded.ready()
-    await actors.reconfigure([tracked("example.com/v1.Widget"), tracked(deployments), tracked(jobs)])
-    await recorded.inState("example.com/v1.Widget", "waiting")
-    await recorded.inState(jobs, "watching")
-    sandbox.put(jobs, { metadata: { namespace: "shop", name: "one" } })
-    sandbox.put(deployments, { metadata: { namespace: "shop", name: "one" } })
-    await recorded.caughtUp()
-    const { changes } = await recorded.export()
-    expect(changes.map(({ gvk }) => gvk).sort()).toEqual([deployments, jobs])
-    const outcome = await actors.reconfigure([tracked(deployments)])
-    expect(outcome.removed.map(({ gvk }) => gvk)).toEqual(["example.com/v1.Widget", jobs])
-    expect(watches(recorded, "deployments")).toBe(1)
-  } finally {
-    await recorded.close()
-  }
+  await recorded.ready()
+  await actors.reconfigure([tracked("example.com/v1.Widget"), tracked(deployments), tracked(jobs)])
+  await recorded.inState("example.com/v1.Widget", "waiting")
+  await recorded.inState(jobs, "watching")
+  sandbox.put(jobs, { metadata: { namespace: "shop", name: "one" } })
+  sandbox.put(deployments, { metadata: { namespace: "shop", name: "one" } })
+  await recorded.caughtUp()
+  const { changes } = await recorded.export()
+  expect(changes.map(({ gvk }) => gvk).sort()).toEqual([deployments, jobs])
+  const outcome = await actors.reconfigure([tracked(deployments)])
+  expect(outcome.removed.map(({ gvk }) => gvk)).toEqual(["example.com/v1.Widget", jobs])
+  expect(watches(recorded, "deployments")).toBe(1)
 })
 
 test("owners of a kind that is no longer recorded are looked up, and the store continues in the same life", async () => {
   const replicaSets = "apps/v1.ReplicaSet"
-  const recorded = await RecordedSandbox.start({ kinds: [tracked(pods), tracked(replicaSets)] })
+  await using recorded = await RecordedSandbox.start({ kinds: [tracked(pods), tracked(replicaSets)] })
   const { actors, sandbox } = recorded
   const ownedPod = (name: string): void => {
     const { metadata } = sandbox.put(replicaSets, { metadata: { namespace: "shop", name } })
     const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", name, uid: metadata.uid, controller: true }
     sandbox.put(pods, { metadata: { namespace: "shop", name, ownerReferences: [owner] } })
   }
-  try {
-    await recorded.ready()
-    ownedPod("before")
-    await recorded.caughtUp()
-    expect(actors.owners.resolver).toBeUndefined()
-    await actors.reconfigure([tracked(pods)])
-    ownedPod("after")
-    await recorded.caughtUp()
-    const settled = await Effect.runPromise(actors.owners.settle(5000))
-    expect(settled).toEqual({ unknown: 0, first: [] })
-    const names = sandbox.requests.entries({ verb: "get", resource: "replicasets" }).map(({ name }) => name)
-    expect(names).toEqual(["after"])
-    // Recorded again: no owner is looked up, not by the running resolver either.
-    await actors.reconfigure([tracked(pods), tracked(replicaSets)])
-    await inPlace(recorded)
-    ownedPod("again")
-    await recorded.caughtUp()
-    await Effect.runPromise(actors.owners.settle(5000))
-    expect(watches(recorded, "pods")).toBe(1)
-    expect(sandbox.requests.count({ verb: "get", resource: "replicasets" })).toBe(1)
-    expect(actors.store.restarts).toBe(0)
-  } finally {
-    await recorded.close()
-  }
+  await recorded.ready()
+  ownedPod("before")
+  await recorded.caughtUp()
+  expect(actors.owners.resolver).toBeUndefined()
+  await actors.reconfigure([tracked(pods)])
+  ownedPod("after")
+  await recorded.caughtUp()
+  const settled = await Effect.runPromise(actors.owners.settle(5000))
+  expect(settled).toEqual({ unknown: 0, first: [] })
+  const names = sandbox.requests.entries({ verb: "get", resource: "replicasets" }).map(({ name }) => name)
+  expect(names).toEqual(["after"])
+  // Recorded again: no owner is looked up, not by the running resolver either.
+  await actors.reconfigure([tracked(pods), tracked(replicaSets)])
+  await inPlace(recorded)
+  ownedPod("again")
+  await recorded.caughtUp()
+  await Effect.runPromise(actors.owners.settle(5000))
+  expect(watches(recorded, "pods")).toBe(1)
+  expect(sandbox.requests.count({ verb: "get", resource: "replicasets" })).toBe(1)
+  expect(actors.store.restarts).toBe(0)
 })
 
 test("a recording that is closed during a change closes in order", async () => {
-  const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments), tracked(configMaps)] })
-  try {
-    await recorded.ready()
-    const change = recorded.actors.reconfigure([tracked(deployments), tracked(jobs)])
-    await recorded.stopRecording()
-    expect(await change).toMatchObject({ isComplete: false })
-    expect(await recorded.actors.reconfigure([tracked(configMaps)])).toMatchObject({ isComplete: false })
-    expect(recorded.actors.closed()).toMatchObject({ unwritten: [] })
-  } finally {
-    await recorded.close()
-  }
+  await using recorded = await RecordedSandbox.start({ kinds: [tracked(deployments), tracked(configMaps)] })
+  await recorded.ready()
+  const change = recorded.actors.reconfigure([tracked(deployments), tracked(jobs)])
+  await recorded.stopRecording()
+  expect(await change).toMatchObject({ isComplete: false })
+  expect(await recorded.actors.reconfigure([tracked(configMaps)])).toMatchObject({ isComplete: false })
+  expect(recorded.actors.closed()).toMatchObject({ unwritten: [] })
 })
 
 test("a change after the files were removed does not start another recording in their place", async () => {
@@ -430,17 +386,12 @@ test("a change after the files were removed does not start another recording in 
   }
 })
 
-/** Limits the file size of this process; the hard limit stays, so that this can be undone. */
-const limitFiles = (bytes: number | "unlimited"): void => {
-  execFileSync("prlimit", ["--pid", String(process.pid), `--fsize=${bytes}:unlimited`])
-}
-
 afterEach(() => limitFiles("unlimited"))
 
 test("a change while the disk is full is made nevertheless, and loses nothing", {
   timeout: patient(40_000),
 }, async () => {
-  const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments), tracked(configMaps)] })
+  await using recorded = await RecordedSandbox.start({ kinds: [tracked(deployments), tracked(configMaps)] })
   const { actors, sandbox } = recorded
   const fill = (count: number): void => {
     for (let number = 0; number < count; number++) {
@@ -452,78 +403,64 @@ test("a change while the disk is full is made nevertheless, and loses nothing", 
     until(
       async () => (actors.statuses.storeTrouble !== undefined) === wanted,
       () => `the store ${wanted ? "to refuse" : "to go on"}`,
-      10_000,
     )
-  try {
-    await inPlace(recorded)
-    fill(20)
-    await recorded.caughtUp()
-    limitFiles(1_000_000)
-    fill(100)
-    await troubled(true)
-    // Its next life is linked, and has to wait for its stored state.
-    const watcher = actors.watchers[1]?.watcher
-    await watcher?.kill()
-    await until(
-      async () => watcher?.restarts === 1 && watcher.state === "running",
-      () => "the watcher's next life",
-      10_000,
-    )
-    const outcome = await actors.reconfigure([tracked(deployments), tracked(jobs)])
-    expect(outcome).toMatchObject({ added: [jobs], kept: [deployments], isComplete: true })
-    // Where it ends is unknown before it is written.
-    expect(outcome.removed.map(({ gvk, complete }) => [gvk, complete])).toEqual([[configMaps, undefined]])
-    sandbox.put(jobs, { metadata: { namespace: "shop", name: "one" } })
-    limitFiles("unlimited")
-    await troubled(false)
-    await recorded.caughtUp()
-    await actors.reconfigure([tracked(deployments), tracked(jobs), tracked(configMaps)])
-    await recorded.caughtUp()
-    await inPlace(recorded)
-    const { changes, gaps } = await recorded.export()
-    expect(gaps).toEqual([])
-    for (const gvk of [configMaps, jobs]) expect(differences(changes, ledgerOf(sandbox, gvk), gvk)).toEqual({})
-    expect([actors.store.restarts, watches(recorded, "deployments")]).toEqual([0, 1])
-  } finally {
-    limitFiles("unlimited")
-    await recorded.close()
-  }
+  using _ = unlimited
+  await inPlace(recorded)
+  fill(20)
+  await recorded.caughtUp()
+  limitFiles(1_000_000)
+  fill(100)
+  await troubled(true)
+  // Its next life is linked, and has to wait for its stored state.
+  const watcher = actors.watchers[1]?.watcher
+  await watcher?.kill()
+  await until(async () => watcher?.restarts === 1 && watcher.state === "running", "the watcher's next life")
+  const outcome = await actors.reconfigure([tracked(deployments), tracked(jobs)])
+  expect(outcome).toMatchObject({ added: [jobs], kept: [deployments], isComplete: true })
+  // Where it ends is unknown before it is written.
+  expect(outcome.removed.map(({ gvk, complete }) => [gvk, complete])).toEqual([[configMaps, undefined]])
+  sandbox.put(jobs, { metadata: { namespace: "shop", name: "one" } })
+  limitFiles("unlimited")
+  await troubled(false)
+  await recorded.caughtUp()
+  await actors.reconfigure([tracked(deployments), tracked(jobs), tracked(configMaps)])
+  await recorded.caughtUp()
+  await inPlace(recorded)
+  const { changes, gaps } = await recorded.export()
+  expect(gaps).toEqual([])
+  for (const gvk of [configMaps, jobs]) expect(differences(changes, ledgerOf(sandbox, gvk), gvk)).toEqual({})
+  expect([actors.store.restarts, watches(recorded, "deployments")]).toEqual([0, 1])
 })
 
 test("a kind that is removed while its watcher waits to start does not block its next watcher", {
   timeout: patient(40_000),
 }, async () => {
-  const recorded = await RecordedSandbox.start({ kinds: [tracked(deployments)] })
+  await using recorded = await RecordedSandbox.start({ kinds: [tracked(deployments)] })
   const { actors, sandbox } = recorded
-  const workload = new Workload(sandbox, [deployments], seed)
+  using workload = new Workload(sandbox, [deployments], seed)
   const some = { ...tracked(jobs), namespaces: ["load"] }
-  try {
-    await inPlace(recorded)
-    sandbox.put(deployments, { metadata: { namespace: "load", name: "one" } })
-    await recorded.caughtUp()
-    limitFiles(statSync(join(recorded.directory, "recording.db-wal")).size)
-    // The store cannot write that a watcher starts, and the call is repeated.
-    for (let round = 0; round < 6; round++) {
-      await actors.reconfigure([tracked(deployments), some])
-      await workload.moment(150)
-      await actors.reconfigure([tracked(deployments)])
-    }
+  using _ = unlimited
+  await inPlace(recorded)
+  sandbox.put(deployments, { metadata: { namespace: "load", name: "one" } })
+  await recorded.caughtUp()
+  limitFiles(statSync(join(recorded.directory, "recording.db-wal")).size)
+  // The store cannot write that a watcher starts, and the call is repeated.
+  for (let round = 0; round < 6; round++) {
     await actors.reconfigure([tracked(deployments), some])
     await workload.moment(150)
-    limitFiles("unlimited")
-    await inPlace(recorded)
-    // By now each stopped one would have repeated its call.
-    workload.start(100)
-    await eventsReach(workload, 80)
-    workload.stop()
-    sandbox.put(jobs, { metadata: { namespace: "load", name: "one" } })
-    await recorded.caughtUp()
-    expect(differences((await recorded.export()).changes, ledgerOf(sandbox, jobs), jobs)).toEqual({})
-  } finally {
-    workload.stop()
-    limitFiles("unlimited")
-    await recorded.close()
+    await actors.reconfigure([tracked(deployments)])
   }
+  await actors.reconfigure([tracked(deployments), some])
+  await workload.moment(150)
+  limitFiles("unlimited")
+  await inPlace(recorded)
+  // By now each stopped one would have repeated its call.
+  workload.start(100)
+  await eventsReach(workload, 80)
+  workload.stop()
+  sandbox.put(jobs, { metadata: { namespace: "load", name: "one" } })
+  await recorded.caughtUp()
+  expect(differences((await recorded.export()).changes, ledgerOf(sandbox, jobs), jobs)).toEqual({})
 })
 
 test("a changed ConfigMap volume is applied; an invalid one changes nothing", async () => {
@@ -555,18 +492,10 @@ test("a changed ConfigMap volume is applied; an invalid one changes nothing", as
   try {
     await recorded.ready()
     publish(2, `trackedObjects: {${deployments}: {}, ${jobs}: {}}`)
-    await until(
-      async () => actors.statuses.all().length === 2,
-      () => "the added kind",
-      10_000,
-    )
+    await until(async () => actors.statuses.all().length === 2, "the added kind")
     await inPlace(recorded)
     publish(3, `trackedObjects: {${deployments}: {detect: sometimes}}`)
-    await until(
-      async () => errors.length > 0,
-      () => "the mistake",
-      10_000,
-    )
+    await until(async () => errors.length > 0, "the mistake")
     expect(errors).toEqual([expect.stringMatching(/config\.yml:1:\d+: detect of apps\/v1\.Deployment is "sometimes"/)])
     expect(actors.statuses.all().map(({ gvk, state }) => `${gvk} ${state}`)).toEqual([
       `${deployments} watching`,

@@ -13,8 +13,8 @@ import { verifyRecording } from "../../../src/archive/index.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { isThorough } from "../../harness/effort.ts"
 import { patient } from "../../harness/patience.ts"
-import { everything, type RecorderProcess, Workplace } from "../recorder/recorder-command.ts"
-import { type Change, differences, ledgerOf, until } from "./recorded-sandbox.ts"
+import { everything, type RecorderProcess, until, Workplace } from "../recorder/recorder-command.ts"
+import { type Change, differences, ledgerOf } from "./recorded-sandbox.ts"
 import { Remainder, type State, stateAfter } from "./remainder.ts"
 import { Workload } from "./workload.ts"
 
@@ -88,7 +88,7 @@ test(`a recorder with retention killed ${kills} times at ${perSecond} events/s k
         removed = Math.max(removed, ...kinds.map((gvk) => remainder.beginning(gvk)))
         return removed > 1
       },
-      () => "something to be removed",
+      "something to be removed",
       60_000,
     )
     workload.stop()
@@ -104,7 +104,7 @@ test(`a recorder with retention killed ${kills} times at ${perSecond} events/s k
         })
         return isComplete
       },
-      () => "the last change to be recorded",
+      "the last change to be recorded",
       30_000,
     )
     for (const gvk of kinds) await whileShortened(data, () => expectExport(recorder, data, gvk, ledgerOf(sandbox, gvk)))

@@ -4,7 +4,8 @@ import { workerEntry } from "../../../src/recorder/recording/worker-entries.ts"
 import { defaultSharing, type SharingPolicy } from "../../../src/recorder/watchers/placement.ts"
 import { patient } from "../../harness/patience.ts"
 import { testWorker } from "../../harness/test-worker.ts"
-import { differences, ledgerOf, RecordedSandbox, tracked, until } from "./recorded-sandbox.ts"
+import { until } from "../recorder/recorder-command.ts"
+import { differences, ledgerOf, RecordedSandbox, tracked } from "./recorded-sandbox.ts"
 import { Workload } from "./workload.ts"
 
 const busy = "apps/v1.Deployment"
@@ -48,18 +49,14 @@ test("a busy kind moves to a worker of its own under load and back when it is ca
       [calm[2] as string]: 1,
     })
     const events = load.events
-    await until(
-      async () => load.events > events + 300,
-      () => "300 more events",
-      10_000,
-    )
+    await until(async () => load.events > events + 300, "300 more events")
     load.stop()
     await until(
       async () => sentences().includes(`${busy} returns to a shared worker: it reads little now`),
       sentences.toString,
       20_000,
     )
-    for (let count = 0; count < 50; count++) load.change()
+    for (let count = 0; count < 50; count++) load.step()
     others.stop()
     // A move is no crash, and readiness does not notice it.
     expect(actors.watchers.map(({ watcher }) => watcher.restarts)).toEqual([0, 0, 0, 0])
@@ -75,50 +72,43 @@ test("a busy kind moves to a worker of its own under load and back when it is ca
 test("an exception while one watcher reads restarts that watcher, and the end of the worker all of them; nothing is lost", {
   timeout: patient(60_000),
 }, async () => {
-  const recorded = await RecordedSandbox.start({
+  await using recorded = await RecordedSandbox.start({
     kinds: kinds.map((gvk) => tracked(gvk)),
     sharing: together,
     reportEvents: true,
     entry: (role) => (role === "watcher" ? testWorker("throwing-watcher") : workerEntry(role)),
   })
   const { sandbox, actors } = recorded
-  const workload = new Workload(sandbox, kinds, 3)
+  using workload = new Workload(sandbox, kinds, 3)
   const restarts = () => actors.watchers.map(({ watcher }) => watcher.restarts)
   const all = (state: string) => actors.statuses.all().every((kind) => kind.state === state)
-  try {
-    await recorded.ready()
-    workload.start(300)
-    sandbox.put(busy, { metadata: { namespace: "load", name: "crash-1" } })
-    await until(
-      async () => restarts()[0] === 1 && all("watching"),
-      () => String(restarts()),
-      15_000,
-    )
-    expect(restarts()).toEqual([1, 0, 0, 0])
-    const reasons = recorded.notices.flatMap((notice) =>
-      notice.type === "actor" && notice.state === "backing-off"
-        ? [`${notice.gvk}: ${notice.reason.split("\n", 1)[0]}`]
-        : [],
-    )
-    expect(reasons).toEqual([`${busy}: Error: thrown while reading`])
-    sandbox.put(busy, { metadata: { namespace: "load", name: "exit-2" } })
-    await until(
-      async () => restarts().every((count) => count > 0) && all("watching"),
-      () => String(restarts()),
-      15_000,
-    )
-    expect(restarts()).toEqual([2, 1, 1, 1])
-    expect(actors.watchers.every(({ watcher }) => watcher.state === "running")).toBe(true)
-    expect(recorded.notices.filter(({ type }) => type === "placement")).toEqual([
-      {
-        type: "placement",
-        sentence: expect.stringMatching(/^a thread of 4 watchers ended .* in two: the thread exited with code 7$/),
-      },
-    ])
-    workload.stop()
-    await expectComplete(recorded)
-  } finally {
-    workload.stop()
-    await recorded.close()
-  }
+  await recorded.ready()
+  workload.start(300)
+  sandbox.put(busy, { metadata: { namespace: "load", name: "crash-1" } })
+  await until(
+    async () => restarts()[0] === 1 && all("watching"),
+    () => String(restarts()),
+  )
+  expect(restarts()).toEqual([1, 0, 0, 0])
+  const reasons = recorded.notices.flatMap((notice) =>
+    notice.type === "actor" && notice.state === "backing-off"
+      ? [`${notice.gvk}: ${notice.reason.split("\n", 1)[0]}`]
+      : [],
+  )
+  expect(reasons).toEqual([`${busy}: Error: thrown while reading`])
+  sandbox.put(busy, { metadata: { namespace: "load", name: "exit-2" } })
+  await until(
+    async () => restarts().every((count) => count > 0) && all("watching"),
+    () => String(restarts()),
+  )
+  expect(restarts()).toEqual([2, 1, 1, 1])
+  expect(actors.watchers.every(({ watcher }) => watcher.state === "running")).toBe(true)
+  expect(recorded.notices.filter(({ type }) => type === "placement")).toEqual([
+    {
+      type: "placement",
+      sentence: expect.stringMatching(/^a thread of 4 watchers ended .* in two: the thread exited with code 7$/),
+    },
+  ])
+  workload.stop()
+  await expectComplete(recorded)
 })

@@ -34,15 +34,9 @@ test("a write that the store rejects is retried until it is accepted, and is the
   const store = new FakeStore()
   const writes = new PatientWrites(Effect.runFork)
   writes.put("the gap", store.write("gap"))
-  await until(
-    () => store.tries >= 2,
-    () => "a second try",
-  )
+  await until(() => store.tries >= 2, "a second try")
   store.refuses = false
-  await until(
-    () => store.written.length > 0,
-    () => "the write",
-  )
+  await until(() => store.written.length > 0, "the write")
   expect(store.written).toEqual(["gap"])
   expect(writes.close()).toEqual([])
 })
@@ -51,10 +45,7 @@ test("a write that is being retried when the store is stopped ends and is report
   const store = new FakeStore()
   const writes = new PatientWrites(Effect.runFork)
   writes.put("the gap", store.write("gap"))
-  await until(
-    () => store.tries > 0,
-    () => "a try",
-  )
+  await until(() => store.tries > 0, "a try")
   store.state = "stopped"
   await expect(Effect.runPromise(store.write("another"))).rejects.toThrow("it is stopped")
   expect(writes.close()).toEqual(["the gap"])
@@ -67,10 +58,7 @@ test("of two writes with the same description only the later one reaches the sto
   writes.put("the identity of the cluster", store.write("former"))
   writes.put("the identity of the cluster", store.write("present"))
   store.refuses = false
-  await until(
-    () => store.written.length > 0,
-    () => "the write",
-  )
+  await until(() => store.written.length > 0, "the write")
   expect(store.written).toEqual(["present"])
   expect(writes.close()).toEqual([])
 })

@@ -328,16 +328,17 @@ export class Workplace {
   }
 }
 
-/** Polls for an effect of another process. The deadline is for an idle machine. */
+/** Polls for an effect of another thread or process. The deadline is for an idle machine. */
 export const until = async (
   condition: () => boolean | Promise<boolean>,
-  what: () => string,
+  what: string | (() => string),
   deadlineMs = 15_000,
 ): Promise<void> => {
   const startedMs = performance.now()
   while (!(await condition())) {
     const waitedMs = performance.now() - startedMs
-    if (waitedMs > patient(deadlineMs)) throw new Error(`waited ${Math.round(waitedMs)} ms for ${what()}`)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    if (waitedMs > patient(deadlineMs))
+      throw new Error(`waited ${Math.round(waitedMs)} ms for ${typeof what === "string" ? what : what()}`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }
