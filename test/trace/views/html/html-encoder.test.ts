@@ -3,6 +3,7 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import type { TraceItem } from "../../../../src/trace/trace-item.ts"
 import { htmlEncoder } from "../../../../src/trace/views/html/html-encoder.ts"
+import { rounds } from "../../../harness/effort.ts"
 import { checkPage } from "../../../page/checked-page.ts"
 import { anyEvents } from "../any-events.ts"
 import { type Described, encoded, epoch, event, gap, header, ownedBy, timeText, webIn } from "../items.ts"
@@ -293,8 +294,8 @@ describe("a page of a long trace", () => {
 
   test("is bounded, however much an object does and however long its fields are", () => {
     const long = "x".repeat(5000)
-    const changes = Array.from({ length: 30_000 }, (_, index) =>
-      event("applied", 1 + index / 1000, { ...deployment, spec: { replicas: index, note: `${index}${long}` } }),
+    const changes = Array.from({ length: 5000 }, (_, index) =>
+      event("applied", 1 + index / 100, { ...deployment, spec: { replicas: index, note: `${index}${long}` } }),
     )
     const page = pageOf(header(0, 60), ...changes)
     expect(page.length).toBeLessThan(1024 * 1024)
@@ -320,7 +321,7 @@ test("whatever happens, the page is well-formed, and what it links to is there",
     fc.property(anyEvents, (items) => {
       checkPage(pageOf(header(0, 60), ...items))
     }),
-    { numRuns: 200 },
+    { numRuns: rounds(300) },
   )
 })
 
@@ -365,6 +366,6 @@ test("whatever a trace says, the page is well-formed and runs nothing", () => {
       )
       checkPage(pageOf(header(0, 60), ...items, gap("v1.Pod", 1, 2, changes[0]?.namespace ?? "")))
     }),
-    { numRuns: 200 },
+    { numRuns: rounds(300) },
   )
 })

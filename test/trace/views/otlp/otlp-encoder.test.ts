@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest"
 import { UnwritableTraceError } from "../../../../src/trace/formats/format.ts"
 import type { TraceItem } from "../../../../src/trace/trace-item.ts"
 import { otlpEncoder } from "../../../../src/trace/views/otlp/otlp-encoder.ts"
+import { rounds } from "../../../harness/effort.ts"
 import { anyEvents } from "../any-events.ts"
 import {
   type Described,
@@ -310,6 +311,6 @@ test("whatever happens, spans have a parent in their trace, IDs of their own, an
       // The reader checks parents, identifiers and order.
       for (const { begin } of traced(header(0, 60), ...items)) expect(begin).toBeGreaterThanOrEqual(epoch)
     }),
-    { numRuns: 300 },
+    { numRuns: rounds(500) },
   )
 })

@@ -3,6 +3,7 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import type { TraceItem } from "../../../../src/trace/trace-item.ts"
 import { perfettoEncoder } from "../../../../src/trace/views/perfetto/perfetto-encoder.ts"
+import { rounds } from "../../../harness/effort.ts"
 import { watchLines } from "../../recording.ts"
 import { anyEvents } from "../any-events.ts"
 import {
@@ -489,7 +490,7 @@ test("whatever happens, slices have ends, lanes are trees and their times never 
         expect(each.end).toBeLessThanOrEqual(bounds[1] ?? Number.MAX_SAFE_INTEGER)
       }
     }),
-    { numRuns: 300 },
+    { numRuns: rounds(500) },
   )
 })
 
