@@ -7,10 +7,8 @@
 import { mkdtempSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { KnownIntact, QueriedRecording } from "../src/archive/index.ts"
-import { changes } from "../src/archive/queries/changes.ts"
+import { changeSteps, KnownIntact, QueriedRecording, stateSteps } from "../src/archive/index.ts"
 import { isComplete, type Shortcomings } from "../src/archive/queries/shortcomings.ts"
-import { stateAt } from "../src/archive/queries/state-at.ts"
 import { deployments, gvkOf } from "./load/bench-kinds.ts"
 import { hotObject, page, type RecordedPast, recordPast, start, stepMicros } from "./load/recorded-past.ts"
 import { inRounds, type Scenario, type ScenarioReport, type ScenarioSettings } from "./scenario.ts"
@@ -83,17 +81,17 @@ const ask = (
     tell(`${name}: ${milliseconds.toFixed(1)} ms`)
     return bytes / 1e6 / (milliseconds / 1000)
   }
-  measured(names.recent, (recording) => sized(stateAt(recording, { gvk, time, order: "change", limit: page })), page)
-  measured(names.named, (recording) => sized(stateAt(recording, { gvk, time, limit: page })), page)
+  measured(names.recent, (recording) => sized(stateSteps(recording, { gvk, time, order: "change", limit: page })), page)
+  measured(names.named, (recording) => sized(stateSteps(recording, { gvk, time, limit: page })), page)
   measured(
     names.hot,
-    (recording) => sizedChanges(changes(recording, { kinds: [gvk], name: hotObject.name, from: 0 })),
+    (recording) => sizedChanges(changeSteps(recording, { kinds: [gvk], name: hotObject.name, from: 0 })),
     hot,
   )
   if (question > 0) return
   const pace = measured(
     "whole state",
-    (recording) => sized(stateAt(recording, { gvk, time, order: "change" })),
+    (recording) => sized(stateSteps(recording, { gvk, time, order: "change" })),
     objects,
   )
   values.set(names.whole, [...(values.get(names.whole) ?? []), pace])
@@ -106,19 +104,21 @@ const names = {
   whole: "whole state, streamed",
 } as const
 
-function* sized(items: ReturnType<typeof stateAt>): Generator<{ readonly bytes: number }, Shortcomings, void> {
+function* sized(items: ReturnType<typeof stateSteps>): Generator<{ readonly bytes: number }, Shortcomings, void> {
   for (;;) {
     const next = items.next()
     if (next.done === true) return next.value
-    yield { bytes: next.value.object.length }
+    if (next.value !== undefined) yield { bytes: next.value.object.length }
   }
 }
 
-function* sizedChanges(items: ReturnType<typeof changes>): Generator<{ readonly bytes: number }, Shortcomings, void> {
+function* sizedChanges(
+  items: ReturnType<typeof changeSteps>,
+): Generator<{ readonly bytes: number }, Shortcomings, void> {
   for (;;) {
     const next = items.next()
     if (next.done === true) return next.value
-    yield { bytes: next.value.event.object.length }
+    if (next.value !== undefined) yield { bytes: next.value.event.object.length }
   }
 }
 

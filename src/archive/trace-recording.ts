@@ -9,8 +9,7 @@ import { statusNever } from "../kube/offline.ts"
 import {
   formatExactJson,
   type GapEvent,
-  MalformedJsonError,
-  metadataOf,
+  metadataIn,
   type ObjectEvent,
   type TraceHeader,
   type TraceItem,
@@ -191,14 +190,8 @@ class TraceWriting {
 
 /** As a watcher sends them; none of an object that cannot be read. */
 const ownersOf = (object: Uint8Array): { readonly ownerReferences?: Uint8Array } => {
-  if (object.length === 0) return {}
-  try {
-    const owners = metadataOf(object)?.ownerReferences
-    return owners === undefined ? {} : { ownerReferences: Buffer.from(formatExactJson(owners)) }
-  } catch (error) {
-    if (error instanceof MalformedJsonError) return {}
-    throw error
-  }
+  const owners = metadataIn(object)?.ownerReferences
+  return owners === undefined ? {} : { ownerReferences: Buffer.from(formatExactJson(owners)) }
 }
 
 /** What a trace lacks of a part in this state: all of its window, or what is outside of `recorded-START/END`. */

@@ -79,17 +79,6 @@ export interface ImportSummary extends Readonly<LivesCounts> {
   readonly redacted: ReadonlyArray<RedactedValues>
 }
 
-/** What can fail, with a message for people. Nothing was kept. */
-type ImportError =
-  | InputUnreadable
-  | LogUnreadable
-  | NoAuditLog
-  | OutputExists
-  | OutputFailed
-  | UnwritableTraceError
-  | SpoolError
-  | ExportInterrupted
-
 /** Nothing in the logs is a write. */
 export class NoAuditLog extends Schema.TaggedError<NoAuditLog>()("NoAuditLog", {
   /** Lines, or elements of documents. */
@@ -107,15 +96,18 @@ export class NoAuditLog extends Schema.TaggedError<NoAuditLog>()("NoAuditLog", {
   }
 }
 
-/** The result. */
-export type ImportOutcome =
-  | { readonly tag: "imported"; readonly summary: ImportSummary }
-  | { readonly tag: "failed"; readonly error: ImportError }
-
-const errors: ReadonlyArray<abstract new (...given: never[]) => Error> = [
+/** What can fail, with a message for people. Nothing was kept. */
+const errors = [
   ...[InputUnreadable, LogUnreadable, NoAuditLog, OutputExists, OutputFailed],
   ...[UnwritableTraceError, SpoolError, ExportInterrupted],
 ]
 
+type ImportError = InstanceType<(typeof errors)[number]>
+
 /** Whether it is one of the failures that have a message; everything else is a defect. */
 export const isImportError = (cause: unknown): cause is ImportError => errors.some((known) => cause instanceof known)
+
+/** The result. */
+export type ImportOutcome =
+  | { readonly tag: "imported"; readonly summary: ImportSummary }
+  | { readonly tag: "failed"; readonly error: ImportError }

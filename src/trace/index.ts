@@ -149,7 +149,17 @@ export { changedAt, pathOf } from "./json/extended-pointer.ts"
 export { managersBetween } from "./json/field-managers.ts"
 export { type FieldPath, fieldTextOf, isFieldPath, parseFieldPath, valuesAt } from "./json/field-path.ts"
 export { sortedKeys } from "./json/key-order.ts"
-export { isDeeper, withMember, withoutMember, withoutNulls } from "./json/members.ts"
+export {
+  isDeeper,
+  listIn,
+  memberIn,
+  objectIn,
+  objectsIn,
+  textIn,
+  withMember,
+  withoutMember,
+  withoutNulls,
+} from "./json/members.ts"
 export { inDependencyOrder } from "./ownership/dependency-order.ts"
 export { type OwnerReference, parseOwnerReferences, readOwnerReferences } from "./ownership/owner-references.ts"
 export { groupKindOf, gvkOfReference, Ownership, objectKey, ownerKey } from "./ownership/ownership.ts"
@@ -176,7 +186,7 @@ export { findPodStatus, readPodSpec, readPodStatus } from "./pods/pod-text.ts"
 export { microsOf } from "./rfc3339.ts"
 export { hasPrescribedName, isBuiltInKind, kindWithoutVersion } from "./sanitising/built-in-kinds.ts"
 export { withoutGenerated } from "./sanitising/generated-fields.ts"
-export { metadataOf } from "./sanitising/managed-fields.ts"
+export { metadataIn, metadataOf } from "./sanitising/managed-fields.ts"
 export { type IsInTrace, replayObject, withoutStatus } from "./sanitising/replay-object.ts"
 export {
   deletionStub,

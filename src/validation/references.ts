@@ -7,7 +7,10 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  objectIn,
+  objectsIn,
   pathOf,
+  textIn,
   withMember,
   withoutMember,
 } from "../trace/index.ts"
@@ -82,24 +85,6 @@ const fieldPathOf = (tokens: ReadonlyArray<string>): string =>
       return index === 0 ? part : `.${part}`
     })
     .join("")
-
-/** The objects in a member that should be a list of objects; what is something else is left out. */
-export const listIn = (holder: JsonObject, member: string): ReadonlyArray<JsonObject> => {
-  const list = Object.hasOwn(holder, member) ? holder[member] : undefined
-  return isJsonList(list) ? list.filter(isJsonObject) : []
-}
-
-/** An object in a member; `undefined` if there is none. */
-export const objectIn = (holder: JsonObject | undefined, member: string): JsonObject | undefined => {
-  const value = holder !== undefined && Object.hasOwn(holder, member) ? holder[member] : undefined
-  return isJsonObject(value) ? value : undefined
-}
-
-/** A text in a member; empty if there is none. */
-export const textIn = (holder: JsonObject | undefined, member: string): string => {
-  const value = holder !== undefined && Object.hasOwn(holder, member) ? holder[member] : undefined
-  return typeof value === "string" ? value : ""
-}
 
 /** The members of a pod spec that list containers. */
 export const containerLists = ["initContainers", "containers", "ephemeralContainers"] as const
@@ -265,7 +250,7 @@ export const withoutEntries = (
   member: string,
   isUnwanted: (entry: JsonObject) => boolean,
 ): JsonObject => {
-  if (!listIn(holder, member).some(isUnwanted)) return holder
+  if (!objectsIn(holder, member).some(isUnwanted)) return holder
   const list = holder[member]
   if (!Array.isArray(list)) return holder
   return withMember(

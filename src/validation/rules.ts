@@ -4,18 +4,18 @@ import {
   isBuiltInKind,
   type JsonObject,
   kindWithoutVersion,
+  objectIn,
+  objectsIn,
+  textIn,
   withMember,
   withoutMember,
 } from "../trace/index.ts"
 import {
   builtInTemplatePaths,
   containerLists,
-  listIn,
-  objectIn,
   podSpecsOf,
   references,
   removalsOf,
-  textIn,
   withChangedAt,
   withoutEntries,
 } from "./references.ts"
@@ -64,7 +64,7 @@ const mountLists = ["volumeMounts", "volumeDevices"] as const
 
 /** Without the mounts of the volumes that are gone. */
 const withoutMounts = (left: JsonObject, before: JsonObject): JsonObject => {
-  const namesIn = (spec: JsonObject): string[] => listIn(spec, "volumes").map((volume) => textIn(volume, "name"))
+  const namesIn = (spec: JsonObject): string[] => objectsIn(spec, "volumes").map((volume) => textIn(volume, "name"))
   const lost = namesIn(before)
   for (const kept of namesIn(left)) lost.splice(lost.indexOf(kept), 1)
   if (lost.length === 0) return left

@@ -16,12 +16,14 @@ import {
   type JsonObject,
   kindWithoutVersion,
   type ObjectEvent,
+  objectIn,
   readTrackedObjects,
   type TraceItem,
   type TrackedObjects,
+  textIn,
 } from "../trace/index.ts"
 import { addPlace, Findings, findingKey, type RuleFindings, type StateNeed } from "./findings.ts"
-import { builtInTemplatePaths, objectIn, textIn } from "./references.ts"
+import { builtInTemplatePaths } from "./references.ts"
 import type { Need, Rule, Target, TracedObject } from "./rule.ts"
 import { rules } from "./rules.ts"
 

@@ -141,25 +141,13 @@ describe("exactly once", () => {
     const directory = temporaryDirectory()
     using archive = opened(directory)
     const slab = applied(POD, [1, 2])
-    const expected = plain({ ...emptyEvent, object: Buffer.from(`{"${POD}":2,"filler":"${"x".repeat(200)}"}`) })
     archive.writer.append("watcher/Pod", 1, 1, slab)
     slab.fill(0)
     archive.writer.commit()
-    expect(read(directory)[1]).toMatchObject({ object: (expected as { object: string }).object, name: "object-2" })
+    const object = `{"${POD}":2,"filler":"${"x".repeat(200)}"}`
+    expect(read(directory)[1]).toMatchObject({ object, name: "object-2" })
   })
 })
-
-const emptyEvent = {
-  type: "object",
-  sequence: 0,
-  time: 0,
-  gvk: POD,
-  action: "applied",
-  uid: "",
-  namespace: "",
-  name: "",
-  resourceVersion: "",
-} as const
 
 describe("a malformed frame", () => {
   test("is rejected and affects nothing else", () => {
@@ -188,69 +176,38 @@ describe("a malformed frame", () => {
   })
 })
 
+const unknownPods = {
+  ...{ gvk: POD, epoch: 0, completeThrough: "", namespaces: [], completeThroughTime: 0, nextObjectNumber: 1 },
+  ...{ lastEventTime: 0, lastReceivedTime: 0, clusterUid: "", listReason: "", selection: "", recordedSince: 0 },
+}
+
 describe("the state of a kind", () => {
   test("is that of an unknown kind before its first frame", () => {
     using archive = opened(temporaryDirectory())
-    expect(archive.writer.kindState(POD)).toEqual({
-      gvk: POD,
-      epoch: 0,
-      completeThrough: "",
-      namespaces: [],
-      completeThroughTime: 0,
-      nextObjectNumber: 1,
-      lastEventTime: 0,
-      lastReceivedTime: 0,
-      clusterUid: "",
-      listReason: "",
-      selection: "",
-      recordedSince: 0,
-    })
+    expect(archive.writer.kindState(POD)).toEqual(unknownPods)
     expect([...archive.writer.liveObjects(POD)]).toEqual([])
   })
 
   test("moves with its frames, in the same commit, and survives a restart", () => {
     const directory = temporaryDirectory()
     const now = () => START + 5_000_000
+    const times = { lastEventTime: START + 1, lastReceivedTime: START + 1, recordedSince: START + 1 }
+    const known = { ...unknownPods, ...times, epoch: 2, nextObjectNumber: 3, clusterUid: "c-1" }
     {
       using archive = opened(directory, { now })
       const { writer } = archive
       writer.metadata.set("clusterUid", "c-1")
       writer.append("watcher/Pod", 1, 1, applied(POD, [1, 2], 0, { epoch: 2, completeThrough: "101" }))
       writer.commit()
-      expect(writer.kindState(POD)).toEqual({
-        gvk: POD,
-        epoch: 2,
-        completeThrough: "101",
-        namespaces: [],
-        completeThroughTime: START + 1,
-        nextObjectNumber: 3,
-        lastEventTime: START + 1,
-        lastReceivedTime: START + 1,
-        clusterUid: "c-1",
-        listReason: "",
-        selection: "",
-        recordedSince: START + 1,
-      })
+      expect(writer.kindState(POD)).toEqual({ ...known, completeThrough: "101", completeThroughTime: START + 1 })
       // A bookmark: no events, a version.
       writer.append("watcher/Pod", 1, 2, encodeFrame({ gvk: POD, epoch: 2, completeThrough: "150" }))
       writer.commit()
     }
     using archive = opened(directory)
     expect(archive.writer.metadata.get("clusterUid")).toBe("c-1")
-    expect(archive.writer.kindState(POD)).toEqual({
-      gvk: POD,
-      epoch: 2,
-      completeThrough: "150",
-      namespaces: [],
-      completeThroughTime: START + 5_000_000,
-      nextObjectNumber: 3,
-      lastEventTime: START + 1,
-      lastReceivedTime: START + 1,
-      clusterUid: "c-1",
-      listReason: "",
-      selection: "",
-      recordedSince: START + 1,
-    })
+    const after = { completeThrough: "150", completeThroughTime: START + 5_000_000 }
+    expect(archive.writer.kindState(POD)).toEqual({ ...known, ...after })
   })
 
   test("is of another cluster only from the epoch that began there, whichever kind noticed first", () => {
@@ -308,13 +265,8 @@ describe("the state of a kind", () => {
     const batches: Array<number> = []
     for (const batch of writer.liveObjects(POD)) {
       const number = batches.length
-      const event = {
-        action: "deleted",
-        number: 3000 - number,
-        time: START + 9000,
-        version: 9000,
-        object: "{}",
-      } as const
+      const rest = { time: START + 9000, version: 9000, object: "{}" }
+      const event = { action: "deleted", number: 3000 - number, ...rest } as const
       writer.append("watcher/Pod", 1, 2 + number, encodeFrame({ gvk: POD, events: [event] }))
       writer.commit()
       batches.push(batch.length)

@@ -5,6 +5,7 @@ import { expect, onTestFinished, test } from "vitest"
 import { ArchiveReader } from "../../src/archive/archive-reader.ts"
 import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
 import { DirectoryInUseError } from "../../src/archive/directory/archive-errors.ts"
+import { rounds } from "../harness/effort.ts"
 import { patient } from "../harness/patience.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
 import { testWorker } from "../harness/test-worker.ts"
@@ -44,8 +45,8 @@ test("a writer killed during its commits loses nothing acknowledged and repeats 
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0
     return Math.floor((state / 2 ** 32) * below)
   }
-  const lastVersion = 3000
-  const wantedKills = 8
+  const lastVersion = 2000
+  const wantedKills = rounds(16)
   let acknowledged = 0
   let kills = 0
   while (acknowledged < lastVersion) {

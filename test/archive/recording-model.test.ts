@@ -1,5 +1,6 @@
 import fc from "fast-check"
 import { test } from "vitest"
+import { rounds } from "../harness/effort.ts"
 import { patient } from "../harness/patience.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
 import { anyCommand, ModelledRecorder } from "./modelled-recorder.ts"
@@ -20,6 +21,6 @@ test("any recording, in any order of commits and reopenings, reads like a plain 
         recorder.writer.close()
       }
     }),
-    { numRuns: 25 },
+    { numRuns: rounds(40) },
   )
 })

@@ -1,6 +1,12 @@
 /** A recording with a bit of everything: several kinds, blocks and checkpoints, parts of an open block, gaps, late changes, owners, lives of pods. */
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
+import { DATABASE_FILE } from "../../src/archive/tables/schema.ts"
+import { addChecksumFunction } from "../../src/archive/tables/sound-rows.ts"
 import { type Gap, ObservationsBuilder } from "../../src/wire/index.ts"
+import { temporaryDirectory } from "../harness/temporary-directory.ts"
 import { frameEvent } from "../wire/frame-events.ts"
 import { fingerprintOf, gapAt, START } from "./sample-frames.ts"
 
@@ -94,4 +100,41 @@ export const recordSample = (directory: string, seconds = usualSeconds): Archive
   writer.metadata.set("clusterUid", "cluster-1")
   writer.commit()
   return writer
+}
+
+/** By seconds, the databases of samples. */
+const recorded = new Map<number, Buffer>()
+
+/** A directory of its own with the sample, whose writer has ended. It is recorded once, and copied. */
+export const sample = (seconds = usualSeconds): string => {
+  const directory = temporaryDirectory()
+  const path = join(directory, DATABASE_FILE)
+  const known = recorded.get(seconds)
+  if (known === undefined) {
+    recordSample(directory, seconds).close()
+    recorded.set(seconds, readFileSync(path))
+  } else writeFileSync(path, known, { mode: 0o600 })
+  return directory
+}
+
+/** The database of a recording that no writer has open, for statements that keep its checksums right. */
+export const withDatabase = <Result>(directory: string, use: (database: DatabaseSync) => Result): Result => {
+  const database = new DatabaseSync(join(directory, DATABASE_FILE))
+  try {
+    addChecksumFunction(database)
+    return use(database)
+  } finally {
+    database.close()
+  }
+}
+
+/** Changes the database behind the back of its checksums: SQLite recomputes those of rows, so the row keeps another's. */
+export const damage = (directory: string, ...statements: ReadonlyArray<string>): void => {
+  const database = new DatabaseSync(join(directory, DATABASE_FILE))
+  try {
+    database.function("row_checksum", { deterministic: true, varargs: true }, () => 1)
+    for (const statement of statements) database.exec(statement)
+  } finally {
+    database.close()
+  }
 }

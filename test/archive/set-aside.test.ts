@@ -12,23 +12,10 @@ import { addChecksumFunction } from "../../src/archive/tables/sound-rows.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
 import { asIfCrashed } from "./crashed-copy.ts"
 import { encodeFrame, START } from "./sample-frames.ts"
-import { recordSample, sampleKinds } from "./sample-recording.ts"
+import { damage, sample, sampleKinds } from "./sample-recording.ts"
 
 /** µs since the Unix epoch at which the damage is found. */
 const later = START + 3_600_000_000
-
-const sample = (): string => {
-  const directory = temporaryDirectory()
-  recordSample(directory).close()
-  return directory
-}
-
-const damage = (directory: string, statement: string): void => {
-  const database = new DatabaseSync(join(directory, "recording.db"))
-  database.function("row_checksum", { deterministic: true, varargs: true }, () => 1)
-  database.exec(statement)
-  database.close()
-}
 
 describe("a damaged recording", () => {
   test("of which the beginning never reached the disk is moved aside; a file that begins with something is not", () => {

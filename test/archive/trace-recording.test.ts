@@ -1,16 +1,14 @@
-import { mkdirSync } from "node:fs"
-import { join } from "node:path"
 import { expect, test } from "vitest"
 import { ArchiveReader } from "../../src/archive/archive-reader.ts"
 import { QueriedRecording } from "../../src/archive/queries/queried-recording.ts"
 import { isComplete } from "../../src/archive/queries/shortcomings.ts"
-import { stateAt } from "../../src/archive/queries/state-at.ts"
 import { recordedTrace } from "../../src/archive/recorded-trace.ts"
 import { NoHistoryInTrace, recordTrace } from "../../src/archive/trace-recording.ts"
 import type { TraceItem } from "../../src/trace/index.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
+import { stateAt } from "./queries/whole-answers.ts"
 import { START } from "./sample-frames.ts"
-import { recordSample, sampleMiddle } from "./sample-recording.ts"
+import { sample, sampleMiddle } from "./sample-recording.ts"
 
 async function* batches(items: Iterable<TraceItem>): AsyncGenerator<Iterable<TraceItem>, void> {
   yield items
@@ -37,10 +35,7 @@ const textsOf = (directory: string, from: number): ReadonlyArray<string> => {
 }
 
 test("a trace of a window becomes a recording with the same state at its start, changes and gaps", async () => {
-  const place = temporaryDirectory()
-  const [original, copy] = ["original", "copy"].map((name) => join(place, name)) as [string, string]
-  recordSample(original).close()
-  mkdirSync(copy)
+  const [original, copy] = [sample(), temporaryDirectory()]
   const reader = ArchiveReader.open(original)
   await recordTrace(
     copy,

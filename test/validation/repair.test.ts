@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest"
 import { simkubeHash, type TraceItem } from "../../src/trace/index.ts"
 import { repairing } from "../../src/validation/repair.ts"
 import { TraceValidation } from "../../src/validation/trace-validation.ts"
+import { rounds } from "../harness/effort.ts"
 import { anyEvents } from "./any-trace.ts"
 import { type Body, container, deployment, itemsOf, object } from "./traces.ts"
 
@@ -52,7 +53,7 @@ describe("a repair", () => {
         expect(twice.states).toBe(0)
         expect(twice.items).toEqual(once.items)
       }),
-      { numRuns: 300 },
+      { numRuns: rounds(600) },
     )
   })
 

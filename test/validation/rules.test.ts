@@ -131,70 +131,38 @@ describe.each([
   })
 })
 
-describe("E0004", () => {
-  const missing = ["apps/v1.Deployment shop/web: Secret data ×1"]
-  const volume = (more: object = {}) => ({ volumes: [{ name: "v", secret: { secretName: "data", ...more } }] })
-  const projected = (more: object = {}) => ({
-    volumes: [
-      { name: "v", projected: { sources: [{ serviceAccountToken: {} }, { secret: { name: "data", ...more } }] } },
-    ],
+describe.each([
+  { code: "E0004", kind: "Secret", field: "secret", by: "secretName" },
+  { code: "E0005", kind: "ConfigMap", field: "configMap", by: "name" },
+])("$code", ({ code, kind, field, by }) => {
+  const missing = [`apps/v1.Deployment shop/web: ${kind} data ×1`]
+  const projected = (source: object) => ({
+    volumes: [{ name: "v", projected: { sources: [{ serviceAccountToken: {} }, { [field]: source }] } }],
   })
+  const both = (more: object = {}) => [
+    { volumes: [{ name: "v", [field]: { [by]: "data", ...more } }] },
+    projected({ name: "data", ...more }),
+  ]
 
-  test("finds volumes and projected sources", () => {
-    expect(foundBy("E0004", [{ applied: [deployment(volume())] }])).toEqual(missing)
-    expect(foundBy("E0004", [{ applied: [deployment(projected())] }])).toEqual(missing)
-  })
-
-  test("respects namespaces", () => {
-    for (const spec of [volume(), projected()]) {
-      expect(foundBy("E0004", [{ applied: [deployment(spec), object("v1.Secret", "data")] }])).toEqual([])
-      expect(foundBy("E0004", [{ applied: [deployment(spec), object("v1.Secret", "data", {}, "other")] }])).toEqual(
-        missing,
-      )
-    }
-  })
-
-  test("exempts optional references, and other volumes", () => {
-    const others = { volumes: [{ name: "v", emptyDir: {} }, null, { secret: null }, { projected: { sources: null } }] }
-    const specs = [volume({ optional: true }), projected({ optional: true }), others]
-    expect(foundBy("E0004", [{ applied: specs.map((spec) => deployment(spec)) }])).toEqual([])
-  })
-})
-
-describe("E0005", () => {
-  const missing = ["apps/v1.Deployment shop/web: ConfigMap data ×1"]
-  const volume = (more: object = {}) => ({ volumes: [{ name: "v", configMap: { name: "data", ...more } }] })
-  const projected = (more: object = {}) => ({
-    volumes: [
-      { name: "v", projected: { sources: [{ serviceAccountToken: {} }, { configMap: { name: "data", ...more } }] } },
-    ],
-  })
-
-  test("finds volumes and projected sources", () => {
-    expect(foundBy("E0005", [{ applied: [deployment(volume())] }])).toEqual(missing)
-    expect(foundBy("E0005", [{ applied: [deployment(projected())] }])).toEqual(missing)
-  })
-
-  test("respects namespaces", () => {
-    for (const spec of [volume(), projected()]) {
-      expect(foundBy("E0005", [{ applied: [deployment(spec), object("v1.ConfigMap", "data")] }])).toEqual([])
-      expect(foundBy("E0005", [{ applied: [deployment(spec), object("v1.ConfigMap", "data", {}, "other")] }])).toEqual(
-        missing,
-      )
+  test("finds volumes and projected sources, in the namespace of the object", () => {
+    for (const spec of both()) {
+      expect(foundBy(code, [{ applied: [deployment(spec)] }])).toEqual(missing)
+      expect(foundBy(code, [{ applied: [deployment(spec), object(`v1.${kind}`, "data")] }])).toEqual([])
+      const elsewhere = object(`v1.${kind}`, "data", {}, "other")
+      expect(foundBy(code, [{ applied: [deployment(spec), elsewhere] }])).toEqual(missing)
     }
   })
 
   test("exempts optional references, and other volumes", () => {
     const others = {
-      volumes: [{ name: "v", emptyDir: {} }, null, { configMap: null }, { projected: { sources: null } }],
+      volumes: [{ name: "v", emptyDir: {} }, null, { [field]: null }, { projected: { sources: null } }],
     }
-    const specs = [volume({ optional: true }), projected({ optional: true }), others]
-    expect(foundBy("E0005", [{ applied: specs.map((spec) => deployment(spec)) }])).toEqual([])
+    const specs = [...both({ optional: true }), others]
+    expect(foundBy(code, [{ applied: specs.map((spec) => deployment(spec)) }])).toEqual([])
   })
 
-  test("exempts the ConfigMap that every namespace has", () => {
-    const spec = { volumes: [{ name: "v", projected: { sources: [{ configMap: { name: "kube-root-ca.crt" } }] } }] }
-    expect(foundBy("E0005", [{ applied: [deployment(spec)] }])).toEqual([])
+  test.runIf(kind === "ConfigMap")("exempts the ConfigMap that every namespace has", () => {
+    expect(foundBy(code, [{ applied: [deployment(projected({ name: "kube-root-ca.crt" }))] }])).toEqual([])
   })
 })
 
@@ -315,32 +283,26 @@ describe("E0010 owner_missing", () => {
   })
 })
 
-describe("E0011 priority_class_missing", () => {
-  const web = deployment({ priorityClassName: "fast" })
-
+describe.each([
+  { code: "E0011", member: "priorityClassName", group: "scheduling.k8s.io", kind: "PriorityClass" },
+  { code: "E0013", member: "runtimeClassName", group: "node.k8s.io", kind: "RuntimeClass" },
+])("$code", ({ code, member, group, kind }) => {
   test("finds a class that the trace does not have", () => {
-    expect(foundBy("E0011", [{ applied: [web] }])).toEqual([
-      "apps/v1.Deployment shop/web: scheduling.k8s.io/PriorityClass fast ×1",
-    ])
-    expect(
-      foundBy("E0011", [{ applied: [web, object("scheduling.k8s.io/v1.PriorityClass", "fast", {}, "")] }]),
-    ).toEqual([])
-    expect(
-      foundBy("E0011", [{ applied: [web, object("scheduling.k8s.io/v1.PriorityClass", "slow", {}, "")] }]),
-    ).toHaveLength(1)
+    const web = deployment({ [member]: "fast" })
+    const missing = [`apps/v1.Deployment shop/web: ${group}/${kind} fast ×1`]
+    expect(foundBy(code, [{ applied: [web] }])).toEqual(missing)
+    expect(foundBy(code, [{ applied: [web, object(`${group}/v1.${kind}`, "fast", {}, "")] }])).toEqual([])
+    expect(foundBy(code, [{ applied: [web, object(`${group}/v1.${kind}`, "slow", {}, "")] }])).toEqual(missing)
   })
 
   test("ignores templates without class", () => {
-    expect(
-      foundBy("E0011", [
-        { applied: [deployment({}), deployment({ priorityClassName: "" }), deployment({ priorityClassName: null })] },
-      ]),
-    ).toEqual([])
+    const without = [{}, { [member]: "" }, { [member]: null }].map((spec) => deployment(spec))
+    expect(foundBy(code, [{ applied: without }])).toEqual([])
   })
+})
 
-  test("exempts the classes of Kubernetes itself", () => {
-    expect(foundBy("E0011", [{ applied: [deployment({ priorityClassName: "system-node-critical" })] }])).toEqual([])
-  })
+test("E0011 exempts the classes of Kubernetes itself", () => {
+  expect(foundBy("E0011", [{ applied: [deployment({ priorityClassName: "system-node-critical" })] }])).toEqual([])
 })
 
 describe("E0012 storage_class_missing", () => {
@@ -371,28 +333,6 @@ describe("E0012 storage_class_missing", () => {
     expect(foundBy("E0012", [{ applied: [...none, object("v1.PersistentVolumeClaim", "d", { spec: null })] }])).toEqual(
       [],
     )
-  })
-})
-
-describe("E0013 runtime_class_missing", () => {
-  const web = deployment({ runtimeClassName: "fast" })
-
-  test("finds a class that the trace does not have", () => {
-    expect(foundBy("E0013", [{ applied: [web] }])).toEqual([
-      "apps/v1.Deployment shop/web: node.k8s.io/RuntimeClass fast ×1",
-    ])
-    expect(foundBy("E0013", [{ applied: [web, object("node.k8s.io/v1.RuntimeClass", "fast", {}, "")] }])).toEqual([])
-    expect(foundBy("E0013", [{ applied: [web, object("node.k8s.io/v1.RuntimeClass", "slow", {}, "")] }])).toHaveLength(
-      1,
-    )
-  })
-
-  test("ignores templates without class", () => {
-    expect(
-      foundBy("E0013", [
-        { applied: [deployment({}), deployment({ runtimeClassName: "" }), deployment({ runtimeClassName: null })] },
-      ]),
-    ).toEqual([])
   })
 })
 

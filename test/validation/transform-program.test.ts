@@ -2,8 +2,9 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { transformProgram } from "../../src/validation/repair.ts"
+import { rounds } from "../harness/effort.ts"
 import { anyEvents } from "./any-trace.ts"
-import { afterProgram } from "./program-runs.ts"
+import { programOf } from "./program-runs.ts"
 import { type Body, container, deployment, object, reportOf } from "./traces.ts"
 
 const part = `(?:[A-Za-z0-9_-]+|"[A-Za-z0-9_./-]+")`
@@ -36,11 +37,12 @@ describe("a generated program", () => {
     fc.assert(
       fc.property(anyEvents, (events) => {
         const lines = [...transformProgram(reportOf(events).rules)]
-        const run = (bodies: ReadonlyArray<Body> = []) => bodies.map((body) => afterProgram(body, lines))
+        const after = programOf(lines)
+        const run = (bodies: ReadonlyArray<Body> = []) => bodies.map(after)
         const left = reportOf(events.map(({ applied, deleted }) => ({ applied: run(applied), deleted: run(deleted) })))
         expect(left.rules.filter(({ rule }) => rule.fix !== undefined).map(({ rule }) => rule.code)).toEqual([])
       }),
-      { numRuns: 200 },
+      { numRuns: rounds(300) },
     )
   })
 
@@ -58,7 +60,7 @@ describe("a generated program", () => {
       priority: 7,
     }
     const lines = program(deployment(spec), object("v1.Secret", "there"))
-    expect(afterProgram(deployment(spec), lines)).toEqual(
+    expect(programOf(lines)(deployment(spec))).toEqual(
       deployment({
         ...container({ envFrom: [{ secretRef: { name: "there" } }], volumeMounts: [{ name: "w" }] }),
         volumes: [{ name: "w", secret: { secretName: "there" } }],

@@ -45,6 +45,12 @@ export class ObjectStates {
     return joinVersion(this.versionsLow[index] as number, this.versionsHigh[index] as number)
   }
 
+  /** The number of each object and the sequence number of its last event. */
+  *lastEvents(): Generator<readonly [number: number, sequence: number], void, void> {
+    for (let index = 0; index < this.count; index++)
+      yield [this.numbers[index] as number, this.sequences[index] as number]
+  }
+
   indexOf(number: number): number {
     let low = 0
     let high = this.count - 1

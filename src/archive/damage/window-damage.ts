@@ -99,7 +99,7 @@ export class WindowDamage {
     const gaps = new Map<number, GapEvent>()
     const add = (block: BlockOfKind, until: number, lost: string): void => {
       const fault = this.#source.faultOf(block.key)
-      if (fault !== undefined) gaps.set(block.key, gapOf(kind, block, { cut, until, lost, fault }))
+      if (fault !== undefined) gaps.set(block.key, damageGap(kind, block, { cut, until, lost, fault }))
     }
     const limit = { throughSequence: cut, beforeTime: fromTime, times }
     const needed = new Set<number>()
@@ -107,10 +107,12 @@ export class WindowDamage {
     const lastCheckpoint = this.#source.passingOverDamage(() => {
       const alive = this.#history.aliveAt(kind, limit)
       const { throughSequence } = this.#source.beginningNow(kind)
-      let key = -1
+      let [key, next] = [-1, 0]
       for (const sequence of alive.sequences.slice(0, alive.count).sort()) {
-        if (sequence > throughSequence) needed.add(keyIn(blocks, sequence))
-        else if (sequence > key) {
+        if (sequence > throughSequence) {
+          while ((blocks[next]?.key ?? sequence) < sequence) next++
+          needed.add(blocks[next]?.key ?? sequence)
+        } else if (sequence > key) {
           key = this.#source.keyAt(sequence)
           carried.add(key)
         }
@@ -134,7 +136,7 @@ export class WindowDamage {
       const block = { key, minTime: 0, maxTime: removedThrough, events: 0 }
       const lost = "objects that have not changed since are missing"
       gaps.set(key, {
-        ...gapOf(kind, block, { cut, until: fromTime, lost, fault: "" }),
+        ...damageGap(kind, block, { cut, until: fromTime, lost, fault: "" }),
         detail: `${lostBeginning}: ${lost}`,
       })
     }
@@ -155,41 +157,24 @@ export class WindowDamage {
   }
 }
 
-const keyIn = (blocks: ReadonlyArray<BlockOfKind>, sequence: number): number => {
-  let low = 0
-  let high = blocks.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((blocks[middle]?.key ?? 0) < sequence) low = middle + 1
-    else high = middle
-  }
-  return blocks[low]?.key ?? sequence
-}
-
 interface Loss {
   readonly cut: number
-  readonly until: number
+  /** µs since the Unix epoch up to which something is missing, if that is later than the block. */
+  readonly until?: number
   readonly lost: string
   readonly fault: string
 }
 
-const gapOf = (
+/** What a damaged block lacks of a kind. */
+export const damageGap = (
   { gvk }: KindKey,
-  { key, minTime, maxTime }: BlockOfKind,
-  { cut, until, lost, fault }: Loss,
+  { key, minTime, maxTime }: Omit<BlockOfKind, "events">,
+  { cut, until = 0, lost, fault }: Loss,
 ): GapEvent => {
   const toTime = Math.max(maxTime, until)
   return {
-    type: "gap",
-    sequence: Math.min(key, cut),
-    time: toTime,
-    gvk,
-    namespace: "",
-    fromVersion: "",
-    toVersion: "",
-    fromTime: minTime,
-    toTime,
-    reason: "damaged",
+    ...{ type: "gap", sequence: Math.min(key, cut), time: toTime, gvk, namespace: "" },
+    ...{ fromVersion: "", toVersion: "", fromTime: minTime, toTime, reason: "damaged" },
     detail: `the block up to event ${key} is damaged (${fault}): ${lost}`,
   }
 }

@@ -11,8 +11,8 @@ import { FrameCursor } from "../blocks/event-merge.ts"
 import { LastStates } from "../checkpoints/last-states.ts"
 import type { KeptKind } from "../rows/kind-table.ts"
 import { DamageFound } from "./damage-found.ts"
-import { contentMatcher, hasNames, type ObjectSelection, selectsByName } from "./objects/object-selection.ts"
-import { objectRowsOf, type QueriedRecording } from "./queried-recording.ts"
+import { contentMatcher, type ObjectSelection, selectsByName } from "./objects/object-selection.ts"
+import { namedNumbers, type QueriedRecording } from "./queried-recording.ts"
 import { type Shortcomings, shortcomingsOf } from "./shortcomings.ts"
 
 // A position among the changes of one kind in a stretch of time, moved by tables of contents alone.
@@ -129,16 +129,10 @@ export interface ChangesEnd extends Shortcomings {
 }
 
 /**
- * Changes in order. An event's bytes are valid until the next one is taken.
+ * Changes in order, with pauses ({@link passedOver}). An event's bytes are valid until the next one is taken.
  *
  * @throws ArchiveError
  */
-export const changes = (
-  recording: QueriedRecording,
-  question: ChangesQuestion,
-): Generator<RecordedChange, ChangesEnd, void> => withoutPauses(changeSteps(recording, question))
-
-/** The same with pauses ({@link withoutPauses}). */
 export function* changeSteps(
   recording: QueriedRecording,
   question: ChangesQuestion,
@@ -184,13 +178,10 @@ const numbersOf = (
   recording: QueriedRecording,
   kind: KeptKind,
   question: ChangesQuestion,
-): ReadonlySet<number> | undefined => {
-  if (question.objects !== undefined) return question.objects.get(kind.gvk) ?? new Set()
-  if (!hasNames(question, kind.gvk)) return undefined
-  const numbers = new Set<number>()
-  for (const { number } of objectRowsOf(recording, kind, question)) numbers.add(number)
-  return numbers
-}
+): ReadonlySet<number> | undefined =>
+  question.objects === undefined
+    ? namedNumbers(recording, kind, question)
+    : (question.objects.get(kind.gvk) ?? new Set())
 
 /** `undefined`: the object has no such field, or there is no object. */
 const fieldIn = (object: Uint8Array | undefined, field: FieldPath): string | undefined =>
@@ -264,17 +255,8 @@ export class FormerStates {
 
 const keyOf = ({ id }: KeptKind, number: number): string => `${id} ${number}`
 
-// Answers that spend time on what they leave out: they yield `undefined` now and then, so that the consumer can let
-// other work run, or give up. One such step is some ms of work.
-
-/** Events or objects that are passed over between two pauses. */
+/**
+ * Events or objects that an answer passes over between two pauses: it yields `undefined` then, so that the consumer can let other work run, or give up. One
+ * such step is some ms of work.
+ */
 export const passedOver = 64
-
-/** The same answer without the pauses. */
-export function* withoutPauses<Item, End>(steps: Generator<Item | undefined, End, void>): Generator<Item, End, void> {
-  for (;;) {
-    const next = steps.next()
-    if (next.done === true) return next.value
-    if (next.value !== undefined) yield next.value
-  }
-}

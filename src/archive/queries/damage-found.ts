@@ -2,6 +2,7 @@
 
 import type { GapEvent, ObjectEvent } from "../../trace/index.ts"
 import { eventIn } from "../blocks/event-merge.ts"
+import { damageGap } from "../damage/window-damage.ts"
 import { confined } from "../directory/archive-errors.ts"
 import type { KeptKind } from "../rows/kind-table.ts"
 import { rowsOf } from "../tables/database.ts"
@@ -67,11 +68,7 @@ export class DamageFound {
     const key = block?.key ?? sequence
     const id = `${kind.gvk} ${key}`
     if (this.#gaps.has(id)) return
-    const toTime = block?.maxTime ?? 0
-    this.#gaps.set(id, {
-      ...{ type: "gap", sequence: Math.min(key, this.#recording.cut), time: toTime, gvk: kind.gvk, namespace: "" },
-      ...{ fromVersion: "", toVersion: "", fromTime: block?.minTime ?? 0, toTime, reason: "damaged" },
-      detail: `the block up to event ${key} is damaged (${fault}): ${lost}`,
-    })
+    const { cut } = this.#recording
+    this.#gaps.set(id, damageGap(kind, block ?? { key, minTime: 0, maxTime: 0 }, { cut, fault, lost }))
   }
 }

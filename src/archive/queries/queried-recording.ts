@@ -21,7 +21,7 @@ import { prepare, rowsInPages, type Statement } from "../tables/database.ts"
 import { isBeingWritten } from "../tables/reading-access.ts"
 import { lastSequenceOf, openForReading } from "../tables/schema.ts"
 import { requireSoundObjects } from "../tables/sound-rows.ts"
-import type { ObjectSelection } from "./objects/object-selection.ts"
+import { hasNames, type ObjectSelection } from "./objects/object-selection.ts"
 
 /**
  * bytes of unpacked blocks kept. Questions read blocks in order, and memory that was just given back is faster to unpack into than more of it: a
@@ -231,3 +231,13 @@ export function* objectRowsOf(
 }
 
 const PAGE_ROWS = 1000
+
+/** The numbers of these objects; `undefined`: names do not restrict the selection. @throws as {@link objectRowsOf} */
+export const namedNumbers = (
+  recording: QueriedRecording,
+  kind: KeptKind,
+  selection: ObjectSelection,
+): ReadonlySet<number> | undefined =>
+  hasNames(selection, kind.gvk)
+    ? new Set(Array.from(objectRowsOf(recording, kind, selection), ({ number }) => number))
+    : undefined

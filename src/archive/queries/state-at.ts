@@ -12,10 +12,10 @@ import * as Schema from "effect/Schema"
 import type { ObjectEvent } from "../../trace/index.ts"
 import { NO_STATES, type ObjectStates } from "../checkpoints/object-states.ts"
 import type { KeptKind } from "../rows/kind-table.ts"
-import { passedOver, withoutPauses } from "./changes.ts"
+import { passedOver } from "./changes.ts"
 import { DamageFound } from "./damage-found.ts"
-import { contentMatcher, hasNames, type ObjectSelection, selectsByName } from "./objects/object-selection.ts"
-import { objectRowsOf, type QueriedRecording } from "./queried-recording.ts"
+import { contentMatcher, type ObjectSelection, selectsByName } from "./objects/object-selection.ts"
+import { namedNumbers, type QueriedRecording } from "./queried-recording.ts"
 import { QuestionRefused } from "./query-errors.ts"
 import { type Shortcomings, shortcomingsOf } from "./shortcomings.ts"
 
@@ -96,10 +96,9 @@ const firstPlaces = (
   const read = readsAll
     ? names.inOrder(kind.id, recording.hasSoundObjects())
     : (number: number) => names.nameOf(kind.id, number)
-  for (let index = 0; index < alive.count; index++) {
-    const number = alive.numbers[index] as number
+  for (const [number, sequence] of alive.lastEvents()) {
     if (numbers !== undefined && !numbers.has(number)) continue
-    const place = { place: placeOf(read(number)), sequence: alive.sequences[index] as number }
+    const place = { place: placeOf(read(number)), sequence }
     if (after !== undefined && compare(place, after) <= 0) continue
     if (last !== undefined && compare(place, last) >= 0) continue
     first.push(place)
@@ -137,14 +136,10 @@ const STRETCH_BYTES = 16 * 1024 * 1024
 const STRETCH_OBJECTS = 4096
 
 /**
- * Each object is its last `applied` event, with the time of that event; its bytes are valid until the next one is taken.
+ * Each object is its last `applied` event, with the time of that event; its bytes are valid until the next one is taken. With pauses ({@link passedOver}).
  *
  * @throws QuestionRefused for a continuation of another question, and ArchiveError
  */
-export const stateAt = (recording: QueriedRecording, question: StateQuestion): Generator<ObjectEvent, StateEnd, void> =>
-  withoutPauses(stateSteps(recording, question))
-
-/** The same with pauses ({@link withoutPauses}). */
 export function* stateSteps(
   recording: QueriedRecording,
   question: StateQuestion,
@@ -159,7 +154,7 @@ export function* stateSteps(
   if (kind !== undefined) {
     const alive = aliveAt(recording, kind, damage, { cut, time })
     const reading = { recording, kind, damage, matches: contentMatcher(question) }
-    const numbers = hasNames(question, gvk) ? numbersOf(recording, kind, question) : undefined
+    const numbers = namedNumbers(recording, kind, question)
     const events =
       order === "name"
         ? inOrderOfNames(reading, alive, {
@@ -207,12 +202,6 @@ interface Reading {
   readonly kind: KeptKind
   readonly damage: DamageFound
   readonly matches: (object: Uint8Array) => boolean
-}
-
-const numbersOf = (recording: QueriedRecording, kind: KeptKind, selection: ObjectSelection): ReadonlySet<number> => {
-  const numbers = new Set<number>()
-  for (const { number } of objectRowsOf(recording, kind, selection)) numbers.add(number)
-  return numbers
 }
 
 /** Newest first, before a sequence number. */

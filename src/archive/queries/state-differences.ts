@@ -1,14 +1,12 @@
 /**
  * What is different between two moments: the objects of some kinds that exist at only one of them, or with another state. What happened in between and was
- * undone is not; {@link changes} has it.
+ * undone is not; {@link changeSteps} has it.
  */
 import type { ObjectEvent } from "../../trace/index.ts"
-import type { ObjectStates } from "../checkpoints/object-states.ts"
 import type { KeptKind } from "../rows/kind-table.ts"
-import { withoutPauses } from "./changes.ts"
 import { DamageFound } from "./damage-found.ts"
-import { contentMatcher, hasNames, type ObjectSelection } from "./objects/object-selection.ts"
-import { objectRowsOf, type QueriedRecording } from "./queried-recording.ts"
+import { contentMatcher, type ObjectSelection } from "./objects/object-selection.ts"
+import { namedNumbers, type QueriedRecording } from "./queried-recording.ts"
 import { type Shortcomings, shortcomingsOf, shortcomingsTogether } from "./shortcomings.ts"
 import { aliveAt } from "./state-at.ts"
 
@@ -31,13 +29,7 @@ export interface StateDifference {
   readonly after: ObjectEvent | undefined
 }
 
-/** Kind by kind, in the order of names. Memory: the names of what differs. @throws ArchiveError */
-export const stateDifferences = (
-  recording: QueriedRecording,
-  question: DifferencesQuestion,
-): Generator<StateDifference, Shortcomings, void> => withoutPauses(differenceSteps(recording, question))
-
-/** The same with pauses ({@link withoutPauses}). */
+/** Kind by kind, in the order of names; `undefined`: a pause. Memory: the names of what differs. @throws ArchiveError */
 export function* differenceSteps(
   recording: QueriedRecording,
   question: DifferencesQuestion,
@@ -77,13 +69,11 @@ const pairsOf = (
   question: DifferencesQuestion,
 ): ReadonlyArray<Pair> => {
   const { cut } = recording
-  const [before, after] = [question.from, question.to].map((time) =>
-    sequencesOf(aliveAt(recording, kind, damage, { cut, time })),
+  const [before, after] = [question.from, question.to].map(
+    (time) => new Map(aliveAt(recording, kind, damage, { cut, time }).lastEvents()),
   )
   const numbers = new Set([...(before?.keys() ?? []), ...(after?.keys() ?? [])])
-  const wanted = hasNames(question, kind.gvk)
-    ? new Set(Array.from(objectRowsOf(recording, kind, question), ({ number }) => number))
-    : undefined
+  const wanted = namedNumbers(recording, kind, question)
   const pairs = new Map<string, Pair>()
   for (const number of numbers) {
     const [first, last] = [before?.get(number), after?.get(number)]
@@ -96,11 +86,4 @@ const pairsOf = (
     pairs.set(place, pair)
   }
   return [...pairs].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, pair]) => pair)
-}
-
-const sequencesOf = (states: ObjectStates): ReadonlyMap<number, number> => {
-  const sequences = new Map<number, number>()
-  for (let index = 0; index < states.count; index++)
-    sequences.set(states.numbers[index] as number, states.sequences[index] as number)
-  return sequences
 }

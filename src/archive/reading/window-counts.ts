@@ -107,10 +107,8 @@ export const countWindow = async (
       const limit = { throughSequence: cut, beforeTime: from, times }
       const alive = source.passingOverDamage(() => history.aliveAt(kind, limit))
       let [objects, events] = [0, 0]
-      for (let index = 0; index < alive.count; index++) {
-        if (excluded[alive.numbers[index] as number] === 1) continue
-        if (!hasDamage || inspection.isReadable(kind, alive.sequences[index] as number)) objects++
-      }
+      for (const [number, sequence] of alive.lastEvents())
+        if (excluded[number] !== 1 && (!hasDamage || inspection.isReadable(kind, sequence))) objects++
       await pauseIfDue()
       reading: for (const frame of source.framesOf(kind, 0, from, times)) {
         for (let index = 0; index < frame.events.count; index++) {

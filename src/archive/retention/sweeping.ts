@@ -19,10 +19,10 @@ import {
   tableOf,
 } from "../blocks/block-rows.ts"
 import { MergedBlock, type NamesOf } from "../blocks/merged-block.ts"
-import { includes, joined, liveSequences, type Sequences } from "../checkpoints/object-states.ts"
+import { includes, joined, liveSequences, type ObjectStates, type Sequences } from "../checkpoints/object-states.ts"
 import { unlessDamaged } from "../directory/archive-errors.ts"
 import type { RetainedKinds } from "../rows/beginnings.ts"
-import type { KindTable } from "../rows/kind-table.ts"
+import type { KindEntry, KindTable } from "../rows/kind-table.ts"
 import { knownNamesOf } from "../rows/object-rows.ts"
 import { type Connection, prepare, type Statement } from "../tables/database.ts"
 import type { WriterParts } from "./beginning-move.ts"
@@ -66,7 +66,7 @@ export class Sweeping {
       let next = through
       let carried = 0
       this.#transaction(() => {
-        const swept = this.#sweep.sweep(position, through, fateOf)
+        const swept = this.#sweep.next("any", position, through, fateOf)
         next = swept?.key ?? through
         carried = swept?.carried ?? 0
         for (const row of due) {
@@ -82,7 +82,7 @@ export class Sweeping {
 
   /** Removes carried-over events that are superseded, and rows of what has ended. Returns how many objects are alive; `undefined`: not now. */
   *collect(): Steps<number | undefined> {
-    const { history, kinds, ownerSets, isPending } = this.#parts
+    const { kinds, ownerSets, isPending } = this.#parts
     // What waits for a commit may name owners that nothing else names.
     if (isPending()) return undefined
     ownerSets.forget()
@@ -90,38 +90,40 @@ export class Sweeping {
     const named = new Set<number>()
     const all: Array<Sequences> = []
     for (const kind of kinds.all()) {
-      const { throughSequence } = this.#retained.of(kind.id)
-      const alive = history.aliveAt(kind, { throughSequence })
+      const alive = this.#aliveAtBeginning(kind)
       all.push(liveSequences(alive))
       yield 0
       yield* counting(this.#dead.objects(kind.id, alive.numbers.subarray(0, alive.count), named))
     }
-    const live = joined(all)
-    const through = this.#retained.lastSequence()
-    yield* this.#sweepCarried(live, through)
+    const objects = yield* this.#sweepCarried(all)
     const lives = kinds.get(podLivesKind)
     const podRow = lives && this.#retained.get(lives.id)
     if (podRow !== undefined)
-      yield* counting(this.#dead.pods({ throughSequence: through, removedThrough: podRow.removedThrough }))
+      yield* counting(
+        this.#dead.pods({ throughSequence: this.#retained.lastSequence(), removedThrough: podRow.removedThrough }),
+      )
     yield* counting(this.#dead.owners(named, lastOwnerSet))
-    return live.length
+    return objects
   }
 
   /** The same without the rows, so it need not wait for a commit: for a disk on which none finds room, and while frames wait all the time. */
   *superseded(): Steps<number> {
-    const { history, kinds } = this.#parts
     const all: Array<Sequences> = []
-    for (const kind of kinds.all()) {
-      all.push(liveSequences(history.aliveAt(kind, { throughSequence: this.#retained.of(kind.id).throughSequence })))
+    for (const kind of this.#parts.kinds.all()) {
+      all.push(liveSequences(this.#aliveAtBeginning(kind)))
       yield 0
     }
-    const live = joined(all)
-    yield* this.#sweepCarried(live, this.#retained.lastSequence())
-    return live.length
+    return yield* this.#sweepCarried(all)
   }
 
-  /** `live`: events that the states at the beginnings need. */
-  *#sweepCarried(live: Sequences, through: number): Steps<void> {
+  #aliveAtBeginning(kind: KindEntry): ObjectStates {
+    return this.#parts.history.aliveAt(kind, { throughSequence: this.#retained.of(kind.id).throughSequence })
+  }
+
+  /** `all`: by kind the events that the states at the beginnings need. Returns how many they are. */
+  *#sweepCarried(all: ReadonlyArray<Sequences>): Steps<number> {
+    const live = joined(all)
+    const through = this.#retained.lastSequence()
     const fateOf = (kind: number, last: number): Fate => {
       const row = this.#retained.get(kind)
       if (row === undefined || row.throughSequence < last) return "kept"
@@ -130,11 +132,12 @@ export class Sweeping {
     for (let position = 0; position < through; ) {
       let next = through
       this.#transaction(() => {
-        next = this.#sweep.sweepCarried(position, through, fateOf)?.key ?? through
+        next = this.#sweep.next("carried over", position, through, fateOf)?.key ?? through
       })
       position = next
       yield 0
     }
+    return live.length
   }
 
   #transaction(write: () => void): void {
@@ -164,6 +167,9 @@ type Fate = "kept" | "carried" | ((sequence: number) => boolean)
 /** `fateOf` takes the recording's number of a kind, and the last event of the block. */
 type Fates = (kind: number, lastSequence: number) => Fate
 
+/** All blocks, or those with events that were carried over. */
+type SweptBlocks = "any" | "carried over"
+
 /** A block without its objects. */
 interface SweptRow extends TableRow {
   readonly events: number
@@ -181,8 +187,7 @@ class BlockSweep {
   readonly #kinds: KindTable
   readonly #rows: BlockRows
   readonly #namesOf: NamesOf
-  readonly #next: Statement<SweptRow>
-  readonly #nextCarried: Statement<SweptRow>
+  readonly #next: Readonly<Record<SweptBlocks, Statement<SweptRow>>>
   readonly #before: Statement<SweptRow & BlockRow>
   readonly #data: Statement<BlockRow>
   readonly #delete: Statement<never>
@@ -198,8 +203,7 @@ class BlockSweep {
         `SELECT ${tableFields}, events, carried FROM block WHERE last_sequence > ? AND last_sequence <= ? AND sealed > 0 ${which}
         ORDER BY last_sequence LIMIT 1`,
       )
-    this.#next = next("")
-    this.#nextCarried = next("AND carried > 0")
+    this.#next = { any: next(""), "carried over": next("AND carried > 0") }
     this.#before = prepare(
       database,
       `SELECT ${blockFields}, events, carried FROM block WHERE last_sequence < ? ORDER BY last_sequence DESC LIMIT 1`,
@@ -209,16 +213,10 @@ class BlockSweep {
     this.#delete = prepare(database, "DELETE FROM block WHERE last_sequence = ?")
   }
 
-  /** Frees the first block after `position` and up to `through`. */
-  sweep(position: number, through: number, fateOf: Fates): Swept | undefined {
-    const row = this.#next.get(position, through)
-    return row && { key: row.lastSequence, carried: this.#free(row, fateOf, false) }
-  }
-
-  /** The same for the first block with carried-over events, which is left as it is unless most of them are not needed any more. */
-  sweepCarried(position: number, through: number, fateOf: Fates): Swept | undefined {
-    const row = this.#nextCarried.get(position, through)
-    return row && { key: row.lastSequence, carried: this.#free(row, fateOf, true) }
+  /** Frees the first block after `position` and up to `through`. One with carried-over events stays as it is unless most of them are not needed any more. */
+  next(which: SweptBlocks, position: number, through: number, fateOf: Fates): Swept | undefined {
+    const row = this.#next[which].get(position, through)
+    return row && { key: row.lastSequence, carried: this.#free(row, fateOf, which === "carried over") }
   }
 
   /** Returns the number of events that were carried over. */

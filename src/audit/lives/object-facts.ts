@@ -2,15 +2,17 @@
  * What an object says about its end. A deletion marks an object that has finalizers or a grace period, and removes it only with a later
  * request: the one that removes the last finalizer, which is an update, or the kubelet's deletion without a grace period.
  */
-import { type JsonObject, type JsonValue, withMember, withoutMember } from "../../trace/index.ts"
 import {
-  type AuditedWrite,
-  arrayMember,
-  isWholeObject,
-  member,
-  objectMember,
-  textMember,
-} from "../shapes/audited-write.ts"
+  type JsonObject,
+  type JsonValue,
+  listIn,
+  memberIn,
+  objectIn,
+  textIn,
+  withMember,
+  withoutMember,
+} from "../../trace/index.ts"
+import { type AuditedWrite, isWholeObject } from "../shapes/audited-write.ts"
 import type { LossReason } from "./losses.ts"
 
 /** Members of an object's metadata; empty where it has none. */
@@ -24,31 +26,31 @@ interface ObjectFacts {
 }
 
 export const factsOf = (object: JsonObject): ObjectFacts => {
-  const metadata = objectMember(object, "metadata")
+  const metadata = objectIn(object, "metadata")
   return {
-    apiVersion: textMember(object, "apiVersion"),
-    kind: textMember(object, "kind"),
-    namespace: textMember(metadata, "namespace"),
-    name: textMember(metadata, "name"),
-    uid: textMember(metadata, "uid"),
-    resourceVersion: textMember(metadata, "resourceVersion"),
+    apiVersion: textIn(object, "apiVersion"),
+    kind: textIn(object, "kind"),
+    namespace: textIn(metadata, "namespace"),
+    name: textIn(metadata, "name"),
+    uid: textIn(metadata, "uid"),
+    resourceVersion: textIn(metadata, "resourceVersion"),
   }
 }
 
 const isOf = (object: JsonObject, kind: string): boolean =>
-  member(object, "kind") === kind && member(object, "apiVersion") === "v1"
+  memberIn(object, "kind") === kind && memberIn(object, "apiVersion") === "v1"
 
 /** Namespaces have finalizers of their own in their spec. */
 const hasFinalizers = (object: JsonObject): boolean =>
-  arrayMember(objectMember(object, "metadata"), "finalizers").length > 0 ||
-  (isOf(object, "Namespace") && arrayMember(objectMember(object, "spec"), "finalizers").length > 0)
+  listIn(objectIn(object, "metadata"), "finalizers").length > 0 ||
+  (isOf(object, "Namespace") && listIn(objectIn(object, "spec"), "finalizers").length > 0)
 
 /** Whether it was asked to be deleted. */
 export const isMarked = (object: JsonObject): boolean =>
-  member(objectMember(object, "metadata"), "deletionTimestamp") !== undefined
+  memberIn(objectIn(object, "metadata"), "deletionTimestamp") !== undefined
 
 const graceLeft = (object: JsonObject): boolean => {
-  const grace = member(objectMember(object, "metadata"), "deletionGracePeriodSeconds")
+  const grace = memberIn(objectIn(object, "metadata"), "deletionGracePeriodSeconds")
   return typeof grace === "number" && grace > 0
 }
 
@@ -62,11 +64,10 @@ export const outlivesDeletion = (object: JsonObject): boolean =>
 
 /** Seconds that a deletion leaves a pod by its own rules; 0 for every other kind, and for pods that run on no node or have ended. */
 export const graceSeconds = (object: JsonObject): number => {
-  const spec = objectMember(object, "spec")
-  const phase = textMember(objectMember(object, "status"), "phase")
-  if (!isOf(object, "Pod") || textMember(spec, "nodeName") === "" || phase === "Succeeded" || phase === "Failed")
-    return 0
-  const period = member(spec, "terminationGracePeriodSeconds")
+  const spec = objectIn(object, "spec")
+  const phase = textIn(objectIn(object, "status"), "phase")
+  if (!isOf(object, "Pod") || textIn(spec, "nodeName") === "" || phase === "Succeeded" || phase === "Failed") return 0
+  const period = memberIn(spec, "terminationGracePeriodSeconds")
   return typeof period === "number" ? period : 30
 }
 
@@ -76,34 +77,34 @@ export const graceSeconds = (object: JsonObject): number => {
  * the kubelet is, or repeats the first.
  */
 export const wouldOutliveDeletion = (before: JsonObject, request: JsonObject | undefined, isLast: boolean): boolean => {
-  const policy = member(request, "propagationPolicy")
+  const policy = memberIn(request, "propagationPolicy")
   // The server gives every namespace a finalizer.
   if (hasFinalizers(before) || isOf(before, "Namespace") || policy === "Foreground" || policy === "Orphan") return true
   if (graceSeconds(before) === 0) return false
-  const asked = member(request, "gracePeriodSeconds")
+  const asked = memberIn(request, "gracePeriodSeconds")
   if (typeof asked === "number") return asked > 0
   return request !== undefined || !isLast
 }
 
 const withInner = (object: JsonObject, outer: string, name: string, value: JsonValue): JsonObject =>
-  withMember(object, outer, withMember(objectMember(object, outer) ?? {}, name, value))
+  withMember(object, outer, withMember(objectIn(object, outer) ?? {}, name, value))
 
 // States that follow from a request which does not return them. What else the server changes with it (`generation`, `managedFields`,
 // conditions, mostly `resourceVersion`) stays as it was, until the log has the whole object again.
 
 /** After a `Scale` was written, which has the version of the object; `undefined` if the object has no `spec.replicas`, or the Scale none. */
 export const scaled = (object: JsonObject, scale: JsonObject): JsonObject | undefined => {
-  const replicas = member(objectMember(scale, "spec"), "replicas") ?? 0
-  if (typeof replicas !== "number" || typeof member(objectMember(object, "spec"), "replicas") !== "number")
+  const replicas = memberIn(objectIn(scale, "spec"), "replicas") ?? 0
+  if (typeof replicas !== "number" || typeof memberIn(objectIn(object, "spec"), "replicas") !== "number")
     return undefined
-  const version = textMember(objectMember(scale, "metadata"), "resourceVersion")
+  const version = textIn(objectIn(scale, "metadata"), "resourceVersion")
   const changed = withInner(object, "spec", "replicas", replicas)
   return version === "" ? changed : withInner(changed, "metadata", "resourceVersion", version)
 }
 
 /** After a pod was bound to a node; `undefined` if the binding names none. */
 export const bound = (pod: JsonObject, binding: JsonObject | undefined): JsonObject | undefined => {
-  const node = textMember(objectMember(binding, "target"), "name")
+  const node = textIn(objectIn(binding, "target"), "name")
   return node === "" ? undefined : withInner(pod, "spec", "nodeName", node)
 }
 
@@ -120,17 +121,17 @@ export const markedAsDeleted = (object: JsonObject, time: number, grace: number)
 
 /** With the metadata of a `PartialObjectMetadata`, in which clients get the metadata alone. */
 export const withMetadataOf = (object: JsonObject, partial: JsonObject): JsonObject =>
-  withMember(object, "metadata", objectMember(partial, "metadata") ?? {})
+  withMember(object, "metadata", objectIn(partial, "metadata") ?? {})
 
 /** With the status of an object that was sent to its subresource `status`, of which the server takes nothing else. */
 export const withStatusOf = (object: JsonObject, sent: JsonObject): JsonObject => {
-  const status = objectMember(sent, "status")
+  const status = objectIn(sent, "status")
   return status === undefined ? object : withMember(object, "status", status)
 }
 
 /** An object as it was sent, with the place from the request's address, and without the version of the state before it. */
 export const asSent = (sent: JsonObject, namespace: string, name: string): JsonObject => {
-  const metadata = withMember(withoutMember(objectMember(sent, "metadata") ?? {}, "resourceVersion"), "name", name)
+  const metadata = withMember(withoutMember(objectIn(sent, "metadata") ?? {}, "resourceVersion"), "name", name)
   return withMember(sent, "metadata", namespace === "" ? metadata : withMember(metadata, "namespace", namespace))
 }
 
@@ -178,9 +179,10 @@ const changesOnlyMetadata = (request: JsonObject | undefined): boolean =>
 const sentBody = (write: AuditedWrite): WrittenBody => {
   const { verb, subresource, request } = write
   const isWhole = (verb === "create" || verb === "update") && isWholeObject(subresource)
-  if (request === undefined || !isWhole || member(request, "kind") === undefined) return unknown(whyWithoutBody(write))
+  if (request === undefined || !isWhole || memberIn(request, "kind") === undefined)
+    return unknown(whyWithoutBody(write))
   if (subresource === "status") return { tag: "sent-status", sent: request }
-  if (subresource !== "" || objectMember(request, "metadata") === undefined) return unknown("no-object")
-  const name = textMember(objectMember(request, "metadata"), "name") || write.name
+  if (subresource !== "" || objectIn(request, "metadata") === undefined) return unknown("no-object")
+  const name = textIn(objectIn(request, "metadata"), "name") || write.name
   return name === "" ? unknown("generated-name") : { tag: "sent", object: request, name }
 }

@@ -3,8 +3,8 @@
  * has, or the part of it that the request names.
  */
 import type { GroupVersionKind } from "../../kube/offline.ts"
-import { isJsonObject, type JsonObject, withMember } from "../../trace/index.ts"
-import { type AuditedWrite, arrayMember, member, objectMember, textMember } from "../shapes/audited-write.ts"
+import { isJsonObject, type JsonObject, listIn, memberIn, objectIn, textIn, withMember } from "../../trace/index.ts"
+import type { AuditedWrite } from "../shapes/audited-write.ts"
 import type { KnownObject } from "./known-objects.ts"
 import { LifeRecord, type LivesOutput } from "./life-record.ts"
 import type { LossReason } from "./losses.ts"
@@ -48,7 +48,7 @@ class Deletions {
     const known = this.#record.objectOf(write)
     if (known === undefined) return
     const before = this.#record.stateOf(known)
-    const options = objectMember(write.request, "deleteOptions")
+    const options = objectIn(write.request, "deleteOptions")
     if (!wouldOutliveDeletion(before, options, false)) return this.#record.end(write, known)
     this.#mark(write, known, before, options)
   }
@@ -57,9 +57,9 @@ class Deletions {
   delete(write: AuditedWrite): void {
     const known = this.#record.objectOf(write)
     const { response, request } = write
-    if (response !== undefined && member(response, "kind") !== "Status" && objectMember(response, "metadata"))
+    if (response !== undefined && memberIn(response, "kind") !== "Status" && objectIn(response, "metadata"))
       return this.#deleteReturning(write, known, response)
-    const deletedUid = textMember(objectMember(response, "details"), "uid")
+    const deletedUid = textIn(objectIn(response, "details"), "uid")
     if (known === undefined) return this.#record.endUnseen(write, deletedUid, write.namespace, write.name, "")
     if (deletedUid !== "" && this.#record.isOther(known, deletedUid)) {
       this.#record.counts.superseded++
@@ -76,7 +76,7 @@ class Deletions {
   #deleteReturning(write: AuditedWrite, known: KnownObject | undefined, response: JsonObject): void {
     // An empty object: another deletion of a pod without a grace period was faster.
     if (factsOf(response).name === "") return
-    const isPartial = member(response, "kind") === "PartialObjectMetadata"
+    const isPartial = memberIn(response, "kind") === "PartialObjectMetadata"
     if (isPartial && known === undefined) {
       if (!outlivesDeletion(response)) this.#record.finish(write, undefined, response, write.namespace, write.name)
       return
@@ -94,8 +94,8 @@ class Deletions {
   /** Deletes what is in a collection: what the response lists, or all of it. */
   deleteCollection(write: AuditedWrite): void {
     const { response, request } = write
-    const items = arrayMember(response, "items").filter(isJsonObject)
-    if (response !== undefined && Array.isArray(member(response, "items"))) {
+    const items = listIn(response, "items").filter(isJsonObject)
+    if (response !== undefined && Array.isArray(memberIn(response, "items"))) {
       const { apiVersion, kind } = factsOf(response)
       for (const item of items) this.#deleteListed(write, withKind(item, apiVersion, kind.replace(/List$/, "")))
       return
@@ -135,7 +135,7 @@ class Deletions {
 
   /** The object exists on after its deletion, which its state then says. */
   #mark(write: AuditedWrite, known: KnownObject, before: JsonObject, options: JsonObject | undefined): void {
-    const asked = member(options, "gracePeriodSeconds")
+    const asked = memberIn(options, "gracePeriodSeconds")
     const usual = graceSeconds(before)
     const grace = usual > 0 && typeof asked === "number" ? asked : usual
     if (!known.isPending && !isMarked(before))
@@ -168,7 +168,7 @@ export class ObjectLives {
     if (this.record.excludes(write)) return
     // Before pods had a subresource for it, bindings were a collection of their own.
     if (write.group === "" && write.resource === "bindings") {
-      const name = textMember(objectMember(write.request, "metadata"), "name")
+      const name = textIn(objectIn(write.request, "metadata"), "name")
       return this.#bind({ ...write, resource: "pods", name })
     }
     if (write.subresource === "binding") return this.#bind(write)
@@ -218,7 +218,7 @@ export class ObjectLives {
 
   #scale(write: AuditedWrite): void {
     const scale = write.response ?? (write.verb === "update" ? write.request : undefined)
-    if (scale === undefined || member(scale, "kind") !== "Scale")
+    if (scale === undefined || memberIn(scale, "kind") !== "Scale")
       return this.record.lose(write, write.name, whyWithoutBody(write))
     this.record.derive(write, (before) => scaled(before, scale))
   }

@@ -1,5 +1,5 @@
 /** One successful write to a cluster, whatever the log it was read from. */
-import { isJsonList, isJsonObject, type JsonObject, type JsonValue } from "../../trace/index.ts"
+import type { JsonObject } from "../../trace/index.ts"
 
 /** The verbs that change objects. */
 export const writeVerbs = ["create", "update", "patch", "delete", "deletecollection"] as const
@@ -80,25 +80,3 @@ export const isResource = ({ group, version, resource }: AuditedResource): boole
 /** Whether a write to it can change a stored object: not `pods/exec`, `serviceaccounts/token`, or a review of access. */
 export const changesObjects = ({ group }: AuditedResource, subresource: string): boolean =>
   !questionGroups.has(group) && (isWholeObject(subresource) || effectiveSubresources.has(subresource))
-
-/** An own member; never an inherited one. */
-export const member = (object: JsonObject | undefined, name: string): JsonValue | undefined =>
-  object !== undefined && Object.hasOwn(object, name) ? object[name] : undefined
-
-/** A member that is an object. */
-export const objectMember = (object: JsonObject | undefined, name: string): JsonObject | undefined => {
-  const value = member(object, name)
-  return isJsonObject(value) ? value : undefined
-}
-
-/** A member that is a text; the empty string if it is anything else. */
-export const textMember = (object: JsonObject | undefined, name: string): string => {
-  const value = member(object, name)
-  return typeof value === "string" ? value : ""
-}
-
-/** A member that is an array; empty if it is anything else. */
-export const arrayMember = (object: JsonObject | undefined, name: string): ReadonlyArray<JsonValue> => {
-  const value = member(object, name)
-  return isJsonList(value) ? value : []
-}

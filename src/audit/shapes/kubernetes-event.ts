@@ -2,17 +2,23 @@
  * Events of `audit.k8s.io`, as an API server logs them. A request has an event for each of its stages; only the last one,
  * `ResponseComplete`, knows whether it succeeded.
  */
-import { exactJsonIn, type JsonObject, type JsonValue, microsOf, withProperty } from "../../trace/index.ts"
+import {
+  exactJsonIn,
+  type JsonObject,
+  type JsonValue,
+  listIn,
+  memberIn,
+  microsOf,
+  objectIn,
+  textIn,
+  withProperty,
+} from "../../trace/index.ts"
 import {
   type AuditEntry,
   type AuditedResource,
   type AuditLevel,
-  arrayMember,
   changesObjects,
   isResource,
-  member,
-  objectMember,
-  textMember,
   unknownEntry,
   type WriteVerb,
   writeVerbs,
@@ -54,7 +60,7 @@ const longestName = 40
  * out `kind` and `apiVersion`, as lists of the API do too, and keep objects as texts.
  */
 export const auditEventIn = (object: JsonObject): JsonObject | undefined => {
-  if (member(object, "kind") === "Event" && textMember(object, "apiVersion").startsWith("audit.k8s.io/")) return object
+  if (memberIn(object, "kind") === "Event" && textIn(object, "apiVersion").startsWith("audit.k8s.io/")) return object
   if (isEvent(object)) return object
   const names = Object.keys(object)
   if (!names.some((name) => name.length < longestName && memberOf(name) === "auditID")) return undefined
@@ -77,40 +83,40 @@ const memberOf = (name: string): string | undefined =>
   )
 
 const isEvent = (object: JsonObject): boolean =>
-  ["auditID", "stage", "verb"].every((name) => textMember(object, name) !== "")
+  ["auditID", "stage", "verb"].every((name) => textIn(object, name) !== "")
 
 /** What an event says. */
 export const kubernetesEntry = (event: JsonObject): AuditEntry => {
-  const time = microsOf(member(event, "stageTimestamp")) ?? microsOf(member(event, "requestReceivedTimestamp"))
-  const verb = writeVerbOf(textMember(event, "verb"))
-  const reference = objectMember(event, "objectRef")
+  const time = microsOf(memberIn(event, "stageTimestamp")) ?? microsOf(memberIn(event, "requestReceivedTimestamp"))
+  const verb = writeVerbOf(textIn(event, "verb"))
+  const reference = objectIn(event, "objectRef")
   const noWrite: AuditEntry = { tag: "no-write", time }
   // A write to a path that is no resource has no reference.
-  if (textMember(event, "stage") !== "ResponseComplete" || verb === undefined || reference === undefined) return noWrite
-  const group = textMember(reference, "apiGroup")
-  const [resource, subresource] = [textMember(reference, "resource"), textMember(reference, "subresource")]
-  const version = textMember(reference, "apiVersion")
+  if (textIn(event, "stage") !== "ResponseComplete" || verb === undefined || reference === undefined) return noWrite
+  const group = textIn(reference, "apiGroup")
+  const [resource, subresource] = [textIn(reference, "resource"), textIn(reference, "subresource")]
+  const version = textIn(reference, "apiVersion")
   if (!isResource({ group, version, resource })) return unknownEntry("an audit event whose objectRef names no resource")
   if (!changesObjects({ group, version, resource }, subresource)) return noWrite
-  const code = member(objectMember(event, "responseStatus"), "code")
+  const code = memberIn(objectIn(event, "responseStatus"), "code")
   if (typeof code !== "number") return unknownEntry("an audit event without responseStatus.code")
   if (code < 200 || code > 299) return noWrite
-  const query = queryOf(textMember(event, "requestURI"))
-  const request = objectMember(event, "requestObject")
+  const query = queryOf(textIn(event, "requestURI"))
+  const request = objectIn(event, "requestObject")
   if ((query.get("dryRun") ?? "") !== "" || isDryRun(request)) return noWrite
   if (time === undefined) return unknownEntry("an audit event without a valid stageTimestamp")
-  const level = levels.find((each) => each === member(event, "level")) ?? "unknown"
+  const level = levels.find((each) => each === memberIn(event, "level")) ?? "unknown"
   const isNamespace = group === "" && resource === "namespaces"
   const write = {
     ...{ time, verb, group, version, resource, subresource, level, request },
-    id: textMember(event, "auditID"),
+    id: textIn(event, "auditID"),
     // The reference to a namespace names it as its own namespace.
-    namespace: isNamespace ? "" : textMember(reference, "namespace"),
-    name: textMember(reference, "name"),
-    isTruncated: textMember(objectMember(event, "annotations"), truncatedAnnotation) === "true",
+    namespace: isNamespace ? "" : textIn(reference, "namespace"),
+    name: textIn(reference, "name"),
+    isTruncated: textIn(objectIn(event, "annotations"), truncatedAnnotation) === "true",
     isCreation: code === 201,
     isSelection: query.has("labelSelector") || query.has("fieldSelector"),
-    response: objectMember(event, "responseObject"),
+    response: objectIn(event, "responseObject"),
   }
   return { tag: "write", write }
 }
@@ -122,10 +128,10 @@ const queryOf = (address: string): URLSearchParams => {
 
 /** Deletions and evictions may ask for it in their body. */
 const isDryRun = (request: JsonObject | undefined): boolean =>
-  arrayMember(request, "dryRun").length > 0 || arrayMember(objectMember(request, "deleteOptions"), "dryRun").length > 0
+  listIn(request, "dryRun").length > 0 || listIn(objectIn(request, "deleteOptions"), "dryRun").length > 0
 
 /** Whether an object is an entry of Cloud Logging with an audit log, of whatever service. */
-export const isCloudLoggingEntry = (entry: JsonObject): boolean => objectMember(entry, "protoPayload") !== undefined
+export const isCloudLoggingEntry = (entry: JsonObject): boolean => objectIn(entry, "protoPayload") !== undefined
 
 /**
  * An entry of Google's Cloud Logging with the audit log of a GKE cluster. The resource is read from `resourceName`
@@ -134,25 +140,25 @@ export const isCloudLoggingEntry = (entry: JsonObject): boolean => objectMember(
  * its body; its response has no resource version and is left out for that.
  */
 export const cloudLoggingEntry = (entry: JsonObject): AuditEntry => {
-  const payload = objectMember(entry, "protoPayload")
-  const time = microsOf(member(entry, "timestamp"))
+  const payload = objectIn(entry, "protoPayload")
+  const time = microsOf(memberIn(entry, "timestamp"))
   const noWrite: AuditEntry = { tag: "no-write", time }
-  const method = textMember(payload, "methodName")
+  const method = textIn(payload, "methodName")
   if (method === "") return unknownEntry("an entry of Cloud Logging without protoPayload.methodName")
   const verb = writeVerbOf(method.slice(method.lastIndexOf(".") + 1))
-  if (textMember(payload, "serviceName") !== "k8s.io" || verb === undefined) return noWrite
-  const place = placeOf(textMember(payload, "resourceName"))
+  if (textIn(payload, "serviceName") !== "k8s.io" || verb === undefined) return noWrite
+  const place = placeOf(textIn(payload, "resourceName"))
   if (place === undefined || !isResource(place))
     return unknownEntry("an entry of Cloud Logging without a readable protoPayload.resourceName")
   if (!changesObjects(place, place.subresource)) return noWrite
   // A code of google.rpc.Status: 0, which may be left out, is success.
-  if ((member(objectMember(payload, "status"), "code") ?? 0) !== 0) return noWrite
-  const request = objectMember(payload, "request")
-  const response = objectMember(payload, "response")
+  if ((memberIn(objectIn(payload, "status"), "code") ?? 0) !== 0) return noWrite
+  const request = objectIn(payload, "request")
+  const response = objectIn(payload, "response")
   if (isDryRun(request)) return noWrite
   if (time === undefined) return unknownEntry("an entry of Cloud Logging without a valid timestamp")
   const write = {
-    ...{ time, verb, ...place, id: textMember(entry, "insertId") },
+    ...{ time, verb, ...place, id: textIn(entry, "insertId") },
     level: response !== undefined ? "RequestResponse" : request !== undefined ? "Request" : "Metadata",
     isTruncated: false,
     isCreation: verb === "create",
@@ -184,10 +190,10 @@ const placeOf = (text: string): Place | undefined => {
 
 /** Bodies are as the server has them, but for `@type`, which names group, version and kind where they themselves do not. */
 const withoutType = (body: JsonObject, { group, version }: AuditedResource): JsonObject => {
-  const type = textMember(body, "@type")
+  const type = textIn(body, "@type")
   let copy: Record<string, JsonValue> = {}
   const kind = type.slice(type.lastIndexOf(".") + 1)
-  if (member(body, "kind") === undefined && /^[A-Z][A-Za-z]*$/.test(kind))
+  if (memberIn(body, "kind") === undefined && /^[A-Z][A-Za-z]*$/.test(kind))
     copy = { apiVersion: group === "" ? version : `${group}/${version}`, kind }
   for (const [name, value] of Object.entries(body)) if (name !== "@type") copy = withProperty(copy, name, value)
   return copy

@@ -14,10 +14,12 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  listIn,
   MAX_DEPTH,
+  textIn,
   withProperty,
 } from "../../trace/index.ts"
-import { type AuditEntry, arrayMember, textMember, unknownEntry } from "./audited-write.ts"
+import { type AuditEntry, unknownEntry } from "./audited-write.ts"
 import {
   auditEventIn,
   cloudLoggingEntry,
@@ -187,12 +189,12 @@ const unpacked = (text: string): string | undefined => {
 
 /** The rows of a table, in which databases return results, as objects. */
 const rowsOf = (value: JsonObject): ReadonlyArray<JsonValue> => {
-  const columns = [...arrayMember(value, "columns"), ...arrayMember(value, "Columns")]
+  const columns = [...listIn(value, "columns"), ...listIn(value, "Columns")]
   const names = columns.map((column) => {
     const object = isJsonObject(column) ? column : undefined
-    return textMember(object, "name") || textMember(object, "ColumnName")
+    return textIn(object, "name") || textIn(object, "ColumnName")
   })
-  const rows = columns.length === 0 ? [] : [...arrayMember(value, "rows"), ...arrayMember(value, "Rows")]
+  const rows = columns.length === 0 ? [] : [...listIn(value, "rows"), ...listIn(value, "Rows")]
   return rows.map((row) => objectOf((isJsonList(row) ? row : []).map((each, index) => [names[index] ?? "", each])))
 }
 
@@ -200,7 +202,7 @@ const rowsOf = (value: JsonObject): ReadonlyArray<JsonValue> => {
 const pairsOf = (elements: ReadonlyArray<JsonValue>): JsonValue | undefined => {
   const pairs = elements.map((each): [string, JsonValue] => {
     const pair = isJsonObject(each) ? each : undefined
-    return [textMember(pair, "field") || textMember(pair, "name") || textMember(pair, "key"), pair?.value ?? null]
+    return [textIn(pair, "field") || textIn(pair, "name") || textIn(pair, "key"), pair?.value ?? null]
   })
   return pairs.length > 0 && pairs.every(([name]) => name !== "") && elements.every(hasValue)
     ? objectOf(pairs)

@@ -57,17 +57,6 @@ class NotConvertible extends Schema.TaggedError<NotConvertible>()("NotConvertibl
   }
 }
 
-export type ConvertError =
-  | InputUnreadable
-  | InputBad
-  | NotConvertible
-  | OutputExists
-  | OutputFailed
-  | EndpointFailed
-  | ExportInterrupted
-  | SpoolError
-  | TransformFailed
-
 const classes = [
   InputUnreadable,
   InputBad,
@@ -79,6 +68,10 @@ const classes = [
   SpoolError,
   TransformFailed,
 ]
+
+export type ConvertError = InstanceType<(typeof classes)[number]>
+
+const isConvertError = (cause: unknown): cause is ConvertError => classes.some((known) => cause instanceof known)
 
 /** How far the conversion is. */
 export interface ConvertProgress extends ReadProgress {
@@ -156,7 +149,7 @@ const asConvertError = (cause: unknown, path: string, remains: string | undefine
   if (cause instanceof BadTraceError || cause instanceof DecompressionError)
     return new InputBad({ path, detail: cause.message, ...left })
   if (cause instanceof UnwritableTraceError) return new NotConvertible({ path, detail: cause.message, ...left })
-  return classes.some((known) => cause instanceof known) ? (cause as ConvertError) : undefined
+  return isConvertError(cause) ? cause : undefined
 }
 
 const transfer = async (

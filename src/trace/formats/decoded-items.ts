@@ -6,9 +6,8 @@
  * kind by kind: Pods before their ReplicaSets, custom objects before their definitions.
  */
 import type { ObjectEvent } from "../event.ts"
-import { MalformedJsonError } from "../json/exact-json.ts"
 import { inDependencyOrder } from "../ownership/dependency-order.ts"
-import { metadataOf } from "../sanitising/managed-fields.ts"
+import { metadataIn } from "../sanitising/managed-fields.ts"
 import type { TraceItem } from "../trace-item.ts"
 import type { TraceDecoder } from "./format.ts"
 
@@ -103,11 +102,6 @@ class FoundBeginning {
 
 /** µs since the Unix epoch; Infinity: the object does not say, as after sanitising. */
 const createdAt = (object: Uint8Array): number => {
-  try {
-    const created = Date.parse(String(metadataOf(object)?.creationTimestamp))
-    return Number.isNaN(created) ? Number.POSITIVE_INFINITY : created * 1000
-  } catch (error) {
-    if (error instanceof MalformedJsonError) return Number.POSITIVE_INFINITY
-    throw error
-  }
+  const created = Date.parse(String(metadataIn(object)?.creationTimestamp))
+  return Number.isNaN(created) ? Number.POSITIVE_INFINITY : created * 1000
 }

@@ -3,10 +3,10 @@
  * export (filtered-view.ts), an object that is adopted disappears, one that is abandoned appears.
  */
 
-import { isJsonObject, MalformedJsonError } from "../json/exact-json.ts"
+import { memberIn } from "../json/members.ts"
 import { type OwnerReference, readOwnerReferences } from "../ownership/owner-references.ts"
 import { gvkOfReference, type Ownership } from "../ownership/ownership.ts"
-import { metadataOf } from "../sanitising/managed-fields.ts"
+import { metadataIn } from "../sanitising/managed-fields.ts"
 import { FilteredView } from "../selection/filtered-view.ts"
 import type { TraceItem } from "../trace-item.ts"
 
@@ -69,11 +69,5 @@ const ownerReferences = Buffer.from('"ownerReferences"')
  */
 export const ownerReferencesIn = (bytes: Uint8Array): ReadonlyArray<OwnerReference> => {
   if (Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).indexOf(ownerReferences) === -1) return []
-  try {
-    const metadata = metadataOf(bytes)
-    return readOwnerReferences(isJsonObject(metadata) ? metadata.ownerReferences : undefined)
-  } catch (error) {
-    if (error instanceof MalformedJsonError) return []
-    throw error
-  }
+  return readOwnerReferences(memberIn(metadataIn(bytes), "ownerReferences"))
 }

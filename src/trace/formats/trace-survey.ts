@@ -6,7 +6,8 @@
  */
 
 import type { ObjectEvent } from "../event.ts"
-import { isJsonObject, type JsonObject, MalformedJsonError, parseExactJson } from "../json/exact-json.ts"
+import { exactJsonIn, isJsonObject, type JsonObject } from "../json/exact-json.ts"
+import { memberIn } from "../json/members.ts"
 import { type OwnerReference, readOwnerReferences } from "../ownership/owner-references.ts"
 import { type Ancestor, type KnownOwners, Ownership } from "../ownership/ownership.ts"
 import { endedLifetime, nextLifetime, observeLifetime, type PodLifetime } from "../pods/pod-lifecycle.ts"
@@ -144,18 +145,13 @@ const hashOf = ({ spec }: JsonObject): bigint | undefined => {
 }
 
 const referencesOf = ({ metadata }: JsonObject): ReadonlyArray<OwnerReference> =>
-  readOwnerReferences(isJsonObject(metadata) ? metadata.ownerReferences : undefined)
+  readOwnerReferences(memberIn(metadata, "ownerReferences"))
 
 /** `undefined` if it is not an object; the encoder reports that. */
 const parsedPod = (bytes: Uint8Array): JsonObject | undefined => {
-  try {
-    // A copy, because the bytes are overwritten.
-    const value = parseExactJson(withoutManagedFields(Uint8Array.from(bytes)))
-    return isJsonObject(value) ? value : undefined
-  } catch (error) {
-    if (error instanceof MalformedJsonError) return undefined
-    throw error
-  }
+  // A copy, because the bytes are overwritten.
+  const value = exactJsonIn(withoutManagedFields(Uint8Array.from(bytes)))
+  return isJsonObject(value) ? value : undefined
 }
 
 /** The pod itself, as an owner of its life. */

@@ -1,5 +1,34 @@
-/** Copies of JSON objects with one member changed; the input is never changed, and its other members are shared. */
-import { isJsonObject, type JsonObject, type JsonValue, withProperty } from "./exact-json.ts"
+/**
+ * Members of JSON objects. Reading is total: what is missing, inherited or of another type counts as absent. Copies with one member changed share the others
+ * with the input, which never changes.
+ */
+import { isJsonList, isJsonObject, type JsonObject, type JsonValue, withProperty } from "./exact-json.ts"
+
+/** An own member of what may be an object. */
+export const memberIn = (value: JsonValue | undefined, name: string): JsonValue | undefined =>
+  isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+
+/** The same, if it is an object. */
+export const objectIn = (value: JsonValue | undefined, name: string): JsonObject | undefined => {
+  const found = memberIn(value, name)
+  return isJsonObject(found) ? found : undefined
+}
+
+/** The same, if it is a text; the empty string if it is not. */
+export const textIn = (value: JsonValue | undefined, name: string): string => {
+  const found = memberIn(value, name)
+  return typeof found === "string" ? found : ""
+}
+
+/** The same, if it is a list; empty if it is not. */
+export const listIn = (value: JsonValue | undefined, name: string): ReadonlyArray<JsonValue> => {
+  const found = memberIn(value, name)
+  return isJsonList(found) ? found : []
+}
+
+/** The objects in such a list. */
+export const objectsIn = (value: JsonValue | undefined, name: string): ReadonlyArray<JsonObject> =>
+  listIn(value, name).filter(isJsonObject)
 
 /** With that member, at its place if there was one. */
 export const withMember = (object: JsonObject, name: string, value: JsonValue): JsonObject => {

@@ -8,7 +8,7 @@
  * parse, it was not that member; a pod of any other form is parsed as a whole by the caller.
  */
 
-import { isJsonObject, type JsonObject, MalformedJsonError, parseExactJson } from "../json/exact-json.ts"
+import { exactJsonIn, isJsonObject, type JsonObject } from "../json/exact-json.ts"
 
 const statusMember = Buffer.from('"status":{')
 const specMember = Buffer.from('"spec":{')
@@ -43,13 +43,8 @@ export const readPodStatus = (
 export const readPodSpec = (bytes: Buffer, start: number, at: number): JsonObject | undefined => {
   const spec = bytes.indexOf(specMember, start)
   if (spec < 0 || spec > at || !isMember(bytes, spec)) return undefined
-  try {
-    const value = parseExactJson(bytes.subarray(spec + specMember.length - 1, at - 1))
-    return isJsonObject(value) ? value : undefined
-  } catch (error) {
-    if (error instanceof MalformedJsonError) return undefined
-    throw error
-  }
+  const value = exactJsonIn(bytes.subarray(spec + specMember.length - 1, at - 1))
+  return isJsonObject(value) ? value : undefined
 }
 
 /** A key, and not the end of a longer text. */

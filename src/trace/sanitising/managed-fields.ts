@@ -8,7 +8,7 @@
  * not checked. A key written with escapes is not recognised, which only costs time.
  */
 
-import { isJsonObject, type JsonObject, parseExactJson } from "../json/exact-json.ts"
+import { isJsonObject, type JsonObject, MalformedJsonError, parseExactJson } from "../json/exact-json.ts"
 
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -89,6 +89,16 @@ export const metadataOf = (bytes: Uint8Array): JsonObject | undefined => {
   cut[start] = ZERO
   cut.set(metadata.subarray(end), start + 1)
   return objectIn(cut)
+}
+
+/** The same; `undefined` as well for what cannot be read, where someone else reports that. */
+export const metadataIn = (bytes: Uint8Array): JsonObject | undefined => {
+  try {
+    return metadataOf(bytes)
+  } catch (error) {
+    if (error instanceof MalformedJsonError) return undefined
+    throw error
+  }
 }
 
 const objectIn = (bytes: Uint8Array): JsonObject | undefined => {

@@ -8,7 +8,7 @@
 
 import { apiVersionOf, parseGvk } from "../../kube/offline.ts"
 import { isJsonObject, type JsonObject, type JsonValue, withProperty } from "../json/exact-json.ts"
-import { withoutMember, withoutNulls } from "../json/members.ts"
+import { memberIn, textIn, withoutMember, withoutNulls } from "../json/members.ts"
 import { isBuiltInKind } from "./built-in-kinds.ts"
 import { withoutGenerated } from "./generated-fields.ts"
 
@@ -41,7 +41,7 @@ export const replayObject = (gvk: string, object: JsonObject, isInTrace: IsInTra
 /** {@link replayObject} with what the server and controllers have written into its spec and labels (generated-fields.ts). */
 export const withoutStatus = (gvk: string, object: JsonObject, isInTrace: IsInTrace): JsonObject => {
   const type = parseGvk(gvk)
-  const metadata = own(object, "metadata")
+  const metadata = memberIn(object, "metadata")
   const kept = isJsonObject(metadata) ? replayMetadata(metadata, isInTrace) : metadata
   const withoutAbsent = isBuiltInKind(gvk) ? withoutNulls : (value: JsonValue): JsonValue => value
   let replayed: Record<string, JsonValue> = {}
@@ -56,7 +56,7 @@ export const withoutStatus = (gvk: string, object: JsonObject, isInTrace: IsInTr
 
 const replayMetadata = (metadata: JsonObject, isInTrace: IsInTrace): JsonObject => {
   let kept: Record<string, JsonValue> = {}
-  const namespace = textOf(metadata, "namespace")
+  const namespace = textIn(metadata, "namespace")
   for (const [key, value] of Object.entries(metadata)) {
     if (DROPPED_METADATA.has(key) || value === null) continue
     if (key === "annotations" && isJsonObject(value)) {
@@ -75,17 +75,9 @@ const replayMetadata = (metadata: JsonObject, isInTrace: IsInTrace): JsonObject 
 
 const isKnownOwner = (reference: JsonValue, namespace: string, isInTrace: IsInTrace): boolean => {
   if (!isJsonObject(reference)) return false
-  const gvk = `${textOf(reference, "apiVersion")}.${textOf(reference, "kind")}`
-  const name = textOf(reference, "name")
+  const gvk = `${textIn(reference, "apiVersion")}.${textIn(reference, "kind")}`
+  const name = textIn(reference, "name")
   return isInTrace(gvk, namespace, name, reference) || (namespace !== "" && isInTrace(gvk, "", name, reference))
-}
-
-const own = (object: JsonObject, key: string): JsonValue | undefined =>
-  Object.hasOwn(object, key) ? object[key] : undefined
-
-const textOf = (object: JsonObject, key: string): string => {
-  const value = own(object, key)
-  return typeof value === "string" ? value : ""
 }
 
 const isList = (value: JsonValue | undefined): value is ReadonlyArray<JsonValue> => Array.isArray(value)

@@ -1,16 +1,19 @@
 /** Gathers the objects of a trace in batches, in the order of the trace, and puts in what the program inserts. */
 import { apiVersionOf, parseGvk } from "../../kube/offline.ts"
 import type { ObjectEvent } from "../event.ts"
-import { formatExactJson, isJsonObject, type JsonObject } from "../json/exact-json.ts"
+import { formatExactJson, isJsonObject } from "../json/exact-json.ts"
+import { textIn } from "../json/members.ts"
 import type { TraceItem } from "../trace-item.ts"
 import { onlyValue } from "./expressions.ts"
-import { momentsFrom, type Program } from "./language/program.ts"
-import { APPLIED, type BatchJob, DELETED, joined, type ObjectBatch, VANISHED } from "./object-batch.ts"
+import { momentsFrom, type Program, type Statement } from "./language/program.ts"
+import type { BatchedObject, BatchJob, ObjectBatch } from "./object-batch.ts"
 import { TransformFailed } from "./transform-failed.ts"
 
 /** An object, and when it appears. */
 interface Insertion {
   readonly event: ObjectEvent
+  /** Where the program says when. */
+  readonly at: number
   /** The command behind the insertion: those before it do not concern the object. */
   readonly from: number
 }
@@ -22,76 +25,55 @@ interface TraceSpan {
   readonly end?: number | undefined
 }
 
-/** `start` absent: the trace has no moment. */
-interface Span {
-  readonly start: number | undefined
-  readonly end: number | undefined
-}
-
-/** @throws TransformFailed if a time is outside of the trace */
+/** In the order of time. @throws TransformFailed if a time is outside of the trace */
 export const insertionsOf = (program: Program, { start, end }: TraceSpan): ReadonlyArray<Insertion> => {
   const momentOf = momentsFrom(start)
   const insertions: Insertion[] = []
   for (const [statement, command] of program.entries()) {
     if (command.type !== "insert") continue
     const time = momentOf(command.time)
-    if (time < start || (end !== undefined && time >= end)) throw outside(command.time.at, time, { start, end })
-    const object = onlyValue(command.object, { object: {}, time, bindings: new Map() })
-    if (isJsonObject(object)) insertions.push({ event: eventOf(object, time), from: statement + 1 })
+    const insertion = { event: inserted(command, time), at: command.time.at, from: statement + 1 }
+    if (time < start || (end !== undefined && time >= end)) throw outside(insertion, { start, end })
+    insertions.push(insertion)
   }
   return insertions.sort((one, other) => one.event.time - other.event.time)
 }
 
-const outside = (at: number, time: number, { start, end }: Span): TransformFailed => {
+/** `start` absent: the trace has no moment. */
+const outside = (
+  { event: { time }, at }: Insertion,
+  { start, end }: { readonly start: number | undefined; readonly end: number | undefined },
+): TransformFailed => {
   const begins = start === undefined ? "has no moments" : `begins at ${textOf(start)}`
   const span = start === undefined || end === undefined ? begins : `is from ${textOf(start)} to ${textOf(end)}`
   return new TransformFailed({ at, subject: "", detail: `${textOf(time)} is outside of the trace, which ${span}` })
 }
 
-/** Why an insertion that is behind the end of the trace cannot be carried out. */
-const insertionOutside = (program: Program, { event, from }: Insertion, span: Span): TransformFailed => {
-  const command = program[from - 1]
-  return outside(command?.type === "insert" ? command.time.at : 0, event.time, span)
-}
-
-/** The kinds of what is inserted. */
-const insertedKinds = (program: Program): ReadonlyArray<string> =>
-  // Their times are not needed, so any beginning will do.
-  insertionsOf(
-    program.map((command) => (command.type === "insert" ? { ...command, time: anyTime } : command)),
-    {
-      start: 0,
-    },
-  ).map(({ event }) => event.gvk)
-
-const anyTime = { at: 0, text: "0", unit: "s" } as const
-
 const textOf = (micros: number): string => new Date(micros / 1000).toISOString()
 
 /** The program was checked: the object has a version, a kind and a name. */
-const eventOf = (object: JsonObject, time: number): ObjectEvent => {
-  const metadata = isJsonObject(object.metadata) ? object.metadata : {}
-  const text = (name: string): string => (typeof metadata[name] === "string" ? metadata[name] : "")
+const inserted = ({ object }: Extract<Statement, { type: "insert" }>, time: number): ObjectEvent => {
+  const value = onlyValue(object, { object: {}, time, bindings: new Map() })
+  const body = isJsonObject(value) ? value : {}
+  const text = (name: string): string => textIn(body.metadata, name)
   return {
-    ...{ type: "object", sequence: 0, time, gvk: `${object.apiVersion}.${object.kind}`, action: "applied" },
+    ...{ type: "object", sequence: 0, time, gvk: `${body.apiVersion}.${body.kind}`, action: "applied" },
     ...{ uid: text("uid"), namespace: text("namespace"), name: text("name"), resourceVersion: text("resourceVersion") },
-    object: Buffer.from(formatExactJson(object)),
+    object: Buffer.from(formatExactJson(body)),
   }
 }
 
 /** A stretch of the trace. */
 export interface HeldBatch {
   readonly items: ReadonlyArray<HeldItem>
-  /** `undefined`: none of the items has an object. */
+  /** The objects of its events, in their order; `undefined`: there are none. */
   readonly batch: ObjectBatch | undefined
 }
 
-export interface HeldItem {
+interface HeldItem {
   readonly item: TraceItem
-  /** Of its object in the batch; absent: it does not go through the program. */
-  readonly index?: number
-  /** Whether the program inserts it. */
-  readonly isInserted?: boolean
+  /** By the program. */
+  readonly isInserted: boolean
 }
 
 /** Bytes and items of a batch: large enough that its way to another thread costs little, small enough that a few are nothing. */
@@ -102,10 +84,7 @@ export class BatchBuilder {
   readonly #program: Program
   readonly #samples: number
   #items: HeldItem[] = []
-  #objects: Uint8Array[] = []
-  #times: number[] = []
-  #happenings: number[] = []
-  #from: number[] = []
+  #objects: BatchedObject[] = []
   #bytes = 0
   #job: BatchJob | undefined
   /** Those that are not yet in, first ones first. */
@@ -127,29 +106,29 @@ export class BatchBuilder {
         this.#isOfSimkube = item.sanitised === "simkube"
         this.#end = item.window?.end
         if (item.window !== undefined) this.#begin(item.window.start)
-        this.#items.push({ item: { ...item, kinds: this.#withInserted(item.kinds) } })
+        this.#pass({ ...item, kinds: this.#withInserted(item.kinds) })
         break
       case "config":
-        this.#items.push({ item: { ...item, config: Uint8Array.from(item.config) } })
+        this.#pass({ ...item, config: Uint8Array.from(item.config) })
         break
       case "batch":
         this.#begin(item.time)
         this.#lastBatch = item.time
         this.#insertBefore(item.time)
-        this.#items.push({ item })
+        this.#pass(item)
         while (this.#insertions[0]?.event.time === item.time) this.#insertNext()
         break
       case "event":
         this.#begin(item.event.time)
         if (!item.isSnapshot) this.#insertBefore(item.event.time + 1)
-        if (item.event.type === "gap") this.#items.push({ item })
+        if (item.event.type === "gap") this.#pass(item)
         else this.#put(item.event, { isSnapshot: item.isSnapshot, isInserted: false, from: 0 })
         break
       case "index":
       case "lifecycles":
         // They are behind all events.
         this.#insertRest()
-        this.#items.push({ item })
+        this.#pass(item)
         break
     }
     return this.#bytes >= batchBytes || this.#items.length >= batchItems ? this.#take() : undefined
@@ -169,12 +148,14 @@ export class BatchBuilder {
 
   #withInserted(kinds: ReadonlyArray<string>): ReadonlyArray<string> {
     // No kinds: the format does not name them.
-    return kinds.length === 0 ? kinds : [...new Set([...kinds, ...insertedKinds(this.#program)])]
+    if (kinds.length === 0) return kinds
+    const others = this.#program.flatMap((command) => (command.type === "insert" ? [inserted(command, 0).gvk] : []))
+    return [...new Set([...kinds, ...others])]
   }
 
   #insertBefore(time: number): void {
     for (let next = this.#insertions[0]; next !== undefined && next.event.time < time; next = this.#insertions[0]) {
-      if (this.#isOfSimkube) this.#items.push({ item: { type: "batch", time: next.event.time } })
+      if (this.#isOfSimkube) this.#pass({ type: "batch", time: next.event.time })
       this.#insertNext()
     }
   }
@@ -183,8 +164,7 @@ export class BatchBuilder {
   #insertRest(): void {
     if (this.#isOfSimkube) {
       const [first] = this.#job === undefined ? insertionsOf(this.#program, { start: 0 }) : this.#insertions
-      if (first !== undefined)
-        throw insertionOutside(this.#program, first, { start: this.#job?.start, end: this.#lastBatch })
+      if (first !== undefined) throw outside(first, { start: this.#job?.start, end: this.#lastBatch })
     }
     this.#insertBefore(Number.POSITIVE_INFINITY)
   }
@@ -196,45 +176,31 @@ export class BatchBuilder {
     this.#put(next.event, { isSnapshot: next.event.time === this.#job?.start, isInserted: true, from: next.from })
   }
 
+  #pass(item: TraceItem): void {
+    this.#items.push({ item, isInserted: false })
+  }
+
   #put(
     event: ObjectEvent,
     { isSnapshot, isInserted, from }: { isSnapshot: boolean; isInserted: boolean; from: number },
   ): void {
     const hasObject = event.object.length > 0
     const object = Uint8Array.from(event.object)
-    const sent = hasObject ? object : identityOf(event)
-    const index = this.#objects.push(sent) - 1
+    const json = hasObject ? object : identityOf(event)
     // States of the beginning are older, but SimKube's format does not say by how much; conditions see the same times in every format.
-    this.#times.push(isSnapshot ? (this.#job?.start ?? event.time) : event.time)
-    this.#happenings.push(event.action === "applied" ? APPLIED : hasObject ? DELETED : VANISHED)
-    this.#from.push(from)
-    this.#bytes += sent.length
-    this.#items.push({ item: { type: "event", event: { ...event, object }, isSnapshot }, index, isInserted })
+    const time = isSnapshot ? (this.#job?.start ?? event.time) : event.time
+    const action = event.action === "applied" ? event.action : hasObject ? "deleted" : "vanished"
+    this.#objects.push({ json, time, action, from })
+    this.#bytes += json.length
+    this.#items.push({ item: { type: "event", event: { ...event, object }, isSnapshot }, isInserted })
   }
 
   #take(): HeldBatch {
-    const held = { items: this.#items, batch: this.#batch() }
+    const [items, objects, job] = [this.#items, this.#objects, this.#job]
     this.#items = []
     this.#objects = []
-    this.#times = []
-    this.#happenings = []
-    this.#from = []
     this.#bytes = 0
-    return held
-  }
-
-  #batch(): ObjectBatch | undefined {
-    if (this.#objects.length === 0 || this.#job === undefined) return undefined
-    const ends = new Uint32Array(this.#objects.length)
-    let end = 0
-    for (const [index, { length }] of this.#objects.entries()) {
-      end += length
-      ends[index] = end
-    }
-    return {
-      ...{ job: this.#job, objects: joined(this.#objects, end), ends, times: Float64Array.from(this.#times) },
-      ...{ happenings: Uint8Array.from(this.#happenings), from: Uint32Array.from(this.#from) },
-    }
+    return { items, batch: job !== undefined && objects.length > 0 ? { job, objects } : undefined }
   }
 }
 

@@ -39,11 +39,8 @@ const below = (value: JsonValue | undefined, key: string | number): JsonValue | 
 const indexOf = (key: string | number): number => (/^\d+$/.test(String(key)) ? Number(key) : -1)
 
 /** The places of all that a path matches, each once, in the order of the object. */
-export const placesOf = (root: JsonObject, { variable, steps }: Path, bindings: Bindings): ReadonlyArray<Place> => {
-  let found: ReadonlyArray<Place> = variable === null ? [[]] : (bindings.get(variable) ?? [])
-  for (const step of steps) found = found.flatMap((place) => stepsInto(root, place, step))
-  return found.filter((place) => valueAt(root, place) !== undefined)
-}
+export const placesOf = (root: JsonObject, path: Path, bindings: Bindings): ReadonlyArray<Place> =>
+  targetsOf(root, path, bindings).filter((place) => valueAt(root, place) !== undefined)
 
 const stepsInto = (root: JsonObject, place: Place, step: Step): ReadonlyArray<Place> => {
   if (step !== null) return [[...place, step]]
@@ -166,7 +163,10 @@ export interface Scope {
 
 /** What a path matches. */
 export const matchesOf = (path: Path, { object, bindings }: Scope): ReadonlyArray<JsonValue> =>
-  placesOf(object, path, bindings).map((place) => valueAt(object, place) as JsonValue)
+  targetsOf(object, path, bindings).flatMap((place) => {
+    const value = valueAt(object, place)
+    return value === undefined ? [] : [value]
+  })
 
 /** What a value can be: one thing, or each match of a path; none if a path in it matches nothing. */
 export const valuesOf = (value: Value, scope: Scope): ReadonlyArray<JsonValue> => {
@@ -196,12 +196,10 @@ export const valuesOf = (value: Value, scope: Scope): ReadonlyArray<JsonValue> =
 /** Several values where there can only be one. */
 export class ManyValues extends Error {
   readonly at: number
-  readonly count: number
 
   constructor(at: number, count: number) {
     super(`${count} different values`)
     this.at = at
-    this.count = count
   }
 }
 

@@ -2,21 +2,13 @@
  * Runs a program on many objects at once: what a thread is given, and what it returns. It keeps nothing, so that batches may be run in any order by any
  * thread.
  */
+import type { Action } from "../event.ts"
 import { simkubeHash } from "../formats/simkube/hash/simkube-hash.ts"
 import { differencesBetween, type FieldDifference } from "../json/difference.ts"
 import { formatExactJson, isJsonObject, type JsonObject, MAX_DEPTH, parseExactJson } from "../json/exact-json.ts"
-import { isDeeper } from "../json/members.ts"
+import { isDeeper, memberIn, textIn } from "../json/members.ts"
 import type { Program } from "./language/program.ts"
-import { CommandFailed, type Effect, type RunProgram, runnerOf } from "./run-program.ts"
-
-/** What happens to an object: a new state; a deletion with its last state; or one without, whose `object` has nothing but its identity. */
-export const APPLIED = 0
-export const DELETED = 1
-export const VANISHED = 2
-
-/** What the program makes of it; 0 if it stays. */
-export const CHANGED = 1
-export const DROPPED = 2
+import { CommandFailed, type Effect, type Given, type OnEffect, type RunProgram, runnerOf } from "./run-program.ts"
 
 /** What all batches of a trace have in common. */
 export interface BatchJob {
@@ -29,22 +21,23 @@ export interface BatchJob {
   readonly samples: number
 }
 
-/** Objects as JSON, one after the other. */
+export interface BatchedObject {
+  /** With memory of its own. Of a deletion without a last state (`vanished`) it has nothing but the object's identity. */
+  readonly json: Uint8Array
+  /** µs since the Unix epoch. */
+  readonly time: number
+  readonly action: Action
+  /** The command to begin with. */
+  readonly from: number
+}
+
 export interface ObjectBatch {
   readonly job: BatchJob
-  readonly objects: Uint8Array
-  /** By object, where it ends in `objects`. */
-  readonly ends: Uint32Array
-  /** By object, µs since the Unix epoch. */
-  readonly times: Float64Array
-  /** By object: {@link APPLIED}, {@link DELETED} or {@link VANISHED}. */
-  readonly happenings: Uint8Array
-  /** By object, the command to begin with. */
-  readonly from: Uint32Array
+  readonly objects: ReadonlyArray<BatchedObject>
 }
 
 /** How often a command did what. */
-export type EffectCounts = Record<Exclude<Effect, "unmet">, number>
+export type EffectCounts = Record<Effect, number>
 
 /** One example of what a command does. */
 export interface TransformSample {
@@ -56,37 +49,29 @@ export interface TransformSample {
   readonly differences: ReadonlyArray<FieldDifference>
 }
 
-/** What an object is afterwards; `undefined` where the object itself does not say it. */
-interface Identity {
-  readonly gvk: string | undefined
-  readonly namespace: string
-  readonly name: string
-  readonly uid: string
-}
+/** What the program makes of an object. */
+export type Outcome =
+  | { readonly tag: "same" | "dropped" }
+  | {
+      readonly tag: "changed"
+      readonly json: Uint8Array
+      /** What it is afterwards; `undefined` where the object itself does not say it. */
+      readonly gvk: string | undefined
+      readonly namespace: string
+      readonly name: string
+      readonly uid: string
+      /** Of its spec; absent if it is not wanted. */
+      readonly hash: bigint | undefined
+    }
+  /** The last one of its batch. `at`: in the program's text; absent: it is the object's own fault. */
+  | { readonly tag: "failed"; readonly at: number | undefined; readonly detail: string }
 
 export interface TransformedBatch {
-  /** By object: 0, {@link CHANGED} or {@link DROPPED}. */
-  readonly outcomes: Uint8Array
-  /** Objects that changed, one after the other, as JSON. */
-  readonly objects: Uint8Array
-  /** By object, where it ends in `objects`; only those that changed take room. */
-  readonly ends: Uint32Array
-  /** Of objects that changed. */
-  readonly identities: ReadonlyMap<number, Identity>
-  /** Hashes of their specs, if wanted. */
-  readonly hashes: ReadonlyMap<number, bigint>
+  /** By object. */
+  readonly outcomes: ReadonlyArray<Outcome>
   /** By command. */
   readonly counts: ReadonlyArray<EffectCounts>
   readonly samples: ReadonlyArray<TransformSample>
-  /** Why the batch ended at an object, by its index. */
-  readonly failure: BatchFailure | undefined
-}
-
-export interface BatchFailure {
-  readonly object: number
-  /** In the program's text; absent: it is the object's own fault. */
-  readonly at: number | undefined
-  readonly detail: string
 }
 
 /** Runners by their job: compiling a program's patterns for each batch would cost more than running it. */
@@ -98,121 +83,60 @@ const runnerFor = ({ program, start }: BatchJob): RunProgram => {
   return latest.run
 }
 
-/** One after the other, in memory of their own: small Buffers share a pool, which cannot be transferred to another thread. */
-export const joined = (pieces: ReadonlyArray<Uint8Array>, length: number): Uint8Array => {
-  const whole = new Uint8Array(length)
-  let used = 0
-  for (const piece of pieces) {
-    whole.set(piece, used)
-    used += piece.length
-  }
-  return whole
-}
-
 /** No commands' effects yet. */
 export const noCounts = (program: Program): Array<EffectCounts> =>
   program.map(() => ({ kept: 0, changed: 0, deleted: 0, lacking: 0, placeless: 0 }))
 
 /** The batch after the program. Never throws for what a program or an object is. */
-export const runBatch = (batch: ObjectBatch): TransformedBatch => {
-  const { job, ends, times, happenings } = batch
+export const runBatch = ({ job, objects }: ObjectBatch): TransformedBatch => {
   const run = runnerFor(job)
-  const length = ends.length
-  const outcomes = new Uint8Array(length)
-  const outEnds = new Uint32Array(length)
-  const pieces: Array<Buffer> = []
-  const identities = new Map<number, Identity>()
-  const hashes = new Map<number, bigint>()
+  const outcomes: Outcome[] = []
   const counts = noCounts(job.program)
   const samples: TransformSample[] = []
-  let failure: BatchFailure | undefined
-  let used = 0
-  for (let index = 0; index < length; index++) {
-    const bytes = batch.objects.subarray(ends[index - 1] ?? 0, ends[index])
-    const time = times[index] as number
+  for (const { json, time, action, from } of objects) {
+    const onEffect: OnEffect = (statement, effect, before, after) => {
+      const count = counts[statement]
+      if (count !== undefined) count[effect]++
+      if (effect !== "changed" && effect !== "deleted") return
+      if (samples.filter((sample) => sample.statement === statement).length >= job.samples) return
+      // An object that is nested this deeply can be neither read by people nor written.
+      if (isDeeper(before, MAX_DEPTH)) return
+      const differences = after === undefined ? [] : differencesBetween(before, after)
+      samples.push({ statement, subject: subjectOf(before), time, differences })
+    }
+    const runOn: RunOn = (object, given, on = onEffect) => run(object, time, on, from, given)
     try {
-      const object = parsed(bytes)
-      const onEffect = (statement: number, effect: Effect, before: JsonObject, after: JsonObject | undefined): void => {
-        const count = counts[statement] as EffectCounts
-        if (effect === "unmet") return
-        count[effect]++
-        if (effect !== "changed" && effect !== "deleted") return
-        if (samples.filter((sample) => sample.statement === statement).length >= job.samples) return
-        // An object that is nested this deeply can be neither read by people nor written.
-        if (isDeeper(before, MAX_DEPTH)) return
-        const differences = after === undefined ? [] : differencesBetween(before, after)
-        samples.push({ statement, subject: subjectOf(before), time, differences })
-      }
-      const from = batch.from[index] as number
-      const after =
-        happenings[index] === APPLIED
-          ? run(object, time, onEffect, from)
-          : afterDeletion(run, object, happenings[index] === DELETED, { time, onEffect, from })
-      if (after === undefined) outcomes[index] = DROPPED
-      else if (after !== object) {
-        outcomes[index] = CHANGED
-        const text = Buffer.from(formatExactJson(after))
-        pieces.push(text)
-        used += text.length
-        identities.set(index, identityOf(after))
-        if (job.wantsHashes && happenings[index] === APPLIED) hashes.set(index, simkubeHash(after.spec))
-      }
-      outEnds[index] = used
+      const object = parseExactJson(json)
+      if (!isJsonObject(object)) throw new Error("it is not a JSON object")
+      const after = action === "applied" ? runOn(object, "state") : afterDeletion(object, action, { runOn, onEffect })
+      if (after === object) outcomes.push({ tag: "same" })
+      else if (after === undefined) outcomes.push({ tag: "dropped" })
+      else outcomes.push(changed(after, job.wantsHashes && action === "applied"))
     } catch (error) {
-      failure = failureOf(error, index)
+      const detail = error instanceof Error ? error.message : String(error)
+      outcomes.push({ tag: "failed", at: error instanceof CommandFailed ? error.at : undefined, detail })
       break
     }
   }
-  const objects = joined(pieces, used)
-  return { outcomes, objects, ends: outEnds, identities, hashes, counts, samples, failure }
+  return { outcomes, counts, samples }
 }
 
-const parsed = (bytes: Uint8Array): JsonObject => {
-  const object = parseExactJson(bytes)
-  if (!isJsonObject(object)) throw new NotAnObject()
-  return object
-}
-
-class NotAnObject extends Error {
-  override readonly message = "it is not a JSON object"
-}
-
-const failureOf = (error: unknown, object: number): BatchFailure => {
-  if (error instanceof CommandFailed) return { object, at: error.at, detail: error.message }
-  return { object, at: undefined, detail: error instanceof Error ? error.message : String(error) }
-}
+type RunOn = (object: JsonObject, given: Given, onEffect?: OnEffect) => JsonObject | undefined
 
 /**
  * Whether a deletion stays is decided by what it is the deletion of, and by its time: SimKube's traces have no more of it, and conditions on the last state
  * would leave objects alive that the program keeps. Its last state becomes what a state would become, but for `delete`.
  */
 const afterDeletion = (
-  run: RunProgram,
   object: JsonObject,
-  hasState: boolean,
-  {
-    time,
-    onEffect,
-    from,
-  }: { readonly time: number; readonly onEffect: Parameters<RunProgram>[2]; readonly from: number },
+  action: "deleted" | "vanished",
+  { runOn, onEffect }: { readonly runOn: RunOn; readonly onEffect: OnEffect },
 ): JsonObject | undefined => {
-  const stub = hasState ? stubOf(object) : object
-  let isDropped = false
-  const after = run(
-    stub,
-    time,
-    (...effect) => {
-      if (effect[1] === "deleted") {
-        isDropped = true
-        onEffect(...effect)
-      } else if (!hasState) onEffect(...effect)
-    },
-    from,
-    "identity",
-  )
-  if (isDropped || after === undefined) return undefined
-  if (!hasState) return after === stub ? object : after
-  return run(object, time, onEffect, from, "last state")
+  if (action === "vanished") return runOn(object, "identity")
+  const after = runOn(stubOf(object), "identity", (...effect) => {
+    if (effect[1] === "deleted") onEffect(...effect)
+  })
+  return after && runOn(object, "last state")
 }
 
 const stubOf = ({ apiVersion, kind, metadata }: JsonObject): JsonObject => {
@@ -225,19 +149,24 @@ const stubOf = ({ apiVersion, kind, metadata }: JsonObject): JsonObject => {
   return { ...(apiVersion !== undefined && { apiVersion }), ...(kind !== undefined && { kind }), metadata: known }
 }
 
-const textOf = (value: unknown): string => (typeof value === "string" ? value : "")
+const encoder = new TextEncoder()
 
-const identityOf = ({ apiVersion, kind, metadata }: JsonObject): Identity => {
-  const { namespace, name, uid } = isJsonObject(metadata) ? metadata : {}
+const changed = (object: JsonObject, wantsHash: boolean): Outcome => {
+  const { apiVersion, kind, metadata, spec } = object
   const isKnown = typeof apiVersion === "string" && typeof kind === "string"
   return {
-    gvk: isKnown ? `${apiVersion}.${kind}` : undefined,
-    ...{ namespace: textOf(namespace), name: textOf(name), uid: textOf(uid) },
+    ...{
+      tag: "changed",
+      json: encoder.encode(formatExactJson(object)),
+      hash: wantsHash ? simkubeHash(spec) : undefined,
+    },
+    ...{ gvk: isKnown ? `${apiVersion}.${kind}` : undefined, namespace: textIn(metadata, "namespace") },
+    ...{ name: textIn(metadata, "name"), uid: textIn(metadata, "uid") },
   }
 }
 
-const subjectOf = ({ kind, metadata }: JsonObject): string => {
-  const { namespace, name } = isJsonObject(metadata) ? metadata : {}
-  const place = [textOf(namespace), textOf(name)].filter((part) => part !== "").join("/")
-  return `${textOf(kind) || "object"} ${place}`
+const subjectOf = (object: JsonObject): string => {
+  const metadata = memberIn(object, "metadata")
+  const place = ["namespace", "name"].map((name) => textIn(metadata, name)).filter((part) => part !== "")
+  return `${textIn(object, "kind") || "object"} ${place.join("/")}`
 }

@@ -120,16 +120,8 @@ const isMet = ({ path, operator, value }: Extract<Condition, { type: "compare" }
   }
 }
 
-const isRelated = (time: number, operator: Comparison, moment: number): boolean => {
-  switch (operator) {
-    case "==":
-      return time === moment
-    case "!=":
-      return time !== moment
-    default:
-      return isOrdered(time, operator, moment)
-  }
-}
+const isRelated = (time: number, operator: Comparison, moment: number): boolean =>
+  operator === "==" || operator === "!=" ? (time === moment) === (operator === "==") : isOrdered(time, operator, moment)
 
 // What a condition says of an object of which nothing is known but which one it is: a deletion. It is met only if it is met whatever the object was like, so
 // that neither `status.phase == "Failed"` nor `!exists(spec.nodeName)` removes the deletion of an object that stays.
@@ -172,33 +164,30 @@ const isKnownValue = (value: Value, known: ReadonlySet<string>): boolean =>
   [...pathsIn(value)].every((path) => isKnown(path, known))
 
 /**
- * What a command did to an object. `unmet`: its condition was not. `kept`: it was, and the object is as before. `lacking`: the value that it assigns is in none
- * of the object's fields. `placeless`: the field cannot be assigned to, because a parent is no object, or an index is beyond its array.
+ * What a command did to an object that meets its condition. `kept`: the object is as before. `lacking`: the value that it assigns is in none of the object's
+ * fields. `placeless`: the field cannot be assigned to, because a parent is no object, or an index is beyond its array.
  */
-export type Effect = "unmet" | "kept" | "changed" | "deleted" | "lacking" | "placeless"
+export type Effect = "kept" | "changed" | "deleted" | "lacking" | "placeless"
 
 /** A command cannot be carried out on an object; nothing that is wrong with the object alone. */
 export class CommandFailed extends Error {
-  /** Of the command in the program, from 0. */
-  readonly statement: number
   /** In the program's text. */
   readonly at: number
 
-  constructor(statement: number, at: number, detail: string) {
+  constructor(at: number, detail: string) {
     super(detail)
-    this.statement = statement
     this.at = at
   }
 }
 
 /** Called for each command that concerns the object, in order. */
-type OnEffect = (statement: number, effect: Effect, before: JsonObject, after: JsonObject | undefined) => void
+export type OnEffect = (statement: number, effect: Effect, before: JsonObject, after: JsonObject | undefined) => void
 
 /**
  * What the object is: a state, of which everything is known; of a deletion, what it is the deletion of, so that only conditions on that are met; or the last
  * state that comes with a deletion, which no command deletes.
  */
-type Given = "state" | "identity" | "last state"
+export type Given = "state" | "identity" | "last state"
 
 /**
  * The object after all commands; `undefined`: one of them deletes it. `from`: the first command to run.
@@ -213,7 +202,7 @@ export type RunProgram = (
 ) => JsonObject | undefined
 
 interface Outcome {
-  readonly effect: Effect
+  readonly effect: Effect | "unmet"
   readonly object: JsonObject | undefined
 }
 
@@ -221,17 +210,18 @@ type Step = (object: JsonObject, time: number) => Outcome
 
 /** Ready to be run on the objects of a trace that begins at `start`, µs since the Unix epoch. */
 export const runnerOf = (program: Program, start: number): RunProgram => {
-  const steps = program.map((statement) => stepOf(statement, start))
-  const identitySteps = program.map((statement, index) => {
-    if (statement.type === "insert" || statement.condition === null) return steps[index] as Step
-    return stepOf({ ...statement, condition: identityCondition(statement.condition) }, start)
+  const steps = program.map((statement): PreparedStep => {
+    const step = stepOf(statement, start)
+    const { at, type } = statement
+    if (type === "insert" || statement.condition === null) return { at, type, step, identityStep: step }
+    const identityStep = stepOf({ ...statement, condition: identityCondition(statement.condition) }, start)
+    return { at, type, step, identityStep }
   })
   return (object, time, onEffect, from = 0, given = "state") => {
-    const stepsNow = given === "identity" ? identitySteps : steps
     let current = object
-    for (let index = from; index < steps.length; index++) {
-      if (given === "last state" && program[index]?.type === "delete") continue
-      const outcome = carriedOut(stepsNow[index] as Step, current, time, { index, at: program[index]?.at ?? 0 })
+    for (const [index, { at, type, step, identityStep }] of steps.entries()) {
+      if (index < from || (given === "last state" && type === "delete")) continue
+      const outcome = carriedOut(given === "identity" ? identityStep : step, current, time, at)
       if (outcome.effect !== "unmet") onEffect(index, outcome.effect, current, outcome.object)
       if (outcome.object === undefined) return undefined
       current = outcome.object
@@ -240,27 +230,26 @@ export const runnerOf = (program: Program, start: number): RunProgram => {
   }
 }
 
-const carriedOut = (
-  step: Step,
-  current: JsonObject,
-  time: number,
-  { index, at }: { readonly index: number; readonly at: number },
-): Outcome => {
+interface PreparedStep {
+  readonly at: number
+  readonly type: Statement["type"]
+  readonly step: Step
+  /** For an object of which nothing but its identity is known. */
+  readonly identityStep: Step
+}
+
+const carriedOut = (step: Step, current: JsonObject, time: number, at: number): Outcome => {
   let outcome: Outcome
   try {
     outcome = step(current, time)
   } catch (error) {
     if (!(error instanceof ManyValues)) throw error
-    throw new CommandFailed(
-      index,
-      error.at,
-      `multiple matching values: ${error.message} to assign, where there can be one`,
-    )
+    throw new CommandFailed(error.at, `multiple matching values: ${error.message} to assign, where there can be one`)
   }
   if (outcome.effect === "changed" && outcome.object !== undefined) {
     const fault = faultOf(outcome.object)
     // Foreign traces have objects without apiVersion: that is not the command's doing.
-    if (fault !== undefined && faultOf(current) === undefined) throw new CommandFailed(index, at, fault)
+    if (fault !== undefined && faultOf(current) === undefined) throw new CommandFailed(at, fault)
   }
   return outcome
 }
@@ -295,7 +284,7 @@ const modified = (target: Path, value: Value, scope: Scope): Outcome => {
   const { variable } = target
   if (variable === null || !mentions(value, variable)) return assigned(target, value, scope)
   let outcome: Outcome = { effect: "kept", object: scope.object }
-  const effects = new Set<Effect>()
+  const effects = new Set<Outcome["effect"]>()
   for (const place of scope.bindings.get(variable) ?? []) {
     const bindings = new Map(scope.bindings).set(variable, [place])
     outcome = assigned(target, value, { ...scope, object: outcome.object ?? scope.object, bindings })

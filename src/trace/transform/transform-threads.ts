@@ -54,9 +54,7 @@ export class TransformThreads implements AsyncDisposable {
 
   #sent(pool: Pool, batch: ObjectBatch): Promise<TransformedBatch> {
     this.#inFlight++
-    // Piscina derives the type of the list from another overload of `postMessage` than the one it calls.
-    const options = { transferList: [batch.objects.buffer] } as unknown as Parameters<typeof pool.run>[1]
-    return pool.run(batch, options).finally(() => this.#inFlight--)
+    return pool.run(batch).finally(() => this.#inFlight--)
   }
 
   #started(): Promise<Pool> {

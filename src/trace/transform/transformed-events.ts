@@ -5,11 +5,11 @@ import type { ObjectEvent } from "../event.ts"
 import { simkubeHash } from "../formats/simkube/hash/simkube-hash.ts"
 import { namespacedName, type OwnedLifecycles } from "../formats/simkube/simkube-trace.ts"
 import { exactJsonIn, formatExactJson, isJsonObject } from "../json/exact-json.ts"
-import { withMember, withoutMember } from "../json/members.ts"
+import { objectIn, withMember, withoutMember } from "../json/members.ts"
 import type { TraceItem } from "../trace-item.ts"
-import type { HeldBatch, HeldItem } from "./batch-builder.ts"
+import type { HeldBatch } from "./batch-builder.ts"
 import type { Program } from "./language/program.ts"
-import { type BatchFailure, CHANGED, DROPPED, type TransformedBatch } from "./object-batch.ts"
+import type { Outcome, TransformedBatch } from "./object-batch.ts"
 import { TransformFailed } from "./transform-failed.ts"
 import type { TransformCounts } from "./transformed-items.ts"
 
@@ -29,9 +29,6 @@ interface Became extends ObjectName {
 
 type IndexItem = Extract<TraceItem, { type: "index" }>
 
-/** Two objects cannot have the same name at the same time. */
-class NameTaken extends Error {}
-
 /**
  * What became of each object of a trace: which have any state left, and under which names. Deletions follow their
  * objects, and so do SimKube's index and the lives of pods. Memory: an entry for each object of the trace.
@@ -46,26 +43,25 @@ class TransformedObjects {
   /** Names that have an entry in the index that is written: objects that exist one after the other may have become one name. */
   readonly #indexed = new Set<string>()
 
-  /** A state of the object stays, as this. `isInserted`: by the program. @throws NameTaken */
+  /** A state of the object stays, as this. `isInserted`: by the program. Returns why it cannot: two objects cannot have the same name at the same time. */
   keep(
     before: ObjectName,
     after: ObjectName,
-    { hash, isInserted }: { hash: bigint | undefined; isInserted: boolean },
-  ): void {
+    { hash, isInserted }: Pick<Became, "hash" | "isInserted">,
+  ): string | undefined {
     const from = isInserted ? `inserted ${keyOf(before)}` : keyOf(before)
     const to = keyOf(after)
     const earlier = this.#became.get(from)
     if (earlier?.isAlive === true && keyOf(earlier) !== to)
-      throw new NameTaken(
-        `it would change its name from ${keyOf(earlier)} to ${to}, which no object can: the condition must not change during its life`,
-      )
+      return `it would change its name from ${keyOf(earlier)} to ${to}, which no object can: the condition must not change during its life`
     const holder = this.#holders.get(to)
     if (holder !== undefined && holder !== from)
-      throw new NameTaken(`it would have the name of another object that exists then, ${to}`)
+      return `it would have the name of another object that exists then, ${to}`
     this.#holders.set(to, from)
     this.#dropped.delete(from)
     const { gvk, namespace, name } = after
     this.#became.set(from, { gvk, namespace, name, hash, isInserted, isAlive: true })
+    return undefined
   }
 
   /** A state of the object goes. */
@@ -137,28 +133,19 @@ class KeptBatches {
 
   /** A moment begins; returns what the one before is by then. */
   begin(batch: Batch): ReadonlyArray<TraceItem> {
-    const before = this.#wasEmptied && this.#hasFirst ? [] : this.#released()
+    const before = this.#wasEmptied && this.#hasFirst ? [] : this.release()
     this.#held = batch
     this.#wasEmptied = false
     return before
   }
 
-  /** Something happens at this moment. */
-  use(): ReadonlyArray<TraceItem> {
-    return this.#released()
-  }
-
-  /** Something does not happen any more. */
+  /** Something does not happen any more at this moment. */
   drop(): void {
     this.#wasEmptied = true
   }
 
-  /** No further moment begins. */
-  end(): ReadonlyArray<TraceItem> {
-    return this.#released()
-  }
-
-  #released(): ReadonlyArray<TraceItem> {
+  /** Something happens at this moment, or no further one begins. */
+  release(): ReadonlyArray<TraceItem> {
     const held = this.#held
     this.#held = undefined
     this.#hasFirst ||= held !== undefined
@@ -186,68 +173,63 @@ export class TransformedEvents {
   /** The items of a stretch of the trace. @throws TransformFailed */
   *of({ items }: HeldBatch, batch: TransformedBatch | undefined): Generator<TraceItem> {
     if (batch !== undefined) this.#count(batch)
-    for (const held of items) {
-      const { item, index } = held
-      if (item.type === "event" && item.event.type === "object" && index !== undefined && batch !== undefined)
-        yield* this.#transformed(item, item.event, held, { index, batch })
-      else yield* this.#passed(item)
+    let next = 0
+    for (const { item, isInserted } of items) {
+      const event = item.type === "event" && item.event.type === "object" ? item.event : undefined
+      const outcome = event === undefined ? undefined : batch?.outcomes[next++]
+      if (event === undefined || outcome === undefined) {
+        yield* this.#passed(item)
+        continue
+      }
+      const after = this.#transformed(event, outcome, isInserted)
+      if (after === undefined) this.#batches.drop()
+      else {
+        yield* this.#batches.release()
+        yield { type: "event", event: this.#numbered(after), isSnapshot: item.type === "event" && item.isSnapshot }
+      }
     }
   }
 
   /** What follows the last event. */
   *end(): Generator<TraceItem> {
-    yield* this.#batches.end()
+    yield* this.#batches.release()
     yield* this.#unindexed()
   }
 
-  *#transformed(
-    item: Extract<TraceItem, { type: "event" }>,
-    event: ObjectEvent,
-    { isInserted = false }: HeldItem,
-    { index, batch }: { readonly index: number; readonly batch: TransformedBatch },
-  ): Generator<TraceItem> {
-    if (batch.failure?.object === index) throw failed(event, batch.failure)
+  /** What the program leaves of the event. */
+  #transformed(event: ObjectEvent, outcome: Outcome, isInserted: boolean): ObjectEvent | undefined {
+    if (outcome.tag === "failed") throw failed(event, outcome)
+    const after = this.#after(event, outcome, isInserted)
     if (isInserted) this.#counts.inserted++
-    else this.#counts.objects++
-    const after = this.#after(event, index, { batch, isInserted })
-    if (after === undefined) {
-      if (!isInserted) this.#counts.dropped++
-      this.#batches.drop()
-      return
+    else {
+      this.#counts.objects++
+      if (after === undefined) this.#counts.dropped++
+      else if (outcome.tag === "changed" && event.object.length > 0) this.#counts.changed++
     }
-    if (!isInserted && batch.outcomes[index] === CHANGED && event.object.length > 0) this.#counts.changed++
-    yield* this.#batches.use()
-    yield { ...item, event: this.#numbered(after) }
+    return after
   }
 
-  /** What the program leaves of the event. */
   #after(
     event: ObjectEvent,
-    index: number,
-    { batch, isInserted }: { readonly batch: TransformedBatch; readonly isInserted: boolean },
+    outcome: Exclude<Outcome, { tag: "failed" }>,
+    isInserted: boolean,
   ): ObjectEvent | undefined {
-    const { outcomes, identities, objects, ends, hashes } = batch
-    if (outcomes[index] === DROPPED) {
+    if (outcome.tag === "dropped") {
       // A deletion that goes leaves the object.
       if (event.action === "applied") this.#objects.drop(event)
       return undefined
     }
-    const identity = identities.get(index)
-    const { gvk = event.gvk, namespace, name } = identity ?? event
-    const changed = outcomes[index] === CHANGED && event.object.length > 0
-    const object = changed ? objects.subarray(ends[index - 1] ?? 0, ends[index]) : event.object
-    const after = { ...event, gvk, namespace, name, uid: identity?.uid || event.uid, object }
+    const changed = outcome.tag === "changed" ? outcome : undefined
+    const { gvk = event.gvk, namespace, name } = changed ?? event
+    const object = changed !== undefined && event.object.length > 0 ? changed.json : event.object
+    const after = { ...event, gvk, namespace, name, uid: changed?.uid || event.uid, object }
     if (event.action === "applied") {
-      const hash = hashes.get(index) ?? (isInserted && this.#isOfSimkube ? hashOf(object) : undefined)
-      try {
-        this.#objects.keep(event, after, { hash, isInserted })
-      } catch (error) {
-        if (!(error instanceof NameTaken)) throw error
-        throw failed(event, { at: undefined, detail: error.message })
-      }
+      const hash = changed?.hash ?? (isInserted && this.#isOfSimkube ? hashOf(object) : undefined)
+      const fault = this.#objects.keep(event, after, { hash, isInserted })
+      if (fault !== undefined) throw failed(event, { at: undefined, detail: fault })
       return after
     }
-    const last: ObjectName | "unknown" | undefined = this.#objects.delete(event)
+    const last = this.#objects.delete(event)
     // A trace may begin after the last state of an object that is deleted in it.
     if (last === "unknown") return after
     if (last === undefined) return undefined
@@ -266,10 +248,10 @@ export class TransformedEvents {
       case "batch":
         return yield* this.#batches.begin(item)
       case "event":
-        yield* this.#batches.use()
+        yield* this.#batches.release()
         return yield item.event.type === "gap" ? { ...item, event: this.#numbered(item.event) } : item
       case "index": {
-        yield* this.#batches.end()
+        yield* this.#batches.release()
         const indexed = this.#objects.indexed(item)
         if (indexed !== undefined) yield indexed
         return
@@ -312,7 +294,7 @@ export class TransformedEvents {
 
 const failed = (
   { gvk, namespace, name, time }: ObjectEvent,
-  { at, detail }: Omit<BatchFailure, "object">,
+  { at, detail }: { readonly at: number | undefined; readonly detail: string },
 ): TransformFailed => {
   const subject = `${gvk} ${namespace === "" ? name : `${namespace}/${name}`} at ${new Date(time / 1000).toISOString()}`
   return new TransformFailed({ ...(at !== undefined && { at }), subject, detail })
@@ -323,7 +305,7 @@ const renamed = (object: Uint8Array, { gvk, namespace, name }: ObjectName): Uint
   const body = exactJsonIn(object)
   const kind = parseGvk(gvk)
   if (!isJsonObject(body)) return object
-  const metadata = isJsonObject(body.metadata) ? body.metadata : {}
+  const metadata = objectIn(body, "metadata") ?? {}
   const named = withMember(
     namespace === "" ? withoutMember(metadata, "namespace") : withMember(metadata, "namespace", namespace),
     "name",

@@ -30,7 +30,7 @@ export interface TransformCounts {
 
 interface TransformOptions {
   readonly program: Program
-  /** Runs one batch, whose memory may be transferred. */
+  /** Runs one batch. */
   readonly run: (batch: ObjectBatch) => TransformedBatch | Promise<TransformedBatch>
   /** Batches that may be run at once. */
   readonly lanes: number

@@ -3,6 +3,7 @@ import { spawn } from "node:child_process"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { DatabaseSync } from "node:sqlite"
+import { setTimeout } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { describe, expect, onTestFinished, test } from "vitest"
 import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
@@ -25,7 +26,10 @@ const start = (directory: string, disk: FaultyDisk) => {
     let last = {}
     for (const command of commands) {
       running.stdin.write(`${command}\n`)
-      last = JSON.parse((await lines.next()).value ?? "{}")
+      const silence = setTimeout(patient(15_000), undefined, { ref: false }).then(() => {
+        throw new Error(`the writer does not answer ${command}`)
+      })
+      last = JSON.parse((await Promise.race([lines.next(), silence])).value ?? "{}")
     }
     return last
   }

@@ -2,7 +2,6 @@
 import { execFileSync, spawnSync } from "node:child_process"
 import { readdirSync, statSync, truncateSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { DatabaseSync } from "node:sqlite"
 import { describe, expect, test } from "vitest"
 import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
@@ -10,41 +9,24 @@ import { salvageRecording } from "../../../src/archive/damage/salvage-recording.
 import { verifyRecording } from "../../../src/archive/damage/verify-recording.ts"
 import { CorruptArchiveError } from "../../../src/archive/directory/archive-errors.ts"
 import { readCoverage } from "../../../src/archive/reading/recorded-coverage.ts"
-import { addChecksumFunction } from "../../../src/archive/tables/sound-rows.ts"
 import type { GapEvent } from "../../../src/trace/index.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { reel } from "../../recorder/recorder/recorder-command.ts"
 import { type PlainEvent, plain } from "../sample-frames.ts"
-import { recordSample, sampleMiddle } from "../sample-recording.ts"
+import { damage, recordSample, sample, sampleMiddle, withDatabase } from "../sample-recording.ts"
 
-const sample = (): string => {
-  const directory = temporaryDirectory()
-  recordSample(directory).close()
-  return directory
-}
-
-/** Changes the database behind the back of its checksums: SQLite recomputes those of rows, so the row keeps another's. */
-const damage = (directory: string, ...statements: ReadonlyArray<string>): void => {
-  const database = new DatabaseSync(join(directory, "recording.db"))
-  try {
-    database.function("row_checksum", { deterministic: true, varargs: true }, () => 1)
-    for (const statement of statements) database.exec(statement)
-  } finally {
-    database.close()
-  }
-}
-
-const keysOf = (directory: string): ReadonlyArray<number> => {
-  const database = new DatabaseSync(join(directory, "recording.db"), { readOnly: true })
-  try {
-    addChecksumFunction(database)
-    return database
+const keysOf = (directory: string): ReadonlyArray<number> =>
+  withDatabase(directory, (database) =>
+    database
       .prepare("SELECT last_sequence AS key FROM block ORDER BY key")
       .all()
-      .map(({ key }) => Number(key))
-  } finally {
-    database.close()
-  }
+      .map(({ key }) => Number(key)),
+  )
+
+/** The row's checksum is right again; that of the BLOB is not. */
+const loseBlob = (directory: string, key: number, column: "toc" | "data"): void => {
+  damage(directory, `UPDATE block SET ${column} = zeroblob(length(${column})) WHERE last_sequence = ${key}`)
+  withDatabase(directory, (database) => database.exec("UPDATE block SET events = events"))
 }
 
 const read = (directory: string, fromTime = 0): ReadonlyArray<PlainEvent | GapEvent> => {
@@ -64,12 +46,7 @@ const damageIn = (events: ReadonlyArray<PlainEvent | GapEvent>) =>
 describe("a damaged block", () => {
   const damageBlock = (directory: string, index: number, column: "toc" | "data"): number => {
     const key = keysOf(directory)[index] as number
-    damage(directory, `UPDATE block SET ${column} = zeroblob(length(${column})) WHERE last_sequence = ${key}`)
-    // The row's checksum is right again; that of the BLOB is not.
-    const database = new DatabaseSync(join(directory, "recording.db"))
-    addChecksumFunction(database)
-    database.exec("UPDATE block SET events = events")
-    database.close()
+    loseBlob(directory, key, column)
     return key
   }
 
@@ -157,14 +134,12 @@ describe("what retention carried over", () => {
     writer.retention.setPolicy({ forMicros: 60_000_000, kinds: new Map() })
     while (writer.retention.step(() => true));
     writer.close()
-    const database = new DatabaseSync(join(directory, "recording.db"), { readOnly: true })
-    addChecksumFunction(database)
-    const keys = database.prepare("SELECT last_sequence AS key FROM block WHERE carried > 0 AND carried = events").all()
-    const { beginning } = database.prepare("SELECT max(removed_through) AS beginning FROM retained").get() as {
-      beginning: number
-    }
-    database.close()
-    return { directory, beginning: beginning + 1, keys: keys.map(({ key }) => Number(key)) }
+    return withDatabase(directory, (database) => {
+      const blocks = database.prepare("SELECT last_sequence AS key FROM block WHERE carried > 0 AND carried = events")
+      const last = database.prepare("SELECT max(removed_through) AS beginning FROM retained").get()
+      const keys = blocks.all().map(({ key }) => Number(key))
+      return { directory, beginning: Number(last?.beginning) + 1, keys }
+    })
   }
 
   test("is copied by salvage with the rest, and states at the beginning are the same", () => {
@@ -182,11 +157,7 @@ describe("what retention carried over", () => {
     const { directory, beginning, keys } = carried()
     const before = read(directory, beginning)
     const key = keys.at(-1) as number
-    damage(directory, `UPDATE block SET data = zeroblob(length(data)) WHERE last_sequence = ${key}`)
-    const database = new DatabaseSync(join(directory, "recording.db"))
-    addChecksumFunction(database)
-    database.exec("UPDATE block SET events = events")
-    database.close()
+    loseBlob(directory, key, "data")
     const after = read(directory, beginning)
     const gaps = damageIn(after)
     expect(gaps.length).toBeGreaterThan(0)
@@ -308,11 +279,7 @@ test("verify reads beside a recorder and changes nothing", () => {
 
 describe("a database that was cut off", () => {
   /** Large enough for its tables to have pages all over the file. */
-  const whole = (): string => {
-    const directory = temporaryDirectory()
-    recordSample(directory, 3600).close()
-    return directory
-  }
+  const whole = (): string => sample(1800)
   const truncated = (share: number): string => {
     const directory = whole()
     const path = join(directory, "recording.db")
@@ -328,8 +295,8 @@ describe("a database that was cut off", () => {
 
   test.each([
     [0.5, 0],
-    [0.7, 2000],
-    [0.9, 3000],
+    [0.7, 1000],
+    [0.9, 1500],
   ])("to %f of its size is salvaged as far as it is listed, with a gap", (share, atLeast) => {
     const before = read(whole()).map((event) => JSON.stringify(event))
     const target = temporaryDirectory()

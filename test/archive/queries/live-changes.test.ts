@@ -2,16 +2,16 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
-import { changes } from "../../../src/archive/queries/changes.ts"
 import { LiveChanges, type LiveQuestion } from "../../../src/archive/queries/live-changes.ts"
 import { QueriedRecording } from "../../../src/archive/queries/queried-recording.ts"
 import { QuestionRefused } from "../../../src/archive/queries/query-errors.ts"
 import { ObservationsBuilder } from "../../../src/wire/index.ts"
-import { isThorough } from "../../harness/effort.ts"
+import { rounds } from "../../harness/effort.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { frameEvent } from "../../wire/frame-events.ts"
 import { encodeFrame, gapAt, type SampleFrame, START } from "../sample-frames.ts"
 import { anyHistory, type HistoryEvent, historyKinds, recordHistory } from "./sample-history.ts"
+import { changes } from "./whole-answers.ts"
 
 interface Told {
   readonly sequence: number
@@ -80,7 +80,7 @@ test("pieces of any length, each gone on from where the last ended, are the whol
       expect(pieces).toEqual(whole)
       expect(after).toBe(withRecording(directory, ({ cut }) => cut))
     }),
-    { numRuns: isThorough() ? 100 : 25 },
+    { numRuns: rounds(60) },
   )
 })
 
@@ -97,7 +97,7 @@ test("with a selection by name, the others are not told", () => {
         )
       })
     }),
-    { numRuns: isThorough() ? 100 : 15 },
+    { numRuns: rounds(60) },
   )
 })
 
@@ -129,7 +129,7 @@ test("with a selection by label, an object that stops matching is told once, whe
           }
       })
     }),
-    { numRuns: isThorough() ? 100 : 25 },
+    { numRuns: rounds(60) },
   )
 })
 

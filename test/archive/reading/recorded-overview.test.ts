@@ -7,11 +7,10 @@ import { NotARecordingError } from "../../../src/archive/directory/archive-error
 import { readCoverage } from "../../../src/archive/reading/recorded-coverage.ts"
 import { readOverview } from "../../../src/archive/reading/recording-facts.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
-import { recordSample, sampleKinds } from "../sample-recording.ts"
+import { recordSample, sample, sampleKinds } from "../sample-recording.ts"
 
 test("counts by kind are those of the events, and stretches add up to them", () => {
-  const directory = temporaryDirectory()
-  recordSample(directory).close()
+  const directory = sample()
   const counted = new Map<string, number>()
   const reader = ArchiveReader.open(directory)
   for (const event of reader.events({}))

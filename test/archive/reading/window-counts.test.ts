@@ -3,6 +3,7 @@ import { expect, onTestFinished, test } from "vitest"
 import { ArchiveReader } from "../../../src/archive/archive-reader.ts"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import { countWindow } from "../../../src/archive/reading/window-counts.ts"
+import { rounds } from "../../harness/effort.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { encodeFrame, nameOf, type SampleEvent, START } from "../sample-frames.ts"
 
@@ -64,7 +65,7 @@ test("any window counts the objects at its start and the events in it that an ex
         expect(counts).toEqual(new Map([[gvk, { objects: snapshot.length, events: events.length }]]))
       },
     ),
-    { numRuns: 40 },
+    { numRuns: rounds(60) },
   )
 })
 

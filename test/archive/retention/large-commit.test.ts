@@ -11,8 +11,8 @@ import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { START } from "../sample-frames.ts"
 import { Changes, canCommit, fill, retain } from "./filling-changes.ts"
 
-// Before the log was written into the file after a failed commit too, four of these five repeated the commit for ever.
-test.skipIf(noLoopDevice() !== undefined).each([0, 17, 46, 51, 59])("killed after %i steps of making room", (steps) => {
+// Before the log was written into the file after a failed commit too, the last two repeated the commit for ever.
+test.skipIf(noLoopDevice() !== undefined).each([0, 46, 59])("killed after %i steps of making room", (steps) => {
   using device = new LoopDevice(mkdtempSync(join(temporaryDirectory(), "device-")), 40 * 1024 * 1024)
   const data = join(device.path, "data")
   const clock = { micros: START }

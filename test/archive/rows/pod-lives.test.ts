@@ -10,6 +10,7 @@ import { DATABASE_FILE } from "../../../src/archive/tables/schema.ts"
 import type { ArchiveWriterOptions } from "../../../src/archive/writing.ts"
 import { podKind, podLivesKind } from "../../../src/trace/index.ts"
 import { MalformedFrameError, type NewObject, ObservationsBuilder, type PodLife } from "../../../src/wire/index.ts"
+import { rounds } from "../../harness/effort.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { frameEvent } from "../../wire/frame-events.ts"
 import { START } from "../sample-frames.ts"
@@ -228,7 +229,7 @@ describe("pod lifecycles", () => {
         }))
         expect(found).toEqual([...model.values()])
       }),
-      { numRuns: 40 },
+      { numRuns: rounds(80) },
     )
   })
 })

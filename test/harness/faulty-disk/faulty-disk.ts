@@ -1,6 +1,6 @@
 /** Builds and commands a disk that fails, see faulty-disk.c. It needs Linux and a C compiler (`CC`, or cc on the PATH). */
 import { execFileSync } from "node:child_process"
-import { readFileSync, writeFileSync } from "node:fs"
+import { readFileSync, renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { buildOnce } from "../built-once.ts"
@@ -48,6 +48,9 @@ export class FaultyDisk {
   ]
 
   now(fault: Fault): void {
-    writeFileSync(this.#control, fault)
+    // Whoever reads it at this moment must not find it empty, which means that nothing fails.
+    const next = `${this.#control}.next`
+    writeFileSync(next, fault)
+    renameSync(next, this.#control)
   }
 }

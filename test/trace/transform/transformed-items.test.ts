@@ -16,6 +16,7 @@ import {
   type TransformCounts,
   transformedItems,
 } from "../../../src/trace/transform/transformed-items.ts"
+import { rounds } from "../../harness/effort.ts"
 import { publishedNames, publishedTrace, whyNoPublished } from "../formats/traces.ts"
 import { goldenTrace } from "../recording.ts"
 
@@ -305,7 +306,7 @@ test("the deletion of an object is there exactly if a state of it is, whatever a
         }
       },
     ),
-    { numRuns: 300 },
+    { numRuns: rounds(500) },
   )
 })
 
@@ -546,6 +547,6 @@ test("batches may come back in any order", async () => {
       }
       expect((await transformed(chunks(recorded(...happenings)), text, { run })).items).toEqual(plain.items)
     }),
-    { numRuns: 10 },
+    { numRuns: rounds(16) },
   )
 })

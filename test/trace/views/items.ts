@@ -54,6 +54,41 @@ export const event = (action: Action | "existed", seconds: number, object: Descr
   },
 })
 
+/** An object of the core group. */
+export const core = (kind: string, metadata: Described["metadata"], more: object = {}): Described => ({
+  apiVersion: "v1",
+  kind,
+  metadata,
+  ...more,
+})
+
+/** One object with several statuses, each with the time when it was seen. */
+export const seen = (
+  object: (status: object) => Described,
+  ...statuses: ReadonlyArray<readonly [seconds: number, status: object]>
+): ReadonlyArray<TraceItem> => statuses.map(([seconds, status]) => event("applied", seconds, object(status)))
+
+/** Lifecycles that SimKube lists for the Deployment `owner`, of one pod spec; seconds after the epoch, without an end if it runs. */
+export const listed = (
+  owner: string,
+  hash: bigint,
+  ...lives: ReadonlyArray<readonly [number, number?]>
+): TraceItem => ({
+  type: "lifecycles",
+  gvk: "apps/v1.Deployment",
+  owner,
+  pods: new Map([
+    [
+      hash,
+      lives.map(([start, end]) =>
+        end === undefined
+          ? { state: "running", start: epoch / 1e6 + start }
+          : { state: "finished", start: epoch / 1e6 + start, end: epoch / 1e6 + end },
+      ),
+    ],
+  ]),
+})
+
 /** A gap. */
 export const gap = (
   gvk: string,

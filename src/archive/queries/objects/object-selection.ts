@@ -5,8 +5,8 @@ import {
   isFieldPath,
   isJsonObject,
   type JsonObject,
-  MalformedJsonError,
-  metadataOf,
+  metadataIn,
+  objectIn,
   parseFieldPath,
   valuesAt,
 } from "../../../trace/index.ts"
@@ -49,8 +49,7 @@ export const contentMatcher = ({ labels = [], fields = [] }: ObjectSelection): (
   return (bytes) => {
     const object = needsWhole ? exactJsonIn(bytes) : metadataAlone(bytes)
     if (!isJsonObject(object)) return false
-    const metadata = isJsonObject(object.metadata) ? object.metadata : {}
-    if (!matchesLabels(labels, isJsonObject(metadata.labels) ? metadata.labels : undefined)) return false
+    if (!matchesLabels(labels, objectIn(object.metadata, "labels"))) return false
     return requirements.every(({ path, isEqual, value }) => {
       const [found] = valuesAt(object, path)
       return (found === undefined || found === null || typeof found === "object" ? "" : String(found)) === value
@@ -60,17 +59,8 @@ export const contentMatcher = ({ labels = [], fields = [] }: ObjectSelection): (
   }
 }
 
+/** Bytes that are no JSON have no labels; who prints the object reports them. */
 const metadataAlone = (bytes: Uint8Array): JsonObject | undefined => {
-  const metadata = bytes.length === 0 ? undefined : exactMetadata(bytes)
-  return metadata === undefined ? undefined : { metadata }
-}
-
-const exactMetadata = (bytes: Uint8Array): JsonObject | undefined => {
-  try {
-    return metadataOf(bytes)
-  } catch (error) {
-    // Bytes that are no JSON have no labels; who prints the object reports them.
-    if (error instanceof MalformedJsonError) return undefined
-    throw error
-  }
+  const metadata = metadataIn(bytes)
+  return metadata && { metadata }
 }

@@ -7,6 +7,7 @@
  */
 
 import { formatExactJson, isJsonObject, type JsonObject, type JsonValue } from "../../json/exact-json.ts"
+import { memberIn, objectIn, textIn } from "../../json/members.ts"
 import { StrategicMergeError } from "../../strategic-merge/merge-rules.ts"
 import { strategicMerge } from "../../strategic-merge/strategic-merge.ts"
 import type { TraceHeader, TraceItem } from "../../trace-item.ts"
@@ -60,8 +61,8 @@ class KwokDecoder implements TraceDecoder {
     if (value === null) return
     if (!isJsonObject(value)) throw bad(offset, "a document that is not an object")
     const document = this.#absolute(value) as JsonObject
-    const apiVersion = textOf(document, "apiVersion")
-    const kind = textOf(document, "kind")
+    const apiVersion = textIn(document, "apiVersion")
+    const kind = textIn(document, "kind")
     if (apiVersion === "" || kind === "") throw bad(offset, "a document without apiVersion or kind")
     if (apiVersion === API_VERSION && kind === KIND) yield this.#patch(document, offset)
     else yield this.#snapshotObject(`${apiVersion}.${kind}`, document, offset)
@@ -80,7 +81,8 @@ class KwokDecoder implements TraceDecoder {
   #snapshotObject(gvk: string, object: JsonObject, offset: number): TraceItem {
     if (this.#hasPatch) throw bad(offset, "an object after the first ResourcePatch")
     this.#names.learn(gvk, object)
-    const { namespace, name } = identityOf(object)
+    const metadata = memberIn(object, "metadata")
+    const [namespace, name] = [textIn(metadata, "namespace"), textIn(metadata, "name")]
     if (name === "") throw bad(offset, "an object without a name")
     const resource = this.#names.of(gvk)
     if (resource === undefined) throw bad(offset, "apiVersion and kind are not those of a Kubernetes object")
@@ -91,32 +93,29 @@ class KwokDecoder implements TraceDecoder {
   #patch(document: JsonObject, offset: number): TraceItem {
     this.#hasPatch = true
     const fail = (detail: string): BadTraceError => bad(offset, `a ResourcePatch ${detail}`)
-    const resource = field(document, "resource")
-    const target = field(document, "target")
+    const resource = objectIn(document, "resource")
+    const target = objectIn(document, "target")
     const method = METHODS.find((known) => known === document.method)
-    if (!isJsonObject(resource) || !isJsonObject(target)) throw fail("without resource or target")
+    if (resource === undefined || target === undefined) throw fail("without resource or target")
     if (method === undefined) throw fail(`whose method is not one of ${METHODS.join(", ")}`)
-    const [namespace, name] = [textOf(target, "namespace"), textOf(target, "name")]
-    const [group, version, plural] = [
-      textOf(resource, "group"),
-      textOf(resource, "version"),
-      textOf(resource, "resource"),
-    ]
+    const [namespace, name] = [textIn(target, "namespace"), textIn(target, "name")]
+    const [group, version] = [textIn(resource, "group"), textIn(resource, "version")]
+    const plural = textIn(resource, "resource")
     if (name === "" || version === "" || plural === "") throw fail("without name, version or resource")
     const address = addressOf(group, version, plural, namespace, name)
     const time = this.#base + microsecondsOf(document, fail)
     const live = this.#live.get(address)
-    const template = field(document, "template")
+    const template = objectIn(document, "template")
     if (method === "delete") {
       this.#live.delete(address)
       if (live === undefined) throw fail("deletes an object that does not exist")
       const { gvk, object } = live
       return this.#event({ gvk, namespace, name, object, time, action: "deleted", isSnapshot: false })
     }
-    if (!isJsonObject(template)) throw fail("without template")
+    if (template === undefined) throw fail("without template")
     if (method === "patch" && live === undefined) throw fail("changes an object that does not exist")
     const object = method === "patch" && live !== undefined ? patched(live, template, fail) : template
-    const gvk = `${textOf(object, "apiVersion")}.${textOf(object, "kind")}`
+    const gvk = `${textIn(object, "apiVersion")}.${textIn(object, "kind")}`
     if (gvk.startsWith(".") || gvk.endsWith(".")) throw fail("creates an object without apiVersion or kind")
     this.#names.learn(gvk, object)
     this.#live.set(address, { gvk, object })
@@ -133,18 +132,17 @@ class KwokDecoder implements TraceDecoder {
     readonly isSnapshot: boolean
   }): TraceItem {
     const { gvk, namespace, name, object, time, action, isSnapshot } = facts
-    const metadata = field(object, "metadata")
-    const meta = isJsonObject(metadata) ? metadata : {}
+    const metadata = memberIn(object, "metadata")
     const event = {
       type: "object",
       sequence: ++this.#sequence,
       time,
       gvk,
       action,
-      uid: textOf(meta, "uid"),
+      uid: textIn(metadata, "uid"),
       namespace,
       name,
-      resourceVersion: textOf(meta, "resourceVersion"),
+      resourceVersion: textIn(metadata, "resourceVersion"),
       object: Buffer.from(formatExactJson(object)),
     } as const
     return { type: "event", event, isSnapshot }
@@ -191,7 +189,7 @@ const documentValue = (text: string, offset: number): JsonValue => {
 }
 
 const microsecondsOf = (document: JsonObject, fail: (detail: string) => BadTraceError): number => {
-  const value = field(document, "durationNanosecond")
+  const value = memberIn(document, "durationNanosecond")
   // Nanoseconds since 1970 (a trace without a start) are more than a number holds exactly.
   const microseconds = typeof value === "bigint" ? Number(value / 1000n) : Math.floor(Number(value) / 1000)
   if ((typeof value !== "number" && typeof value !== "bigint") || !Number.isFinite(microseconds) || value < 0)
@@ -199,21 +197,7 @@ const microsecondsOf = (document: JsonObject, fail: (detail: string) => BadTrace
   return microseconds
 }
 
-const identityOf = (object: JsonObject): { readonly namespace: string; readonly name: string } => {
-  const metadata = field(object, "metadata")
-  if (!isJsonObject(metadata)) return { namespace: "", name: "" }
-  return { namespace: textOf(metadata, "namespace"), name: textOf(metadata, "name") }
-}
-
 const addressOf = (group: string, version: string, resource: string, namespace: string, name: string): string =>
   `${group}/${version}/${resource} ${namespace} ${name}`
-
-const field = (object: JsonObject, name: string): JsonValue | undefined =>
-  Object.hasOwn(object, name) ? object[name] : undefined
-
-const textOf = (object: JsonObject, name: string): string => {
-  const value = field(object, name)
-  return typeof value === "string" ? value : ""
-}
 
 const bad = (offset: number, detail: string): BadTraceError => new BadTraceError({ format: FORMAT, offset, detail })

@@ -6,7 +6,8 @@
  */
 
 import { parseGvk } from "../../../kube/offline.ts"
-import { isJsonObject, type JsonObject, type JsonValue } from "../../json/exact-json.ts"
+import type { JsonObject } from "../../json/exact-json.ts"
+import { memberIn, textIn } from "../../json/members.ts"
 
 /** The resource that a patch names. */
 export interface ResourceName {
@@ -27,11 +28,10 @@ export class ResourceNames {
   /** Learns from an object if it defines a custom resource. */
   learn(gvk: string, object: JsonObject): void {
     if (gvk !== CUSTOM_RESOURCE_DEFINITION) return
-    const spec = fieldOf(object, "spec")
-    const names = fieldOf(spec, "names")
-    const [group, kind, plural] = [fieldOf(spec, "group"), fieldOf(names, "kind"), fieldOf(names, "plural")]
-    if (typeof group === "string" && typeof kind === "string" && typeof plural === "string")
-      this.#plurals.set(`${group} ${kind}`, plural)
+    const spec = memberIn(object, "spec")
+    const names = memberIn(spec, "names")
+    const [kind, plural] = [textIn(names, "kind"), textIn(names, "plural")]
+    if (kind !== "" && plural !== "") this.#plurals.set(`${textIn(spec, "group")} ${kind}`, plural)
   }
 
   /** `undefined` if the text is not a GVK. */
@@ -50,6 +50,3 @@ const guessPlural = (kind: string): string => {
   if (singular.endsWith("s")) return `${singular}es`
   return singular.endsWith("y") ? `${singular.slice(0, -1)}ies` : `${singular}s`
 }
-
-const fieldOf = (value: JsonValue | undefined, name: string): JsonValue | undefined =>
-  isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined

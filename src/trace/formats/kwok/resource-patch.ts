@@ -15,7 +15,7 @@
 import { isJsonObject, parseExactJson } from "../../json/exact-json.ts"
 import type { TraceHeader } from "../../trace-item.ts"
 import { NDJSON_FORMAT, NDJSON_VERSION } from "../ndjson/ndjson.ts"
-import { headerOf } from "../ndjson/ndjson-fields.ts"
+import { Fields, headerOf } from "../ndjson/ndjson-fields.ts"
 
 /** Name of the format. */
 export const FORMAT = "kwok"
@@ -54,7 +54,7 @@ const readFacts = (line: string): KwokHeader | undefined => {
     if (!isJsonObject(facts) || typeof facts.start !== "number" || !Number.isSafeInteger(facts.start)) return undefined
     // The same facts, checked in the same way, as in the header of NDJSON.
     const fields = { format: NDJSON_FORMAT, version: NDJSON_VERSION, window: null, ...facts }
-    return { start: facts.start, header: headerOf(fields, (_, detail) => new Error(detail)) }
+    return { start: facts.start, header: headerOf(new Fields(fields, (_, detail) => new Error(detail))) }
   } catch {
     return undefined
   }

@@ -15,6 +15,83 @@ import type { Sanitised, TraceItem } from "../../trace-item.ts"
 import type { PodLifecycle } from "../simkube/simkube-trace.ts"
 import { NDJSON_FORMAT, NDJSON_VERSION, type NdjsonCounts, type NdjsonHeader } from "./ndjson.ts"
 
+/** Creates the error for a line, whose number it knows. */
+export type Fail = (reason: "shape" | "format", detail: string) => Error
+
+/** An object of a line. Every method throws the error from `fail` if the field is missing or another one. */
+export class Fields {
+  readonly all: JsonObject
+  readonly fail: Fail
+
+  constructor(all: JsonObject, fail: Fail) {
+    this.all = all
+    this.fail = fail
+  }
+
+  has(name: string): boolean {
+    return this.own(name) !== undefined
+  }
+
+  /** An own field, never an inherited one. */
+  own(name: string): JsonValue | undefined {
+    return Object.hasOwn(this.all, name) ? this.all[name] : undefined
+  }
+
+  string(name: string): string {
+    const value = this.own(name)
+    if (typeof value !== "string") throw this.fail("shape", `${name} is not a string`)
+    return value
+  }
+
+  integer(name: string): number {
+    const value = this.own(name)
+    if (typeof value !== "number" || !Number.isSafeInteger(value)) throw this.fail("shape", `${name} is not an integer`)
+    return value
+  }
+
+  oneOf<A extends string>(name: string, allowed: ReadonlyArray<A>): A {
+    const value = this.own(name)
+    const found = allowed.find((candidate) => candidate === value)
+    if (found === undefined) throw this.fail("shape", `${name} is none of ${allowed.join(", ")}`)
+    return found
+  }
+
+  object(name: string): Fields {
+    const value = this.own(name)
+    if (!isJsonObject(value)) throw this.fail("shape", `${name} is not an object`)
+    return new Fields(value, this.fail)
+  }
+
+  strings(name: string): ReadonlyArray<string> {
+    const value = this.own(name)
+    if (!isArrayOf(value, (item) => typeof item === "string"))
+      throw this.fail("shape", `${name} is not an array of strings`)
+    return value
+  }
+
+  objects(name: string): ReadonlyArray<Fields> {
+    const value = this.own(name)
+    if (!isArrayOf(value, isJsonObject)) throw this.fail("shape", `${name} is not an array of objects`)
+    return value.map((each) => new Fields(each, this.fail))
+  }
+
+  /** What `read` makes of a field that a line may lack, under its name. */
+  optional<Name extends string, Value>(
+    name: Name,
+    read: (fields: Fields, name: Name) => Value,
+  ): { readonly [_ in Name]?: Value } {
+    return this.has(name) ? ({ [name]: read(this, name) } as { [_ in Name]: Value }) : {}
+  }
+}
+
+const isArrayOf = <A extends JsonValue>(
+  value: JsonValue | undefined,
+  is: (item: JsonValue) => item is A,
+): value is ReadonlyArray<A> => Array.isArray(value) && value.every(is)
+
+const integer = (fields: Fields, name: string): number => fields.integer(name)
+const string = (fields: Fields, name: string): string => fields.string(name)
+
 /** An item, and the name under which the last line counts it. */
 interface OtherItem {
   readonly item: TraceItem
@@ -25,32 +102,37 @@ const CONFIG_START = Buffer.from('{"config":')
 const CLOSING_BRACE = 0x7d
 const MAX_U64 = 2n ** 64n - 1n
 const STATES = ["empty", "running", "finished"] as const
+const ACTIONS: ReadonlyArray<Action> = ["applied", "deleted", "vanished"]
+const SANITISED: ReadonlyArray<Sanitised> = ["none", "simkube", "replay"]
+const TIMES: ReadonlyArray<EventTimes> = ["happened", "received"]
+const LATE_CAUSES: ReadonlyArray<LateCause> = ["stopped", "disconnected", "delayed"]
+const GAP_REASONS: ReadonlyArray<TraceGapReason> = [
+  "expired",
+  "overload",
+  "stopped",
+  "cluster-restored",
+  "damaged",
+  "unlogged",
+]
 
-/** The item of a line, `undefined` if it is of another sort. Throws the error from `fail`. */
-export const otherItemOf = (fields: JsonObject, line: Uint8Array, fail: Fail): OtherItem | undefined => {
-  if (Object.hasOwn(fields, "config")) {
-    const config = objectOf(fields, "config", fail)
-    return { item: { type: "config", config: configBytes(config, line) }, counted: "configs" }
+/** The item of a line, `undefined` if it is of another sort. */
+export const otherItemOf = (fields: Fields, line: Uint8Array): OtherItem | undefined => {
+  if (fields.has("config")) {
+    const config = configBytes(fields.object("config").all, line)
+    return { item: { type: "config", config }, counted: "configs" }
   }
-  if (Object.hasOwn(fields, "batch")) {
-    const time = integer(objectOf(fields, "batch", fail), "time", fail)
-    return { item: { type: "batch", time }, counted: "batches" }
+  if (fields.has("batch"))
+    return { item: { type: "batch", time: fields.object("batch").integer("time") }, counted: "batches" }
+  if (fields.has("index")) {
+    const entry = fields.object("index")
+    const item = { type: "index", gvk: entry.string("gvk"), name: entry.string("name"), hash: hashOf(entry) } as const
+    return { item, counted: "index" }
   }
-  if (Object.hasOwn(fields, "index")) {
-    const entry = objectOf(fields, "index", fail)
-    const item = { type: "index", gvk: string(entry, "gvk", fail), name: string(entry, "name", fail) } as const
-    return { item: { ...item, hash: hashOf(entry, fail) }, counted: "index" }
-  }
-  if (!Object.hasOwn(fields, "lifecycles")) return undefined
-  const owned = objectOf(fields, "lifecycles", fail)
-  const pods = new Map<bigint, ReadonlyArray<PodLifecycle>>()
-  for (const pod of objectsOf(owned, "pods", fail))
-    pods.set(
-      hashOf(pod, fail),
-      objectsOf(pod, "lives", fail).map((life) => lifeOf(life, fail)),
-    )
-  const [gvk, owner] = [string(owned, "gvk", fail), string(owned, "owner", fail)]
-  return { item: { type: "lifecycles", gvk, owner, pods }, counted: "lifecycles" }
+  if (!fields.has("lifecycles")) return undefined
+  const owned = fields.object("lifecycles")
+  const pods = new Map(owned.objects("pods").map((pod) => [hashOf(pod), pod.objects("lives").map(lifeOf)]))
+  const owner = { gvk: owned.string("gvk"), owner: owned.string("owner") }
+  return { item: { type: "lifecycles", ...owner, pods }, counted: "lifecycles" }
 }
 
 /** The original bytes if the line has our form, so that the order of entries is kept; otherwise formatted anew. */
@@ -72,197 +154,115 @@ const isWhole = (json: Uint8Array): boolean => {
   }
 }
 
-const objectOf = (fields: JsonObject, name: string, fail: Fail): JsonObject => {
-  const value = own(fields, name)
-  if (!isJsonObject(value)) throw fail("shape", `${name} is not an object`)
-  return value
-}
-
-const objectsOf = (fields: JsonObject, name: string, fail: Fail): ReadonlyArray<JsonObject> => {
-  const value = own(fields, name)
-  if (!isArrayOf(value, isJsonObject)) throw fail("shape", `${name} is not an array of objects`)
-  return value
-}
-
-const hashOf = (fields: JsonObject, fail: Fail): bigint => {
-  const digits = string(fields, "hash", fail)
+const hashOf = (fields: Fields): bigint => {
+  const digits = fields.string("hash")
   const hash = /^\d{1,20}$/.test(digits) ? BigInt(digits) : MAX_U64 + 1n
-  if (hash > MAX_U64) throw fail("shape", "hash is not an unsigned 64-bit integer in decimal digits")
+  if (hash > MAX_U64) throw fields.fail("shape", "hash is not an unsigned 64-bit integer in decimal digits")
   return hash
 }
 
-const lifeOf = (fields: JsonObject, fail: Fail): PodLifecycle => {
-  const state = oneOf(fields, "state", STATES, fail)
+const lifeOf = (fields: Fields): PodLifecycle => {
+  const state = fields.oneOf("state", STATES)
   if (state === "empty") return { state }
-  const start = integer(fields, "start", fail)
-  return state === "running" ? { state, start } : { state, start, end: integer(fields, "end", fail) }
+  const start = fields.integer("start")
+  return state === "running" ? { state, start } : { state, start, end: fields.integer("end") }
 }
 
-/** Creates the error for a line, whose number it knows. */
-export type Fail = (reason: "shape" | "format", detail: string) => Error
-
-const ACTIONS: ReadonlyArray<Action> = ["applied", "deleted", "vanished"]
-const SANITISED: ReadonlyArray<Sanitised> = ["none", "simkube", "replay"]
-const TIMES: ReadonlyArray<EventTimes> = ["happened", "received"]
-const LATE_CAUSES: ReadonlyArray<LateCause> = ["stopped", "disconnected", "delayed"]
-const GAP_REASONS: ReadonlyArray<TraceGapReason> = [
-  "expired",
-  "overload",
-  "stopped",
-  "cluster-restored",
-  "damaged",
-  "unlogged",
-]
-
-/** The first line. Throws the error from `fail`: `format` if it is not a header of this version, `shape` if a field is wrong. */
-export const headerOf = (fields: JsonObject, fail: Fail): NdjsonHeader => {
-  if (own(fields, "format") !== NDJSON_FORMAT) throw fail("format", `not a trace: no "format":"${NDJSON_FORMAT}"`)
-  const version = own(fields, "version")
+/** The first line. Fails with `format` if it is not a header of this version, with `shape` if a field is wrong. */
+export const headerOf = (fields: Fields): NdjsonHeader => {
+  if (fields.own("format") !== NDJSON_FORMAT) throw fields.fail("format", `not a trace: no "format":"${NDJSON_FORMAT}"`)
+  const version = fields.own("version")
   if (version !== NDJSON_VERSION) {
     const shown =
       version === undefined || typeof version === "number" ? `version ${version}` : "a version that is no integer"
-    throw fail("format", `${shown}, expected ${NDJSON_VERSION}`)
+    throw fields.fail("format", `${shown}, expected ${NDJSON_VERSION}`)
   }
-  const window = own(fields, "window")
-  const incomplete = own(fields, "incomplete")
-  const kinds = own(fields, "kinds")
   // Null means unknown; a header without the field is not one of ours.
-  if (window !== null && !isJsonObject(window)) throw fail("shape", "window is not an object")
-  const sanitised = own(fields, "sanitised")
-  if (sanitised !== undefined && !isJsonObject(sanitised)) throw fail("shape", "sanitised is not an object")
-  if (!isArrayOf(kinds, isString)) throw fail("shape", "kinds is not an array of strings")
-  if (!isArrayOf(incomplete, isJsonObject)) throw fail("shape", "incomplete is not an array of objects")
-  const late = own(fields, "late")
-  if (late !== undefined && !isArrayOf(late, isJsonObject)) throw fail("shape", "late is not an array of objects")
-  const withoutStatus = own(fields, "withoutStatus")
-  if (withoutStatus !== undefined && !isArrayOf(withoutStatus, isString))
-    throw fail("shape", "withoutStatus is not an array of strings")
+  const window = fields.own("window") === null ? undefined : fields.object("window")
+  const [kinds, parts] = [fields.strings("kinds"), fields.objects("incomplete")]
   return {
-    ...(window !== null && {
-      window: { start: integer(window, "start", fail), end: integer(window, "end", fail) },
-    }),
-    cut: integer(fields, "cut", fail),
+    ...(window !== undefined && { window: { start: window.integer("start"), end: window.integer("end") } }),
+    cut: fields.integer("cut"),
     kinds,
-    incomplete: incomplete.map((part) => ({
-      gvk: string(part, "gvk", fail),
-      ...(own(part, "namespace") !== undefined && { namespace: string(part, "namespace", fail) }),
-      state: string(part, "state", fail),
+    incomplete: parts.map((part) => ({
+      gvk: part.string("gvk"),
+      ...part.optional("namespace", string),
+      state: part.string("state"),
     })),
-    ...(late !== undefined && { late: late.map((range) => lateOf(range, fail)) }),
-    ...(own(fields, "times") !== undefined && { times: oneOf(fields, "times", TIMES, fail) }),
-    ...(sanitised !== undefined && { sanitised: oneOf(sanitised, "for", SANITISED, fail) }),
-    ...(withoutStatus !== undefined && { withoutStatus }),
-    ...(own(fields, "livesFrom") !== undefined && { livesFrom: integer(fields, "livesFrom", fail) }),
-    ...(own(fields, "clusterUid") !== undefined && { clusterUid: string(fields, "clusterUid", fail) }),
+    ...fields.optional("late", () => fields.objects("late").map(lateOf)),
+    ...fields.optional("times", () => fields.oneOf("times", TIMES)),
+    ...fields.optional("sanitised", () => fields.object("sanitised").oneOf("for", SANITISED)),
+    ...fields.optional("withoutStatus", () => fields.strings("withoutStatus")),
+    ...fields.optional("livesFrom", integer),
+    ...fields.optional("clusterUid", string),
   }
 }
 
-const lateOf = (range: JsonObject, fail: Fail): LateChanges => ({
-  gvk: string(range, "gvk", fail),
-  namespace: string(range, "namespace", fail),
-  notBefore: integer(range, "notBefore", fail),
-  notAfter: integer(range, "notAfter", fail),
-  receivedFrom: integer(range, "receivedFrom", fail),
-  receivedTo: integer(range, "receivedTo", fail),
-  events: integer(range, "events", fail),
-  cause: oneOf(range, "cause", LATE_CAUSES, fail),
+const lateOf = (range: Fields): LateChanges => ({
+  gvk: range.string("gvk"),
+  namespace: range.string("namespace"),
+  notBefore: range.integer("notBefore"),
+  notAfter: range.integer("notAfter"),
+  receivedFrom: range.integer("receivedFrom"),
+  receivedTo: range.integer("receivedTo"),
+  events: range.integer("events"),
+  cause: range.oneOf("cause", LATE_CAUSES),
 })
 
 /** The last line; `undefined` if this is another line. */
-export const countsOf = (fields: JsonObject, fail: Fail): NdjsonCounts | undefined => {
-  const counts = own(fields, "end")
-  if (counts === undefined) return undefined
-  if (!isJsonObject(counts)) throw fail("shape", "end is not an object")
+export const countsOf = (fields: Fields): NdjsonCounts | undefined => {
+  if (!fields.has("end")) return undefined
+  const counts = fields.object("end")
   return {
-    snapshot: integer(counts, "snapshot", fail),
-    events: integer(counts, "events", fail),
-    gaps: integer(counts, "gaps", fail),
-    ...optionalCount(counts, "configs", fail),
-    ...optionalCount(counts, "batches", fail),
-    ...optionalCount(counts, "index", fail),
-    ...optionalCount(counts, "lifecycles", fail),
-    ...optionalCount(counts, "unchanged", fail),
+    snapshot: counts.integer("snapshot"),
+    events: counts.integer("events"),
+    gaps: counts.integer("gaps"),
+    ...counts.optional("configs", integer),
+    ...counts.optional("batches", integer),
+    ...counts.optional("index", integer),
+    ...counts.optional("lifecycles", integer),
+    ...counts.optional("unchanged", integer),
   }
 }
 
 /** Any other line. `object`: the bytes of its object, empty if it has none. */
-export const eventOf = (fields: JsonObject, object: Uint8Array, fail: Fail): TraceEvent => {
-  const sequence = integer(fields, "sequence", fail)
-  const time = integer(fields, "time", fail)
-  const gvk = string(fields, "gvk", fail)
-  if (own(fields, "action") === "gap")
+export const eventOf = (fields: Fields, object: Uint8Array): TraceEvent => {
+  const sequence = fields.integer("sequence")
+  const time = fields.integer("time")
+  const gvk = fields.string("gvk")
+  if (fields.own("action") === "gap")
     return {
       type: "gap",
       sequence,
       time,
       gvk,
       // Absent in lines written before gaps had a namespace.
-      namespace: own(fields, "namespace") === undefined ? "" : string(fields, "namespace", fail),
-      fromVersion: string(fields, "fromVersion", fail),
-      toVersion: string(fields, "toVersion", fail),
-      fromTime: integer(fields, "fromTime", fail),
-      toTime: integer(fields, "toTime", fail),
-      reason: oneOf(fields, "reason", GAP_REASONS, fail),
-      detail: string(fields, "detail", fail),
+      namespace: fields.has("namespace") ? fields.string("namespace") : "",
+      fromVersion: fields.string("fromVersion"),
+      toVersion: fields.string("toVersion"),
+      fromTime: fields.integer("fromTime"),
+      toTime: fields.integer("toTime"),
+      reason: fields.oneOf("reason", GAP_REASONS),
+      detail: fields.string("detail"),
     }
   return {
     type: "object",
     sequence,
     time,
-    ...(own(fields, "received") !== undefined && { received: integer(fields, "received", fail) }),
+    ...(fields.has("received") && { received: fields.integer("received") }),
     gvk,
-    action: oneOf(fields, "action", ACTIONS, fail),
-    uid: string(fields, "uid", fail),
-    namespace: string(fields, "namespace", fail),
-    name: string(fields, "name", fail),
-    resourceVersion: string(fields, "resourceVersion", fail),
+    action: fields.oneOf("action", ACTIONS),
+    uid: fields.string("uid"),
+    namespace: fields.string("namespace"),
+    name: fields.string("name"),
+    resourceVersion: fields.string("resourceVersion"),
     object,
   }
 }
 
 /** Whether the line is marked as part of the start snapshot. */
-export const isSnapshotLine = (fields: JsonObject, fail: Fail): boolean => {
-  const mark = own(fields, "snapshot") ?? false
-  if (typeof mark !== "boolean") throw fail("shape", "snapshot is not a boolean")
+export const isSnapshotLine = (fields: Fields): boolean => {
+  const mark = fields.own("snapshot") ?? false
+  if (typeof mark !== "boolean") throw fields.fail("shape", "snapshot is not a boolean")
   return mark
-}
-
-const optionalCount = <Name extends "configs" | "batches" | "index" | "lifecycles" | "unchanged">(
-  counts: JsonObject,
-  name: Name,
-  fail: Fail,
-): { readonly [name in Name]?: number } =>
-  own(counts, name) === undefined ? {} : ({ [name]: integer(counts, name, fail) } as { [name in Name]: number })
-
-/** An own field, never an inherited one. */
-const own = (fields: JsonObject, name: string): JsonValue | undefined =>
-  Object.hasOwn(fields, name) ? fields[name] : undefined
-
-const isString = (value: JsonValue): value is string => typeof value === "string"
-
-const isArrayOf = <A extends JsonValue>(
-  value: JsonValue | undefined,
-  is: (item: JsonValue) => item is A,
-): value is ReadonlyArray<A> => Array.isArray(value) && value.every(is)
-
-/** A string field; throws the error from `fail`. */
-const string = (fields: JsonObject, name: string, fail: Fail): string => {
-  const value = own(fields, name)
-  if (typeof value !== "string") throw fail("shape", `${name} is not a string`)
-  return value
-}
-
-/** An integer field; throws the error from `fail`. */
-const integer = (fields: JsonObject, name: string, fail: Fail): number => {
-  const value = own(fields, name)
-  if (typeof value !== "number" || !Number.isSafeInteger(value)) throw fail("shape", `${name} is not an integer`)
-  return value
-}
-
-/** A field with one of the allowed values; throws the error from `fail`. */
-const oneOf = <A extends string>(fields: JsonObject, name: string, allowed: ReadonlyArray<A>, fail: Fail): A => {
-  const value = own(fields, name)
-  const found = allowed.find((candidate) => candidate === value)
-  if (found === undefined) throw fail("shape", `${name} is none of ${allowed.join(", ")}`)
-  return found
 }

@@ -7,14 +7,15 @@
  */
 
 import {
+  exactJsonIn,
   formatExactJson,
   isJsonObject,
   type JsonObject,
   MalformedJsonError,
   parseExactJson,
 } from "../../json/exact-json.ts"
-import { NdjsonError, type NdjsonItem } from "./ndjson.ts"
-import { countsOf, eventOf, type Fail, headerOf, isSnapshotLine, otherItemOf } from "./ndjson-fields.ts"
+import { type NdjsonCounts, NdjsonError, type NdjsonItem } from "./ndjson.ts"
+import { countsOf, eventOf, type Fail, Fields, headerOf, isSnapshotLine, otherItemOf } from "./ndjson-fields.ts"
 
 /** etcd accepts no object above 1.5 MiB; a longer line is not one of ours, and must not fill the memory. */
 const MAX_LINE_BYTES = 64 * 1024 * 1024
@@ -22,8 +23,7 @@ const LINE_FEED = 0x0a
 const CLOSING_BRACE = 0x7d
 const OBJECT_FIELD = Buffer.from(',"object":')
 const NO_BYTES = new Uint8Array(0)
-const noLines = { snapshot: 0, events: 0, gaps: 0, configs: 0, batches: 0, index: 0, lifecycles: 0 }
-const COUNTED = Object.keys(noLines) as Array<keyof typeof noLines>
+const COUNTED = ["snapshot", "events", "gaps", "configs", "batches", "index", "lifecycles"] as const
 
 /** Push bytes, take items; call {@link end} after the last bytes. */
 export class NdjsonReader {
@@ -36,7 +36,7 @@ export class NdjsonReader {
   #lineStart = 0
   #nextLine = 0
   #state: "header" | "events" | "ended" = "header"
-  readonly #counts = { ...noLines };
+  readonly #counts = { snapshot: 0, events: 0, gaps: 0, configs: 0, batches: 0, index: 0, lifecycles: 0 };
 
   /**
    * Reads the next bytes and returns the lines they complete. The bytes must not change while items are taken.
@@ -101,41 +101,39 @@ export class NdjsonReader {
     if (line.every(isWhiteSpace)) return []
     try {
       const { fields, object } = splitLine(line, this.#fail)
-      return [this.#item(fields, object, line)]
+      return [this.#item(new Fields(fields, this.#fail), object, line)]
     } catch (error) {
       if (!(error instanceof MalformedJsonError)) throw error
       throw isLast ? this.#error("truncated", "the line is truncated") : this.#error("json", error.message)
     }
   }
 
-  #item(fields: JsonObject, object: Uint8Array, line: Uint8Array): NdjsonItem {
+  #item(fields: Fields, object: Uint8Array, line: Uint8Array): NdjsonItem {
     if (this.#state === "header") {
-      const header = headerOf(fields, this.#fail)
+      const header = headerOf(fields)
       this.#state = "events"
       return { type: "header", ...header }
     }
     if (this.#state === "ended") throw this.#error("shape", "a line after the last one")
-    const end = countsOf(fields, this.#fail)
-    if (end === undefined) return this.#other(fields, line) ?? this.#event(fields, object)
+    const end = countsOf(fields)
+    if (end !== undefined) return this.#end(end)
+    const other = otherItemOf(fields, line)
+    if (other !== undefined) {
+      this.#counts[other.counted]++
+      return other.item
+    }
+    const event = eventOf(fields, object)
+    const isSnapshot = isSnapshotLine(fields)
+    this.#counts[event.type === "gap" ? "gaps" : isSnapshot ? "snapshot" : "events"]++
+    return { type: "event", event, isSnapshot }
+  }
+
+  #end(end: NdjsonCounts): NdjsonItem {
     this.#state = "ended"
     for (const key of COUNTED)
       if ((end[key] ?? 0) !== this.#counts[key])
         throw this.#error("counts", `counts ${end[key] ?? 0} lines of "${key}", but there are ${this.#counts[key]}`)
     return { type: "end", ...end }
-  }
-
-  /** A line other than an event; `undefined` if it is an event. */
-  #other(fields: JsonObject, line: Uint8Array): NdjsonItem | undefined {
-    const found = otherItemOf(fields, line, this.#fail)
-    if (found !== undefined) this.#counts[found.counted]++
-    return found?.item
-  }
-
-  #event(fields: JsonObject, object: Uint8Array): NdjsonItem {
-    const event = eventOf(fields, object, this.#fail)
-    const isSnapshot = isSnapshotLine(fields, this.#fail)
-    this.#counts[event.type === "gap" ? "gaps" : isSnapshot ? "snapshot" : "events"]++
-    return { type: "event", event, isSnapshot }
   }
 
   readonly #fail: Fail = (reason, detail) => this.#error(reason, detail)
@@ -163,8 +161,8 @@ const splitLine = (line: Uint8Array, fail: Fail): Line => {
   const at = Buffer.from(line.buffer, line.byteOffset, end).indexOf(OBJECT_FIELD)
   if (at >= 0 && line[end - 1] === CLOSING_BRACE) {
     const object = line.subarray(at + OBJECT_FIELD.length, end - 1)
-    const fields = parsedOrUndefined(Buffer.concat([line.subarray(0, at), Buffer.from("}")]))
-    if (isJsonObject(fields) && isJsonObject(parsedOrUndefined(object))) return { fields, object }
+    const fields = exactJsonIn(Buffer.concat([line.subarray(0, at), Buffer.from("}")]))
+    if (isJsonObject(fields) && isJsonObject(exactJsonIn(object))) return { fields, object }
   }
   const fields = parseExactJson(line)
   if (!isJsonObject(fields)) throw fail("shape", "the line is not an object")
@@ -172,15 +170,6 @@ const splitLine = (line: Uint8Array, fail: Fail): Line => {
   const { object } = fields
   if (!isJsonObject(object)) throw fail("shape", "object is not an object")
   return { fields, object: Buffer.from(formatExactJson(object)) }
-}
-
-const parsedOrUndefined = (bytes: Uint8Array): ReturnType<typeof parseExactJson> | undefined => {
-  try {
-    return parseExactJson(bytes)
-  } catch (error) {
-    if (error instanceof MalformedJsonError) return undefined
-    throw error
-  }
 }
 
 /** Reads a file from chunks in memory. Lazy: stops taking chunks when its own reader stops. @throws NdjsonError */

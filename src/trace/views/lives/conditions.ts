@@ -6,9 +6,10 @@
  * Total: what is not as Kubernetes writes it counts as absent.
  */
 import type { JsonObject } from "../../json/exact-json.ts"
+import { memberIn, objectsIn } from "../../json/members.ts"
 import { groupKindOf } from "../../ownership/ownership.ts"
 import type { LifeSketch } from "./life-sketch.ts"
-import { memberIn, objectsIn, textIn } from "./trace-object.ts"
+import { givenText } from "./trace-object.ts"
 
 /** A condition that is wrong, or no longer. */
 export interface ToldCondition {
@@ -78,8 +79,8 @@ export class Conditions {
     this.#seen = time
     const conditions = objectsIn(memberIn(object, "status"), "conditions")
     for (const [type, wrong] of Object.entries(this.#wrongWith)) {
-      const condition = conditions.find((each) => textIn(each, "type") === type)
-      const [status, reason] = [textIn(condition, "status"), textIn(condition, "reason")]
+      const condition = conditions.find((each) => givenText(each, "type") === type)
+      const [status, reason] = [givenText(condition, "status"), givenText(condition, "reason")]
       // An object without its status says nothing of it.
       if (status === undefined) continue
       const name = `${type}: ${status}${reason === undefined ? "" : ` (${reason})`}`
@@ -87,8 +88,8 @@ export class Conditions {
       if (this.#wrong.get(type) === (isWrong ? name : undefined)) continue
       if (isWrong) this.#wrong.set(type, name)
       else this.#wrong.delete(type)
-      const since = Math.max(before, conditionMicros(textIn(condition, "lastTransitionTime"), time))
-      this.#sketch.condition(since, { type, name, message: textIn(condition, "message"), isWrong })
+      const since = Math.max(before, conditionMicros(givenText(condition, "lastTransitionTime"), time))
+      this.#sketch.condition(since, { type, name, message: givenText(condition, "message"), isWrong })
     }
   }
 }

@@ -8,11 +8,12 @@
 import type { EventStatement } from "../../event-statement.ts"
 import type { FieldDifference } from "../../json/difference.ts"
 import type { JsonObject } from "../../json/exact-json.ts"
+import { memberIn, objectsIn } from "../../json/members.ts"
 import { groupKindOf, gvkOfReference } from "../../ownership/ownership.ts"
 import type { OwnedLifecycles } from "../../trace-item.ts"
 import type { ToldCondition } from "./conditions.ts"
 import type { ContainerState, ObservedContainer } from "./pod-states.ts"
-import { memberIn, objectsIn, textIn } from "./trace-object.ts"
+import { givenText } from "./trace-object.ts"
 
 /** An object by its name: an owner as an object names it, or the object itself. */
 export interface OwnerName {
@@ -108,9 +109,9 @@ export interface LifeSketch {
 export const controllingOwner = (object: JsonObject, ownUid: string): OwnerName | undefined => {
   const references = objectsIn(memberIn(object, "metadata"), "ownerReferences")
   const owners = references.flatMap((reference) => {
-    const [apiVersion, kind, name] = ["apiVersion", "kind", "name"].map((member) => textIn(reference, member))
+    const [apiVersion, kind, name] = ["apiVersion", "kind", "name"].map((member) => givenText(reference, member))
     if (apiVersion === undefined || kind === undefined || name === undefined) return []
-    const uid = textIn(reference, "uid") ?? ""
+    const uid = givenText(reference, "uid") ?? ""
     if (uid !== "" && uid === ownUid) return []
     return [
       {

@@ -14,6 +14,7 @@ import {
   parseExactJson,
   withProperty,
 } from "../../json/exact-json.ts"
+import { memberIn } from "../../json/members.ts"
 import { podKind } from "../../pods/pod-lives-kind.ts"
 import { Conditions } from "./conditions.ts"
 import {
@@ -25,7 +26,7 @@ import {
   type Root,
 } from "./life-sketch.ts"
 import { PodStates } from "./pod-states.ts"
-import { memberIn, textIn } from "./trace-object.ts"
+import { givenText } from "./trace-object.ts"
 
 /** Differences that a change lists; a roll-out changes a handful. */
 const MOST_DIFFERENCES = 20
@@ -47,7 +48,7 @@ export const subjectOf = (
   uid: event.uid,
   label: labelOf(event),
   owner: object === undefined ? undefined : controllingOwner(object, event.uid),
-  created: textIn(memberIn(object, "metadata"), "creationTimestamp"),
+  created: givenText(memberIn(object, "metadata"), "creationTimestamp"),
   said: eventStatement(event.gvk, object),
 })
 
@@ -120,7 +121,7 @@ export class ObjectLife<Sketch extends LifeSketch> {
   }
 
   #observeDeletion(object: JsonObject, time: number): void {
-    const requested = textIn(memberIn(object, "metadata"), "deletionTimestamp")
+    const requested = givenText(memberIn(object, "metadata"), "deletionTimestamp")
     if (requested === undefined || this.#isEnding) return
     this.#isEnding = true
     this.sketch.deletionRequested(time, requested)
@@ -128,7 +129,7 @@ export class ObjectLife<Sketch extends LifeSketch> {
 }
 
 /** Only pods have one there. */
-const nodeOf = (object: JsonObject): string | undefined => textIn(memberIn(object, "spec"), "nodeName")
+const nodeOf = (object: JsonObject): string | undefined => givenText(memberIn(object, "spec"), "nodeName")
 
 const wantedOf = (object: JsonObject): JsonObject => {
   let wanted: Record<string, JsonValue> = {}

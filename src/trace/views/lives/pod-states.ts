@@ -6,8 +6,9 @@
  * for long. Total: what is not as Kubernetes writes it counts as absent.
  */
 import { IntegralFloat, type JsonObject, type JsonValue } from "../../json/exact-json.ts"
+import { memberIn, objectsIn } from "../../json/members.ts"
 import type { LifeSketch } from "./life-sketch.ts"
-import { memberIn, microsIn, objectsIn, textIn } from "./trace-object.ts"
+import { givenText, microsIn } from "./trace-object.ts"
 
 /** One state of one container. */
 export interface ContainerState {
@@ -53,14 +54,14 @@ const containersOf = (pod: JsonObject): ReadonlyArray<ObservedContainer> => {
   const seen = new Set<string>()
   return lists.flatMap(([member, kind]) =>
     objectsIn(status, member).flatMap((each) => {
-      const name = textIn(each, "name")
+      const name = givenText(each, "name")
       if (name === undefined || seen.has(name)) return []
       seen.add(name)
       return [
         {
           name,
           kind,
-          image: textIn(each, "image"),
+          image: givenText(each, "image"),
           restarts: integerIn(each, "restartCount"),
           state: stateIn(memberIn(each, "state")),
           lastState: terminatedIn(memberIn(memberIn(each, "lastState"), "terminated")),
@@ -80,26 +81,26 @@ const stateIn = (state: JsonValue | undefined): ContainerState | undefined => {
   if (terminated !== undefined) return terminated
   const waiting = memberIn(state, "waiting")
   if (!isPresent(waiting)) return undefined
-  const reason = textIn(waiting, "reason")
+  const reason = givenText(waiting, "reason")
   const name = reason === undefined ? "Waiting" : `Waiting: ${reason}`
-  const message = textIn(waiting, "message")
+  const message = givenText(waiting, "message")
   return { key: name, name, since: undefined, kind: "waiting", isEnd: false, reason, message }
 }
 
 const terminatedIn = (terminated: JsonValue | undefined): ContainerState | undefined => {
   if (!isPresent(terminated)) return undefined
   const exitCode = integerIn(terminated, "exitCode")
-  const reason = textIn(terminated, "reason")
+  const reason = givenText(terminated, "reason")
   const since = microsIn(terminated, "finishedAt")
   const why = [reason, exitCode === undefined ? undefined : `(${exitCode})`].filter((part) => part !== undefined)
   return {
-    key: `terminated ${since} ${textIn(terminated, "containerID")}`,
+    key: `terminated ${since} ${givenText(terminated, "containerID")}`,
     name: why.length === 0 ? "Terminated" : `Terminated: ${why.join(" ")}`,
     since,
     kind: "terminated",
     isEnd: true,
     reason,
-    message: textIn(terminated, "message"),
+    message: givenText(terminated, "message"),
     exitCode,
     signal: integerIn(terminated, "signal"),
     startedAt: microsIn(terminated, "startedAt"),
@@ -146,7 +147,7 @@ export class PodStates {
 
   #observePhase(object: JsonObject, time: number): void {
     const status = memberIn(object, "status")
-    const name = textIn(status, "phase")
+    const name = givenText(status, "phase")
     if (name === undefined) return
     const blocked = name === "Pending" ? unschedulable(status) : undefined
     const told = blocked === undefined ? name : `${name}: ${UNSCHEDULABLE}`
@@ -154,10 +155,10 @@ export class PodStates {
     this.#phase = told
     this.#sketch.phase(time, {
       name,
-      node: textIn(memberIn(object, "spec"), "nodeName"),
-      ip: textIn(status, "podIP"),
-      reason: textIn(status, "reason") ?? textIn(blocked, "reason"),
-      message: textIn(status, "message") ?? textIn(blocked, "message"),
+      node: givenText(memberIn(object, "spec"), "nodeName"),
+      ip: givenText(status, "podIP"),
+      reason: givenText(status, "reason") ?? givenText(blocked, "reason"),
+      message: givenText(status, "message") ?? givenText(blocked, "message"),
     })
   }
 
@@ -192,5 +193,5 @@ export const UNSCHEDULABLE = "Unschedulable"
 /** The condition that says so: `status.reason` comes from the kubelet of a node, and such a pod has none. */
 const unschedulable = (status: JsonValue | undefined): JsonObject | undefined =>
   objectsIn(status, "conditions").find(
-    (condition) => textIn(condition, "type") === "PodScheduled" && textIn(condition, "reason") === UNSCHEDULABLE,
+    (condition) => givenText(condition, "type") === "PodScheduled" && givenText(condition, "reason") === UNSCHEDULABLE,
   )

@@ -3,13 +3,13 @@
 import type { ObjectEvent } from "../../event.ts"
 import { UnwritableTraceError } from "../../formats/format.ts"
 import {
-  isJsonList,
   isJsonObject,
   type JsonObject,
   type JsonValue,
   MalformedJsonError,
   parseExactJson,
 } from "../../json/exact-json.ts"
+import { textIn } from "../../json/members.ts"
 import { namespacedName } from "../../trace-item.ts"
 
 /** The object of an event; `undefined` if the event has none. @throws UnwritableTraceError */
@@ -46,25 +46,13 @@ const unwritable = ({ gvk, namespace, name }: ObjectEvent, view: string, problem
 /** More than the names of Kubernetes have. */
 const LONGEST_NAME = 320
 
-/** A member of what may be an object. */
-export const memberIn = (value: JsonValue | undefined, name: string): JsonValue | undefined =>
-  isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
-
-/** The same, if it is a text that is not empty. */
-export const textIn = (value: JsonValue | undefined, name: string): string | undefined => {
-  const text = memberIn(value, name)
-  return typeof text === "string" && text !== "" ? text : undefined
-}
-
-/** The objects in a member that is a list. */
-export const objectsIn = (value: JsonValue | undefined, name: string): ReadonlyArray<JsonObject> => {
-  const list = memberIn(value, name)
-  return isJsonList(list) ? list.filter(isJsonObject) : []
-}
+/** A text in a member that is not empty. */
+export const givenText = (value: JsonValue | undefined, name: string): string | undefined =>
+  textIn(value, name) || undefined
 
 /** The whole seconds of a time as Kubernetes writes it, in µs since the Unix epoch; `undefined` if it is none. */
 export const microsIn = (value: JsonValue | undefined, name: string): number | undefined => {
-  const text = textIn(value, name)
+  const text = givenText(value, name)
   if (text === undefined || !rfc3339.test(text)) return undefined
   const milliseconds = Date.parse(text)
   return Number.isNaN(milliseconds) ? undefined : Math.floor(milliseconds / 1000) * 1_000_000

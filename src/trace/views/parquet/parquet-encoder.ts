@@ -20,9 +20,10 @@ import {
 } from "../../formats/format.ts"
 import { isSameScalar } from "../../json/difference.ts"
 import { isJsonObject, type JsonObject, type JsonValue, parseExactJson } from "../../json/exact-json.ts"
+import { memberIn } from "../../json/members.ts"
 import { groupKindOf } from "../../ownership/ownership.ts"
 import type { TraceHeader, TraceItem } from "../../trace-item.ts"
-import { guarded, memberIn, microsIn, objectOf } from "../lives/trace-object.ts"
+import { guarded, microsIn, objectOf } from "../lives/trace-object.ts"
 
 // Where two JSON values differ, as JSON pointers (RFC 6901): `/spec/replicas`, `/metadata/labels/app.kubernetes.io~1name`.
 //
@@ -44,7 +45,7 @@ export const changedPointers = (
   const compare = (pointer: string, one: JsonValue | undefined, other: JsonValue | undefined): void => {
     if (isSameScalar(one, other) || isLeftOut(pointer)) return
     if (isJsonObject(one) && isJsonObject(other)) {
-      for (const key of Object.keys(one)) compare(below(pointer, key), one[key], ownOf(other, key))
+      for (const key of Object.keys(one)) compare(below(pointer, key), one[key], memberIn(other, key))
       for (const key of Object.keys(other))
         if (!Object.hasOwn(one, key)) compare(below(pointer, key), undefined, other[key])
     } else if (Array.isArray(one) && Array.isArray(other)) {
@@ -55,9 +56,6 @@ export const changedPointers = (
   compare("", before, after)
   return found
 }
-
-const ownOf = (object: Readonly<Record<string, JsonValue>>, key: string): JsonValue | undefined =>
-  Object.hasOwn(object, key) ? object[key] : undefined
 
 const below = (pointer: string, key: string): string =>
   `${pointer}/${key.includes("~") || key.includes("/") ? key.replaceAll("~", "~0").replaceAll("/", "~1") : key}`

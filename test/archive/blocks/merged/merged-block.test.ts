@@ -19,6 +19,7 @@ import { fromPlanes, toPlanes } from "../../../../src/archive/blocks/number-colu
 import { type ObjectBytes, unabridged, WholeObjects } from "../../../../src/archive/blocks/object-bytes.ts"
 import { ObjectIndex } from "../../../../src/archive/blocks/object-index.ts"
 import { decodeColumns, MalformedFrameError, splitObservations } from "../../../../src/wire/index.ts"
+import { rounds } from "../../../harness/effort.ts"
 import { encodeFrame, type SampleEvent, START } from "../../sample-frames.ts"
 
 const kinds = ["v1.Pod", "apps/v1.Deployment", "example.com/v1.Training"]
@@ -191,7 +192,7 @@ test("has every event that is wanted, with its times, its version and its object
         expect(eventsOf(second.table.frames, () => second.objects).sort(bySequence)).toEqual(wanted)
       },
     ),
-    { numRuns: 60 },
+    { numRuns: rounds(120) },
   )
 })
 
@@ -205,7 +206,7 @@ test("a frame after one of its events has the rest of them", () => {
         expect(eventsOf([frame.after(after)], () => objects)).toEqual(all.filter(({ sequence }) => sequence > after))
       }
     }),
-    { numRuns: 40 },
+    { numRuns: rounds(80) },
   )
 })
 
@@ -285,7 +286,7 @@ test("a block without its index of objects, or with that of other kinds, is refu
       if (indexOf(packed).kinds.length !== indexOf(other).kinds.length)
         expect(() => readMergedTable(tableBytes(packed), indexOf(other), () => undefined)).toThrow(MalformedFrameError)
     }),
-    { numRuns: 40 },
+    { numRuns: rounds(80) },
   )
 })
 
@@ -298,7 +299,7 @@ test("of a block whose objects are damaged everything else is known, with finger
       const expected = eventsOf(table.frames, () => objects).map((event) => ({ ...event, fingerprint: [0, 0] }))
       expect(eventsOf(damaged.frames, () => objects)).toEqual(expected)
     }),
-    { numRuns: 40 },
+    { numRuns: rounds(80) },
   )
 })
 
@@ -319,6 +320,7 @@ test("a block says which objects it has", () => {
         expect(mayHold).toBe(numbers.length <= 64 ? has : ofKind.length > 0)
       },
     ),
+    { numRuns: rounds(200) },
   )
 })
 
@@ -346,6 +348,6 @@ test("a damaged table of contents is rejected as malformed or read, never anythi
         }
       }
     }),
-    { numRuns: 300 },
+    { numRuns: rounds(600) },
   )
 })

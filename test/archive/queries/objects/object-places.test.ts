@@ -5,9 +5,10 @@ import { DatabaseSync } from "node:sqlite"
 import { expect, test } from "vitest"
 import { ArchiveWriter } from "../../../../src/archive/archive-writer.ts"
 import { QueriedRecording } from "../../../../src/archive/queries/queried-recording.ts"
-import { type StateQuestion, stateAt } from "../../../../src/archive/queries/state-at.ts"
+import type { StateQuestion } from "../../../../src/archive/queries/state-at.ts"
 import { temporaryDirectory } from "../../../harness/temporary-directory.ts"
 import { encodeFrame, nameOf, type SampleEvent, START } from "../../sample-frames.ts"
+import { stateAt } from "../whole-answers.ts"
 
 const gvk = "v1.Pod"
 /** More than are kept before the first ones are sorted out. */

@@ -4,16 +4,20 @@ import { describe, expect, test } from "vitest"
 import { UnwritableTraceError } from "../../../../src/trace/formats/format.ts"
 import type { TraceItem } from "../../../../src/trace/trace-item.ts"
 import { otlpEncoder } from "../../../../src/trace/views/otlp/otlp-encoder.ts"
+import { rounds } from "../../../harness/effort.ts"
 import { anyEvents } from "../any-events.ts"
 import {
+  core,
   type Described,
   encoded,
   epoch,
   event,
   gap,
   header,
+  listed,
   ownedBy,
   running,
+  seen,
   terminated,
   timeText,
   webIn,
@@ -44,15 +48,10 @@ const named = (spans: ReadonlyArray<Traced>, name: string): Traced => {
 const { deployment, replicaSet } = webIn("shop")
 const pod = (status: object, more: object = {}): Described =>
   ownedBy(
-    {
-      apiVersion: "v1",
-      kind: "Pod",
-      metadata: { name: "web-1-x", namespace: "shop", uid: "p", ...more },
-      spec: { nodeName: "node-1" },
-      status,
-    },
+    core("Pod", { name: "web-1-x", namespace: "shop", uid: "p", ...more }, { spec: { nodeName: "node-1" }, status }),
     replicaSet,
   )
+
 describe("an OTLP trace", () => {
   const items = [
     header(0, 60, { clusterUid: "cluster-1" }),
@@ -158,27 +157,16 @@ describe("spans", () => {
   })
 
   test("of containers are their runs; those that failed or had no memory left are errors", () => {
+    const waiting = { reason: "CrashLoopBackOff", message: "back-off" }
+    const crashing = { state: { waiting }, lastState: terminated(1, 8, 137, "OOMKilled") }
     const spans = traced(
       header(0, 60),
-      event("applied", 1, pod({ containerStatuses: [running(1)] })),
-      event(
-        "applied",
-        9,
-        pod({
-          containerStatuses: [
-            running(0, {
-              restartCount: 1,
-              state: { waiting: { reason: "CrashLoopBackOff", message: "back-off" } },
-              lastState: terminated(1, 8, 137, "OOMKilled"),
-            }),
-          ],
-        }),
-      ),
-      event("applied", 20, pod({ containerStatuses: [running(20, { restartCount: 1 })] })),
-      event(
-        "applied",
-        30,
-        pod({ containerStatuses: [running(0, { restartCount: 1, state: terminated(20, 30, 0, "Completed") })] }),
+      ...seen(
+        pod,
+        [1, { containerStatuses: [running(1)] }],
+        [9, { containerStatuses: [running(0, { restartCount: 1, ...crashing })] }],
+        [20, { containerStatuses: [running(20, { restartCount: 1 })] }],
+        [30, { containerStatuses: [running(0, { restartCount: 1, state: terminated(20, 30, 0, "Completed") })] }],
       ),
     )
     const runs = spans.filter(({ name }) => name === "container main")
@@ -213,12 +201,10 @@ describe("spans", () => {
   })
 
   test("of objects with a condition that is wrong are errors, with an event when it began and when it was over", () => {
-    const node = (status: string): Described => ({
-      apiVersion: "v1",
-      kind: "Node",
-      metadata: { name: "node-1", uid: "n" },
-      status: { conditions: [{ type: "Ready", status, message: "the kubelet says nothing" }] },
-    })
+    const node = (status: string): Described => {
+      const conditions = [{ type: "Ready", status, message: "the kubelet says nothing" }]
+      return core("Node", { name: "node-1", uid: "n" }, { status: { conditions } })
+    }
     const spans = traced(
       header(0, 60),
       event("existed", -1, node("True")),
@@ -250,17 +236,11 @@ describe("spans", () => {
   })
 
   test("of lifecycles that SimKube lists are below their owner, if it exists", () => {
-    const lifecycles = (owner: string): TraceItem => ({
-      type: "lifecycles",
-      gvk: "apps/v1.Deployment",
-      owner,
-      pods: new Map([[0x5fn, [{ state: "finished", start: epoch / 1e6 + 5, end: epoch / 1e6 + 9 }]]]) as never,
-    })
     const spans = traced(
       header(0, 60),
       event("applied", 1, deployment),
-      lifecycles("shop/web"),
-      lifecycles("shop/gone"),
+      listed("shop/web", 0x5fn, [5, 9]),
+      listed("shop/gone", 0x5fn, [5, 9]),
     )
     expect(treeOf(spans)).toEqual([
       "Deployment/web 1–60",
@@ -279,7 +259,7 @@ describe("spans", () => {
 describe("requests", () => {
   test("have at most 512 spans and about a mebibyte, one on each line", () => {
     const many = Array.from({ length: 1200 }, (_, index) =>
-      event("applied", 1, { apiVersion: "v1", kind: "ConfigMap", metadata: { name: `c${index}`, uid: `u${index}` } }),
+      event("applied", 1, core("ConfigMap", { name: `c${index}`, uid: `u${index}` })),
     )
     const lines = encoded(otlpEncoder(), [header(0, 60), ...many])
       .toString()
@@ -310,6 +290,6 @@ test("whatever happens, spans have a parent in their trace, IDs of their own, an
       // The reader checks parents, identifiers and order.
       for (const { begin } of traced(header(0, 60), ...items)) expect(begin).toBeGreaterThanOrEqual(epoch)
     }),
-    { numRuns: 300 },
+    { numRuns: rounds(500) },
   )
 })

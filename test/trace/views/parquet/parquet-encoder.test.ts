@@ -9,7 +9,7 @@ import type { LeftOut } from "../../../../src/trace/formats/format.ts"
 import type { TraceItem } from "../../../../src/trace/trace-item.ts"
 import { parquetEncoder } from "../../../../src/trace/views/parquet/parquet-encoder.ts"
 import { watchLines } from "../../recording.ts"
-import { type Described, encoded, epoch, event, gap, header, timeText } from "../items.ts"
+import { core, type Described, encoded, epoch, event, gap, header, timeText } from "../items.ts"
 
 let folder = ""
 let database: DuckDBInstance
@@ -44,7 +44,16 @@ const deployment = (replicas: number, version: string, more: object = {}): Descr
   metadata: { name: "web", namespace: "a", uid: "d", resourceVersion: version, ...more },
   spec: { replicas },
 })
-const node: Described = { apiVersion: "v1", kind: "Node", metadata: { name: "n", uid: "n" } }
+const node = core("Node", { name: "n", uid: "n" })
+
+const ofNode = {
+  ...{ time: expect.any(String), kind: "Node", apiVersion: "v1", namespace: null, name: "n", uid: "n" },
+  ...{ resourceVersion: null, changed: null },
+}
+const ofDeployment = {
+  ...{ time: expect.any(String), kind: "Deployment", apiVersion: "apps/v1", namespace: "a", name: "web", uid: "d" },
+  changed: null,
+}
 
 describe("a Parquet file of events", () => {
   test("has a row for each event, with the object's names, its operation, its time in UTC and the object itself", async () => {
@@ -57,61 +66,14 @@ describe("a Parquet file of events", () => {
       event("vanished", 4, node),
     ])
     expect(await ask("SELECT time::VARCHAR AS time, * EXCLUDE (time, object) FROM TABLE")).toEqual([
+      { ...ofNode, operation: "listed", time: expect.stringMatching(/^2025-11-20 23:59:51/) },
       {
-        time: expect.stringMatching(/^2025-11-20 23:59:51/),
-        kind: "Node",
-        apiVersion: "v1",
-        namespace: null,
-        name: "n",
-        uid: "n",
-        resourceVersion: null,
-        operation: "listed",
-        changed: null,
-      },
-      {
+        ...{ ...ofDeployment, resourceVersion: "7", operation: "created" },
         time: expect.stringMatching(/^2025-11-21 00:00:01\.000001/),
-        kind: "Deployment",
-        apiVersion: "apps/v1",
-        namespace: "a",
-        name: "web",
-        uid: "d",
-        resourceVersion: "7",
-        operation: "created",
-        changed: null,
       },
-      {
-        time: expect.any(String),
-        kind: "Deployment",
-        apiVersion: "apps/v1",
-        namespace: "a",
-        name: "web",
-        uid: "d",
-        resourceVersion: "8",
-        operation: "updated",
-        changed: ["/spec/replicas"],
-      },
-      {
-        time: expect.any(String),
-        kind: "Deployment",
-        apiVersion: "apps/v1",
-        namespace: "a",
-        name: "web",
-        uid: "d",
-        resourceVersion: "9",
-        operation: "deleted",
-        changed: null,
-      },
-      {
-        time: expect.any(String),
-        kind: "Node",
-        apiVersion: "v1",
-        namespace: null,
-        name: "n",
-        uid: "n",
-        resourceVersion: null,
-        operation: "deleted",
-        changed: null,
-      },
+      { ...ofDeployment, resourceVersion: "8", operation: "updated", changed: ["/spec/replicas"] },
+      { ...ofDeployment, resourceVersion: "9", operation: "deleted" },
+      { ...ofNode, operation: "deleted" },
     ])
     expect(await ask("SELECT object FROM TABLE ORDER BY time")).toEqual([
       ...[node, deployment(1, "7"), deployment(2, "8"), deployment(2, "9")].map((each) => ({
@@ -307,12 +269,12 @@ test("a minute of a real cluster: as many rows of each kind and operation as its
 test("the questions of docs/reference/trace-views.md have answers", async () => {
   const page = readFileSync(new URL("../../../../docs/reference/trace-views.md", import.meta.url), "utf8")
   const questions = [...page.matchAll(/^```sql\n([\s\S]*?)^```/gm)].flatMap(([, block = ""]) => block.split(";\n"))
-  const pod = (restartCount: number): Described => ({
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: { name: "p", namespace: "a", uid: "p" },
-    status: { containerStatuses: [{ name: "c", restartCount }] },
-  })
+  const pod = (restartCount: number): Described =>
+    core(
+      "Pod",
+      { name: "p", namespace: "a", uid: "p" },
+      { status: { containerStatuses: [{ name: "c", restartCount }] } },
+    )
   const { ask } = written([
     header(0, 60),
     event("applied", 1, deployment(1, "1")),

@@ -3,17 +3,21 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import type { TraceItem } from "../../../../src/trace/trace-item.ts"
 import { perfettoEncoder } from "../../../../src/trace/views/perfetto/perfetto-encoder.ts"
+import { rounds } from "../../../harness/effort.ts"
 import { watchLines } from "../../recording.ts"
 import { anyEvents } from "../any-events.ts"
 import {
+  core,
   type Described,
   encoded,
   epoch,
   event,
   gap,
   header,
+  listed,
   ownedBy,
   running,
+  seen,
   terminated,
   timeText,
   webIn,
@@ -24,14 +28,15 @@ const drawn = (...items: ReadonlyArray<TraceItem>): Drawing => drawingOf(encoded
 
 const { deployment, replicaSet } = webIn("a")
 const pod = (more: object = {}, name = "web-1-x", uid = "p"): Described =>
-  ownedBy({ apiVersion: "v1", kind: "Pod", metadata: { name, namespace: "a", uid }, ...more }, replicaSet)
-const bare = (status: object, more: object = {}): Described => ({
-  apiVersion: "v1",
-  kind: "Pod",
-  metadata: { name: "one", namespace: "a", uid: "o", ...more },
-  spec: { nodeName: "node-1", containers: [{ name: "main" }] },
-  status,
-})
+  ownedBy(core("Pod", { name, namespace: "a", uid }, more), replicaSet)
+const bare = (status: object): Described =>
+  core(
+    "Pod",
+    { name: "one", namespace: "a", uid: "o" },
+    { spec: { nodeName: "node-1", containers: [{ name: "main" }] }, status },
+  )
+const configMap = (name: string, uid: string): Described => core("ConfigMap", { name, namespace: "a", uid })
+
 describe("lanes", () => {
   test("are namespaces, in them the object at the top of the owner chain, and below it all that it owns", () => {
     const { lanes } = drawn(
@@ -39,7 +44,7 @@ describe("lanes", () => {
       event("applied", 1, deployment),
       event("applied", 2, replicaSet),
       event("applied", 3, pod()),
-      event("applied", 4, { apiVersion: "v1", kind: "Node", metadata: { name: "node-1", uid: "n" } }),
+      event("applied", 4, core("Node", { name: "node-1", uid: "n" })),
     )
     expect([...lanes.keys()]).toEqual([
       "namespace a",
@@ -77,11 +82,7 @@ describe("lanes", () => {
       header(0, 60),
       event("applied", 1, pod()),
       event("applied", 2, replicaSet),
-      event("applied", 20, {
-        apiVersion: "v1",
-        kind: "ConfigMap",
-        metadata: { name: "other", namespace: "a", uid: "c" },
-      }),
+      event("applied", 20, configMap("other", "c")),
       event("applied", 30, deployment),
     )
     // By the name of the owner it is the same lane, because names and UIDs are known.
@@ -104,20 +105,12 @@ describe("lanes", () => {
   })
 
   test("end although objects own each other or themselves", () => {
-    const one: Described = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "one", namespace: "a", uid: "1" } }
-    const two: Described = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "two", namespace: "a", uid: "2" } }
+    const [one, two, self] = [configMap("one", "1"), configMap("two", "2"), configMap("self", "3")]
     const { lanes } = drawn(
       header(0, 60),
       event("existed", 0, ownedBy(one, two)),
       event("existed", 0, ownedBy(two, one)),
-      event(
-        "applied",
-        3,
-        ownedBy(
-          { ...one, metadata: { ...one.metadata, name: "self", uid: "3" } },
-          { ...one, metadata: { ...one.metadata, name: "self", uid: "3" } },
-        ),
-      ),
+      event("applied", 3, ownedBy(self, self)),
     )
     expect([...lanes.values()].flat().map(({ name }) => name)).toEqual(expect.arrayContaining(["one", "two", "self"]))
   })
@@ -127,11 +120,7 @@ describe("lanes", () => {
     const { lanes } = drawn(
       header(0, 60),
       event("applied", 1, above),
-      event(
-        "applied",
-        2,
-        ownedBy({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "c", namespace: "a", uid: "c" } }, above),
-      ),
+      event("applied", 2, ownedBy(configMap("c", "c"), above)),
     )
     expect([...lanes.keys()]).toEqual([
       "objects without a namespace",
@@ -215,12 +204,12 @@ describe("lives", () => {
 })
 
 test("a node that is not ready has an instant when that begins and when it is over", () => {
-  const node = (status: string, reason: string): Described => ({
-    apiVersion: "v1",
-    kind: "Node",
-    metadata: { name: "node-1", uid: "n" },
-    status: { conditions: [{ type: "Ready", status, reason, message: "m" }] },
-  })
+  const node = (status: string, reason: string): Described =>
+    core(
+      "Node",
+      { name: "node-1", uid: "n" },
+      { status: { conditions: [{ type: "Ready", status, reason, message: "m" }] } },
+    )
   const { lanes } = drawn(
     header(0, 60),
     event("existed", -1, node("True", "KubeletReady")),
@@ -285,13 +274,12 @@ describe("pods", () => {
     const init = { name: "setup", image: "busybox", restartCount: 0, state: terminated(2, 4, 0, "Completed") }
     const drawing = drawn(
       header(0, 60),
-      event("applied", 1, bare({ phase: "Pending", containerStatuses: [waiting] })),
-      event("applied", 4.5, bare({ phase: "Pending", containerStatuses: [waiting], initContainerStatuses: [init] })),
-      event("applied", 6.5, bare({ phase: "Running", containerStatuses: [running(6)], initContainerStatuses: [init] })),
-      event(
-        "applied",
-        9.75,
-        bare({ phase: "Failed", containerStatuses: [{ ...running(6), state: terminated(6, 9, 1, "Error") }] }),
+      ...seen(
+        bare,
+        [1, { phase: "Pending", containerStatuses: [waiting] }],
+        [4.5, { phase: "Pending", containerStatuses: [waiting], initContainerStatuses: [init] }],
+        [6.5, { phase: "Running", containerStatuses: [running(6)], initContainerStatuses: [init] }],
+        [9.75, { phase: "Failed", containerStatuses: [running(6, { state: terminated(6, 9, 1, "Error") })] }],
       ),
     )
     expect(linesOf(drawing, `${lane} > main`, epoch)).toEqual([
@@ -311,14 +299,7 @@ describe("pods", () => {
     const drawing = drawn(
       header(0, 60),
       event("existed", -100, bare({ phase: "Running", containerStatuses: [running(-500)] })),
-      event(
-        "applied",
-        40,
-        bare({
-          phase: "Succeeded",
-          containerStatuses: [{ ...running(-500), state: terminated(-500, 25, 0, "Completed") }],
-        }),
-      ),
+      ...seen(bare, [40, { containerStatuses: [running(-500, { state: terminated(-500, 25, 0, "Completed") })] }]),
     )
     expect(linesOf(drawing, `${lane} > main`, epoch)).toEqual(["Running 0–25", "Terminated: Completed (0) 25–60"])
   })
@@ -326,30 +307,16 @@ describe("pods", () => {
   test("show the end of a container between two states that were seen, once", () => {
     const lastState = terminated(2, 10, 137, "OOMKilled")
     const again = running(15, { restartCount: 1, lastState })
+    const crashing = { state: { waiting: { reason: "CrashLoopBackOff" } }, lastState: terminated(15, 28, 1, "Error") }
     const drawing = drawn(
       header(0, 60),
-      event("applied", 2.5, bare({ phase: "Running", containerStatuses: [running(2)] })),
-      event("applied", 20, bare({ phase: "Running", containerStatuses: [again] })),
-      event("applied", 21, bare({ phase: "Running", containerStatuses: [{ ...again, ready: true }] })),
-      event(
-        "applied",
-        30,
-        bare({
-          phase: "Running",
-          containerStatuses: [
-            { ...again, state: { waiting: { reason: "CrashLoopBackOff" } }, lastState: terminated(15, 28, 1, "Error") },
-          ],
-        }),
-      ),
-      event(
-        "applied",
-        31,
-        bare({
-          phase: "Running",
-          containerStatuses: [
-            { ...again, state: { waiting: { reason: "CrashLoopBackOff" } }, lastState: terminated(15, 28, 1, "Error") },
-          ],
-        }),
+      ...seen(
+        bare,
+        [2.5, { containerStatuses: [running(2)] }],
+        [20, { containerStatuses: [again] }],
+        [21, { containerStatuses: [{ ...again, ready: true }] }],
+        [30, { containerStatuses: [{ ...again, ...crashing }] }],
+        [31, { containerStatuses: [{ ...again, ...crashing }] }],
       ),
     )
     expect(linesOf(drawing, `${lane} > main`, epoch)).toEqual([
@@ -364,11 +331,10 @@ describe("pods", () => {
   test("whose node's clock is wrong are drawn in the order of what happened", () => {
     const drawing = drawn(
       header(0, 60),
-      event("applied", 2.5, bare({ phase: "Running", containerStatuses: [running(900)] })),
-      event(
-        "applied",
-        20,
-        bare({ phase: "Failed", containerStatuses: [{ ...running(2), state: terminated(1, 1, 2, "Error") }] }),
+      ...seen(
+        bare,
+        [2.5, { containerStatuses: [running(900)] }],
+        [20, { containerStatuses: [running(2, { state: terminated(1, 1, 2, "Error") })] }],
       ),
     )
     expect(linesOf(drawing, `${lane} > main`, epoch)).toEqual(["Running 2.5–2.5", "Terminated: Error (2) 2.5–60"])
@@ -461,13 +427,7 @@ describe("a trace", () => {
   })
 
   test("that lists the lifecycles of an owner twice has a lane for each", () => {
-    const lives = (start: number): TraceItem => ({
-      type: "lifecycles",
-      gvk: "apps/v1.Deployment",
-      owner: "a/web",
-      pods: new Map([[1n, [{ state: "finished", start: epoch / 1e6 + start, end: epoch / 1e6 + start + 1 }]]]),
-    })
-    const drawing = drawn(header(0, 60), lives(5), lives(3))
+    const drawing = drawn(header(0, 60), listed("a/web", 1n, [5, 6]), listed("a/web", 1n, [3, 4]))
     expect(linesOf(drawing, "namespace a > Deployment/web > Pod with spec 0000000000000001", epoch)).toEqual([
       "Running 3–4",
       "Running 5–6",
@@ -489,7 +449,7 @@ test("whatever happens, slices have ends, lanes are trees and their times never 
         expect(each.end).toBeLessThanOrEqual(bounds[1] ?? Number.MAX_SAFE_INTEGER)
       }
     }),
-    { numRuns: 300 },
+    { numRuns: rounds(500) },
   )
 })
 
