@@ -21,7 +21,7 @@ const edges = [
   "src/recorder/offline-recording.ts",
   "src/runtime/actor-host.ts",
   "src/runtime/control.ts",
-  "src/simulation/fidelity/target-recording.ts",
+  "src/simulation/fidelity/fidelity.ts",
 ]
 
 const modules = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })

@@ -1,11 +1,10 @@
 /** `reel controller`: its arguments. The work is in src/simulation/controller. */
 
-import { StringDecoder } from "node:string_decoder"
 import type { RunningControllers } from "../host/index.ts"
 import { loadCredentials } from "../kube/index.ts"
 import { labelComplaints } from "../kube/offline.ts"
 import type { Metric } from "../recorder/index.ts"
-import { startSimulationController } from "../simulation/index.ts"
+import { OutputLines, startSimulationController } from "../simulation/index.ts"
 import { visible } from "../text/index.ts"
 import {
   type CommandSyntax,
@@ -66,40 +65,6 @@ const controllerMetrics = (controller: RunningControllers): ReadonlyArray<Metric
       sum(({ workedMs }) => workedMs / 1000),
     ),
   ]
-}
-
-// What the hooks of several simulations write, line by line, so that lines of two are not mixed.
-
-/** Characters of a line that is printed before its end has come. */
-const longestLine = 16_384
-
-export class OutputLines {
-  readonly #print: (source: string, line: string) => void
-  readonly #open = new Map<string, { readonly decoder: StringDecoder; text: string }>()
-
-  constructor(print: (source: string, line: string) => void) {
-    this.#print = print
-  }
-
-  add(source: string, chunk: Buffer): void {
-    const open = this.#open.get(source) ?? { decoder: new StringDecoder("utf8"), text: "" }
-    this.#open.set(source, open)
-    const [last = "", ...whole] = (open.text + open.decoder.write(chunk)).split("\n").reverse()
-    for (const line of whole.reverse()) this.#print(source, line)
-    open.text = last
-    if (last.length > longestLine) this.#endLine(source)
-  }
-
-  /** Prints what has no end yet. */
-  end(): void {
-    for (const source of [...this.#open.keys()]) this.#endLine(source)
-  }
-
-  #endLine(source: string): void {
-    const open = this.#open.get(source)
-    this.#open.delete(source)
-    if (open !== undefined && open.text !== "") this.#print(source, open.text)
-  }
 }
 
 const namespaceName = (given: string): Reading<string> => {

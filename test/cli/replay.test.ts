@@ -11,8 +11,9 @@ import { replayCommand } from "../../src/cli/replay.ts"
 import type { Pod } from "../../src/kube/index.ts"
 import { kubeconfigOf, LocalCluster } from "../../src/sandbox/index.ts"
 import type { ReplayReport } from "../../src/simulation/index.ts"
-import { ndjsonEncoder } from "../../src/trace/formats/ndjson/ndjson-writer.ts"
+import type { TraceItem } from "../../src/trace/index.ts"
 import { patient } from "../harness/patience.ts"
+import { configMap, event, header, ndjsonOf } from "../simulation/trace-items.ts"
 import { capturedTerminal } from "./captured-terminal.ts"
 
 let folder = ""
@@ -24,90 +25,36 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 const path = (name: string): string => join(folder, name)
 
 /** One object at the start, two changes within 300 ms. */
-const trace = (): string => {
-  const start = 1_763_700_000_000_000
-  const encoder = ndjsonEncoder()
-  encoder.add({
-    type: "header",
-    window: { start, end: start + 300_000 },
-    cut: 3,
-    kinds: ["v1.ConfigMap"],
-    incomplete: [],
-  })
-  const add = (sequence: number, ms: number, name: string, value: string): void => {
-    const facts = { gvk: "v1.ConfigMap", action: "applied", uid: name, namespace: "shop", name } as const
-    const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: "shop", name }, data: { value } }
-    encoder.add({
-      type: "event",
-      isSnapshot: ms < 0,
-      event: {
-        type: "object",
-        sequence,
-        time: start + ms * 1000,
-        resourceVersion: String(sequence),
-        object: Buffer.from(JSON.stringify(object)),
-        ...facts,
-      },
-    })
-  }
-  add(1, -10, "a", "1")
-  add(2, 50, "a", "2")
-  add(3, 100, "b", "1")
-  return Buffer.concat([...encoder.finish()]).toString()
-}
+const trace = (): string =>
+  ndjsonOf([
+    header(300, { kinds: ["v1.ConfigMap"] }),
+    configMap(-10, "a", "1"),
+    configMap(50, "a", "2"),
+    configMap(100, "b", "1"),
+  ])
 
 /** A pod that started 500 ms after it was scheduled. */
 const traceWithPod = (): string => {
-  const start = 1_763_700_000_000_000
-  const encoder = ndjsonEncoder()
-  const window = { start, end: start + 700_000 }
-  encoder.add({ type: "header", window, cut: 2, kinds: ["v1.Pod"], incomplete: [] })
-  const condition = { type: "PodScheduled", status: "True" }
-  const statuses = [
-    [10, {}],
-    [50, { phase: "Pending", conditions: [condition] }],
-    [550, { phase: "Running", conditions: [condition] }],
-  ] as const
-  for (const [index, [ms, status]] of statuses.entries()) {
-    const metadata = { namespace: "shop", name: "p", uid: "u" }
-    const spec = { containers: [{ name: "main", image: "main:1" }] }
-    const object = { apiVersion: "v1", kind: "Pod", metadata, spec, status }
-    encoder.add({
-      type: "event",
-      isSnapshot: false,
-      event: {
-        type: "object",
-        sequence: index + 1,
-        time: start + ms * 1000,
-        gvk: "v1.Pod",
-        action: "applied",
-        uid: "u",
-        namespace: "shop",
-        name: "p",
-        resourceVersion: String(index),
-        object: Buffer.from(JSON.stringify(object)),
-      },
-    })
-  }
-  return Buffer.concat([...encoder.finish()]).toString()
+  const conditions = [{ type: "PodScheduled", status: "True" }]
+  const pod = (ms: number, status: object): TraceItem =>
+    event(ms, "v1.Pod", "p", { spec: { containers: [{ name: "main", image: "main:1" }] }, status }, { uid: "u" })
+  return ndjsonOf([
+    header(700, { kinds: ["v1.Pod"] }),
+    pod(10, {}),
+    pod(50, { phase: "Pending", conditions }),
+    pod(550, { phase: "Running", conditions }),
+  ])
 }
 
 /** A state of each object, in the order of the trace; `isAtStart`: it existed before. */
-const traceOf = (objects: ReadonlyArray<readonly [gvk: string, object: object, isAtStart?: boolean]>): string => {
-  const start = 1_763_700_000_000_000
-  const window = { start, end: start + 300_000 }
-  const kinds = [...new Set(objects.map(([gvk]) => gvk))]
-  const encoder = ndjsonEncoder()
-  encoder.add({ type: "header", window, cut: objects.length, kinds, incomplete: [] })
-  for (const [index, [gvk, object, isSnapshot = false]] of objects.entries()) {
-    const { namespace = "", name } = (object as { metadata: { namespace?: string; name: string } }).metadata
-    const time = start + (isSnapshot ? -100 : index) * 1000
-    const facts = { sequence: index + 1, time, gvk, uid: "", namespace, name, resourceVersion: "" }
-    const bytes = Buffer.from(JSON.stringify(object))
-    encoder.add({ type: "event", isSnapshot, event: { type: "object", action: "applied", ...facts, object: bytes } })
-  }
-  return Buffer.concat([...encoder.finish()]).toString()
-}
+const traceOf = (objects: ReadonlyArray<readonly [gvk: string, object: object, isAtStart?: boolean]>): string =>
+  ndjsonOf([
+    header(300, { kinds: [...new Set(objects.map(([gvk]) => gvk))] }),
+    ...objects.map(([gvk, object, isAtStart = false], index) => {
+      const { namespace = "", name } = (object as { metadata: { namespace?: string; name: string } }).metadata
+      return event(isAtStart ? -100 : index + 1, gvk, name, object, { namespace })
+    }),
+  ])
 
 const replay = async (...argv: ReadonlyArray<string>) => {
   const terminal = capturedTerminal()

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url"
 import * as Schema from "effect/Schema"
 import { readSourcePath, TargetError } from "../../blob/index.ts"
 import type { Clock } from "../../clock.ts"
+import { pause } from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
 import { BackOff } from "../../runtime/index.ts"
 import { DriverFailure, type DriverSetting, type DriverTrace } from "../../simulation/index.ts"
@@ -42,18 +43,6 @@ export const withPatience = async <Result>(
     await pause(clock, pauses.next(clock.monotonicMs()), signal)
   }
 }
-
-const pause = (clock: Pick<Clock, "after">, ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const end = (): void => {
-      timer.cancel()
-      signal.removeEventListener("abort", end)
-      resolve()
-    }
-    const timer = clock.after(ms, end)
-    if (signal.aborted) end()
-    else signal.addEventListener("abort", end)
-  })
 
 /** A web server does not give the trace. */
 export class TraceNotServed extends Schema.TaggedError<TraceNotServed>()("TraceNotServed", {

@@ -10,7 +10,7 @@ import { messageOf } from "../../message-of.ts"
 import { nameOfKind } from "../api/derived-names.ts"
 import type { Hook, Simulation } from "../api/simulation.ts"
 import { describeHookFailure, recordHookRun, runHook, runPhase } from "../hooks/run-phase.ts"
-import { Obstacle } from "./problems.ts"
+import { NotDone } from "./problems.ts"
 import type { Announcement } from "./state/decide.ts"
 
 type ControllerPhase = "preStart" | "postStop"
@@ -61,7 +61,7 @@ export class HookRuns {
   }
 
   /**
-   * Nothing happens if hooks of the Simulation are running already, or this is being closed. Throws an {@link Obstacle} for some seconds after hooks could
+   * Nothing happens if hooks of the Simulation are running already, or this is being closed. Throws {@link NotDone} for some seconds after hooks could
    * not be recorded, so that this is said, repeated with a back-off, and given up in time.
    */
   start(request: PhaseRequest): void {
@@ -70,7 +70,7 @@ export class HookRuns {
     if (this.#isClosing || this.#running.has(uid)) return
     const failure = this.#unrecorded.get(uid)
     if (failure !== undefined && this.#options.clock.monotonicMs() < failure.untilMs)
-      throw new Obstacle("HooksNotRecorded", failure.message)
+      throw new NotDone("transient", "HooksNotRecorded", failure.message)
     this.#unrecorded.delete(uid)
     const abort = new AbortController()
     const ended = this.#run(request, AbortSignal.any([abort.signal, request.cluster.signal])).finally(() => {

@@ -4,7 +4,7 @@ import { type ApiObject, unlessNotFound } from "../../kube/index.ts"
 import { derivedNames, nameOfKind } from "../api/derived-names.ts"
 import type { Simulation, SimulationMetrics } from "../api/simulation.ts"
 import { belonging, labelsOf } from "./driver-job.ts"
-import { Awaited, createOwn, Mistake } from "./problems.ts"
+import { createOwn, NotDone } from "./problems.ts"
 
 // The Prometheus of a simulation, for the Prometheus operator: it scrapes what the monitors select, and sends it on (docs/facts/simkube.md).
 
@@ -71,7 +71,7 @@ export interface MetricsVerdict {
 const availableWithinMs = 5 * 60_000
 
 /**
- * `undefined` if the Simulation asks for no metrics: not even their namespace has to exist then (W-54). Rejects with {@link Awaited}, {@link Mistake} or an ApiError.
+ * `undefined` if the Simulation asks for no metrics: not even their namespace has to exist then (W-54). Rejects with {@link NotDone} or an ApiError.
  */
 export const prepareMetrics = async (
   cluster: ControllerCluster,
@@ -91,7 +91,8 @@ export const prepareMetrics = async (
   if ((await unlessNotFound(cluster.kind(nameOfKind.prometheus))) === undefined)
     return without("OperatorMissing", "the Prometheus operator is not installed")
   if ((await unlessNotFound(cluster.getLive(nameOfKind.namespace, { name: namespace }))) === undefined)
-    throw new Mistake(
+    throw new NotDone(
+      "permanent",
       "MetricsNamespaceMissing",
       `the namespace ${namespace} of spec.metrics does not exist; create it, or remove spec.metrics`,
     )
@@ -100,7 +101,7 @@ export const prepareMetrics = async (
     return { isAvailable: true, reason: "PrometheusAvailable", message: `the Prometheus is ${place}` }
   const waitedMs = Date.parse(cluster.now()) - Date.parse(metadata.creationTimestamp ?? "")
   if (waitedMs < availableWithinMs)
-    throw new Awaited("WaitingForMetrics", `the Prometheus ${place} is not available yet`)
+    throw new NotDone("awaited", "WaitingForMetrics", `the Prometheus ${place} is not available yet`)
   return without(
     "PrometheusNotAvailable",
     `the Prometheus ${place} is not available after ${availableWithinMs / 60_000} minutes`,

@@ -12,38 +12,28 @@ import {
   type ObjectBase,
 } from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
+import { unlessExists } from "../target/target-cluster.ts"
 import { isOwnedBy } from "./driver-job.ts"
 import type { Problem } from "./state/decide.ts"
 
-/** Why a step was not done, as far as the controller itself can tell. `reason`: one word for programs; the message says what to do. */
-abstract class NotDone extends Error {
+/**
+ * Why a step was not done, as far as the controller itself can tell; the message says what to do. `permanent`: a mistake in the Simulation or the
+ * cluster. `transient`: something stands in the way that someone has to remove, or that passes. `awaited`: whoever throws it limits the time.
+ */
+export class NotDone extends Error implements Problem {
+  readonly kind: Problem["kind"]
   readonly reason: string
-  abstract readonly kind: Problem["kind"]
 
-  constructor(reason: string, message: string) {
+  constructor(kind: Problem["kind"], reason: string, message: string) {
     super(message)
+    this.kind = kind
     this.reason = reason
   }
 }
 
-/** A mistake in the Simulation or the cluster that no other attempt mends. */
-export class Mistake extends NotDone {
-  readonly kind = "permanent"
-}
-
-/** Something stands in the way that someone has to remove, or that passes. */
-export class Obstacle extends NotDone {
-  readonly kind = "transient"
-}
-
-/** Something is under way; the code that throws this limits the time. */
-export class Awaited extends NotDone {
-  readonly kind = "awaited"
-}
-
 /** `undefined`: not worth a word, because the next attempt sees a newer state, or the controller has to stop. */
 export const problemOf = (error: unknown): Problem | undefined => {
-  if (error instanceof NotDone) return { reason: error.reason, message: error.message, kind: error.kind }
+  if (error instanceof NotDone) return error
   if (error instanceof ConflictError) return undefined
   // A creation that was overtaken: by an earlier one whose response was lost, or by another process.
   if (error instanceof AlreadyExistsError) return undefined
@@ -58,41 +48,28 @@ export const problemOf = (error: unknown): Problem | undefined => {
 
 // Creating an object that may be there already: from an earlier attempt, whose controller died or never got the response.
 
-/** What is there already must belong to the same owner: rejects with {@link Obstacle} otherwise. */
+/** What is there already must belong to the same owner: rejects with {@link NotDone} otherwise. */
 export const createOwn = async <T extends ObjectBase = ApiObject>(
   cluster: ControllerCluster,
   owner: ObjectBase,
   object: NewObject,
 ): Promise<T> => {
   const { name = "", namespace } = object.metadata
-  try {
-    return await cluster.create<T>(object)
-  } catch (error) {
-    if (!(error instanceof AlreadyExistsError)) throw error
-  }
+  const created = await unlessExists(cluster.create<T>(object))
+  if (created !== undefined) return created
   const present = await cluster.getLive<T>(`${object.apiVersion}.${object.kind}`, { name, namespace })
   if (isOwnedBy(present, owner)) return present
   const place = namespace === undefined ? name : `${namespace}/${name}`
-  throw new Obstacle("NameTaken", `the ${object.kind} ${place} belongs to something else; delete it`)
+  throw new NotDone("transient", "NameTaken", `the ${object.kind} ${place} belongs to something else; delete it`)
 }
 
 /** What is there already is taken as it is. */
-export const createShared = async (cluster: ControllerCluster, object: NewObject): Promise<void> => {
-  try {
-    await cluster.create(object)
-  } catch (error) {
-    if (!(error instanceof AlreadyExistsError)) throw error
-  }
-}
+export const createShared = async (cluster: ControllerCluster, object: NewObject): Promise<void> =>
+  void (await unlessExists(cluster.create(object)))
 
 /** Whether the name is taken, found out without the right to read the object. */
 export const isNameTaken = async (cluster: ControllerCluster, object: ObjectBase): Promise<boolean> => {
   const kind = await cluster.kind(`${object.apiVersion}.${object.kind}`)
-  try {
-    await cluster.api.create(kind, object, { dryRun: true, isRepeatable: true, signal: cluster.signal })
-    return false
-  } catch (error) {
-    if (error instanceof AlreadyExistsError) return true
-    throw error
-  }
+  const options = { dryRun: true, isRepeatable: true, signal: cluster.signal }
+  return (await unlessExists(cluster.api.create(kind, object, options))) === undefined
 }

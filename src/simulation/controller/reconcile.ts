@@ -15,7 +15,7 @@ import { findJob, observeDriver, readLease, releaseLease, renewLease, renewMs, t
 import { belonging, driverAccountObjects, driverJob, isOwnedBy, type Job } from "./driver-job.ts"
 import type { HookRuns } from "./hook-runs.ts"
 import { type MetricsVerdict, prepareMetrics } from "./metrics.ts"
-import { createOwn, createShared, Obstacle, problemOf } from "./problems.ts"
+import { createOwn, createShared, NotDone, problemOf } from "./problems.ts"
 import {
   type Action,
   type Announcement,
@@ -138,7 +138,7 @@ const observe = async (
 
 /**
  * Returns whether the Job exists; if not, the Simulation has ended meanwhile. `namespace`: that of the controller.
- * Calls `metricsKnown` before it creates the Job. Rejects with an ApiError or one of the errors of problems.ts; a later
+ * Calls `metricsKnown` before it creates the Job. Rejects with an ApiError or NotDone; a later
  * call continues.
  */
 const prepare = async (
@@ -149,7 +149,7 @@ const prepare = async (
 ): Promise<boolean> => {
   const root = await createOwn(cluster, simulation, rootOf(simulation))
   if (root.metadata.deletionTimestamp !== undefined)
-    throw new Obstacle("RootTerminating", `the SimulationRoot ${root.metadata.name} is being deleted`)
+    throw new NotDone("transient", "RootTerminating", `the SimulationRoot ${root.metadata.name} is being deleted`)
   for (const object of driverAccountObjects(simulation.spec.driver.namespace)) await createShared(cluster, object)
   const verdict = await prepareMetrics(cluster, simulation, root)
   if (verdict !== undefined) await metricsKnown(verdict)

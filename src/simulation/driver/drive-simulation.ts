@@ -4,7 +4,7 @@
  * webhook. However the repetition ends, what it created is removed, or the message says what is left.
  */
 import { hash } from "node:crypto"
-import { AlreadyExistsError, type ApiClient, type ApiObject, kinds, unlessNotFound } from "../../kube/index.ts"
+import { type ApiClient, type ApiObject, kinds, type Metadata } from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
 import { derivedNames, simulationLabel } from "../api/derived-names.ts"
 import { defaultNamespacePrefix, type Simulation, traceDurationMs } from "../api/simulation.ts"
@@ -19,6 +19,7 @@ import { Repetitions } from "../replay/repetitions.ts"
 import type { ReplayOptions, ReplayProgress } from "../replay/replay-options.ts"
 import type { RootKeeper } from "../replay/replay-root.ts"
 import type { ReplayReport } from "../report/replay-report.ts"
+import { unlessExists } from "../target/target-cluster.ts"
 import { DriverFailure, type DriverSetting, type DriverTrace, extentOf, type TraceExtent } from "./driver-setting.ts"
 import { DriverHooks, DriverStatus, driverFieldManager } from "./driver-status.ts"
 import { DriverWebhook } from "./driver-webhook.ts"
@@ -165,49 +166,32 @@ const progressOf = (
 
 // The ConfigMap with the summaries of a Simulation's repetitions, which lives as long as the Simulation.
 
-interface ConfigMap extends ApiObject {
-  readonly data?: Readonly<Record<string, string>>
-}
-
 /**
- * Adds the summary of a repetition as `<repetition>.json`; of more than {@link longestHistory} the first ones are removed, because an object has room for about
- * 1 MiB. Rejects with an ApiError.
+ * Adds the summary of a repetition as `<repetition>.json`, and removes that of {@link longestHistory} repetitions before, because an object has room for
+ * about 1 MiB. Each repetition manages its own: what others have written stays. Rejects with an ApiError.
  */
 const keepSummary = async (
   client: ApiClient,
-  simulation: Simulation,
+  { apiVersion, kind, metadata: { name, uid = "" }, spec }: Simulation,
   repetition: number,
   summary: string,
 ): Promise<void> => {
-  const { name: owner, uid = "" } = simulation.metadata
-  const place = { namespace: simulation.spec.driver.namespace, name: derivedNames(owner).report }
-  const key = `${repetition}.json`
+  const place = { namespace: spec.driver.namespace, name: derivedNames(name).report }
+  const apply = (manager: number, metadata: Metadata, data: object): Promise<ApiObject> =>
+    client.apply(
+      kinds.configMaps,
+      place,
+      { apiVersion: "v1", kind: "ConfigMap", metadata, data },
+      { fieldManager: `${driverFieldManager}-${manager}`, force: true },
+    )
   const labels = {
-    [simulationLabel]: owner,
+    [simulationLabel]: name,
     "app.kubernetes.io/name": place.name,
     "app.kubernetes.io/managed-by": "kubereel",
   }
-  const ownerReferences = [{ apiVersion: simulation.apiVersion, kind: simulation.kind, name: owner, uid }]
-  const metadata = { ...place, labels, ownerReferences }
-  const object: ConfigMap = { apiVersion: "v1", kind: "ConfigMap", metadata, data: { [key]: summary } }
-  const options = { fieldManager: driverFieldManager }
-  const existing = await unlessNotFound(client.get<ConfigMap>(kinds.configMaps, place))
-  if (existing === undefined) {
-    try {
-      await client.create(kinds.configMaps, object, options)
-      return
-    } catch (error) {
-      // The creation was repeated after its response was lost.
-      if (!(error instanceof AlreadyExistsError)) throw error
-    }
-  }
-  const dropped = Object.keys(existing?.data ?? {})
-    .filter((each) => each !== key && /^\d+\.json$/.test(each))
-    .toSorted((left, right) => Number.parseInt(left, 10) - Number.parseInt(right, 10))
-    .slice(0, -(longestHistory - 1))
-  const data = { ...Object.fromEntries(dropped.map((each) => [each, null])), [key]: summary }
-  // Owner and labels too: one of an earlier Simulation of this name may not be collected yet.
-  await client.patch(kinds.configMaps, place, "merge", { metadata: { labels, ownerReferences }, data }, options)
+  const ownerReferences = [{ apiVersion, kind, name, uid }]
+  await apply(repetition, { ...place, labels, ownerReferences }, { [`${repetition}.json`]: summary })
+  if (repetition > longestHistory) await apply(repetition - longestHistory, place, {})
 }
 
 // What is kept of the report of a repetition: key figures for the status, and a summary for the ConfigMap.
@@ -345,11 +329,10 @@ export const driveSimulation = async (setting: DriverSetting): Promise<void> => 
     const report = await removing(keeper, async () => {
       const root = await keeper.create()
       const gate = `${namespacePrefix}-${pod}`.slice(0, longestNamespace).replace(/-+$/, "")
-      await createGate(setting, {
-        apiVersion: "v1",
-        kind: "Namespace",
-        metadata: { name: gate, ...ownMetadata({ replay, root, simulation: name }) },
-      })
+      // A namespace for whose pods the controller has registered the webhook; it is removed with the root.
+      const metadata = { name: gate, ...ownMetadata({ replay, root, simulation: name }) }
+      const namespace = { apiVersion: "v1", kind: "Namespace", metadata }
+      await unlessExists(clients.replay.create(kinds.namespaces, namespace, { signal }))
       await webhook.reached(gate, signal)
       await hooks.run("preRun", watch.latest)
       log(`replaying ${trace.name} as repetition ${repetition} of the Simulation ${name}`)
@@ -383,16 +366,6 @@ const removing = async <Result>(keeper: RootKeeper, work: () => Promise<Result>)
   }
   await keeper.remove({ signal: never })
   return result
-}
-
-/** A namespace for whose pods the controller has registered the webhook; it is removed with the root. */
-const createGate = async ({ clients, signal }: DriverSetting, namespace: ApiObject): Promise<void> => {
-  try {
-    await clients.replay.create(kinds.namespaces, namespace, { signal })
-  } catch (error) {
-    // The creation was repeated after its response was lost.
-    if (!(error instanceof AlreadyExistsError)) throw error
-  }
 }
 
 const keepReport = async (

@@ -3,7 +3,6 @@
  * state. A definition without these fields, such as SimKube's, or missing permissions cost one line.
  */
 
-import { StringDecoder } from "node:string_decoder"
 import type { Clock, Timer } from "../../clock.ts"
 import { EventRecorder } from "../../host/index.ts"
 import { type ApiClient, type ApiError, ConflictError } from "../../kube/index.ts"
@@ -11,7 +10,14 @@ import { messageOf } from "../../message-of.ts"
 import { simulationKind } from "../api/derived-names.ts"
 import type { Simulation } from "../api/simulation.ts"
 import { type HookRun, longestHistory, type RepetitionReport, type SimulationProgress } from "../api/status.ts"
-import { describeHookFailure, HookUnrecordable, recordHookRun, runHook, runPhase } from "../hooks/run-phase.ts"
+import {
+  describeHookFailure,
+  HookUnrecordable,
+  OutputLines,
+  recordHookRun,
+  runHook,
+  runPhase,
+} from "../hooks/run-phase.ts"
 
 import { DriverFailure } from "./driver-setting.ts"
 
@@ -177,7 +183,7 @@ export class DriverHooks {
     const { client, clock, environment, repetition, signal, log } = this.#options
     const { name } = simulation.metadata
     const { status } = await client.get<Simulation>(simulationKind, { name }, { signal })
-    const lines = new Lines((line) => log(`${phase} hook: ${line}`))
+    const lines = new OutputLines((source, line) => log(`${source} hook: ${line}`))
     const failure = await runPhase({
       phase,
       repetition,
@@ -185,7 +191,7 @@ export class DriverHooks {
       earlier: status?.hooks ?? [],
       record: (run) => this.#record(simulation, run),
       run: (hook) =>
-        runHook(hook, { simulation, environment, timers: clock, signal, onOutput: (chunk) => lines.add(chunk) }),
+        runHook(hook, { simulation, environment, timers: clock, signal, onOutput: (chunk) => lines.add(phase, chunk) }),
       now: () => this.#now(),
     })
     lines.end()
@@ -242,29 +248,3 @@ const unlessRefused = async <T>(asked: Promise<T>): Promise<T> => {
     throw new HookUnrecordable(messageOf(error))
   }
 }
-
-/** Cuts what a program writes into lines. */
-class Lines {
-  readonly #decoder = new StringDecoder("utf8")
-  readonly #onLine: (line: string) => void
-  #rest = ""
-
-  constructor(onLine: (line: string) => void) {
-    this.#onLine = onLine
-  }
-
-  add(chunk: Buffer): void {
-    const lines = (this.#rest + this.#decoder.write(chunk)).split("\n")
-    // A program that never ends a line must not fill the memory.
-    this.#rest = (lines.pop() ?? "").slice(-longestLine)
-    for (const line of lines) this.#onLine(line)
-  }
-
-  end(): void {
-    if (this.#rest !== "") this.#onLine(this.#rest)
-    this.#rest = ""
-  }
-}
-
-/** Characters of a line of the log. */
-const longestLine = 16_384

@@ -13,6 +13,7 @@ import {
   type Metadata,
   NotFoundError,
   type ObjectWatch,
+  pause,
   unlessNotFound,
   watchObjects,
 } from "../../kube/index.ts"
@@ -21,6 +22,7 @@ import { simulationKind, simulationLabel, simulationRootKind } from "../api/deri
 import { readSimulation, type Simulation } from "../api/simulation.ts"
 import { type ReplayRoot, replayLabel } from "../objects/target-object.ts"
 import type { RootKeeper } from "../replay/replay-root.ts"
+import { unlessExists } from "../target/target-cluster.ts"
 import { DriverFailure } from "./driver-setting.ts"
 
 // The SimulationRoot of one repetition, the owner of everything that it creates. The Simulation owns the root, so nothing stays behind if the driver is
@@ -72,12 +74,9 @@ export const simulationRoot = (options: SimulationRootOptions): RootKeeper => {
     const apiVersion = `${gvk.group}/${gvk.version}`
     const object = { apiVersion, kind: gvk.kind, metadata, spec: {} }
     for (;;) {
-      try {
-        const { metadata: stored } = await client.create<ApiObject>(simulationRootKind, object, { signal })
-        return { apiVersion, kind: gvk.kind, name: metadata.name, uid: stored.uid ?? "", blockOwnerDeletion: true }
-      } catch (error) {
-        if (!(error instanceof AlreadyExistsError)) throw unusable(error)
-      }
+      const creation = client.create<ApiObject>(simulationRootKind, object, { signal }).catch(unusable)
+      const uid = (await unlessExists(creation))?.metadata.uid
+      if (uid !== undefined) return { apiVersion, kind: gvk.kind, name: metadata.name, uid, blockOwnerDeletion: true }
       await removeEarlier()
     }
   }
@@ -111,12 +110,14 @@ export const simulationRoot = (options: SimulationRootOptions): RootKeeper => {
   }
 }
 
-const unusable = (error: unknown): DriverFailure => {
+/** @throws AlreadyExistsError as it is, and any other error as a {@link DriverFailure} */
+const unusable = (error: unknown): never => {
+  if (error instanceof AlreadyExistsError) throw error
   const advice =
     error instanceof ForbiddenError
       ? "; the ServiceAccount of the driver needs the permissions of the ClusterRole kubereel-simulation-driver"
       : ""
-  return new DriverFailure({ problem: `the root of the replay cannot be created: ${messageOf(error)}${advice}` })
+  throw new DriverFailure({ problem: `the root of the replay cannot be created: ${messageOf(error)}${advice}` })
 }
 
 /** Deletes in the foreground, and waits until the root, and so all that blocks its deletion, is gone. */
@@ -143,7 +144,7 @@ const removed = async (
       throw new DriverFailure({
         problem: `not everything that was replayed for the Simulation ${simulation.metadata.name} is gone after ${Math.round(afterMs / 1000)} s${lastFailure}; finalizers may hold namespaces or objects with the label ${replayLabel}=${replay}: remove those, and the rest follows`,
       })
-    await new Promise<void>((resolve) => clock.after(lookMs, resolve))
+    await pause(clock, lookMs, signal)
   }
 }
 

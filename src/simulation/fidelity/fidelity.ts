@@ -3,10 +3,14 @@
  * fails because of it. It waits for it twice: until the recorder watches, and until the target has settled at the
  * end.
  */
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Scope from "effect/Scope"
 import { ArchiveReader } from "../../archive/index.ts"
 import type { Clock } from "../../clock.ts"
 import type { EndpointSource } from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
+import { reasonOf } from "../../recorder/index.ts"
 import { kindWithoutVersion, type ObjectEvent, type OwnedLifecycles } from "../../trace/index.ts"
 import { notReplayedKinds } from "../objects/not-replayed.ts"
 import type { Placement } from "../objects/pod-templates.ts"
@@ -16,7 +20,7 @@ import type { TraceChange } from "../replay/trace-changes.ts"
 import type { FidelityReport, FidelityUnknown, UnmeasuredKind } from "../report/fidelity-report.ts"
 import { extraObjects, type FoundObjects } from "./extra-objects.ts"
 import { judgeReplay } from "./judge-replay.ts"
-import { type EndedRecording, TargetRecording, wholeKinds } from "./target-recording.ts"
+import { type EndedRecording, recordTarget, type TargetRecording, wholeKinds } from "./target-recording.ts"
 import { WriteJournal } from "./write-journal.ts"
 
 /** What is recorded, and how what the replay renames is recognised. */
@@ -40,6 +44,8 @@ interface FidelityOptions {
 export class Fidelity implements ReplayWitness, AsyncDisposable {
   readonly #options: FidelityOptions
   readonly #seen = new Set<string>()
+  /** Holds the recording. */
+  readonly #scope = Scope.makeUnsafe()
   #journal: WriteJournal | undefined
   #recording: TargetRecording | undefined
   #ended: EndedRecording | undefined
@@ -54,20 +60,12 @@ export class Fidelity implements ReplayWitness, AsyncDisposable {
   }
 
   async begin(kinds: Iterable<string>, signal: AbortSignal): Promise<void> {
-    const { endpoints, userAgent, clock, directory, replay } = this.#options
     for (const gvk of [...wholeKinds, ...kinds]) if (isRecorded(gvk)) this.#seen.add(gvk)
     await this.#guarded(async () => {
       this.#journal = new WriteJournal()
-      const recording = await TargetRecording.start({
-        endpoints,
-        userAgent,
-        clock,
-        directory,
-        replay,
-        kinds: [...this.#seen],
-      })
-      this.#recording = recording
-      await recording.ready(signal)
+      const recording = recordTarget({ ...this.#options, kinds: [...this.#seen] })
+      this.#recording = await Effect.runPromise(Scope.provide(recording, this.#scope))
+      await Effect.runPromise(Effect.raceFirst(this.#recording.ready, aborted(signal)))
     })
   }
 
@@ -104,14 +102,15 @@ export class Fidelity implements ReplayWitness, AsyncDisposable {
   }
 
   async end(until: number, signal: AbortSignal): Promise<void> {
-    const { clock, settleMs } = this.#options
-    this.#journal?.ended(until)
+    const { clock, settleMs, replay, ordinaryNamespace = rootNamespace(replay) } = this.#options
+    const [journal, recording] = [this.#journal, this.#recording]
+    if (journal === undefined || recording === undefined) return
+    journal.ended(until)
     await this.#guarded(async () => {
-      this.#ended = await this.#recording?.end(settleMs, signal, this.#journal?.written ?? new Map())
+      this.#ended = await Effect.runPromise(recording.end(settleMs, aborted(signal), journal.written))
       this.#endMs = (clock.wallMicros() - this.#startMicros) / 1000
-      const { endpoints, userAgent, replay, ordinaryNamespace = rootNamespace(replay) } = this.#options
-      const places = [...(this.#journal?.objects.values() ?? [])].map(({ place }) => place)
-      if (!signal.aborted) this.#found = await extraObjects({ endpoints, userAgent, ordinaryNamespace, places, signal })
+      const places = Array.from(journal.objects.values(), ({ place }) => place)
+      if (!signal.aborted) this.#found = await extraObjects({ ...this.#options, ordinaryNamespace, places, signal })
     })
   }
 
@@ -129,11 +128,7 @@ export class Fidelity implements ReplayWitness, AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#journal?.[Symbol.dispose]()
-    try {
-      await this.#recording?.close()
-    } finally {
-      await this.#recording?.remove()
-    }
+    await Effect.runPromise(Scope.close(this.#scope, Exit.void))
   }
 
   #compare(
@@ -169,7 +164,7 @@ export class Fidelity implements ReplayWitness, AsyncDisposable {
     try {
       await action()
     } catch (error) {
-      this.#failure = messageOf(error)
+      this.#failure = reasonOf(error)
     }
   }
 
@@ -182,6 +177,15 @@ export class Fidelity implements ReplayWitness, AsyncDisposable {
     }
   }
 }
+
+/** Succeeds when the signal is aborted. */
+const aborted = (signal: AbortSignal): Effect.Effect<void> =>
+  Effect.callback((resume) => {
+    const done = (): void => resume(Effect.void)
+    if (signal.aborted) return done()
+    signal.addEventListener("abort", done, { once: true })
+    return Effect.sync(() => signal.removeEventListener("abort", done))
+  })
 
 /** Kinds that are never replayed are not recorded either. */
 const isRecorded = (gvk: string): boolean => wholeKinds.includes(gvk) || !notReplayedKinds.has(kindWithoutVersion(gvk))

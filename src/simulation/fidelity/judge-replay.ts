@@ -14,7 +14,7 @@ import {
   type WriteResult,
 } from "../report/fidelity-report.ts"
 import type { FoundObjects } from "./extra-objects.ts"
-import { ObjectDetails } from "./object-details.ts"
+import { detailsOf, worstWrites } from "./object-details.ts"
 import {
   isCreatedDuringRun,
   type PodLife,
@@ -25,9 +25,9 @@ import {
   shareOf,
   spreadOf,
 } from "./pod-times.ts"
-import type { ComparedWrite } from "./state-comparison.ts"
-import { replayedNamespaces, TargetReading, timelineOf } from "./target-reading.ts"
+import { type ComparedWrite, replayedNamespaces, TargetReading } from "./target-reading.ts"
 import type { EndedRecording } from "./target-recording.ts"
+import { timelineOf } from "./timeline.ts"
 import { type PodBalance, TracePodLives, TracePodObjects, type TracePods } from "./trace-pods.ts"
 import type { WriteJournal } from "./write-journal.ts"
 
@@ -124,10 +124,9 @@ export const judgeReplay = (
 ): FidelityReport => {
   const namespaces = replayedNamespaces(journal)
   const tracePods = podsOfTrace(journal, namespaces, identity)
-  const target = new TargetReading(journal, recording.startMicros, namespaces, tracePods ?? { met: () => undefined })
+  const target = new TargetReading(journal, recording.startMicros, namespaces, tracePods)
   for (const event of recording.events) target.read(event)
   const unmeasured = new Set(recording.unmeasured.map(({ gvk }) => gvk))
-  const details = new ObjectDetails()
   const counted: ComparedWrite[] = []
   const objects = { total: 0, equal: 0, unmeasured: 0, extra: recording.found.extra.length }
   const measuredFrom = (gvk: string): number => {
@@ -135,8 +134,8 @@ export const judgeReplay = (
     return since === undefined ? Number.POSITIVE_INFINITY : (since - recording.startMicros) / 1000
   }
   let extra = 0
-  for (const object of target.states.results(measuredFrom)) {
-    details.add(object)
+  const compared = target.results(measuredFrom)
+  for (const object of compared) {
     const own = object.writes.filter(({ result }) => isCounted(result, object.isMeasured))
     if (own.length === 0) continue
     objects.total++
@@ -144,7 +143,7 @@ export const judgeReplay = (
     if (!object.isMeasured) objects.unmeasured++
     extra += object.extraStates
     const from = measuredFrom(object.object.place.gvk)
-    for (const compared of own) counted.push(sinceResponse(compared, from))
+    for (const each of own) counted.push(sinceResponse(each, from))
   }
   counted.sort((left, right) => left.write.number - right.write.number)
   const states = statesOf(counted, extra)
@@ -172,8 +171,8 @@ export const judgeReplay = (
     gaps,
     pods,
     timeline: timelineOf(journal, target, tracePods, observed, recording.endMs, unmeasured),
-    worst: details.worst,
-    details: details.kept,
+    worst: worstWrites(compared),
+    details: detailsOf(compared),
   }
 }
 
@@ -189,16 +188,8 @@ const sinceResponse = (compared: ComparedWrite, measuredFrom: number): ComparedW
 }
 
 const statesOf = (counted: ReadonlyArray<ComparedWrite>, extra: number): FidelityReport["states"] => {
-  const counts = {
-    equal: 0,
-    different: 0,
-    early: 0,
-    missing: 0,
-    refused: 0,
-    unwritten: 0,
-    unmeasured: 0,
-    outOfOrder: 0,
-  }
+  const wrong = { different: 0, early: 0, missing: 0, refused: 0, unwritten: 0, unmeasured: 0 }
+  const counts = { equal: 0, ...wrong, outOfOrder: 0 }
   for (const { result, isInOrder } of counted) {
     if (result === "skipped") continue
     counts[result]++
@@ -235,10 +226,8 @@ const onTimeOf = (counted: ReadonlyArray<ComparedWrite>): FidelityReport["onTime
   const deviations = scheduled.flatMap(({ write, observed }) =>
     observed === undefined ? [] : [observed - write.planned],
   )
-  const [early, late] = [
-    deviations.filter((ms) => ms < -gapTolerance.ms).length,
-    deviations.filter((ms) => ms > gapTolerance.ms).length,
-  ]
+  const early = deviations.filter((ms) => ms < -gapTolerance.ms).length
+  const late = deviations.filter((ms) => ms > gapTolerance.ms).length
   return { total: scheduled.length, within: deviations.length - early - late, early, late }
 }
 

@@ -9,7 +9,7 @@ import {
   type WorstWrite,
 } from "../report/fidelity-report.ts"
 import { rounded } from "./pod-times.ts"
-import type { ComparedObject, ComparedWrite } from "./state-comparison.ts"
+import type { ComparedObject, ComparedWrite } from "./target-reading.ts"
 
 const worstKept = 10
 
@@ -31,42 +31,46 @@ interface Ranked<T> {
   readonly lateness: number
 }
 
-/** Collects from compared objects in any order. Memory is that of what is kept: the rest is forgotten at once. */
-export class ObjectDetails {
-  #worst: Array<Ranked<() => WorstWrite>> = []
-  #kept: Array<Ranked<() => ObjectDetail>> = []
+/** The worst writes; those that were as they should be are not among them unless they were late. */
+export const worstWrites = (objects: ReadonlyArray<ComparedObject>): ReadonlyArray<WorstWrite> => {
+  function* ranked(): Generator<Ranked<readonly [ComparedObject, ComparedWrite]>> {
+    for (const object of objects)
+      for (const compared of object.writes) yield { value: [object, compared], ...rankOf(compared) }
+  }
+  return worstFirst(ranked(), worstKept)
+    .filter(({ weight, lateness }) => weight > 0 || lateness > 0)
+    .map(({ value: [object, compared] }) => worstOf(object, compared))
+}
 
-  add(object: ComparedObject): void {
-    let [weight, lateness] = [object.extraStates > 0 ? 1 : 0, 0]
-    for (const compared of object.writes) {
-      const own = { weight: weightOf(compared), lateness: lateOf(compared) ?? 0 }
-      weight = Math.max(weight, own.weight)
-      lateness = Math.max(lateness, own.lateness)
-      this.#worst = withRanked(this.#worst, { ...own, value: () => worstOf(object, compared) }, worstKept)
+/** Those with the worst writes first. */
+export const detailsOf = (objects: ReadonlyArray<ComparedObject>): ReadonlyArray<ObjectDetail> => {
+  function* ranked(): Generator<Ranked<ComparedObject>> {
+    for (const value of objects) {
+      const ranks = value.writes.map(rankOf)
+      const weight = ranks.reduce((most, rank) => Math.max(most, rank.weight), value.extraStates > 0 ? 1 : 0)
+      yield { value, weight, lateness: ranks.reduce((most, rank) => Math.max(most, rank.lateness), 0) }
     }
-    this.#kept = withRanked(this.#kept, { weight, lateness, value: () => detailOf(object) }, mostDetails)
   }
-
-  /** Writes that were as they should be are not among them unless they were late. */
-  get worst(): ReadonlyArray<WorstWrite> {
-    return this.#worst.filter(({ weight, lateness }) => weight > 0 || lateness > 0).map(({ value }) => value())
-  }
-
-  get kept(): ReadonlyArray<ObjectDetail> {
-    return this.#kept.map(({ value }) => value())
-  }
+  return worstFirst(ranked(), mostDetails).map(({ value }) => detailOf(value))
 }
 
-/** The list with one more, the worst first, at most `most`. */
-const withRanked = <T>(list: Array<Ranked<T>>, one: Ranked<T>, most: number): Array<Ranked<T>> => {
-  const last = list.at(-1)
-  if (list.length === most && last !== undefined && !precedes(one, last)) return list
-  const at = list.findIndex((other) => precedes(one, other))
-  return list.toSpliced(at === -1 ? list.length : at, 0, one).slice(0, most)
+/** Memory is that of what is kept: a replay may have a million writes. */
+const worstFirst = <T>(ranked: Iterable<Ranked<T>>, most: number): ReadonlyArray<Ranked<T>> => {
+  let kept: ReadonlyArray<Ranked<T>> = []
+  for (const one of ranked) {
+    const last = kept.length === most ? kept.at(-1) : undefined
+    if (last === undefined || byRank(last, one) > 0) kept = [...kept, one].toSorted(byRank).slice(0, most)
+  }
+  return kept
 }
 
-const precedes = <T>(left: Ranked<T>, right: Ranked<T>): boolean =>
-  left.weight > right.weight || (left.weight === right.weight && left.lateness > right.lateness)
+const byRank = (left: Ranked<unknown>, right: Ranked<unknown>): number =>
+  right.weight - left.weight || right.lateness - left.lateness
+
+const rankOf = (compared: ComparedWrite): Omit<Ranked<unknown>, "value"> => ({
+  weight: weightOf(compared),
+  lateness: lateOf(compared) ?? 0,
+})
 
 const weightOf = ({ result, isInOrder }: ComparedWrite): number => (isInOrder ? weights[result] : 2)
 
@@ -76,17 +80,10 @@ const lateOf = ({ write, observed }: ComparedWrite): number | undefined =>
 const worstOf = ({ object }: ComparedObject, compared: ComparedWrite): WorstWrite => {
   const { gvk, namespace, name } = object.place
   const { write, result } = compared
+  const { time, verb } = write
   const late = lateOf(compared)
-  return {
-    gvk,
-    namespace,
-    name,
-    time: write.time,
-    verb: write.verb,
-    result,
-    observedMs: late === undefined ? null : rounded(late),
-    reason: reasonOf(compared),
-  }
+  const observedMs = late === undefined ? null : rounded(late)
+  return { gvk, namespace, name, time, verb, result, observedMs, reason: reasonOf(compared) }
 }
 
 const reasonOf = (compared: ComparedWrite): string => {
@@ -130,16 +127,8 @@ const detailOf = ({ object, writes, extra, isEqual }: ComparedObject): ObjectDet
   const wrong = writes.filter((compared) => weightOf(compared) > 0).slice(0, mostStates)
   const fine = writes.filter((compared) => weightOf(compared) === 0).slice(0, mostStates - wrong.length)
   const shown = [...wrong, ...fine].toSorted((left, right) => left.write.number - right.write.number)
-  const states = shown.map(stateOf)
-  return {
-    gvk,
-    namespace,
-    name,
-    isEqual,
-    total: writes.length,
-    states,
-    extra: extra.map(({ at, ...rest }) => ({ at: rounded(at), ...rest })),
-  }
+  const besides = extra.map(({ at, ...rest }) => ({ at: rounded(at), ...rest }))
+  return { gvk, namespace, name, isEqual, total: writes.length, states: shown.map(stateOf), extra: besides }
 }
 
 const stateOf = ({ write, result, isInOrder, observed, differences }: ComparedWrite): StateDetail => {

@@ -10,8 +10,8 @@
  * Memory: some 300 bytes per pod.
  */
 
-import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/index.ts"
-import { listIn } from "../objects/pod-templates.ts"
+import { isJsonObject, type JsonValue } from "../../trace/index.ts"
+import { podControllers } from "../pods/pod-identity.ts"
 import type { Spread } from "../report/replay-report.ts"
 
 // Percentiles of measurements that are all at hand, and shares.
@@ -119,43 +119,6 @@ export const podPhase = (pod: JsonValue | undefined): string => {
 export const podOwner = (namespace: string, name: string, pod: JsonValue | undefined): string => {
   const top = podControllers(pod).at(-1)
   return top === undefined ? `${namespace}/Pod ${name}` : `${namespace}/${top.kind} ${top.name}`
-}
-
-/** A controller, as an owner reference names it. */
-interface PodController {
-  readonly apiVersion: string
-  readonly kind: string
-  readonly name: string
-  readonly uid: string
-}
-
-/**
- * The controllers of a pod as far as its object tells, the nearest first. Names of ReplicaSets end with a hash of the template, and those of a
- * CronJob's Jobs with their minute: without these they are the names of the Deployment and the CronJob.
- */
-export const podControllers = (pod: JsonValue | undefined): ReadonlyArray<PodController> => {
-  const metadata = isJsonObject(pod) && isJsonObject(pod.metadata) ? pod.metadata : {}
-  const controller = listIn(metadata.ownerReferences)
-    .filter(isJsonObject)
-    .find((reference) => reference.controller === true)
-  // The root of a replay owns what the replay writes, but created none of it: it is no controller.
-  if (controller === undefined) return []
-  const [kind, name] = [String(controller.kind), String(controller.name)]
-  const nearest = { apiVersion: String(controller.apiVersion), kind, name, uid: "" }
-  if (kind === "ReplicaSet") {
-    const hash = labelOf(metadata, "pod-template-hash")
-    if (hash !== undefined && name.endsWith(`-${hash}`))
-      return [nearest, { apiVersion: "apps/v1", kind: "Deployment", name: name.slice(0, -hash.length - 1), uid: "" }]
-  }
-  const scheduled = kind === "Job" ? /^(.+)-\d{8,}$/.exec(name)?.[1] : undefined
-  return scheduled === undefined
-    ? [nearest]
-    : [nearest, { apiVersion: "batch/v1", kind: "CronJob", name: scheduled, uid: "" }]
-}
-
-const labelOf = ({ labels }: JsonObject, key: string): string | undefined => {
-  const value = isJsonObject(labels) && Object.hasOwn(labels, key) ? labels[key] : undefined
-  return typeof value === "string" ? value : undefined
 }
 
 /** A pod of the trace and its counterpart in the target. */

@@ -6,19 +6,15 @@
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
+import * as Schedule from "effect/Schedule"
 import * as Scope from "effect/Scope"
 import type { Clock } from "../../clock.ts"
 import { defaultWatchPolicy, type EndpointSource, type WatchPolicy } from "../../kube/index.ts"
 import { parseGvk } from "../../kube/offline.ts"
-import {
-  type KindStatus,
-  type RecorderActors,
-  reasonOf,
-  startRecorderActors,
-  type TrackedKind,
-} from "../../recorder/index.ts"
+import { type KindStatus, startRecorderActors, type TrackedKind } from "../../recorder/index.ts"
 import { replayLabel } from "../objects/target-object.ts"
 import type { UnmeasuredKind } from "../report/fidelity-report.ts"
 
@@ -67,157 +63,114 @@ const lookMs = 50
 /** A kind that the trace itself defines has to be noticed before its first objects change. */
 const policy: WatchPolicy = { ...defaultWatchPolicy, absentPollMs: 250 }
 
+/** A recording under way. */
+export type TargetRecording = Effect.Success<ReturnType<typeof recordTarget>>
+
 /**
- * A recorder of the target in its own threads, from `start` to `close`. A kind that cannot be recorded is reported by `end` and stops
- * nothing.
+ * Records until `end`, or until the scope is closed, which also removes the directory unless it was named. Succeeds when the store is open; fails with
+ * an error for people if the directory is not empty or cannot be written to, and so do its effects if the recorder fails.
  */
-export class TargetRecording {
-  readonly directory: string
-  readonly #options: TargetRecordingOptions
-  readonly #scope: Scope.Closeable
-  readonly #actors: RecorderActors
-  readonly #kinds: Set<string>
-  readonly #closing = new AbortController()
-  #failure: string | undefined
-  #isOpen = true
+export const recordTarget = Effect.fnUntraced(function* (options: TargetRecordingOptions) {
+  const { endpoints, userAgent, clock, replay } = options
+  const directory = options.directory ?? (yield* temporaryDirectory)
+  const recorder = yield* Effect.acquireRelease(Scope.make(), Scope.close)
+  const kinds = new Set(options.kinds)
+  const tracked = () => [...kinds].flatMap((gvk) => trackedKind(gvk, replay))
+  const starting = startRecorderActors({
+    kinds: tracked(),
+    directory,
+    fsync: "interval",
+    endpoints,
+    userAgent,
+    clock,
+    looksUpOwners: false,
+    policy,
+    notify: () => undefined,
+  })
+  const { statuses, store, reconfigure, ended, cut } = yield* Scope.provide(starting, recorder)
+  let isOpen = true
+  yield* Scope.addFinalizer(
+    recorder,
+    Effect.sync(() => {
+      isOpen = false
+    }),
+  )
+  const unfollowed = yield* Deferred.make<never, unknown>()
+  const failed = Effect.raceFirst(ended, Deferred.await(unfollowed))
 
-  private constructor(
-    options: TargetRecordingOptions,
-    directory: string,
-    scope: Scope.Closeable,
-    actors: RecorderActors,
-  ) {
-    this.directory = directory
-    this.#options = options
-    this.#scope = scope
-    this.#actors = actors
-    this.#kinds = new Set(options.kinds)
-    Effect.runPromise(actors.ended, { signal: this.#closing.signal }).catch((error: unknown) => {
-      if (this.#isOpen) this.#failure = reasonOf(error)
-    })
-  }
-
-  /** Resolves when the store is open. Rejects with an error for people: the directory is not empty or cannot be written to. */
-  static async start(options: TargetRecordingOptions): Promise<TargetRecording> {
-    const directory = options.directory ?? (await mkdtemp(join(tmpdir(), "kubereel-")))
-    const scope = await Effect.runPromise(Scope.make())
-    try {
-      const starting = startRecorderActors({
-        kinds: options.kinds.flatMap((gvk) => trackedKind(gvk, options.replay)),
-        directory,
-        fsync: "interval",
-        endpoints: options.endpoints,
-        userAgent: options.userAgent,
-        clock: options.clock,
-        looksUpOwners: false,
-        policy,
-        notify: () => undefined,
-      })
-      const actors = await Effect.runPromise(starting.pipe(Effect.provideService(Scope.Scope, scope)))
-      return new TargetRecording(options, directory, scope, actors)
-    } catch (error) {
-      await Effect.runPromise(Scope.close(scope, Exit.void))
-      if (options.directory === undefined) await rm(directory, { recursive: true, force: true })
-      throw new Error(reasonOf(error))
+  /** Kinds whose watch has not delivered what was written. */
+  const silent = Effect.fnUntraced(function* (written: WrittenVersions) {
+    const found: UnmeasuredKind[] = []
+    for (const [gvk, version] of written) {
+      const { resumeVersion, recordedSince } = yield* store.call("kindState", gvk)
+      const isNumber = /^\d+$/.test(resumeVersion)
+      if (recordedSince === 0 || !isNumber || BigInt(resumeVersion) >= version) continue
+      const reason = `its watch was lost: nothing was received after version ${resumeVersion}, of ${version}`
+      found.push({ gvk, reason })
     }
-  }
+    return found
+  })
 
-  /** Waits for the first list of each kind, ten seconds at most, and not once `signal` is aborted. */
-  async ready(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options
-    const deadline = clock.monotonicMs() + readyMs
-    const isWaiting = (): boolean => !this.#actors.statuses.isListed && this.#failure === undefined && !signal.aborted
-    while (isWaiting() && clock.monotonicMs() < deadline) await this.#pause()
-  }
-
-  /** Records another kind from now on. */
-  follow(gvk: string): void {
-    if (this.#kinds.has(gvk) || !this.#isOpen) return
-    this.#kinds.add(gvk)
-    const kinds = [...this.#kinds].flatMap((each) => trackedKind(each, this.#options.replay))
-    this.#actors.reconfigure(kinds).catch((error: unknown) => {
-      if (this.#isOpen) this.#failure ??= reasonOf(error)
-    })
-  }
-
-  /**
-   * Waits until all that was written has been received and nothing has changed for a second, `mostMs` at most, commits, and ends the recording. A
-   * kind of which it has not received `written` by then is not measured: its watch was lost. Does not wait once `signal` is aborted. Rejects with
-   * an error for people if the recorder has failed.
-   */
-  async end(mostMs: number, signal: AbortSignal, written: WrittenVersions): Promise<EndedRecording> {
-    const { clock } = this.#options
-    const startMs = clock.monotonicMs()
-    const isSettled = await this.#settled(startMs + mostMs, signal, written)
-    const settlingMs = clock.monotonicMs() - startMs
-    if (this.#failure !== undefined) throw new Error(this.#failure)
-    const statuses = this.#actors.statuses.incomplete()
-    const cut = await Effect.runPromise(this.#actors.cut())
-    const silent = await this.#silent(written)
-    const since = new Map<string, number>()
-    for (const gvk of this.#kinds) {
-      const { recordedSince } = await Effect.runPromise(this.#actors.store.call("kindState", gvk))
-      if (recordedSince > 0) since.set(gvk, recordedSince)
-    }
-    await this.close()
-    const { directory } = this
-    // A kind that the trace uninstalls was watched to its end.
-    const unmeasured = statuses.filter(({ gvk, state }) => state !== "waiting" || !since.has(gvk)).map(unmeasuredKind)
-    return { directory, cut, settlingMs, isSettled, since, unmeasured: [...unmeasured, ...silent] }
-  }
-
-  /** Ends the recorder; the directory stays. */
-  async close(): Promise<void> {
-    if (!this.#isOpen) return
-    this.#isOpen = false
-    this.#closing.abort()
-    await Effect.runPromise(Scope.close(this.#scope, Exit.void))
-  }
-
-  /** Removes the directory unless it was named. */
-  async remove(): Promise<void> {
-    if (this.#options.directory === undefined) await rm(this.directory, { recursive: true, force: true })
-  }
-
-  async #settled(deadline: number, signal: AbortSignal, written: WrittenVersions): Promise<boolean> {
-    const { clock } = this.#options
+  /** Succeeds once all that was written has been received, and nothing has changed for a second. */
+  const settled = Effect.fnUntraced(function* (written: WrittenVersions) {
     let last: number | undefined
-    let changedMs = clock.monotonicMs()
-    while (clock.monotonicMs() < deadline && this.#failure === undefined && !signal.aborted) {
-      const sequence = await Effect.runPromise(
-        this.#actors.store.call("statistics", undefined).pipe(
-          Effect.map((statistics) => statistics.sequence),
-          Effect.orElseSucceed(() => last),
-        ),
+    for (let changedMs = clock.monotonicMs(); ; yield* Effect.sleep(lookMs)) {
+      const sequence = yield* store.call("statistics", undefined).pipe(
+        Effect.map((statistics) => statistics.sequence),
+        Effect.orElseSucceed(() => last),
       )
       if (sequence !== last) changedMs = clock.monotonicMs()
       last = sequence
-      const isQuiet = clock.monotonicMs() - changedMs >= quietMs && this.#actors.statuses.isListed
-      if (isQuiet && (await this.#silent(written)).length === 0) return true
-      await this.#pause()
+      const isQuiet = clock.monotonicMs() - changedMs >= quietMs && statuses.isListed
+      if (isQuiet && (yield* silent(written)).length === 0) return true
     }
-    return false
-  }
+  })
 
-  /** Kinds whose watch has not delivered what was written. */
-  async #silent(written: WrittenVersions): Promise<ReadonlyArray<UnmeasuredKind>> {
-    const silent: UnmeasuredKind[] = []
-    for (const [gvk, version] of written) {
-      const { resumeVersion, recordedSince } = await Effect.runPromise(this.#actors.store.call("kindState", gvk))
-      const isNumber = /^\d+$/.test(resumeVersion)
-      if (recordedSince === 0 || !isNumber || BigInt(resumeVersion) >= version) continue
-      silent.push({
-        gvk,
-        reason: `its watch was lost: nothing was received after version ${resumeVersion}, of ${version}`,
-      })
-    }
-    return silent
-  }
+  return {
+    /** Succeeds with the first list of each kind, or after ten seconds. */
+    ready: Effect.sync(() => statuses.isListed).pipe(
+      Effect.repeat({ until: (isListed) => isListed, schedule: Schedule.spaced(lookMs) }),
+      Effect.timeoutOption(readyMs),
+      Effect.raceFirst(failed),
+    ),
 
-  #pause(): Promise<void> {
-    return new Promise((resolve) => this.#options.clock.after(lookMs, resolve))
+    /** Records another kind from now on. */
+    follow: (gvk: string): void => {
+      if (kinds.has(gvk) || !isOpen) return
+      kinds.add(gvk)
+      reconfigure(tracked()).catch((error: unknown) => Deferred.doneUnsafe(unfollowed, Effect.fail(error)))
+    },
+
+    /**
+     * Waits until the target has settled, `mostMs` at most and not once `stopped` succeeds, commits, and ends the recording. A kind of which it has
+     * not received `written` by then is not measured: its watch was lost.
+     */
+    end: Effect.fnUntraced(function* (mostMs: number, stopped: Effect.Effect<void>, written: WrittenVersions) {
+      const startMs = clock.monotonicMs()
+      const tooLong = Effect.raceFirst(stopped, Effect.sleep(mostMs)).pipe(Effect.as(false))
+      const isSettled = yield* Effect.raceAllFirst([failed, tooLong, settled(written)])
+      const settlingMs = clock.monotonicMs() - startMs
+      const incomplete = statuses.incomplete()
+      const last = yield* cut().pipe(Effect.mapError(({ message }) => new Error(message)))
+      const lost = yield* silent(written)
+      const since = new Map<string, number>()
+      for (const gvk of kinds) {
+        const { recordedSince } = yield* store.call("kindState", gvk)
+        if (recordedSince > 0) since.set(gvk, recordedSince)
+      }
+      yield* Scope.close(recorder, Exit.void)
+      // A kind that the trace uninstalls was watched to its end.
+      const unmeasured = incomplete.filter(({ gvk, state }) => state !== "waiting" || !since.has(gvk))
+      const all = [...unmeasured.map(unmeasuredKind), ...lost]
+      return { directory, cut: last, settlingMs, isSettled, since, unmeasured: all } satisfies EndedRecording
+    }),
   }
-}
+})
+
+const temporaryDirectory = Effect.acquireRelease(
+  Effect.tryPromise({ try: () => mkdtemp(join(tmpdir(), "kubereel-")), catch: (error) => error }),
+  (directory) => Effect.promise(() => rm(directory, { recursive: true, force: true })),
+)
 
 /** Empty for what is not a kind: the replay refuses its objects. */
 const trackedKind = (gvkText: string, replay: string): ReadonlyArray<TrackedKind> => {

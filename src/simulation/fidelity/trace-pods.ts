@@ -2,7 +2,13 @@
 
 import type { Pod } from "../../kube/index.ts"
 import { exactJsonIn, isJsonObject, type JsonValue, NestingTooDeepError, podKind } from "../../trace/index.ts"
-import { type IdentityOptions, ownersInTrace, recordedHash, rememberedIdentity } from "../pods/pod-identity.ts"
+import {
+  type IdentityOptions,
+  ownersInTrace,
+  podControllers,
+  recordedHash,
+  rememberedIdentity,
+} from "../pods/pod-identity.ts"
 import { LifeMatching, type LivesByOwner } from "../pods/recorded-lives.ts"
 import { keyOf } from "../replay/changes-to-writes.ts"
 import {
@@ -11,7 +17,6 @@ import {
   type PodLife,
   type PodPair,
   PodTimes,
-  podControllers,
   podOwner,
   podPhase,
 } from "./pod-times.ts"

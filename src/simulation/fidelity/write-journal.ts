@@ -1,13 +1,10 @@
 /**
  * What a replay did, write by write, and what the trace says of pods and nodes. Some 200 bytes a write and 100 bytes a
- * life are in memory; texts are on disk ({@link BodyFile}). Times are monotonic ms after the first moment of the trace was
- * due; the state at the start has times before 0.
+ * life are in memory; texts are on disk, so that a trace larger than memory can be compared. Times are monotonic ms
+ * after the first moment of the trace was due; the state at the start has times before 0.
  */
-
-import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
-import type { OwnedLifecycles } from "../../trace/index.ts"
+import { fileSpool, type OwnedLifecycles } from "../../trace/index.ts"
 import type { TargetPlace } from "../objects/target-object.ts"
 import { ownerKey } from "../pods/recorded-lives.ts"
 import { keyOf } from "../replay/changes-to-writes.ts"
@@ -16,70 +13,10 @@ import type { TraceChange } from "../replay/trace-changes.ts"
 import type { WriteOutcome } from "../target/target-cluster.ts"
 import { nodeKind, type WrittenVersions } from "./target-recording.ts"
 
-// Texts that are written while a replay runs and read in any order afterwards: on disk, so that a trace larger than memory can be compared.
-
 /** Where a text is. */
 interface BodyRange {
   readonly offset: number
   readonly length: number
-}
-
-const bufferBytes = 256 * 1024
-
-/** Every method may throw the file system's error. */
-class BodyFile implements Disposable {
-  readonly #file: number
-  readonly #buffer = Buffer.allocUnsafe(bufferBytes)
-  #buffered = 0
-  #written = 0
-
-  /** In `directory`; default: the system's directory for temporary files. */
-  constructor(directory: string = tmpdir()) {
-    const folder = mkdtempSync(join(directory, "kubereel-"))
-    try {
-      this.#file = openSync(join(folder, "bodies"), "wx+", 0o600)
-    } finally {
-      rmSync(folder, { recursive: true })
-    }
-  }
-
-  append(body: Uint8Array | string): BodyRange {
-    const bytes = typeof body === "string" ? Buffer.from(body) : body
-    const range = { offset: this.#written + this.#buffered, length: bytes.length }
-    if (bytes.length > bufferBytes - this.#buffered) this.#flush()
-    if (bytes.length > bufferBytes) this.#write(bytes)
-    else {
-      this.#buffer.set(bytes, this.#buffered)
-      this.#buffered += bytes.length
-    }
-    return range
-  }
-
-  read({ offset, length }: BodyRange): Buffer {
-    this.#flush()
-    const bytes = Buffer.allocUnsafe(length)
-    for (let done = 0; done < length; ) {
-      const count = readSync(this.#file, bytes, done, length - done, offset + done)
-      if (count === 0) throw new Error(`the file of bodies ends before byte ${offset + length}`)
-      done += count
-    }
-    return bytes
-  }
-
-  [Symbol.dispose](): void {
-    closeSync(this.#file)
-  }
-
-  #flush(): void {
-    const bytes = this.#buffer.subarray(0, this.#buffered)
-    this.#buffered = 0
-    this.#write(bytes)
-  }
-
-  #write(bytes: Uint8Array): void {
-    for (let done = 0; done < bytes.length; ) done += writeSync(this.#file, bytes, done)
-    this.#written += bytes.length
-  }
 }
 
 /** One write of the replay. */
@@ -165,13 +102,11 @@ const shortened = (outcome: Exclude<WriteOutcome, { tag: "accepted" }>): string 
   return text.length > mostCharacters ? `${text.slice(0, mostCharacters - 1)}…` : text
 }
 
-/**
- * Appends while the replay runs, to be read afterwards. Methods throw the file system's errors if there is no room for texts. Dispose of
- * it to free the disk.
- */
+/** Appends while the replay runs, to be read afterwards. Methods throw SpoolError if there is no room for texts. Dispose of it to free the disk. */
 export class WriteJournal implements Disposable {
-  readonly #bodies = new BodyFile()
-  readonly #objects = new Map<string, JournalObject>()
+  readonly #bodies = fileSpool(tmpdir())
+  /** By their keys in the target. */
+  readonly objects = new Map<string, JournalObject>()
   readonly writes: JournalWrite[] = []
   readonly pods: TracePod[] = []
   readonly nodes: TraceNode[] = []
@@ -190,22 +125,12 @@ export class WriteJournal implements Disposable {
     }
   }
 
-  /** Monotonic ms at which the first moment of the trace was due; NaN if it never was. */
-  get startMs(): number {
-    return this.#startMs
-  }
-
   /** `undefined` if its first moment never was due. */
   get trace(): ReplayedTrace | undefined {
     const schedule = this.#schedule
     if (schedule === undefined) return undefined
     const dueMs = (moment: number): number => schedule.dueMs(moment) - this.#startMs
     return { start: schedule.start, until: this.#until, dueMs }
-  }
-
-  /** By their keys in the target. */
-  get objects(): ReadonlyMap<string, JournalObject> {
-    return this.#objects
   }
 
   /** What the target's watches have to deliver. */
@@ -224,7 +149,7 @@ export class WriteJournal implements Disposable {
     const at = dueMs === undefined ? 0 : dueMs - this.#startMs
     if (gvk === nodeKind) this.nodes.push({ name, at, exists: object !== undefined })
     if (gvk !== "v1.Pod") return
-    const body = object === undefined ? undefined : this.#bodies.append(object)
+    const body = object === undefined ? undefined : this.#keep(object)
     this.pods.push({ key: `${namespace}/${name}`, at, isAtStart: dueMs === undefined, body })
   }
 
@@ -246,8 +171,8 @@ export class WriteJournal implements Disposable {
 
   submitted({ place, verb, time, due }: SubmittedWrite): number {
     const key = keyOf(place)
-    const object = this.#objects.get(key) ?? { place, writes: [] }
-    this.#objects.set(key, object)
+    const object = this.objects.get(key) ?? { place, writes: [] }
+    this.objects.set(key, object)
     const number = this.writes.length
     const write: JournalWrite = {
       number,
@@ -279,14 +204,20 @@ export class WriteJournal implements Disposable {
       write.outcome = "accepted"
       write.version = outcome.version
     } else write.outcome = { tag: outcome.tag, reason: shortened(outcome) }
-    if (body !== undefined) write.body = this.#bodies.append(body)
+    if (body !== undefined) write.body = this.#keep(Buffer.from(body))
   }
 
-  read(range: BodyRange): Buffer {
-    return this.#bodies.read(range)
+  read({ offset, length }: BodyRange): Buffer {
+    return this.#bodies.copyOf(offset, length)
   }
 
   [Symbol.dispose](): void {
     this.#bodies[Symbol.dispose]()
+  }
+
+  #keep(body: Uint8Array): BodyRange {
+    const range = { offset: this.#bodies.length, length: body.length }
+    this.#bodies.append(body)
+    return range
   }
 }

@@ -262,3 +262,38 @@ const recordOnce = async ({ uid, read, write, run }: HookRecord): Promise<void> 
       "the definition of Simulations has no status.hooks, without which a hook could run twice; install kubereel's with: reel crd | kubectl apply -f -",
     )
 }
+
+// What hooks write, line by line, so that lines of two simulations are not mixed.
+
+/** Characters of a line that is printed before its end has come. */
+const longestLine = 16_384
+
+/** Lines of each source, such as a simulation. */
+export class OutputLines {
+  readonly #print: (source: string, line: string) => void
+  readonly #open = new Map<string, { readonly decoder: StringDecoder; text: string }>()
+
+  constructor(print: (source: string, line: string) => void) {
+    this.#print = print
+  }
+
+  add(source: string, chunk: Buffer): void {
+    const open = this.#open.get(source) ?? { decoder: new StringDecoder("utf8"), text: "" }
+    this.#open.set(source, open)
+    const [last = "", ...whole] = (open.text + open.decoder.write(chunk)).split("\n").reverse()
+    for (const line of whole.reverse()) this.#print(source, line)
+    open.text = last
+    if (last.length > longestLine) this.#endLine(source)
+  }
+
+  /** Prints what has no end yet. */
+  end(): void {
+    for (const source of [...this.#open.keys()]) this.#endLine(source)
+  }
+
+  #endLine(source: string): void {
+    const open = this.#open.get(source)
+    this.#open.delete(source)
+    if (open !== undefined && open.text !== "") this.#print(source, open.text)
+  }
+}

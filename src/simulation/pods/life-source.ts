@@ -1,5 +1,6 @@
 /** Where the lives of a trace's pods come from. */
-import type { Clock, Timer } from "../../clock.ts"
+import type { Clock } from "../../clock.ts"
+import { pause } from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
 import {
   isJsonObject,
@@ -45,24 +46,6 @@ const trackedIn = (bytes: Uint8Array): TrackedObjects => {
   }
 }
 
-/** For one run of a replay. */
-export interface LifeSource {
-  readonly lives: RecordedLives
-  /** Whether nothing more will be learnt. */
-  readonly isFinished: boolean
-  /**
-   * Pods that the trace has from the first moment that is replayed until another one (µs since the Unix epoch), as far as it was read: those that the
-   * replay or the target's controllers create.
-   */
-  pods(until: number): number
-  /** Starts learning. `startMicros`: the first moment that is replayed, µs since the Unix epoch. Call it once. */
-  begin(startMicros: number, environment: SourceEnvironment): void
-  /** Resolves when everything is known, or after `ms`, or at once if waiting is of no use. */
-  waitFor(ms: number): Promise<void>
-  /** Nothing more is learnt. */
-  close(): void
-}
-
 /** What a source needs of the run. */
 interface SourceEnvironment {
   readonly clock: Pick<Clock, "after" | "monotonicMs">
@@ -70,25 +53,44 @@ interface SourceEnvironment {
   readonly onProblem: (problem: string) => void
 }
 
-/** Learns from items of a trace, in their order. */
-class LifeLearner {
+/** For one run of a replay. */
+export abstract class LifeSource {
   readonly lives = new RecordedLives()
   readonly #observed = new ObservedLives(this.lives)
   #startMicros = 0
   /** µs: starts of lives that the trace tells without their pods. */
   readonly #lived: number[] = []
+  #isFinished = false
 
-  set startMicros(micros: number) {
-    this.#startMicros = micros
-    this.#observed.startMs = micros / 1000
+  /** Whether nothing more will be learnt. */
+  get isFinished(): boolean {
+    return this.#isFinished
   }
 
-  /** See {@link LifeSource.pods}. Lives without their pods are those that had not ended at the first moment. */
+  /**
+   * Pods that the trace has from the first moment that is replayed until another one (µs since the Unix epoch), as far as it was read: those that the
+   * replay or the target's controllers create. Lives without their pods are those that had not ended at the first moment.
+   */
   pods(until: number): number {
     return this.#lived.length > 0 ? this.#lived.filter((start) => start < until).length : this.#observed.count(until)
   }
 
-  learn(item: TraceItem): void {
+  /** Starts learning. `startMicros`: the first moment that is replayed, µs since the Unix epoch. Call it once. */
+  begin(startMicros: number, _environment: SourceEnvironment): void {
+    this.#startMicros = startMicros
+    this.#observed.startMs = startMicros / 1000
+  }
+
+  /** Resolves when everything is known, or after `ms`, or at once if waiting is of no use. */
+  abstract waitFor(ms: number): Promise<void>
+
+  /** Nothing more is learnt. */
+  close(): void {
+    this.#isFinished = true
+  }
+
+  /** Takes items of the trace in their order. */
+  protected learn(item: TraceItem): void {
     if (item.type === "event") {
       if (item.event.type === "object") this.#observed.observe(item.event, item.isSnapshot)
       return
@@ -108,49 +110,30 @@ class LifeLearner {
  * The trace as it is read by the replay itself, for one that cannot be read twice: it is known what has been read, and ends are known when
  * they are due.
  */
-export class PassingLives implements LifeSource {
-  readonly #learner = new LifeLearner()
-  #isFinished = false
-
-  get lives(): RecordedLives {
-    return this.#learner.lives
-  }
-
-  get isFinished(): boolean {
-    return this.#isFinished
-  }
-
-  pods(until: number): number {
-    return this.#learner.pods(until)
-  }
-
+export class PassingLives extends LifeSource {
   /** The same items. */
   async *items(source: AsyncIterable<Iterable<TraceItem>>): AsyncGenerator<Iterable<TraceItem>, void> {
     try {
       for await (const chunk of source) yield this.#passed(chunk)
     } finally {
-      this.#isFinished = true
+      this.close()
     }
   }
 
-  begin(startMicros: number, { onProblem }: SourceEnvironment): void {
-    this.#learner.startMicros = startMicros
-    onProblem(
+  override begin(startMicros: number, environment: SourceEnvironment): void {
+    super.begin(startMicros, environment)
+    environment.onProblem(
       "this trace can be read only once: how long a pod runs is known when its end is read, and its start-up only if it was read before; a file has no such limit",
     )
   }
 
-  waitFor(): Promise<void> {
+  override waitFor(): Promise<void> {
     return Promise.resolve()
-  }
-
-  close(): void {
-    this.#isFinished = true
   }
 
   *#passed(chunk: Iterable<TraceItem>): Generator<TraceItem, void> {
     for (const item of chunk) {
-      this.#learner.learn(item)
+      this.learn(item)
       yield item
     }
   }
@@ -173,53 +156,35 @@ const lifeOf = (pod: PodLifecycle, startMicros: number): RecordedLife => {
 const headStartMs = 1000
 
 /** Lives from a second reading of the trace. `isFinished` once it was read to its end, or has failed. */
-export class LifeScout implements LifeSource {
+export class LifeScout extends LifeSource {
   readonly #open: (signal: AbortSignal) => Promise<AsyncIterable<Iterable<TraceItem>>>
-  readonly #learner = new LifeLearner()
   #environment: SourceEnvironment | undefined
   #reading: Promise<void> = Promise.resolve()
-  #isFinished = false
   readonly #closing = new AbortController()
-  #wake: () => void = () => undefined
 
   /** `open`: the same trace once more, from its start; the signal ends the reading, which would otherwise hold the lives while it waits. */
   constructor(open: (signal: AbortSignal) => Promise<AsyncIterable<Iterable<TraceItem>>>) {
+    super()
     this.#open = open
   }
 
-  get lives(): RecordedLives {
-    return this.#learner.lives
-  }
-
-  get isFinished(): boolean {
-    return this.#isFinished
-  }
-
-  pods(until: number): number {
-    return this.#learner.pods(until)
-  }
-
-  begin(startMicros: number, environment: SourceEnvironment): void {
+  override begin(startMicros: number, environment: SourceEnvironment): void {
+    super.begin(startMicros, environment)
     this.#environment = environment
-    this.#learner.startMicros = startMicros
     this.#reading = this.#run(environment)
   }
 
-  async waitFor(ms: number): Promise<void> {
+  override async waitFor(ms: number): Promise<void> {
     const environment = this.#environment
-    if (this.#isFinished || ms <= 0 || environment === undefined) return
-    let timer: Timer | undefined
-    const late = new Promise<void>((resolve) => {
-      timer = environment.clock.after(ms, resolve)
-    })
-    await Promise.race([this.#reading, late])
-    timer?.cancel()
+    if (this.isFinished || ms <= 0 || environment === undefined) return
+    const over = new AbortController()
+    await Promise.race([this.#reading, pause(environment.clock, ms, over.signal)])
+    over.abort()
   }
 
   /** Does not wait for a read under way: what the trace comes from may be silent. */
-  close(): void {
+  override close(): void {
     this.#closing.abort()
-    this.#wake()
   }
 
   async #run(environment: SourceEnvironment): Promise<void> {
@@ -231,7 +196,7 @@ export class LifeScout implements LifeSource {
     } catch (error) {
       if (!this.#closing.signal.aborted) onProblem(`not all lives of pods could be read: ${messageOf(error)}`)
     } finally {
-      this.#isFinished = true
+      super.close()
     }
   }
 
@@ -239,22 +204,12 @@ export class LifeScout implements LifeSource {
     const beganMs = clock.monotonicMs()
     for await (const chunk of await this.#open(this.#closing.signal)) {
       const chunkMs = clock.monotonicMs()
-      for (const item of chunk) this.#learner.learn(item)
+      for (const item of chunk) this.learn(item)
       const nowMs = clock.monotonicMs()
       if (this.#closing.signal.aborted) return
       if (nowMs - beganMs < headStartMs) await new Promise(setImmediate)
-      else await this.#rest(Math.max(1, nowMs - chunkMs), clock)
+      else await pause(clock, Math.max(1, nowMs - chunkMs), this.#closing.signal)
       if (this.#closing.signal.aborted) return
     }
-  }
-
-  #rest(ms: number, clock: SourceEnvironment["clock"]): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = clock.after(ms, resolve)
-      this.#wake = () => {
-        timer.cancel()
-        resolve()
-      }
-    })
   }
 }

@@ -12,12 +12,10 @@ import {
   type JsonValue,
   NestingTooDeepError,
   type ObjectEvent,
-  type OwnerReference,
   podKind,
-  readOwnerReferences,
   stablePodSpecHash,
 } from "../../trace/index.ts"
-import { listIn } from "../objects/pod-templates.ts"
+import { controllerOf, podControllers } from "./pod-identity.ts"
 import { type GrowingLife, ownerKey, type RecordedLives } from "./recorded-lives.ts"
 
 // The moments of a pod's life: when it was scheduled, started, ready and ended, as its status and the recording show them.
@@ -156,7 +154,7 @@ export class ObservedLives {
     if (this.#parents.has(key) || !Buffer.from(object.buffer, object.byteOffset, object.length).includes(ownerMember))
       return
     const value = parsed(object)
-    const parent = value === undefined ? undefined : controllerOf(value)
+    const parent = controllerOf(metadataOf(value))
     if (parent === undefined) return
     this.#parents.set(key, ownerKey(`${parent.apiVersion}.${parent.kind}`, namespace, parent.name))
     this.#lives.move(key, this.#uppermost(key))
@@ -187,19 +185,17 @@ export class ObservedLives {
     const object = parsed(bytes)
     const hash = object === undefined ? undefined : hashOf(object.spec)
     if (object === undefined || hash === undefined) return undefined
-    const metadata = isJsonObject(object.metadata) ? object.metadata : {}
-    const created = typeof metadata.creationTimestamp === "string" ? Date.parse(metadata.creationTimestamp) : Number.NaN
     return {
       owner: this.#ownerOf(object, namespace, name),
       hash,
-      created: Number.isNaN(created) ? 0 : created,
+      created: millisOf(metadataOf(object).creationTimestamp) ?? 0,
       life: { startMs: undefined, readyMs: undefined, runMs: undefined, exitCode: 0, restarts: 0 },
       isKnown: false,
       scheduled: undefined,
       started: undefined,
       ready: undefined,
       isOver: false,
-      isCounted: !tiedToNodes.has(controllerOf(object)?.kind ?? ""),
+      isCounted: !tiedToNodes.has(controllerOf(metadataOf(object))?.kind ?? ""),
     }
   }
 
@@ -219,7 +215,7 @@ export class ObservedLives {
     if (started !== undefined) {
       if (scheduled !== undefined) life.startMs ??= between(scheduled, started)
       if (ready !== undefined) life.readyMs ??= between(started, ready)
-      if (shown.ended !== false && !isDeletion && !isBeingDeleted(value)) {
+      if (shown.ended !== false && !isDeletion && metadataOf(value).deletionTimestamp === undefined) {
         pod.isOver = true
         life.exitCode = shown.exitCode
         life.runMs = this.#rest(started, moment(shown.ended))
@@ -239,15 +235,11 @@ export class ObservedLives {
   }
 
   #ownerOf(pod: JsonObject, namespace: string, name: string): string {
-    const controller = controllerOf(pod)
-    if (controller === undefined) return ownerKey(podKind, namespace, name)
-    const { apiVersion, kind } = controller
-    const metadata = isJsonObject(pod.metadata) ? pod.metadata : {}
-    const hash = isJsonObject(metadata.labels) ? metadata.labels["pod-template-hash"] : undefined
-    // Only Deployments label pods so, and their ReplicaSets need not be in the trace.
-    if (kind === "ReplicaSet" && typeof hash === "string" && controller.name.endsWith(`-${hash}`))
-      return this.#uppermost(ownerKey("apps/v1.Deployment", namespace, controller.name.slice(0, -hash.length - 1)))
-    return this.#uppermost(ownerKey(`${apiVersion}.${kind}`, namespace, controller.name))
+    const [nearest, above] = podControllers(pod)
+    // The ReplicaSets of a Deployment need not be in the trace; the CronJob of a Job is its owner only if the trace says so.
+    const owner = above?.kind === "Deployment" ? above : nearest
+    if (owner === undefined) return ownerKey(podKind, namespace, name)
+    return this.#uppermost(ownerKey(`${owner.apiVersion}.${owner.kind}`, namespace, owner.name))
   }
 
   #uppermost(key: string): string {
@@ -273,19 +265,8 @@ const ownerMember = '"ownerReferences"'
 const mayOwnPods = (gvk: string): boolean =>
   gvk === "batch/v1.Job" || gvk === "apps/v1.ReplicaSet" || /^[^/]+\.[^/]+\//.test(gvk.replace(/^[^/]*\.k8s\.io\//, ""))
 
-const controllerOf = ({ metadata }: JsonObject): OwnerReference | undefined =>
-  readOwnerReferences(withUids(isJsonObject(metadata) ? metadata.ownerReferences : undefined)).find(
-    ({ controller }) => controller,
-  )
-
-/** Sanitised traces have owner references without UIDs, which are still names. */
-const withUids = (references: JsonValue | undefined): JsonValue | undefined =>
-  Array.isArray(references)
-    ? listIn(references).map((each) => (isJsonObject(each) ? { uid: "-", ...each } : each))
-    : references
-
-const isBeingDeleted = ({ metadata }: JsonObject): boolean =>
-  isJsonObject(metadata) && metadata.deletionTimestamp !== undefined
+const metadataOf = (object: JsonObject | undefined): JsonObject =>
+  isJsonObject(object?.metadata) ? object.metadata : {}
 
 /** `undefined` if it nests too deeply. */
 const hashOf = (spec: JsonValue | undefined): bigint | undefined => {

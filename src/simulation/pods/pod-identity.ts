@@ -2,6 +2,7 @@
  * Who a pod of the target is in the terms of the trace: its owners there, and the hash that its spec had before the replay changed it.
  */
 
+import { isRecord } from "../../is-record.ts"
 import type { OwnerReference, Pod } from "../../kube/index.ts"
 import {
   exitCodeAnnotation,
@@ -44,11 +45,43 @@ export interface IdentityOptions {
   readonly placement: Placement
 }
 
+/** A controller, as an owner reference names it. */
+type PodController = Pick<OwnerReference, "apiVersion" | "kind" | "name">
+
+/** The controller of an object by its `metadata`. Sanitised traces have owner references without UIDs, which are still names. */
+export const controllerOf = ({ ownerReferences }: JsonObject): PodController | undefined => {
+  const controller = listIn(ownerReferences)
+    .filter(isJsonObject)
+    .find((reference) => reference.controller === true)
+  // The root of a replay owns what the replay writes, but created none of it: it is no controller.
+  if (controller === undefined) return undefined
+  return { apiVersion: String(controller.apiVersion), kind: String(controller.kind), name: String(controller.name) }
+}
+
+/**
+ * The controllers of a pod as far as its object tells, the nearest first. Names of ReplicaSets end with a hash of the template, and those of a
+ * CronJob's Jobs with their minute: without these they are the names of the Deployment and the CronJob.
+ */
+export const podControllers = (pod: JsonValue | undefined): ReadonlyArray<PodController> => {
+  const metadata = isJsonObject(pod) && isJsonObject(pod.metadata) ? pod.metadata : {}
+  const nearest = controllerOf(metadata)
+  if (nearest === undefined) return []
+  const { kind, name } = nearest
+  if (kind === "ReplicaSet") {
+    const hash = isJsonObject(metadata.labels) ? metadata.labels["pod-template-hash"] : undefined
+    // Only Deployments label pods so.
+    if (typeof hash === "string" && name.endsWith(`-${hash}`))
+      return [nearest, { apiVersion: "apps/v1", kind: "Deployment", name: name.slice(0, -hash.length - 1) }]
+  }
+  const scheduled = kind === "Job" ? /^(.+)-\d{8,}$/.exec(name)?.[1] : undefined
+  return scheduled === undefined ? [nearest] : [nearest, { apiVersion: "batch/v1", kind: "CronJob", name: scheduled }]
+}
+
 /** Keys of all under which the trace may know the pod's life: its owners from the nearest up, then itself. */
 export const ownersInTrace = (
   namespace: string,
   { metadata }: Pick<Pod, "metadata">,
-  chain: ReadonlyArray<OwnerReference>,
+  chain: ReadonlyArray<PodController>,
   { namespacePrefix }: IdentityOptions,
 ): ReadonlyArray<string> => {
   const original = withoutPrefix(namespace, namespacePrefix)
@@ -67,13 +100,12 @@ export const recordedHash = (spec: JsonObject, { placement, namespacePrefix }: I
   stablePodSpecHash(asRecorded(spec, placement, namespacePrefix))
 
 /** The hash and the number that the pod got when it was created. */
-export const rememberedIdentity = ({
-  metadata,
-}: Partial<Pick<Pod, "metadata">>): { readonly hash: bigint; readonly number: number } | undefined => {
-  const { [stableHashAnnotation]: hash = "", [sequenceAnnotation]: number = "" } = metadata?.annotations ?? {}
-  return /^\d{1,20}$/.test(hash) && /^\d{1,9}$/.test(number)
-    ? { hash: BigInt(hash), number: Number(number) }
-    : undefined
+export const rememberedIdentity = (pod: unknown): { readonly hash: bigint; readonly number: number } | undefined => {
+  const metadata = isRecord(pod) && isRecord(pod.metadata) ? pod.metadata : {}
+  const annotations = isRecord(metadata.annotations) ? metadata.annotations : {}
+  const [hash, number] = [stableHashAnnotation, sequenceAnnotation].map((name) => String(annotations[name] ?? ""))
+  if (hash === undefined || !/^\d{1,20}$/.test(hash) || !/^\d{1,9}$/.test(number ?? "")) return undefined
+  return { hash: BigInt(hash), number: Number(number) }
 }
 
 const withoutPrefix = (name: string, prefix: string): string =>

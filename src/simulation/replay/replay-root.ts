@@ -2,7 +2,6 @@
 import { randomUUID } from "node:crypto"
 import * as Schema from "effect/Schema"
 import {
-  AlreadyExistsError,
   type ApiClient,
   type ApiObject,
   ApiUnreachableError,
@@ -15,6 +14,7 @@ import { messageOf } from "../../message-of.ts"
 import { isRefusedCertificate } from "../../recorder/index.ts"
 import { type ReplayRoot, replayLabel, rootNamespace } from "../objects/target-object.ts"
 import { type CleanUpOptions, cleanUp, RemovalUnchecked } from "../target/clean-up.ts"
+import { unlessExists } from "../target/target-cluster.ts"
 
 // Why a replay cannot start, or ends before the end of its trace.
 
@@ -119,7 +119,8 @@ const createRoot = async (client: ApiClient, replay: string): Promise<ReplayRoot
     annotations: { [runAnnotation]: run },
   }
   try {
-    const root = await createOrFind(client, { apiVersion: "v1", kind: "Namespace", metadata })
+    const creation = client.create<ApiObject>(kinds.namespaces, { apiVersion: "v1", kind: "Namespace", metadata })
+    const root = (await unlessExists(creation)) ?? (await client.get<ApiObject>(kinds.namespaces, metadata))
     if (root.metadata.annotations?.[runAnnotation] !== run) throw new ReplayExists({ replay })
     return { apiVersion: "v1", kind: "Namespace", name: metadata.name, uid: root.metadata.uid ?? "" }
   } catch (error) {
@@ -146,13 +147,4 @@ const unusable = (error: unknown): TargetUnusable => {
     error instanceof UnauthorizedError || (error instanceof ApiUnreachableError && isRefusedCertificate(error.detail))
   const detail = isUnauthorized ? error.detail : messageOf(error)
   return new TargetUnusable({ detail, isForbidden: error instanceof ForbiddenError, isUnauthorized })
-}
-
-const createOrFind = async (client: ApiClient, object: ApiObject): Promise<ApiObject> => {
-  try {
-    return await client.create<ApiObject>(kinds.namespaces, object)
-  } catch (error) {
-    if (error instanceof AlreadyExistsError) return await client.get<ApiObject>(kinds.namespaces, object.metadata)
-    throw error
-  }
 }

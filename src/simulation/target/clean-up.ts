@@ -16,6 +16,7 @@ import {
   type Kind,
   kinds,
   NotFoundError,
+  pause,
 } from "../../kube/index.ts"
 import { formatGvk } from "../../kube/offline.ts"
 import { messageOf } from "../../message-of.ts"
@@ -165,7 +166,7 @@ export const cleanUp = async (options: CleanUpOptions): Promise<CleanUpSummary> 
       const facts = { left: left.slice(0, mostNamed), count: left.length, afterSeconds: Math.round(afterMs / 1000) }
       throw new RemovalIncomplete({ replay, ...facts, lastFailure })
     }
-    await new Promise<void>((resolve) => clock.after(lookMs, resolve))
+    await pause(clock, lookMs, signal)
   }
 }
 

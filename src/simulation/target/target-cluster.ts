@@ -15,6 +15,7 @@ import {
   type Kind,
   kinds,
   NotFoundError,
+  pause,
   ResourceFinder,
   unlessNotFound,
 } from "../../kube/index.ts"
@@ -146,16 +147,9 @@ export class TargetCluster {
       const place = { gvk: "v1.Namespace", namespace: "", name }
       const metadata = { name, ...ownMetadata(own) }
       for (;;) {
-        try {
-          const object = { apiVersion: "v1", kind: "Namespace", metadata }
-          const { metadata: created } = await client.create<ApiObject>(kinds.namespaces, object, {
-            fieldManager,
-            signal,
-          })
-          return accepted(created)
-        } catch (error) {
-          if (!(error instanceof AlreadyExistsError)) throw error
-        }
+        const object = { apiVersion: "v1", kind: "Namespace", metadata }
+        const created = await unlessExists(client.create<ApiObject>(kinds.namespaces, object, { fieldManager, signal }))
+        if (created !== undefined) return accepted(created.metadata)
         const existing = await this.#look(kinds.namespaces, place)
         if (existing === undefined) continue
         if (existing.metadata.labels?.[replayLabel] !== own.replay) return notOurs(place)
@@ -175,7 +169,7 @@ export class TargetCluster {
         const isEarly = error instanceof ForbiddenError && unknownToAdmission.test(error.detail)
         if (!isEarly || signal.aborted || clock.monotonicMs() > deadline) throw error
       }
-      await new Promise<void>((resolve) => clock.after(lookMs, resolve))
+      await pause(clock, lookMs, signal)
     }
   }
 
@@ -229,7 +223,7 @@ export class TargetCluster {
     while (!(await condition())) {
       if (signal.aborted) throw new TargetTooSlow("the replay was interrupted")
       if (clock.monotonicMs() > deadline) throw new TargetTooSlow(`${complaint} after ${patienceMs / 1000} s`)
-      await new Promise<void>((resolve) => clock.after(lookMs, resolve))
+      await pause(clock, lookMs, signal)
     }
   }
 
@@ -304,5 +298,15 @@ const refusalOf = (error: unknown): WriteOutcome => {
       return { tag: "refused", code: known.code, reason: known.reason, message: known.message, isSent: true }
     default:
       throw error
+  }
+}
+
+/** `undefined` if there is such an object already: also because the creation was repeated after its response was lost. */
+export const unlessExists = async <T>(creation: Promise<T>): Promise<T | undefined> => {
+  try {
+    return await creation
+  } catch (error) {
+    if (error instanceof AlreadyExistsError) return undefined
+    throw error
   }
 }

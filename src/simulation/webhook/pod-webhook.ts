@@ -2,7 +2,15 @@
 import { randomBytes } from "node:crypto"
 import * as Schema from "effect/Schema"
 import type { Clock } from "../../clock.ts"
-import { type ApiClient, type ApiObject, type CallOptions, type Kind, kinds, unlessNotFound } from "../../kube/index.ts"
+import {
+  type ApiClient,
+  type ApiObject,
+  type CallOptions,
+  type Kind,
+  kinds,
+  pause,
+  unlessNotFound,
+} from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
 import { type Ownership, ownMetadata, replayLabel } from "../objects/target-object.ts"
 import { makeServerCertificate } from "./certificate.ts"
@@ -234,7 +242,7 @@ export const webhookReached = async (
     refusal = await client.create(kinds.pods, probe, writing).then(() => "", messageOf)
     if (isAsked()) break
     if (clock.monotonicMs() >= deadline) return { isReached: false, refusal }
-    await new Promise<void>((resolve) => clock.after(lookMs, resolve))
+    await pause(clock, lookMs, signal)
   }
   return { isReached: isAsked(), refusal }
 }

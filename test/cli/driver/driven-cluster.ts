@@ -17,8 +17,8 @@ import {
   simulationRootKind,
 } from "../../../src/simulation/index.ts"
 import { webhookConfigurations } from "../../../src/simulation/webhook/pod-webhook.ts"
-import { ndjsonEncoder } from "../../../src/trace/formats/ndjson/ndjson-writer.ts"
 import { eventually } from "../../harness/eventually.ts"
+import { configMap, event, header, ndjsonOf } from "../../simulation/trace-items.ts"
 
 const definitions: Kind = {
   gvk: { group: "apiextensions.k8s.io", version: "v1", kind: "CustomResourceDefinition" },
@@ -51,37 +51,14 @@ export const startCluster = async (
   }
 }
 
-const start = 1_763_700_000_000_000
-
 /** A pod and a ConfigMap at the start, and a change of the latter every `stepMs`. */
-export const traceText = ({ changes = 3, stepMs = 50 } = {}): string => {
-  const encoder = ndjsonEncoder()
-  const window = { start, end: start + (changes + 1) * stepMs * 1000 }
-  encoder.add({ type: "header", window, cut: changes + 2, kinds: ["v1.ConfigMap", "v1.Pod"], incomplete: [] })
-  let sequence = 0
-  const add = (ms: number, gvk: string, name: string, body: object): void => {
-    sequence++
-    const object = { apiVersion: "v1", kind: gvk.slice(3), metadata: { namespace: "shop", name, uid: name }, ...body }
-    const event = {
-      type: "object" as const,
-      sequence,
-      time: start + ms * 1000,
-      gvk,
-      action: "applied" as const,
-      uid: name,
-      namespace: "shop",
-      name,
-      resourceVersion: String(sequence),
-      object: Buffer.from(JSON.stringify(object)),
-    }
-    encoder.add({ type: "event", isSnapshot: ms < 0, event })
-  }
-  add(-10, "v1.ConfigMap", "a", { data: { value: "0" } })
-  add(-10, "v1.Pod", "p", { spec: { containers: [{ name: "main", image: "main:1" }] } })
-  for (let change = 1; change <= changes; change++)
-    add(change * stepMs, "v1.ConfigMap", "a", { data: { value: String(change) } })
-  return Buffer.concat([...encoder.finish()]).toString()
-}
+export const traceText = ({ changes = 3, stepMs = 50 } = {}): string =>
+  ndjsonOf([
+    header((changes + 1) * stepMs, { kinds: ["v1.ConfigMap", "v1.Pod"] }),
+    configMap(-10, "a", "0"),
+    event(-10, "v1.Pod", "p", { spec: { containers: [{ name: "main", image: "main:1" }] } }),
+    ...Array.from({ length: changes }, (_, index) => configMap((index + 1) * stepMs, "a", String(index + 1))),
+  ])
 
 const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {

@@ -12,6 +12,7 @@ import { kubeconfigOf, Sandbox } from "../../../src/sandbox/index.ts"
 import type { TraceItem } from "../../../src/trace/index.ts"
 import { ndjson } from "../../cluster/simulation/recorded-trace.ts"
 import { patient } from "../../harness/patience.ts"
+import { event } from "../../simulation/trace-items.ts"
 import { capturedTerminal } from "../captured-terminal.ts"
 
 let folder = ""
@@ -86,29 +87,16 @@ describe("the kinds of a trace", () => {
       yield all
     }
   const header = { type: "header", cut: 0, incomplete: [] } as const
-  const event = (gvk: string): TraceItem => ({
-    type: "event",
-    isSnapshot: true,
-    event: {
-      type: "object",
-      sequence: 1,
-      time: 1,
-      gvk,
-      action: "applied",
-      uid: "u",
-      namespace: "shop",
-      name: "a",
-      resourceVersion: "1",
-      object: new Uint8Array(0),
-    },
-  })
-
   test("are those of its header, or of its objects if the format has none there", async () => {
     const meanings = new Map([["widgets", "example.com/v1.Widget"]])
     const kinds = ["v1.Pod", "example.com/v1.Widget"]
     const ofHeader = items({ ...header, kinds })
     expect(await kindsNamed(["widgets"], async () => ofHeader())).toEqual(meanings)
-    const ofObjects = items({ ...header, kinds: [] }, event("v1.Pod"), event("example.com/v1.Widget"))
+    const ofObjects = items(
+      { ...header, kinds: [] },
+      event(0, "v1.Pod", "a", {}),
+      event(0, "example.com/v1.Widget", "a", {}),
+    )
     expect(await kindsNamed(["widgets"], async () => ofObjects())).toEqual(meanings)
   })
 

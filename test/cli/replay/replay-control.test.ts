@@ -3,35 +3,21 @@ import { readFileSync } from "node:fs"
 import { request } from "node:http"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import type { ReplayState } from "../../../src/cli/replay/control/control-state.ts"
-import { ndjsonEncoder } from "../../../src/trace/formats/ndjson/ndjson-writer.ts"
 import { patient } from "../../harness/patience.ts"
 import { onTerminal, ReelProcess, until, Workplace } from "../../recorder/recorder/recorder-command.ts"
-
-const start = 1_763_700_000_000_000
+import { configMap, header, ndjsonOf, start } from "../../simulation/trace-items.ts"
 
 /** A state at the start, then a change each second for an hour. */
-const trace = (): string => {
-  const encoder = ndjsonEncoder()
-  const end = start + 3_600_000_000
-  encoder.add({ type: "header", window: { start, end }, cut: 1, kinds: ["v1.ConfigMap"], incomplete: [] })
-  for (let second = 0; second < 3600; second++) {
-    const facts = { gvk: "v1.ConfigMap", action: "applied", uid: "a", namespace: "shop", name: "a" } as const
-    const object = { metadata: { namespace: "shop", name: "a" }, data: { value: String(second) } }
-    const event = { ...facts, sequence: second + 1, time: start + second * 1_000_000, resourceVersion: String(second) }
-    encoder.add({
-      type: "event",
-      isSnapshot: second === 0,
-      event: { type: "object", ...event, object: Buffer.from(JSON.stringify(object)) },
-    })
-  }
-  return Buffer.concat([...encoder.finish()]).toString()
-}
+const trace = ndjsonOf([
+  header(3_600_000, { kinds: ["v1.ConfigMap"] }),
+  ...Array.from({ length: 3600 }, (_, second) => configMap(second * 1000, "a", String(second))),
+])
 
 let place: Workplace
 let replay: ReelProcess
 beforeEach(() => {
   place = new Workplace()
-  place.write("trace.ndjson", trace())
+  place.write("trace.ndjson", trace)
 })
 afterEach(async () => {
   await replay.kill()

@@ -1,41 +1,21 @@
 /** `reel replay` when the cluster goes away for good: Ctrl-C ends what waits for it, a second one what would remove something there. */
 import { afterEach, beforeEach, expect, test } from "vitest"
 import type { ReplayState } from "../../../src/cli/replay/control/control-state.ts"
-import { ndjsonEncoder } from "../../../src/trace/formats/ndjson/ndjson-writer.ts"
 import { patient } from "../../harness/patience.ts"
 import { until, Workplace } from "../../recorder/recorder/recorder-command.ts"
-
-const start = 1_763_700_000_000_000
+import { event, header, ndjsonOf } from "../../simulation/trace-items.ts"
 
 /** A ConfigMap at the start, and two seconds later something of a kind that the target was not asked about before. */
-const trace = (): string => {
-  const encoder = ndjsonEncoder()
-  const kinds = ["v1.ConfigMap", "v1.Pod", "batch/v1.CronJob"]
-  encoder.add({ type: "header", window: { start, end: start + 3_600_000_000 }, cut: 1, kinds, incomplete: [] })
-  for (const [index, gvk] of ["v1.ConfigMap", "batch/v1.CronJob"].entries())
-    encoder.add({
-      type: "event",
-      isSnapshot: index === 0,
-      event: {
-        type: "object",
-        gvk,
-        action: "applied",
-        uid: gvk,
-        namespace: "shop",
-        name: "a",
-        sequence: index + 1,
-        time: start + index * 2_000_000,
-        resourceVersion: String(index + 1),
-        object: Buffer.from(JSON.stringify({ metadata: { namespace: "shop", name: "a" } })),
-      },
-    })
-  return Buffer.concat([...encoder.finish()]).toString()
-}
+const trace = ndjsonOf([
+  header(3_600_000, { kinds: ["v1.ConfigMap", "v1.Pod", "batch/v1.CronJob"] }),
+  event(0, "v1.ConfigMap", "a", {}),
+  event(2000, "batch/v1.CronJob", "a", {}),
+])
 
 let place: Workplace
 beforeEach(() => {
   place = new Workplace()
-  place.write("trace.ndjson", trace())
+  place.write("trace.ndjson", trace)
 })
 afterEach(() => place.close())
 

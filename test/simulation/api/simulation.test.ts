@@ -9,6 +9,7 @@ import { pruneUnknownFields } from "../../../src/sandbox/schema/field-check.ts"
 import { matchesPattern } from "../../../src/sandbox/schema/pattern.ts"
 import { structuralSchema } from "../../../src/simulation/api/definitions.ts"
 import { readSimulation, traceDurationMs, traceDurationRule } from "../../../src/simulation/api/simulation.ts"
+import { rounds } from "../../harness/effort.ts"
 import { bodyOf } from "./arbitrary-bodies.ts"
 import { simulationSchema } from "./definition.ts"
 
@@ -95,7 +96,7 @@ test("everything that the API server accepts can be read, and nothing else", () 
       const text = pieces.join("")
       expect([text, traceDurationMs(text) !== undefined]).toEqual([text, isAccepted(text)])
     }),
-    { numRuns: 2000 },
+    { numRuns: rounds(2000) },
   )
 })
 
@@ -124,7 +125,7 @@ describe("a Simulation", () => {
         expect(problems).toEqual([])
         expect(readSimulation(object)).toEqual(Result.succeed(object))
       }),
-      { numRuns: 200 },
+      { numRuns: rounds(200) },
     )
   })
 
@@ -146,10 +147,10 @@ describe("a Simulation", () => {
           outcomes[problems.length === 0 ? "accepted" : "refused"] += 1
         },
       ),
-      { numRuns: 1000 },
+      { numRuns: rounds(1000) },
     )
     // Otherwise nothing would have been compared.
-    expect(Math.min(outcomes.accepted, outcomes.refused)).toBeGreaterThan(50)
+    expect(Math.min(outcomes.accepted, outcomes.refused)).toBeGreaterThan(rounds(50))
   })
 
   test("of SimKube 2.6, which has no lifecycleParams, gets the defaults of later fields (W-56)", () => {

@@ -204,10 +204,10 @@ export class SimulatedCluster {
     await this.becomes(pod, { phase: end, containerStatuses: [container] })
   }
 
-  /** Lets time pass until the condition holds: a few ms a turn, and no faster than processes need. */
+  /** Lets time pass until the condition holds: some ms a turn, and no faster than processes need. */
   async until(condition: () => boolean | Promise<boolean>): Promise<void> {
     for (let turns = 0; !(await condition()); turns++) {
-      this.living.clock.advance(5)
+      this.living.clock.advance(20)
       await (turns < 200 ? turn() : setTimeout(1))
     }
   }

@@ -283,77 +283,39 @@ const owned = (kind: string, name: string, labels: JsonValue = {}): JsonValue =>
 })
 
 describe("the times of a pod", () => {
-  const times = (...states: ReadonlyArray<readonly [at: number, phase: string | undefined]>): PodTimes => {
+  /** `10 Pending, 30 Running, 90 gone`. */
+  const times = (text: string): PodTimes => {
     const pods = new PodTimes()
-    for (const [at, phase] of states) pods.observe("shop/web", Math.max(0, at), at < 0, "shop/Deployment web", phase)
+    for (const state of text.split(", ")) {
+      const [ms, phase] = state.split(" ")
+      const at = Number(ms)
+      const given = phase === "gone" ? undefined : phase
+      pods.observe("shop/web", Math.max(0, at), at < 0, "shop/Deployment web", given)
+    }
     return pods
   }
-  const durations = (pods: PodTimes) => pods.lives.map((life) => [pendingMs(life), runningMs(life)])
+  const unknown = [Number.NaN, Number.NaN] as const
 
   test.each([
-    [
-      "until it has succeeded",
-      [
-        [10, "Pending"],
-        [30, "Running"],
-        [90, "Succeeded"],
-        [95, undefined],
-      ],
-      [[20, 60]],
-    ],
-    [
-      "until it is deleted",
-      [
-        [10, "Pending"],
-        [30, "Running"],
-        [40, "Running"],
-        [90, undefined],
-      ],
-      [[20, 60]],
-    ],
-    [
-      "without its time of running",
-      [
-        [10, "Pending"],
-        [90, "Failed"],
-      ],
-      [[80, 0]],
-    ],
-    [
-      "that never started",
-      [
-        [10, "Pending"],
-        [90, undefined],
-      ],
-      [[Number.NaN, Number.NaN]],
-    ],
-    [
-      "that existed at the start",
-      [
-        [-5, "Pending"],
-        [30, "Running"],
-      ],
-      [[Number.NaN, Number.NaN]],
-    ],
+    ["until it has succeeded", "10 Pending, 30 Running, 90 Succeeded, 95 gone", [[20, 60]]],
+    ["until it is deleted", "10 Pending, 30 Running, 40 Running, 90 gone", [[20, 60]]],
+    ["without its time of running", "10 Pending, 90 Failed", [[80, 0]]],
+    ["that never started", "10 Pending, 90 gone", [unknown]],
+    ["that existed at the start", "-5 Pending, 30 Running", [unknown]],
     [
       "and of the next one of that name",
-      [
-        [10, "Running"],
-        [20, undefined],
-        [30, "Pending"],
-        [35, "Running"],
-      ],
+      "10 Running, 20 gone, 30 Pending, 35 Running",
       [
         [0, 10],
         [5, Number.NaN],
       ],
     ],
-  ] as const)("are measured %s", (_, states, expected) => {
-    expect(durations(times(...states))).toEqual(expected)
+  ])("are measured %s", (_, states, expected) => {
+    expect(times(states).lives.map((life) => [pendingMs(life), runningMs(life)])).toEqual(expected)
   })
 
   test("count it in one phase at a time", () => {
-    const { steps } = times([10, "Pending"], [30, "Running"], [40, "Running"], [90, undefined])
+    const { steps } = times("10 Pending, 30 Running, 40 Running, 90 gone")
     expect(steps.map(({ at, phase, change }) => [at, phase, change])).toEqual([
       [10, "Pending", 1],
       [30, "Pending", -1],

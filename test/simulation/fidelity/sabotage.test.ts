@@ -5,10 +5,8 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import { describeReplay } from "../../../src/cli/replay/replay-summary.ts"
-import { systemClock } from "../../../src/clock.ts"
 import { ApiClient, type ApiObject, kinds, type Pod } from "../../../src/kube/index.ts"
 import { LocalCluster } from "../../../src/sandbox/index.ts"
-import { Fidelity } from "../../../src/simulation/fidelity/fidelity.ts"
 import { followRecordedLives } from "../../../src/simulation/pods/followed-pods.ts"
 import { LifeScout } from "../../../src/simulation/pods/life-source.ts"
 import { Replay } from "../../../src/simulation/replay/replay.ts"
@@ -18,7 +16,8 @@ import { registeredWebhook, webhookConfigurations } from "../../../src/simulatio
 
 import type { TraceItem } from "../../../src/trace/index.ts"
 import { patient } from "../../harness/patience.ts"
-import { plainReplay } from "../replay/plain-replay.ts"
+import { judgeIn, plainReplay } from "../replay/plain-replay.ts"
+import { chunks, configMap, deployment, event, header, podOfWeb, start } from "../trace-items.ts"
 
 let cluster: LocalCluster
 let clients: readonly [ApiClient, ApiClient, ApiClient]
@@ -35,72 +34,29 @@ afterEach(async () => {
   await cluster.close()
 })
 
-const start = 1_763_700_000_000_000
-
-/** `seconds` of the trace; below 0: it exists at the start. */
-const event = (seconds: number, gvk: string, name: string, object: object | undefined): TraceItem => {
-  const { metadata = {}, ...rest } = (object ?? {}) as { readonly metadata?: object }
-  const text =
-    object === undefined ? "" : JSON.stringify({ ...rest, metadata: { namespace: "shop", name, ...metadata } })
-  const facts = { sequence: 1, time: start + seconds * 1_000_000, gvk, uid: "", namespace: "shop", name } as const
-  const action = object === undefined ? "deleted" : "applied"
-  const bytes = { resourceVersion: "", object: Buffer.from(text) }
-  return { type: "event", isSnapshot: seconds < 0, event: { type: "object", action, ...facts, ...bytes } }
-}
-
-const container = { name: "web", image: "web:1" }
-const labels = { app: "web" }
-const deployment = (replicas: number): object => ({
-  spec: {
-    replicas,
-    selector: { matchLabels: labels },
-    template: { metadata: { labels }, spec: { containers: [container] } },
-  },
-})
-const settings = (value: string): object => ({ data: { value } })
-const bare: object = { spec: { containers: [container] } }
-
-/** A pod that a ReplicaSet of the Deployment web created. */
-const created = (phase: string): object => ({
-  metadata: {
-    labels: { ...labels, "pod-template-hash": "abc" },
-    ownerReferences: [{ apiVersion: "apps/v1", kind: "ReplicaSet", name: "web-abc", uid: "1", controller: true }],
-  },
-  spec: { containers: [container] },
-  status: { phase, ...(phase === "Running" && { conditions: [{ type: "PodScheduled", status: "True" }] }) },
-})
+const bare: object = { spec: { containers: [{ name: "web", image: "web:1" }] } }
 
 const speed = 10
 
 /** 25 s, which are 2.5 s here: what is sabotaged exists after one second of the trace, and is changed from the tenth on. */
 const story: ReadonlyArray<TraceItem> = [
-  {
-    type: "header",
-    window: { start, end: start + 25_000_000 },
-    cut: 1,
-    kinds: ["v1.Pod", "v1.ConfigMap", "apps/v1.Deployment"],
-    incomplete: [],
-  },
-  event(-1, "v1.ConfigMap", "kept", settings("1")),
-  event(0.5, "apps/v1.Deployment", "web", deployment(2)),
-  event(0.6, "v1.Pod", "web-abc-1", created("Pending")),
-  event(0.6, "v1.Pod", "web-abc-2", created("Pending")),
-  event(0.7, "v1.Pod", "web-abc-1", created("Running")),
-  event(0.7, "v1.Pod", "web-abc-2", created("Running")),
-  event(0.9, "v1.Pod", "alone", bare),
-  event(1, "v1.ConfigMap", "a", settings("1")),
-  event(12, "v1.ConfigMap", "b", settings("1")),
-  event(14, "v1.ConfigMap", "a", settings("2")),
-  event(16, "v1.Pod", "alone", undefined),
-  event(18, "v1.ConfigMap", "a", undefined),
-  event(20, "apps/v1.Deployment", "web", deployment(3)),
-  event(20.1, "v1.Pod", "web-abc-3", created("Pending")),
-  event(20.2, "v1.Pod", "web-abc-3", created("Running")),
+  header(25_000, { kinds: ["v1.Pod", "v1.ConfigMap", "apps/v1.Deployment"] }),
+  configMap(-1000, "kept", "1"),
+  deployment(500, 2),
+  event(600, "v1.Pod", "web-abc-1", podOfWeb("Pending")),
+  event(600, "v1.Pod", "web-abc-2", podOfWeb("Pending")),
+  event(700, "v1.Pod", "web-abc-1", podOfWeb("Running")),
+  event(700, "v1.Pod", "web-abc-2", podOfWeb("Running")),
+  event(900, "v1.Pod", "alone", bare),
+  configMap(1000, "a", "1"),
+  configMap(12_000, "b", "1"),
+  configMap(14_000, "a", "2"),
+  event(16_000, "v1.Pod", "alone", undefined),
+  configMap(18_000, "a", undefined),
+  deployment(20_000, 3),
+  event(20_100, "v1.Pod", "web-abc-3", podOfWeb("Pending")),
+  event(20_200, "v1.Pod", "web-abc-3", podOfWeb("Running")),
 ]
-
-async function* chunks(items: ReadonlyArray<TraceItem>): AsyncGenerator<ReadonlyArray<TraceItem>, void> {
-  for (const item of items) yield [item]
-}
 
 interface Judged {
   readonly report: ReplayReport
@@ -129,17 +85,7 @@ const pods = async (): Promise<ReadonlyArray<Pod>> =>
   (await client.list<Pod>(kinds.pods, { namespace: "virtual-shop" })).items
 
 const sabotaged = async ({ meanwhile, afterwards, followsLives = false }: Sabotage = {}): Promise<Judged> => {
-  const { endpoint } = cluster.sandbox
-  await using judge = new Fidelity({
-    endpoints: { endpoint: async () => endpoint, onUnauthorized: async () => undefined },
-    userAgent: "kubereel-test",
-    clock: systemClock,
-    settleMs: 1500,
-    directory: undefined,
-    namespacePrefix: "virtual",
-    placement: { nodeSelector: { type: "virtual" }, taintKey: "kwok-provider" },
-    replay: "test",
-  })
+  await using judge = judgeIn(cluster, 1500)
   const followPods = followRecordedLives({
     client: clients[1],
     source: () => new LifeScout(async () => chunks(story)),

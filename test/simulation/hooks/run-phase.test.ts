@@ -99,7 +99,8 @@ describe("a hook", () => {
   })
 
   test("whose process keeps the pipes open is not waited for", async () => {
-    const { output } = await run(shell("setsid sleep 5 & echo $!"))
+    const timers = { after: (ms: number, action: () => void) => systemClock.after(ms / 10, action) }
+    const { output } = await run(shell("setsid sleep 5 & echo $!"), { timers })
     process.kill(Number(output), "SIGKILL")
     expect(output).toMatch(/^\d+\n$/)
   })

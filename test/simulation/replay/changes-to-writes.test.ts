@@ -1,17 +1,9 @@
 import { describe, expect, test } from "vitest"
-import { ChangesToWrites } from "../../../src/simulation/replay/changes-to-writes.ts"
+import type { ChangesToWrites } from "../../../src/simulation/replay/changes-to-writes.ts"
 import type { TraceChange } from "../../../src/simulation/replay/trace-changes.ts"
+import { plainPlanner } from "./plain-replay.ts"
 
-const planner = (...included: ReadonlyArray<string>): ChangesToWrites =>
-  new ChangesToWrites(
-    {
-      replay: "test",
-      namespacePrefix: "virtual",
-      root: { apiVersion: "v1", kind: "Namespace", name: "root", uid: "root-uid" },
-      placement: { nodeSelector: { type: "virtual" }, taintKey: "kwok-provider" },
-    },
-    new Set(included),
-  )
+const planner = (...included: ReadonlyArray<string>): ChangesToWrites => plainPlanner(included)
 
 const configMap = "v1.ConfigMap"
 
@@ -199,17 +191,7 @@ describe("a deletion", () => {
 describe("a status at the start", () => {
   const database = "example.com/v1.Database"
   const object = { metadata: { name: "a" }, spec: {}, status: { phase: "Ready" } }
-  const seeding = (...seeded: ReadonlyArray<string>): ChangesToWrites =>
-    new ChangesToWrites(
-      {
-        replay: "test",
-        namespacePrefix: "virtual",
-        root: { apiVersion: "v1", kind: "Namespace", name: "root", uid: "root-uid" },
-        placement: { nodeSelector: {}, taintKey: undefined },
-      },
-      new Set(),
-      new Set(seeded),
-    )
+  const seeding = (...seeded: ReadonlyArray<string>): ChangesToWrites => plainPlanner([], seeded)
   const statusOf = (planned: ReturnType<ChangesToWrites["plan"]>): unknown =>
     planned.tag === "apply" && planned.status !== undefined ? JSON.parse(planned.status) : undefined
 

@@ -4,6 +4,7 @@ import type { ApiObject } from "../../../src/kube/index.ts"
 import { LocalCluster } from "../../../src/sandbox/index.ts"
 import { type ForecastOptions, forecastReplay } from "../../../src/simulation/replay/forecast.ts"
 import type { TraceItem } from "../../../src/trace/index.ts"
+import { event, start } from "../trace-items.ts"
 
 let cluster: LocalCluster
 beforeEach(async () => {
@@ -11,24 +12,8 @@ beforeEach(async () => {
 })
 afterEach(() => cluster.close())
 
-const start = 1_763_700_000_000_000
-
-const applied = (gvk: string, name: string, object: object, namespace = "shop"): TraceItem => ({
-  type: "event",
-  isSnapshot: false,
-  event: {
-    type: "object",
-    sequence: 1,
-    time: start,
-    gvk,
-    action: "applied",
-    uid: "",
-    namespace,
-    name,
-    resourceVersion: "",
-    object: Buffer.from(JSON.stringify({ metadata: { namespace, name }, ...object })),
-  },
-})
+const applied = (gvk: string, name: string, object: object, namespace = "shop"): TraceItem =>
+  event(1, gvk, name, object, { namespace })
 
 const options = (items: ReadonlyArray<TraceItem>): ForecastOptions => ({
   name: "test",
@@ -95,11 +80,12 @@ test("credentials lack each right that the webhook of pods needs", async () => {
 })
 
 test("the recorded cluster is named, unless it is wanted", async () => {
-  const header = { type: "header", cut: 1, kinds: [], incomplete: [], clusterUid: cluster.sandbox.clusterUid } as const
-  const given = options([header, applied("v1.ConfigMap", "a", {})])
+  const { clusterUid } = cluster.sandbox
+  const head: TraceItem = { type: "header", cut: 1, kinds: [], incomplete: [], clusterUid }
+  const given = options([head, applied("v1.ConfigMap", "a", {})])
   expect((await forecastReplay(given)).lacking).toEqual([
     "it is the one that was recorded; --into-recorded-cluster allows that",
   ])
-  const again = options([header, applied("v1.ConfigMap", "a", {})])
+  const again = options([head, applied("v1.ConfigMap", "a", {})])
   expect((await forecastReplay({ ...again, intoRecordedCluster: true })).lacking).toEqual([])
 })

@@ -5,6 +5,7 @@ import { Repetitions, type RepetitionsOptions } from "../../../src/simulation/re
 import type { ReplayReport } from "../../../src/simulation/report/replay-report.ts"
 import type { TraceItem } from "../../../src/trace/index.ts"
 import { patient } from "../../harness/patience.ts"
+import { configMap, header, start } from "../trace-items.ts"
 import { plainReplay } from "./plain-replay.ts"
 
 let cluster: LocalCluster
@@ -13,29 +14,8 @@ beforeEach(async () => {
 })
 afterEach(() => cluster.close())
 
-const start = 1_763_700_000_000_000
-
-const configMap = (ms: number, value: string): TraceItem => ({
-  type: "event",
-  isSnapshot: ms < 0,
-  event: {
-    type: "object",
-    sequence: 1,
-    time: start + ms * 1000,
-    gvk: "v1.ConfigMap",
-    action: "applied",
-    uid: "",
-    namespace: "shop",
-    name: "a",
-    resourceVersion: "",
-    object: Buffer.from(JSON.stringify({ metadata: { namespace: "shop", name: "a" }, data: { value } })),
-  },
-})
-
-const header: TraceItem = { type: "header", window: { start, end: start + 30_000 }, cut: 1, kinds: [], incomplete: [] }
-
 async function* trace(): AsyncGenerator<ReadonlyArray<TraceItem>, void> {
-  yield [header, configMap(-1, "0"), configMap(10, "1")]
+  yield [header(30), configMap(-1, "a", "0"), configMap(10, "a", "1")]
 }
 
 const repeated = (options: Partial<RepetitionsOptions> = {}): Repetitions => {

@@ -8,6 +8,7 @@ import { RecordedCluster, ReplayExists } from "../../../src/simulation/replay/re
 import { cleanUp } from "../../../src/simulation/target/clean-up.ts"
 import type { TraceItem } from "../../../src/trace/index.ts"
 import { patient } from "../../harness/patience.ts"
+import { at, chunks, configMap, deployment, event, header, start } from "../trace-items.ts"
 import { plainReplay } from "./plain-replay.ts"
 
 let cluster: LocalCluster
@@ -22,47 +23,7 @@ afterEach(async () => {
   await cluster.close()
 })
 
-const start = 1_763_700_000_000_000
-/** ms after the start of the trace. */
-const at = (ms: number): number => start + ms * 1000
-
-const header: TraceItem = {
-  type: "header",
-  window: { start, end: at(200) },
-  cut: 1,
-  kinds: ["v1.ConfigMap", "apps/v1.Deployment"],
-  incomplete: [],
-}
-
-const event = (time: number, gvk: string, name: string, object: object | undefined, namespace = "shop"): TraceItem => ({
-  type: "event",
-  isSnapshot: time <= start,
-  event: {
-    type: "object",
-    sequence: 1,
-    time,
-    gvk,
-    action: object === undefined ? "deleted" : "applied",
-    uid: "",
-    namespace,
-    name,
-    resourceVersion: "",
-    object: Buffer.from(object === undefined ? "" : JSON.stringify({ metadata: { namespace, name }, ...object })),
-  },
-})
-
-const configMap = (ms: number, name: string, value: string | undefined): TraceItem =>
-  event(at(ms), "v1.ConfigMap", name, value === undefined ? undefined : { data: { value } })
-
-const deployment = (ms: number, replicas: number): TraceItem => {
-  const labels = { app: "web" }
-  const template = { metadata: { labels }, spec: { containers: [{ name: "web", image: "web:1" }] } }
-  return event(at(ms), "apps/v1.Deployment", "web", { spec: { replicas, selector: { matchLabels: labels }, template } })
-}
-
-async function* chunks(items: ReadonlyArray<TraceItem>): AsyncGenerator<ReadonlyArray<TraceItem>, void> {
-  for (const item of items) yield [item]
-}
+const head = header(200, { kinds: ["v1.ConfigMap", "apps/v1.Deployment"] })
 
 const replayOf = (items: ReadonlyArray<TraceItem>, more: Partial<ReplayOptions> = {}): Replay =>
   new Replay({ ...plainReplay(client, "test", chunks(items), at(1000)), ...more })
@@ -79,7 +40,7 @@ const labelled = async (): Promise<ReadonlyArray<string>> => {
 }
 
 const story = [
-  header,
+  head,
   configMap(-5, "a", "1"),
   configMap(-5, "b", "1"),
   deployment(-5, 1),
@@ -116,9 +77,7 @@ describe("a replay", { timeout: patient(30_000) }, () => {
 
   test("reports what the trace says that it lacks", async () => {
     const incomplete = [{ gvk: "v1.Secret", namespace: "shop", state: "forbidden" }]
-    expect((await replayOf([{ ...header, incomplete } as TraceItem, ...story.slice(1)]).run()).incomplete).toEqual(
-      incomplete,
-    )
+    expect((await replayOf([{ ...head, incomplete }, ...story.slice(1)]).run()).incomplete).toEqual(incomplete)
   })
 
   test("removes everything it created, and nothing else", async () => {
@@ -149,8 +108,8 @@ describe("a replay", { timeout: patient(30_000) }, () => {
   })
 
   test("reports a refused object with its reason, and goes on", async () => {
-    const invalid = event(at(30), "apps/v1.Deployment", "broken", { spec: { replicas: -1 } })
-    const unknown = event(at(35), "example.com/v1.App", "x", {})
+    const invalid = event(30, "apps/v1.Deployment", "broken", { spec: { replicas: -1 } })
+    const unknown = event(35, "example.com/v1.App", "x", {})
     const report = await replayOf([...story, invalid, unknown].toSorted(byTime), { keep: true }).run()
     expect(report).toMatchObject({ stopped: null, events: { total: 7, accepted: 5, refused: 2 } })
     expect(report.refused).toMatchObject([
@@ -161,7 +120,7 @@ describe("a replay", { timeout: patient(30_000) }, () => {
   })
 
   test("that is strict stops at the first refusal, and cleans up", async () => {
-    const invalid = event(at(30), "apps/v1.Deployment", "broken", { spec: { replicas: -1 } })
+    const invalid = event(30, "apps/v1.Deployment", "broken", { spec: { replicas: -1 } })
     const report = await replayOf([...story, invalid].toSorted(byTime), { isStrict: true, speed: 1 }).run()
     expect(report.stopped).toMatch(/^apps\/v1\.Deployment was refused: /)
     expect(report.events.accepted).toBeLessThan(5)
@@ -227,13 +186,11 @@ describe("a replay", { timeout: patient(30_000) }, () => {
   })
 
   test("into the cluster that was recorded is refused before anything is created, unless that is wanted", async () => {
-    const items = [{ ...header, clusterUid: cluster.sandbox.clusterUid } as TraceItem, ...story.slice(1)]
+    const items = [{ ...head, clusterUid: cluster.sandbox.clusterUid }, ...story.slice(1)]
     await expect(replayOf(items).run()).rejects.toBeInstanceOf(RecordedCluster)
     expect(cluster.sandbox.get("v1.Namespace", "", "kubereel-replay-test")).toBeUndefined()
     expect((await replayOf(items, { intoRecordedCluster: true }).run()).events.accepted).toBe(5)
-    expect((await replayOf([{ ...header, clusterUid: "another" } as TraceItem, ...story.slice(1)]).run()).stopped).toBe(
-      null,
-    )
+    expect((await replayOf([{ ...head, clusterUid: "another" }, ...story.slice(1)]).run()).stopped).toBe(null)
   })
 
   test("that is interrupted cleans up and says so", async () => {
@@ -268,7 +225,7 @@ describe("a replay", { timeout: patient(30_000) }, () => {
 
   test("that is strict does not wait for a pipe that is silent", async () => {
     const items = (async function* () {
-      yield* chunks([header, event(at(1), "apps/v1.Deployment", "broken", { spec: { replicas: -1 } })])
+      yield* chunks([head, event(1, "apps/v1.Deployment", "broken", { spec: { replicas: -1 } })])
       await new Promise(() => undefined)
     })()
     expect((await replayOf([], { items, isStrict: true }).run()).stopped).toMatch(/was refused/)
@@ -285,7 +242,7 @@ describe("a replay", { timeout: patient(30_000) }, () => {
 
   test("reports what is late as late, also if the rest of the schedule is delayed for it", async () => {
     const items = (async function* () {
-      yield* chunks([header, configMap(10, "a", "1")])
+      yield* chunks([head, configMap(10, "a", "1")])
       await new Promise((resolve) => setTimeout(resolve, 150))
       yield* chunks([configMap(20, "a", "2"), configMap(30, "a", "3")])
     })()
@@ -302,7 +259,7 @@ describe("a replay", { timeout: patient(30_000) }, () => {
   test("gives objects of the start their owners, also if the owners' kind comes later", async () => {
     const reference = { apiVersion: "apps/v1", kind: "Deployment", name: "web", uid: "production" }
     const owned = { metadata: { namespace: "shop", name: "owned", ownerReferences: [reference] }, data: { value: "1" } }
-    const items = [header, event(start, "v1.ConfigMap", "owned", owned), ...story.slice(1)]
+    const items = [head, event(0, "v1.ConfigMap", "owned", owned), ...story.slice(1)]
     await replayOf(items, { keep: true }).run()
     const { metadata } = await client.get(kinds.configMaps, { namespace: "virtual-shop", name: "owned" })
     const web = await client.get(kinds.deployments, { namespace: "virtual-shop", name: "web" })
@@ -320,7 +277,7 @@ describe("a replay", { timeout: patient(30_000) }, () => {
 
   test.each([
     ["that the trace does not describe", []],
-    ["that the trace describes", [event(at(-5), "v1.Namespace", "shop", {}, "")]],
+    ["that the trace describes", [event(-5, "v1.Namespace", "shop", {}, { namespace: "" })]],
   ])("writes nothing into a namespace of someone else %s", async (_, more) => {
     await client.create(kinds.namespaces, {
       apiVersion: "v1",
@@ -344,8 +301,8 @@ describe("a replay", { timeout: patient(30_000) }, () => {
 
   test("creates a namespace again after the trace has deleted it, with what is in it then", async () => {
     const namespace = (ms: number, object: object | undefined): TraceItem =>
-      event(at(ms), "v1.Namespace", "shop", object, "")
-    const items = [header, namespace(-5, {}), configMap(-5, "a", "1"), namespace(20, undefined)]
+      event(ms, "v1.Namespace", "shop", object, { namespace: "" })
+    const items = [head, namespace(-5, {}), configMap(-5, "a", "1"), namespace(20, undefined)]
     const report = await replayOf([...items, configMap(30, "b", "2")], { keep: true }).run()
     expect(report).toMatchObject({ seed: { refused: 0 }, events: { accepted: 2, refused: 0 } })
     expect(await values()).toEqual({ b: "2" })

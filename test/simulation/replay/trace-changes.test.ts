@@ -1,6 +1,5 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { ChangesToWrites } from "../../../src/simulation/replay/changes-to-writes.ts"
 import { OutsideTrace } from "../../../src/simulation/replay/replay-root.ts"
 import {
   type ReplayWindow,
@@ -10,6 +9,7 @@ import {
 } from "../../../src/simulation/replay/trace-changes.ts"
 import { UpcomingChanges } from "../../../src/simulation/replay/upcoming-changes.ts"
 import type { TraceItem } from "../../../src/trace/index.ts"
+import { plainPlanner } from "./plain-replay.ts"
 
 // How far a trace is read ahead.
 
@@ -29,9 +29,7 @@ const readOf = async (bytes: number): Promise<{ readonly upcoming: UpcomingChang
   }
   const upcoming = new UpcomingChanges(parts())
   await upcoming.open()
-  const root = { apiVersion: "v1", kind: "Namespace", name: "root", uid: "uid" }
-  const placement = { nodeSelector: {}, taintKey: undefined }
-  upcoming.start(new ChangesToWrites({ replay: "test", namespacePrefix: "v", root, placement }, new Set()))
+  upcoming.start(plainPlanner())
   return { upcoming, read: () => read }
 }
 
@@ -87,13 +85,21 @@ const item = ({ time, name, text, gvk = "v1.ConfigMap", isSnapshot = false }: Ch
   },
 })
 
+/** `300 a=1`, a state; `300 a=`, a deletion; `20 a=1 before`, a state of the snapshot. */
+const items = (...lines: ReadonlyArray<string>): ReadonlyArray<TraceItem> =>
+  lines.map((line) => {
+    const [time, change = "", before] = line.split(" ")
+    const [name = "", text] = change.split("=")
+    return item({ time: Number(time), name, text: text || undefined, isSnapshot: before !== undefined })
+  })
+
 const read = async (
-  items: ReadonlyArray<TraceItem>,
+  trace: ReadonlyArray<TraceItem>,
   window: Partial<ReplayWindow> = {},
   readsOn = false,
 ): Promise<TracePart[]> => {
   const chunks = (async function* () {
-    for (const each of items) yield [each]
+    for (const each of trace) yield [each]
   })()
   const parts: TracePart[] = []
   for await (const chunk of traceChanges(chunks, { ...all, ...window }, readsOn)) parts.push(...chunk)
@@ -112,14 +118,56 @@ const brief = (parts: ReadonlyArray<TracePart>) =>
   })
 
 describe("a trace is replayed", () => {
-  test("from the start of its window, with the objects of its snapshot, to the end of its window", async () => {
-    const items = [
-      header(100, 900),
-      item({ time: 20, name: "a", text: "1", isSnapshot: true }),
-      item({ time: 300, name: "a", text: "2" }),
-      item({ time: 500, name: "a", text: undefined }),
-    ]
-    expect(brief(await read(items))).toEqual(["from 100: a=1", "300 a=2", "500 a=", "to 900"])
+  const batches: ReadonlyArray<TraceItem> = [
+    { type: "batch", time: 100 },
+    ...items("100 a=1 before"),
+    { type: "batch", time: 200 },
+    ...items("200 a=2"),
+    { type: "batch", time: 700 },
+  ]
+  const middle = [header(100, 900), ...items("20 a=1 before", "20 b=1 before", "300 a=2", "350 b=", "400 c=1")]
+  const two = [header(100, 900), ...items("300 a=1", "400 a=2")]
+
+  test.each<[string, ReadonlyArray<TraceItem>, Partial<ReplayWindow>, string]>([
+    [
+      "from the start of its window, with the objects of its snapshot, to the end of its window",
+      [header(100, 900), ...items("20 a=1 before", "300 a=2", "500 a=")],
+      {},
+      "from 100: a=1, 300 a=2, 500 a=, to 900",
+    ],
+    [
+      "to its last event if its window ends in the future, which no recording contains",
+      [header(100, 2e15), ...items("300 a=1")],
+      {},
+      "from 100:, 300 a=1, to 300",
+    ],
+    [
+      "from its first event if its window begins with the recording",
+      [header(0, 900), ...items("300 a=1")],
+      {},
+      "from 300:, 300 a=1, to 900",
+    ],
+    [
+      "from the first batch of SimKube's format, whose objects are the state there, to its last batch",
+      batches,
+      {},
+      "from 100: a=1, 200 a=2, to 700",
+    ],
+    ["from a moment in its middle, with the state there", middle, { from: 400 }, "from 400: a=2, 400 c=1, to 900"],
+    [
+      "from its start if the moment is before that",
+      middle,
+      { from: 50 },
+      "from 100: a=1 b=1, 300 a=2, 350 b=, 400 c=1, to 900",
+    ],
+    ["up to a moment, exclusively", two, { to: 400 }, "from 100:, 300 a=1, to 400"],
+    ["for a duration, exclusively", two, { duration: 250 }, "from 100:, 300 a=1, to 350"],
+  ])("%s", async (_, trace, window, expected) => {
+    expect(brief(await read(trace, window)).join(", ")).toBe(expected)
+  })
+
+  test.each([{ from: 5000 }, { to: 100 }])("not at all in a window outside of it: %o", async (window) => {
+    await expect(read(middle, window)).rejects.toBeInstanceOf(OutsideTrace)
   })
 
   test.each([
@@ -145,65 +193,10 @@ describe("a trace is replayed", () => {
     expect((await read(trace, { to: 4_000_000 })).at(-1)).toEqual({ type: "end", time: 4_000_000 })
   })
 
-  test("to its last event if its window ends in the future, which no recording contains", async () => {
-    const items = [header(100, 2e15), item({ time: 300, name: "a", text: "1" })]
-    expect(brief(await read(items))).toEqual(["from 100:", "300 a=1", "to 300"])
-  })
-
-  test("from its first event if its window begins with the recording", async () => {
-    expect(brief(await read([header(0, 900), item({ time: 300, name: "a", text: "1" })]))).toEqual([
-      "from 300:",
-      "300 a=1",
-      "to 900",
-    ])
-  })
-
-  test("from the first batch of SimKube's format, whose objects are the state there, to its last batch", async () => {
-    const items: TraceItem[] = [
-      { type: "batch", time: 100 },
-      item({ time: 100, name: "a", text: "1", isSnapshot: true }),
-      { type: "batch", time: 200 },
-      item({ time: 200, name: "a", text: "2" }),
-      { type: "batch", time: 700 },
-    ]
-    expect(brief(await read(items))).toEqual(["from 100: a=1", "200 a=2", "to 700"])
-  })
-
-  test("from a moment in its middle, with the state there", async () => {
-    const items = [
-      header(100, 900),
-      item({ time: 20, name: "a", text: "1", isSnapshot: true }),
-      item({ time: 20, name: "b", text: "1", isSnapshot: true }),
-      item({ time: 300, name: "a", text: "2" }),
-      item({ time: 350, name: "b", text: undefined }),
-      item({ time: 400, name: "c", text: "1" }),
-    ]
-    expect(brief(await read(items, { from: 400 }))).toEqual(["from 400: a=2", "400 c=1", "to 900"])
-    expect(brief(await read(items, { from: 50 }))).toEqual([
-      "from 100: a=1 b=1",
-      "300 a=2",
-      "350 b=",
-      "400 c=1",
-      "to 900",
-    ])
-    await expect(read(items, { from: 5000 })).rejects.toBeInstanceOf(OutsideTrace)
-    await expect(read(items, { to: 100 })).rejects.toBeInstanceOf(OutsideTrace)
-  })
-
-  test("up to a moment, or for a duration, exclusively", async () => {
-    const items = [
-      header(100, 900),
-      item({ time: 300, name: "a", text: "1" }),
-      item({ time: 400, name: "a", text: "2" }),
-    ]
-    expect(brief(await read(items, { to: 400 }))).toEqual(["from 100:", "300 a=1", "to 400"])
-    expect(brief(await read(items, { duration: 250 }))).toEqual(["from 100:", "300 a=1", "to 350"])
-  })
-
   test("with owners and namespaces before what needs them", async () => {
     const gvks = ["v1.Pod", "apps/v1.Deployment", "v1.Namespace", "v1.ConfigMap"]
-    const items = gvks.map((gvk) => item({ time: 1, name: gvk, text: "1", gvk, isSnapshot: true }))
-    const [beginning] = await read([header(100, 900), ...items])
+    const objects = gvks.map((gvk) => item({ time: 1, name: gvk, text: "1", gvk, isSnapshot: true }))
+    const [beginning] = await read([header(100, 900), ...objects])
     expect(beginning?.type === "beginning" && beginning.objects.map(({ gvk }) => gvk)).toEqual([
       "v1.Namespace",
       "v1.ConfigMap",
@@ -222,11 +215,11 @@ test("whatever the history and wherever it starts, state and changes together gi
   await fc.assert(
     fc.asyncProperty(fc.array(change, { maxLength: 20 }), fc.nat(70), async (history, from) => {
       let time = 10
-      const items = history.map(({ passed, name, text }) => {
+      const changes = history.map(({ passed, name, text }) => {
         time += passed
         return item({ time, name, text })
       })
-      const [beginning, ...rest] = await read([header(10, 1000), ...items], { from })
+      const [beginning, ...rest] = await read([header(10, 1000), ...changes], { from })
       const state = new Map<string, string>()
       const apply = (each: TraceChange): void => {
         const text = textOf(each)
@@ -250,22 +243,17 @@ test("whatever the history and wherever it starts, state and changes together gi
 
 describe("lives of pods", () => {
   const lives: TraceItem = { type: "lifecycles", gvk: "batch/v1.Job", owner: "shop/once", pods: new Map() }
-  const items: ReadonlyArray<TraceItem> = [
-    { ...header(100, 900), hasLifecycles: true } as TraceItem,
-    item({ time: 300, name: "a", text: "1" }),
-    item({ time: 500, name: "a", text: "2" }),
-    lives,
-  ]
+  const trace = [{ ...header(100, 900), hasLifecycles: true } as TraceItem, ...items("300 a=1", "500 a=2"), lives]
   const whole = ["from 100:", "300 a=1", "500 a=2", "lives", "to 900"]
 
   test("are passed on", async () => {
-    expect(brief(await read(items))).toEqual(whole)
-    expect(brief(await read(items, {}, true))).toEqual(whole)
+    expect(brief(await read(trace))).toEqual(whole)
+    expect(brief(await read(trace, {}, true))).toEqual(whole)
   })
 
   test("follow the end of a window that is cut, for those who want them", async () => {
-    expect(brief(await read(items, { to: 400 }))).toEqual(["from 100:", "300 a=1", "to 400"])
-    expect(brief(await read(items, { to: 400 }, true))).toEqual(["from 100:", "300 a=1", "to 400", "lives"])
+    expect(brief(await read(trace, { to: 400 }))).toEqual(["from 100:", "300 a=1", "to 400"])
+    expect(brief(await read(trace, { to: 400 }, true))).toEqual(["from 100:", "300 a=1", "to 400", "lives"])
   })
 
   test("are not looked for behind the window of a trace that has none", async () => {

@@ -1,44 +1,26 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { ChangesToWrites } from "../../../src/simulation/replay/changes-to-writes.ts"
 import { DueChanges, type DueChangesOptions } from "../../../src/simulation/replay/due-changes.ts"
 import { traceChanges } from "../../../src/simulation/replay/trace-changes.ts"
 import { UpcomingChanges } from "../../../src/simulation/replay/upcoming-changes.ts"
 import { WriteOrder } from "../../../src/simulation/replay/write-order.ts"
 import type { TraceItem } from "../../../src/trace/index.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
+import { event, header, start } from "../trace-items.ts"
+import { plainPlanner } from "./plain-replay.ts"
 
 // When changes are handed out, by a clock that the test moves.
 
-const start = 1_763_700_000_000_000
-
-const header: TraceItem = { type: "header", window: { start, end: start + 100e6 }, cut: 1, kinds: [], incomplete: [] }
+const head = header(100_000)
 
 /** A change so many seconds after the start, which is its name too. */
-const change = (second: number): TraceItem => ({
-  type: "event",
-  isSnapshot: false,
-  event: {
-    type: "object",
-    sequence: 1,
-    time: start + second * 1e6,
-    gvk: "v1.ConfigMap",
-    action: "applied",
-    uid: "",
-    namespace: "shop",
-    name: String(second),
-    resourceVersion: "",
-    object: Buffer.from(JSON.stringify({ metadata: { namespace: "shop", name: String(second) } })),
-  },
-})
+const change = (second: number): TraceItem => event(second * 1000, "v1.ConfigMap", String(second), {})
 
 const opened = async (items: AsyncIterable<Iterable<TraceItem>>, more: Partial<DueChangesOptions> = {}) => {
   const window = { from: undefined, to: undefined, duration: undefined, now: start + 1e12, ...more.window }
   const upcoming = new UpcomingChanges(traceChanges(items, window))
   await upcoming.open()
-  const root = { apiVersion: "v1", kind: "Namespace", name: "root", uid: "uid" }
-  const placement = { nodeSelector: {}, taintKey: undefined }
-  upcoming.start(new ChangesToWrites({ replay: "test", namespacePrefix: "v", root, placement }, new Set()))
+  upcoming.start(plainPlanner())
   const clock = new ManualClock()
   const due = new DueChanges({
     upcoming,
@@ -81,7 +63,7 @@ const opened = async (items: AsyncIterable<Iterable<TraceItem>>, more: Partial<D
 }
 
 async function* chunks(...items: ReadonlyArray<TraceItem>): AsyncGenerator<ReadonlyArray<TraceItem>, void> {
-  yield [header, ...items]
+  yield [head, ...items]
 }
 
 test("each comes when it is due, and the trace ends when its end is due", async () => {
@@ -99,7 +81,7 @@ test("each comes when it is due, and the trace ends when its end is due", async 
 test("what is late stays as late although the speed is changed, or the replay is paused, before it comes", async () => {
   const source = Promise.withResolvers<void>()
   const slow = async function* () {
-    yield [header, change(1)]
+    yield [head, change(1)]
     await source.promise
     yield [change(2), change(3), change(11)]
   }
@@ -152,7 +134,7 @@ test("a paused replay takes steps, the last one to its end", async () => {
 
 test("a pipe that is silent ends with the window, but not before it may be late, and never at speed max", async () => {
   const silent = async function* () {
-    yield [header, change(1)]
+    yield [head, change(1)]
     await new Promise(() => undefined)
   }
   const window = { from: undefined, to: start + 10e6, duration: undefined, now: start + 1e12 }
