@@ -1,10 +1,11 @@
 /** The parts of the server that every write needs. */
-import type { JsonFormat, KubernetesObject, OnTrouble, Resource, ResourceRegistry } from "../../apiserver/index.ts"
+import type { JsonFormat, OnTrouble, Resource, ResourceRegistry } from "../../apiserver/index.ts"
 import type { Clock } from "../../clock.ts"
 import { formatGvk } from "../../kube/offline.ts"
 import type { Access, Caller } from "../access/access.ts"
 import type { AccountTokens } from "../access/account-tokens.ts"
 import { anyType } from "../patch/managed-fields/type-walk.ts"
+import { isWhole } from "../rules/fields.ts"
 import type { KindRules, MutableObject } from "../rules/kind-rules.ts"
 import { objectMetaType, type SchemaCatalogue } from "../schema/catalogue.ts"
 import type { KubernetesType } from "../schema/kubernetes-type.ts"
@@ -113,7 +114,7 @@ export class WritableKinds {
 const same = (object: MutableObject): MutableObject => object
 const accepted = (): undefined => undefined
 const converted = (object: Readonly<Record<string, unknown>>): MutableObject =>
-  object as unknown as KubernetesObject as unknown as MutableObject
+  isWhole(object) ? object : { ...object, metadata: {} }
 
 /** The type of a kind registered without a schema: any members beside the usual metadata. */
 const schemaless = (): KubernetesType => ({

@@ -1,7 +1,7 @@
 /** Actions on Pods: binding them to a node, and eviction. */
 import { badRequest, fail, keyOf, objectNotFound, type Resource } from "../../../apiserver/index.ts"
-import { type LabelSelectorObject, selectorMatches } from "../../../kube/offline.ts"
-import { child, items, number, text, texts } from "../../rules/fields.ts"
+import { selectorMatches } from "../../../kube/offline.ts"
+import { child, items, number, selectorIn, text, texts } from "../../rules/fields.ts"
 import type { Fields, MutableObject } from "../../rules/kind-rules.ts"
 import type { LiveObject } from "../../store/collection.ts"
 import { stateOf } from "../../store/object-encoding.ts"
@@ -143,7 +143,7 @@ const spendDisruption = (around: WriteSurroundings, pod: MutableObject, namespac
   for (const existing of collection.live.values()) {
     if (existing.change.namespace !== namespace) continue
     const budget = stateOf(existing.change)
-    const selector = child(child(budget, "spec"), "selector") as LabelSelectorObject | undefined
+    const selector = selectorIn(child(budget, "spec"), "selector")
     if (!selectorMatches(selector, child(pod.metadata, "labels"))) continue
     const status = child(budget, "status")
     const allowed = number(status, "disruptionsAllowed") ?? 0

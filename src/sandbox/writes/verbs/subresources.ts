@@ -14,7 +14,7 @@ import {
 } from "../../../apiserver/index.ts"
 import { apiVersionOf } from "../../../kube/offline.ts"
 import { applyConflict } from "../../patch/apply/apply-conflict.ts"
-import type { JsonObject } from "../../patch/json/json-value.ts"
+import { asJson } from "../../patch/json/json-value.ts"
 import { scaleOwners, trackScale } from "../../patch/managed-fields/track-scale.ts"
 import { child, fieldsOf, isFields, texts } from "../../rules/fields.ts"
 import type { Fields, MutableObject } from "../../rules/kind-rules.ts"
@@ -220,7 +220,7 @@ const applied = (
     subresource: "scale",
   })
   after.metadata.managedFields = trackScale({
-    before: live as unknown as JsonObject,
+    before: asJson(live),
     manager: options.manager,
     apiVersion: apiVersionOf(resource.gvk),
     replicasPath,
@@ -234,7 +234,7 @@ const applied = (
 const refuseTaking = (resource: Resource, live: MutableObject, manager: string): void => {
   const apiVersion = apiVersionOf(gvk)
   const unowned = { operation: "Update", apiVersion, fieldsType: "FieldsV1", fieldsV1: scaleReplicas } as const
-  const known = scaleOwners(live as unknown as JsonObject, scalePath(resource, "specReplicas"))
+  const known = scaleOwners(asJson(live), scalePath(resource, "specReplicas"))
   const owners = known.length > 0 ? known : [{ ...unowned, manager: "before-first-apply", subresource: "scale" }]
   const others = owners.filter(
     (owner) => owner.operation !== "Apply" || owner.manager !== manager || owner.subresource !== "scale",
@@ -249,7 +249,7 @@ const owners = (kind: WritableKind, before: MutableObject, wanted: unknown, { ma
   const path = scalePath(kind.resource, "specReplicas")
   const change = (member(before, ...path) ?? 0) === wanted ? "unchanged" : wanted === 0 ? "removed" : "changed"
   const apiVersion = apiVersionOf(kind.resource.gvk)
-  return trackScale({ before: before as unknown as JsonObject, manager, apiVersion, replicasPath: path, change })
+  return trackScale({ before: asJson(before), manager, apiVersion, replicasPath: path, change })
 }
 
 /** The object with the replicas and the version of the scale. */

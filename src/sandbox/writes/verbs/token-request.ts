@@ -1,12 +1,5 @@
 /** Tokens for ServiceAccounts, on request: `serviceaccounts/NAME/token`. */
-import {
-  badRequest,
-  type Change,
-  type FieldError,
-  keyOf,
-  objectNotFound,
-  type Resource,
-} from "../../../apiserver/index.ts"
+import { badRequest, type Change, invalid, keyOf, objectNotFound, type Resource } from "../../../apiserver/index.ts"
 import { issuer } from "../../access/account-tokens.ts"
 import { accountUsername } from "../../access/users.ts"
 import { child, isAbsent, number, text, texts } from "../../rules/fields.ts"
@@ -66,8 +59,8 @@ export const requestToken = (around: WriteSurroundings, request: WriteRequest, o
 const settleAccountName = ({ metadata }: MutableObject, name: string): void => {
   const given = metadata.name ?? ""
   if (given !== "" && given !== name) {
-    const detail = "must match the service account name if specified"
-    refuse(invalidObject(tokenKind, name, [{ type: "Invalid", field: "metadata.name", value: given, detail }]))
+    const error = invalid("metadata.name", given, "must match the service account name if specified")
+    refuse(invalidObject(tokenKind, name, [error]))
   }
   metadata.name = name
 }
@@ -87,9 +80,8 @@ const longest = 2 ** 32
 /** Seconds. */
 const refuseLifetime = (seconds: number): void => {
   if (seconds >= shortest && seconds <= longest) return
-  const field = "spec.expirationSeconds"
   const limit = seconds < shortest ? "less than 10 minutes" : "larger than 2^32 seconds"
-  const error: FieldError = { type: "Invalid", field, value: seconds, detail: `may not specify a duration ${limit}` }
+  const error = invalid("spec.expirationSeconds", seconds, `may not specify a duration ${limit}`)
   refuse(invalidObject(tokenKind, "", [error]))
 }
 
