@@ -20,7 +20,7 @@ import { mayRepeat, readYaml, strictly, yamlProblem } from "../request/request-b
 import { conflict, invalidPatch, unknownPatchType, unsupportedMediaType } from "../request/write-failures.ts"
 import { applyPatch, type WriteOptions } from "../request/write-options.ts"
 import { type WriteRequest, type Written, writtenPart } from "../request/write-request.ts"
-import type { WritableKind, WriteSurroundings } from "../surroundings.ts"
+import { existingOf, type WritableKind, type WriteSurroundings } from "../surroundings.ts"
 import { createObject, settleName } from "./create.ts"
 import { replaceObject } from "./update.ts"
 
@@ -38,8 +38,7 @@ export const patch = (around: WriteSurroundings, request: WriteRequest, options:
   const kind = around.kindOf(resource)
   checkPatchType(kind, contentType)
   if (contentType === applyPatch) return apply(around, request, options)
-  const existing = kind.collection.live.get(keyOf(namespace, name))
-  if (existing === undefined) return refuse(objectNotFound(resource, name))
+  const { existing } = existingOf(around, request)
   const before = kind.fromStored(around.store.takeParsed(existing.change))
   const document = patched(contentType, before, request.body.toString("utf8"), kind.type)
   checkPatched(kind, before, document, request, options)

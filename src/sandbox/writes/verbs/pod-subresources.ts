@@ -1,5 +1,5 @@
 /** Actions on Pods: binding them to a node, and eviction. */
-import { badRequest, fail, keyOf, objectNotFound, type Resource } from "../../../apiserver/index.ts"
+import { badRequest, fail, type Resource } from "../../../apiserver/index.ts"
 import { selectorMatches } from "../../../kube/offline.ts"
 import { child, items, number, selectorIn, text, texts } from "../../rules/fields.ts"
 import type { Fields, MutableObject } from "../../rules/kind-rules.ts"
@@ -12,7 +12,7 @@ import { decodeBody } from "../request/request-body.ts"
 import { preconditionUnmet } from "../request/write-failures.ts"
 import { noDeleteOptions, type WriteOptions } from "../request/write-options.ts"
 import type { WriteRequest, Written } from "../request/write-request.ts"
-import type { WriteSurroundings } from "../surroundings.ts"
+import { existingOf, type WriteSurroundings } from "../surroundings.ts"
 import { admitAction } from "../webhook-points.ts"
 import { doneStatus } from "./answer.ts"
 import { deleteObject } from "./delete.ts"
@@ -22,9 +22,7 @@ const evictionKind = { group: "policy", version: "v1", kind: "Eviction" }
 
 const podOf = (around: WriteSurroundings, namespace: string, name: string) => {
   const resource = around.registry.named("v1.Pod")
-  const kind = around.kindOf(resource)
-  const existing = kind.collection.live.get(keyOf(namespace, name))
-  return existing === undefined ? refuse(objectNotFound(resource, name)) : { resource, kind, existing }
+  return { resource, ...existingOf(around, { resource, namespace, name }) }
 }
 
 /** POST of a Binding, to the pod or to the collection `bindings`. Throws Refusal. */

@@ -2,14 +2,7 @@
  * What all webhooks together say about a request: the mutating ones one after the other, each about what the one before
  * left, and the validating ones at once.
  */
-import {
-  type Failure,
-  fail,
-  groupDetail,
-  internalError,
-  qualifiedName,
-  type Resource,
-} from "../../../apiserver/index.ts"
+import { type Failure, internalError, type Resource } from "../../../apiserver/index.ts"
 import { messageOf } from "../../../message-of.ts"
 import { CostLimitError, EvaluationError, Meter } from "../../cel/evaluation.ts"
 import { dynamicValue, type Value } from "../../cel/values.ts"
@@ -19,6 +12,7 @@ import { PatchError } from "../../patch/patch-failure.ts"
 import { copied, isSame } from "../../rules/fields.ts"
 import type { MutableObject } from "../../rules/kind-rules.ts"
 import { Refusal, refuse } from "../../store/refusal.ts"
+import { forbiddenObject } from "../request/write-failures.ts"
 import { type AdmissionAttributes, asView, calledAs, type Served, type Webhook, type Webhooks } from "./webhook.ts"
 import { requestIn, type WebhookAnswer, type WebhookCaller } from "./webhook-caller.ts"
 
@@ -57,10 +51,7 @@ const variablesOf = (attributes: AdmissionAttributes, view: Resource): Readonly<
 
 const forbiddenBy = (problems: ReadonlyArray<string>, { resource, name }: AdmissionAttributes): Failure => {
   const all = problems.length === 1 ? String(problems[0]) : `[${problems.join(", ")}]`
-  return fail(403, `${qualifiedName(resource)} ${JSON.stringify(name)} is forbidden: ${all}`, {
-    reason: "Forbidden",
-    details: { ...(name !== "" && { name }), ...groupDetail(resource), kind: resource.plural },
-  })
+  return forbiddenObject(resource, name, all)
 }
 
 export interface Verdict {
