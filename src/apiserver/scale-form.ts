@@ -23,7 +23,8 @@ export const scaleReply = ({ request, query }: Exchange, reply: Reply, now: () =
   const form = negotiateForm({ resource: scaleResource, accept: request.headers.accept, query, answer: "object", now })
   if (form === undefined || "type" in form) return form ?? reply
   const json = reply.json.toString()
-  const { name, namespace = "", uid, resourceVersion } = (JSON.parse(json) as KubernetesObject).metadata
+  const { metadata }: KubernetesObject = JSON.parse(json)
+  const { name, namespace = "", uid, resourceVersion } = metadata
   const identity = { type: "ADDED", uid: String(uid), namespace, name, labels: undefined } as const
   const change = makeChange({ ...identity, revision: BigInt(String(resourceVersion)) }, json, compact)
   return { ...reply, json: form.object(change) }

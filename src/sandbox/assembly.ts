@@ -59,7 +59,7 @@ export const assembleBackend = (store: ObjectStore, kinds: ServedKinds, options:
     format,
     admission,
     ...(quotas !== undefined && { quotas }),
-    webhooks: new WebhookAdmission(new Webhooks(store), { registry, store }, webhooks),
+    webhooks: new WebhookAdmission({ webhooks: new Webhooks(store), served: { registry, store }, caller: webhooks }),
     onTrouble,
     kindOf: (resource) => writable.of(resource),
   }

@@ -178,7 +178,7 @@ export class Sandbox {
     const listening = { ...options, ...(token !== undefined && { token }) }
     const { server, faults }: FaultyServer = await listenWithFaults(backend, listening, {
       format,
-      ...(around.access !== undefined && { access: around.access.gate }),
+      ...(around.access !== undefined && { access: around.access }),
       write: (exchange, route, resource, form) =>
         receiveWrite(exchange, route, resource, form, (request) => backend.write(request)),
     })

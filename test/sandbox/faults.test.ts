@@ -1,23 +1,15 @@
 import { createServer } from "node:net"
-import { afterEach, describe, expect, test } from "vitest"
-import { Sandbox, type SandboxOptions } from "../../src/library/sandbox.ts"
+import { describe, expect, onTestFinished, test } from "vitest"
+import { Sandbox } from "../../src/library/sandbox.ts"
 import { ManualClock } from "../runtime/manual-clock.ts"
 import { type Answer, brief, get, getJson, Watch } from "./client.ts"
+import { open as start } from "./opened-sandbox.ts"
 
-const opened: Array<{ close(): unknown }> = []
-const start = async (options: SandboxOptions = {}): Promise<Sandbox> => {
-  const sandbox = await Sandbox.start(options)
-  opened.push(sandbox)
-  return sandbox
-}
 const watch = async (sandbox: Sandbox, plural = "configmaps", query = "allowWatchBookmarks=true"): Promise<Watch> => {
   const stream = await Watch.open(`${sandbox.url}/api/v1/${plural}?watch=1&resourceVersion=1002&${query}`)
-  opened.push(stream)
+  onTestFinished(() => stream.close())
   return stream
 }
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((resource) => resource.close()))
-})
 
 const put = (sandbox: Sandbox, name: string, kind = "v1.ConfigMap"): void => {
   sandbox.put(kind, { metadata: { name } })

@@ -1,16 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest"
-import { Sandbox, type SandboxOptions } from "../../src/library/sandbox.ts"
+import { beforeEach, describe, expect, test } from "vitest"
+import type { Sandbox } from "../../src/library/sandbox.ts"
 import { type ApiObject, get, getJson } from "./client.ts"
-
-const open: Sandbox[] = []
-const start = async (options: SandboxOptions = {}): Promise<Sandbox> => {
-  const sandbox = await Sandbox.start(options)
-  open.push(sandbox)
-  return sandbox
-}
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((sandbox) => sandbox.close()))
-})
+import { open as start } from "./opened-sandbox.ts"
 
 const names = (list: ApiObject): ReadonlyArray<string> =>
   list.items.map(({ metadata }) => `${metadata.namespace ?? ""}/${metadata.name}`)

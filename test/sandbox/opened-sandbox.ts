@@ -1,15 +1,18 @@
-/** Sandboxes of a test, whose file calls `afterEach(closeOpened)`. */
+/** Sandboxes that are closed when nothing needs them any more. */
 
+import { afterAll, onTestFinished } from "vitest"
 import { Sandbox, type SandboxOptions } from "../../src/library/sandbox.ts"
 
-const opened: Sandbox[] = []
-
-export const open = async (options: SandboxOptions): Promise<Sandbox> => {
+/** For the running test. */
+export const open = async (options?: SandboxOptions): Promise<Sandbox> => {
   const sandbox = await Sandbox.start(options)
-  opened.push(sandbox)
+  onTestFinished(() => sandbox.close())
   return sandbox
 }
 
-export const closeOpened = async (): Promise<void> => {
-  await Promise.all(opened.splice(0).map((sandbox) => sandbox.close()))
+/** For all tests of a file, which awaits it at its top. */
+export const openForFile = async (options?: SandboxOptions): Promise<Sandbox> => {
+  const sandbox = await Sandbox.start(options)
+  afterAll(() => sandbox.close())
+  return sandbox
 }

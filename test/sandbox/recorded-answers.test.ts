@@ -10,13 +10,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import type { KubernetesObject } from "../../src/apiserver/index.ts"
 import { Sandbox } from "../../src/library/sandbox.ts"
 import { type Answer, get, Watch } from "./client.ts"
+import { openForFile } from "./opened-sandbox.ts"
 import { comparable, type RecordedAnswer, recordedAnswer } from "./recorded-answer.ts"
 
-let sandbox: Sandbox
-beforeAll(async () => {
-  sandbox = await Sandbox.start({ revision: 300, historyLimit: 1000 })
-})
-afterAll(() => sandbox.close())
+const sandbox = await openForFile({ revision: 300, historyLimit: 1000 })
 
 const bodyOf = (name: string): Fields => JSON.parse(recordedAnswer(name).text) as Fields
 type Fields = { readonly [key: string]: unknown }

@@ -1,18 +1,16 @@
 /** Requests for nothing, or with nonsensical parameters; every response was recorded from Kubernetes 1.34.4. */
 
 import { connect } from "node:net"
-import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { Sandbox } from "../../src/library/sandbox.ts"
+import { beforeAll, describe, expect, test } from "vitest"
 import { get, Watch } from "./client.ts"
+import { openForFile } from "./opened-sandbox.ts"
 import { configMaps, send, sendFor } from "./writes/write-client.ts"
 
-let sandbox: Sandbox
+const sandbox = await openForFile({ ledger: "none" })
 beforeAll(async () => {
-  sandbox = await Sandbox.start({ ledger: "none" })
   await sendFor(sandbox, 201, "POST", configMaps, { metadata: { name: "a" } })
   await sendFor(sandbox, 201, "POST", configMaps, { metadata: { name: "b" } })
 })
-afterAll(() => sandbox.close())
 
 const ask = async (path: string, accept?: string): Promise<{ status: number; message: string }> => {
   const { status, text } = await get(sandbox.url + path, accept === undefined ? {} : { Accept: accept })

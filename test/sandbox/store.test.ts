@@ -1,12 +1,11 @@
 /** Objects stored through the control interface, and their ledger entries. */
 
-import { afterEach, describe, expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
 import { type Sandbox, type SandboxOptions, UnknownKindError, UnknownObjectError } from "../../src/library/sandbox.ts"
 import { ManualClock } from "../runtime/manual-clock.ts"
-import { closeOpened, open } from "./opened-sandbox.ts"
+import { open } from "./opened-sandbox.ts"
 
 const start = (options: SandboxOptions = {}): Promise<Sandbox> => open({ bookmarkInterval: 0, ...options })
-afterEach(closeOpened)
 
 describe("an object that is put", () => {
   test("is stamped by the server, whatever its own values", async () => {

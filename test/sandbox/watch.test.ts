@@ -1,25 +1,17 @@
 import { connect } from "node:net"
-import { afterEach, describe, expect, test } from "vitest"
+import { describe, expect, onTestFinished, test } from "vitest"
 import { type Clock, systemClock } from "../../src/clock.ts"
-import { Sandbox, type SandboxOptions } from "../../src/library/sandbox.ts"
+import type { Sandbox } from "../../src/library/sandbox.ts"
 import { ManualClock } from "../runtime/manual-clock.ts"
 import { brief, get, Watch, type WatchEvent } from "./client.ts"
+import { open as start } from "./opened-sandbox.ts"
 import { recordedAnswer } from "./recorded-answer.ts"
 
-const opened: Array<{ close(): unknown }> = []
-const start = async (options: SandboxOptions = {}): Promise<Sandbox> => {
-  const sandbox = await Sandbox.start(options)
-  opened.push(sandbox)
-  return sandbox
-}
 const watch = async (sandbox: Sandbox, query: string, path = "/api/v1/configmaps"): Promise<Watch> => {
   const stream = await Watch.open(`${sandbox.url}${path}?watch=1&${query}`)
-  opened.push(stream)
+  onTestFinished(() => stream.close())
   return stream
 }
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((resource) => resource.close()))
-})
 
 const put = (sandbox: Sandbox, name: string, labels?: Record<string, string>, namespace = "default"): string =>
   sandbox.put("v1.ConfigMap", { metadata: { name, namespace, ...(labels === undefined ? {} : { labels }) } }).metadata

@@ -7,7 +7,7 @@ import { qualifiedName, type Resource } from "../kinds/resources.ts"
 import { explained, type FieldError } from "./field-error.ts"
 
 /** One entry of `details.causes`. */
-interface FailureCause {
+export interface FailureCause {
   readonly reason?: string
   readonly message: string
   readonly field?: string
@@ -84,36 +84,39 @@ export const methodNotAllowed: Failure = fail(405, "the server does not allow th
 export const readOnly = (reason: string | undefined): Failure =>
   reason === undefined ? methodNotAllowed : { ...methodNotAllowed, message: `${methodNotAllowed.message}: ${reason}` }
 
+/** A failure that concerns an object or, with an empty name, a collection. */
+export const objectFailure = (
+  code: number,
+  reason: string,
+  resource: Resource,
+  name: string,
+  message: string,
+  causes?: ReadonlyArray<FailureCause>,
+): Failure => {
+  const { group } = resource.gvk
+  const subject = { ...(name !== "" && { name }), ...(group !== "" && { group }), kind: resource.plural }
+  return fail(code, message, { reason, details: { ...subject, ...(causes !== undefined && { causes }) } })
+}
+
 export const objectNotFound = (resource: Resource, name: string): Failure =>
-  fail(404, `${qualifiedName(resource)} "${name}" not found`, {
-    reason: "NotFound",
-    details: { name, ...groupDetail(resource), kind: resource.plural },
-  })
+  objectFailure(404, "NotFound", resource, name, `${qualifiedName(resource)} "${name}" not found`)
 
 /** `verb` is RBAC's; an absent namespace means the cluster scope, an absent name a collection. */
 export const forbiddenRequest = (
   resource: Resource,
-  request: { readonly verb: string; readonly user: string; readonly namespace?: string; readonly name?: string },
+  {
+    verb,
+    user,
+    namespace,
+    name = "",
+  }: { readonly verb: string; readonly user: string; readonly namespace?: string; readonly name?: string },
 ): Failure => {
-  const object = request.name === undefined ? "" : ` "${request.name}"`
-  const scope = request.namespace === undefined ? "at the cluster scope" : `in the namespace "${request.namespace}"`
-  return fail(
-    403,
-    `${qualifiedName(resource)}${object} is forbidden: User "${request.user}" cannot ${request.verb} resource ` +
-      `"${resource.plural}" in API group "${resource.gvk.group}" ${scope}`,
-    {
-      reason: "Forbidden",
-      details: {
-        ...(request.name === undefined ? {} : { name: request.name }),
-        ...groupDetail(resource),
-        kind: resource.plural,
-      },
-    },
-  )
+  const object = name === "" ? "" : ` "${name}"`
+  const scope = namespace === undefined ? "at the cluster scope" : `in the namespace "${namespace}"`
+  const right = `cannot ${verb} resource "${resource.plural}" in API group "${resource.gvk.group}" ${scope}`
+  const message = `${qualifiedName(resource)}${object} is forbidden: User "${user}" ${right}`
+  return objectFailure(403, "Forbidden", resource, name, message)
 }
-
-export const groupDetail = (resource: Resource): { group?: string } =>
-  resource.gvk.group === "" ? {} : { group: resource.gvk.group }
 
 export const badRequest = (message: string): Failure => fail(400, message, { reason: "BadRequest" })
 

@@ -82,8 +82,7 @@ export const keyOf = (namespace: string, name: string): string => (namespace ===
 export const objectBytes = (change: Change): Buffer => change.line.subarray(change.objectStart, change.objectEnd)
 
 /** The object, parsed anew at every call. */
-export const parseObject = (change: Change): StoredObject =>
-  JSON.parse(objectBytes(change).toString("utf8")) as StoredObject
+export const parseObject = (change: Change): StoredObject => JSON.parse(objectBytes(change).toString("utf8"))
 
 interface EncodedLine {
   readonly line: Buffer

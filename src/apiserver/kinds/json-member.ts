@@ -3,14 +3,21 @@
  * own properties count, so a key named `__proto__` reads as any other.
  */
 
+import { isRecord } from "../../is-record.ts"
+
 export const member = (value: unknown, ...path: ReadonlyArray<string>): unknown => {
   let current = value
   for (const key of path) {
-    if (current === null || typeof current !== "object" || Array.isArray(current)) return undefined
-    if (!Object.hasOwn(current, key)) return undefined
-    current = (current as Readonly<Record<string, unknown>>)[key]
+    if (!isRecord(current) || !Object.hasOwn(current, key)) return undefined
+    current = current[key]
   }
   return current ?? undefined
+}
+
+/** An object; `undefined` when absent. */
+export const record = (value: unknown, ...path: ReadonlyArray<string>): Record<string, unknown> | undefined => {
+  const found = member(value, ...path)
+  return isRecord(found) ? found : undefined
 }
 
 /** A string, the empty one by default. */
@@ -33,8 +40,7 @@ export const list = (value: unknown, ...path: ReadonlyArray<string>): ReadonlyAr
 
 /** The members of an object, none by default. */
 export const entries = (value: unknown, ...path: ReadonlyArray<string>): ReadonlyArray<readonly [string, unknown]> => {
-  const found = member(value, ...path)
-  return found !== null && typeof found === "object" && !Array.isArray(found) ? Object.entries(found) : []
+  return Object.entries(record(value, ...path) ?? {})
 }
 
 /** A string or the number of an int-or-string or a quantity, as text; `undefined` when absent. */

@@ -219,7 +219,7 @@ export const decodeContinue = (text: string): ContinueToken | string => {
   if (!/^[A-Za-z0-9_-]*$/.test(digits) || digits.length % 4 === 1) return "not base64url"
   const token = parsed(Buffer.from(digits, "base64url").toString("utf8"))
   if (typeof token !== "object" || token === null) return "no JSON object inside"
-  const { v, rv, start } = token as Readonly<Record<string, unknown>>
+  const { v, rv, start }: { v?: unknown; rv?: unknown; start?: unknown } = token
   if (v !== "meta.k8s.io/v1") return "unknown version"
   if (typeof rv !== "bigint" || rv === 0n) return "no resourceVersion inside"
   if (typeof start !== "string" || start === "") return "no start key inside"
@@ -233,7 +233,7 @@ const parsed = (json: string): unknown => {
   try {
     return JSON.parse(json, (key, value: unknown, { source = "" }: { readonly source?: string } = {}) =>
       key === "rv" && /^-?\d{1,20}$/.test(source) ? BigInt(source) : value,
-    ) as unknown
+    )
   } catch {
     // The token did not come from this server.
     return undefined

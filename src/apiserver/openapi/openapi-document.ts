@@ -89,7 +89,7 @@ export class OpenApiDocuments {
 
   /** The document at one of {@link paths}. */
   parsed(path: string): OpenApiV3 {
-    return JSON.parse(this.#bodyOf(path)?.toString() ?? '{"paths":{},"components":{"schemas":{}}}') as OpenApiV3
+    return JSON.parse(this.#bodyOf(path)?.toString() ?? '{"paths":{},"components":{"schemas":{}}}')
   }
 
   /** The hash of the document at one of {@link paths}, another one after each change. */
@@ -212,9 +212,7 @@ const embeddedTypeMeta = {
 
 /** All kinds must be of one group and version; at least one. */
 const customDocument = (kinds: ReadonlyArray<CustomKind>): Record<string, unknown> => {
-  const document = JSON.parse(readBuiltinDocument(commonDocument).toString()) as {
-    components: { schemas: Readonly<Record<string, object>> }
-  }
+  const document: OpenApiV3 = JSON.parse(readBuiltinDocument(commonDocument).toString())
   const schemas: Record<string, unknown> = Object.fromEntries(
     Object.entries(document.components.schemas).filter(
       ([name]) => name.startsWith(commonSchemas) && !name.endsWith(".WatchEvent"),
@@ -393,8 +391,9 @@ const dataFolder = (): URL => {
 
 /** Path and hash of every document. */
 export const builtinDocuments = (): Readonly<Record<string, string>> => {
-  index ??= JSON.parse(readText("index.json")) as Index
-  return index.documents
+  const read: Index = index ?? JSON.parse(readText("index.json"))
+  index = read
+  return read.documents
 }
 
 /** The bytes of a document as the real server sent them. `path` must be one of {@link builtinDocuments}. */

@@ -9,68 +9,64 @@ export type Cell = string | number | boolean | null
 /** The cell of an object in one column. `now` in ms since the Unix epoch. */
 export type Column = (object: JsonObject, now: number) => Cell
 
-const at = (path: string): ReadonlyArray<string> => path.split(".")
+/** Makes a column of a path, and of what stands for an absent value. */
+type Maker = (keys: ReadonlyArray<string>, otherwise: string | undefined) => Column
 
-/** A string; `otherwise` for an empty or absent one. */
-export const text = (path: string, otherwise = ""): Column => {
-  const keys = at(path)
-  return (object) => json.text(object, ...keys) || otherwise
-}
-
-/** A number, 0 by default. */
-export const number = (path: string): Column => {
-  const keys = at(path)
-  return (object) => json.number(object, ...keys)
-}
-
-/** A string, a number or a boolean as text; `otherwise` if it is absent. */
-export const scalar = (path: string, otherwise: string): Column => {
-  const keys = at(path)
-  return (object) => json.scalar(object, ...keys) ?? otherwise
-}
-
-/** The length of a list. */
-export const count = (path: string): Column => {
-  const keys = at(path)
-  return (object) => json.list(object, ...keys).length
-}
-
-/** Whether a member is `true`. */
-export const isTrue = (path: string): Column => {
-  const keys = at(path)
-  return (object) => json.member(object, ...keys) === true
-}
-
-/** `app=web,tier=front`, or `<none>`. */
-export const labels = (path: string): Column => {
-  const keys = at(path)
-  return (object) => {
+/** The columns that `columns.json` makes of a path. */
+const makers: Readonly<Record<string, Maker>> = {
+  /** A string. */
+  text:
+    (keys, otherwise = "") =>
+    (object) =>
+      json.text(object, ...keys) || otherwise,
+  number: (keys, otherwise) => (object) => {
+    const value = json.member(object, ...keys)
+    return typeof value === "number" ? value : (otherwise ?? 0)
+  },
+  /** A string, a number or a boolean as text. */
+  scalar:
+    (keys, otherwise = "") =>
+    (object) =>
+      json.scalar(object, ...keys) ?? otherwise,
+  /** The length of a list. */
+  count: (keys) => (object) => json.list(object, ...keys).length,
+  flag: (keys) => (object) => json.member(object, ...keys) === true,
+  /** `app=web,tier=front`. */
+  labels: (keys) => (object) => {
     const pairs = json.entries(object, ...keys).map(([key, value]) => `${key}=${String(value)}`)
-    return pairs.length === 0 ? "<none>" : pairs.sort().join(",")
-  }
+    return pairs.sort().join(",") || "<none>"
+  },
+  selector: (keys) => selector(keys),
+  /** Names and images of the containers of a Pod's spec. */
+  names: (keys) => (object) => texts(json.list(object, ...keys, "containers"), "name").join(","),
+  images: (keys) => (object) => texts(json.list(object, ...keys, "containers"), "image").join(","),
+}
+
+/**
+ * The column of a cell as `columns.json` writes it: the name of one of `named`, or a way to show values, the path of one
+ * and what stands for an absent one.
+ */
+export const columnOf = (cell: string, named: Readonly<Record<string, Column>>): Column => {
+  const [kind = "", path = "", otherwise] = cell.split(" ")
+  const column = named[kind] ?? makers[kind]?.(path.split("."), otherwise)
+  if (column === undefined) throw new Error(`columns.json names no cell: ${cell}`)
+  return column
 }
 
 /**
  * A label selector as apimachinery writes it. `empty` for one that selects everything. Stored objects have been
  * validated.
  */
-export const selector = (path: string, empty = "<none>", unreadable = "<error>"): Column => {
-  const keys = at(path)
-  return (object) => {
-    const found = selectorText((json.member(object, ...keys) ?? undefined) as LabelSelectorObject | undefined)
+const selector =
+  (keys: ReadonlyArray<string>, empty = "<none>", unreadable = "<error>"): Column =>
+  (object) => {
+    const given: LabelSelectorObject | undefined = json.record(object, ...keys)
+    const found = selectorText(given)
     return found === undefined ? unreadable : found || empty
   }
-}
 
-/** Names and images of the containers of a Pod's spec. */
-export const containers = (path: string): readonly [names: Column, images: Column] => {
-  const keys = at(`${path}.containers`)
-  const listed =
-    (key: string): Column =>
-    (object) =>
-      texts(json.list(object, ...keys), key).join(",")
-  return [listed("name"), listed("image")]
-}
+export const deploymentSelector = selector(["spec", "selector"], "", "<invalid>")
+export const podSelector = selector(["spec", "podSelector"], "<none>", "<none>")
 
 /** A member of each item. */
 export const texts = (items: ReadonlyArray<unknown>, key: string): ReadonlyArray<string> =>
@@ -82,7 +78,7 @@ export const firstOf = (items: ReadonlyArray<string>, total = items.length): str
   return items.length > 3 ? `${first} + ${total - 3} more...` : first
 }
 
-export const name: Column = text("metadata.name")
+export const name: Column = (object) => json.text(object, "metadata", "name")
 
 /** Time since an object was created. */
 export const age: Column = (object, now) => since(json.member(object, "metadata", "creationTimestamp"), now)

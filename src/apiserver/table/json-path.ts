@@ -4,6 +4,8 @@
  * (`[?(@.type=="Ready")]`). An unreadable path finds nothing.
  */
 
+import { isRecord } from "../../is-record.ts"
+
 /** The first value that the path finds; `undefined` for none, or when the first is null. */
 export const findFirst = (path: string, root: unknown): unknown => {
   let found: ReadonlyArray<unknown> = [root]
@@ -61,9 +63,7 @@ const stepOf = ({ descent, wildcard, filter, index, slice, quoted, name }: Recor
 const memberStep =
   (name: string): Step =>
   (value) =>
-    value !== null && typeof value === "object" && !Array.isArray(value) && Object.hasOwn(value, name)
-      ? [(value as Readonly<Record<string, unknown>>)[name]]
-      : []
+    isRecord(value) && Object.hasOwn(value, name) ? [value[name]] : []
 
 const valuesOf: Step = (value) => (value !== null && typeof value === "object" ? Object.values(value) : [])
 

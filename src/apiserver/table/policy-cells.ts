@@ -1,6 +1,6 @@
 /** Cells of the rows of access, certificates, policies, flow control and devices (kubernetes/pkg/printers/internalversion, 1.34.4). */
 import { list, member, text as textIn } from "../kinds/json-member.ts"
-import { age, type Column, humanDuration, name, texts } from "./columns.ts"
+import { type Column, humanDuration, texts } from "./columns.ts"
 
 const subjects =
   (kind: string): Column =>
@@ -12,12 +12,11 @@ const subjects =
       )
       .join(", ")
 
-export const roleBinding = [
-  name,
-  (binding) => `${textIn(binding, "roleRef", "kind")}/${textIn(binding, "roleRef", "name")}`,
-  age,
-  ...["User", "Group", "ServiceAccount"].map(subjects),
-] satisfies ReadonlyArray<Column>
+export const boundRole: Column = (binding) =>
+  `${textIn(binding, "roleRef", "kind")}/${textIn(binding, "roleRef", "name")}`
+export const boundUsers = subjects("User")
+export const boundGroups = subjects("Group")
+export const boundAccounts = subjects("ServiceAccount")
 
 export const certificateDuration: Column = (request) => {
   const seconds = member(request, "spec", "expirationSeconds")

@@ -6,11 +6,13 @@
 import { formatGvk } from "../../kube/offline.ts"
 import { text } from "../kinds/json-member.ts"
 import type { JsonObject, PrinterColumn, Resource } from "../kinds/resources.ts"
-import { builtinColumns } from "./builtin-columns.ts"
+import * as builtinCells from "./builtin-cells.ts"
 import recorded from "./columns.json" with { type: "json" }
-import { type Cell, since } from "./columns.ts"
+import { age, type Cell, type Column, columnOf, deploymentSelector, name, podSelector, since } from "./columns.ts"
 import { findFirst } from "./json-path.ts"
 import { podCells, podConditions } from "./pod-cells.ts"
+import * as policyCells from "./policy-cells.ts"
+import * as workloadCells from "./workload-cells.ts"
 
 /** `columnDefinitions` of meta.k8s.io, keys in the server's order. */
 interface ColumnDefinition {
@@ -46,6 +48,8 @@ export const withoutStatusCells = ({ showsStatus }: Printer, cells: ReadonlyArra
 const descriptions: Readonly<Record<string, string>> = recorded.descriptions
 
 interface RecordedColumn extends ColumnDefinition {
+  /** See {@link columnOf}; absent for Pods, whose cells are made together. */
+  readonly cell?: string
   readonly isStatus?: boolean
 }
 
@@ -72,17 +76,28 @@ const defaultPrinter: Printer = {
   showsStatus: () => false,
 }
 
-const printerWith = (gvk: string, cells: Printer["cells"]): Printer => {
-  const columns = recordedColumns[gvk] ?? []
-  return { columns: columns.map(described), cells, showsStatus: (index) => columns[index]?.isStatus === true }
+const namedCells: Readonly<Record<string, Column>> = {
+  ...{ name, age, deploymentSelector, podSelector },
+  ...builtinCells,
+  ...policyCells,
+  ...workloadCells,
 }
 
-const builtin = new Map<string, Printer>([
-  ["v1.Pod", { ...printerWith("v1.Pod", podCells), conditions: podConditions }],
-  ...Object.entries(builtinColumns).map(
-    ([gvk, columns]) => [gvk, printerWith(gvk, (object, now) => columns.map((column) => column(object, now)))] as const,
-  ),
-])
+const builtinPrinter = (kind: string, recorded: ReadonlyArray<RecordedColumn>): Printer => {
+  const columns = recorded.flatMap(({ cell }) => (cell === undefined ? [] : [columnOf(cell, namedCells)]))
+  // One cell more than there are columns, as the real server sends it.
+  if (kind === "networking.k8s.io/v1.IPAddress") columns.push(age)
+  return {
+    columns: recorded.map(described),
+    cells: (object, now) => columns.map((column) => column(object, now)),
+    showsStatus: (index) => recorded[index]?.isStatus === true,
+    ...(kind === "v1.Pod" && { cells: podCells, conditions: podConditions }),
+  }
+}
+
+const builtin: ReadonlyMap<string, Printer> = new Map(
+  Object.entries(recordedColumns).map(([kind, columns]) => [kind, builtinPrinter(kind, columns)]),
+)
 
 const custom = new WeakMap<Resource, Printer>()
 

@@ -7,11 +7,10 @@ import {
   flag,
   type RequestUser,
   type Resource,
-  type Route,
   unauthorized,
 } from "../../apiserver/index.ts"
 import { pathSegmentComplaints, selectedName } from "../../kube/offline.ts"
-import type { AccessAttributes, Authorizer, Decision } from "../rbac/access-attributes.ts"
+import { type AccessAttributes, type Authorizer, onResource } from "../rbac/access-attributes.ts"
 import type { RuleBook } from "../rbac/rule-book.ts"
 import type { MutableObject } from "../rules/kind-rules.ts"
 import type { ObjectStore } from "../store/object-store.ts"
@@ -26,32 +25,18 @@ import { masters } from "./users.ts"
 
 // What a request is about, in the words of rules: the real server's reading of method, path and query.
 
-/** The parts of an {@link Exchange} that matter. */
-interface AskedRequest {
-  readonly method: string
-  /** As sent, without the query. */
-  readonly path: string
-  readonly route: Route
-  readonly query: URLSearchParams
-}
-
 /** Never fails: whether the path leads anywhere is not known yet, and a client without the right must not learn it. */
-const attributesOf = ({ method, path, route, query }: AskedRequest): AccessAttributes => {
+const attributesOf = ({ request: { method = "" }, path, route, query }: Exchange): AccessAttributes => {
   if (route.type !== "resource") return { type: "path", verb: method.toLowerCase(), path: decoded(path) }
   const { group, plural, name = "", subresource = "" } = route
   const verb = route.isWatch === true ? "watch" : (verbs[method] ?? "")
   // A Namespace counts as being in itself.
   const namespace = route.namespace ?? (plural === "namespaces" ? name : "")
-  const about = {
-    type: "resource",
-    group,
-    resource: plural,
-    namespace,
-    subresource: firstSegment(subresource),
-  } as const
-  if (name !== "" || (verb !== "get" && verb !== "delete")) return { ...about, verb, name }
-  if (verb === "delete") return { ...about, verb: "deletecollection", name }
-  return { ...about, verb: flag(query, "watch") === true ? "watch" : "list", name: nameSelectedBy(query) }
+  const about = { group, namespace, subresource: subresource.split("/", 1)[0] ?? "" }
+  if (name !== "" || (verb !== "get" && verb !== "delete")) return onResource(verb, plural, { ...about, name })
+  if (verb === "delete") return onResource("deletecollection", plural, about)
+  const reading = flag(query, "watch") === true ? "watch" : "list"
+  return onResource(reading, plural, { ...about, name: nameSelectedBy(query) })
 }
 
 const verbs: Readonly<Record<string, string>> = {
@@ -62,8 +47,6 @@ const verbs: Readonly<Record<string, string>> = {
   PATCH: "patch",
   DELETE: "delete",
 }
-
-const firstSegment = (subresource: string): string => subresource.split("/", 1)[0] ?? ""
 
 /** `fieldSelector=metadata.name=x`: a rule for objects of that name is then enough. */
 const nameSelectedBy = (query: URLSearchParams): string => {
@@ -81,48 +64,6 @@ const decoded = (path: string): string => {
   }
 }
 
-// What every request over HTTP passes: authentication, impersonation and authorization, in this order.
-
-class RequestGate implements AccessControl {
-  readonly #authenticator: Authenticator
-  readonly #authorizer: Authorizer
-
-  constructor(authenticator: Authenticator, authorizer: Authorizer) {
-    this.#authenticator = authenticator
-    this.#authorizer = authorizer
-  }
-
-  admit(exchange: Exchange): Failure | undefined {
-    const { request } = exchange
-    const sender = this.#authenticator.userOf(request)
-    if (sender === undefined) return unauthorized
-    const user = isImpersonating(request.rawHeaders)
-      ? impersonated(this.#authorizer, sender, request.headersDistinct, request.url ?? "")
-      : sender
-    if ("type" in user) return user
-    const { path, route, query } = exchange
-    const attributes = attributesOf({ method: request.method ?? "", path, route, query })
-    const { isAllowed, reason } = this.#authorizer.authorize(user, attributes)
-    if (!isAllowed) return forbiddenAccess(user, attributes, reason)
-    exchange.user = user
-    return undefined
-  }
-}
-
-/** Lets the members of `system:masters` do everything before anybody asks the rules, as the real server does. */
-class MastersFirst implements Authorizer {
-  readonly #rules: Authorizer
-
-  constructor(rules: Authorizer) {
-    this.#rules = rules
-  }
-
-  authorize(user: RequestUser, attributes: AccessAttributes): Decision {
-    if (user.groups.includes(masters)) return { isAllowed: true, reason: "" }
-    return this.#rules.authorize(user, attributes)
-  }
-}
-
 /** How a write came, for the checks that need its content. */
 export interface Caller {
   readonly user: RequestUser
@@ -132,11 +73,12 @@ export interface Caller {
   readonly pathName: string
 }
 
-export class Access {
+/** What every request over HTTP passes: authentication, impersonation and authorization, in this order. */
+export class Access implements AccessControl {
   readonly authenticator: Authenticator
+  /** Lets the members of `system:masters` do everything before anybody asks the rules, as the real server does. */
   readonly authorizer: Authorizer
   readonly book: RuleBook
-  readonly gate: RequestGate
   readonly #rules: StoredRules
 
   constructor(
@@ -147,9 +89,26 @@ export class Access {
   ) {
     this.#rules = new StoredRules(store)
     this.book = this.#rules.book
-    this.authorizer = new MastersFirst(this.book)
+    this.authorizer = {
+      authorize: (user, attributes) =>
+        user.groups.includes(masters) ? { isAllowed: true, reason: "" } : this.book.authorize(user, attributes),
+    }
     this.authenticator = new Authenticator(tokens, ownToken, users)
-    this.gate = new RequestGate(this.authenticator, this.authorizer)
+  }
+
+  admit(exchange: Exchange): Failure | undefined {
+    const { request } = exchange
+    const sender = this.authenticator.userOf(request)
+    if (sender === undefined) return unauthorized
+    const user = isImpersonating(request.rawHeaders)
+      ? impersonated(this.authorizer, sender, request.headersDistinct, request.url ?? "")
+      : sender
+    if ("type" in user) return user
+    const attributes = attributesOf(exchange)
+    const { isAllowed, reason } = this.authorizer.authorize(user, attributes)
+    if (!isAllowed) return forbiddenAccess(user, attributes, reason)
+    exchange.user = user
+    return undefined
   }
 
   /** Call it after the store's history has been replaced. */
@@ -160,8 +119,7 @@ export class Access {
   /** An update or an apply that creates needs the right to create as well. Throws Refusal. */
   confirmCreation({ user, verb, pathName }: Caller, { gvk, plural }: Resource, namespace: string): void {
     if (verb === "create") return
-    const about = { type: "resource", group: gvk.group, resource: plural, subresource: "", namespace } as const
-    const attributes = { ...about, verb: "create", name: pathName }
+    const attributes = onResource("create", plural, { group: gvk.group, namespace, name: pathName })
     const { isAllowed, reason } = this.authorizer.authorize(user, attributes)
     if (!isAllowed) refuse(forbiddenAccess(user, attributes, reason))
   }

@@ -4,8 +4,8 @@
  */
 
 import { objectNotFound, type RequestUser, type Resource } from "../../apiserver/index.ts"
-import type { Authorizer } from "../rbac/access-attributes.ts"
-import { type PolicyRule, rulesOf } from "../rbac/policy-rule.ts"
+import { type Authorizer, onResource } from "../rbac/access-attributes.ts"
+import { noRights, type PolicyRule, rulesOf } from "../rbac/policy-rule.ts"
 import type { RuleBook } from "../rbac/rule-book.ts"
 import { describeRights, missingRights, quotedList } from "../rbac/rule-coverage.ts"
 import { child, isSame, list, text } from "../rules/fields.ts"
@@ -42,9 +42,8 @@ export const confirmGrant = (authorizer: Authorizer, book: RuleBook, grant: Gran
 
 const confirmRole = (authorizer: Authorizer, book: RuleBook, grant: Grant): void => {
   const { user, resource, pathName, namespace, object, before } = grant
-  const { plural } = resource
-  const escalating = { type: "resource", verb: "escalate", group, resource: plural, subresource: "" } as const
-  if (authorizer.authorize(user, { ...escalating, namespace, name: pathName }).isAllowed) return
+  const escalating = onResource("escalate", resource.plural, { group, namespace, name: pathName })
+  if (authorizer.authorize(user, escalating).isAllowed) return
   confirmHeld(book, grant, rulesOf(object))
   if (!isAggregated(object) && !isAggregated(before)) return
   if (missingRights(book.rulesFor(user, namespace).rules, fullAuthority).length > 0)
@@ -56,12 +55,8 @@ const confirmBinding = (authorizer: Authorizer, book: RuleBook, grant: Grant): v
   const reference = child(object, "roleRef")
   const role = { kind: text(reference, "kind"), name: text(reference, "name") }
   const plural = boundPlurals[role.kind]
-  const binding = { type: "resource", verb: "bind", group: text(reference, "apiGroup"), subresource: "" } as const
-  if (
-    plural !== undefined &&
-    authorizer.authorize(user, { ...binding, resource: plural, namespace, name: role.name }).isAllowed
-  )
-    return
+  const about = { group: text(reference, "apiGroup"), namespace, name: role.name }
+  if (plural !== undefined && authorizer.authorize(user, onResource("bind", plural, about)).isAllowed) return
   const rules = book.roleRules(role, namespace)
   confirmHeld(book, grant, rules ?? refuse(objectNotFound(resource, role.name)))
 }
@@ -94,21 +89,8 @@ const isForGarbageCollection = (before: MutableObject, after: MutableObject): bo
 const isAggregated = (role: MutableObject | undefined): boolean =>
   list(child(role, "aggregationRule"), "clusterRoleSelectors").length > 0
 
-const nothing: ReadonlyArray<string> = []
 const everything = ["*"]
 const fullAuthority: ReadonlyArray<PolicyRule> = [
-  {
-    verbs: everything,
-    apiGroups: everything,
-    resources: everything,
-    resourceNames: nothing,
-    nonResourceURLs: nothing,
-  },
-  {
-    verbs: everything,
-    apiGroups: nothing,
-    resources: nothing,
-    resourceNames: nothing,
-    nonResourceURLs: everything,
-  },
+  { ...noRights, verbs: everything, apiGroups: everything, resources: everything },
+  { ...noRights, verbs: everything, nonResourceURLs: everything },
 ]

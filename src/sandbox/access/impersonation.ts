@@ -4,7 +4,7 @@
  */
 
 import { type Failure, fail, type RequestUser } from "../../apiserver/index.ts"
-import type { Authorizer, ResourceAttributes } from "../rbac/access-attributes.ts"
+import { type Authorizer, onResource, type ResourceAttributes } from "../rbac/access-attributes.ts"
 import { forbiddenAccess } from "./forbidden.ts"
 import { accountGroups, accountOf, anonymous, authenticated, unauthenticated } from "./users.ts"
 
@@ -68,23 +68,16 @@ const authentication = "authentication.k8s.io"
 
 const permissionsOf = ({ user, groups, uid, extra }: Wish): ReadonlyArray<ResourceAttributes> => {
   const account = accountOf(user)
-  const on = (resource: string, name: string, group = "", namespace = "", subresource = ""): ResourceAttributes => ({
-    type: "resource",
-    verb: "impersonate",
-    group,
-    resource,
-    subresource,
-    namespace,
-    name,
-  })
+  const on = (resource: string, name: string, more: Partial<ResourceAttributes> = {}) =>
+    onResource("impersonate", resource, { name, ...more })
   return [
-    ...(account === undefined ? [] : [on("serviceaccounts", account.name, "", account.namespace)]),
+    ...(account === undefined ? [] : [on("serviceaccounts", account.name, { namespace: account.namespace })]),
     ...(user === "" || account !== undefined ? [] : [on("users", user)]),
     ...groups.map((group) => on("groups", group)),
     ...Object.entries(extra).flatMap(([key, values]) =>
-      values.map((value) => on("userextras", value, authentication, "", key)),
+      values.map((value) => on("userextras", value, { group: authentication, subresource: key })),
     ),
-    ...(uid === "" ? [] : [on("uids", uid, authentication)]),
+    ...(uid === "" ? [] : [on("uids", uid, { group: authentication })]),
   ]
 }
 

@@ -71,6 +71,9 @@ export interface Node {
   readonly checkedType?: CheckedType
 }
 
+/** Of the function or method. */
+export const calledName = ({ args }: Node): string => String(Array.isArray(args) ? args[0] : args)
+
 /** The name that an argument of a macro declares; `undefined` if it is no name. */
 export const declaredName = (node: Node | undefined): string | undefined =>
   node?.op === "id" ? String(node.args) : undefined

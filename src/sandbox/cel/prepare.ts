@@ -5,7 +5,7 @@
 
 import { compilePattern } from "../schema/pattern.ts"
 import { CompileError, fail, step } from "./evaluation.ts"
-import type { Check, CheckedType, Checker, Node } from "./node.ts"
+import { type Check, type CheckedType, type Checker, calledName, type Node } from "./node.ts"
 import { areEqual, concatenated, isOptional, type Value } from "./values.ts"
 
 /** The API server's; deeper trees are refused. */
@@ -72,7 +72,7 @@ class Preparation implements Prepared {
     const parts = partsOf(node)
     const sizes = parts.map((part) => this.visit(part, depth + 1))
     if (reading.has(node.op)) declared(node)
-    if (node.op === "call" && (node.args as readonly unknown[])[0] === "type") untyped(parts[0])
+    if (node.op === "call" && calledName(node) === "type") untyped(parts[0])
     for (const part of typedParts(node, parts)) notNull(part)
     if (node.op === "list" || node.op === "map") literal(node)
     else if (node.op === "+") addition(node, parts)
@@ -101,8 +101,7 @@ const refuse = (problem: string, { start }: Node): never => {
 }
 
 const isLoop = (node: Node): boolean =>
-  loops.has(String((node.args as readonly unknown[])[0])) &&
-  (node.meta.alternate !== undefined || node.meta.macro !== undefined)
+  loops.has(calledName(node)) && (node.meta.alternate !== undefined || node.meta.macro !== undefined)
 
 const isNode = (value: unknown): value is Node => typeof value === "object" && value !== null && "meta" in value
 
@@ -237,11 +236,12 @@ const untyped = (node: Node | undefined): void => {
 }
 
 /** The parts that must not be null. The library does not look at values whose type it knows, and would compute with it. */
-const typedParts = ({ op, args }: Node, parts: ReadonlyArray<Node>): ReadonlyArray<Node> => {
+const typedParts = (node: Node, parts: ReadonlyArray<Node>): ReadonlyArray<Node> => {
+  const { op } = node
   if (typedOperators.has(op)) return parts
   if (op === "in") return parts.slice(1)
   if (op !== "call" && op !== "rcall") return []
-  const takesAny = anyArguments.has(String((args as readonly unknown[])[0]).replace(/_$/, ""))
+  const takesAny = anyArguments.has(calledName(node).replace(/_$/, ""))
   return takesAny ? parts.slice(0, op === "rcall" ? 1 : 0) : parts
 }
 

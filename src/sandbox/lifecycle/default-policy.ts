@@ -31,7 +31,7 @@ type Entries<Entry> = Readonly<Record<string, Entry>>
 
 /** Creates the missing ones, those of a namespace only if it exists. */
 export const putDefaultPolicy = (around: WriteSurroundings): void => {
-  const clusterRoles = Object.entries(policy.clusterRoles as Entries<ClusterRoleEntry>)
+  const clusterRoles: ReadonlyArray<readonly [string, ClusterRoleEntry]> = Object.entries(policy.clusterRoles)
   // An aggregated role may be part of another one, so the rules are gathered from the bottom up.
   const rules = new Map<string, ReadonlyArray<Fields>>()
   for (const name of ["view", "edit", "admin"]) rules.set(name, rulesIn(name, clusterRoles, rules))
@@ -39,10 +39,10 @@ export const putDefaultPolicy = (around: WriteSurroundings): void => {
     create(around, "ClusterRole", "", name, clusterRole(name, entry, rules.get(name)), entry.aggregateTo)
   for (const [name, subjects] of Object.entries(policy.clusterRoleBindings))
     create(around, "ClusterRoleBinding", "", name, binding("ClusterRole", name, subjects))
-  for (const [namespace, roles] of Object.entries(policy.roles as Entries<Entries<ReadonlyArray<string>>>))
+  for (const [namespace, roles] of Object.entries<Entries<ReadonlyArray<string>>>(policy.roles))
     for (const [name, texts] of Object.entries(roles))
       create(around, "Role", namespace, name, { rules: texts.map(readRule) })
-  for (const [namespace, bindings] of Object.entries(policy.roleBindings as Entries<Entries<RoleBindingEntry>>))
+  for (const [namespace, bindings] of Object.entries<Entries<RoleBindingEntry>>(policy.roleBindings))
     for (const [name, { role, subjects }] of Object.entries(bindings))
       create(around, "RoleBinding", namespace, name, binding("Role", role, subjects))
 }

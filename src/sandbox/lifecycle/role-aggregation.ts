@@ -2,7 +2,7 @@
 import { type Change, keyOf } from "../../apiserver/index.ts"
 import type { WorkQueue } from "../../host/index.ts"
 import { type LabelSelectorObject, selectorMatches } from "../../kube/offline.ts"
-import { child, isSame, items, list } from "../rules/fields.ts"
+import { child, isSame, items } from "../rules/fields.ts"
 import type { Fields, MutableObject } from "../rules/kind-rules.ts"
 import { stateOf } from "../store/object-encoding.ts"
 import type { WriteSurroundings } from "../writes/surroundings.ts"
@@ -59,10 +59,13 @@ export class RoleAggregation {
     const live = collection.live.get(keyOf("", name))
     if (live === undefined) return
     const before = stateOf(live.change)
-    const selectors = list(child(before, "aggregationRule"), "clusterRoleSelectors")
+    const selectors: ReadonlyArray<LabelSelectorObject> = items(
+      child(before, "aggregationRule"),
+      "clusterRoleSelectors",
+    )
     if (selectors.length === 0) return
     const roles = Array.from(collection.live.values(), ({ change }) => aggregable(stateOf(change)))
-    const rules = aggregatedRules(name, selectors as ReadonlyArray<LabelSelectorObject>, roles)
+    const rules = aggregatedRules(name, selectors, roles)
     if (isSame(rules, before.rules)) return
     const after: MutableObject = { ...before, metadata: { ...before.metadata }, rules: rules.length > 0 ? rules : null }
     writeAsController(this.#around, { collection, live, before, after, manager: controllerManager })

@@ -55,7 +55,7 @@ const load = (): Descriptors => {
   const found = candidates.find((candidate) => existsSync(candidate))
   // A caller can do nothing about it: the package is incomplete.
   if (found === undefined) throw new Error(`the protobuf descriptors are missing: no ${places.join(" nor ")} here`)
-  const stored = JSON.parse(zstdDecompressSync(readFileSync(found)).toString("utf8")) as Stored
+  const stored: Stored = JSON.parse(zstdDecompressSync(readFileSync(found)).toString("utf8"))
   const messages = new Map<string, ReadonlyArray<FieldDescriptor>>()
   for (const [name, fields] of Object.entries(stored.messages)) messages.set(name, fields.map(described))
   return { kinds: new Map(Object.entries(stored.kinds)), deleteOptions: stored.deleteOptions, messages }

@@ -16,6 +16,22 @@ export interface ResourceAttributes {
   readonly name: string
 }
 
+/** A verb on a resource of the core group, whatever its namespace and name, unless something else is said. */
+export const onResource = (
+  verb: string,
+  resource: string,
+  more: Partial<ResourceAttributes> = {},
+): ResourceAttributes => ({
+  type: "resource",
+  verb,
+  group: "",
+  resource,
+  subresource: "",
+  namespace: "",
+  name: "",
+  ...more,
+})
+
 interface PathAttributes {
   readonly type: "path"
   /** The method in lower case. */

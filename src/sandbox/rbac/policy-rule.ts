@@ -16,6 +16,9 @@ export interface PolicyRule {
   readonly nonResourceURLs: ReadonlyArray<string>
 }
 
+/** A rule that allows nothing. */
+export const noRights: PolicyRule = { verbs: [], apiGroups: [], resources: [], resourceNames: [], nonResourceURLs: [] }
+
 /** The rules of a role's JSON; members of the wrong type count as absent. */
 export const rulesOf = (role: Fields): ReadonlyArray<PolicyRule> =>
   items(role, "rules").map((rule) => ({

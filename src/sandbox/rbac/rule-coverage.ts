@@ -3,7 +3,7 @@
  * already. Messages say what is missing in the server's words.
  */
 
-import { type PolicyRule, urlCovers } from "./policy-rule.ts"
+import { noRights, type PolicyRule, urlCovers } from "./policy-rule.ts"
 
 /**
  * What the rules allow beyond those that the owner has: rules with one verb, one group, one resource and at most one name, or
@@ -16,26 +16,24 @@ export const missingRights = (
 ): ReadonlyArray<PolicyRule> =>
   wanted.flatMap(singleRights).filter((right) => !owned.some((rule) => ruleCovers(rule, right)))
 
-const none: ReadonlyArray<string> = []
-
-const singleRights = (rule: PolicyRule): ReadonlyArray<PolicyRule> => {
-  const rights: PolicyRule[] = []
-  const names = rule.resourceNames.length === 0 ? [none] : rule.resourceNames.map((name) => [name])
-  for (const group of rule.apiGroups)
-    for (const resource of rule.resources)
-      for (const verb of rule.verbs)
-        for (const resourceNames of names)
-          rights.push({
+const singleRights = ({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }: PolicyRule) => {
+  const names = resourceNames.length === 0 ? [[]] : resourceNames.map((name) => [name])
+  return verbs.flatMap(
+    (verb): ReadonlyArray<PolicyRule> => [
+      ...apiGroups.flatMap((group) =>
+        resources.flatMap((resource) =>
+          names.map((resourceNames) => ({
+            ...noRights,
             verbs: [verb],
             apiGroups: [group],
             resources: [resource],
             resourceNames,
-            nonResourceURLs: none,
-          })
-  for (const url of rule.nonResourceURLs)
-    for (const verb of rule.verbs)
-      rights.push({ verbs: [verb], apiGroups: none, resources: none, resourceNames: none, nonResourceURLs: [url] })
-  return rights
+          })),
+        ),
+      ),
+      ...nonResourceURLs.map((url) => ({ ...noRights, verbs: [verb], nonResourceURLs: [url] })),
+    ],
+  )
 }
 
 const ruleCovers = (rule: PolicyRule, right: PolicyRule): boolean =>

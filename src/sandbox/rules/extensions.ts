@@ -48,16 +48,17 @@ const checkDefinition: Check = (_value, root, object) => {
 
 /** In the server's internal form of a definition, a schema that all versions share is at the top. */
 const checkSchemas = (spec: Fields, root: Place): void => {
-  const schemas = items(spec, "versions").map((version) => child(child(version, "schema"), "openAPIV3Schema"))
+  const schemas = items(spec, "versions").map((version): StructuralSchema | undefined =>
+    child(child(version, "schema"), "openAPIV3Schema"),
+  )
   const [first] = schemas
   const isShared = schemas.every((schema) => isSame(schema, first))
   for (const [index, schema] of schemas.entries()) {
     if (schema === undefined || (isShared && index > 0)) continue
     const field = isShared ? "spec.validation.openAPIV3Schema" : `spec.versions[${index}].schema.openAPIV3Schema`
-    const problems = structuralProblems(schema as StructuralSchema, field)
+    const problems = structuralProblems(schema, field)
     // Rules are read with the types of the schema, so it must have them.
-    for (const problem of problems.length > 0 ? problems : ruleProblems(schema as StructuralSchema, field))
-      root.add(problem)
+    for (const problem of problems.length > 0 ? problems : ruleProblems(schema, field)) root.add(problem)
   }
 }
 

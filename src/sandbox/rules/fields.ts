@@ -1,11 +1,15 @@
 /** Reads JSON of uncertain shape: every function returns `undefined` or an empty value where the type is wrong. */
 
 import { isRecord } from "../../is-record.ts"
-import type { Fields } from "./kind-rules.ts"
+import type { LabelSelectorObject } from "../../kube/offline.ts"
+import type { Fields, MutableObject } from "./kind-rules.ts"
 
 export const isFields: (value: unknown) => value is Fields = isRecord
 
 export const fieldsOf = (value: unknown): Fields | undefined => (isFields(value) ? value : undefined)
+
+/** Whether it has metadata, as every whole object. */
+export const isWhole = (object: Readonly<Fields>): object is MutableObject => isFields(object.metadata)
 
 /** The object under a key, or `undefined`. */
 export const child = (parent: Fields | undefined, key: string): Fields | undefined => fieldsOf(parent?.[key])
@@ -22,6 +26,13 @@ export const ensured = (parent: Fields, key: string): Fields => {
 /** The object at the end of a path, or `undefined`. */
 export const at = (parent: Fields | undefined, ...path: ReadonlyArray<string>): Fields | undefined =>
   path.reduce<Fields | undefined>(child, parent)
+
+/** A label selector, as far as it is one: its readers look at nothing else. */
+export const selectorIn = (parent: Fields | undefined, key: string): LabelSelectorObject | undefined =>
+  child(parent, key)
+
+/** The JSON of a value, read again: nothing of it is shared. */
+export const copied = <Value>(value: Value): Value => JSON.parse(JSON.stringify(value))
 
 const none: ReadonlyArray<never> = []
 

@@ -1,7 +1,7 @@
 /** Validation of every kind's `metadata`, at creations and updates, after apimachinery's objectmeta.go; and of label selectors. */
 
 import { tooLong } from "../../apiserver/index.ts"
-import { type LabelSelectorObject, names, selectorMatches } from "../../kube/offline.ts"
+import { names, selectorMatches } from "../../kube/offline.ts"
 import { labels, sortedEntries } from "./checks.ts"
 import { isAbsent, isEmptyMap, isSame, items, list, number, text, texts } from "./fields.ts"
 import type { Fields } from "./kind-rules.ts"
@@ -139,5 +139,4 @@ export const isUsable = (selector: Fields | undefined): boolean => {
 
 /** An absent selector matches nothing, an empty one everything. */
 export const matches = (selector: Fields | undefined, given: Fields | undefined): boolean =>
-  // The decoder has checked that it has the types of a selector.
-  selectorMatches(selector as LabelSelectorObject | undefined, given)
+  selectorMatches(selector, given)

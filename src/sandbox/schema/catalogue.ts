@@ -23,11 +23,8 @@ const kindsOf = (path: string): ReadonlyMap<string, KubernetesType> => {
   const known = loaded.get(path)
   if (known !== undefined) return known
   if (!Object.hasOwn(builtinDocuments(), path)) return noKinds
-  const { schemas } = (
-    JSON.parse(readBuiltinDocument(path).toString()) as {
-      components: { schemas: OpenApiSchemas }
-    }
-  ).components
+  const document: { components: { schemas: OpenApiSchemas } } = JSON.parse(readBuiltinDocument(path).toString())
+  const { schemas } = document.components
   const kinds = new Map<string, KubernetesType>()
   for (const [name, schema] of Object.entries(schemas))
     for (const kind of kindNames(schema, path)) kinds.set(kind, openApiTypes.named(name, schemas))

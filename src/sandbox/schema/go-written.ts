@@ -46,7 +46,10 @@ const listsAlwaysThere: Readonly<Record<string, ReadonlyArray<string>>> = {
 const none: ReadonlyArray<string> = []
 
 /** The value as Go writes it. Parts shared with `before` (an earlier result of this function) are not walked again. */
-export const asGoWrites = (type: KubernetesType, value: unknown, before?: unknown): unknown => {
+export const asGoWrites = <Value>(type: KubernetesType, value: Value, before?: unknown): Value =>
+  written(type, value, before) as Value
+
+const written = (type: KubernetesType, value: unknown, before: unknown): unknown => {
   if (typeof value !== "object" || value === null || value === before) return value
   const { items } = type
   switch (type.kind) {
@@ -70,7 +73,7 @@ const fieldsAs = (type: KubernetesType, value: Fields, before: unknown): Fields 
   const name = schemaNameOf(type) ?? ""
   const times = timesAlwaysThere[name] ?? none
   const lists = listsAlwaysThere[name] ?? none
-  let written: Fields | undefined
+  let changed: Fields | undefined
   for (const key of Object.keys(value)) {
     const field = type.fields.get(key)
     const member = value[key]
@@ -79,21 +82,21 @@ const fieldsAs = (type: KubernetesType, value: Fields, before: unknown): Fields 
     if (member === known) continue
     const isKept = times.includes(key) || lists.includes(key) || type.required.includes(key)
     if (!isKept && isNothing(field, member)) {
-      written ??= { ...value }
-      delete written[key]
+      changed ??= { ...value }
+      delete changed[key]
       continue
     }
-    const next = asGoWrites(field, member, known)
+    const next = written(field, member, known)
     if (next === member) continue
-    written ??= { ...value }
-    setMember(written, key, next)
+    changed ??= { ...value }
+    setMember(changed, key, next)
   }
   for (const key of times) {
     if (Object.hasOwn(value, key)) continue
-    written ??= { ...value }
-    written[key] = null
+    changed ??= { ...value }
+    changed[key] = null
   }
-  return written ?? value
+  return changed ?? value
 }
 
 /** Whether `omitempty` omits it. It does not omit an empty object, which is a pointer or a struct in Go. */
@@ -105,27 +108,27 @@ const isNothing = (type: KubernetesType, value: object | null): boolean => {
 
 const membersAs = (items: KubernetesType, value: Fields, before: unknown): Fields => {
   const old = isRecord(before) ? before : undefined
-  let written: Fields | undefined
+  let changed: Fields | undefined
   for (const key of Object.keys(value)) {
     const next = itemAs(items, value[key], old === undefined ? undefined : memberOf(old, key))
     if (next === value[key]) continue
-    written ??= { ...value }
-    setMember(written, key, next)
+    changed ??= { ...value }
+    setMember(changed, key, next)
   }
-  return written ?? value
+  return changed ?? value
 }
 
 const itemsAs = (items: KubernetesType, value: ReadonlyArray<unknown>): ReadonlyArray<unknown> => {
-  let written: unknown[] | undefined
+  let changed: unknown[] | undefined
   for (let index = 0; index < value.length; index++) {
     const next = itemAs(items, value[index], undefined)
     if (next === value[index]) continue
-    written ??= [...value]
-    written[index] = next
+    changed ??= [...value]
+    changed[index] = next
   }
-  return written ?? value
+  return changed ?? value
 }
 
 /** Texts have the zero value "", bytes the zero value null. */
 const itemAs = (type: KubernetesType, value: unknown, before: unknown): unknown =>
-  value === null && type.kind === "string" && schemaNameOf(type) === "string" ? "" : asGoWrites(type, value, before)
+  value === null && type.kind === "string" && schemaNameOf(type) === "string" ? "" : written(type, value, before)

@@ -33,6 +33,8 @@ export interface KubernetesType {
   readonly isNullable: boolean
   /** The value that the server fills in if the field is absent; `undefined` for none. Readers must not change it. */
   readonly default: unknown
+  /** Of a built-in kind; see {@link DecodedType}. */
+  readonly schemaName?: string
 }
 
 /**
@@ -45,7 +47,7 @@ export interface DecodedType extends KubernetesType {
 }
 
 /** The name of a built-in kind's schema, or `undefined` for a type of a custom kind. */
-export const schemaNameOf = (type: KubernetesType): string | undefined => (type as Partial<DecodedType>).schemaName
+export const schemaNameOf = ({ schemaName }: KubernetesType): string | undefined => schemaName
 
 const noFields: KubernetesType["fields"] = new Map()
 const noNames: ReadonlyArray<string> = []

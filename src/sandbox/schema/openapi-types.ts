@@ -120,6 +120,8 @@ const kindOf = (schema: OpenApiSchema): KubernetesType["kind"] => {
   }
 }
 
+const patchStrategies = ["merge", "replace", "retainKeys"] as const
+
 /** The attributes of a field beyond its type. */
 const fieldRules = (schema: OpenApiSchema, of: Pick<KubernetesType, "kind">): Partial<KubernetesType> => {
   const rules: { -readonly [Key in keyof KubernetesType]?: KubernetesType[Key] } = {}
@@ -130,7 +132,7 @@ const fieldRules = (schema: OpenApiSchema, of: Pick<KubernetesType, "kind">): Pa
   if (mergeKey !== undefined) rules.patchMergeKey = mergeKey
   const strategies = schema["x-kubernetes-patch-strategy"]
   if (strategies !== undefined)
-    rules.patchStrategies = new Set(strategies.split(",") as Array<"merge" | "replace" | "retainKeys">)
+    rules.patchStrategies = new Set(patchStrategies.filter((one) => strategies.split(",").includes(one)))
   return rules
 }
 

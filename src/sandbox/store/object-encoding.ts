@@ -13,9 +13,10 @@ import {
   type Resource,
   typeMembers,
 } from "../../apiserver/index.ts"
+import { isRecord } from "../../is-record.ts"
 import { isEmptyObject } from "../../own-member.ts"
 import { isSame } from "../rules/fields.ts"
-import type { Fields, MutableObject } from "../rules/kind-rules.ts"
+import type { MutableObject } from "../rules/kind-rules.ts"
 
 /** The JSON before and after the digits of `metadata.resourceVersion`. */
 export interface Encoding {
@@ -113,10 +114,10 @@ export const isOmitted = (value: unknown): boolean => {
 /** The value with the keys of all its objects sorted. `fromEntries` defines members, so `__proto__` stays a key. */
 const sorted = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(sorted)
-  if (typeof value !== "object" || value === null) return value
+  if (!isRecord(value)) return value
   const keys = Object.keys(value).sort()
-  return Object.fromEntries(keys.map((key) => [key, sorted((value as Fields)[key])]))
+  return Object.fromEntries(keys.map((key) => [key, sorted(value[key])]))
 }
 
 /** The object of a state, newly parsed; the caller may change it. */
-export const stateOf = (change: Change): MutableObject => parseObject(change) as unknown as MutableObject
+export const stateOf = (change: Change): MutableObject => parseObject(change)

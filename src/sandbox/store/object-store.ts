@@ -29,7 +29,7 @@ import { apiVersionOf } from "../../kube/offline.ts"
 import type { MutableObject } from "../rules/kind-rules.ts"
 import { Collection, type LiveObject } from "./collection.ts"
 import type { Ledger } from "./ledger.ts"
-import { type Encoding, encodeObject, isOmitted, isUnchanged, withVersion } from "./object-encoding.ts"
+import { type Encoding, encodeObject, isOmitted, isUnchanged, stateOf, withVersion } from "./object-encoding.ts"
 import {
   assemble,
   digestOf,
@@ -61,7 +61,7 @@ export class ParsedStates {
   /** The object of a state, without any other reference to it. */
   take(change: Change): MutableObject {
     const object = this.#objects.get(change)
-    if (object === undefined) return parseObject(change) as unknown as MutableObject
+    if (object === undefined) return stateOf(change)
     this.forget(change)
     return object
   }
@@ -90,11 +90,11 @@ const asEncoded = ({ gvk }: Resource, { revision }: Change, object: MutableObjec
     if (!isOmitted(value)) metadata[key] = value
   }
   metadata.resourceVersion = String(revision)
-  const state: Record<string, unknown> = { kind: gvk.kind, apiVersion: apiVersionOf(gvk), metadata }
+  const state: MutableObject = { kind: gvk.kind, apiVersion: apiVersionOf(gvk), metadata }
   for (const key of Object.keys(object)) {
     if (object[key] !== undefined && !Object.hasOwn(state, key)) state[key] = object[key]
   }
-  return state as unknown as MutableObject
+  return state
 }
 
 interface ObjectStoreOptions {

@@ -1,6 +1,6 @@
 /** Starts the Jobs of CronJobs (pkg/controller/cronjob). */
 
-import { type Controller, recordAs, type Surroundings, sameJson } from "../../host/index.ts"
+import { type Controller, recordAs, type Surroundings } from "../../host/index.ts"
 import {
   AlreadyExistsError,
   type ApiObject,
@@ -12,7 +12,7 @@ import {
   parseSchedule,
 } from "../../kube/index.ts"
 import { finishedAs, type Job } from "./job-objects.ts"
-import { objectController } from "./pods/object-controller.ts"
+import { objectController, type PlannedEvent, writeStatus } from "./pods/object-controller.ts"
 
 export const cronJobController = (surroundings: Surroundings): Controller => {
   const { cluster, events } = surroundings
@@ -44,7 +44,7 @@ export const cronJobController = (surroundings: Surroundings): Controller => {
     const created = plan.create === undefined ? undefined : await create(cronJob, plan.create)
     const active = [...(plan.status.active ?? []), ...(created === undefined ? [] : [referenceTo(created)])]
     const status = { ...plan.status, ...(active.length === 0 ? {} : { active }) }
-    if (!sameJson(cronJob.status, status)) await cluster.updateStatus(kinds.cronJobs, { ...cronJob, status })
+    await writeStatus(cluster, kinds.cronJobs, cronJob, status)
     for (const { type, reason, message } of plan.events) record(cronJob, type, reason, message)
     again(plan.lookAgainMs)
   }
@@ -63,19 +63,13 @@ const referenceTo = ({ metadata }: Job): JobReference => ({
 
 // Plans the next steps for a CronJob, as a pure function (cronjob_controllerv2.go, syncCronJob).
 
-interface CronJobEvent {
-  readonly type: "Normal" | "Warning"
-  readonly reason: string
-  readonly message: string
-}
-
 interface CronJobPlan {
   /** Deleted before `create`: the Jobs that the new one replaces, and finished ones beyond the history limits. */
   readonly delete: ReadonlyArray<Job>
   readonly create: Job | undefined
   /** The status before `create`; the new Job is added when it has a UID. */
   readonly status: CronJobStatus
-  readonly events: ReadonlyArray<CronJobEvent>
+  readonly events: ReadonlyArray<PlannedEvent>
   readonly lookAgainMs: number | undefined
 }
 
@@ -85,7 +79,7 @@ const iso = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}Z
 const delayMs = 100
 
 const planCronJob = (cronJob: CronJob, jobs: ReadonlyArray<Job>, nowMs: number): CronJobPlan => {
-  const events: CronJobEvent[] = []
+  const events: PlannedEvent[] = []
   const settled = settle(cronJob, jobs, events)
   const expired = expiredJobs(cronJob, jobs)
   const idle = { delete: expired, create: undefined, status: settled, events, lookAgainMs: undefined }
@@ -159,7 +153,7 @@ const dueTime = (
   return latest
 }
 
-const settle = (cronJob: CronJob, jobs: ReadonlyArray<Job>, events: CronJobEvent[]): CronJobStatus => {
+const settle = (cronJob: CronJob, jobs: ReadonlyArray<Job>, events: PlannedEvent[]): CronJobStatus => {
   const before = cronJob.status ?? {}
   const byUid = new Map(jobs.map((job) => [job.metadata.uid, job]))
   const active = (before.active ?? []).filter(({ uid, name }) => {

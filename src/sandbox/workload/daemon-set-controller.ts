@@ -9,12 +9,10 @@ import {
   type Node,
   type Pod,
   type PodSpec,
-  type PodTemplate,
-  type SelectorObject,
   type Toleration,
 } from "../../kube/index.ts"
 import { hashTemplate, latestRevision, truncateHistory } from "./pods/controller-revisions.ts"
-import { objectController } from "./pods/object-controller.ts"
+import { objectController, type PlannedEvent, type PodsSpec, writeStatus } from "./pods/object-controller.ts"
 import {
   claimObjects,
   createdMs,
@@ -65,7 +63,7 @@ export const daemonSetController = (surroundings: Surroundings): Controller => {
     const after = { ...view, pods: pods.controlledBy(set.metadata.uid), nowMs: cluster.nowMs() }
     const { collisionCount } = latest
     const status = { ...daemonSetStatus(after), ...(collisionCount === 0 ? {} : { collisionCount }) }
-    if (!sameJson(set.status, status)) await cluster.updateStatus(kinds.daemonSets, { ...set, status })
+    await writeStatus(cluster, kinds.daemonSets, set, status)
     const used = new Set([hash, ...after.pods.map(({ metadata }) => metadata.labels?.[revisionLabel])])
     await truncateHistory(
       cluster,
@@ -108,11 +106,7 @@ interface DaemonPlan {
   readonly create: ReadonlyArray<string>
   readonly delete: ReadonlyArray<Pod>
   /** For deleted Pods that had ended. */
-  readonly warnings: ReadonlyArray<{
-    readonly type: "Normal" | "Warning"
-    readonly reason: string
-    readonly message: string
-  }>
+  readonly warnings: ReadonlyArray<PlannedEvent>
 }
 
 /** First one Pod for every node that should have one; once that is done, the update. */
@@ -126,7 +120,7 @@ const manage = (view: DaemonView): DaemonPlan => {
   const byNode = podsByNode(view.pods)
   const create: string[] = []
   const doomed: Pod[] = []
-  const warnings: DaemonPlan["warnings"][number][] = []
+  const warnings: PlannedEvent[] = []
   for (const node of view.nodes) {
     const { name } = node.metadata
     const { shouldRun, mayStay } = belongsOn(view.set, node)
@@ -143,21 +137,13 @@ const manage = (view: DaemonView): DaemonPlan => {
     const running = living.filter((pod) => phaseOf(pod) !== "Failed" && phaseOf(pod) !== "Succeeded")
     for (const pod of living) {
       if (running.includes(pod)) continue
-      const isFailed = phaseOf(pod) === "Failed"
+      const [type, state, verb] =
+        phaseOf(pod) === "Failed"
+          ? (["Warning", "Failed", "kill"] as const)
+          : (["Normal", "Succeeded", "delete"] as const)
       const what = `${pod.metadata.namespace}/${pod.metadata.name} on node ${name}`
-      warnings.push(
-        isFailed
-          ? {
-              type: "Warning",
-              reason: "FailedDaemonPod",
-              message: `Found failed daemon pod ${what}, will try to kill it`,
-            }
-          : {
-              type: "Normal",
-              reason: "SucceededDaemonPod",
-              message: `Found succeeded daemon pod ${what}, will try to delete it`,
-            },
-      )
+      const message = `Found ${state.toLowerCase()} daemon pod ${what}, will try to ${verb} it`
+      warnings.push({ type, reason: `${state}DaemonPod`, message })
       doomed.push(pod)
     }
     doomed.push(...superfluous(view, running))
@@ -284,10 +270,7 @@ interface DaemonSetStatus {
 }
 
 export interface DaemonSet extends ApiObject {
-  readonly spec: {
-    readonly selector: SelectorObject
-    readonly template: PodTemplate
-    readonly minReadySeconds?: number
+  readonly spec: PodsSpec & {
     readonly revisionHistoryLimit?: number
     readonly updateStrategy?: {
       readonly type?: string

@@ -1,9 +1,10 @@
 /** Deployments as their controller reads them. Defaults are the server's, for servers that fill in none. */
 
 import { stableText } from "../../host/index.ts"
-import type { ApiObject, Condition, PodTemplate, SelectorObject, StringMap } from "../../kube/index.ts"
+import type { ApiObject, Condition, PodTemplate, StringMap } from "../../kube/index.ts"
 import { fillPodTemplate } from "../rules/index.ts"
 import type { Fields } from "../rules/kind-rules.ts"
+import type { PodsSpec } from "./pods/object-controller.ts"
 import { createdMs } from "./pods/pods.ts"
 import { type IntOrPercent, scaledValue } from "./pods/statuses.ts"
 import { type ReplicaSet, wantedReplicas } from "./replica-set-controller.ts"
@@ -20,11 +21,8 @@ export interface DeploymentStatus {
 }
 
 export interface Deployment extends ApiObject {
-  readonly spec: {
+  readonly spec: PodsSpec & {
     readonly replicas?: number
-    readonly selector: SelectorObject
-    readonly template: PodTemplate
-    readonly minReadySeconds?: number
     readonly paused?: boolean
     readonly revisionHistoryLimit?: number
     readonly progressDeadlineSeconds?: number

@@ -11,7 +11,6 @@ import {
   objectKey,
   recordAs,
   type Surroundings,
-  sameJson,
 } from "../../host/index.ts"
 import { type Condition, controllerOf, kinds, NotFoundError, type Pod } from "../../kube/index.ts"
 import {
@@ -24,6 +23,7 @@ import {
   jobPod,
   trackingFinalizer,
 } from "./job-objects.ts"
+import { type PlannedEvent, writeStatus } from "./pods/object-controller.ts"
 import {
   claimObjects,
   conditionOf,
@@ -119,11 +119,9 @@ export const jobController = (surroundings: Surroundings): Controller => {
     )
     // The counts state what was created; after a failure the next pass corrects them.
     if (failure !== undefined) throw failure
-    const isNews = !sameJson(job.status, plan.noted)
-    const noted = isNews ? await cluster.updateStatus(kinds.jobs, { ...job, status: plan.noted }) : job
+    const noted = await writeStatus(cluster, kinds.jobs, job, plan.noted)
     await Promise.all(plan.release.map(release))
-    if (!sameJson(noted.status, plan.counted))
-      await cluster.updateStatus(kinds.jobs, { ...noted, status: plan.counted })
+    await writeStatus(cluster, kinds.jobs, noted, plan.counted)
     for (const { type, reason, message } of plan.events) record(job, type, reason, message)
     controller.enqueueAfter(key, plan.lookAgainMs)
   }
@@ -213,11 +211,7 @@ interface JobPlan extends PodChange {
   readonly release: ReadonlyArray<Pod>
   /** Written last. */
   readonly counted: JobStatus
-  readonly events: ReadonlyArray<{
-    readonly type: "Normal" | "Warning"
-    readonly reason: string
-    readonly message: string
-  }>
+  readonly events: ReadonlyArray<PlannedEvent>
   /** ms until the Job must be checked even if nothing changes. */
   readonly lookAgainMs: number | undefined
 }
@@ -408,7 +402,7 @@ const withoutEmpty = ({ succeeded, failed }: Readonly<Record<"succeeded" | "fail
   ...(failed.length === 0 ? {} : { failed }),
 })
 
-const finishEvent = ({ type, reason = "", message = "" }: Condition): JobPlan["events"][number] =>
+const finishEvent = ({ type, reason = "", message = "" }: Condition): PlannedEvent =>
   type === "Complete"
     ? { type: "Normal", reason: "Completed", message: "Job completed" }
     : { type: "Warning", reason, message }

@@ -5,16 +5,8 @@
  */
 
 import { type Controller, keyOf, recordAs, type Surroundings } from "../../host/index.ts"
-import {
-  type ApiObject,
-  type Condition,
-  controllerOf,
-  kinds,
-  type Pod,
-  type PodTemplate,
-  type SelectorObject,
-} from "../../kube/index.ts"
-import { objectController } from "./pods/object-controller.ts"
+import { type ApiObject, type Condition, controllerOf, kinds, type Pod } from "../../kube/index.ts"
+import { objectController, type PodsSpec } from "./pods/object-controller.ts"
 import {
   claimObjects,
   conditionOf,
@@ -151,12 +143,7 @@ interface ReplicaSetStatus {
 }
 
 export interface ReplicaSet extends ApiObject {
-  readonly spec: {
-    readonly replicas?: number
-    readonly minReadySeconds?: number | undefined
-    readonly selector: SelectorObject
-    readonly template: PodTemplate
-  }
+  readonly spec: PodsSpec & { readonly replicas?: number }
   readonly status?: ReplicaSetStatus
 }
 

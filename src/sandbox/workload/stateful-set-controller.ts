@@ -1,6 +1,6 @@
 /** Keeps the numbered Pods of StatefulSets (pkg/controller/statefulset). */
 
-import { type Controller, recordAs, type Surroundings, sameJson } from "../../host/index.ts"
+import { type Controller, recordAs, type Surroundings } from "../../host/index.ts"
 import {
   AlreadyExistsError,
   type ApiObject,
@@ -8,11 +8,9 @@ import {
   isTerminatingNamespace,
   kinds,
   type Pod,
-  type PodTemplate,
-  type SelectorObject,
 } from "../../kube/index.ts"
 import { latestRevision, revisionData, revisionHash, templateOf, truncateHistory } from "./pods/controller-revisions.ts"
-import { objectController } from "./pods/object-controller.ts"
+import { objectController, type PodsSpec, writeStatus } from "./pods/object-controller.ts"
 import {
   claimObjects,
   isAvailable,
@@ -91,8 +89,7 @@ export const statefulSetController = (surroundings: Surroundings): Controller =>
     const view = { set, pods: own, current, update, collisionCount: latest.collisionCount, nowMs: cluster.nowMs() }
     const plan = planStatefulSet(view)
     for (const action of plan.actions) await carryOut(set, action)
-    if (!sameJson(set.status, plan.status))
-      await cluster.updateStatus(kinds.statefulSets, { ...set, status: plan.status })
+    await writeStatus(cluster, kinds.statefulSets, set, plan.status)
     const used = new Set([
       plan.status.currentRevision,
       update.metadata.name,
@@ -246,13 +243,10 @@ interface StatefulSetStatus {
 }
 
 export interface StatefulSet extends ApiObject {
-  readonly spec: {
+  readonly spec: PodsSpec & {
     readonly replicas?: number
-    readonly selector: SelectorObject
-    readonly template: PodTemplate
     readonly serviceName?: string
     readonly podManagementPolicy?: string
-    readonly minReadySeconds?: number
     readonly revisionHistoryLimit?: number
     readonly ordinals?: { readonly start?: number }
     readonly updateStrategy?: { readonly type?: string; readonly rollingUpdate?: { readonly partition?: number } }

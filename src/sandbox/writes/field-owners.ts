@@ -1,9 +1,9 @@
 /** The owners of fields after a write that is not an apply. */
 
 import { apiVersionOf } from "../../kube/offline.ts"
-import type { JsonObject } from "../patch/json/json-value.ts"
+import { asJson, type JsonObject } from "../patch/json/json-value.ts"
 import { trackUpdate } from "../patch/managed-fields/track-update.ts"
-import type { Fields, MutableObject, Subresource } from "../rules/kind-rules.ts"
+import type { MutableObject, Subresource } from "../rules/kind-rules.ts"
 import { timestamp } from "../store/stamps.ts"
 import type { WritableKind, WriteSurroundings } from "./surroundings.ts"
 
@@ -11,9 +11,6 @@ const status = [["status"]]
 /** A request for a certificate never changes, and the server writes part of it: its fields have no owner. */
 const signing = [["spec"], ["status"]]
 const nothing: JsonObject = {}
-
-/** Objects decoded from JSON contain only JSON; values that rules leave undefined count as absent everywhere. */
-const json = (object: Fields): JsonObject => object as unknown as JsonObject
 
 /** The fields that the endpoint of the object itself leaves to `/status`. */
 export const resetFieldsOf = ({ resource }: WritableKind): ReadonlyArray<ReadonlyArray<string>> | undefined =>
@@ -33,7 +30,7 @@ export const trackCreation = (
   trackUpdate({
     type: kind.type,
     before: kind.resource.custom === true ? nothing : undefined,
-    after: json(object),
+    after: asJson(object),
     manager,
     apiVersion: apiVersionOf(kind.resource.gvk),
     operation: "Update",
@@ -52,8 +49,8 @@ export const trackReplacement = (
 ): unknown =>
   trackUpdate({
     type: kind.type,
-    before: json(before),
-    after: json(after),
+    before: asJson(before),
+    after: asJson(after),
     manager,
     apiVersion: apiVersionOf(kind.resource.gvk),
     operation: "Update",

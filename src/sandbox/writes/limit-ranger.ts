@@ -28,9 +28,9 @@ export const applyLimitDefaults = (around: WriteSurroundings, resource: Resource
   if (formatGvk(resource.gvk) !== "v1.Pod") return
   const limits = limitsIn(around, text(object.metadata, "namespace")).filter(({ type }) => type === "Container")
   if (limits.length === 0) return
-  const defaults = {
-    requests: Object.assign({}, ...limits.map((limit) => child(limit, "defaultRequest"))) as Fields,
-    limits: Object.assign({}, ...limits.map((limit) => child(limit, "default"))) as Fields,
+  const defaults: Defaults = {
+    requests: Object.assign({}, ...limits.map((limit) => child(limit, "defaultRequest"))),
+    limits: Object.assign({}, ...limits.map((limit) => child(limit, "default"))),
   }
   const spec = ensured(object, "spec")
   const said = [
@@ -41,11 +41,9 @@ export const applyLimitDefaults = (around: WriteSurroundings, resource: Resource
   ensured(object.metadata, "annotations")["kubernetes.io/limit-ranger"] = `LimitRanger plugin set: ${said.join("; ")}`
 }
 
-const fillContainer = (
-  container: Fields,
-  what: string,
-  defaults: { readonly requests: Fields; readonly limits: Fields },
-): ReadonlyArray<string> =>
+type Defaults = Readonly<Record<"requests" | "limits", Fields>>
+
+const fillContainer = (container: Fields, what: string, defaults: Defaults): ReadonlyArray<string> =>
   (["requests", "limits"] as const).flatMap((member) => {
     const amounts = child(child(container, "resources"), member)
     const missing = Object.keys(defaults[member]).filter((name) => amounts?.[name] === undefined)

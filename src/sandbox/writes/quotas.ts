@@ -7,7 +7,6 @@
  * goes is read once.
  */
 import { type Change, type ChangeRecord, keyOf, qualifiedName, type Resource } from "../../apiserver/index.ts"
-import { isRecord } from "../../is-record.ts"
 import { canonicalQuantity, formatGvk, quantityOf, thousandths } from "../../kube/offline.ts"
 import { child, isAbsent, isSame, items, list, text } from "../rules/fields.ts"
 import type { Fields, MutableObject } from "../rules/kind-rules.ts"
@@ -133,7 +132,7 @@ export class QuotaBook {
   #open(change: Change): void {
     const { namespace, name } = change
     const spec = child(stateOf(change), "spec")
-    const hard = (isRecord(spec?.hard) ? spec.hard : {}) as Amounts
+    const hard: Amounts = child(spec, "hard") ?? {}
     const used = Object.fromEntries(Object.keys(hard).map((resource) => [resource, "0"]))
     for (const { resource, live } of this.#store.collections()) {
       if (!resource.namespaced) continue

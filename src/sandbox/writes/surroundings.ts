@@ -1,15 +1,24 @@
 /** The parts of the server that every write needs. */
-import type { JsonFormat, KubernetesObject, OnTrouble, Resource, ResourceRegistry } from "../../apiserver/index.ts"
+import {
+  type JsonFormat,
+  keyOf,
+  type OnTrouble,
+  objectNotFound,
+  type Resource,
+  type ResourceRegistry,
+} from "../../apiserver/index.ts"
 import type { Clock } from "../../clock.ts"
 import { formatGvk } from "../../kube/offline.ts"
 import type { Access, Caller } from "../access/access.ts"
 import type { AccountTokens } from "../access/account-tokens.ts"
 import { anyType } from "../patch/managed-fields/type-walk.ts"
+import { isWhole } from "../rules/fields.ts"
 import type { KindRules, MutableObject } from "../rules/kind-rules.ts"
 import { objectMetaType, type SchemaCatalogue } from "../schema/catalogue.ts"
 import type { KubernetesType } from "../schema/kubernetes-type.ts"
-import type { Collection } from "../store/collection.ts"
+import type { Collection, LiveObject } from "../store/collection.ts"
 import type { ObjectStore } from "../store/object-store.ts"
+import { refuse } from "../store/refusal.ts"
 import type { Randomness } from "../store/stamps.ts"
 import type { Admission } from "./admission.ts"
 import type { QuotaBook } from "./quotas.ts"
@@ -50,6 +59,16 @@ export interface WriteSurroundings {
   /** Called for defects of the server itself. */
   readonly onTrouble: OnTrouble
   kindOf(resource: Resource): WritableKind
+}
+
+/** An object that must exist, with its kind. Throws Refusal. */
+export const existingOf = (
+  around: WriteSurroundings,
+  { resource, namespace, name }: { readonly resource: Resource; readonly namespace: string; readonly name: string },
+): { readonly kind: WritableKind; readonly existing: LiveObject } => {
+  const kind = around.kindOf(resource)
+  const existing = kind.collection.live.get(keyOf(namespace, name)) ?? refuse(objectNotFound(resource, name))
+  return { kind, existing }
 }
 
 // Everything that writes need to know about a kind, assembled once and kept until the kind is removed.
@@ -113,7 +132,7 @@ export class WritableKinds {
 const same = (object: MutableObject): MutableObject => object
 const accepted = (): undefined => undefined
 const converted = (object: Readonly<Record<string, unknown>>): MutableObject =>
-  object as unknown as KubernetesObject as unknown as MutableObject
+  isWhole(object) ? object : { ...object, metadata: {} }
 
 /** The type of a kind registered without a schema: any members beside the usual metadata. */
 const schemaless = (): KubernetesType => ({

@@ -1,13 +1,8 @@
 /**
  * A write that webhooks are asked about. Writes are synchronous, so that nothing can come between what they read and
- * what they store; an answer takes time. So such a write is attempted, and given up where it needs an answer that there
- * is not yet:
- *
- * - **attempting**: the write runs. If it ends, that is its result. If webhooks have to be asked, it is left by a
- *   {@link Suspension}, before it has stored anything, and the question is next.
- * - **asking**: the webhooks are called. Their verdict is remembered together with the question, and the write is
- * attempted
- *   again, from its start.
+ * what they store; an answer takes time. So such a write is attempted, and left by a {@link Suspension}, before it has
+ * stored anything, where it needs a verdict that there is not yet. The webhooks are called, their verdict is remembered
+ * together with the question, and the write is attempted again, from its start.
  *
  * An attempt sees the stored state of its own moment. If that state changed while webhooks were asked, the write gets
  * its conflict, or a patch is applied to the new state, which is another question: webhooks are asked again, as the
@@ -21,9 +16,14 @@ import type { MutableObject } from "../rules/kind-rules.ts"
 import { refuse } from "../store/refusal.ts"
 import type { Randomness } from "../store/stamps.ts"
 import type { WriteSurroundings } from "./surroundings.ts"
-import { type AdmissionAttributes, calledAs, type Served, type Webhooks, type WebhookType } from "./webhooks/webhook.ts"
-import type { WebhookCaller } from "./webhooks/webhook-caller.ts"
-import { type Asked, askMutating, askValidating, type Reshaping, type Verdict } from "./webhooks/webhook-questions.ts"
+import { type AdmissionAttributes, calledAs, type WebhookType } from "./webhooks/webhook.ts"
+import {
+  askMutating,
+  askValidating,
+  type Reshaping,
+  type Verdict,
+  type WebhookHost,
+} from "./webhooks/webhook-questions.ts"
 
 /** ms: the real server's limit for a request. */
 const requestLimit = 60_000
@@ -89,12 +89,8 @@ export const admitted = <Result>(
   around: WriteSurroundings,
   attempt: (around: WriteSurroundings) => Result,
 ): Eventually<Result> => {
-  try {
-    return attempt(around)
-  } catch (error) {
-    if (!(error instanceof Suspension)) throw error
-  }
-  return attempted(around, attempt)
+  const outcome = tried(around, attempt)
+  return outcome instanceof Suspension ? attempted(around, attempt) : outcome
 }
 
 const attempted = async <Result>(
@@ -106,7 +102,8 @@ const attempted = async <Result>(
   const own = { ...around, clock: journal.clock, random: journal.random, webhooks }
   const deadline = around.clock.monotonicMs() + requestLimit
   for (;;) {
-    const outcome = tried(own, journal, attempt)
+    journal.beginAttempt()
+    const outcome = tried(own, attempt)
     if (!(outcome instanceof Suspension)) return outcome
     if (around.clock.monotonicMs() > deadline) return refuse(tookTooLong)
     journal.verdicts.set(outcome.question, await outcome.ask())
@@ -115,10 +112,8 @@ const attempted = async <Result>(
 
 const tried = <Result>(
   around: WriteSurroundings,
-  journal: Journal,
   attempt: (around: WriteSurroundings) => Result,
 ): Result | Suspension => {
-  journal.beginAttempt()
   try {
     return attempt(around)
   } catch (error) {
@@ -130,55 +125,45 @@ const tried = <Result>(
 const tookTooLong: Failure = fail(
   504,
   "Timeout: request did not complete within requested timeout - context deadline exceeded",
-  {
-    reason: "Timeout",
-    details: { causes: [] },
-  },
+  { reason: "Timeout", details: { causes: [] } },
 )
 
-// Where writes meet webhooks: gives them the verdict on a request, or suspends them until there is one.
-
+/** Where writes meet webhooks: gives them the verdict on a request, or suspends them until there is one. */
 export class WebhookAdmission {
-  readonly #webhooks: Webhooks
-  readonly #served: Served
-  readonly #caller: WebhookCaller
+  readonly #host: WebhookHost
   readonly #journal: Journal | undefined
 
   /** Without a journal there are no verdicts: every question suspends. */
-  constructor(webhooks: Webhooks, served: Served, caller: WebhookCaller, journal?: Journal) {
-    this.#webhooks = webhooks
-    this.#served = served
-    this.#caller = caller
+  constructor(host: WebhookHost, journal?: Journal) {
+    this.#host = host
     this.#journal = journal
   }
 
   /** Whether there are any webhooks; writes need to know no more where there are none. */
   get areAny(): boolean {
-    return this.#webhooks.areAny
+    return this.#host.webhooks.areAny
   }
 
   /** The same for the attempts of one write. */
   answeredBy(journal: Journal): WebhookAdmission {
-    return new WebhookAdmission(this.#webhooks, this.#served, this.#caller, journal)
+    return new WebhookAdmission(this.#host, journal)
   }
 
   isCalled(type: WebhookType, attributes: AdmissionAttributes): boolean {
-    return this.#webhooks.of(type).some((webhook) => calledAs(webhook, attributes, this.#served) !== undefined)
+    const { webhooks, served } = this.#host
+    return webhooks.of(type).some((webhook) => calledAs(webhook, attributes, served) !== undefined)
   }
 
   /** The changed object; `undefined` if no webhook changes it. Throws Refusal, Suspension. */
   mutate(attributes: AdmissionAttributes, reshaping: Reshaping, warnings: string[]): MutableObject | undefined {
-    if (!this.isCalled("mutating", attributes)) return undefined
-    const asked = this.#asked(attributes)
-    const verdict = this.#verdict("mutating", attributes, warnings, () => askMutating(asked, reshaping))
-    return verdict.object === undefined ? undefined : (JSON.parse(verdict.object) as MutableObject)
+    const ask = () => askMutating(this.#host, attributes, reshaping)
+    const object = this.#verdict("mutating", attributes, warnings, ask)?.object
+    return object === undefined ? undefined : JSON.parse(object)
   }
 
   /** Throws Refusal, Suspension. */
   validate(attributes: AdmissionAttributes, warnings: string[]): void {
-    if (!this.isCalled("validating", attributes)) return
-    const asked = this.#asked(attributes)
-    this.#verdict("validating", attributes, warnings, () => askValidating(asked))
+    this.#verdict("validating", attributes, warnings, () => askValidating(this.#host, attributes))
   }
 
   /** See {@link Journal.once}. Suspends a write without a journal, which thereby gets one. */
@@ -187,16 +172,13 @@ export class WebhookAdmission {
     return this.#journal.once(make)
   }
 
-  #asked(attributes: AdmissionAttributes): Asked {
-    return { webhooks: this.#webhooks, attributes, served: this.#served, caller: this.#caller }
-  }
-
   #verdict(
     type: WebhookType,
     attributes: AdmissionAttributes,
     warnings: string[],
     ask: () => Promise<Verdict>,
-  ): Verdict {
+  ): Verdict | undefined {
+    if (!this.isCalled(type, attributes)) return undefined
     const { operation, resource, subresource, name, object, oldObject } = attributes
     const gvk = formatGvk(resource.gvk)
     const question = JSON.stringify([type, operation, gvk, subresource, name, object, oldObject])

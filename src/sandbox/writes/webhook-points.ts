@@ -7,7 +7,7 @@ import { internalError, type Resource } from "../../apiserver/index.ts"
 import { apiVersionOf, formatGvk, type GroupVersionKind } from "../../kube/offline.ts"
 import { everybody } from "../access/users.ts"
 import { isJsonObject, type JsonValue } from "../patch/json/json-value.ts"
-import { fieldsOf } from "../rules/fields.ts"
+import { copied, fieldsOf } from "../rules/fields.ts"
 import type { Fields, MutableObject, Subresource } from "../rules/kind-rules.ts"
 import { pruneUnknownFields, undecodable } from "../schema/field-check.ts"
 import { asGoWrites } from "../schema/go-written.ts"
@@ -17,6 +17,7 @@ import type { DeleteOptions, WriteOptions } from "./request/write-options.ts"
 import type { WriteRequest } from "./request/write-request.ts"
 import type { WritableKind, WriteSurroundings } from "./surroundings.ts"
 import type { AdmissionAttributes } from "./webhooks/webhook.ts"
+import type { Reshaping } from "./webhooks/webhook-questions.ts"
 
 /** Changes a new object that has its defaults. */
 export const mutateNew = (
@@ -25,9 +26,8 @@ export const mutateNew = (
   object: MutableObject,
   options: WriteOptions,
 ): void => {
-  const attributes = creationOf(around, kind.resource, object, options)
-  const readmit = (changed: MutableObject): void => around.admission.admit(kind.resource, changed, around.random)
-  const reshaping = { settle: (document: JsonValue) => settled(kind, document), readmit }
+  const attributes = attributesOf(around, kind.resource, { after: object, options })
+  const reshaping = reshapingOf(kind, (changed) => around.admission.admit(kind.resource, changed, around.random))
   const changed = around.webhooks.mutate(attributes, reshaping, options.warnings)
   if (changed === undefined) return
   become(object, changed)
@@ -36,37 +36,42 @@ export const mutateNew = (
 
 export const validateNew = (
   around: WriteSurroundings,
-  kind: WritableKind,
+  { resource }: WritableKind,
   object: MutableObject,
   options: WriteOptions,
-): void => around.webhooks.validate(creationOf(around, kind.resource, object, options), options.warnings)
+): void => around.webhooks.validate(attributesOf(around, resource, { after: object, options }), options.warnings)
 
-/** The state that an update replaces, and what it is replaced by. */
-interface Replaced {
-  readonly before: MutableObject
+/** What is written, and the state that it replaces; without one, it is new. */
+interface Writing {
+  readonly before?: MutableObject | undefined
   readonly after: MutableObject
-  readonly subresource: Subresource
+  /** Default: the object itself. */
+  readonly subresource?: string
   readonly options: WriteOptions
+}
+
+interface Replacing extends Writing {
+  readonly before: MutableObject
+  readonly subresource: Subresource
   readonly track: (after: MutableObject, before: MutableObject, subresource: Subresource) => unknown
 }
 
 /** Changes a replacement that is not prepared yet. Returns its managed fields if a webhook has been asked. */
-export const mutateReplacement = (around: WriteSurroundings, kind: WritableKind, replaced: Replaced): unknown => {
+export const mutateReplacement = (around: WriteSurroundings, kind: WritableKind, replaced: Replacing): unknown => {
   const { before, after, subresource, options } = replaced
-  const attributes = updateOf(around, kind.resource, replaced)
+  const attributes = attributesOf(around, kind.resource, replaced)
   if (!around.webhooks.isCalled("mutating", attributes)) return undefined
-  const tracked = JSON.parse(JSON.stringify(after)) as MutableObject
+  const tracked = copied(after)
   kind.rules.prepareForUpdate(tracked, before, subresource)
   after.metadata.managedFields = replaced.track(tracked, before, subresource)
-  const readmit = (changed: MutableObject): void => admitUpdate(kind.resource, changed, subresource)
-  const reshaping = { settle: (document: JsonValue) => settled(kind, document), readmit }
+  const reshaping = reshapingOf(kind, (changed) => admitUpdate(kind.resource, changed, subresource))
   const changed = around.webhooks.mutate(attributes, reshaping, options.warnings)
   if (changed !== undefined) become(after, changed)
   return after.metadata.managedFields ?? []
 }
 
-export const validateReplacement = (around: WriteSurroundings, kind: WritableKind, replaced: Replaced): void =>
-  around.webhooks.validate(updateOf(around, kind.resource, replaced), replaced.options.warnings)
+export const validateReplacement = (around: WriteSurroundings, { resource }: WritableKind, replaced: Replacing): void =>
+  around.webhooks.validate(attributesOf(around, resource, replaced), replaced.options.warnings)
 
 /**
  * `name` is empty for the objects of a deleted collection. Mutating webhooks may refuse, but have nothing to change.
@@ -81,14 +86,16 @@ export const admitDeletion = (
 ): void => {
   if (!around.webhooks.areAny) return
   const oldObject = fromStored(stored)
-  const attributes = attributesOf(around, resource, oldObject, {
+  const attributes: AdmissionAttributes = {
+    ...subjectOf(around, resource, oldObject),
     operation: "DELETE",
+    subresource: "",
     name,
     object: undefined,
     oldObject,
     options: deleteOptions(options),
     dryRun: options.dryRun,
-  })
+  }
   around.webhooks.mutate(attributes, unchanged, warnings)
   around.webhooks.validate(attributes, warnings)
 }
@@ -99,74 +106,46 @@ export const admitDeletion = (
  */
 export const admitAction = (
   around: WriteSurroundings,
-  request: WriteRequest,
-  gvk: GroupVersionKind,
+  { resource, subresource, namespace, name }: WriteRequest,
+  kind: GroupVersionKind,
   object: MutableObject,
   options: WriteOptions,
   before?: MutableObject,
 ): void => {
   if (!around.webhooks.areAny) return
-  const { resource, subresource, namespace, name } = request
-  const attributes = attributesOf(around, resource, object, {
-    operation: before === undefined ? "CREATE" : "UPDATE",
-    subresource,
-    kind: gvk,
+  const attributes = {
+    ...attributesOf(around, resource, { before, after: object, subresource, options }),
+    kind,
     namespace: isNamespace(resource) ? name : namespace,
     ...(name !== "" && { name }),
-    object,
-    oldObject: before,
-    options: queryOptions(before === undefined ? "CreateOptions" : "UpdateOptions", options),
-    dryRun: options.dryRun,
-  })
+  }
   const changed = around.webhooks.mutate(attributes, unchanged, options.warnings)
   if (changed !== undefined) become(object, changed)
   around.webhooks.validate(attributes, options.warnings)
 }
 
-/** What all requests say about themselves; `subject` is the object that they are about. */
 const attributesOf = (
   around: WriteSurroundings,
   resource: Resource,
-  subject: MutableObject,
-  rest: Pick<AdmissionAttributes, "operation" | "object" | "oldObject" | "options" | "dryRun"> &
-    Partial<AdmissionAttributes>,
+  { before, after, subresource = "", options }: Writing,
 ): AdmissionAttributes => ({
-  resource,
-  subresource: "",
-  kind: resource.gvk,
-  namespace: namespaceOf(resource, subject),
-  name: String(subject.metadata.name ?? ""),
-  user: around.caller?.user ?? everybody,
-  ...rest,
+  ...subjectOf(around, resource, before ?? after),
+  operation: before === undefined ? "CREATE" : "UPDATE",
+  subresource,
+  object: after,
+  oldObject: before,
+  options: queryOptions(before === undefined ? "CreateOptions" : "UpdateOptions", options),
+  dryRun: options.dryRun,
 })
 
-const creationOf = (
-  around: WriteSurroundings,
-  resource: Resource,
-  object: MutableObject,
-  options: WriteOptions,
-): AdmissionAttributes =>
-  attributesOf(around, resource, object, {
-    operation: "CREATE",
-    object,
-    oldObject: undefined,
-    options: queryOptions("CreateOptions", options),
-    dryRun: options.dryRun,
-  })
-
-const updateOf = (
-  around: WriteSurroundings,
-  resource: Resource,
-  { before, after, subresource, options }: Replaced,
-): AdmissionAttributes =>
-  attributesOf(around, resource, before, {
-    operation: "UPDATE",
-    subresource,
-    object: after,
-    oldObject: before,
-    options: queryOptions("UpdateOptions", options),
-    dryRun: options.dryRun,
-  })
+/** What all requests say about the object that they are about, and about themselves. */
+const subjectOf = (around: WriteSurroundings, resource: Resource, object: MutableObject) => ({
+  resource,
+  kind: resource.gvk,
+  namespace: namespaceOf(resource, object),
+  name: String(object.metadata.name ?? ""),
+  user: around.caller?.user ?? everybody,
+})
 
 const isNamespace = ({ gvk }: Resource): boolean => formatGvk(gvk) === "v1.Namespace"
 
@@ -207,16 +186,20 @@ const withMetadata = (document: JsonValue): MutableObject =>
 /** For objects that have no rules of their own. */
 const unchanged = { settle: withMetadata, readmit: (): undefined => undefined }
 
+const reshapingOf = (kind: WritableKind, readmit: Reshaping["readmit"]): Reshaping => ({
+  settle: (document) => settled(kind, document),
+  readmit,
+})
+
 /** What a webhook left, as if a client had sent it. */
-const settled = (kind: WritableKind, document: JsonValue): MutableObject => {
-  const { resource, type, rules } = kind
+const settled = ({ resource, type, rules }: WritableKind, document: JsonValue): MutableObject => {
   const object = withMetadata(document)
   if (object.kind !== resource.gvk.kind || object.apiVersion !== apiVersionOf(resource.gvk))
     refuse(internalError(`a webhook's patch leaves a ${String(object.kind)} of ${String(object.apiVersion)}`))
   const misfit = undecodable(type, object)
   if (misfit !== undefined) refuse(internalError(misfit))
   pruneUnknownFields(type, object)
-  const written = asGoWrites(type, object) as MutableObject
+  const written = asGoWrites(type, object)
   rules.setDefaults(written)
   return written
 }

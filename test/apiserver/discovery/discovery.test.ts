@@ -1,16 +1,12 @@
 import { readFileSync } from "node:fs"
-import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
 import { KindConflictError, UnknownKindError } from "../../../src/apiserver/index.ts"
 import type { JsonObject, StoredAs } from "../../../src/apiserver/kinds/resources.ts"
-import { Sandbox } from "../../../src/sandbox/index.ts"
 import { get, getJson, Watch } from "../../sandbox/client.ts"
+import { openForFile } from "../../sandbox/opened-sandbox.ts"
 import { recordedAnswer, shape } from "../../sandbox/recorded-answer.ts"
 
-let sandbox: Sandbox
-beforeAll(async () => {
-  sandbox = await Sandbox.start()
-})
-afterAll(() => sandbox.close())
+const sandbox = await openForFile()
 
 interface DiscoveredResource {
   readonly name: string

@@ -2,12 +2,12 @@
 
 import { readFileSync } from "node:fs"
 import fc from "fast-check"
-import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { beforeAll, describe, expect, test } from "vitest"
 import { parseAccept } from "../../../src/apiserver/forms/accept.ts"
 import type { Resource } from "../../../src/apiserver/kinds/resources.ts"
-import { Sandbox } from "../../../src/sandbox/index.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 import { type Answer, get, Watch } from "../../sandbox/client.ts"
+import { openForFile } from "../../sandbox/opened-sandbox.ts"
 import { withoutWording } from "../../sandbox/without-wording.ts"
 
 const clock = new ManualClock()
@@ -18,15 +18,13 @@ const widget: Resource = {
   selectableFields: ["spec.color"],
 }
 
-let sandbox: Sandbox
+const sandbox = await openForFile({ revision: 100, clock })
 beforeAll(async () => {
-  sandbox = await Sandbox.start({ revision: 100, clock })
   sandbox.register(widget)
   sandbox.register({ ...widget, gvk: { ...widget.gvk, version: "v1beta1" }, selectableFields: [] })
   sandbox.register({ gvk: { ...widget.gvk, kind: "Gadget" }, plural: "gadgets", namespaced: false })
   sandbox.put({ ...widget.gvk, kind: "Gadget" }, { metadata: { name: "read-side-g" } })
 })
-afterAll(() => sandbox.close())
 
 const as = (kind: string): string => `application/json;as=${kind};v=v1;g=meta.k8s.io`
 

@@ -1,13 +1,9 @@
 /** Pages for probes and dashboards; the statuses and texts are those of Kubernetes 1.34.4. */
 
-import { afterAll, beforeAll, expect, test } from "vitest"
-import { Sandbox } from "../../../src/sandbox/index.ts"
+import { expect, test } from "vitest"
+import { openForFile } from "../../sandbox/opened-sandbox.ts"
 
-let sandbox: Sandbox
-beforeAll(async () => {
-  sandbox = await Sandbox.start()
-})
-afterAll(() => sandbox.close())
+const sandbox = await openForFile()
 
 const ask = async (path: string, method = "GET"): Promise<readonly [status: number, text: string]> => {
   const answer = await fetch(sandbox.url + path, { method })

@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest"
+import { beforeEach, expect, test } from "vitest"
 import { RequestLog } from "../../../src/apiserver/http/request-log.ts"
-import { Sandbox } from "../../../src/sandbox/index.ts"
 import { get, Watch } from "../../sandbox/client.ts"
+import { openForFile } from "../../sandbox/opened-sandbox.ts"
 
-let sandbox: Sandbox
-beforeAll(async () => {
-  sandbox = await Sandbox.start()
-})
+const sandbox = await openForFile()
 beforeEach(() => sandbox.requests.clear())
-afterAll(() => sandbox.close())
 
 test("records of every request what was asked, by whom, and the response", async () => {
   await get(`${sandbox.url}/api/v1/namespaces/a/pods/x`, { "User-Agent": "kubereel/0.1.0" })

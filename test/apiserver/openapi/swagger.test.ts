@@ -1,10 +1,10 @@
 /** `/openapi/v2`. All definitions and paths were compared with those of Kubernetes 1.34.4 when this was written. */
 
 import protobuf from "protobufjs"
-import { afterAll, beforeAll, expect, test } from "vitest"
+import { expect, test } from "vitest"
 import { OpenApiDocuments } from "../../../src/apiserver/openapi/openapi-document.ts"
 import { jsonEncoding, SwaggerMaker } from "../../../src/apiserver/openapi/swagger-answer.ts"
-import { Sandbox } from "../../../src/sandbox/index.ts"
+import { openForFile } from "../../sandbox/opened-sandbox.ts"
 import { sendFor } from "../../sandbox/writes/write-client.ts"
 
 /** The part of gnostic's messages that this looks at, with its numbers. */
@@ -43,11 +43,7 @@ const protobufType = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf
 const web = "/apis/apps/v1/namespaces/{namespace}/deployments/{name}"
 const deployment = "io.k8s.api.apps.v1.Deployment"
 
-let sandbox: Sandbox
-beforeAll(async () => {
-  sandbox = await Sandbox.start()
-})
-afterAll(() => sandbox.close())
+const sandbox = await openForFile()
 
 const ask = (accept?: string) =>
   fetch(`${sandbox.url}/openapi/v2`, accept === undefined ? {} : { headers: { Accept: accept } })

@@ -2,19 +2,10 @@
 
 import { request } from "node:http"
 import { connect, type Socket } from "node:net"
-import { afterEach, expect, test } from "vitest"
-import { Sandbox, type SandboxOptions } from "../../../src/sandbox/index.ts"
+import { expect, test } from "vitest"
+import type { Sandbox } from "../../../src/sandbox/index.ts"
 import { eventually } from "../../harness/eventually.ts"
-
-const opened: Sandbox[] = []
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((sandbox) => sandbox.close()))
-})
-const start = async (options: SandboxOptions = {}): Promise<Sandbox> => {
-  const sandbox = await Sandbox.start(options)
-  opened.push(sandbox)
-  return sandbox
-}
+import { open as start } from "../../sandbox/opened-sandbox.ts"
 
 const watch = "/api/v1/namespaces/default/configmaps?watch=true"
 

@@ -1,13 +1,12 @@
 /** Kinds that a CustomResourceDefinition adds, changes and removes. */
 
-import { afterEach, expect, test } from "vitest"
+import { expect, test } from "vitest"
 import type { Sandbox } from "../../../src/library/sandbox.ts"
 import { Watch } from "../client.ts"
-import { closeOpened, open } from "../opened-sandbox.ts"
+import { open } from "../opened-sandbox.ts"
 import { applyPatch, bodyOf, mergePatch, send, sendFor, strategicPatch } from "../writes/write-client.ts"
 
 const start = (): Promise<Sandbox> => open({ bookmarkInterval: 0 })
-afterEach(closeOpened)
 
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 const widgets = "/apis/example.com/v1/namespaces/default/widgets"

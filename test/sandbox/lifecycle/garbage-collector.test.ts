@@ -1,12 +1,9 @@
 /** Which objects are deleted with their owners. */
 
-import { afterEach, describe, expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
 import type { Sandbox } from "../../../src/library/sandbox.ts"
-import { closeOpened } from "../opened-sandbox.ts"
 import { type Body, configMaps, mergePatch, send, sendFor } from "../writes/write-client.ts"
 import { clock, start } from "./living-sandbox.ts"
-
-afterEach(closeOpened)
 
 const owner = ({ metadata }: Body, rest: object = {}) => ({
   apiVersion: "v1",

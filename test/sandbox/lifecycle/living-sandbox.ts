@@ -1,4 +1,4 @@
-/** Sandboxes with the controllers of a cluster, for a test whose file calls `afterEach(closeOpened)`. */
+/** Sandboxes with the controllers of a cluster. */
 
 import type { Sandbox } from "../../../src/library/sandbox.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"

@@ -1,12 +1,9 @@
 /** Namespaces from their creation to the deletion of their last object. */
 
-import { afterEach, expect, test } from "vitest"
+import { expect, test } from "vitest"
 import { Sandbox } from "../../../src/library/sandbox.ts"
-import { closeOpened } from "../opened-sandbox.ts"
 import { bodyOf, mergePatch, namespacePath, pod, send, sendFor } from "../writes/write-client.ts"
 import { clock, start } from "./living-sandbox.ts"
-
-afterEach(closeOpened)
 
 const make = (sandbox: Sandbox, name: string) =>
   sendFor(sandbox, 201, "POST", "/api/v1/namespaces", { metadata: { name } })

@@ -1,17 +1,13 @@
 import fc from "fast-check"
-import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { Sandbox } from "../../../src/library/sandbox.ts"
+import { describe, expect, test } from "vitest"
 import { Refusal } from "../../../src/sandbox/store/refusal.ts"
 import { withJsonBody } from "../../../src/sandbox/writes/request/protobuf-body.ts"
 import { rounds } from "../../harness/effort.ts"
+import { openForFile } from "../opened-sandbox.ts"
 import { configMap, envelope, field, protobufCreation } from "./protobuf-request.ts"
 import { recordedObjects } from "./recorded-objects.ts"
 
-let sandbox: Sandbox
-beforeAll(async () => {
-  sandbox = await Sandbox.start()
-})
-afterAll(() => sandbox.close())
+const sandbox = await openForFile()
 
 const configMaps = "/api/v1/namespaces/default/configmaps"
 const protobuf = "application/vnd.kubernetes.protobuf"

@@ -1,9 +1,10 @@
 /** A sandbox's answers to the cases, compared with those that record-defaults.ts got from Kubernetes 1.34.4. */
 
 import { readFileSync } from "node:fs"
-import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { beforeAll, describe, expect, test } from "vitest"
 import { parseGvk } from "../../../src/kube/offline.ts"
-import { type LoadedObject, Sandbox } from "../../../src/library/sandbox.ts"
+import type { LoadedObject } from "../../../src/library/sandbox.ts"
+import { openForFile } from "../opened-sandbox.ts"
 import { withoutWording } from "../without-wording.ts"
 import { rulesCases } from "./cases.ts"
 import { type Json, normalised, type RecordedCase, recordingFile } from "./recorded-case.ts"
@@ -21,17 +22,13 @@ const recordedCase = ({ path, name }: RulesCase): RecordedCase => {
   return found
 }
 
-let sandbox: Sandbox
-
+const sandbox = await openForFile()
 beforeAll(async () => {
-  sandbox = await Sandbox.start()
   send("POST", "/api/v1/namespaces", { metadata: { name: namespace } })
   send("POST", `/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name: "default" } })
   for (const definition of customDefinitions)
     send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
 })
-
-afterAll(() => sandbox.close())
 
 const send = (method: "POST" | "PUT", path: string, body: Json): { readonly status: number; readonly body: Json } => {
   const answer = sandbox.request({ method, path, body })

@@ -1,4 +1,4 @@
-/** Deployments and their ReplicaSets, over HTTP against the sandbox. */
+/** Deployments and their ReplicaSets. */
 
 import { describe, expect, test } from "vitest"
 import { kinds } from "../../../src/kube/index.ts"
@@ -40,11 +40,11 @@ describe("A Deployment", () => {
     const cluster = await start()
     await cluster.create(kinds.deployments, web(3))
     await cluster.sees(isRolledOut(cluster, 3))
-    const pods = await cluster.pods()
+    const pods = cluster.pods()
     expect(pods).toHaveLength(3)
     expect(pods.every(isReady)).toBe(true)
     expect(new Set(pods.map(({ spec }) => spec.nodeName))).toEqual(new Set(["virtual-1", "virtual-2"]))
-    const [replicaSet] = await cluster.list<ReplicaSet>(kinds.replicaSets)
+    const [replicaSet] = cluster.list<ReplicaSet>(kinds.replicaSets)
     expect(replicaSet?.metadata.annotations).toEqual({
       "deployment.kubernetes.io/desired-replicas": "3",
       "deployment.kubernetes.io/max-replicas": "4",
@@ -69,8 +69,8 @@ describe("A Deployment", () => {
     const changes = cluster.history("apps/v1.Deployment", "web").length
     await cluster.passes(60_000)
     expect(cluster.history("apps/v1.Deployment", "web")).toHaveLength(changes)
-    expect(await cluster.list(kinds.replicaSets)).toHaveLength(1)
-    expect(await cluster.pods()).toHaveLength(2)
+    expect(cluster.list(kinds.replicaSets)).toHaveLength(1)
+    expect(cluster.pods()).toHaveLength(2)
     expect(cluster.troubles).toEqual([])
   })
 
@@ -87,8 +87,8 @@ describe("A Deployment", () => {
     expect(
       cluster.get<Deployment>(kinds.deployments, "web")?.metadata.annotations?.["deployment.kubernetes.io/revision"],
     ).toBe("2")
-    expect(await cluster.reasons("web")).toContain("ScalingReplicaSet")
-    const living = (await cluster.pods()).filter(isActive)
+    expect(cluster.reasons("web")).toContain("ScalingReplicaSet")
+    const living = cluster.pods().filter(isActive)
     expect(living.map(({ spec }) => spec.containers[0]?.image)).toEqual(Array(6).fill("nginx:2"))
   })
 
@@ -96,12 +96,12 @@ describe("A Deployment", () => {
     const cluster = await start()
     await cluster.create(kinds.deployments, web(2))
     await cluster.sees(isRolledOut(cluster, 2))
-    const [first] = await cluster.list<ReplicaSet>(kinds.replicaSets)
+    const [first] = cluster.list<ReplicaSet>(kinds.replicaSets)
     await cluster.patch(kinds.deployments, "web", image("nginx:2"))
     await cluster.sees(isRolledOut(cluster, 2))
     await cluster.patch(kinds.deployments, "web", image("nginx:1"))
     await cluster.sees(isRolledOut(cluster, 2))
-    const active = (await cluster.list<ReplicaSet>(kinds.replicaSets)).find(({ spec }) => spec.replicas === 2)
+    const active = cluster.list<ReplicaSet>(kinds.replicaSets).find(({ spec }) => spec.replicas === 2)
     expect(active?.metadata.name).toBe(first?.metadata.name)
     expect(active?.metadata.annotations).toMatchObject({
       "deployment.kubernetes.io/revision": "3",
@@ -113,7 +113,7 @@ describe("A Deployment", () => {
     const cluster = await start()
     await cluster.create(kinds.deployments, web(2))
     await cluster.sees(isRolledOut(cluster, 2))
-    const [first] = await cluster.list<ReplicaSet>(kinds.replicaSets)
+    const [first] = cluster.list<ReplicaSet>(kinds.replicaSets)
     await cluster.patch(kinds.deployments, "web", image("nginx:2"))
     await cluster.sees(isRolledOut(cluster, 2))
     const { metadata, spec } = first?.spec.template ?? {}
@@ -123,7 +123,7 @@ describe("A Deployment", () => {
       { op: "replace", path: "/metadata/annotations", value: { "deployment.kubernetes.io/revision": "2" } },
     ])
     await cluster.sees(isRolledOut(cluster, 2))
-    const active = (await cluster.list<ReplicaSet>(kinds.replicaSets)).find(({ spec: { replicas } }) => replicas === 2)
+    const active = cluster.list<ReplicaSet>(kinds.replicaSets).find(({ spec: { replicas } }) => replicas === 2)
     expect(active?.metadata.uid).toBe(first?.metadata.uid)
     const annotations = cluster.get<Deployment>(kinds.deployments, "web")?.metadata.annotations
     expect(annotations?.["deployment.kubernetes.io/revision"]).toBe("3")
@@ -135,14 +135,9 @@ describe("A Deployment", () => {
     await cluster.sees(isRolledOut(cluster, 2))
     await cluster.patch(kinds.deployments, "web", image("nginx:2"))
     let mostImages = 0
-    await cluster.sees(async () => {
-      mostImages = Math.max(
-        mostImages,
-        new Set((await cluster.pods()).map(({ spec }) => spec.containers[0]?.image)).size,
-      )
-      return (
-        isRolledOut(cluster, 2)() && (await cluster.pods()).every(({ spec }) => spec.containers[0]?.image === "nginx:2")
-      )
+    await cluster.sees(() => {
+      mostImages = Math.max(mostImages, new Set(cluster.pods().map(({ spec }) => spec.containers[0]?.image)).size)
+      return isRolledOut(cluster, 2)() && cluster.pods().every(({ spec }) => spec.containers[0]?.image === "nginx:2")
     })
     expect(mostImages).toBe(1)
   })
@@ -155,7 +150,7 @@ describe("A Deployment", () => {
     const isLate = (): boolean =>
       progress(cluster.get<Deployment>(kinds.deployments, "web") as Deployment) === "ProgressDeadlineExceeded"
     await cluster.sees(isLate)
-    expect((await cluster.pods()).some(isReady)).toBe(false)
+    expect(cluster.pods().some(isReady)).toBe(false)
   })
 
   test("while paused takes a new size but no new template", async () => {
@@ -163,8 +158,8 @@ describe("A Deployment", () => {
     await cluster.create(kinds.deployments, web(2))
     await cluster.sees(isRolledOut(cluster, 2))
     await cluster.patch(kinds.deployments, "web", { spec: { paused: true, replicas: 4, ...image("nginx:2").spec } })
-    await cluster.sees(async () => (await cluster.pods()).filter(isReady).length === 4)
-    expect(await cluster.list(kinds.replicaSets)).toHaveLength(1)
+    await cluster.sees(() => cluster.pods().filter(isReady).length === 4)
+    expect(cluster.list(kinds.replicaSets)).toHaveLength(1)
     expect(progress(cluster.get<Deployment>(kinds.deployments, "web") as Deployment)).toBe("DeploymentPaused")
   })
 
@@ -175,7 +170,7 @@ describe("A Deployment", () => {
       await cluster.sees(isRolledOut(cluster, 1))
       await cluster.patch(kinds.deployments, "web", image(`nginx:${version}`))
     }
-    await cluster.sees(async () => isRolledOut(cluster, 1)() && (await cluster.list(kinds.replicaSets)).length === 2)
+    await cluster.sees(() => isRolledOut(cluster, 1)() && cluster.list(kinds.replicaSets).length === 2)
   })
 })
 
@@ -184,31 +179,28 @@ describe("A ReplicaSet", () => {
     const cluster = await start()
     await cluster.create(kinds.deployments, web(2))
     await cluster.sees(isRolledOut(cluster, 2))
-    const [first, second] = await cluster.pods()
+    const [first, second] = cluster.pods()
     await cluster.api.delete(kinds.pods, first?.metadata ?? { name: "" })
     await cluster.sees(
-      async () =>
-        (await cluster.pods()).filter(isReady).length === 2 &&
-        !(await cluster.pods()).some(({ metadata }) => metadata.uid === first?.metadata.uid),
+      () =>
+        cluster.pods().filter(isReady).length === 2 &&
+        !cluster.pods().some(({ metadata }) => metadata.uid === first?.metadata.uid),
     )
     await cluster.patch(kinds.pods, second?.metadata.name ?? "", { metadata: { labels: { app: "freed" } } })
-    await cluster.sees(async () => (await cluster.pods()).length === 3)
-    const freed = (await cluster.pods()).find(({ metadata }) => metadata.uid === second?.metadata.uid)
-    await cluster.sees(
-      async () =>
-        (await cluster.api.get(kinds.pods, freed?.metadata ?? { name: "" })).metadata.ownerReferences === undefined,
-    )
+    await cluster.sees(() => cluster.pods().length === 3)
+    const freed = () => cluster.pods().find(({ metadata }) => metadata.uid === second?.metadata.uid)
+    await cluster.sees(() => freed()?.metadata.ownerReferences === undefined)
     // Matching the selector again, it is one too many: it is adopted, and one of the three is deleted.
     await cluster.patch(kinds.pods, second?.metadata.name ?? "", { metadata: { labels: { app: "web" } } })
-    await cluster.sees(async () => (await cluster.pods()).length === 2)
+    await cluster.sees(() => cluster.pods().length === 2)
   })
 
   test("continues where it was after a restart of the manager", async () => {
     const cluster = await start()
     await cluster.create(kinds.deployments, web(3))
-    await cluster.sees(async () => (await cluster.pods()).length === 3)
+    await cluster.sees(() => cluster.pods().length === 3)
     await cluster.restartManager()
     await cluster.sees(isRolledOut(cluster, 3))
-    expect(await cluster.pods()).toHaveLength(3)
+    expect(cluster.pods()).toHaveLength(3)
   })
 })

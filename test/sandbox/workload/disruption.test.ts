@@ -1,4 +1,4 @@
-/** PodDisruptionBudgets and evictions, over HTTP against the sandbox; the status was compared with Kubernetes 1.34.4. */
+/** PodDisruptionBudgets and evictions; the status was compared with Kubernetes 1.34.4. */
 
 import { expect, test } from "vitest"
 import { kinds, type Pod } from "../../../src/kube/index.ts"
@@ -54,10 +54,10 @@ test("A budget counts the healthy Pods of a Deployment and allows as many evicti
     expectedPods: 3,
     conditions: [{ type: "DisruptionAllowed", status: "True", reason: "SufficientPods" }],
   })
-  const [first, second] = (await cluster.pods()).map(({ metadata }) => metadata.name)
+  const [first, second] = cluster.pods().map(({ metadata }) => metadata.name)
   expect(await evict(cluster, first ?? "")).toBe(201)
   expect(await evict(cluster, second ?? "")).toBe(429)
-  await cluster.sees(async () => (await cluster.pods()).every((pod) => isReady(pod) && pod.metadata.name !== first))
+  await cluster.sees(() => cluster.pods().every((pod) => isReady(pod) && pod.metadata.name !== first))
   await cluster.sees(() => statusOf(cluster, "half")?.disruptionsAllowed === 1)
   expect(statusOf(cluster, "half")?.disruptedPods).toBeUndefined()
   await cluster.patch(kinds.deployments, "web", { spec: { replicas: 6 } })

@@ -1,4 +1,4 @@
-/** Endpoints and EndpointSlices of Services, over HTTP against the sandbox; their form was compared with Kubernetes 1.34.4. */
+/** Endpoints and EndpointSlices of Services; their form was compared with Kubernetes 1.34.4. */
 
 import { expect, test } from "vitest"
 import { type ApiObject, kinds, type Pod } from "../../../src/kube/index.ts"

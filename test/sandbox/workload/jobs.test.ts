@@ -1,4 +1,4 @@
-/** Jobs and CronJobs, over HTTP against the sandbox. */
+/** Jobs and CronJobs. */
 
 import { describe, expect, test } from "vitest"
 import { kinds } from "../../../src/kube/index.ts"
@@ -34,11 +34,11 @@ describe("A Job", () => {
     ])
     const active = cluster.history<Job>("batch/v1.Job", "migrate").map((state) => state.status?.active ?? 0)
     expect(Math.max(...active)).toBe(1)
-    const pods = await cluster.pods()
+    const pods = cluster.pods()
     expect(pods.map(phaseOf)).toEqual(["Succeeded", "Succeeded", "Succeeded"])
     expect(pods.some(isTracked)).toBe(false)
-    await cluster.sees(async () => (await cluster.reasons("migrate")).includes("Completed"))
-    expect(await cluster.reasons("migrate")).toEqual([...Array(3).fill("SuccessfulCreate"), "Completed"])
+    await cluster.sees(() => cluster.reasons("migrate").includes("Completed"))
+    expect(cluster.reasons("migrate")).toEqual([...Array(3).fill("SuccessfulCreate"), "Completed"])
   })
 
   test("notes an ended Pod in the status before it releases it, and counts it afterwards", async () => {
@@ -65,7 +65,7 @@ describe("A Job", () => {
       "FailureTarget BackoffLimitExceeded",
       "Failed BackoffLimitExceeded",
     ])
-    const pods = await cluster.pods()
+    const pods = cluster.pods()
     const starts = pods.map(({ metadata }) => Date.parse(metadata.creationTimestamp ?? "")).sort((a, b) => a - b)
     expect((starts[1] ?? 0) - (starts[0] ?? 0)).toBeGreaterThanOrEqual(10_000)
     expect((starts[2] ?? 0) - (starts[1] ?? 0)).toBeGreaterThanOrEqual(20_000)
@@ -77,7 +77,7 @@ describe("A Job", () => {
     await cluster.create(kinds.jobs, job("parts", work({ completions: 4, parallelism: 2, completionMode: "Indexed" })))
     await cluster.sees(ended(cluster, "parts"))
     expect(cluster.get<Job>(kinds.jobs, "parts")?.status).toMatchObject({ succeeded: 4, completedIndexes: "0-3" })
-    const pods = await cluster.pods()
+    const pods = cluster.pods()
     expect(pods.map(({ spec }) => spec.hostname)).toEqual(["parts-0", "parts-1", "parts-2", "parts-3"])
     expect(pods[2]?.spec.containers[0]?.env?.[0]).toMatchObject({ name: "JOB_COMPLETION_INDEX" })
   })
@@ -86,11 +86,11 @@ describe("A Job", () => {
     const cluster = await start()
     await cluster.create(kinds.jobs, job("later", work({ suspend: true })))
     await cluster.sees(() => cluster.get<Job>(kinds.jobs, "later")?.status?.conditions?.[0]?.reason === "JobSuspended")
-    expect(await cluster.pods()).toEqual([])
+    expect(cluster.pods()).toEqual([])
     await cluster.patch(kinds.jobs, "later", { spec: { suspend: false } })
     await cluster.sees(ended(cluster, "later"))
-    await cluster.sees(async () => (await cluster.reasons("later")).includes("Completed"))
-    expect(await cluster.reasons("later")).toEqual(["Suspended", "SuccessfulCreate", "Resumed", "Completed"])
+    await cluster.sees(() => cluster.reasons("later").includes("Completed"))
+    expect(cluster.reasons("later")).toEqual(["Suspended", "SuccessfulCreate", "Resumed", "Completed"])
   })
 
   test("ends at its deadline, and its Pods with it", async () => {
@@ -103,28 +103,28 @@ describe("A Job", () => {
       reason: "DeadlineExceeded",
       message: "Job was active longer than specified deadline",
     })
-    await cluster.sees(async () => (await cluster.pods()).length === 0)
+    await cluster.sees(() => cluster.pods().length === 0)
   })
 
   test("is deleted with its Pods when its time to live is over, not before", async () => {
     const cluster = await start({ lifecycle: true })
     await cluster.create(kinds.jobs, job("brief", work({ ttlSecondsAfterFinished: 3 })))
     await cluster.sees(ended(cluster, "brief"))
-    expect(await cluster.pods()).toHaveLength(1)
+    expect(cluster.pods()).toHaveLength(1)
     const end = Date.parse(cluster.get<Job>(kinds.jobs, "brief")?.status?.completionTime ?? "")
     await cluster.sees(() => cluster.get(kinds.jobs, "brief") === undefined)
     expect(cluster.clock.wallMicros() / 1000 - end).toBeGreaterThanOrEqual(3000)
-    await cluster.sees(async () => (await cluster.pods()).length === 0)
+    await cluster.sees(() => cluster.pods().length === 0)
   })
 
   test("deleted while it runs is removed with its Pods, despite their tracking finalizer", async () => {
     const cluster = await start({ lifecycle: true })
     const annotations = { "sandbox.kubereel.dev/complete-after": "1h" }
     await cluster.create(kinds.jobs, job("gone", work({ parallelism: 2, completions: 2 }, annotations)))
-    await cluster.sees(async () => (await cluster.pods()).length === 2)
-    expect((await cluster.pods())[0]?.metadata.finalizers).toEqual([trackingFinalizer])
+    await cluster.sees(() => cluster.pods().length === 2)
+    expect(cluster.pods()[0]?.metadata.finalizers).toEqual([trackingFinalizer])
     await cluster.api.delete(kinds.jobs, { namespace: "default", name: "gone" }, { propagationPolicy: "Background" })
-    await cluster.sees(async () => (await cluster.pods()).length === 0)
+    await cluster.sees(() => cluster.pods().length === 0)
     expect(cluster.get(kinds.jobs, "gone")).toBeUndefined()
   })
 })
@@ -134,17 +134,17 @@ describe("A CronJob", () => {
     metadata: { name: "tick" },
     spec: { schedule: "* * * * *", jobTemplate: { spec: work() }, ...spec },
   })
-  const jobs = (cluster: LivingCluster): Promise<ReadonlyArray<Job>> => cluster.list<Job>(kinds.jobs)
+  const jobs = (cluster: LivingCluster): ReadonlyArray<Job> => cluster.list<Job>(kinds.jobs)
 
   test("starts a Job named for each minute, and keeps three that succeeded", async () => {
     const cluster = await start({ lifecycle: true })
     await cluster.create(kinds.cronJobs, cron({}))
     await cluster.passes(6 * 60_000)
-    const kept = await jobs(cluster)
+    const kept = jobs(cluster)
     // Jobs beyond the limit were deleted with their Pods.
-    await cluster.sees(async () => {
-      const owners = new Set((await jobs(cluster)).map(({ metadata }) => metadata.name))
-      return (await cluster.pods()).every(({ metadata }) => owners.has(metadata.ownerReferences?.[0]?.name ?? ""))
+    await cluster.sees(() => {
+      const owners = new Set(jobs(cluster).map(({ metadata }) => metadata.name))
+      return cluster.pods().every(({ metadata }) => owners.has(metadata.ownerReferences?.[0]?.name ?? ""))
     })
     expect(kept.length).toBeGreaterThanOrEqual(3)
     expect(kept.length).toBeLessThanOrEqual(4)
@@ -154,7 +154,7 @@ describe("A CronJob", () => {
     }
     const status = cluster.get<CronJob>(kinds.cronJobs, "tick")?.status
     expect(status?.lastSuccessfulTime).toBeDefined()
-    expect(new Set(await cluster.reasons("tick"))).toEqual(
+    expect(new Set(cluster.reasons("tick"))).toEqual(
       new Set(["SuccessfulCreate", "SawCompletedJob", "SuccessfulDelete"]),
     )
   })
@@ -164,15 +164,15 @@ describe("A CronJob", () => {
     for (const concurrencyPolicy of ["Forbid", "Replace"]) {
       const cluster = await start({ lifecycle: true })
       await cluster.create(kinds.cronJobs, cron({ concurrencyPolicy, jobTemplate: slow }))
-      await cluster.sees(async () => (await jobs(cluster)).length === 1, 50)
-      const [first] = await jobs(cluster)
+      await cluster.sees(() => jobs(cluster).length === 1)
+      const [first] = jobs(cluster)
       await cluster.passes(90_000)
-      const running = await jobs(cluster)
+      const running = jobs(cluster)
       expect(running).toHaveLength(1)
       expect(running[0]?.metadata.uid === first?.metadata.uid).toBe(concurrencyPolicy === "Forbid")
-      await cluster.sees(async () => {
-        const owners = (await cluster.pods()).map(({ metadata }) => metadata.ownerReferences?.[0]?.name ?? "")
-        const names = (await jobs(cluster)).map(({ metadata }) => metadata.name)
+      await cluster.sees(() => {
+        const owners = cluster.pods().map(({ metadata }) => metadata.ownerReferences?.[0]?.name ?? "")
+        const names = jobs(cluster).map(({ metadata }) => metadata.name)
         return owners.length > 0 && owners.every((each) => names.includes(each))
       })
     }
@@ -182,6 +182,6 @@ describe("A CronJob", () => {
     const cluster = await start()
     await cluster.create(kinds.cronJobs, cron({ suspend: true }))
     await cluster.passes(150_000)
-    expect(await jobs(cluster)).toEqual([])
+    expect(jobs(cluster)).toEqual([])
   })
 })

@@ -1,4 +1,4 @@
-/** The scheduler, and Pods on virtual nodes, over HTTP against the sandbox. */
+/** The scheduler, and Pods on virtual nodes. */
 
 import { describe, expect, test } from "vitest"
 import { type ApiObject, kinds, type Node, type Pod } from "../../../src/kube/index.ts"
@@ -26,7 +26,7 @@ describe("The scheduler", () => {
       reason: "Unschedulable",
       message: "0/2 nodes are available: 2 Insufficient cpu.",
     })
-    await cluster.sees(async () => (await cluster.reasons("big")).includes("FailedScheduling"))
+    await cluster.sees(() => cluster.reasons("big").includes("FailedScheduling"))
     const status = { allocatable: { cpu: "200" } }
     await cluster.api.patch(kinds.nodes, { name: "virtual-2" }, "merge", { status }, { subresource: "status" })
     await cluster.sees(() => isReady(cluster.get<Pod>(kinds.pods, "big") as Pod))
@@ -40,8 +40,8 @@ describe("The scheduler", () => {
     })
     for (let index = 0; index < 4; index++) await cluster.create(kinds.pods, pod(`p${index}`))
     await cluster.create(kinds.pods, pod("chosen", { nodeSelector: { "kubernetes.io/hostname": "virtual-1" } }))
-    await cluster.sees(async () => (await cluster.pods()).every(({ spec }) => (spec.nodeName ?? "") !== ""))
-    const nodes = (await cluster.pods()).map(({ spec }) => spec.nodeName)
+    await cluster.sees(() => cluster.pods().every(({ spec }) => (spec.nodeName ?? "") !== ""))
+    const nodes = cluster.pods().map(({ spec }) => spec.nodeName)
     expect(nodes.filter((node) => node === "virtual-2")).toHaveLength(2)
     expect(nodes.filter((node) => node === "virtual-3")).toHaveLength(0)
     expect(cluster.get<Pod>(kinds.pods, "chosen")?.spec.nodeName).toBe("virtual-1")
@@ -66,8 +66,8 @@ describe("A Pod on a virtual node", () => {
       "PodScheduled=True",
     ])
     expect(status?.podIP).toMatch(/^10\.1(2[89]|\d\d)\./)
-    await cluster.sees(async () => (await cluster.reasons("bare")).length === 4)
-    expect(await cluster.reasons("bare")).toEqual(expect.arrayContaining(["Scheduled", "Pulled", "Created", "Started"]))
+    await cluster.sees(() => cluster.reasons("bare").length === 4)
+    expect(cluster.reasons("bare")).toEqual(expect.arrayContaining(["Scheduled", "Pulled", "Created", "Started"]))
   })
 
   test("that crashes is restarted after growing pauses", async () => {
@@ -83,7 +83,7 @@ describe("A Pod on a virtual node", () => {
       new Set(["back-off 10s", "back-off 20s"]),
     )
     expect(container()?.lastState.terminated).toMatchObject({ exitCode: 1, reason: "Error" })
-    expect(await cluster.reasons("crash")).toContain("BackOff")
+    expect(cluster.reasons("crash")).toContain("BackOff")
   })
 
   test("ends according to its annotations", async () => {
@@ -100,8 +100,8 @@ describe("A Pod on a virtual node", () => {
         { "sandbox.kubereel.dev/fail-after": "2s", "sandbox.kubereel.dev/exit-code": "42" },
       ),
     )
-    await cluster.sees(async () => (await cluster.pods()).map(phaseOf).join() === "Failed,Succeeded")
-    const [fails, fine] = await cluster.pods()
+    await cluster.sees(() => cluster.pods().map(phaseOf).join() === "Failed,Succeeded")
+    const [fails, fine] = cluster.pods()
     const times = fine?.status?.containerStatuses?.[0]?.state.terminated
     expect(Date.parse(times?.finishedAt ?? "") - Date.parse(times?.startedAt ?? "")).toBe(3000)
     expect(fails?.status?.containerStatuses?.[0]?.state.terminated?.exitCode).toBe(42)
@@ -160,7 +160,7 @@ describe("A Pod on a virtual node", () => {
       .filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
     expect(phaseOf(states[0] as Pod)).toBe("Running")
     expect(states.at(-1)?.status?.containerStatuses?.[0]?.state.terminated).toMatchObject({ exitCode: 143 })
-    await cluster.sees(async () => (await cluster.reasons("bare")).includes("Killing"))
+    await cluster.sees(() => cluster.reasons("bare").includes("Killing"))
   })
 })
 

@@ -6,7 +6,8 @@ import type { Deployment } from "../../../src/sandbox/workload/deployment-replic
 import { isReady } from "../../../src/sandbox/workload/pods/pods.ts"
 import { type LivingCluster, livingClusters } from "./living-cluster.ts"
 
-const start = livingClusters()
+const starter = livingClusters()
+const start = () => starter({ overHttp: true })
 
 const web = (name: string, replicas: number) => ({
   metadata: { name },
@@ -44,15 +45,15 @@ const disasters: ReadonlyArray<readonly [string, (cluster: LivingCluster) => voi
 test.each(disasters)("Deployments reach their size though %s in between", async (_name, strike) => {
   const cluster = await start()
   await cluster.create(kinds.deployments, web("one", 5))
-  await cluster.sees(async () => (await cluster.pods()).length >= 2)
+  await cluster.sees(() => cluster.pods().length >= 2)
   strike(cluster)
   // The test's own connection must notice, too.
   await cluster.passes(500)
   await cluster.create(kinds.deployments, web("two", 3))
   await cluster.patch(kinds.deployments, "one", { spec: { replicas: 2 } })
   await cluster.sees(() => isComplete(cluster, "one", 2)() && isComplete(cluster, "two", 3)(), 25)
-  await cluster.sees(async () => (await cluster.pods()).length === 5)
-  expect((await cluster.pods()).every(isReady)).toBe(true)
+  await cluster.sees(() => cluster.pods().length === 5)
+  expect(cluster.pods().every(isReady)).toBe(true)
 })
 
 test("A Pod deleted while no watch was open is replaced", async () => {
@@ -60,12 +61,12 @@ test("A Pod deleted while no watch was open is replaced", async () => {
   await cluster.create(kinds.deployments, web("one", 2))
   await cluster.sees(isComplete(cluster, "one", 2))
   cluster.sandbox.faults.dropConnections()
-  const [pod] = await cluster.pods()
+  const [pod] = cluster.pods()
   cluster.sandbox.delete("v1.Pod", "default", pod?.metadata.name ?? "")
-  await cluster.sees(async () => {
-    const pods = await cluster.pods()
+  await cluster.sees(() => {
+    const pods = cluster.pods()
     return pods.length === 2 && pods.every(isReady) && pods.every(({ metadata }) => metadata.uid !== pod?.metadata.uid)
-  }, 25)
+  })
 })
 
 test("A Deployment whose deletion the controllers have not heard of yet is no trouble", async () => {
@@ -74,7 +75,7 @@ test("A Deployment whose deletion the controllers have not heard of yet is no tr
   await cluster.sees(isComplete(cluster, "one", 2))
   cluster.sandbox.faults.stall("deployments")
   cluster.sandbox.delete("apps/v1.Deployment", "default", "one")
-  const [pod] = await cluster.pods()
+  const [pod] = cluster.pods()
   cluster.sandbox.delete("v1.Pod", "default", pod?.metadata.name ?? "")
   const refused = { resource: "deployments", verb: "update", status: 404 }
   await cluster.sees(() => cluster.sandbox.requests.count(refused) > 0)
@@ -86,7 +87,7 @@ test("A Deployment whose deletion the controllers have not heard of yet is no tr
 test("After close nothing is written and no timer is left", async () => {
   const cluster = await start()
   await cluster.create(kinds.deployments, web("one", 3))
-  await cluster.sees(async () => (await cluster.pods()).length === 3)
+  await cluster.sees(() => cluster.pods().length === 3)
   await cluster.manager.close()
   const version = cluster.sandbox.resourceVersion
   await cluster.passes(60_000)

@@ -1,4 +1,4 @@
-/** StatefulSets and DaemonSets, over HTTP against the sandbox. */
+/** StatefulSets and DaemonSets. */
 
 import { describe, expect, test } from "vitest"
 import { type ApiObject, kinds } from "../../../src/kube/index.ts"
@@ -19,12 +19,11 @@ const set = (replicas: number, more: object = {}) => ({
 })
 const image = (value: string) => ({ spec: { template: { spec: { containers: [{ name: "pg", image: value }] } } } })
 
-const names = async (cluster: LivingCluster): Promise<ReadonlyArray<string>> =>
-  (await cluster.pods()).map(({ metadata }) => metadata.name)
-const images = async (cluster: LivingCluster): Promise<ReadonlyArray<string | undefined>> =>
-  (await cluster.pods()).map(({ spec }) => spec.containers[0]?.image)
-const areReady = (cluster: LivingCluster, count: number) => async (): Promise<boolean> => {
-  const pods = await cluster.pods()
+const names = (cluster: LivingCluster): ReadonlyArray<string> => cluster.pods().map(({ metadata }) => metadata.name)
+const images = (cluster: LivingCluster): ReadonlyArray<string | undefined> =>
+  cluster.pods().map(({ spec }) => spec.containers[0]?.image)
+const areReady = (cluster: LivingCluster, count: number) => (): boolean => {
+  const pods = cluster.pods()
   return pods.length === count && pods.every((pod) => isReady(pod) && pod.metadata.deletionTimestamp === undefined)
 }
 
@@ -33,14 +32,14 @@ describe("A StatefulSet", () => {
     const cluster = await start()
     await cluster.create(kinds.statefulSets, set(3))
     const seen: string[] = []
-    await cluster.sees(async () => {
-      const pods = await cluster.pods()
+    await cluster.sees(() => {
+      const pods = cluster.pods()
       seen.push(pods.map((pod) => (isReady(pod) ? "R" : "-")).join(""))
       return areReady(cluster, 3)()
     })
     expect([...new Set(seen)]).toEqual(["", "-", "R", "R-", "RR", "RR-", "RRR"].filter((state) => seen.includes(state)))
-    expect(await names(cluster)).toEqual(["db-0", "db-1", "db-2"])
-    const [pod] = await cluster.pods()
+    expect(names(cluster)).toEqual(["db-0", "db-1", "db-2"])
+    const [pod] = cluster.pods()
     expect(pod?.spec).toMatchObject({ hostname: "db-0", subdomain: "db" })
     expect(pod?.metadata.labels).toMatchObject({
       "apps.kubernetes.io/pod-index": "0",
@@ -57,9 +56,7 @@ describe("A StatefulSet", () => {
     )
     await cluster.sees(areReady(cluster, 3))
     await cluster.patch(kinds.statefulSets, "db", image("pg:2"))
-    await cluster.sees(
-      async () => (await images(cluster)).join() === "pg:1,pg:2,pg:2" && (await areReady(cluster, 3)()),
-    )
+    await cluster.sees(() => images(cluster).join() === "pg:1,pg:2,pg:2" && areReady(cluster, 3)())
     await cluster.sees(() => cluster.get<StatefulSet>(kinds.statefulSets, "db")?.status?.updatedReplicas === 2)
     const status = cluster.get<StatefulSet>(kinds.statefulSets, "db")?.status
     expect(status).toMatchObject({ replicas: 3, currentReplicas: 1, updatedReplicas: 2 })
@@ -70,7 +67,7 @@ describe("A StatefulSet", () => {
       return now?.currentRevision === now?.updateRevision && now?.currentReplicas === 3
     })
     await cluster.patch(kinds.statefulSets, "db", { spec: { replicas: 1 } })
-    await cluster.sees(async () => (await names(cluster)).join() === "db-0")
+    await cluster.sees(() => names(cluster).join() === "db-0")
   })
 
   test("with OnDelete updates only the Pods that a client deletes", async () => {
@@ -83,7 +80,7 @@ describe("A StatefulSet", () => {
     await cluster.patch(kinds.statefulSets, "db", image("pg:2"))
     await cluster.sees(() => cluster.get<StatefulSet>(kinds.statefulSets, "db")?.status?.observedGeneration === 2)
     await cluster.api.delete(kinds.pods, { namespace: "default", name: "db-1" })
-    await cluster.sees(async () => (await images(cluster)).join() === "pg:1,pg:2" && (await areReady(cluster, 2)()))
+    await cluster.sees(() => images(cluster).join() === "pg:1,pg:2" && areReady(cluster, 2)())
   })
 
   test("gives each Pod a claim of its own, which gets a volume and outlives the Pod", async () => {
@@ -98,17 +95,15 @@ describe("A StatefulSet", () => {
       readonly status?: { readonly phase?: string }
       readonly spec: { readonly volumeName?: string }
     }
-    await cluster.sees(async () =>
-      (await cluster.list<Claim>(kinds.claims)).every(({ status }) => status?.phase === "Bound"),
-    )
-    const claims = await cluster.list<Claim>(kinds.claims)
+    await cluster.sees(() => cluster.list<Claim>(kinds.claims).every(({ status }) => status?.phase === "Bound"))
+    const claims = cluster.list<Claim>(kinds.claims)
     expect(claims.map(({ metadata }) => metadata.name).sort()).toEqual(["data-db-0", "data-db-1"])
     expect(claims.every(({ spec }) => spec.volumeName?.startsWith("pvc-"))).toBe(true)
-    const [pod] = await cluster.pods()
+    const [pod] = cluster.pods()
     expect(pod?.spec.volumes).toContainEqual({ name: "data", persistentVolumeClaim: { claimName: "data-db-0" } })
     await cluster.patch(kinds.statefulSets, "db", { spec: { replicas: 0 } })
-    await cluster.sees(async () => (await cluster.pods()).length === 0)
-    expect(await cluster.list(kinds.claims)).toHaveLength(2)
+    await cluster.sees(() => cluster.pods().length === 0)
+    expect(cluster.list(kinds.claims)).toHaveLength(2)
   })
 })
 
@@ -123,7 +118,7 @@ describe("A DaemonSet", () => {
     const cluster = await start({ nodes: 3 })
     await cluster.create(kinds.daemonSets, daemon())
     await cluster.sees(() => status(cluster)?.numberAvailable === 3)
-    const pods = await cluster.pods()
+    const pods = cluster.pods()
     expect(pods.map(({ spec }) => spec.nodeName).sort()).toEqual(["virtual-1", "virtual-2", "virtual-3"])
     for (const { spec, metadata } of pods) {
       expect(spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution).toEqual({
@@ -136,7 +131,7 @@ describe("A DaemonSet", () => {
       updatedNumberScheduled: 3,
       numberMisscheduled: 0,
     })
-    expect(await cluster.reasons("agent")).toEqual(["SuccessfulCreate", "SuccessfulCreate", "SuccessfulCreate"])
+    expect(cluster.reasons("agent")).toEqual(["SuccessfulCreate", "SuccessfulCreate", "SuccessfulCreate"])
   })
 
   test("updates one node after the other", async () => {
@@ -145,9 +140,9 @@ describe("A DaemonSet", () => {
     await cluster.sees(() => status(cluster)?.numberAvailable === 3)
     await cluster.patch(kinds.daemonSets, "agent", image("agent:2"))
     let least = 3
-    await cluster.sees(async () => {
-      least = Math.min(least, (await cluster.pods()).filter(isReady).length)
-      return (await images(cluster)).join() === "agent:2,agent:2,agent:2" && (await areReady(cluster, 3)())
+    await cluster.sees(() => {
+      least = Math.min(least, cluster.pods().filter(isReady).length)
+      return images(cluster).join() === "agent:2,agent:2,agent:2" && areReady(cluster, 3)()
     })
     expect(least).toBe(2)
   })
@@ -158,8 +153,14 @@ describe("A DaemonSet", () => {
     await cluster.sees(() => status(cluster)?.numberAvailable === 2)
     const taints = [{ key: "maintenance", effect: "NoExecute" }]
     await cluster.api.patch(kinds.nodes, { name: "virtual-1" }, "merge", { spec: { taints } })
-    await cluster.sees(async () => (await cluster.pods()).map(({ spec }) => spec.nodeName).join() === "virtual-2")
+    await cluster.sees(
+      () =>
+        cluster
+          .pods()
+          .map(({ spec }) => spec.nodeName)
+          .join() === "virtual-2",
+    )
     await cluster.patch(kinds.daemonSets, "agent", { spec: { template: { spec: { nodeSelector: { none: "such" } } } } })
-    await cluster.sees(async () => (await cluster.pods()).length === 0)
+    await cluster.sees(() => cluster.pods().length === 0)
   })
 })

@@ -1,4 +1,4 @@
-/** PersistentVolumes and their claims, over HTTP against the sandbox. */
+/** PersistentVolumes and their claims. */
 
 import { describe, expect, test } from "vitest"
 import { kinds } from "../../../src/kube/index.ts"
@@ -111,11 +111,11 @@ describe("A PersistentVolumeClaim", () => {
     await cluster.create(kinds.claims, claim("classless", { storageClassName: "" }))
     await cluster.create(kinds.claims, claim("manual"))
     await cluster.create(kinds.claims, claim("named", { volumeName: "mine" }))
-    await cluster.sees(async () => (await cluster.reasons("named")).includes("FailedBinding"))
+    await cluster.sees(() => cluster.reasons("named").includes("FailedBinding"))
     await cluster.passes(2000)
     const phases = ["classless", "manual", "named"].map((name) => claimOf(cluster, name)?.status?.phase)
     expect(phases).toEqual(["Pending", "Pending", "Pending"])
-    expect((await cluster.list(kinds.volumes)).length).toBe(0)
+    expect(cluster.list(kinds.volumes).length).toBe(0)
     await cluster.create(kinds.volumes, volume("mine", { storageClassName: "other" }))
     await cluster.create(kinds.volumes, volume("any"))
     await cluster.create(kinds.volumes, volume("bare", { storageClassName: "" }))

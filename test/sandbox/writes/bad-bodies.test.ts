@@ -1,17 +1,15 @@
 /** Invalid bodies, which must not harm the server. */
 
 import fc from "fast-check"
-import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { Sandbox } from "../../../src/library/sandbox.ts"
+import { beforeAll, describe, expect, test } from "vitest"
 import { rounds } from "../../harness/effort.ts"
+import { openForFile } from "../opened-sandbox.ts"
 import { applyPatch, bodyOf, configMaps, jsonPatch, mergePatch, send, sendFor, strategicPatch } from "./write-client.ts"
 
-let sandbox: Sandbox
+const sandbox = await openForFile({ ledger: "none" })
 beforeAll(async () => {
-  sandbox = await Sandbox.start({ ledger: "none" })
   await sendFor(sandbox, 201, "POST", configMaps, { metadata: { name: "base" }, data: { k: "v" } })
 })
-afterAll(() => sandbox.close())
 
 test("whatever the body, the response is a failure Status, and the server keeps running", async () => {
   const types = [

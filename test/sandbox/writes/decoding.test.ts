@@ -1,15 +1,13 @@
 /** How bodies and patches are decoded, as Kubernetes 1.34.4 decodes them. */
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { Sandbox } from "../../../src/library/sandbox.ts"
+import { beforeAll, describe, expect, test } from "vitest"
+import { openForFile } from "../opened-sandbox.ts"
 import { applyPatch, bodyOf, configMaps, jsonPatch, mergePatch, send, sendFor, strategicPatch } from "./write-client.ts"
 
-let sandbox: Sandbox
+const sandbox = await openForFile({ ledger: "none" })
 beforeAll(async () => {
-  sandbox = await Sandbox.start({ ledger: "none" })
   await sendFor(sandbox, 201, "POST", configMaps, { metadata: { name: "a" }, data: { k: "v" } })
 })
-afterAll(() => sandbox.close())
 
 const services = "/api/v1/namespaces/default/services"
 const yaml = { type: "application/yaml" }

@@ -1,13 +1,12 @@
 /** Deletions: at once, after a grace period, after finalizers, or of a whole collection. */
 
-import { afterEach, describe, expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
 import type { Sandbox } from "../../../src/library/sandbox.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
-import { closeOpened, open } from "../opened-sandbox.ts"
+import { open } from "../opened-sandbox.ts"
 import { bodyOf, configMaps, deployment, deployments, mergePatch, pod, pods, send, sendFor } from "./write-client.ts"
 
 const start = (): Promise<Sandbox> => open({ clock: new ManualClock() })
-afterEach(closeOpened)
 
 const bound = async (sandbox: Sandbox, name: string, metadata: object = {}): Promise<void> => {
   await sendFor(sandbox, 201, "POST", pods, pod(name, metadata))

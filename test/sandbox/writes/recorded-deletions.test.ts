@@ -1,13 +1,12 @@
 /** Observed behaviour of Kubernetes 1.34.4 when objects are deleted and pods are bound. */
 
-import { afterEach, expect, test } from "vitest"
+import { expect, test } from "vitest"
 import type { Sandbox } from "../../../src/library/sandbox.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
-import { closeOpened, open } from "../opened-sandbox.ts"
+import { open } from "../opened-sandbox.ts"
 import { bodyOf, configMaps, mergePatch, pod, pods, send, sendFor } from "./write-client.ts"
 
 const start = (): Promise<Sandbox> => open({ clock: new ManualClock(), bookmarkInterval: 0 })
-afterEach(closeOpened)
 
 const events = (sandbox: Sandbox, gvk: string) =>
   sandbox.ledger

@@ -1,13 +1,9 @@
 /** Reviews; the responses are those of Kubernetes 1.34.4 to a member of system:masters. */
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { Sandbox } from "../../../src/library/sandbox.ts"
+import { describe, expect, test } from "vitest"
+import { openForFile } from "../opened-sandbox.ts"
 
-let sandbox: Sandbox
-beforeAll(async () => {
-  sandbox = await Sandbox.start()
-})
-afterAll(() => sandbox.close())
+const sandbox = await openForFile()
 
 const authorization = "/apis/authorization.k8s.io/v1"
 const authentication = "/apis/authentication.k8s.io/v1"

@@ -1,15 +1,13 @@
 /** `/scale`, read and written in every way that clients have. */
 
-import { afterAll, beforeAll, expect, test } from "vitest"
-import { Sandbox } from "../../../src/library/sandbox.ts"
+import { beforeAll, expect, test } from "vitest"
+import { openForFile } from "../opened-sandbox.ts"
 import { applyPatch, bodyOf, deployment, deployments, jsonPatch, mergePatch, send, sendFor } from "./write-client.ts"
 
-let sandbox: Sandbox
+const sandbox = await openForFile()
 beforeAll(async () => {
-  sandbox = await Sandbox.start()
   await sendFor(sandbox, 201, "POST", deployments, deployment("web", 2))
 })
-afterAll(() => sandbox.close())
 
 const path = `${deployments}/web/scale`
 const replicas = (): unknown => {

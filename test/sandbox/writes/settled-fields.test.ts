@@ -1,14 +1,10 @@
 /** Fields that a client may not, or need not, set; compared with responses of Kubernetes 1.34.4. */
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { Sandbox } from "../../../src/library/sandbox.ts"
+import { describe, expect, test } from "vitest"
+import { openForFile } from "../opened-sandbox.ts"
 import { configMaps, mergePatch, pods, send, sendFor } from "./write-client.ts"
 
-let sandbox: Sandbox
-beforeAll(async () => {
-  sandbox = await Sandbox.start({ ledger: "none" })
-})
-afterAll(() => sandbox.close())
+const sandbox = await openForFile({ ledger: "none" })
 
 const jobs = "/apis/batch/v1/namespaces/default/jobs"
 const job = { spec: { template: { spec: { restartPolicy: "Never", containers: [{ name: "c", image: "x" }] } } } }

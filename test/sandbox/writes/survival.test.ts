@@ -3,20 +3,19 @@
  * request works.
  */
 
-import { afterEach, expect, test } from "vitest"
+import { beforeEach, expect, test } from "vitest"
 import { headerBytes, warningHeaders } from "../../../src/apiserver/http/exchange.ts"
 import type { Sandbox, SandboxOptions } from "../../../src/library/sandbox.ts"
 import { systemRandomness } from "../../../src/sandbox/store/stamps.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
-import { closeOpened, open } from "../opened-sandbox.ts"
+import { open } from "../opened-sandbox.ts"
 import { bodyOf, configMaps, pod, pods, send, sendFor } from "./write-client.ts"
 
 const told: string[] = []
 const start = (options: SandboxOptions = {}): Promise<Sandbox> =>
   open({ onTrouble: (detail) => told.push(detail), ...options })
-afterEach(async () => {
+beforeEach(() => {
   told.length = 0
-  await closeOpened()
 })
 
 const utf8 = (header: string): string => Buffer.from(header, "latin1").toString("utf8")

@@ -1,9 +1,9 @@
 /** The effect of writes on versions, generations and watches, on which controllers rely most. */
 
-import { afterEach, describe, expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
 import type { Sandbox } from "../../../src/library/sandbox.ts"
 import { brief, Watch } from "../client.ts"
-import { closeOpened, open } from "../opened-sandbox.ts"
+import { open } from "../opened-sandbox.ts"
 import {
   applyPatch,
   bodyOf,
@@ -18,7 +18,6 @@ import {
 } from "./write-client.ts"
 
 const start = (): Promise<Sandbox> => open({ bookmarkInterval: 0 })
-afterEach(closeOpened)
 
 const configMap = (data: object, metadata: object = {}) => ({ metadata: { name: "a", ...metadata }, data })
 

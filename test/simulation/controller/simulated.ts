@@ -77,7 +77,7 @@ export class SimulatedCluster {
   }
 
   static async start({ withDefinitions = true } = {}): Promise<SimulatedCluster> {
-    const living = await LivingCluster.start({ lifecycle: true, controllers: ["job"], nodes: 0 })
+    const living = await LivingCluster.start({ lifecycle: true, controllers: ["job"], nodes: 0, overHttp: true })
     const cluster = new SimulatedCluster(living)
     onTestFinished(() => cluster.close())
     if (withDefinitions) await cluster.install()

@@ -118,7 +118,7 @@ const annotation = (object: JsonObject, key: string): unknown => {
   const json = text(object, "metadata", "annotations", key)
   if (json === "") return undefined
   try {
-    return JSON.parse(json) as unknown
+    return JSON.parse(json)
   } catch {
     // Not written by the server: treated as absent.
     return undefined

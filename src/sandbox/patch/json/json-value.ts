@@ -9,6 +9,9 @@ export interface JsonObject {
   readonly [key: string]: JsonValue
 }
 
+/** Decoded from JSON, so that nothing else is in it; values that rules leave undefined count as absent everywhere. */
+export const asJson = (object: object): JsonObject => object as JsonObject
+
 /** An object under construction. */
 export interface JsonObjectDraft {
   [key: string]: JsonValue
@@ -18,10 +21,8 @@ export const isJsonArray = (value: JsonValue | undefined): value is ReadonlyArra
 
 export const isJsonObject = (value: JsonValue | undefined): value is JsonObject => isRecord(value)
 
-export const jsonTypeOf = (value: JsonValue): "array" | "null" | "boolean" | "number" | "string" | "object" => {
-  if (value === null) return "null"
-  return Array.isArray(value) ? "array" : (typeof value as "boolean" | "number" | "string" | "object")
-}
+export const jsonTypeOf = (value: JsonValue): string =>
+  value === null ? "null" : Array.isArray(value) ? "array" : typeof value
 
 /** The object with one member set, or without it for `undefined`. */
 export const withMember = (object: JsonObject, key: string, value: JsonValue | undefined): JsonObject => {
@@ -41,16 +42,14 @@ export const isEqualJson = (left: JsonValue | undefined, right: JsonValue | unde
     for (let index = 0; index < left.length; index++) if (!isEqualJson(left[index], right[index])) return false
     return true
   }
-  if (Array.isArray(right)) return false
-  const leftObject = left as JsonObject
-  const rightObject = right as JsonObject
+  if (!isJsonObject(left) || !isJsonObject(right)) return false
   let count = 0
-  for (const key in leftObject) {
+  for (const key in left) {
     count++
-    const other = rightObject[key]
-    if (other === undefined || !isEqualJson(leftObject[key], other)) return false
-    if (key in Object.prototype && !Object.hasOwn(rightObject, key)) return false
+    const other = right[key]
+    if (other === undefined || !isEqualJson(left[key], other)) return false
+    if (key in Object.prototype && !Object.hasOwn(right, key)) return false
   }
-  for (const _ in rightObject) count--
+  for (const _ in right) count--
   return count === 0
 }

@@ -1,14 +1,16 @@
 /** What the controllers of one kind share: when they look at an object. */
 
 import {
+  type Cluster,
   enqueueOwners,
   enqueueSelf,
   KeyedController,
   keyOf,
   type ObjectCache,
   type Surroundings,
+  sameJson,
 } from "../../../host/index.ts"
-import type { ApiObject, Kind, Pod } from "../../../kube/index.ts"
+import type { ApiObject, Kind, Pod, PodTemplate, SelectorObject } from "../../../kube/index.ts"
 
 /**
  * A controller that looks at each object of a kind at its start, when it changes, and when an object changes that it
@@ -31,6 +33,28 @@ export const objectController = <T extends ApiObject>(
   if (owned !== undefined) cluster.cache<ApiObject>(owned).onChange(enqueueOwners(controller, kind, surroundings))
   return controller
 }
+
+/** An Event that the plan for an object asks for. */
+export interface PlannedEvent {
+  readonly type: "Normal" | "Warning"
+  readonly reason: string
+  readonly message: string
+}
+
+/** What the workload kinds say alike about their Pods. */
+export interface PodsSpec {
+  readonly selector: SelectorObject
+  readonly template: PodTemplate
+  readonly minReadySeconds?: number | undefined
+}
+
+/** Writes the status of an object unless it has it already. */
+export const writeStatus = async <T extends ApiObject & { readonly status?: object }>(
+  cluster: Cluster,
+  kind: Kind,
+  object: T,
+  status: NonNullable<T["status"]>,
+): Promise<T> => (sameJson(object.status, status) ? object : cluster.updateStatus<T>(kind, { ...object, status }))
 
 /** Looks at the objects that select a Pod which changes, before or after the change. */
 export const enqueueSelecting = <T extends ApiObject>(

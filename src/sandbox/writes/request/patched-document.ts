@@ -4,6 +4,7 @@ import { memberOf, setMember } from "../../../own-member.ts"
 import { type MergeRules, StrategicMergeError, strategicMerge, withoutNulls } from "../../../trace/index.ts"
 import { applyJsonPatch } from "../../patch/json/json-patch.ts"
 import {
+  asJson,
   isJsonObject,
   type JsonObject,
   type JsonObjectDraft,
@@ -118,7 +119,7 @@ export const patched = (
   type: KubernetesType,
 ): MutableObject => {
   if (isTooDeep(body)) refuse(tooDeep)
-  const after = withinStack(() => outcomeOf(contentType, before as unknown as JsonObject, body, type))
+  const after = withinStack(() => outcomeOf(contentType, asJson(before), body, type))
   if (!isJsonObject(after)) return refuse(invalidPatch("the patched document is no object"))
   return { ...after, metadata: { ...fieldsOf(after.metadata) } }
 }
@@ -151,7 +152,7 @@ const outcomeOf = (contentType: string, before: JsonObject, body: string, type: 
 
 const decoded = (body: string): JsonValue => {
   try {
-    return JSON.parse(body) as JsonValue
+    return JSON.parse(body)
   } catch (cause) {
     if (!(cause instanceof SyntaxError)) throw cause
     return refuse(badRequest(`the patch is not JSON: ${cause.message}`))

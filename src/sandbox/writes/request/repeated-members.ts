@@ -31,7 +31,7 @@ const mergedValue = (text: string): unknown => {
     const frame = frames.at(-1)
     const isObject = frame !== undefined && !Array.isArray(frame.value)
     if (token === "{") {
-      const old = isObject ? memberOf(frame.value as Record<string, unknown>, frame.key ?? "") : undefined
+      const old = isRecord(frame?.value) ? memberOf(frame.value, frame.key ?? "") : undefined
       const value = isRecord(old) ? old : {}
       place(value)
       frames.push({ value, key: undefined })

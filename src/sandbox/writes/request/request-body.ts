@@ -3,6 +3,7 @@ import { isUtf8 } from "node:buffer"
 import { type Document, isAlias, isMap, isScalar, LineCounter, parseAllDocuments, visit } from "yaml"
 import { badRequest, type Failure, invalid, type Resource } from "../../../apiserver/index.ts"
 import { apiVersionOf, type GroupVersionKind } from "../../../kube/offline.ts"
+import { child, fieldsOf, isWhole } from "../../rules/fields.ts"
 import type { Fields, MutableObject } from "../../rules/kind-rules.ts"
 import { isTooDeep, maximumDepth } from "../../schema/duplicate-fields.ts"
 import { pruneUnknownFields, strictFieldProblems, undecodable, unknownFields } from "../../schema/field-check.ts"
@@ -89,17 +90,11 @@ export const yamlProblem = (error: unknown): string => {
 }
 
 const checkedObject = (value: unknown, expected: GroupVersionKind, custom: boolean): MutableObject => {
-  const fields = value === null && !custom ? {} : value
-  if (typeof fields !== "object" || fields === null || Array.isArray(fields))
-    return refuse(notOfKind(expected, "not an object"))
-  const object = fields as Fields
+  const object = fieldsOf(value === null && !custom ? {} : value) ?? refuse(notOfKind(expected, "not an object"))
   if (custom) checkCustom(object, expected)
   else checkBuiltin(object, expected)
-  const { metadata } = object
-  if (metadata === undefined || metadata === null) object.metadata = {}
-  else if (typeof metadata !== "object" || Array.isArray(metadata))
-    refuse(notOfKind(expected, "metadata must be an object"))
-  return object as MutableObject
+  object.metadata ??= {}
+  return isWhole(object) ? object : refuse(notOfKind(expected, "metadata must be an object"))
 }
 
 const checkBuiltin = (object: Fields, expected: GroupVersionKind): void => {
@@ -117,7 +112,7 @@ const checkCustom = (object: Fields, expected: GroupVersionKind): void => {
     if (typeof value !== "string" || value === "") refuse(notOfKind(expected, `${field} is missing`))
   }
   const { kind, apiVersion } = object
-  const name = String((object.metadata as Fields | undefined)?.name ?? "")
+  const name = String(child(object, "metadata")?.name ?? "")
   const wanted = apiVersionOf(expected)
   const group = String(apiVersion).includes("/") ? String(apiVersion).split("/")[0] : ""
   const named = { gvk: { group: group ?? "", version: "", kind: String(kind) }, plural: "", namespaced: true }
@@ -164,7 +159,7 @@ export const checkFields = (
 
 /** In place: the object has just been decoded and belongs to the caller. */
 const writeAsGo = (type: KubernetesType, object: MutableObject): void => {
-  const written = asGoWrites(type, object) as MutableObject
+  const written = asGoWrites(type, object)
   if (written === object) return
   for (const key of Object.keys(object)) if (!Object.hasOwn(written, key)) delete object[key]
   Object.assign(object, written)
@@ -210,7 +205,7 @@ export const readYaml = (text: string): YamlText => {
   if (problem !== undefined) throw problem
   refuseOtherKeys(document as Document)
   const json = jsonOf((document as Document).toJS({ maxAliasCount: maximumAliases }))
-  return { value: JSON.parse(json) as unknown, json, repeated: repeatedKeys(document as Document, lines) }
+  return { value: JSON.parse(json), json, repeated: repeatedKeys(document as Document, lines) }
 }
 
 /** Go's reader converts keys that are text, numbers or booleans, and refuses null, lists and maps. */

@@ -3,39 +3,46 @@
 import {
   explained,
   type Failure,
+  type FailureCause,
   type FieldError,
   fail,
-  groupDetail,
   invalid,
+  objectFailure,
   qualifiedName,
   type Resource,
 } from "../../../apiserver/index.ts"
 
-const detailsOf = (resource: Resource, name: string): Failure["details"] & object => ({
-  ...(name === "" ? {} : { name }),
-  ...groupDetail(resource),
-  kind: resource.plural,
-})
-
-export const alreadyExists = (resource: Resource, name: string, terminating: boolean): Failure =>
-  fail(409, `${terminating ? "object is being deleted: " : ""}${qualifiedName(resource)} "${name}" already exists`, {
-    reason: "AlreadyExists",
-    details: detailsOf(resource, name),
-  })
+export const alreadyExists = (resource: Resource, name: string, terminating: boolean): Failure => {
+  const message = `${qualifiedName(resource)} "${name}" already exists`
+  return objectFailure(
+    409,
+    "AlreadyExists",
+    resource,
+    name,
+    terminating ? `object is being deleted: ${message}` : message,
+  )
+}
 
 /** By admission plug-ins that compare an object with others in its namespace. */
-export const forbiddenObject = (resource: Resource, name: string, problem: string): Failure =>
-  fail(403, `${qualifiedName(resource)} "${name}" is forbidden: ${problem}`, {
-    reason: "Forbidden",
-    details: detailsOf(resource, name),
-  })
+export const forbiddenObject = (
+  resource: Resource,
+  name: string,
+  problem: string,
+  causes?: ReadonlyArray<FailureCause>,
+): Failure =>
+  objectFailure(
+    403,
+    "Forbidden",
+    resource,
+    name,
+    `${qualifiedName(resource)} ${JSON.stringify(name)} is forbidden: ${problem}`,
+    causes,
+  )
 
-/** `what` is `deployments.apps` for most, the kind for preconditions of a deletion. */
-export const conflict = (resource: Resource, name: string, problem: string): Failure =>
-  fail(409, `Operation cannot be fulfilled on ${qualifiedName(resource)} "${name}": ${problem}`, {
-    reason: "Conflict",
-    details: detailsOf(resource, name),
-  })
+export const conflict = (resource: Resource, name: string, problem: string): Failure => {
+  const message = `Operation cannot be fulfilled on ${qualifiedName(resource)} "${name}": ${problem}`
+  return objectFailure(409, "Conflict", resource, name, message)
+}
 
 export const modified = (resource: Resource, name: string): Failure =>
   conflict(
@@ -59,26 +66,12 @@ export const preconditionUnmet = (
   )
 
 /** A deletion whose preconditions do not hold; named by kind, unlike all other conflicts. */
-export const preconditionFailed = (resource: Resource, name: string, problem: string): Failure => {
-  const { group, kind } = resource.gvk
-  return fail(
-    409,
-    `Operation cannot be fulfilled on ${group === "" ? kind : `${kind}.${group}`} "${name}": ${problem}`,
-    {
-      reason: "Conflict",
-      details: { name, ...groupDetail(resource), kind },
-    },
-  )
-}
+export const preconditionFailed = (resource: Resource, name: string, problem: string): Failure =>
+  conflict({ ...resource, plural: resource.gvk.kind }, name, problem)
 
 /** 422 for one field, named by the plural: reported before the kind's rules are checked. */
-export const versionRequired = (resource: Resource, name: string): Failure => {
-  const { causes, summary } = explained([invalid("metadata.resourceVersion", "", "must be specified for an update")])
-  return fail(422, `${qualifiedName(resource)} "${name}" is invalid: ${summary}`, {
-    reason: "Invalid",
-    details: { ...detailsOf(resource, name), causes },
-  })
-}
+export const versionRequired = (resource: Resource, name: string): Failure =>
+  refusedFields(resource, name, [invalid("metadata.resourceVersion", "", "must be specified for an update")])
 
 /** 422: the patched object is not a valid object of its kind. */
 export const invalidPatch = (problem: string): Failure => {
@@ -108,54 +101,33 @@ export const namespaceMissing = (namespace: string): Failure =>
     details: { name: namespace, kind: "namespaces" },
   })
 
-export const namespaceTerminating = (resource: Resource, namespace: string, name: string): Failure =>
-  fail(
-    403,
-    `${qualifiedName(resource)} "${name}" is forbidden: unable to create new content in namespace ${namespace} because it ` +
-      "is being terminated",
-    {
-      reason: "Forbidden",
-      details: {
-        ...detailsOf(resource, name),
-        causes: [
-          {
-            reason: "NamespaceTerminating",
-            message: `namespace ${namespace} is being terminated`,
-            field: "metadata.namespace",
-          },
-        ],
-      },
-    },
-  )
+export const namespaceTerminating = (resource: Resource, namespace: string, name: string): Failure => {
+  const problem = `unable to create new content in namespace ${namespace} because it is being terminated`
+  const message = `namespace ${namespace} is being terminated`
+  return forbiddenObject(resource, name, problem, [
+    { reason: "NamespaceTerminating", message, field: "metadata.namespace" },
+  ])
+}
 
 export const namespaceProtected = (resource: Resource, name: string): Failure =>
-  fail(403, `namespaces "${name}" is forbidden: this namespace may not be deleted`, {
-    reason: "Forbidden",
-    details: detailsOf(resource, name),
-  })
+  forbiddenObject(resource, name, "this namespace may not be deleted")
 
 /** 501, which the real server never sends: not implemented here, with the reason. */
 export const notImplemented = (reason: string): Failure =>
   fail(501, `the sandbox does not implement this: ${reason}`, { reason: "NotImplemented" })
 
-/** Events of the new group are stored as Events of the core group; errors name the stored kind. */
-const errorKind = ({ gvk }: Resource): { readonly group: string; readonly kind: string } =>
-  gvk.group === "events.k8s.io" ? { group: "", kind: gvk.kind } : gvk
-
-/** The 422 for an object that its rules refuse. `errors` must not be empty. Duplicates are reported once. */
+/**
+ * The 422 for an object that its rules refuse. `errors` must not be empty. Duplicates are reported once. Events of the new group are stored as Events of the core
+ * group; errors name the stored kind.
+ */
 export const invalidObject = (resource: Resource, name: string, errors: ReadonlyArray<FieldError>): Failure => {
-  const { group, kind } = errorKind(resource)
+  const { gvk } = resource
+  const group = gvk.group === "events.k8s.io" ? "" : gvk.group
+  return refusedFields({ ...resource, gvk: { ...gvk, group }, plural: gvk.kind }, name, errors)
+}
+
+const refusedFields = (resource: Resource, name: string, errors: ReadonlyArray<FieldError>): Failure => {
   const { causes, summary } = explained(errors)
-  return {
-    type: "failure",
-    code: 422,
-    reason: "Invalid",
-    message: `${group === "" ? kind : `${kind}.${group}`} ${JSON.stringify(name)} is invalid: ${summary}`,
-    details: {
-      ...(name === "" ? {} : { name }),
-      ...(group === "" ? {} : { group }),
-      kind,
-      causes,
-    },
-  }
+  const message = `${qualifiedName(resource)} ${JSON.stringify(name)} is invalid: ${summary}`
+  return objectFailure(422, "Invalid", resource, name, message, causes)
 }

@@ -24,14 +24,12 @@ import { accepted, yamlProblem } from "./request-body.ts"
 import { unsupportedMediaType } from "./write-failures.ts"
 import type { WriteRequest, WriteVerb } from "./write-request.ts"
 
-type FieldValidation = "Ignore" | "Warn" | "Strict"
-
 export interface WriteOptions {
   /** Everything is done except storing. */
   readonly dryRun: boolean
   /** The field manager of the write. */
   readonly manager: string
-  readonly fieldValidation: FieldValidation
+  readonly fieldValidation: (typeof validations)[number]
   /** Whether an apply takes fields from other managers. */
   readonly force: boolean
   /** The query that the options are from. */
@@ -64,17 +62,19 @@ export const parseWriteOptions = (
     return { dryRun: false, manager: managerOf(userAgent), fieldValidation: "Warn", force: false, query, warnings }
   }
   const manager = query.get("fieldManager") ?? ""
-  const validation = query.get("fieldValidation") ?? ""
+  const asked = query.get("fieldValidation") ?? ""
+  const validation = validations.find((one) => one === asked)
   const dryRun = query.getAll("dryRun").filter((value) => value !== "")
   const errors = [...dryRunErrors(dryRun), ...managerErrors(manager, contentType === applyPatch)]
-  if (!validations.includes(validation)) errors.push(notSupported("fieldValidation", validation, validations))
+  if (asked !== "" && validation === undefined)
+    errors.push(notSupported("fieldValidation", asked, ["", ...validations]))
   if (verb === "patch" && query.has("force") && contentType !== applyPatch)
     errors.push(forbidden("force", "may not be specified for non-apply patch"))
   if (errors.length > 0) refuse(invalidOptions(kinds[verb], errors))
   return {
     dryRun: dryRun.length > 0,
     manager: manager === "" ? managerOf(userAgent) : manager,
-    fieldValidation: validation === "" ? "Warn" : (validation as FieldValidation),
+    fieldValidation: validation ?? "Warn",
     force: flag(query, "force") ?? false,
     query,
     warnings,
@@ -84,7 +84,7 @@ export const parseWriteOptions = (
 /** Both media types of a server-side apply mean this one: a body in JSON is YAML too. */
 export const applyPatch = "application/apply-patch+yaml"
 
-const validations = ["", "Ignore", "Strict", "Warn"]
+const validations = ["Ignore", "Strict", "Warn"] as const
 
 const dryRunErrors = (dryRun: ReadonlyArray<string>): FieldError[] =>
   dryRun.some((value) => value !== "All") ? [notSupported("dryRun", dryRun, ["All"])] : []
@@ -104,7 +104,7 @@ const managerErrors = (manager: string, isRequired: boolean): FieldError[] => {
 // The options of a deletion, from the body or the query: a body that is not empty overrides the query, as in the real
 // server.
 
-export type Propagation = "Background" | "Foreground" | "Orphan"
+export type Propagation = (typeof policies)[number]
 
 export interface DeleteOptions {
   readonly dryRun: boolean
@@ -132,7 +132,7 @@ export const parseDeleteOptions = (request: WriteRequest, registry: ResourceRegi
   const { dryRun, propagation, orphan, grace, preconditions } = given
   const errors = [...dryRunErrors(dryRun), ...propagationErrors(propagation, orphan)]
   if (errors.length > 0) refuse(invalidOptions("DeleteOptions", errors))
-  const wanted = propagation === "" ? legacyPropagation(orphan) : (propagation as Propagation)
+  const wanted = policies.find((one) => one === propagation) ?? legacyPropagation(orphan)
   return {
     dryRun: dryRun.length > 0,
     gracePeriodSeconds: grace !== undefined && grace < 0 ? 1 : grace,
@@ -204,13 +204,13 @@ const decoded = (body: string, contentType: string): Fields => {
 const legacyPropagation = (orphan: boolean | undefined): Propagation | undefined =>
   orphan === undefined ? undefined : orphan ? "Orphan" : "Background"
 
-const policies = ["Foreground", "Background", "Orphan"]
+const policies = ["Foreground", "Background", "Orphan"] as const
 
 const propagationErrors = (policy: string, orphan: boolean | undefined): FieldError[] => {
   if (policy === "") return []
   if (orphan !== undefined)
     return [invalid("propagationPolicy", policy, "orphanDependents and propagationPolicy cannot be both set")]
-  return policies.includes(policy) ? [] : [notSupported("propagationPolicy", policy, policies)]
+  return policies.some((one) => one === policy) ? [] : [notSupported("propagationPolicy", policy, policies)]
 }
 
 const numberOrRefuse = (value: number | undefined | Failure): number | undefined =>

@@ -15,6 +15,7 @@ import {
   type ResourceRoute,
   verbsOf,
 } from "../../../apiserver/index.ts"
+import type { Subresource } from "../../rules/kind-rules.ts"
 import { bodyLimit } from "./request-body.ts"
 import { bodyTooLarge } from "./write-failures.ts"
 
@@ -38,6 +39,10 @@ export interface WriteRequest {
   /** Who sends it; absent without authorization, and for requests from inside the process, which may do everything. */
   readonly user?: RequestUser
 }
+
+/** Which part of an object a write is about that is neither an action nor a creation. */
+export const writtenPart = ({ subresource }: WriteRequest): Subresource =>
+  subresource === "status" || subresource === "scale" ? subresource : ""
 
 /** The response to a successful write. */
 export interface Written extends Reply {

@@ -1,7 +1,7 @@
 /** Creations, in the order of the real server: decode, admit, fill in, prepare, validate, store. */
 import { badRequest, fail, keyOf, type Resource } from "../../../apiserver/index.ts"
 import type { Caller } from "../../access/access.ts"
-import { ensured } from "../../rules/fields.ts"
+import { ensured, isEmptyMap } from "../../rules/fields.ts"
 import type { MutableObject } from "../../rules/kind-rules.ts"
 import { encodeObject, withoutVersion } from "../../store/object-encoding.ts"
 import { refuse } from "../../store/refusal.ts"
@@ -26,9 +26,9 @@ const nameRequester = (around: WriteSurroundings, { gvk }: Resource, object: Mut
   if (gvk.kind !== "CertificateSigningRequest" || gvk.group !== "certificates.k8s.io") return
   const { username, uid, groups, extra } = callerOf(around)
   const spec = ensured(object, "spec")
-  Object.assign(spec, { username, uid, groups, extra: extra ?? {} })
-  if (!spec.uid) delete spec.uid
-  if (Object.keys(spec.extra as object).length === 0) delete spec.extra
+  Object.assign(spec, { username, uid, groups, extra })
+  if (!uid) delete spec.uid
+  if (isEmptyMap(extra)) delete spec.extra
 }
 
 /** POST to a collection. Throws Refusal. */

@@ -2,7 +2,7 @@
  * Deletions: at once, or by a deletionTimestamp as the deadline of the kubelet or the finalizers. Pods bound to a node
  * get their grace period; an object with finalizers stays until they are gone (update.ts removes it then).
  */
-import { type Change, keyOf, objectNotFound, type Resource } from "../../../apiserver/index.ts"
+import { type Change, keyOf, type Resource } from "../../../apiserver/index.ts"
 import { formatGvk } from "../../../kube/offline.ts"
 import { child, items, number, text, texts } from "../../rules/fields.ts"
 import type { Fields, MutableObject } from "../../rules/kind-rules.ts"
@@ -13,19 +13,17 @@ import { timestamp } from "../../store/stamps.ts"
 import { namespaceProtected, preconditionFailed } from "../request/write-failures.ts"
 import { type DeleteOptions, parseDeleteOptions } from "../request/write-options.ts"
 import type { WriteRequest, Written } from "../request/write-request.ts"
-import type { WritableKind, WriteSurroundings } from "../surroundings.ts"
+import { existingOf, type WritableKind, type WriteSurroundings } from "../surroundings.ts"
 import { admitDeletion } from "../webhook-points.ts"
 import { isOrphaningByDefault, isReturnedWhenDeleted } from "../write-policy.ts"
 import { answerOf, deletedStatus } from "./answer.ts"
 
 /** DELETE of one object. Throws Refusal. */
 export const deleteOne = (around: WriteSurroundings, request: WriteRequest, warnings: string[]): Written => {
-  const { resource, namespace, name } = request
-  const kind = around.kindOf(resource)
+  const { resource, name } = request
   const options = parseDeleteOptions(request, around.registry)
   warnings.push(...deletionWarnings(resource, options))
-  const existing = kind.collection.live.get(keyOf(namespace, name))
-  if (existing === undefined) return refuse(objectNotFound(resource, name))
+  const { kind, existing } = existingOf(around, request)
   const { left, last } = deleteObject(around, kind, existing, options, (stored) =>
     admitDeletion(around, kind, stored, name, options, warnings),
   )

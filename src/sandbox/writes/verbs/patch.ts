@@ -4,7 +4,7 @@ import { isUtf8 } from "node:buffer"
 import { badRequest, keyOf, objectNotFound } from "../../../apiserver/index.ts"
 import { apiVersionOf } from "../../../kube/offline.ts"
 import { applyServerSide } from "../../patch/apply/apply-server-side.ts"
-import type { JsonObject } from "../../patch/json/json-value.ts"
+import { asJson } from "../../patch/json/json-value.ts"
 import { fieldsOf, isFields, own } from "../../rules/fields.ts"
 import type { Fields, MutableObject, Subresource } from "../../rules/kind-rules.ts"
 import { duplicateFields } from "../../schema/duplicate-fields.ts"
@@ -19,8 +19,8 @@ import { jsonPatch, mergePatch, patched, strategicPatch } from "../request/patch
 import { mayRepeat, readYaml, strictly, yamlProblem } from "../request/request-body.ts"
 import { conflict, invalidPatch, unknownPatchType, unsupportedMediaType } from "../request/write-failures.ts"
 import { applyPatch, type WriteOptions } from "../request/write-options.ts"
-import type { WriteRequest, Written } from "../request/write-request.ts"
-import type { WritableKind, WriteSurroundings } from "../surroundings.ts"
+import { type WriteRequest, type Written, writtenPart } from "../request/write-request.ts"
+import { existingOf, type WritableKind, type WriteSurroundings } from "../surroundings.ts"
 import { createObject, settleName } from "./create.ts"
 import { replaceObject } from "./update.ts"
 
@@ -38,12 +38,11 @@ export const patch = (around: WriteSurroundings, request: WriteRequest, options:
   const kind = around.kindOf(resource)
   checkPatchType(kind, contentType)
   if (contentType === applyPatch) return apply(around, request, options)
-  const existing = kind.collection.live.get(keyOf(namespace, name))
-  if (existing === undefined) return refuse(objectNotFound(resource, name))
+  const { existing } = existingOf(around, request)
   const before = kind.fromStored(around.store.takeParsed(existing.change))
   const document = patched(contentType, before, request.body.toString("utf8"), kind.type)
   checkPatched(kind, before, document, request, options)
-  const after = asGoWrites(kind.type, document, before) as MutableObject
+  const after = asGoWrites(kind.type, document, before)
   kind.rules.setDefaults(after)
   settleNamespace(resource, after, namespace)
   settleName(after, name)
@@ -51,7 +50,7 @@ export const patch = (around: WriteSurroundings, request: WriteRequest, options:
     existing,
     before,
     after,
-    subresource: request.subresource as Subresource,
+    subresource: writtenPart(request),
     options,
     track: (object, old, subresource) => trackReplacement(around, kind, old, object, options.manager, subresource),
   })
@@ -118,7 +117,7 @@ const newParts = (before: Fields, after: Fields): Fields => {
 /** The errors of strict decoding of the patch itself. */
 const patchProblems = (contentType: string, body: Buffer): ReadonlyArray<string> => {
   const text = body.toString("utf8")
-  const patch = JSON.parse(text) as unknown
+  const patch: unknown = JSON.parse(text)
   const repeated = mayRepeat(text, patch) ? duplicateFields(text) : []
   if (contentType !== jsonPatch) return repeated
   const unknown = (Array.isArray(patch) ? patch : []).flatMap((operation: unknown, index) =>
@@ -139,7 +138,7 @@ const apply = (around: WriteSurroundings, request: WriteRequest, options: WriteO
   const kind = around.kindOf(resource)
   const applied = decodeApplied(request.body)
   const existing = kind.collection.live.get(keyOf(namespace, name))
-  const subresource = request.subresource as Subresource
+  const subresource = writtenPart(request)
   if (existing === undefined) {
     if (subresource !== "") return refuse(objectNotFound(resource, name))
     const object = appliedTo(around, kind, { applied, live: undefined, options, subresource })
@@ -184,8 +183,8 @@ export const appliedTo = (
   const resetFields = subresource === "" ? resetFieldsOf(kind) : [["spec"]]
   const answer = applyServerSide({
     type: kind.type,
-    live: live as JsonObject | undefined,
-    applied: applied as JsonObject,
+    live: live && asJson(live),
+    applied: asJson(applied),
     manager: options.manager,
     force: options.force,
     apiVersion: apiVersionOf(kind.resource.gvk),
@@ -195,7 +194,7 @@ export const appliedTo = (
     ...(subresource === "scale" ? {} : { resetFields }),
   })
   if (!("object" in answer)) throw answer
-  const written = asGoWrites(kind.type, answer.object, live) as MutableObject
+  const written: Fields = asGoWrites(kind.type, answer.object, live)
   return { ...written, metadata: { ...fieldsOf(written.metadata) } }
 }
 
@@ -244,7 +243,7 @@ const repeatedKeys = (text: string): ReadonlyArray<string> => {
 
 const jsonOr = (text: string, other: () => unknown): unknown => {
   try {
-    return JSON.parse(text) as unknown
+    return JSON.parse(text)
   } catch {
     // Not JSON: YAML, or neither.
     return other()

@@ -1,7 +1,7 @@
 /** Actions on Pods: binding them to a node, and eviction. */
-import { badRequest, fail, keyOf, objectNotFound, type Resource } from "../../../apiserver/index.ts"
-import { type LabelSelectorObject, selectorMatches } from "../../../kube/offline.ts"
-import { child, items, number, text, texts } from "../../rules/fields.ts"
+import { badRequest, fail, type Resource } from "../../../apiserver/index.ts"
+import { selectorMatches } from "../../../kube/offline.ts"
+import { child, items, number, selectorIn, text, texts } from "../../rules/fields.ts"
 import type { Fields, MutableObject } from "../../rules/kind-rules.ts"
 import type { LiveObject } from "../../store/collection.ts"
 import { stateOf } from "../../store/object-encoding.ts"
@@ -12,7 +12,7 @@ import { decodeBody } from "../request/request-body.ts"
 import { preconditionUnmet } from "../request/write-failures.ts"
 import { noDeleteOptions, type WriteOptions } from "../request/write-options.ts"
 import type { WriteRequest, Written } from "../request/write-request.ts"
-import type { WriteSurroundings } from "../surroundings.ts"
+import { existingOf, type WriteSurroundings } from "../surroundings.ts"
 import { admitAction } from "../webhook-points.ts"
 import { doneStatus } from "./answer.ts"
 import { deleteObject } from "./delete.ts"
@@ -22,9 +22,7 @@ const evictionKind = { group: "policy", version: "v1", kind: "Eviction" }
 
 const podOf = (around: WriteSurroundings, namespace: string, name: string) => {
   const resource = around.registry.named("v1.Pod")
-  const kind = around.kindOf(resource)
-  const existing = kind.collection.live.get(keyOf(namespace, name))
-  return existing === undefined ? refuse(objectNotFound(resource, name)) : { resource, kind, existing }
+  return { resource, ...existingOf(around, { resource, namespace, name }) }
 }
 
 /** POST of a Binding, to the pod or to the collection `bindings`. Throws Refusal. */
@@ -143,7 +141,7 @@ const spendDisruption = (around: WriteSurroundings, pod: MutableObject, namespac
   for (const existing of collection.live.values()) {
     if (existing.change.namespace !== namespace) continue
     const budget = stateOf(existing.change)
-    const selector = child(child(budget, "spec"), "selector") as LabelSelectorObject | undefined
+    const selector = selectorIn(child(budget, "spec"), "selector")
     if (!selectorMatches(selector, child(pod.metadata, "labels"))) continue
     const status = child(budget, "status")
     const allowed = number(status, "disruptionsAllowed") ?? 0

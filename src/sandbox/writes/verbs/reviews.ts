@@ -2,11 +2,11 @@
  * Reviews: questions about identity and access in the form of objects; the response is a 201 and the object with its
  * status. Bodies that the real server refuses are refused in its words.
  */
-import { badRequest, type FieldError, type RequestUser, type Resource } from "../../../apiserver/index.ts"
+import { badRequest, invalid, type RequestUser, type Resource } from "../../../apiserver/index.ts"
 import { parseLabelSelector } from "../../../kube/offline.ts"
 import { issuer, type TokenOwner } from "../../access/account-tokens.ts"
 import { everybody } from "../../access/users.ts"
-import type { AccessAttributes } from "../../rbac/access-attributes.ts"
+import { type AccessAttributes, onResource } from "../../rbac/access-attributes.ts"
 import { ruleObject } from "../../rbac/policy-rule.ts"
 import { child, text, texts } from "../../rules/fields.ts"
 import type { Fields, MutableObject } from "../../rules/kind-rules.ts"
@@ -56,7 +56,7 @@ export const review = (around: WriteSurroundings, request: WriteRequest, options
   const answer = answers[resource.gvk.kind]?.(around, object) ?? {}
   if (answer.isTracked === true) object.metadata.managedFields = trackCreation(around, kind, object, options.manager)
   checkMetadata(resource, object)
-  const whole = { ...object, ...answer.members } as MutableObject
+  const whole: MutableObject = Object.assign({}, object, answer.members)
   return {
     type: "written",
     status: 201,
@@ -111,8 +111,8 @@ const nameless: Resource = {
   namespaced: false,
 }
 
-const refuseField = (error: FieldError): never => {
-  const failure = invalidObject(nameless, "", [error])
+const refuseField = (field: string, value: unknown, detail: string): never => {
+  const failure = invalidObject(nameless, "", [invalid(field, value, detail)])
   const { kind: _kind, ...details } = failure.details ?? {}
   return refuse({ ...failure, details })
 }
@@ -122,27 +122,17 @@ const checkAttributes = (object: MutableObject, needsSubject: boolean): void => 
   const resourceAttributes = child(spec, "resourceAttributes")
   const paths = child(spec, "nonResourceAttributes")
   const namespace = text(object.metadata, "namespace")
-  if (object.kind === "LocalSubjectAccessReview" && text(resourceAttributes, "namespace") !== namespace) {
-    const value = text(resourceAttributes, "namespace")
-    const field = "spec.resourceAttributes.namespace"
-    refuseField({ type: "Invalid", field, value, detail: "must match metadata.namespace" })
-  }
-  if (resourceAttributes !== undefined && paths !== undefined) {
-    const detail = "cannot be specified in combination with resourceAttributes"
-    refuseField({ type: "Invalid", field: "spec.nonResourceAttributes", value: paths, detail })
-  }
+  const asked = text(resourceAttributes, "namespace")
+  if (object.kind === "LocalSubjectAccessReview" && asked !== namespace)
+    refuseField("spec.resourceAttributes.namespace", asked, "must match metadata.namespace")
+  if (resourceAttributes !== undefined && paths !== undefined)
+    refuseField("spec.nonResourceAttributes", paths, "cannot be specified in combination with resourceAttributes")
   if (resourceAttributes === undefined && paths === undefined) {
     const detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
-    refuseField({ type: "Invalid", field: "spec.resourceAttributes", value: null, detail })
+    refuseField("spec.resourceAttributes", null, detail)
   }
-  if (needsSubject && text(spec, "user") === "" && texts(spec, "groups").length === 0) {
-    refuseField({
-      type: "Invalid",
-      field: "spec.user",
-      value: "",
-      detail: "at least one of user or group must be specified",
-    })
-  }
+  if (needsSubject && text(spec, "user") === "" && texts(spec, "groups").length === 0)
+    refuseField("spec.user", "", "at least one of user or group must be specified")
 }
 
 /** A review of access has no metadata: no name, no labels, nothing. */
@@ -151,7 +141,7 @@ const checkMetadata = ({ gvk }: Resource, { metadata }: MutableObject): void => 
   const { managedFields: _fields, namespace, ...rest } = metadata
   const mayHaveNamespace = gvk.kind === "LocalSubjectAccessReview"
   const isEmpty = Object.values(rest).every((value) => value === undefined) && (mayHaveNamespace || !namespace)
-  if (!isEmpty) refuseField({ type: "Invalid", field: "metadata", value: metadata, detail: "must be empty" })
+  if (!isEmpty) refuseField("metadata", metadata, "must be empty")
 }
 
 // The answers to questions about access: what is allowed to a user. Without authorization everything is, to everybody.
@@ -182,15 +172,9 @@ const attributesIn = (spec: Fields | undefined): AccessAttributes => {
   const paths = child(spec, "nonResourceAttributes")
   if (paths !== undefined) return { type: "path", verb: text(paths, "verb"), path: text(paths, "path") }
   const given = child(spec, "resourceAttributes")
-  return {
-    type: "resource",
-    verb: text(given, "verb"),
-    group: text(given, "group"),
-    resource: text(given, "resource"),
-    subresource: text(given, "subresource"),
-    namespace: text(given, "namespace"),
-    name: text(given, "name"),
-  }
+  const [group, subresource] = [text(given, "group"), text(given, "subresource")]
+  const about = { group, subresource, namespace: text(given, "namespace"), name: text(given, "name") }
+  return onResource(text(given, "verb"), text(given, "resource"), about)
 }
 
 /** Rules know no selectors, so an unreadable one changes no decision. */

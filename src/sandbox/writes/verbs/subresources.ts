@@ -5,7 +5,6 @@ import {
   keyOf,
   member,
   methodNotAllowed,
-  objectNotFound,
   type Resource,
   scaleOf,
   scalePath,
@@ -14,7 +13,7 @@ import {
 } from "../../../apiserver/index.ts"
 import { apiVersionOf } from "../../../kube/offline.ts"
 import { applyConflict } from "../../patch/apply/apply-conflict.ts"
-import type { JsonObject } from "../../patch/json/json-value.ts"
+import { asJson } from "../../patch/json/json-value.ts"
 import { scaleOwners, trackScale } from "../../patch/managed-fields/track-scale.ts"
 import { child, fieldsOf, isFields, texts } from "../../rules/fields.ts"
 import type { Fields, MutableObject } from "../../rules/kind-rules.ts"
@@ -27,7 +26,7 @@ import { decodeBody } from "../request/request-body.ts"
 import { invalidObject, modified, notImplemented } from "../request/write-failures.ts"
 import { applyPatch, parseWriteOptions, type WriteOptions } from "../request/write-options.ts"
 import type { WriteRequest, WriteVerb, Written } from "../request/write-request.ts"
-import type { WritableKind, WriteSurroundings } from "../surroundings.ts"
+import { existingOf, type WritableKind, type WriteSurroundings } from "../surroundings.ts"
 import { admitAction } from "../webhook-points.ts"
 import { answerOf } from "./answer.ts"
 import { settleName } from "./create.ts"
@@ -41,11 +40,9 @@ import { replaceObject } from "./update.ts"
 /** PUT: changes only `spec.finalizers`; without any, a Namespace that is being deleted is removed. Throws Refusal. */
 const finalizeNamespace = (around: WriteSurroundings, request: WriteRequest, options: WriteOptions): Written => {
   const { resource, name } = request
-  const kind = around.kindOf(resource)
   const { object } = decodeBody(request.body, request.contentType, resource)
   settleName(object, name)
-  const existing = kind.collection.live.get(name)
-  if (existing === undefined) return refuse(objectNotFound(resource, name))
+  const { kind, existing } = existingOf(around, { resource, namespace: "", name })
   const { change } = existing
   const version = object.metadata.resourceVersion ?? ""
   if (version !== "" && version !== String(change.revision)) refuse(modified(resource, name))
@@ -114,8 +111,9 @@ export const readSubresource = (
   subresource: string,
 ): Written | undefined => {
   refuseUnimplemented(around, { resource, namespace, name }, `${resource.plural}/${subresource}`)
-  if (subresource === "scale") return readScale(around, resource, namespace, name)
-  return notAllowed()
+  if (subresource !== "scale") return notAllowed()
+  const { change } = existingOf(around, { resource, namespace, name }).existing
+  return scaleAnswer(scaleOf(resource, stateOf(change)), change)
 }
 
 const notAllowed = (): never => refuse(methodNotAllowed)
@@ -123,12 +121,12 @@ const notAllowed = (): never => refuse(methodNotAllowed)
 /** An object that does not exist gets a 404, even if its subresource is not implemented. */
 const refuseUnimplemented = (
   around: WriteSurroundings,
-  { resource, namespace, name }: Pick<WriteRequest, "resource" | "namespace" | "name">,
+  object: Pick<WriteRequest, "resource" | "namespace" | "name">,
   path: string,
 ): void => {
   const reason = notImplementedSubresources[path]
   if (reason === undefined) return
-  if (!around.kindOf(resource).collection.live.has(keyOf(namespace, name))) refuse(objectNotFound(resource, name))
+  existingOf(around, object)
   refuse(notImplemented(reason))
 }
 
@@ -136,20 +134,10 @@ const refuseUnimplemented = (
 
 const { gvk } = scaleResource
 
-/** GET. Throws Refusal. */
-const readScale = (around: WriteSurroundings, resource: Resource, namespace: string, name: string): Written => {
-  const kind = around.kindOf(resource)
-  const existing = kind.collection.live.get(keyOf(namespace, name))
-  if (existing === undefined) return refuse(objectNotFound(resource, name))
-  return scaleAnswer(scaleOf(resource, stateOf(existing.change)), existing.change)
-}
-
 /** PUT or PATCH. Throws Refusal. */
 const writeScale = (around: WriteSurroundings, request: WriteRequest, options: WriteOptions): Written => {
   const { resource, namespace, name } = request
-  const kind = around.kindOf(resource)
-  const existing = kind.collection.live.get(keyOf(namespace, name))
-  if (existing === undefined) return refuse(objectNotFound(resource, name))
+  const { kind, existing } = existingOf(around, request)
   const before = stateOf(existing.change)
   const current = scaleOf(resource, before)
   const after = request.contentType === applyPatch ? applied(around, kind, before, request, options) : undefined
@@ -220,7 +208,7 @@ const applied = (
     subresource: "scale",
   })
   after.metadata.managedFields = trackScale({
-    before: live as unknown as JsonObject,
+    before: asJson(live),
     manager: options.manager,
     apiVersion: apiVersionOf(resource.gvk),
     replicasPath,
@@ -234,7 +222,7 @@ const applied = (
 const refuseTaking = (resource: Resource, live: MutableObject, manager: string): void => {
   const apiVersion = apiVersionOf(gvk)
   const unowned = { operation: "Update", apiVersion, fieldsType: "FieldsV1", fieldsV1: scaleReplicas } as const
-  const known = scaleOwners(live as unknown as JsonObject, scalePath(resource, "specReplicas"))
+  const known = scaleOwners(asJson(live), scalePath(resource, "specReplicas"))
   const owners = known.length > 0 ? known : [{ ...unowned, manager: "before-first-apply", subresource: "scale" }]
   const others = owners.filter(
     (owner) => owner.operation !== "Apply" || owner.manager !== manager || owner.subresource !== "scale",
@@ -249,7 +237,7 @@ const owners = (kind: WritableKind, before: MutableObject, wanted: unknown, { ma
   const path = scalePath(kind.resource, "specReplicas")
   const change = (member(before, ...path) ?? 0) === wanted ? "unchanged" : wanted === 0 ? "removed" : "changed"
   const apiVersion = apiVersionOf(kind.resource.gvk)
-  return trackScale({ before: before as unknown as JsonObject, manager, apiVersion, replicasPath: path, change })
+  return trackScale({ before: asJson(before), manager, apiVersion, replicasPath: path, change })
 }
 
 /** The object with the replicas and the version of the scale. */

@@ -1,12 +1,5 @@
 /** Tokens for ServiceAccounts, on request: `serviceaccounts/NAME/token`. */
-import {
-  badRequest,
-  type Change,
-  type FieldError,
-  keyOf,
-  objectNotFound,
-  type Resource,
-} from "../../../apiserver/index.ts"
+import { badRequest, type Change, invalid, type Resource } from "../../../apiserver/index.ts"
 import { issuer } from "../../access/account-tokens.ts"
 import { accountUsername } from "../../access/users.ts"
 import { child, isAbsent, number, text, texts } from "../../rules/fields.ts"
@@ -19,7 +12,7 @@ import { decodeBody } from "../request/request-body.ts"
 import { conflict, invalidObject } from "../request/write-failures.ts"
 import type { WriteOptions } from "../request/write-options.ts"
 import type { WriteRequest, Written } from "../request/write-request.ts"
-import type { WriteSurroundings } from "../surroundings.ts"
+import { existingOf, type WriteSurroundings } from "../surroundings.ts"
 import { admitAction } from "../webhook-points.ts"
 
 const gvk = { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" }
@@ -35,8 +28,7 @@ export const requestToken = (around: WriteSurroundings, request: WriteRequest, o
   const { object } = decodeBody(request.body, request.contentType, resource, gvk)
   settleNamespace(resource, object, namespace)
   settleAccountName(object, name)
-  const account = around.kindOf(resource).collection.live.get(keyOf(namespace, name))?.change
-  if (account === undefined) return refuse(objectNotFound(resource, name))
+  const account = existingOf(around, request).existing.change
   settleAccountUid(object, account)
   const spec = child(object, "spec")
   const seconds = number(spec, "expirationSeconds") ?? usualLifetime
@@ -66,8 +58,8 @@ export const requestToken = (around: WriteSurroundings, request: WriteRequest, o
 const settleAccountName = ({ metadata }: MutableObject, name: string): void => {
   const given = metadata.name ?? ""
   if (given !== "" && given !== name) {
-    const detail = "must match the service account name if specified"
-    refuse(invalidObject(tokenKind, name, [{ type: "Invalid", field: "metadata.name", value: given, detail }]))
+    const error = invalid("metadata.name", given, "must match the service account name if specified")
+    refuse(invalidObject(tokenKind, name, [error]))
   }
   metadata.name = name
 }
@@ -87,9 +79,8 @@ const longest = 2 ** 32
 /** Seconds. */
 const refuseLifetime = (seconds: number): void => {
   if (seconds >= shortest && seconds <= longest) return
-  const field = "spec.expirationSeconds"
   const limit = seconds < shortest ? "less than 10 minutes" : "larger than 2^32 seconds"
-  const error: FieldError = { type: "Invalid", field, value: seconds, detail: `may not specify a duration ${limit}` }
+  const error = invalid("spec.expirationSeconds", seconds, `may not specify a duration ${limit}`)
   refuse(invalidObject(tokenKind, "", [error]))
 }
 
@@ -121,9 +112,8 @@ const coreVersion = { group: "", version: "v1" }
 const claimOf = ({ name, uid }: Change): Fields => ({ name, uid })
 
 const found = (around: WriteSurroundings, kind: string, namespace: string, name: string): Change => {
-  const { live, resource } = around.store.collection(`v1.${kind}`)
-  const object = live.get(keyOf(resource.namespaced ? namespace : "", name))?.change
-  return object ?? refuse(objectNotFound(resource, name))
+  const resource = around.registry.named(`v1.${kind}`)
+  return existingOf(around, { resource, namespace: resource.namespaced ? namespace : "", name }).existing.change
 }
 
 const podClaims = (around: WriteSurroundings, account: Change, pod: Change): Fields => {

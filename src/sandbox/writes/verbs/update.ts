@@ -10,7 +10,7 @@ import { trackCreation, trackReplacement } from "../field-owners.ts"
 import { checkFields, decodeBody } from "../request/request-body.ts"
 import { invalidObject, modified, preconditionUnmet, versionRequired } from "../request/write-failures.ts"
 import type { WriteOptions } from "../request/write-options.ts"
-import type { WriteRequest, Written } from "../request/write-request.ts"
+import { type WriteRequest, type Written, writtenPart } from "../request/write-request.ts"
 import type { WritableKind, WriteSurroundings } from "../surroundings.ts"
 import { mutateReplacement, validateReplacement } from "../webhook-points.ts"
 import { isCreatedByUpdate } from "../write-policy.ts"
@@ -42,7 +42,7 @@ export const update = (around: WriteSurroundings, request: WriteRequest, options
     existing,
     before: kind.fromStored(around.store.takeParsed(existing.change)),
     after: object,
-    subresource: request.subresource as Subresource,
+    subresource: writtenPart(request),
     options,
     track: (after, before, subresource) => trackReplacement(around, kind, before, after, options.manager, subresource),
   })

@@ -228,7 +228,7 @@ const envelopeProblem = (webhook: Webhook, uid: string, review: Fields): string 
 const patchAnswer = ({ patch }: Fields, warnings: ReadonlyArray<string>): WebhookAnswer => {
   if (isAbsent(patch)) return { type: "allowed", patch: undefined, warnings }
   try {
-    return { type: "allowed", patch: JSON.parse(bytesOf(patch).toString("utf8")) as unknown, warnings }
+    return { type: "allowed", patch: JSON.parse(bytesOf(patch).toString("utf8")), warnings }
   } catch (error) {
     return failedAnswer(`received invalid webhook response: ${messageOf(error)}`)
   }

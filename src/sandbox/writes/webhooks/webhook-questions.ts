@@ -2,30 +2,24 @@
  * What all webhooks together say about a request: the mutating ones one after the other, each about what the one before
  * left, and the validating ones at once.
  */
-import {
-  type Failure,
-  fail,
-  groupDetail,
-  internalError,
-  qualifiedName,
-  type Resource,
-} from "../../../apiserver/index.ts"
+import { type Failure, internalError, type Resource } from "../../../apiserver/index.ts"
 import { messageOf } from "../../../message-of.ts"
 import { CostLimitError, EvaluationError, Meter } from "../../cel/evaluation.ts"
 import { dynamicValue, type Value } from "../../cel/values.ts"
 import { applyJsonPatch } from "../../patch/json/json-patch.ts"
-import { isJsonObject, type JsonObject, type JsonValue } from "../../patch/json/json-value.ts"
+import { asJson, isJsonObject, type JsonValue } from "../../patch/json/json-value.ts"
 import { PatchError } from "../../patch/patch-failure.ts"
-import { isSame } from "../../rules/fields.ts"
+import { copied, isSame } from "../../rules/fields.ts"
 import type { MutableObject } from "../../rules/kind-rules.ts"
-import { Refusal } from "../../store/refusal.ts"
+import { Refusal, refuse } from "../../store/refusal.ts"
+import { forbiddenObject } from "../request/write-failures.ts"
 import { type AdmissionAttributes, asView, calledAs, type Served, type Webhook, type Webhooks } from "./webhook.ts"
 import { requestIn, type WebhookAnswer, type WebhookCaller } from "./webhook-caller.ts"
 
-// `matchConditions` of a webhook: it is called only if all of them are true. A condition that fails counts like a webhook that does not
-// answer, unless another one is false.
-
-/** Whether a webhook is to be called as `view`, or why the request is refused instead. */
+/**
+ * Whether all `matchConditions` of a webhook are true, so that it is to be called as `view`; or why the request is
+ * refused instead. A condition that fails counts like a webhook that does not answer, unless another one is false.
+ */
 const meetsConditions = (webhook: Webhook, attributes: AdmissionAttributes, view: Resource): boolean | Failure => {
   if (webhook.conditions.length === 0) return true
   const variables = variablesOf(attributes, view)
@@ -57,10 +51,7 @@ const variablesOf = (attributes: AdmissionAttributes, view: Resource): Readonly<
 
 const forbiddenBy = (problems: ReadonlyArray<string>, { resource, name }: AdmissionAttributes): Failure => {
   const all = problems.length === 1 ? String(problems[0]) : `[${problems.join(", ")}]`
-  return fail(403, `${qualifiedName(resource)} ${JSON.stringify(name)} is forbidden: ${all}`, {
-    reason: "Forbidden",
-    details: { ...(name !== "" && { name }), ...groupDetail(resource), kind: resource.plural },
-  })
+  return forbiddenObject(resource, name, all)
 }
 
 export interface Verdict {
@@ -79,39 +70,27 @@ export interface Reshaping {
   readonly readmit: (object: MutableObject) => void
 }
 
-/** A request, and what it takes to ask about it. */
-export interface Asked {
+/** What it takes to ask. */
+export interface WebhookHost {
   readonly webhooks: Webhooks
-  readonly attributes: AdmissionAttributes
   readonly served: Served
   readonly caller: WebhookCaller
 }
 
-/** Never rejects for what webhooks do. */
-export const askMutating = async (asked: Asked, reshaping: Reshaping): Promise<Verdict> => {
-  const run = new MutatingRun(asked, reshaping)
-  const failure = await run.run()
-  return { warnings: run.warnings, ...(failure === undefined ? run.result : { failure }) }
+/** The answer of one webhook about a request as `view` shows it; `undefined` if it is not for it. */
+const ask = async ({ served, caller }: WebhookHost, webhook: Webhook, attributes: AdmissionAttributes) => {
+  const view = calledAs(webhook, attributes, served)
+  const isMet = view !== undefined && meetsConditions(webhook, attributes, view)
+  if (view === undefined || isMet === false) return undefined
+  const answer: WebhookAnswer =
+    isMet === true ? await caller.call(webhook, attributes, view) : { type: "refused", failure: isMet, warnings: [] }
+  return {
+    view,
+    warnings: answer.type === "failed" ? [] : answer.warnings,
+    failure: failureIn(webhook, answer),
+    patch: answer.type === "allowed" ? answer.patch : undefined,
+  }
 }
-
-/** Waits for all of them; the first refusal in their order counts. */
-export const askValidating = async ({ webhooks, attributes, served, caller }: Asked): Promise<Verdict> => {
-  const called = webhooks.of("validating").flatMap((webhook) => {
-    const view = calledAs(webhook, attributes, served)
-    const isMet = view !== undefined && meetsConditions(webhook, attributes, view)
-    return isMet === false || view === undefined ? [] : [{ webhook, view, isMet }]
-  })
-  const answers = await Promise.all(
-    called.map(({ webhook, view, isMet }): Promise<WebhookAnswer> | WebhookAnswer =>
-      isMet === true ? caller.call(webhook, attributes, view) : { type: "refused", failure: isMet, warnings: [] },
-    ),
-  )
-  const failures = called.map(({ webhook }, index) => failureIn(webhook, answers[index] as WebhookAnswer))
-  const failure = failures.find((candidate) => candidate !== undefined)
-  return { warnings: answers.flatMap(warningsOf), ...(failure !== undefined && { failure }) }
-}
-
-const warningsOf = (answer: WebhookAnswer): ReadonlyArray<string> => (answer.type === "failed" ? [] : answer.warnings)
 
 /** `undefined` if the request may continue. */
 const failureIn = (webhook: Webhook, answer: WebhookAnswer): Failure | undefined => {
@@ -121,13 +100,36 @@ const failureIn = (webhook: Webhook, answer: WebhookAnswer): Failure | undefined
   return internalError(`failed calling webhook ${JSON.stringify(webhook.name)}: ${answer.problem}`)
 }
 
+/** Waits for all of them; the first refusal in their order counts. Never rejects for what webhooks do. */
+export const askValidating = async (host: WebhookHost, attributes: AdmissionAttributes): Promise<Verdict> => {
+  const asked = await Promise.all(host.webhooks.of("validating").map((webhook) => ask(host, webhook, attributes)))
+  const failure = asked.find((one) => one?.failure !== undefined)?.failure
+  return { warnings: asked.flatMap((one) => one?.warnings ?? []), ...(failure !== undefined && { failure }) }
+}
+
+/** Never rejects for what webhooks do. */
+export const askMutating = async (
+  host: WebhookHost,
+  attributes: AdmissionAttributes,
+  reshaping: Reshaping,
+): Promise<Verdict> => {
+  const run = new MutatingRun(host, attributes, reshaping)
+  try {
+    return { warnings: run.warnings, ...(await run.run()) }
+  } catch (error) {
+    if (error instanceof Refusal) return { warnings: run.warnings, failure: error.failure }
+    throw error
+  }
+}
+
 /**
  * Two rounds at most: if a webhook has changed the object, built-in admission runs once more, and so do the webhooks with
- * `reinvocationPolicy: IfNeeded` that have not seen the latest change.
+ * `reinvocationPolicy: IfNeeded` that have not seen the latest change. Everything here throws Refusal.
  */
 class MutatingRun {
   readonly warnings: string[] = []
-  readonly #asked: Asked
+  readonly #host: WebhookHost
+  readonly #attributes: AdmissionAttributes
   readonly #reshaping: Reshaping
   /** Reinvocable webhooks that have seen the object as it is now. */
   readonly #informed = new Set<Webhook>()
@@ -135,67 +137,47 @@ class MutatingRun {
   #object: MutableObject | undefined
   #isChanged = false
 
-  constructor(asked: Asked, reshaping: Reshaping) {
-    const { object } = asked.attributes
-    this.#asked = asked
+  constructor(host: WebhookHost, attributes: AdmissionAttributes, reshaping: Reshaping) {
+    this.#host = host
+    this.#attributes = attributes
     this.#reshaping = reshaping
-    this.#object = object === undefined ? undefined : (JSON.parse(JSON.stringify(object)) as MutableObject)
+    this.#object = attributes.object && copied(attributes.object)
   }
 
-  get result(): Pick<Verdict, "object"> {
-    return this.#isChanged ? { object: JSON.stringify(this.#object) } : {}
-  }
-
-  /** Returns why the request is refused. */
-  async run(): Promise<Failure | undefined> {
-    const webhooks = this.#asked.webhooks.of("mutating")
-    for (const webhook of webhooks) {
-      const failure = await this.#call(webhook)
-      if (failure !== undefined) return failure
-    }
-    if (!this.#isChanged || this.#object === undefined) return undefined
+  async run(): Promise<Pick<Verdict, "object">> {
+    const webhooks = this.#host.webhooks.of("mutating")
+    for (const webhook of webhooks) await this.#call(webhook)
     const object = this.#object
+    if (!this.#isChanged || object === undefined) return {}
     const before = JSON.stringify(object)
-    const refusal = failureOf(() => this.#reshaping.readmit(object))
-    if (refusal !== undefined) return refusal
+    reshape(() => this.#reshaping.readmit(object))
     if (JSON.stringify(object) !== before) this.#outdate()
-    for (const webhook of webhooks) {
-      const failure = this.#outdated.has(webhook) ? await this.#call(webhook) : undefined
-      if (failure !== undefined) return failure
-    }
-    return undefined
+    for (const webhook of webhooks) if (this.#outdated.has(webhook)) await this.#call(webhook)
+    return { object: JSON.stringify(this.#object) }
   }
 
-  async #call(webhook: Webhook): Promise<Failure | undefined> {
-    const { attributes, served, caller } = this.#asked
-    const now = { ...attributes, object: this.#object }
-    const view = calledAs(webhook, now, served)
-    if (view === undefined) return undefined
-    const isMet = meetsConditions(webhook, now, view)
-    if (isMet !== true) return isMet === false ? undefined : isMet
-    const answer = await caller.call(webhook, now, view)
-    this.warnings.push(...warningsOf(answer))
-    const failure = failureIn(webhook, answer) ?? this.#change(webhook, answer, view)
+  async #call(webhook: Webhook): Promise<void> {
+    const asked = await ask(this.#host, webhook, { ...this.#attributes, object: this.#object })
+    if (asked === undefined) return
+    const { view, warnings, failure, patch } = asked
+    this.warnings.push(...warnings)
+    if (failure !== undefined) refuse(failure)
+    const isEmpty = patch === undefined || patch === null || (Array.isArray(patch) && patch.length === 0)
+    if (!isEmpty) this.#change(webhook, patch, view)
     if (webhook.isReinvoked) this.#informed.add(webhook)
-    return failure
   }
 
-  #change({ name }: Webhook, answer: WebhookAnswer, view: Resource): Failure | undefined {
-    const patch = answer.type === "allowed" ? answer.patch : undefined
-    if (patch === undefined || patch === null || (Array.isArray(patch) && patch.length === 0)) return undefined
+  #change({ name }: Webhook, patch: unknown, view: Resource): void {
     const before = this.#object
     if (before === undefined) {
-      return internalError(
-        `admission webhook ${JSON.stringify(name)} attempted to modify the object, which is not supported for this operation`,
-      )
+      const problem = "attempted to modify the object, which is not supported for this operation"
+      return refuse(internalError(`admission webhook ${JSON.stringify(name)} ${problem}`))
     }
-    return failureOf(() => {
-      const { attributes } = this.#asked
-      const { resource } = attributes
-      const seen = asView(before, attributes, resource, view) as unknown as JsonObject
-      const patched = applyJsonPatch(seen, patch)
+    reshape(() => {
+      const { resource } = this.#attributes
+      const patched = applyJsonPatch(asJson(asView(before, this.#attributes, resource, view)), patch)
       const after = this.#reshaping.settle(
-        isJsonObject(patched) ? asView(patched, attributes, view, resource) : patched,
+        isJsonObject(patched) ? asView(patched, this.#attributes, view, resource) : patched,
       )
       if (isSame(before, after)) return
       this.#object = after
@@ -210,14 +192,12 @@ class MutatingRun {
   }
 }
 
-/** The failure that a step throws. A patch that cannot be applied is the webhook's defect: 500. */
-const failureOf = (step: () => void): Failure | undefined => {
+/** A patch that cannot be applied is the webhook's defect: 500. */
+const reshape = (step: () => void): void => {
   try {
     step()
-    return undefined
   } catch (error) {
-    if (error instanceof Refusal) return error.failure
-    if (error instanceof PatchError) return internalError(error.problem)
-    return internalError(messageOf(error))
+    if (error instanceof Refusal) throw error
+    refuse(internalError(error instanceof PatchError ? error.problem : messageOf(error)))
   }
 }

@@ -12,14 +12,13 @@ import {
   formatGvk,
   type GroupVersionKind,
   type LabelSelector,
-  type LabelSelectorObject,
   matchesLabels,
   requirementsOf,
 } from "../../../kube/offline.ts"
 import { compileCondition } from "../../cel/condition.ts"
 import type { Program } from "../../cel/program.ts"
 import { reviewVersions } from "../../rules/extensions.ts"
-import { child, items, number, text, texts } from "../../rules/fields.ts"
+import { child, items, number, selectorIn, text, texts } from "../../rules/fields.ts"
 import type { Fields, MutableObject } from "../../rules/kind-rules.ts"
 import type { Collection } from "../../store/collection.ts"
 import { stateOf } from "../../store/object-encoding.ts"
@@ -115,8 +114,8 @@ const webhookOf = (type: WebhookType, webhook: Fields): Webhook => ({
     scope: text(rule, "scope") || "*",
   })),
   isExact: text(webhook, "matchPolicy") === "Exact",
-  namespaceSelector: requirementsOf(selectorIn(webhook, "namespaceSelector")),
-  objectSelector: requirementsOf(selectorIn(webhook, "objectSelector")),
+  namespaceSelector: requirementsOf(selectorIn(webhook, "namespaceSelector") ?? {}),
+  objectSelector: requirementsOf(selectorIn(webhook, "objectSelector") ?? {}),
   isFailureIgnored: text(webhook, "failurePolicy") === "Ignore",
   timeoutMs: (number(webhook, "timeoutSeconds") ?? 10) * 1000,
   isReinvoked: text(webhook, "reinvocationPolicy") === "IfNeeded",
@@ -136,9 +135,6 @@ const conditionOf = (condition: Fields): MatchCondition => {
   if (typeof program === "string") throw new Error(`a stored condition is invalid: ${program}`)
   return { expression, program }
 }
-
-const selectorIn = (webhook: Fields, key: string): LabelSelectorObject =>
-  (child(webhook, key) ?? {}) as LabelSelectorObject
 
 const targetOf = (config: Fields | undefined): WebhookTarget => {
   const service = serviceOf(child(config, "service"))

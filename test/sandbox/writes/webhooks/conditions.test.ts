@@ -1,13 +1,11 @@
 /** `matchConditions`: which requests a webhook is asked about, and what becomes of a condition that fails. */
 
-import { afterEach, expect, test } from "vitest"
+import { expect, test } from "vitest"
 import { compileCondition } from "../../../../src/sandbox/cel/condition.ts"
 import type { Value } from "../../../../src/sandbox/cel/values.ts"
 import { bodyOf, configMaps, send, sendFor } from "../write-client.ts"
 import { configuration, mutatingConfigurations, patching, validatingConfigurations, webhook } from "./webhook-server.ts"
-import { closeStarted, configMap, start } from "./with-webhooks.ts"
-
-afterEach(closeStarted)
+import { configMap, start } from "./with-webhooks.ts"
 
 const conditions = (...expressions: readonly string[]): object => ({
   matchConditions: expressions.map((expression, index) => ({ name: `c${index}`, expression })),

@@ -1,6 +1,6 @@
 /** What other writers do while webhooks are asked, and the writers inside the sandbox's own process. */
 
-import { afterEach, expect, test } from "vitest"
+import { expect, test } from "vitest"
 import { LocalCluster, type Sandbox } from "../../../../src/library/sandbox.ts"
 import { eventually } from "../../../harness/eventually.ts"
 import { ManualClock } from "../../../runtime/manual-clock.ts"
@@ -14,9 +14,7 @@ import {
   WebhookServer,
   webhook,
 } from "./webhook-server.ts"
-import { closeStarted, configMap, start } from "./with-webhooks.ts"
-
-afterEach(closeStarted)
+import { configMap, start } from "./with-webhooks.ts"
 
 const allowed: ReviewAnswer = { allowed: true }
 

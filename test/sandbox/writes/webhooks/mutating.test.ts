@@ -1,6 +1,6 @@
 /** Mutating admission webhooks: what they change, in which order, and what follows from it. */
 
-import { afterEach, expect, test } from "vitest"
+import { expect, test } from "vitest"
 import type { Sandbox } from "../../../../src/library/sandbox.ts"
 import {
   applyPatch,
@@ -16,9 +16,7 @@ import {
   sendFor,
 } from "../write-client.ts"
 import { configuration, mutatingConfigurations, patching, type ReviewAnswer, webhook } from "./webhook-server.ts"
-import { closeStarted, configMap, start } from "./with-webhooks.ts"
-
-afterEach(closeStarted)
+import { configMap, start } from "./with-webhooks.ts"
 
 const labelled = (key: string): ReviewAnswer =>
   patching({ op: "add", path: "/metadata/labels", value: { [key]: "yes" } })

@@ -1,6 +1,6 @@
 /** What webhooks refuse, what happens when they do not answer, and what they are never asked about. */
 
-import { afterEach, expect, test } from "vitest"
+import { expect, test } from "vitest"
 import type { Sandbox } from "../../../../src/library/sandbox.ts"
 import { eventually } from "../../../harness/eventually.ts"
 import { ManualClock } from "../../../runtime/manual-clock.ts"
@@ -13,9 +13,7 @@ import {
   validatingConfigurations,
   webhook,
 } from "./webhook-server.ts"
-import { closeStarted, configMap, start } from "./with-webhooks.ts"
-
-afterEach(closeStarted)
+import { configMap, start } from "./with-webhooks.ts"
 
 const mutating = (sandbox: Sandbox, ...webhooks: ReadonlyArray<object>) =>
   sendFor(sandbox, 201, "POST", mutatingConfigurations, configuration("one", ...webhooks))

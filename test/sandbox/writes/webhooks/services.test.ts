@@ -5,9 +5,7 @@ import type { Sandbox } from "../../../../src/library/sandbox.ts"
 import { makeServerCertificate } from "../../../../src/simulation/index.ts"
 import { bodyOf, configMaps, send, sendFor } from "../write-client.ts"
 import { authority, configuration, mutatingConfigurations, patching, WebhookServer } from "./webhook-server.ts"
-import { closeStarted, configMap, start } from "./with-webhooks.ts"
-
-afterEach(closeStarted)
+import { configMap, start } from "./with-webhooks.ts"
 
 const hook = (port: number | undefined, caBundle: string, path?: string) => ({
   name: "web.example.com",

@@ -1,21 +1,17 @@
-/** A sandbox and a webhook server for a test, whose file calls `afterEach(closeStarted)`. */
+/** A sandbox and a webhook server for a test. */
 
-import { Sandbox, type SandboxOptions } from "../../../../src/library/sandbox.ts"
+import { onTestFinished } from "vitest"
+import type { Sandbox, SandboxOptions } from "../../../../src/library/sandbox.ts"
+import { open } from "../../opened-sandbox.ts"
 import { type ReviewAnswer, type ReviewRequest, WebhookServer } from "./webhook-server.ts"
-
-const opened: AsyncDisposable[] = []
-
-export const closeStarted = async (): Promise<void> => {
-  for (const one of opened.splice(0)) await one[Symbol.asyncDispose]()
-}
 
 export const start = async (
   answer: (path: string, request: ReviewRequest) => ReviewAnswer | Promise<ReviewAnswer>,
   options: SandboxOptions = {},
 ): Promise<{ readonly sandbox: Sandbox; readonly server: WebhookServer }> => {
-  const sandbox = await Sandbox.start({ bookmarkInterval: 0, ...options })
   const server = await WebhookServer.start(answer)
-  opened.push(sandbox, server)
+  onTestFinished(() => server[Symbol.asyncDispose]())
+  const sandbox = await open({ bookmarkInterval: 0, ...options })
   return { sandbox, server }
 }
 
