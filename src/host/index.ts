@@ -32,7 +32,7 @@ export {
   recordAs,
   type Surroundings,
 } from "./controller.ts"
-export type { ModuleStatus, WorkerStatus } from "./dispatcher/dispatcher.ts"
+export type { ModuleStatus, WorkerStatus } from "./dispatcher/module-lifecycle.ts"
 export { WatchAccess } from "./dispatcher/watch-access.ts"
 export { gvkOf } from "./dispatcher/watch-registry.ts"
 export { ModuleRunner } from "./dispatcher/worker/module-runner.ts"

@@ -120,7 +120,7 @@ export {
 export { pointerFault, unescapedToken } from "./json-pointer.ts"
 export { findKind, type NamedKind, namesWithKinds } from "./kind-names.ts"
 export * from "./offline.ts"
-export { pause } from "./pause.ts"
+export { aborted, pause } from "./pause.ts"
 export { ObjectRedactor } from "./redaction/object-redactor.ts"
 export {
   defaultRedaction,

@@ -26,6 +26,15 @@ export interface ApiStatus {
   readonly retryAfterSeconds: number | undefined
 }
 
+/** A status without further facts. Code 0: it is no answer of a server. */
+export const plainStatus = (code: number, reason: string, message: string): ApiStatus => ({
+  code,
+  reason,
+  message,
+  causes: [],
+  retryAfterSeconds: undefined,
+})
+
 /** apimachinery's `StatusReason` constants for the codes that an API server returns for a read. */
 const reasons: ReadonlyArray<readonly [code: number, reason: string]> = [
   [400, "BadRequest"],

@@ -47,22 +47,22 @@ export class FrameTimes {
   }
 
   happened(index: number): number {
-    return (this.#mayBeLate ? this.#happened[index] : this.#received[index]) as number
+    return (this.#mayBeLate ? this.#happened[index] : this.#received[index]) ?? 0
   }
 
   /** @throws RangeError if the event would happen after its receipt */
   move(index: number, happened: number): void {
-    const received = this.#received[index] as number
+    const received = this.#received[index] ?? 0
     if (!(happened <= received)) throw new RangeError(`an event received at ${received} cannot happen at ${happened}`)
     if (happened !== this.happened(index)) this.#setHappened(index, happened)
   }
 
   moveToReceipt(index: number): void {
-    if (this.#mayBeLate) this.#happened[index] = this.#received[index] as number
+    if (this.#mayBeLate) this.#happened[index] = this.#received[index] ?? 0
   }
 
   get base(): number {
-    return this.#received[0] as number
+    return this.#received[0] ?? 0
   }
 
   /** The µs between the receipts of `count` events. Valid until the next frame. */
@@ -76,7 +76,7 @@ export class FrameTimes {
     if (this.#lateness.byteLength < count * 8) this.#lateness = new DataView(new ArrayBuffer(this.#received.length * 8))
     let isLate = false
     for (let index = 0; index < count; index++) {
-      const lateness = (this.#received[index] as number) - (this.#happened[index] as number)
+      const lateness = (this.#received[index] ?? 0) - (this.#happened[index] ?? 0)
       this.#lateness.setFloat64(index * 8, lateness, true)
       if (lateness > 0) isLate = true
     }

@@ -300,7 +300,7 @@ export class ObservationsBuilder {
   redacted(counts: Uint32Array): void {
     this.#hasRedacted = true
     for (let index = 0; index < counts.length; index++)
-      this.#redacted[index] = (this.#redacted[index] as number) + (counts[index] as number)
+      this.#redacted[index] = (this.#redacted[index] ?? 0) + (counts[index] ?? 0)
   }
 
   /** Completes the frame; returns the bytes used at the front of the target. Call `begin` first. */

@@ -191,7 +191,7 @@ export class Observations {
 
   offset(index: number): number {
     this.#offsets ??= this.#sumLengths()
-    return this.#offsets[index] as number
+    return this.#offsets[index] ?? 0
   }
 
   /** When the event happened: µs since the Unix epoch. */
@@ -199,7 +199,7 @@ export class Observations {
     // A reader that passes over frames asks each for its first time only.
     if (index === 0 && this.#times === undefined) return this.firstTime()
     this.#times ??= this.#sumTimes()
-    return this.#times[index] as number
+    return this.#times[index] ?? 0
   }
 
   /** How many µs later it was received. */

@@ -36,17 +36,15 @@ export class SharedInformer<T extends ObjectBase = ApiObject> {
       onHandlerError: (error) => trouble(`a handler threw: ${error instanceof Error ? error.stack : String(error)}`),
     })
     this.cache = cache
-    let resolveSynced: () => void = () => undefined
-    this.synced = new Promise((resolve) => {
-      resolveSynced = resolve
-    })
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.synced = promise
     this.#watch = watchObjects<T>(connection, options, {
       listStarted: () => cache.listStarted(),
       listed: (object) => cache.listedItem(object),
       listCompleted: (version) => {
         cache.listCompleted(version)
         this.#hasSynced = true
-        resolveSynced()
+        resolve()
       },
       changed: (object, isDeleted) => cache.watched(object, isDeleted),
       readDone: () => cache.flush(),

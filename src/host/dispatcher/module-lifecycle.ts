@@ -7,6 +7,7 @@
  * - One whose worker ended for another's fault is started again at once.
  */
 import { BackOff, type BackOffPolicy } from "../../runtime/index.ts"
+import type { InstanceStatistics } from "./worker/module-worker-interface.ts"
 
 /** As Kubernetes restarts containers, but sooner at first: 1 s doubling to 5 min, forgotten after 10 min without an end. */
 export const moduleBackOff: BackOffPolicy = {
@@ -18,6 +19,28 @@ export const moduleBackOff: BackOffPolicy = {
 }
 
 export type ModulePhase = "new" | "running" | "waiting" | "removed"
+
+/** What an operator can see of a WebAssembly module. */
+export interface ModuleStatus {
+  readonly name: string
+  /** `refused`: its file is no module that can run. */
+  readonly phase: ModulePhase | "refused"
+  /** Why the last instance ended, or why the module is refused. */
+  readonly reason: string
+  readonly restarts: number
+  readonly isAlone: boolean
+  readonly worker: string
+  /** Rows of its watches that have not arrived, in all its instances: 0, or there is a bug. Each time its watch was ended, so it lists again. */
+  readonly missed: number
+  /** Absent while it is not running, or its worker does not answer. */
+  readonly instance?: InstanceStatistics
+}
+
+/** A thread of modules. */
+export interface WorkerStatus {
+  readonly name: string
+  readonly modules: number
+}
 
 export type LifecycleInput =
   | { readonly type: "start" }

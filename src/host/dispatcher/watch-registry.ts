@@ -8,9 +8,9 @@
 import type * as Effect from "effect/Effect"
 import type { Clock, Timer } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
-import { ActorGone, BackOff, type BackOffPolicy, type Supervisor } from "../../runtime/index.ts"
+import { ActorGone, BackOff, type BackOffPolicy } from "../../runtime/index.ts"
 import type { WatchRequest } from "../guest/abi-values.ts"
-import type { HubConfig, HubControl, HubReport } from "../hub/hub-interface.ts"
+import type { Hub } from "../hub/hub-interface.ts"
 import { InvalidSubscription } from "../hub/hub-selection.ts"
 import { ask, failureOf, tell } from "./actor-calls.ts"
 
@@ -35,7 +35,7 @@ export interface HubWatchRequest extends WatchRequest {
 
 interface WatchRegistryOptions {
   readonly clock: Pick<Clock, "after">
-  readonly hub: Pick<Supervisor<HubConfig, HubControl, HubReport>, "call" | "running">
+  readonly hub: Pick<Hub, "call" | "running">
   /** Whether the module may have the watch. If it rejects, the guest receives 503 and asks again. */
   readonly check: (module: string, request: WatchRequest) => Promise<WatchAnswer>
   /** Of watches from versions that have expired. */

@@ -5,14 +5,8 @@
  */
 import type { Clock } from "../../clock.ts"
 import type { ActorState, ActorSystem, RestartPolicy, StartThread, Supervisor } from "../../runtime/index.ts"
-import {
-  completionsMailbox,
-  type ExecutorConfig,
-  type ExecutorControl,
-  type ExecutorReport,
-  operationsMailbox,
-} from "../executor/executor-interface.ts"
-import { deliveriesMailbox, type HubConfig, type HubControl, type HubReport } from "../hub/hub-interface.ts"
+import { completionsMailbox, type Executor, operationsMailbox } from "../executor/executor-interface.ts"
+import { deliveriesMailbox, type Hub } from "../hub/hub-interface.ts"
 import { ask, failureOf } from "./actor-calls.ts"
 import { EntryWatch, entryMarkBytes, takeLastEntry } from "./worker/entry-mark.ts"
 import {
@@ -24,8 +18,8 @@ import {
 
 interface WorkerPoolOptions {
   readonly system: ActorSystem
-  readonly hub: Supervisor<HubConfig, HubControl, HubReport>
-  readonly executor: Supervisor<ExecutorConfig, ExecutorControl, ExecutorReport>
+  readonly hub: Hub
+  readonly executor: Executor
   /** Workers that modules share; at least 1. */
   readonly shared: number
   readonly start: StartThread

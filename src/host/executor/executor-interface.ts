@@ -5,8 +5,9 @@
  * operations of the former one: the workers name what they wait for (`OperationSender`).
  */
 import * as Schema from "effect/Schema"
-import type { ActorDefinition } from "../../runtime/index.ts"
+import type { ActorDefinition, Supervisor } from "../../runtime/index.ts"
 import { PassedEndpoint } from "./given-credentials.ts"
+import type { RequestStatistics } from "./request-executor.ts"
 
 export const executorName = "executor"
 
@@ -50,17 +51,7 @@ export type ExecutorReport =
       readonly maximumOperations: number
     }
 
-/** `RequestStatistics`. */
-const ModuleStatistics = Schema.Struct({
-  module: Schema.String,
-  requests: Schema.Number,
-  answered: Schema.Number,
-  refused: Schema.Number,
-  overflowed: Schema.Number,
-  timedOut: Schema.Number,
-  failed: Schema.Number,
-  queued: Schema.Number,
-})
+const ModuleStatistics = Schema.declare((_: unknown): _ is RequestStatistics & { readonly module: string } => true)
 
 const executorControl = {
   /** Registers a module. */
@@ -80,6 +71,7 @@ const executorControl = {
 } as const
 
 export type ExecutorControl = typeof executorControl
+export type Executor = Supervisor<ExecutorConfig, ExecutorControl, ExecutorReport>
 
 export const executorDefinition: ActorDefinition<ExecutorConfig, ExecutorControl, ExecutorReport> = {
   role: "executor",

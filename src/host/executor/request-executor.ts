@@ -53,7 +53,7 @@ export const defaultLimits: ModuleLimits = {
 }
 
 /** Counters since the module was registered, and a gauge. Every request is counted in `requests`. */
-interface RequestStatistics {
+export interface RequestStatistics {
   readonly requests: number
   /** Responses of the API server, of any status. */
   readonly answered: number

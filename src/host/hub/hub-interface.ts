@@ -1,7 +1,7 @@
 /** The hub's interface as an actor: its configuration, its control calls, its reports and its mailboxes. */
 import * as Schema from "effect/Schema"
 import type { ApiEndpoint, KindState, WatchPolicy } from "../../kube/index.ts"
-import type { ActorDefinition } from "../../runtime/index.ts"
+import type { ActorDefinition, Supervisor } from "../../runtime/index.ts"
 import { PassedEndpoint } from "../executor/given-credentials.ts"
 import { HubStatistics } from "./hub-change.ts"
 import { InvalidSubscription } from "./hub-selection.ts"
@@ -69,5 +69,6 @@ const hubControl = {
 } as const
 
 export type HubControl = typeof hubControl
+export type Hub = Supervisor<HubConfig, HubControl, HubReport>
 
 export const hubDefinition: ActorDefinition<HubConfig, HubControl, HubReport> = { role: "hub", control: hubControl }

@@ -8,20 +8,15 @@
  * - Scripts read the hub's watches, each with the rights of its account, which are checked before and again while it reads.
  */
 import type { Clock, Timer } from "../../clock.ts"
-import { type ApiEndpoint, CredentialRefresh, type EndpointSource } from "../../kube/index.ts"
+import type { EndpointSource } from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
-import {
-  ActorGone,
-  type ActorSystem,
-  CallDeadlineExceeded,
-  type StartThread,
-  type Supervisor,
-} from "../../runtime/index.ts"
+import { ActorGone, type ActorSystem, CallDeadlineExceeded, type StartThread } from "../../runtime/index.ts"
 import type { ControllerStatistics } from "../controller/run/controller-statistics.ts"
 import { ask, askOr, failureOf, tell } from "../dispatcher/actor-calls.ts"
 import { type LifecycleInput, ModuleLifecycle, type ModulePhase } from "../dispatcher/module-lifecycle.ts"
 import { type HubWatchRequest, type WatchAnswer, WatchRegistry } from "../dispatcher/watch-registry.ts"
-import type { HubConfig, HubControl, HubReport } from "../hub/hub-interface.ts"
+import type { Hub } from "../hub/hub-interface.ts"
+import { PassedCredentials } from "../identity/passed-credentials.ts"
 import type { ModuleFile } from "../modules/module-file.ts"
 import type { ModuleSource } from "../modules/module-listing.ts"
 import { ScriptPlace } from "./script-place.ts"
@@ -30,7 +25,7 @@ import { WatchGrants } from "./watch-grants.ts"
 
 interface ScriptHostOptions {
   readonly system: ActorSystem
-  readonly hub: Supervisor<HubConfig, HubControl, HubReport>
+  readonly hub: Hub
   readonly startThread: StartThread
   readonly clock: Clock
   /** Returns a number in [0, 1). */
@@ -58,18 +53,14 @@ export interface ScriptStatus {
 
 interface Script {
   readonly source: ModuleSource
-  readonly credentials: CredentialRefresh
+  readonly credentials: PassedCredentials
   readonly lifecycle: ModuleLifecycle
-  /** What its thread has. */
-  endpoint: ApiEndpoint
-  /** Its thread waits for credentials, which may be the same again. */
-  isWaiting: boolean
   place: ScriptPlace | undefined
   retry: Timer | undefined
   isRefused: boolean
   missed: number
   /** The outcome of the first start. */
-  readonly settled: { readonly resolve: () => void; readonly reject: (cause: unknown) => void }
+  readonly settled: PromiseWithResolvers<void>
 }
 
 /** ms for a script to be loaded: it may import a lot, and wait for what it imports. */
@@ -123,39 +114,35 @@ export class ScriptHost {
     const { identityOf, clock, random, onNote } = this.#options
     const { name } = source.file
     if (this.#scripts.has(name)) throw new Error(`a script named ${name} is running already`)
-    const credentials = new CredentialRefresh(identityOf(source.file), {
-      had: (endpoint) => this.#has(name, credentials, endpoint),
-      trouble: (reason) => {
-        if (reason === undefined) return
-        onNote(name, reason)
-        // Requests that wait fail with what the server said, and are tried again later.
-        const script = this.#scripts.get(name)
-        if (script !== undefined) this.#has(name, credentials, script.endpoint)
+    const credentials = new PassedCredentials(
+      identityOf(source.file),
+      (endpoint) => {
+        const place = this.#scripts.get(name)?.place
+        if (place !== undefined) tell(place.supervisor.call("credentials", { module: name, endpoint }))
       },
-    })
+      (reason) => onNote(name, reason),
+    )
     const lifecycle = new ModuleLifecycle(
       () => clock.monotonicMs(),
       random,
       () => ++this.#lastIncarnation,
     )
-    const endpoint = await credentials.current()
+    await credentials.fetch()
     if (this.#isClosed) throw new Error("the host is ending")
-    await new Promise<void>((resolve, reject) => {
-      const script: Script = {
-        source,
-        credentials,
-        lifecycle,
-        endpoint,
-        isWaiting: false,
-        place: undefined,
-        retry: undefined,
-        isRefused: false,
-        missed: 0,
-        settled: { resolve, reject },
-      }
-      this.#scripts.set(name, script)
-      this.#step(script, { type: "start" })
-    })
+    const settled = Promise.withResolvers<void>()
+    const script: Script = {
+      source,
+      credentials,
+      lifecycle,
+      place: undefined,
+      retry: undefined,
+      isRefused: false,
+      missed: 0,
+      settled,
+    }
+    this.#scripts.set(name, script)
+    this.#step(script, { type: "start" })
+    await settled.promise
   }
 
   /** Ends a script, if there is one of that name. Resolves when its runs have ended or their time is over. */
@@ -169,6 +156,7 @@ export class ScriptHost {
     void place?.probe()
     if (place !== undefined) await failureOf(place.supervisor.call("stop", name, Number.POSITIVE_INFINITY))
     this.#scripts.delete(name)
+    script.credentials.close()
     script.place = undefined
     if (place !== undefined) await this.#leave(place)
   }
@@ -274,20 +262,18 @@ export class ScriptHost {
   }
 
   async #load(script: Script, place: ScriptPlace, incarnation: number): Promise<void> {
-    const { lifecycle, source, settled } = script
+    const { lifecycle, source, settled, credentials } = script
     const { file, codePath, codeHash } = source
     const isPresent = (): boolean => lifecycle.phase === "running" && lifecycle.incarnation === incarnation
     try {
       await ask(place.supervisor.running())
       if (!isPresent()) return settled.resolve()
-      const { endpoint } = script
       const { name: module, env, checkpoint: hasCheckpoint = false } = file
       const { stateDirectory } = this.#options
+      const endpoint = credentials.begins()
       const assignment = { module, codePath, codeHash, env, hasCheckpoint, stateDirectory, endpoint }
       await ask(place.supervisor.call("start", assignment, loadMs))
-      // They may have changed while it was loaded.
-      if (script.endpoint !== endpoint)
-        tell(place.supervisor.call("credentials", { module: file.name, endpoint: script.endpoint }))
+      credentials.runs()
       settled.resolve()
     } catch (cause) {
       // The place reports the end of the thread; then the script is started anew.
@@ -301,6 +287,7 @@ export class ScriptHost {
     const isLate = cause instanceof CallDeadlineExceeded
     const reason = isLate ? `it was not loaded within ${loadMs / 1000} s` : messageOf(cause)
     const isFirst = script.lifecycle.restarts === 0
+    script.credentials.close()
     script.lifecycle.step({ type: "remove" })
     script.isRefused = true
     script.place = undefined
@@ -353,12 +340,8 @@ export class ScriptHost {
       }
       case "unwatched":
         return this.#watches.unwatch(place.name, report.subscription)
-      case "unauthorized": {
-        const script = this.#scripts.get(report.module)
-        if (script === undefined) return
-        script.isWaiting = true
-        return script.credentials.refresh()
-      }
+      case "unauthorized":
+        return this.#scripts.get(report.module)?.credentials.refused()
       case "trouble":
         return onNote(report.module === "" ? place.name : report.module, report.detail)
       case "missed":
@@ -368,16 +351,6 @@ export class ScriptHost {
           `${report.rows} changes of a watch were lost on their way, a bug; it was listed again`,
         )
     }
-  }
-
-  #has(name: string, credentials: CredentialRefresh, endpoint: ApiEndpoint): void {
-    const script = this.#scripts.get(name)
-    // A script of the same name may have taken its place, with another identity.
-    if (script?.credentials !== credentials) return
-    if (script.endpoint === endpoint && !script.isWaiting) return
-    script.endpoint = endpoint
-    script.isWaiting = false
-    if (script.place !== undefined) tell(script.place.supervisor.call("credentials", { module: name, endpoint }))
   }
 
   #tellPlace(name: string, call: (place: ScriptPlace) => Parameters<typeof tell>[0]): void {

@@ -5,6 +5,7 @@
 
 import { type ApiResource, readResourceList } from "../discovery/discovery.ts"
 import { formatGvk, type GroupVersionKind, groupVersionPath } from "../gvk.ts"
+import { plainStatus } from "../status.ts"
 import type { ApiConnection, CallOptions } from "./api-connection.ts"
 import { ApiUnreachableError, refusalOf } from "./api-errors.ts"
 
@@ -44,10 +45,7 @@ export class ResourceFinder {
     const { body } = await this.#connection.call(call, this.#options)
     const answer = readResourceList(body, gvk)
     if (answer.tag === "found") return answer.resource
-    if (answer.tag === "absent") {
-      const status = { code: 404, reason: "NotFound", message: answer.detail, causes: [], retryAfterSeconds: undefined }
-      throw refusalOf(question, status)
-    }
+    if (answer.tag === "absent") throw refusalOf(question, plainStatus(404, "NotFound", answer.detail))
     const detail = answer.tag === "failed" ? answer.status.message : answer.detail
     throw new ApiUnreachableError({ ...question, failure: "unreadable", detail })
   }

@@ -56,7 +56,7 @@ const makeAuthProvider = (settings: AuthProviderSettings, context: string): Auth
     const authorization = options.headers.Authorization
     if (authorization === undefined)
       throw fail("returned no token: it may have expired and cannot be refreshed, or the provider is unknown")
-    return { authorization, expiresAtMs: expiryOf(authorization) }
+    return { authorization, expiresAtMs: tokenExpiry(authorization) }
   }
 }
 
@@ -69,17 +69,16 @@ const withIssuer = (config: Readonly<Record<string, unknown>>): Record<string, u
   return issuer === null ? { ...config } : { ...config, "idp-issuer-url": issuer }
 }
 
-/** `exp` of a JWT (RFC 7519 §4.1.4), unverified: it only determines when to get a new token. */
-const expiryOf = (authorization: string): number | undefined => {
-  const payload = authorization.split(".")[1]
+/** When a JSON Web Token expires, ms since the Unix epoch, unverified (RFC 7519 §4.1.4); other tokens do not say. */
+export const tokenExpiry = (authorization: string): number | undefined => {
+  const payload = /^Bearer [\w-]+\.([\w-]+)\.[\w-]*$/i.exec(authorization)?.[1]
   if (payload === undefined) return undefined
   try {
-    const { exp }: { exp?: unknown } = JSON.parse(Buffer.from(payload, "base64url").toString("utf8"))
-    return typeof exp === "number" && Number.isFinite(exp) ? exp * 1000 : undefined
-  } catch (error) {
-    // Not a JWT: opaque tokens are valid too.
-    if (error instanceof SyntaxError) return undefined
-    throw error
+    const { exp }: { readonly exp?: unknown } = JSON.parse(Buffer.from(payload, "base64url").toString("utf8"))
+    return typeof exp === "number" ? exp * 1000 : undefined
+  } catch {
+    // Three parts with dots between them, but no JSON Web Token.
+    return undefined
   }
 }
 

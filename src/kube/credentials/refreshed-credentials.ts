@@ -9,7 +9,7 @@ import { formatLocalTime } from "../../local-time.ts"
 import type { ApiEndpoint } from "../endpoint.ts"
 import { sharesConnections } from "../http/target.ts"
 import { ContextMoved, type CredentialsError, isCredentialsError } from "./errors.ts"
-import { type Identity, type IdentityOptions, IdentitySource } from "./identity.ts"
+import { type Identity, type IdentityOptions, IdentitySource, tokenExpiry } from "./identity.ts"
 import { impersonationHeaders } from "./impersonation.ts"
 import type { ContextSettings } from "./select-context.ts"
 
@@ -17,41 +17,24 @@ import type { ContextSettings } from "./select-context.ts"
 // an expired certificate is the commonest one.
 
 /** One clause for people, without secrets: `the client certificate expired on 2026-11-20 03:12:00 CET`; `undefined` if nothing has. */
-export const describeExpired = (endpoint: ApiEndpoint, nowMs: number): string | undefined => {
-  for (const { what, untilMs } of [certificateOf(endpoint), tokenOf(endpoint)])
+export const describeExpired = ({ clientCertificate, headers }: ApiEndpoint, nowMs: number): string | undefined => {
+  const authorization = headers.find(([name]) => name.toLowerCase() === "authorization")?.[1] ?? ""
+  const ends = {
+    "the client certificate": certificateExpiry(clientCertificate),
+    "the token": tokenExpiry(authorization),
+  }
+  for (const [what, untilMs] of Object.entries(ends))
     if (untilMs !== undefined && untilMs <= nowMs) return `${what} expired on ${formatLocalTime(untilMs, nowMs)}`
   return undefined
 }
 
-interface Credential {
-  readonly what: string
-  /** ms since the Unix epoch; `undefined` if there is none of this form, or it does not say. */
-  readonly untilMs: number | undefined
-}
-
-const certificateOf = ({ clientCertificate }: ApiEndpoint): Credential => {
-  const what = "the client certificate"
-  if (clientCertificate === undefined) return { what, untilMs: undefined }
+const certificateExpiry = (certificate: string | undefined): number | undefined => {
+  if (certificate === undefined) return undefined
   try {
-    return { what, untilMs: new X509Certificate(clientCertificate).validToDate.getTime() }
+    return new X509Certificate(certificate).validToDate.getTime()
   } catch {
     // A certificate that cannot be read is reported when a connection is made with it.
-    return { what, untilMs: undefined }
-  }
-}
-
-/** Only a JSON Web Token says how long it is valid (RFC 7519, 4.1.4). */
-const tokenOf = ({ headers }: ApiEndpoint): Credential => {
-  const what = "the token"
-  const authorization = headers.find(([name]) => name.toLowerCase() === "authorization")?.[1] ?? ""
-  const payload = /^Bearer [\w-]+\.([\w-]+)\.[\w-]*$/i.exec(authorization)?.[1]
-  if (payload === undefined) return { what, untilMs: undefined }
-  try {
-    const { exp }: { readonly exp?: unknown } = JSON.parse(Buffer.from(payload, "base64url").toString("utf8"))
-    return { what, untilMs: typeof exp === "number" ? exp * 1000 : undefined }
-  } catch {
-    // Three parts with dots between them, but no JSON Web Token.
-    return { what, untilMs: undefined }
+    return undefined
   }
 }
 

@@ -5,7 +5,7 @@
 import { apiVersionOf, formatGvk, type GroupVersionKind, groupVersionPath, type Kind } from "../gvk.ts"
 import { describeFailure, type RequestFailure, type RequestOptions, requestOnce } from "../http/request-once.ts"
 import type { ReadTransport } from "../http/transport.ts"
-import { type ApiStatus, statusOfResponse } from "../status.ts"
+import { type ApiStatus, plainStatus, statusOfResponse } from "../status.ts"
 
 /** The server's description of a kind. Plain data. */
 export interface ApiResource extends Kind {
@@ -51,7 +51,7 @@ export const readResourceList = (body: Uint8Array, gvk: GroupVersionKind): Disco
   const entries = parseEntries(body)
   if (entries === undefined) {
     const message = `${groupVersionPath(gvk)} did not return an APIResourceList: is this a Kubernetes API server?`
-    return { tag: "failed", status: { code: 200, reason: "", message, causes: [], retryAfterSeconds: undefined } }
+    return { tag: "failed", status: plainStatus(200, "", message) }
   }
   // Subresources (`deployments/scale`) have kinds too, some of other groups.
   const resources = entries.filter((entry) => !entry.name.includes("/"))

@@ -141,9 +141,7 @@ const ipv6Bytes = (address: string): ReadonlyArray<number> => {
 /** Bytes of the reply to a connection; `undefined` if that is not known yet. */
 const replyLength = (reply: Buffer): number | undefined => {
   if (reply.length < 5) return undefined
-  const addressBytes = { [Address.ipv4]: 4, [Address.ipv6]: 16, [Address.name]: 1 + (reply[4] as number) }[
-    reply[3] as 1
-  ]
+  const addressBytes = { [Address.ipv4]: 4, [Address.ipv6]: 16, [Address.name]: 1 + (reply[4] ?? 0) }[reply[3] as 1]
   return 4 + (addressBytes ?? 4) + 2
 }
 

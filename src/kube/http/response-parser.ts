@@ -207,7 +207,7 @@ export class ResponseParser {
           return position
         default:
           // Not empty, by the loop's condition.
-          this.#readFraming(buffer[position] as number)
+          this.#readFraming(buffer[position] ?? 0)
           position++
       }
     }
@@ -244,7 +244,7 @@ export class ResponseParser {
     let position = start
     let isDone = false
     while (position < end && !isDone && this.#headBytes < maximumHeadBytes) {
-      isDone = this.#endsEmptyLine(buffer[position] as number)
+      isDone = this.#endsEmptyLine(buffer[position] ?? 0)
       position++
     }
     this.#head += buffer.toString("latin1", start, position)

@@ -40,7 +40,7 @@ export class Places {
   }
 
   at(index: number): number {
-    return this.#positions[index] as number
+    return this.#positions[index] ?? 0
   }
 }
 
@@ -78,10 +78,10 @@ export class Candidates {
     const positions = this.#positions
     let isFound = false
     for (let index = 0; index < count; index++) {
-      const at = start + (positions[index] as number)
+      const at = start + (positions[index] ?? 0)
       const first = bytes[at]
       if (first === BACKSLASH) {
-        if (isOdd(bytes[at + 4] as number, bytes[at + 5] as number)) this.isOddlySpelled = true
+        if (isOdd(bytes[at + 4] ?? 0, bytes[at + 5] ?? 0)) this.isOddlySpelled = true
       } else if (first === COLON) {
         if (this.#hasUser(bytes, at, end)) this.addresses.add(at)
       } else if (at > start && bytes[at - 1] === BACKSLASH) {
@@ -95,7 +95,7 @@ export class Candidates {
   #hasUser(bytes: Buffer, position: number, end: number): boolean {
     if (position < this.#readTo) return this.#isUserFound
     let at = position + 1
-    while (at < end && bytes[at] !== AT_SIGN && bytes[at] !== QUOTE && (bytes[at] as number) > 32) at++
+    while (at < end && bytes[at] !== AT_SIGN && bytes[at] !== QUOTE && (bytes[at] ?? 0) > 32) at++
     this.#readTo = at
     this.#isUserFound = at < end && bytes[at] === AT_SIGN
     return this.#isUserFound

@@ -216,7 +216,7 @@ export class ObjectRedactor {
       if (at < replacedEnd) continue
       if (action === Action.words && bytes[at] === QUOTE) this.#word(at, this.#json.skipString(at + 1), kinds.argument)
       if (bytes[at] !== bracket) continue
-      while (depth > 0 && (ends[depth - 1] as number) <= at) depth--
+      while (depth > 0 && (ends[depth - 1] ?? 0) <= at) depth--
       if (depth < deepest) ends[depth++] = this.#act(action, at)
       else {
         replacedEnd = this.#json.skipValue(at)
@@ -284,7 +284,7 @@ export class ObjectRedactor {
       if (view.getUint8(at) === COMMA) at = json.skipSpace(at + 1)
     }
     if (count > 0 && nameEnd > name && names.covers(bytes, name, nameEnd))
-      for (let index = 0; index < count; index += 2) this.#replace(values[index] as number, values[index + 1] as number)
+      for (let index = 0; index < count; index += 2) this.#replace(values[index] ?? 0, values[index + 1] ?? 0)
     return at + 1
   }
 

@@ -44,12 +44,12 @@ export class Edits {
   add(start: number, end: number, replacement: Buffer, kind = 0, values = 0): void {
     // In their order, the longer one first: nearly all are added at the end.
     let at = this.#count++
-    for (; at > 0 && isBefore(start, end, this.#starts[at - 1] as number, this.#ends[at - 1] as number); at--) {
-      this.#starts[at] = this.#starts[at - 1] as number
-      this.#ends[at] = this.#ends[at - 1] as number
+    for (; at > 0 && isBefore(start, end, this.#starts[at - 1] ?? 0, this.#ends[at - 1] ?? 0); at--) {
+      this.#starts[at] = this.#starts[at - 1] ?? 0
+      this.#ends[at] = this.#ends[at - 1] ?? 0
       this.#replacements[at] = this.#replacements[at - 1]
-      this.#kinds[at] = this.#kinds[at - 1] as number
-      this.#values[at] = this.#values[at - 1] as number
+      this.#kinds[at] = this.#kinds[at - 1] ?? 0
+      this.#values[at] = this.#values[at - 1] ?? 0
     }
     this.#starts[at] = start
     this.#ends[at] = end
@@ -68,15 +68,15 @@ export class Edits {
     let from = start
     let to = 0
     for (let index = 0; index < this.#count; index++) {
-      const editStart = this.#starts[index] as number
+      const editStart = this.#starts[index] ?? 0
       if (editStart < from) continue
       const replacement = this.#replacements[index] as Buffer
-      const until = replacement === kept ? (this.#ends[index] as number) : editStart
+      const until = replacement === kept ? (this.#ends[index] ?? 0) : editStart
       to += bytes.copy(target, to, from, until)
       if (replacement.length > 0) to += replacement.copy(target, to)
-      from = this.#ends[index] as number
-      const kind = this.#kinds[index] as number
-      this.replaced[kind] = (this.replaced[kind] as number) + (this.#values[index] as number)
+      from = this.#ends[index] ?? 0
+      const kind = this.#kinds[index] ?? 0
+      this.replaced[kind] = (this.replaced[kind] ?? 0) + (this.#values[index] ?? 0)
     }
     this.length = to + bytes.copy(target, to, from, end)
   }

@@ -42,7 +42,7 @@ export class TokenMemory<T> {
     const length = end - start
     if (length > this.#longest) return undefined
     let hash = length
-    for (let at = start; at < end; at++) hash = Math.imul(hash ^ (bytes[at] as number), 0x01000193)
+    for (let at = start; at < end; at++) hash = Math.imul(hash ^ (bytes[at] ?? 0), 0x01000193)
     this.#hash = hash
     const known = this.#entries.get(hash)
     if (known === undefined || known.token.length !== length) return undefined

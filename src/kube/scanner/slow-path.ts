@@ -56,8 +56,8 @@ const parse = (bytes: Buffer, from: number, to: number, longest = longestReadSlo
   if (to - from > longest) return new UnreadableError({ reason: `more than ${longest} bytes of unusual JSON` })
   let start = from
   let end = to
-  while (start < end && isWhiteSpace(bytes[start] as number)) start++
-  while (end > start && isWhiteSpace(bytes[end - 1] as number)) end--
+  while (start < end && isWhiteSpace(bytes[start] ?? 0)) start++
+  while (end > start && isWhiteSpace(bytes[end - 1] ?? 0)) end--
   const json = new JsonBytes()
   const isObject = bytes[start] === OPEN_BRACE && json.load(bytes, end) && json.skipValue(start) === end
   if (isObject) return { members: readMembers(json, start), start, end }

@@ -60,13 +60,13 @@ export class WatchLineScanner {
   /** Scans the line that fills [start, end), white space around it allowed, with or without its line feed. */
   scan(bytes: Buffer, start: number, end: number): boolean {
     let last = end
-    while (last > start && isWhiteSpace(bytes[last - 1] as number)) last--
+    while (last > start && isWhiteSpace(bytes[last - 1] ?? 0)) last--
     if (start < 0 || last <= start || last > bytes.length) return false
     const quick = this.object.scanLineQuickly(bytes, start, last)
     if (quick !== undefined) {
       this.type = quick[SimdResult.type] as WatchEventType
-      this.objectStart = quick[SimdResult.objectStart] as number
-      this.objectEnd = quick[SimdResult.objectEnd] as number
+      this.objectStart = quick[SimdResult.objectStart] ?? 0
+      this.objectEnd = quick[SimdResult.objectEnd] ?? 0
       return true
     }
     return this.scanSteps(bytes, start, last)

@@ -6,7 +6,7 @@ import { type ApiResource, discover } from "../discovery/discovery.ts"
 import { collectionPath, type GroupVersionKind } from "../gvk.ts"
 import { describeFailure, requestOnce } from "../http/request-once.ts"
 import type { ReadTransport } from "../http/transport.ts"
-import { type ApiStatus, statusOfResponse } from "../status.ts"
+import { type ApiStatus, plainStatus, statusOfResponse } from "../status.ts"
 import type { Input } from "./protocol/protocol.ts"
 import type { Enquiries } from "./session-options.ts"
 import { probePath, type Selection } from "./streams/request.ts"
@@ -75,11 +75,5 @@ const metadataOf = (body: Buffer): { readonly resourceVersion?: string; readonly
   }
 }
 
-/** A failure below HTTP, as a Status with code 0. */
-const unreachable = (message: string): ApiStatus => ({
-  code: 0,
-  reason: "Unreachable",
-  message,
-  causes: [],
-  retryAfterSeconds: undefined,
-})
+/** A failure below HTTP. */
+const unreachable = (message: string): ApiStatus => plainStatus(0, "Unreachable", message)

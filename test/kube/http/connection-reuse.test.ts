@@ -1,20 +1,14 @@
 import { once } from "node:events"
 import type { Socket } from "node:net"
-import { describe, expect, onTestFinished, test } from "vitest"
+import { describe, expect, test } from "vitest"
 import type { ApiEndpoint } from "../../../src/kube/endpoint.ts"
-import { HttpClient } from "../../../src/kube/http/http-client.ts"
 import { eventually } from "../../harness/eventually.ts"
+import { clientFor } from "./client.ts"
 import { ManualTimers } from "./manual-timers.ts"
 import { fetched, RecordedResponse } from "./recorded-response.ts"
 import { answer, TcpServer } from "./tcp-server.ts"
 
 const complete = { tag: "complete" }
-
-const clientFor = (server: string, timers = new ManualTimers()): HttpClient => {
-  const client = new HttpClient({ server, headers: [] }, { userAgent: "kubereel/test", timers })
-  onTestFinished(() => client.close())
-  return client
-}
 
 const closed = (socket: Socket | undefined): Promise<unknown> =>
   socket === undefined
@@ -26,7 +20,7 @@ const closed = (socket: Socket | undefined): Promise<unknown> =>
 describe("consecutive requests", () => {
   test("share a connection", async () => {
     await using server = await TcpServer.start((socket, request) => socket.write(answer(`${request}`)))
-    const client = clientFor(server.url)
+    const client = clientFor(server.url, { timers: new ManualTimers() })
     const bodies: string[] = []
     for (let count = 0; count < 5; count++) bodies.push((await fetched(client)).body)
     expect(bodies).toEqual(["1", "2", "3", "4", "5"])
@@ -35,7 +29,7 @@ describe("consecutive requests", () => {
 
   test("share it even when the next one is made within the end of the last", async () => {
     await using server = await TcpServer.start((socket, request) => socket.write(answer(`${request}`)))
-    const client = clientFor(server.url)
+    const client = clientFor(server.url, { timers: new ManualTimers() })
     const body = await new Promise<string>((resolve) => {
       const end = (): void => void fetched(client).then((second) => resolve(second.body))
       client.get("/", {}, { head: () => undefined, data: () => undefined, end })
@@ -57,7 +51,7 @@ describe("consecutive requests", () => {
       socket.write(text)
       if (!/length|chunked/i.test(text)) socket.end()
     })
-    const client = clientFor(server.url)
+    const client = clientFor(server.url, { timers: new ManualTimers() })
     for (let count = 0; count < 2; count++)
       expect(await fetched(client)).toMatchObject({ body: "x", outcome: complete })
     expect(server.peers).toHaveLength(2)
@@ -67,7 +61,7 @@ describe("consecutive requests", () => {
     await using server = await TcpServer.start((socket) =>
       socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\na"),
     )
-    const client = clientFor(server.url)
+    const client = clientFor(server.url, { timers: new ManualTimers() })
     const responses = [new RecordedResponse(), new RecordedResponse(), new RecordedResponse()]
     for (const response of responses) client.get("/", {}, response)
     await Promise.all(responses.map((response) => response.received(1)))
@@ -82,7 +76,7 @@ describe("an idle connection", () => {
   test("is closed after 15 s", async () => {
     const timers = new ManualTimers()
     await using server = await TcpServer.start((socket) => socket.write(answer("x")))
-    const client = clientFor(server.url, timers)
+    const client = clientFor(server.url, { timers })
     await fetched(client)
     timers.advance(14_999)
     await fetched(client)
@@ -98,7 +92,7 @@ describe("an idle connection", () => {
     await using server = await TcpServer.start((socket, request) =>
       request === 1 ? waiting.push(socket) : socket.write(answer("again")),
     )
-    const client = clientFor(server.url)
+    const client = clientFor(server.url, { timers: new ManualTimers() })
     const responses = [new RecordedResponse(), new RecordedResponse(), new RecordedResponse()]
     for (const response of responses) client.get("/", {}, response)
     await eventually(() => expect(waiting).toHaveLength(3))
@@ -112,7 +106,7 @@ describe("an idle connection", () => {
   test("that the server closes is forgotten without an error", async () => {
     await using server = await TcpServer.start((socket) => socket.write(answer("x")))
     const timers = new ManualTimers()
-    const client = clientFor(server.url, timers)
+    const client = clientFor(server.url, { timers })
     await fetched(client)
     server.peers[0]?.socket.end()
     await eventually(() => expect(timers.pending).toBe(0))
@@ -121,7 +115,7 @@ describe("an idle connection", () => {
 
   test("on which the server sends data unasked is not reused", async () => {
     await using server = await TcpServer.start((socket) => socket.write(answer("x")))
-    const client = clientFor(server.url)
+    const client = clientFor(server.url, { timers: new ManualTimers() })
     await fetched(client)
     server.peers[0]?.socket.write(answer("forged"))
     await closed(server.peers[0]?.socket)
@@ -138,7 +132,7 @@ describe("a reused connection that turns out to be dead", () => {
     await using server = await TcpServer.start((socket, request) =>
       request === 1 ? socket.write(answer("x")) : kill(socket),
     )
-    const client = clientFor(server.url)
+    const client = clientFor(server.url, { timers: new ManualTimers() })
     await fetched(client)
     expect(await fetched(client)).toMatchObject({ body: "x", outcome: complete })
     expect(server.peers).toHaveLength(2)
@@ -148,7 +142,7 @@ describe("a reused connection that turns out to be dead", () => {
     await using server = await TcpServer.start((socket, request) =>
       request === 1 && server.peers.length === 1 ? socket.write(answer("x")) : socket.end(),
     )
-    const client = clientFor(server.url)
+    const client = clientFor(server.url, { timers: new ManualTimers() })
     await fetched(client)
     expect((await fetched(client)).outcome).toMatchObject({ tag: "connection", code: "ERR_NO_RESPONSE" })
     expect(server.peers).toHaveLength(2)
@@ -158,7 +152,7 @@ describe("a reused connection that turns out to be dead", () => {
     await using server = await TcpServer.start((socket, request) =>
       request === 1 ? socket.write(answer("x")) : socket.end("H"),
     )
-    const client = clientFor(server.url)
+    const client = clientFor(server.url, { timers: new ManualTimers() })
     await fetched(client)
     expect((await fetched(client)).outcome).toEqual({ tag: "truncated" })
     expect(server.peers).toHaveLength(1)
@@ -170,7 +164,7 @@ describe("a reused connection that turns out to be dead", () => {
       else if (peer === first.peers[0]) onSecond(socket)
     })
     await using second = await TcpServer.start((socket) => socket.write(answer("second")))
-    const client = clientFor(first.url)
+    const client = clientFor(first.url, { timers: new ManualTimers() })
     const onSecond = (socket: Socket): void => {
       client.updateEndpoint({ server: second.url, headers: [] })
       socket.end()
@@ -185,7 +179,7 @@ describe("a changed endpoint", () => {
   test("is used by new requests while running ones continue", async () => {
     await using first = await TcpServer.start((socket) => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\na"))
     await using second = await TcpServer.start((socket) => socket.write(answer("second")))
-    const client = clientFor(first.url)
+    const client = clientFor(first.url, { timers: new ManualTimers() })
     const running = new RecordedResponse()
     client.get("/", {}, running)
     await running.received(1)
@@ -200,7 +194,7 @@ describe("a changed endpoint", () => {
 
   test("with only a new token keeps using the same connection", async () => {
     await using server = await TcpServer.start((socket) => socket.write(answer("x")))
-    const client = clientFor(server.url)
+    const client = clientFor(server.url, { timers: new ManualTimers() })
     await fetched(client)
     client.updateEndpoint({ server: server.url, headers: [["Authorization", "Bearer new"]] })
     await fetched(client)
@@ -214,7 +208,7 @@ describe("a changed endpoint", () => {
     ["verification", { skipTlsVerify: true }],
   ])("with another %s closes all connections of the old one", async (_name, change) => {
     await using server = await TcpServer.start((socket) => socket.write(answer("x")))
-    const client = clientFor(server.url)
+    const client = clientFor(server.url, { timers: new ManualTimers() })
     await fetched(client)
     client.updateEndpoint({ server: server.url, headers: [], ...change })
     await closed(server.peers[0]?.socket)

@@ -5,25 +5,15 @@ import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { describe, expect, onTestFinished, test, vi } from "vitest"
 import type { ApiEndpoint } from "../../../src/kube/endpoint.ts"
-import { HttpClient, type HttpClientOptions } from "../../../src/kube/http/http-client.ts"
 import { eventually } from "../../harness/eventually.ts"
 import { patient } from "../../harness/patience.ts"
+import { clientFor } from "./client.ts"
 import { ManualTimers } from "./manual-timers.ts"
 import { fetched, RecordedResponse } from "./recorded-response.ts"
 import { answer, TcpServer } from "./tcp-server.ts"
 import { startWebServer } from "./web-server.ts"
 
 const userAgent = "kubereel/test"
-
-const clientFor = (
-  server: string,
-  endpoint: Partial<ApiEndpoint> = {},
-  options: Partial<HttpClientOptions> = {},
-): HttpClient => {
-  const client = new HttpClient({ server, headers: [], ...endpoint }, { userAgent, ...options })
-  onTestFinished(() => client.close())
-  return client
-}
 
 const complete = { tag: "complete" }
 
@@ -47,7 +37,7 @@ describe("a request", () => {
       ["Impersonate-Group", "one"],
       ["Impersonate-Group", "two, three"],
     ]
-    const client = clientFor(`http://127.0.0.1:${server.port}`, { headers })
+    const client = clientFor({ server: `http://127.0.0.1:${server.port}`, headers })
     const { body } = await fetched(client, "/", { Accept: "application/json" })
     const lines = Buffer.from(body, "latin1").toString()
     const pairs = Array.from(Map.groupBy((JSON.parse(lines) as string[]).entries(), ([index]) => index >> 1).values())
@@ -82,7 +72,7 @@ describe("a request", () => {
     ["a second authorization", "/", { authorization: "Bearer mine" }, [["Authorization", "Bearer theirs"]]],
   ])("with %s is rejected before anything is sent", async (_name, path, headers, endpointHeaders) => {
     await using server = await TcpServer.start((socket) => socket.write(answer("")))
-    const { outcome, calls } = await fetched(clientFor(server.url, { headers: endpointHeaders }), path, headers)
+    const { outcome, calls } = await fetched(clientFor({ server: server.url, headers: endpointHeaders }), path, headers)
     expect(outcome).toMatchObject({ tag: "connection", code: "ERR_INVALID_REQUEST" })
     expect(JSON.stringify(outcome)).not.toMatch(/theirs|mine|\\r|\\n/)
     expect(calls).toEqual(["end"])
@@ -99,7 +89,7 @@ describe("a request", () => {
       { server: "https://host", certificateAuthority: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----" },
     ],
   ])("to an endpoint whose %s cannot be used reports that, without its secrets", async (_name, endpoint) => {
-    const { outcome } = await fetched(clientFor("http://127.0.0.1:1", endpoint))
+    const { outcome } = await fetched(clientFor({ server: "http://127.0.0.1:1", ...endpoint }))
     expect(outcome).toMatchObject({ tag: "connection", code: "ERR_INVALID_ENDPOINT" })
     expect(JSON.stringify(outcome)).not.toContain("secret")
   })
@@ -276,10 +266,10 @@ describe("aborting", () => {
 describe("connecting", () => {
   test("ends with a timeout that names the address and how long it took", async () => {
     const timers = new ManualTimers()
-    // Accepts, and never responds to the TLS handshake.
-    await using server = await TcpServer.start(() => undefined)
+    const silent = (): void => undefined
+    await using server = await TcpServer.start(silent, "127.0.0.1", silent, silent)
     const response = new RecordedResponse()
-    clientFor(`https://127.0.0.1:${server.port}`, { skipTlsVerify: true }, { timers }).get("/", {}, response)
+    clientFor({ server: `https://127.0.0.1:${server.port}`, skipTlsVerify: true }, { timers }).get("/", {}, response)
     await eventually(() => expect(server.peers).toHaveLength(1))
     timers.advance(9_999)
     expect(response.calls).toEqual([])
@@ -292,7 +282,7 @@ describe("connecting", () => {
     const timers = new ManualTimers()
     await using server = await TcpServer.start(() => undefined)
     const response = new RecordedResponse()
-    clientFor(server.url, {}, { timers, connectTimeoutMs: 50 }).get("/", {}, response)
+    clientFor(server.url, { timers, connectTimeoutMs: 50 }).get("/", {}, response)
     await eventually(() => expect(server.peers[0]?.received).toContain("GET /"))
     expect(timers.pending).toBe(0)
     server.peers[0]?.socket.write(answer("late"))

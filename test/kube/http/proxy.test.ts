@@ -1,9 +1,8 @@
 import type { IncomingMessage } from "node:http"
 import type { TLSSocket } from "node:tls"
-import { describe, expect, onTestFinished, test } from "vitest"
-import type { ApiEndpoint } from "../../../src/kube/endpoint.ts"
-import { HttpClient } from "../../../src/kube/http/http-client.ts"
+import { describe, expect, test } from "vitest"
 import { makeCertificates } from "../certificates.ts"
+import { clientFor } from "./client.ts"
 import { startForwardProxy } from "./connect-proxy.ts"
 import { fetched, RecordedResponse } from "./recorded-response.ts"
 import { TcpServer } from "./tcp-server.ts"
@@ -12,12 +11,6 @@ import { startWebServer, type WebServer } from "./web-server.ts"
 const certificates = makeCertificates()
 const certificateAuthority = certificates.authority
 const secret = "me:pa:ss word%"
-
-const clientFor = (endpoint: Omit<ApiEndpoint, "headers">): HttpClient => {
-  const client = new HttpClient({ ...endpoint, headers: [] }, { userAgent: "kubereel/test" })
-  onTestFinished(() => client.close())
-  return client
-}
 
 const startSecureServer = (): Promise<WebServer> => {
   const { certificate: cert, key } = certificates.server

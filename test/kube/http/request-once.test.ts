@@ -1,18 +1,12 @@
 import { once } from "node:events"
 import type { Socket } from "node:net"
-import { describe, expect, onTestFinished, test } from "vitest"
-import { HttpClient } from "../../../src/kube/http/http-client.ts"
+import { describe, expect, test } from "vitest"
 import { describeFailure, requestOnce, sendOnce } from "../../../src/kube/http/request-once.ts"
 import { eventually } from "../../harness/eventually.ts"
+import { clientFor } from "./client.ts"
 import { ManualTimers } from "./manual-timers.ts"
 import { answer, TcpServer } from "./tcp-server.ts"
 import { startWebServer } from "./web-server.ts"
-
-const clientFor = (server: string): HttpClient => {
-  const client = new HttpClient({ server, headers: [] }, { userAgent: "kubereel/test" })
-  onTestFinished(() => client.close())
-  return client
-}
 
 const asked = async (server: TcpServer): Promise<Socket> => {
   await eventually(() => expect(server.peers[0]?.received).toContain("\r\n\r\n"))

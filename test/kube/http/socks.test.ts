@@ -1,19 +1,12 @@
-import { expect, onTestFinished, test } from "vitest"
-import type { ApiEndpoint } from "../../../src/kube/endpoint.ts"
-import { HttpClient } from "../../../src/kube/http/http-client.ts"
+import { expect, test } from "vitest"
 import { makeCertificates } from "../certificates.ts"
+import { clientFor } from "./client.ts"
 import { fetched } from "./recorded-response.ts"
 import { startSocksServer } from "./socks-server.ts"
 import { startWebServer } from "./web-server.ts"
 
 const { authority: certificateAuthority, server: own } = makeCertificates()
 const secure = { cert: own.certificate, key: own.key }
-
-const clientFor = (endpoint: Omit<ApiEndpoint, "headers">): HttpClient => {
-  const client = new HttpClient({ ...endpoint, headers: [] }, { userAgent: "kubereel/test" })
-  onTestFinished(() => client.close())
-  return client
-}
 
 test.each([
   ["socks5", false],

@@ -8,6 +8,9 @@ export interface Peer {
   received: string
 }
 
+/** The first byte of a client that speaks TLS. */
+const tlsHandshake = 0x16
+
 /** A server that sends whatever its script says, including responses that no HTTP server would send. */
 export class TcpServer {
   readonly #server: Server
@@ -19,12 +22,13 @@ export class TcpServer {
 
   /**
    * `onRequest` is called at the end of each request head, with its number on the connection (1, 2, …); `onConnect` as soon as a connection
-   * is open.
+   * is open; `onHandshake` when a client begins with TLS. Default: it hangs up, so that a client that asks why need not wait.
    */
   static async start(
     onRequest: (socket: Socket, request: number, peer: Peer) => void,
     host = "127.0.0.1",
     onConnect: (socket: Socket) => void = () => undefined,
+    onHandshake: (socket: Socket) => void = (socket) => socket.destroy(),
   ): Promise<TcpServer> {
     const tcp = createServer((socket) => {
       const peer: Peer = { socket, received: "" }
@@ -33,6 +37,7 @@ export class TcpServer {
       // A client that aborts resets the connection; that is what these tests are about.
       socket.on("error", () => undefined)
       socket.on("data", (data) => {
+        if (peer.received === "" && data[0] === tlsHandshake) onHandshake(socket)
         peer.received += data.toString("latin1")
         while (peer.received.split("\r\n\r\n").length - 1 > requests) onRequest(socket, ++requests, peer)
       })

@@ -5,7 +5,7 @@
  * waited for in the same way and reported, each reason once.
  */
 import type { Clock } from "../../../clock.ts"
-import { type ApiConnection, type Kind, NotFoundError, ResourceFinder } from "../../../kube/index.ts"
+import { type ApiConnection, type Kind, NotFoundError, pause, ResourceFinder } from "../../../kube/index.ts"
 import { formatGvk, type GroupVersionKind, parseGvk } from "../../../kube/offline.ts"
 import { messageOf } from "../../../message-of.ts"
 
@@ -40,22 +40,9 @@ export class KindResolver {
         if (reason !== reported && !signal.aborted) this.#trouble(`waiting for ${formatGvk(gvk)}: ${reason}`)
         reported = reason
       }
-      await this.#pause(pauseMs, signal)
+      await pause(this.#clock, pauseMs, signal)
     }
     return undefined
-  }
-
-  #pause(delayMs: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      if (signal.aborted) return resolve()
-      const done = (): void => {
-        timer.cancel()
-        signal.removeEventListener("abort", done)
-        resolve()
-      }
-      const timer = this.#clock.after(delayMs, done)
-      signal.addEventListener("abort", done)
-    })
   }
 }
 

@@ -7,7 +7,7 @@
  */
 
 import type { Clock, Timer } from "../../../clock.ts"
-import { type ApiObject, ConflictError, isTerminatingNamespace, type ObjectBase } from "../../../kube/index.ts"
+import { type ApiObject, aborted, ConflictError, isTerminatingNamespace, type ObjectBase } from "../../../kube/index.ts"
 import { messageOf } from "../../../message-of.ts"
 import type { ObjectChange } from "../../cache/change-feed.ts"
 import { keyOf, type ObjectCache } from "../../cache/object-cache.ts"
@@ -106,9 +106,8 @@ export class ControllerRun {
     this.#sources = sourcesOf(this.controller, subject, {
       cached: <T extends ObjectBase>(kind: string) => this.#cachedOf(kind) as unknown as CachedObjects<T>,
     })
-    const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()))
     const complete = Promise.all(this.#acquired.map(({ held }) => held.synced)).then(() => true)
-    const isComplete = await Promise.race([complete, stopped, this.lost])
+    const isComplete = await Promise.race([complete, aborted(signal), this.lost])
     if (isComplete !== true || signal.aborted) return
     for (const index of this.controller.indexes)
       for (const cache of this.#cachesOf(index.kind)) {

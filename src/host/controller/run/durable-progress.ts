@@ -5,7 +5,7 @@
  * it until all the runs that it woke have succeeded or were given up, so it is delivered at least once, whatever ends the process meanwhile.
  */
 import type { Clock, Timer } from "../../../clock.ts"
-import type { ApiObject } from "../../../kube/index.ts"
+import { type ApiObject, aborted } from "../../../kube/index.ts"
 import { messageOf } from "../../../message-of.ts"
 import type { ObjectChange } from "../../cache/change-feed.ts"
 import { keyOf } from "../../cache/object-cache.ts"
@@ -55,7 +55,8 @@ export class DurableProgress {
   readonly #checkpoint: Checkpoint
   readonly #known: ReadonlyArray<KnownObjects>
   readonly #owed = new Map<string, Set<OwedDeletion>>()
-  readonly #waiting = new Set<() => void>()
+  /** Resolves when the file can be written again. */
+  #written = Promise.withResolvers<void>()
   #timer: Timer | undefined
   #problem: string | undefined
   #isClosed = false
@@ -124,16 +125,7 @@ export class DurableProgress {
 
   /** Resolves when everything that was entered is on disk. Rejects with the reason of the signal if that is aborted first. */
   async durable(signal: AbortSignal): Promise<void> {
-    while (this.isWaiting && !signal.aborted)
-      await new Promise<void>((resolve) => {
-        const done = (): void => {
-          this.#waiting.delete(done)
-          signal.removeEventListener("abort", done)
-          resolve()
-        }
-        this.#waiting.add(done)
-        signal.addEventListener("abort", done)
-      })
+    while (this.isWaiting && !signal.aborted) await Promise.race([this.#written.promise, aborted(signal)])
     signal.throwIfAborted()
   }
 
@@ -171,7 +163,8 @@ export class DurableProgress {
     if (this.#problem === undefined) return
     this.#problem = undefined
     say(`${controller} continues: its checkpoint is written`)
-    for (const done of [...this.#waiting]) done()
+    this.#written.resolve()
+    this.#written = Promise.withResolvers()
   }
 }
 

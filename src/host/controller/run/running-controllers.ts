@@ -9,6 +9,7 @@
 import { type Clock, systemClock } from "../../../clock.ts"
 import {
   ApiClient,
+  aborted,
   type ConnectionOptions,
   type Credentials,
   type ElectionSettings,
@@ -118,8 +119,10 @@ export const startControllers = (
 ): RunningControllers => new ControllerGroup(controllers, options, server, surroundings)
 
 class ControllerGroup implements RunningControllers {
-  readonly started: Promise<void>
-  readonly closed: Promise<void>
+  readonly #started = Promise.withResolvers<void>()
+  readonly #closed = Promise.withResolvers<void>()
+  readonly started = this.#started.promise
+  readonly closed = this.#closed.promise
   readonly #clock: Clock
   readonly #trouble: (detail: string) => void
   readonly #shutdownTimeoutMs: number
@@ -129,8 +132,6 @@ class ControllerGroup implements RunningControllers {
   readonly #stopping = new AbortController()
   #isLeader: boolean
   #closing: Promise<void> | undefined
-  #resolveStarted: () => void = () => undefined
-  #resolveClosed: () => void = () => undefined
 
   constructor(
     controllers: ReadonlyArray<DefinedController>,
@@ -161,12 +162,6 @@ class ControllerGroup implements RunningControllers {
     const begun = (): void => this.#beginReady()
     const parts = { access: this.#access, clock, random, trouble, checkpoints, begun, onReconciled, runBegan }
     this.#runs = controllers.map((one) => new ControllerRun(one, parts))
-    this.started = new Promise((resolve) => {
-      this.#resolveStarted = resolve
-    })
-    this.closed = new Promise((resolve) => {
-      this.#resolveClosed = resolve
-    })
     const { leaderElection, signal } = options
     this.#isLeader = leaderElection === undefined
     this.#elector =
@@ -223,11 +218,10 @@ class ControllerGroup implements RunningControllers {
 
   async #prepare(run: ControllerRun): Promise<void> {
     const { signal } = this.#stopping
-    const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()))
     while (!signal.aborted) {
       await run.prepare(signal)
       this.#beginReady()
-      await Promise.race([run.lost, stopped])
+      await Promise.race([run.lost, aborted(signal)])
       if (!signal.aborted) await run.withdraw()
     }
   }
@@ -236,7 +230,7 @@ class ControllerGroup implements RunningControllers {
   #beginReady(): void {
     if (!this.#isLeader || this.#stopping.signal.aborted) return
     for (const run of this.#runs) if (run.statistics.state === "standby") run.begin()
-    if (this.#runs.every((run) => run.statistics.state === "reconciling")) this.#resolveStarted()
+    if (this.#runs.every((run) => run.statistics.state === "reconciling")) this.#started.resolve()
   }
 
   async #close(): Promise<void> {
@@ -251,8 +245,8 @@ class ControllerGroup implements RunningControllers {
     if (this.#elector !== undefined) await this.#within(this.#elector.close(allEnded), abortedMs)
     this.#isLeader = false
     this.#access.api.close()
-    this.#resolveStarted()
-    this.#resolveClosed()
+    this.#started.resolve()
+    this.#closed.resolve()
   }
 
   /** One line for each run that has not ended. */
@@ -261,14 +255,14 @@ class ControllerGroup implements RunningControllers {
   }
 
   /** Whether the promise has resolved before that many ms passed. */
-  #within(promise: Promise<unknown>, limitMs: number): Promise<boolean> {
-    return new Promise((resolve, reject) => {
-      const timer = this.#clock.after(limitMs, () => resolve(false))
-      promise.then(() => {
-        timer.cancel()
-        resolve(true)
-      }, reject)
-    })
+  async #within(promise: Promise<unknown>, limitMs: number): Promise<boolean> {
+    const { promise: late, resolve } = Promise.withResolvers<false>()
+    const timer = this.#clock.after(limitMs, () => resolve(false))
+    try {
+      return await Promise.race([promise.then(() => true), late])
+    } finally {
+      timer.cancel()
+    }
   }
 }
 

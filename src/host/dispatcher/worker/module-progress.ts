@@ -83,8 +83,7 @@ export class ModuleProgress {
 
   /** Rows to pass on with the next {@link settle}. */
   hold(subscription: number, rows: ReadonlyArray<EnteredRow>): void {
-    // Rows that come while others wait for the disk outlive their frame.
-    for (const row of rows) this.#held.push({ subscription, row: this.isWaiting ? kept(row) : row })
+    for (const row of rows) this.#held.push({ subscription, row })
   }
 
   /** Commits, and passes on what was held. */
@@ -96,7 +95,6 @@ export class ModuleProgress {
     } catch (cause) {
       const problem = messageOf(cause)
       if (problem !== this.#problem) say(`it waits: ${problem}`)
-      if (!this.isWaiting) this.#held = this.#held.map(({ subscription, row }) => ({ subscription, row: kept(row) }))
       this.#problem = problem
       this.#retry = clock.after(retryMs, () => {
         this.#retry = undefined
@@ -130,8 +128,6 @@ export class ModuleProgress {
     this.#checkpoint.close()
   }
 }
-
-const kept = (row: EnteredRow): EnteredRow => ({ ...row, bytes: Buffer.from(row.bytes) })
 
 /** A row for the guest, once it is durable. */
 export interface EnteredRow extends HubChange {

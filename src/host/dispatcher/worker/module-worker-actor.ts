@@ -38,7 +38,7 @@ export const moduleWorkerBody: ActorBody<ModuleWorkerConfig, ModuleWorkerControl
     const deliveries = context.inbox(deliveriesMailbox(name), {
       attached: () => undefined,
       frame: (sender, { incarnation, number, payload }) => {
-        worker.deliver(readDeliveries(Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength)))
+        worker.deliver(readDeliveries(payload))
         deliveries.acknowledge(sender, incarnation, number)
       },
     })

@@ -156,20 +156,20 @@ export const watchRequestOf = (selection: KindSelection): HubWatchRequest => {
 class HubCache {
   readonly cache: ObjectCache<ApiObject>
   /** Resolves when the first list is complete. */
-  readonly synced: Promise<void>
+  get synced(): Promise<void> {
+    return this.#synced.promise
+  }
+
   /** The list under way, by UID; `undefined` while following. */
   #listed: Map<string, ApiObject> | undefined = new Map()
   /** The highest version that the hub has reported in the present history. Own writes do not count: the hub may not have seen them yet. */
   #reached: ResourceVersion | undefined
   #isNewHistory = false
-  #resolveSynced: () => void = () => undefined
+  readonly #synced = Promise.withResolvers<void>()
 
   /** `onHandlerError` gets what a handler of changes threw. */
   constructor(onHandlerError: (error: unknown) => void) {
     this.cache = new ObjectCache({ onHandlerError })
-    this.synced = new Promise((resolve) => {
-      this.#resolveSynced = resolve
-    })
   }
 
   /** A new subscription begins, with the whole state. */
@@ -228,7 +228,7 @@ class HubCache {
     this.cache.listStarted()
     for (const object of listed.values()) this.cache.listedItem(object)
     this.cache.listCompleted(version)
-    this.#resolveSynced()
+    this.#synced.resolve()
   }
 
   #note({ version, isFinalStateUnknown }: HubChange): void {

@@ -1,6 +1,7 @@
 /** The interface of a script thread: a thread that runs the controllers of several scripts. */
 import * as Schema from "effect/Schema"
 import type { ActorDefinition } from "../../../runtime/index.ts"
+import type { ControllerStatistics } from "../../controller/run/controller-statistics.ts"
 import type { HubWatchRequest } from "../../dispatcher/watch-registry.ts"
 import { PassedEndpoint } from "../../executor/given-credentials.ts"
 import { ScriptRefused } from "./load-script.ts"
@@ -28,26 +29,8 @@ const Assignment = Schema.Struct({
 })
 export type ScriptAssignment = typeof Assignment.Type
 
-/** `ControllerStatistics`. */
-const ControllerFigures = Schema.Struct({
-  name: Schema.String,
-  state: Schema.Literals(["waiting", "standby", "reconciling", "stopped"]),
-  adds: Schema.Number,
-  runs: Schema.Number,
-  failures: Schema.Number,
-  retries: Schema.Number,
-  waitedMs: Schema.Number,
-  longestWaitMs: Schema.Number,
-  workedMs: Schema.Number,
-  longestRunMs: Schema.Number,
-  depth: Schema.Number,
-  delayed: Schema.Number,
-  longestRunningMs: Schema.Number,
-  terminalFailures: Schema.Number,
-  requeues: Schema.Number,
-  timeouts: Schema.Number,
-  isWaitingForCheckpoint: Schema.Boolean,
-})
+/** As the controllers count them. */
+const Controllers = Schema.declare((_: unknown): _ is ReadonlyArray<ControllerStatistics> => true)
 
 const scriptThreadControl = {
   /** Loads a script and starts its controllers. */
@@ -76,7 +59,7 @@ const scriptThreadControl = {
   ping: { payload: Schema.Void, success: Schema.Void, error: Schema.Never },
   statistics: {
     payload: Schema.Void,
-    success: Schema.Array(Schema.Struct({ module: Schema.String, controllers: Schema.Array(ControllerFigures) })),
+    success: Schema.Array(Schema.Struct({ module: Schema.String, controllers: Controllers })),
     error: Schema.Never,
   },
 } as const

@@ -169,14 +169,8 @@ const grantedSource = ({ caches, ask, trouble }: GrantedSourceOptions): CacheSou
   open: (selection): OpenCache => {
     const kind = formatGvk(selection.kind.gvk)
     let acquired: Acquired | undefined
-    let resolveSynced: () => void = () => undefined
-    let resolveLost: () => void = () => undefined
-    const synced = new Promise<void>((resolve) => {
-      resolveSynced = resolve
-    })
-    const lost = new Promise<void>((resolve) => {
-      resolveLost = resolve
-    })
+    const synced = Promise.withResolvers<void>()
+    const lost = Promise.withResolvers<void>()
     const close = (): void => {
       withdraw()
       acquired?.release()
@@ -185,7 +179,7 @@ const grantedSource = ({ caches, ask, trouble }: GrantedSourceOptions): CacheSou
     const withdraw = ask(selection, {
       granted: () => {
         acquired ??= caches.acquire(selection)
-        void acquired.synced.then(resolveSynced)
+        void acquired.synced.then(synced.resolve)
       },
       refused: (problem) => {
         if (acquired === undefined) return trouble(`waiting for the right to watch ${kind}: ${problem}`)
@@ -193,15 +187,15 @@ const grantedSource = ({ caches, ask, trouble }: GrantedSourceOptions): CacheSou
           `the right to watch ${kind} was taken away, so its controllers stop until it is there again: ${problem}`,
         )
         close()
-        resolveLost()
+        lost.resolve()
       },
     })
     return {
       get cache() {
         return acquired?.cache
       },
-      synced,
-      lost,
+      synced: synced.promise,
+      lost: lost.promise,
       close,
     }
   },

@@ -92,10 +92,10 @@ export const copyWithoutWhiteSpace = (
   let to = offset
   let inString = false
   for (let from = start; from < end; from++) {
-    const byte = source[from] as number
+    const byte = source[from] ?? 0
     if (inString) {
       target[to++] = byte
-      if (byte === 92) target[to++] = source[++from] as number
+      if (byte === 92) target[to++] = source[++from] ?? 0
       else if (byte === 34) inString = false
     } else if (!isWhiteSpace(byte)) {
       target[to++] = byte
@@ -251,11 +251,11 @@ export class JsonBytes {
         if (byte === CLOSE_BRACE) {
           if (inObject !== 1) return -1
           at++
-          inObject = nesting[--depth] as number
+          inObject = nesting[--depth] ?? 0
         } else if (byte === CLOSE_BRACKET) {
           if (inObject !== 0) return -1
           at++
-          inObject = nesting[--depth] as number
+          inObject = nesting[--depth] ?? 0
         } else {
           const behind = this.skipSpace(at)
           if (behind === at) return -1

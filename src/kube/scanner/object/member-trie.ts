@@ -63,9 +63,9 @@ export class KeptMembers {
     const view = this.json.view
     while (this.opened < this.depth) {
       const level = this.opened++
-      const bracket = this.brackets[level] as number
-      const keyStart = this.starts[level] as number
-      const keyEnd = this.ends[level] as number
+      const bracket = this.brackets[level] ?? 0
+      const keyStart = this.starts[level] ?? 0
+      const keyEnd = this.ends[level] ?? 0
       if (keyStart < keyEnd) fingerprint.absorb(view, keyStart, keyEnd, bracket)
       else fingerprint.mark(bracket)
     }

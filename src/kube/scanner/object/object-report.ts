@@ -56,25 +56,25 @@ export abstract class ObjectReport implements ScannedObject {
 
   /** Copies the results of the WebAssembly pass. */
   protected adopt(results: Int32Array): void {
-    this.nameStart = results[Capture.name * 2] as number
-    this.nameEnd = results[Capture.name * 2 + 1] as number
-    this.namespaceStart = results[Capture.namespace * 2] as number
-    this.namespaceEnd = results[Capture.namespace * 2 + 1] as number
-    this.uidStart = results[Capture.uid * 2] as number
-    this.uidEnd = results[Capture.uid * 2 + 1] as number
-    this.resourceVersionStart = results[Capture.resourceVersion * 2] as number
-    this.resourceVersionEnd = results[Capture.resourceVersion * 2 + 1] as number
-    this.apiVersionStart = results[Capture.apiVersion * 2] as number
-    this.apiVersionEnd = results[Capture.apiVersion * 2 + 1] as number
-    this.kindStart = results[Capture.kind * 2] as number
-    this.kindEnd = results[Capture.kind * 2 + 1] as number
-    this.ownerReferencesStart = results[Capture.ownerReferences * 2] as number
-    this.ownerReferencesEnd = results[Capture.ownerReferences * 2 + 1] as number
-    this.managedFieldsStart = results[Capture.managedFields * 2] as number
-    this.managedFieldsEnd = results[Capture.managedFields * 2 + 1] as number
+    this.nameStart = results[Capture.name * 2] ?? 0
+    this.nameEnd = results[Capture.name * 2 + 1] ?? 0
+    this.namespaceStart = results[Capture.namespace * 2] ?? 0
+    this.namespaceEnd = results[Capture.namespace * 2 + 1] ?? 0
+    this.uidStart = results[Capture.uid * 2] ?? 0
+    this.uidEnd = results[Capture.uid * 2 + 1] ?? 0
+    this.resourceVersionStart = results[Capture.resourceVersion * 2] ?? 0
+    this.resourceVersionEnd = results[Capture.resourceVersion * 2 + 1] ?? 0
+    this.apiVersionStart = results[Capture.apiVersion * 2] ?? 0
+    this.apiVersionEnd = results[Capture.apiVersion * 2 + 1] ?? 0
+    this.kindStart = results[Capture.kind * 2] ?? 0
+    this.kindEnd = results[Capture.kind * 2 + 1] ?? 0
+    this.ownerReferencesStart = results[Capture.ownerReferences * 2] ?? 0
+    this.ownerReferencesEnd = results[Capture.ownerReferences * 2 + 1] ?? 0
+    this.managedFieldsStart = results[Capture.managedFields * 2] ?? 0
+    this.managedFieldsEnd = results[Capture.managedFields * 2 + 1] ?? 0
     this.initialEventsEnd = results[SimdResult.initialEventsEnd] !== 0
-    this.fingerprintLow = results[SimdResult.low] as number
-    this.fingerprintHigh = results[SimdResult.high] as number
+    this.fingerprintLow = results[SimdResult.low] ?? 0
+    this.fingerprintHigh = results[SimdResult.high] ?? 0
   }
 
   /** Records the position of a reported member: its key at `from`, its value at [start, end). False if its type is wrong. */

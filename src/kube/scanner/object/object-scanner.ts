@@ -119,7 +119,7 @@ export class ObjectScanner extends ObjectReport {
   /** Scans the object that fills [start, end), white space around it allowed. Fields are undefined after a false. */
   scan(bytes: Buffer, start: number, end: number): boolean {
     let last = end
-    while (last > start && isWhiteSpace(bytes[last - 1] as number)) last--
+    while (last > start && isWhiteSpace(bytes[last - 1] ?? 0)) last--
     if (start < 0 || last <= start || last > bytes.length) return false
     if (!this.lenient && this.scanQuickly(bytes, start, last)) return true
     if (!this.json.load(bytes, last)) return false

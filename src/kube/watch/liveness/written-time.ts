@@ -67,7 +67,7 @@ export class WrittenTimes {
     const { managedFieldsStart, managedFieldsEnd } = scanned
     // Of ten successive offsets modulo ten, each meets a digit of a time that has 20 characters; elsewhere in managedFields digits are rare.
     for (let at = managedFieldsStart + 9; at < managedFieldsEnd; at += 10) {
-      const digit = (bytes[at] as number) - ZERO
+      const digit = (bytes[at] ?? 0) - ZERO
       if (digit < 0 || digit > 9) continue
       const quote = quoteBefore(bytes, at, managedFieldsStart)
       if (quote < 0 || quote + timeLength >= managedFieldsEnd || !isValueOf(bytes, quote, timeKey)) continue
@@ -118,7 +118,7 @@ const deletionRequested = (bytes: Buffer, creation: number): number => {
       at = memberAfter(bytes, value + timeLength + 2)
     } else if (isKeyAt(bytes, at, graceKey)) {
       at = valueAfter(bytes, at, graceKey)
-      for (; isDigit(bytes[at]); at++) grace = grace * 10 + (bytes[at] as number) - ZERO
+      for (; isDigit(bytes[at]); at++) grace = grace * 10 + (bytes[at] ?? 0) - ZERO
       at = memberAfter(bytes, at)
     } else break
   }
@@ -184,8 +184,8 @@ const secondsAt = (bytes: Buffer, quote: number): number => {
 
 /** NaN if they are none, which makes every sum NaN. */
 const twoDigits = (bytes: Buffer, at: number): number => {
-  const tens = (bytes[at] as number) - ZERO
-  const ones = (bytes[at + 1] as number) - ZERO
+  const tens = (bytes[at] ?? 0) - ZERO
+  const ones = (bytes[at + 1] ?? 0) - ZERO
   return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : Number.NaN
 }
 

@@ -3,7 +3,7 @@
  * transitions share: waiting, failing, streams, time limits.
  */
 import { compareResourceVersions, parseResourceVersion } from "../../resource-version.ts"
-import type { ApiStatus } from "../../status.ts"
+import { type ApiStatus, plainStatus } from "../../status.ts"
 import type { WatchPolicy } from "./policy.ts"
 import type { Command, Intention, KindState, Memory, Moment, Phase, WatchState } from "./protocol.ts"
 
@@ -154,13 +154,7 @@ export class Transition {
 }
 
 /** A failure that is not a Status of the server. */
-export const failure = (reason: string, message: string): ApiStatus => ({
-  code: 0,
-  reason,
-  message,
-  causes: [],
-  retryAfterSeconds: undefined,
-})
+export const failure = (reason: string, message: string): ApiStatus => plainStatus(0, reason, message)
 
 const describe = (status: ApiStatus): string =>
   status.code === 0 ? status.message : `HTTP ${status.code} ${status.reason}: ${status.message}`

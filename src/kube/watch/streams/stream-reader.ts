@@ -25,7 +25,7 @@ export const readResourceVersion = (bytes: Buffer, start: number, end: number): 
   if (length <= 0) return undefined
   let value = 0
   for (let at = start; at < end; at++) {
-    const digit = (bytes[at] as number) - 48
+    const digit = (bytes[at] ?? 0) - 48
     if (digit < 0 || digit > 9) return undefined
     value = value * 10 + digit
   }

@@ -4,7 +4,7 @@ import { isLineTooLarge, type LineBudget, LineSplitter } from "../../scanner/lin
 import type { DetectRules } from "../../scanner/object/detect-rules.ts"
 import { scanWatchLineSlowly, UnreadableError } from "../../scanner/slow-path.ts"
 import { WatchEventType, WatchLineScanner } from "../../scanner/watch-line.ts"
-import { type ApiStatus, readStatus } from "../../status.ts"
+import { type ApiStatus, plainStatus, readStatus } from "../../status.ts"
 import type { ObservedObject } from "../liveness/observed-object.ts"
 import { createdSeconds } from "../liveness/written-time.ts"
 import type { StreamId } from "../protocol/protocol.ts"
@@ -43,7 +43,7 @@ class InitialObjects {
 /** FNV-1a, 30 bits: a Set keeps such integers without boxing them. */
 const hashOf = ({ bytes, scanned: { uidStart, uidEnd } }: Readonly<ObservedObject>): number => {
   let hash = 0x811c9dc5
-  for (let at = uidStart; at < uidEnd; at++) hash = Math.imul(hash ^ (bytes[at] as number), 0x01000193)
+  for (let at = uidStart; at < uidEnd; at++) hash = Math.imul(hash ^ (bytes[at] ?? 0), 0x01000193)
   return hash & 0x3fffffff
 }
 
@@ -157,5 +157,5 @@ const statusIn = (bytes: Buffer, start: number, end: number): ApiStatus => {
   const message = isPlausible
     ? "an ERROR event without a Status"
     : `an ERROR event of ${end - start} bytes, which is no Status`
-  return status ?? { code: 500, reason: "InternalError", message, causes: [], retryAfterSeconds: undefined }
+  return status ?? plainStatus(500, "InternalError", message)
 }
