@@ -9,6 +9,7 @@ import {
   type OptionValues,
   oneOf,
   optional,
+  optionName,
   refused,
   value,
   withDefault,
@@ -104,7 +105,7 @@ const traceOrder = (given: Options, operands: ReadonlyArray<string>): TraceDiffO
   const { server, dataDir, trace, inCluster, kubeconfig, context, tokenFile, selector } = given
   const idle = Object.entries({ server, inCluster, kubeconfig, context, tokenFile, selector })
     .filter(([, value]) => value !== undefined)
-    .map(([name]) => `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`)
+    .map(([name]) => `--${optionName(name)}`)
   if (dataDir.length > 0) idle.push("--data-dir")
   if (trace.length > 0) idle.push("--trace")
   if (idle.length > 0) return `${idle.join(", ")}: needs --at TIME..TIME; two traces are compared without`
@@ -137,17 +138,11 @@ const diff = async (
   const kind = await chosenKinds(asking, object === undefined ? given.kind : [object.kind], given.except)
   const { from, to } = readStretch("--at", given.at, asking)
   const { namespace, selector: labels } = given
-  const answer = askPast(place, "differences", { kind, name: object?.name, namespace, labels, from, to }, signal)
+  const question = { kind, name: object?.name, namespace, labels, from, to }
   const unknown = new UnknownWriters()
-  for (let count = 0; ; count++) {
-    const next = await answer.next()
-    if (next.done === true) {
-      lacks(next.value)
-      if (count === 0) say("nothing differs")
-      if (unknown.note !== undefined && given.output === "text") say(unknown.note)
-      return
-    }
-    const difference = next.value
+  let count = 0
+  for await (const difference of askPast(place, "differences", question, signal, lacks)) {
+    count++
     unknown.add(difference)
     if (given.output === "json") print(formatExactJson(difference))
     else
@@ -157,4 +152,6 @@ const diff = async (
       ])
         print(visible(line))
   }
+  if (count === 0) say("nothing differs")
+  if (unknown.note !== undefined && given.output === "text") say(unknown.note)
 }

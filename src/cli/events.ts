@@ -49,28 +49,30 @@ const never = Number.MAX_SAFE_INTEGER
 async function* followedChanges(
   { places, signal, lacks, say }: Asking,
   parameters: PastParameters & { readonly from: number },
-): AsyncGenerator<JsonObject, boolean, void> {
+): AsyncGenerator<JsonObject, void, void> {
   const [place, another] = places
   if (place === undefined || another !== undefined)
     throw new Misasked("--follow is about one recording: name one recorder or one directory")
   try {
-    const end = yield* askPast(place, "changes", { ...parameters, to: never }, signal)
-    lacks(end)
+    let after = 0
+    yield* askPast(place, "changes", { ...parameters, to: never }, signal, (end) => {
+      lacks(end)
+      after = Number(end.cut)
+    })
     const { from: _, ...selection } = parameters
-    let after = Number(end.cut)
     for (let pauseMs = firstPauseMs; ; ) {
-      let why: string
-      try {
-        const events = askPast(place, "events", { ...selection, after, objects: false, differences: true }, signal)
-        let next = await events.next()
-        for (; next.done !== true; next = await events.next()) {
-          after = Number(next.value.sequence)
-          pauseMs = firstPauseMs
-          if (next.value.type !== "progress") yield next.value
-        }
-        const { reason, sequence } = next.value
+      let why = ""
+      const ended = ({ reason, sequence }: JsonObject): void => {
         after = Number(sequence ?? after)
         why = `${place.recorder.name} ended the stream: ${streamEndText(reason)}`
+      }
+      try {
+        const question = { ...selection, after, objects: false, differences: true }
+        for await (const event of askPast(place, "events", question, signal, ended)) {
+          after = Number(event.sequence)
+          pauseMs = firstPauseMs
+          if (event.type !== "progress") yield event
+        }
       } catch (cause) {
         if (signal.aborted || !isExportError(cause) || isFinal(cause)) throw cause
         why = cause.message.replace(/\.$/, "")
@@ -80,7 +82,7 @@ async function* followedChanges(
       pauseMs = Math.min(2 * pauseMs, longestPauseMs)
     }
   } catch (cause) {
-    if (signal.aborted) return true
+    if (signal.aborted) return
     throw cause
   }
 }
@@ -154,15 +156,12 @@ const events = async (given: Options, asking: Asking): Promise<ExitCode | undefi
   if (given.follow) {
     if (given.until !== "now") throw new Misasked("--follow does not end by itself, so there is no --until")
     if (field !== undefined) throw new Misasked("--follow shows whole changes: leave out --field")
-    await printChanges(followedChanges(asking, { kind, name, namespace, labels, fields, from }), asking, {
-      field,
-      isJson,
-    })
+    await printChanges(followedChanges(asking, { kind, name, namespace, labels, fields, from }), asking, isJson)
     return exitCodes.ok
   }
   const to = readMoment("--until", given.until, asking)
   const answer = changesOf(asking, { kind, name, namespace, labels, fields, field, from, to })
-  const count = await printChanges(answer, asking, { field, isJson })
+  const count = await printChanges(answer, asking, isJson)
   if (count === 0) asking.say("nothing changed in that time")
   return undefined
 }

@@ -81,7 +81,7 @@ const history = async (
   const to = readMoment("--until", given.until, asking)
   const { namespace, field, withOwned: owned, output } = given
   const answer = changesOf(asking, { kind, name, namespace, field, from, to, ...(owned && { owned }) })
-  const count = await printChanges(answer, asking, { field, isJson: output === "json" })
+  const count = await printChanges(answer, asking, output === "json")
   if (count > 0) return undefined
   asking.say(`there are no changes of ${name === undefined ? kind : `${kind} ${name}`} in that time`)
   return field === undefined && name !== undefined ? exitCodes.failed : undefined
@@ -89,22 +89,16 @@ const history = async (
 
 /** Prints changes as they come; returns how many there are. */
 export const printChanges = async (
-  changes: AsyncGenerator<JsonObject, boolean, void>,
+  changes: AsyncIterable<JsonObject>,
   { print, say, nowMs }: Asking,
-  { field, isJson }: { readonly field: string | undefined; readonly isJson: boolean },
+  isJson: boolean,
 ): Promise<number> => {
   /** By name, the UID of the object that had it last. */
   const uids = new Map<string, string>()
   const unknown = new UnknownWriters()
-  for (let count = 0; ; count++) {
-    const next = await changes.next()
-    if (next.done === true) {
-      if (field !== undefined && !next.value && count === 0)
-        say(`no object in the answer has a field ${field}: is it spelt like that?`)
-      if (unknown.note !== undefined && !isJson) say(unknown.note)
-      return count
-    }
-    const change = next.value
+  let count = 0
+  for await (const change of changes) {
+    count++
     unknown.add(change)
     if (isJson) {
       print(formatExactJson(change))
@@ -120,4 +114,6 @@ export const printChanges = async (
     uids.set(name, String(change.uid))
     for (const line of changeLines(change, nowMs)) print(line)
   }
+  if (unknown.note !== undefined && !isJson) say(unknown.note)
+  return count
 }

@@ -79,26 +79,15 @@ const stretchOf = (
 })
 
 /** Resolves with whether there are none. */
-const offerChanges = async (
-  answering: ToolAnswering,
-  parameters: PastParameters & { readonly field: string | undefined },
-): Promise<boolean> => {
-  const { page, say, leave } = answering
-  const changes = changesOf(answering, parameters)
+const offerChanges = async (answering: ToolAnswering, parameters: PastParameters): Promise<boolean> => {
   let isEmpty = true
-  for (let next = await changes.next(); ; next = await changes.next()) {
-    if (next.done === true) {
-      if (parameters.field !== undefined && !next.value && page.count === 0)
-        say(`no object in the answer has a field ${parameters.field}: is it spelt like that?`)
-      return isEmpty
-    }
+  for await (const change of changesOf(answering, parameters)) {
     isEmpty = false
-    const change = next.value
-    if (page.offer(() => readableItem(change))) continue
-    await changes.return(false)
-    leave()
-    return isEmpty
+    if (answering.page.offer(() => readableItem(change))) continue
+    answering.leave()
+    break
   }
+  return isEmpty
 }
 
 const objectHistory = pastTool({
@@ -322,17 +311,9 @@ const kinds = pastTool({
   parameters: {},
   answer: async (_, answering) => {
     const { places, signal, page, lacks } = answering
-    for (const [index, place] of places.entries()) {
-      const answer = askPast(place, "kinds", {}, signal)
-      for (let next = await answer.next(); ; next = await answer.next()) {
-        if (next.done === true) {
-          lacks(next.value)
-          break
-        }
-        const kind = next.value
+    for (const [index, place] of places.entries())
+      for await (const kind of askPast(place, "kinds", {}, signal, lacks))
         page.offer(() => ({ ...recordingOf(answering, index), ...kindItem(kind) }))
-      }
-    }
   },
 })
 
@@ -374,20 +355,9 @@ const differences = pastTool({
     const named = kindsIn(given.kind ?? "")
     const kind = named.length === 0 ? undefined : await exactKinds(answering, named)
     const { name, namespace: within, labels: selector } = given
-    const stretch = readStretch("at", given.at, answering)
-    const answer = askPast(
-      place,
-      "differences",
-      { kind, name, namespace: within, labels: selector, ...stretch },
-      signal,
-    )
-    for (let next = await answer.next(); ; next = await answer.next()) {
-      if (next.done === true) return lacks(next.value)
-      const difference = next.value
-      if (page.offer(() => readableItem(difference))) continue
-      await answer.return({})
-      return leave()
-    }
+    const question = { kind, name, namespace: within, labels: selector, ...readStretch("at", given.at, answering) }
+    for await (const difference of askPast(place, "differences", question, signal, lacks))
+      if (!page.offer(() => readableItem(difference))) return leave()
   },
 })
 

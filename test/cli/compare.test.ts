@@ -1,19 +1,11 @@
 /** `reel compare`: the table, the page, and what it does with files that cannot be compared. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { readFileSync } from "node:fs"
+import { describe, expect, test } from "vitest"
 import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
 import { compareCommand } from "../../src/cli/compare.ts"
-import { capturedTerminal } from "./captured-terminal.ts"
+import { commandsIn } from "./commands-in.ts"
 
-let folder = ""
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "reel-compare-"))
-})
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
-
-const path = (name: string): string => join(folder, name)
+const { path, write: writeText, names, run } = commandsIn("reel-compare-")
 
 const start = 1_763_700_000_000_000
 const spreadOf = (ms: number) => ({ p50: ms, p95: ms * 2, p99: ms * 3, max: ms * 4 })
@@ -64,16 +56,10 @@ const reportOf = ({ pendingMs = 100, lagMs = 5, refused = 0, pending = [0, 3, 1,
   }
 }
 
-const write = (name: string, report: unknown): string => {
-  writeFileSync(path(name), typeof report === "string" ? report : JSON.stringify(report))
-  return path(name)
-}
+const write = (name: string, report: unknown): string =>
+  writeText(name, typeof report === "string" ? report : JSON.stringify(report))
 
-const compare = async (...argv: ReadonlyArray<string>) => {
-  const terminal = capturedTerminal()
-  const code = await compareCommand().run(argv, terminal)
-  return { code, output: terminal.standardOutput.text(), error: terminal.standardError.text() }
-}
+const compare = (...argv: ReadonlyArray<string>) => run(compareCommand(), argv)
 
 describe("a comparison", () => {
   test("has a column for each run, and marks the better of two numbers", async () => {
@@ -110,7 +96,7 @@ describe("a comparison", () => {
     const most = '<th scope="row">pending at the same time, at most</th>'
     expect(page).toContain(`${most}<td class="number">3</td><td class="number">2</td>`)
     expect((await compare(short, long, "--html", path("page.html"))).code).toBe(exitCodes.usage)
-    expect(readdirSync(folder)).toHaveLength(3)
+    expect(names()).toHaveLength(3)
   })
 
   test("of replays at different speeds has durations in the trace's time, on the page too, and none of speed max", async () => {
@@ -233,7 +219,7 @@ describe("bad input is one message:", () => {
 
   test("a directory, a single report, and too many", async () => {
     const good = write("good.json", reportOf())
-    expect((await compare(good, folder)).error).toMatch(/is a directory/)
+    expect((await compare(good, path("."))).error).toMatch(/is a directory/)
     expect((await compare(good)).error).toMatch(/missing argument: expected REPORT REPORT/)
     expect((await compare(...Array.from({ length: 7 }, () => good))).error).toMatch(/at most 6 can be compared/)
   })

@@ -1,61 +1,58 @@
 /** `reel convert`: the arguments, the files, the messages, and what remains after a failure. */
 
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { readFileSync, rmSync } from "node:fs"
 import { gunzipSync, zstdCompressSync } from "node:zlib"
-import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
 import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
 import { type ConvertSurroundings, convertCommand } from "../../src/cli/convert.ts"
-import { fileSpool, openEncoder, openTraceFile, type TraceItem } from "../../src/trace/index.ts"
+import { memorySpool, openEncoder, openTraceFile, type TraceInput, type TraceItem } from "../../src/trace/index.ts"
 import { CollectorClock, startCollector } from "../trace/files/collector.ts"
 import { goldenTrace } from "../trace/recording.ts"
 import { encoded, event, header } from "../trace/views/items.ts"
 import { tracedIn } from "../trace/views/otlp/traced.ts"
 import { drawingOf } from "../trace/views/perfetto/drawing.ts"
 import { type CapturedTerminal, capturedTerminal } from "./captured-terminal.ts"
+import { commandsIn } from "./commands-in.ts"
 
-let folder = ""
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "reel-convert-"))
-})
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
+const { path, write, names, run } = commandsIn("reel-convert-")
 
-const path = (name: string): string => join(folder, name)
-const surroundings: ConvertSurroundings = { openInput: openTraceFile, now: () => 0 }
-
-const convert = async (
+const convert = (
   argv: ReadonlyArray<string>,
   changes: Partial<ConvertSurroundings> = {},
   terminal: CapturedTerminal = capturedTerminal(),
-): Promise<{ readonly code: number; readonly output: string; readonly error: string }> => {
-  const code = await convertCommand({ ...surroundings, ...changes }).run(argv, terminal)
-  return { code, output: terminal.standardOutput.text(), error: terminal.standardError.text() }
-}
+) => run(convertCommand({ openInput: openTraceFile, now: () => 0, ...changes }), argv, terminal)
+
+/** A pipe that has these pieces. */
+const piped = (...pieces: ReadonlyArray<Uint8Array>): TraceInput => ({
+  bytes: (async function* () {
+    yield* pieces
+  })(),
+  size: undefined,
+})
 
 const trace = goldenTrace("recording")
 
 describe("reel convert", () => {
   test("chooses formats by file name, and returns to the same bytes through any of them", async () => {
-    writeFileSync(path("a.sktrace"), trace)
+    write("a.sktrace", trace)
     for (const middle of ["b.ndjson", "b.ndjson.zst", "b.jsonl.gz"]) {
       const there = await convert([path("a.sktrace"), path(middle)])
       expect(there).toMatchObject({ code: exitCodes.ok })
-      expect(there.error).toMatch(new RegExp(`^${path(middle)}: 11 events, .*, simkube to ndjson\n$`))
+      expect(there.error).toMatch(new RegExp(`^FOLDER/${middle}: 11 events, .*, simkube to ndjson\n$`))
       expect((await convert([path(middle), path(`${middle}.sktrace`)])).code).toBe(exitCodes.ok)
       expect(Buffer.compare(readFileSync(path(`${middle}.sktrace`)), trace)).toBe(0)
     }
-    expect(readdirSync(folder).filter((name) => name.includes("partial"))).toEqual([])
+    expect(names().filter((name) => name.includes("partial"))).toEqual([])
   })
 
   test("compresses by the name of OUT, and reads compressed traces with any name", async () => {
-    writeFileSync(path("a.sktrace"), zstdCompressSync(trace))
+    write("a.sktrace", zstdCompressSync(trace))
     expect((await convert([path("a.sktrace"), path("b.yaml.gz")])).code).toBe(exitCodes.ok)
     expect(gunzipSync(readFileSync(path("b.yaml.gz"))).toString()).toContain("kind: ResourcePatch")
   })
 
   test("recognises a trace by its first bytes if its name is not conclusive", async () => {
-    writeFileSync(path("trace.out"), trace)
+    write("trace.out", trace)
     const { code, output } = await convert([path("trace.out"), "-", "--to", "ndjson"])
     expect(code).toBe(exitCodes.ok)
     expect(output.split("\n")[0]).toContain('"format":"kubereel"')
@@ -64,13 +61,7 @@ describe("reel convert", () => {
   test("reads standard input and writes standard output", async () => {
     const openInput = async (name: string) => {
       expect(name).toBe("-")
-      return {
-        bytes: (async function* () {
-          yield trace.subarray(0, 10)
-          yield trace.subarray(10)
-        })(),
-        size: undefined,
-      }
+      return piped(trace.subarray(0, 10), trace.subarray(10))
     }
     const terminal = capturedTerminal()
     expect((await convert(["-", "-", "--to", "simkube"], { openInput }, terminal)).error).toMatch(/^standard output: /)
@@ -107,12 +98,12 @@ describe("reel convert", () => {
           /byte 0: not in a known trace format; if it is a trace, name its format with --from/,
         ],
       ] as const) {
-        writeFileSync(path(name), bytes)
+        write(name, bytes)
         const { code, error } = await convert([path(name), path(out)])
         expect({ name, code }).toEqual({ name, code: exitCodes.failed })
         expect(error).toMatch(reason)
         expect(error.trimEnd().split("\n")).toHaveLength(1)
-        expect(readdirSync(folder).filter((left) => left.startsWith("out") || left.includes("partial"))).toEqual([])
+        expect(names().filter((left) => left.startsWith("out") || left.includes("partial"))).toEqual([])
       }
     },
   )
@@ -124,7 +115,7 @@ describe("reel convert", () => {
     ],
     ["control sequences of a terminal", "apiVersion: v1\nkind: Pod\nmetadata: {name: *\u001b[31mred\u0007}\n"],
   ])("a kwok recording with %s is refused in one printable line", async (_, yaml) => {
-    writeFileSync(path("a.yaml"), yaml)
+    write("a.yaml", yaml)
     const { code, error } = await convert([path("a.yaml"), path("out.ndjson")])
     expect(code).toBe(exitCodes.failed)
     expect(error).toMatch(/^reel convert: [\P{Cc}]+\n$/u)
@@ -132,7 +123,7 @@ describe("reel convert", () => {
 
   describe("a view, which nothing reads back", () => {
     test("is chosen by the name of OUT or with --to, compressed or not, and read from a pipe in one pass", async () => {
-      writeFileSync(path("a.sktrace"), trace)
+      write("a.sktrace", trace)
       for (const name of ["b.pftrace", "b.PERFETTO-TRACE", "b.pftrace.gz"]) {
         const { code, error } = await convert([path("a.sktrace"), path(name)])
         expect(code).toBe(exitCodes.ok)
@@ -144,12 +135,7 @@ describe("reel convert", () => {
       let opened = 0
       const openInput = async () => {
         opened++
-        return {
-          bytes: (async function* () {
-            yield trace
-          })(),
-          size: undefined,
-        }
+        return piped(trace)
       }
       expect((await convert(["-", path("c"), "--to", "perfetto"], { openInput })).code).toBe(exitCodes.ok)
       expect(readFileSync(path("c")).equals(bytes)).toBe(true)
@@ -158,31 +144,24 @@ describe("reel convert", () => {
 
     test("that cannot represent gaps says so with exit code 3, one that can does not", async () => {
       const gap = {
-        ...{
-          sequence: 1,
-          time: 2_000_000,
-          action: "gap",
-          gvk: "v1.Pod",
-          namespace: "",
-          fromVersion: "1",
-          toVersion: "2",
-        },
+        ...{ sequence: 1, time: 2_000_000, action: "gap", gvk: "v1.Pod", namespace: "" },
+        ...{ fromVersion: "1", toVersion: "2" },
         ...{ fromTime: 1_000_000, toTime: 2_000_000, reason: "expired", detail: "" },
       }
       const head =
         '{"format":"kubereel","version":1,"window":{"start":1,"end":9000000},"cut":2,"kinds":["v1.Pod"],"incomplete":[]}'
-      writeFileSync(path("a.ndjson"), `${head}\n${JSON.stringify(gap)}\n{"end":{"snapshot":0,"events":0,"gaps":1}}\n`)
+      write("a.ndjson", `${head}\n${JSON.stringify(gap)}\n{"end":{"snapshot":0,"events":0,"gaps":1}}\n`)
       expect((await convert([path("a.ndjson"), path("b.pftrace")])).code).toBe(exitCodes.ok)
       expect(await convert([path("a.ndjson"), path("b.parquet")])).toMatchObject({
         code: exitCodes.incomplete,
         error: expect.stringContaining("1 gap, which the parquet format cannot represent"),
       })
-      expect(existsSync(path("b.parquet"))).toBe(true)
+      expect(names()).toContain("b.parquet")
     })
 
     test("is not written to a terminal, and is no input", async () => {
       const terminal = capturedTerminal({ output: { isTTY: true } })
-      writeFileSync(path("a.sktrace"), trace)
+      write("a.sktrace", trace)
       const refused = await convert([path("a.sktrace"), "-", "--to", "perfetto"], {}, terminal)
       expect(refused).toMatchObject({
         code: exitCodes.usage,
@@ -210,7 +189,7 @@ describe("reel convert", () => {
     const ndjson = Buffer.from(`${lines.join("\n")}\n`)
 
     test("has lifecycles and owners that come later in the input, both from a file and from a pipe", async () => {
-      writeFileSync(path("a.ndjson"), ndjson)
+      write("a.ndjson", ndjson)
       expect((await convert([path("a.ndjson"), path("b.sktrace")])).code).toBe(exitCodes.ok)
       const back = await convert([path("b.sktrace"), "-", "--to", "ndjson"])
       expect(back.output).toContain('"ownerReferences":[{')
@@ -218,12 +197,8 @@ describe("reel convert", () => {
         /"lifecycles":\{"gvk":"apps\/v1\.Deployment","owner":"a\/web".*"state":"running","start":5/,
       )
       for (const bytes of [ndjson, zstdCompressSync(ndjson)]) {
-        const openInput = async () => ({
-          bytes: (async function* () {
-            for (let at = 0; at < bytes.length; at += 100) yield bytes.subarray(at, at + 100)
-          })(),
-          size: undefined,
-        })
+        const starts = Array.from({ length: Math.ceil(bytes.length / 100) }, (_, index) => index * 100)
+        const openInput = async () => piped(...starts.map((at) => bytes.subarray(at, at + 100)))
         expect((await convert(["-", path("c.sktrace"), "-f"], { openInput })).code).toBe(exitCodes.ok)
         expect(Buffer.compare(readFileSync(path("c.sktrace")), readFileSync(path("b.sktrace")))).toBe(0)
       }
@@ -231,7 +206,7 @@ describe("reel convert", () => {
 
     test("with a kind of any name is reported in lines that can be read", async () => {
       for (const kind of ["y".repeat(70_000), String.raw`\u001b[31mred`]) {
-        writeFileSync(path("a.ndjson"), ndjson.toString().replace('"gvk":"v1.Pod"', `"gvk":"${kind}"`))
+        write("a.ndjson", ndjson.toString().replace('"gvk":"v1.Pod"', `"gvk":"${kind}"`))
         const { code, error } = await convert([path("a.ndjson"), path("b.sktrace"), "-f"])
         expect(code).toBe(exitCodes.ok)
         expect(error).toContain("the simkube format cannot represent")
@@ -241,7 +216,7 @@ describe("reel convert", () => {
     })
 
     test("without the objects that its objects own still has their lifecycles, and in NDJSON only the owners", async () => {
-      writeFileSync(path("a.ndjson"), ndjson)
+      write("a.ndjson", ndjson)
       const owned = ["--owned", "exclude"]
       const { code, error } = await convert([path("a.ndjson"), path("b.sktrace"), ...owned])
       expect({ code, error }).toEqual({
@@ -257,19 +232,20 @@ describe("reel convert", () => {
     })
 
     test("with unknown owners cannot leave out owned objects", async () => {
-      writeFileSync(path("a.sktrace"), trace)
+      write("a.sktrace", trace)
       expect(await convert([path("a.sktrace"), path("b.yaml"), "--owned", "exclude"])).toEqual({
         code: exitCodes.failed,
         output: "",
-        error: `reel convert: ${path("a.sktrace")}: its owner references have no UIDs, so owned objects cannot be recognised (--owned exclude). Exclude them when exporting: reel export --owned exclude. Nothing was written\n`,
+        error:
+          "reel convert: FOLDER/a.sktrace: its owner references have no UIDs, so owned objects cannot be recognised (--owned exclude). Exclude them when exporting: reel export --owned exclude. Nothing was written\n",
       })
-      expect(existsSync(path("b.yaml"))).toBe(false)
+      expect(names()).toEqual(["a.sktrace"])
     })
 
     test("that was sanitised for replay has UIDs, but not in references, so it cannot leave out owned objects", async () => {
       const header = (lines[0] as string).replace(/}$/, ',"sanitised":{"for":"replay","removed":[]}}')
       const replayed = [header, ...lines.slice(1)].join("\n").replace(',"uid":"d"}]', "}]")
-      writeFileSync(path("a.ndjson"), `${replayed}\n`)
+      write("a.ndjson", `${replayed}\n`)
       expect(await convert([path("a.ndjson"), path("b.ndjson"), "--owned", "exclude"])).toMatchObject({
         code: exitCodes.failed,
         error: expect.stringMatching(/its owner references have no UIDs.*reel export --owned exclude/),
@@ -278,7 +254,7 @@ describe("reel convert", () => {
     })
 
     test("is reported if it is gone the second time, and leaves nothing", async () => {
-      writeFileSync(path("a.ndjson"), ndjson)
+      write("a.ndjson", ndjson)
       let opened = 0
       const openInput = async (name: string) => {
         if (opened++ > 0) rmSync(name)
@@ -286,19 +262,14 @@ describe("reel convert", () => {
       }
       expect(await convert([path("a.ndjson"), path("b.sktrace")], { openInput })).toMatchObject({
         code: exitCodes.failed,
-        error: `reel convert: cannot read ${path("a.ndjson")}: file not found\n`,
+        error: "reel convert: cannot read FOLDER/a.ndjson: file not found\n",
       })
-      expect(readdirSync(folder)).toEqual([])
+      expect(names()).toEqual([])
     })
 
     test("that is invalid in a pipe is reported at the same byte, and leaves nothing", async () => {
       const bad = Buffer.from(ndjson.toString().replace('"sequence":2', '"sequence":"2"'))
-      const openInput = async () => ({
-        bytes: (async function* () {
-          yield bad
-        })(),
-        size: undefined,
-      })
+      const openInput = async () => piped(bad)
       const { code, error } = await convert(["-", path("b.sktrace"), "--from", "ndjson"], { openInput })
       expect({ code, error }).toEqual({
         code: exitCodes.failed,
@@ -306,20 +277,20 @@ describe("reel convert", () => {
           new RegExp(`^reel convert: standard input: .*byte ${bad.indexOf('{"sequence":"2"')}: line 3: `),
         ),
       })
-      expect(readdirSync(folder)).toEqual([])
+      expect(names()).toEqual([])
     })
   })
 
   test("--from takes precedence over name and bytes", async () => {
-    writeFileSync(path("a.sktrace"), trace)
+    write("a.sktrace", trace)
     expect((await convert([path("a.sktrace"), path("b.ndjson"), "--from", "kwok"])).error).toMatch(
       /not a readable kwok trace/,
     )
   })
 
   test("an existing file is not overwritten without --force", async () => {
-    writeFileSync(path("a.sktrace"), trace)
-    writeFileSync(path("b.ndjson"), "mine")
+    write("a.sktrace", trace)
+    write("b.ndjson", "mine")
     expect(await convert([path("a.sktrace"), path("b.ndjson")])).toMatchObject({ code: exitCodes.usage })
     expect(readFileSync(path("b.ndjson"), "utf8")).toBe("mine")
     expect(await convert([path("a.sktrace"), path("b.ndjson"), "-f"])).toMatchObject({ code: exitCodes.ok })
@@ -328,10 +299,10 @@ describe("reel convert", () => {
   test("unreadable input is reported", async () => {
     expect(await convert([path("none.sktrace"), path("b.ndjson")])).toMatchObject({
       code: exitCodes.failed,
-      error: `reel convert: cannot read ${path("none.sktrace")}: file not found\n`,
+      error: "reel convert: cannot read FOLDER/none.sktrace: file not found\n",
     })
-    expect((await convert([folder, path("b.ndjson")])).error).toMatch(/it is a directory/)
-    expect(existsSync(path("b.ndjson"))).toBe(false)
+    expect((await convert([path("."), path("b.ndjson")])).error).toMatch(/it is a directory/)
+    expect(names()).toEqual([])
   })
 
   test.each([
@@ -370,13 +341,13 @@ describe("reel convert", () => {
       '{"sequence":2,"time":2000000,"action":"gap","gvk":"v1.Pod","namespace":"","fromVersion":"","toVersion":"","fromTime":1,"toTime":2,"reason":"expired","detail":""}',
       '{"end":{"snapshot":0,"events":1,"gaps":1}}',
     ]
-    writeFileSync(path("a.ndjson"), `${lines.join("\n")}\n`)
+    write("a.ndjson", `${lines.join("\n")}\n`)
     const { code, error } = await convert([path("a.ndjson"), path("b.sktrace")])
     expect(code).toBe(exitCodes.incomplete)
     expect(error).toContain("it has 1 gap, which the simkube format cannot represent")
     expect(error).toContain("1 kind was not being watched")
     expect(error).toContain("the simkube format cannot represent v1.ConfigMap (1 object or change)")
-    expect(existsSync(path("b.sktrace"))).toBe(true)
+    expect(names()).toContain("b.sktrace")
     expect((await convert([path("a.ndjson"), path("b.ndjson")])).code).toBe(exitCodes.ok)
     expect(readFileSync(path("b.ndjson"), "utf8")).toBe(`${lines.join("\n")}\n`)
   })
@@ -400,12 +371,11 @@ describe("reel convert", () => {
       code: exitCodes.interrupted,
       error: "reel convert: interrupted; no file was kept\n",
     })
-    expect(readdirSync(folder)).toEqual([])
-    expect(terminal.listeners()).toBe(0)
+    expect(names()).toEqual([])
   })
 
   test("shows its progress on a terminal", async () => {
-    writeFileSync(path("a.sktrace"), trace)
+    write("a.sktrace", trace)
     const terminal = capturedTerminal({ error: { isTTY: true, columns: 100 }, environment: { TERM: "xterm" } })
     const { error } = await convert([path("a.sktrace"), path("b.ndjson")], {}, terminal)
     expect(error).toMatch(/converting: \d+ objects and changes, .* of .* left/)
@@ -419,9 +389,9 @@ describe("reel convert to an OTLP endpoint", () => {
     argv: ReadonlyArray<string> = [],
     input: Uint8Array = trace,
   ) => {
-    writeFileSync(path("a.sktrace"), input)
-    const terminal = Object.assign(capturedTerminal(), { environment })
-    return convert([path("a.sktrace"), url, ...argv], { clock: new CollectorClock() }, terminal)
+    write("a.sktrace", input)
+    const surroundings = { clock: new CollectorClock() }
+    return convert([path("a.sktrace"), url, ...argv], surroundings, capturedTerminal({ environment }))
   }
 
   test("sends what the file would have, with the headers of the environment, and says how many spans were taken", async () => {
@@ -473,9 +443,9 @@ describe("reel convert to an OTLP endpoint", () => {
       ...item,
       event: { ...(item as { event: object }).event, action: "deleted" },
     }))
-    const encoder = await openEncoder("ndjson", { spool: () => fileSpool(folder) })
+    const encoder = await openEncoder("ndjson", { spool: () => memorySpool() })
     const lines = encoded(encoder, [header(0, 60), ...objects, ...(removals as never as ReadonlyArray<TraceItem>)])
-    writeFileSync(path("a.ndjson"), Buffer.concat([lines.subarray(0, -20), Buffer.from("damage\n")]))
+    write("a.ndjson", Buffer.concat([lines.subarray(0, -20), Buffer.from("damage\n")]))
     const { code, error } = await convert([path("a.ndjson"), collector.url], { clock: new CollectorClock() })
     expect(code).toBe(exitCodes.failed)
     expect(error).toMatch(/\. 512 spans had been taken by then\n$/)

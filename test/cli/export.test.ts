@@ -1,12 +1,9 @@
 import { createHash } from "node:crypto"
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import { readFileSync } from "node:fs"
 import { createServer as createSecureServer } from "node:https"
 import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { gzipSync, zstdCompressSync } from "node:zlib"
-import { afterEach, beforeEach, describe, expect, test } from "vitest"
+import { describe, expect, onTestFinished, test } from "vitest"
 import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
 import { ServerUnreachable } from "../../src/cli/export/connection/export-errors.ts"
 import { exportCommand } from "../../src/cli/export.ts"
@@ -14,6 +11,8 @@ import { formatBytes } from "../../src/cli/terminal/quantities.ts"
 import { formatLocalTime } from "../../src/local-time.ts"
 import { makeCertificates } from "../kube/certificates.ts"
 import { type CapturedTerminal, capturedTerminal } from "./captured-terminal.ts"
+import { commandsIn, type Ran } from "./commands-in.ts"
+import { type Answer, type Asked, recorderStandIn } from "./export/recorder-stand-in.ts"
 
 const second = 1_000_000
 const now = Date.UTC(2026, 10, 21, 10, 0, 0) * 1000 + 1
@@ -21,46 +20,14 @@ const now = Date.UTC(2026, 10, 21, 10, 0, 0) * 1000 + 1
 /** A moment as messages have it, on a machine in any time zone. */
 const at = (instant: string): string => formatLocalTime(Date.parse(instant), now / 1000)
 
-let folder: string
-let closers: (() => Promise<unknown>)[] = []
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "kubereel-export-"))
-})
-afterEach(async () => {
-  for (const close of closers) await close()
-  closers = []
-  await rm(folder, { recursive: true })
-})
+const { path, write, names, run: runIn } = commandsIn("kubereel-export-")
 
+/** Closed when the test has ended. */
 const listen = (server: Server): Promise<string> =>
   new Promise((resolve) => {
+    onTestFinished(() => void server.close())
     server.listen(0, "127.0.0.1", () => resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`))
   })
-
-/** A recorder that sends the same response to every request and stores the requests. */
-const recorder = async (
-  answer: (response: ServerResponse) => void,
-): Promise<{ url: string; requests: { path: string; headers: IncomingMessage["headers"]; body: unknown }[] }> => {
-  const requests: { path: string; headers: IncomingMessage["headers"]; body: unknown }[] = []
-  const server = createServer((request, response) => {
-    const pieces: Buffer[] = []
-    request.on("data", (piece: Buffer) => pieces.push(piece))
-    request.on("end", () => {
-      const { url = "", method = "", headers } = request
-      requests.push({ path: `${method} ${url}`, headers, body: JSON.parse(Buffer.concat(pieces).toString()) })
-      answer(response)
-    })
-  })
-  const url = await listen(server)
-  closers.push(
-    () =>
-      new Promise((resolve) => {
-        server.close(resolve)
-        server.closeAllConnections()
-      }),
-  )
-  return { url, requests }
-}
 
 /** Bytes that a recorder sends: what follows the first of them is not looked at here. */
 const trace = (events: number): Buffer => Buffer.from(`{"format":"kubereel"}\n${`{"name":"web"}\n`.repeat(events)}`)
@@ -74,29 +41,41 @@ const smallKwok = Buffer.from("apiVersion: v1\nkind: Pod\n")
 const unproven =
   "reel export: the trace came without a checksum, from a server that does not say that it is a recorder of kubereel: that it is whole is known from HTTP alone\n"
 
-interface Run {
-  readonly code: number
-  readonly output: string
-  readonly error: string
-}
+const run = (argv: readonly string[], terminal?: CapturedTerminal): Promise<Ran> =>
+  runIn(exportCommand({ now: () => now }), argv, terminal)
 
-const run = async (argv: readonly string[], terminal: CapturedTerminal = capturedTerminal()): Promise<Run> => {
-  const code = await exportCommand({ now: () => now }).run(argv, terminal)
-  expect(terminal.listeners()).toBe(0)
-  return { code, output: terminal.standardOutput.text(), error: terminal.standardError.text() }
+/** A recorder that answers so, or with a small trace and these headers. */
+const recorder = (given: Answer | Readonly<Record<string, string>> = {}) =>
+  recorderStandIn(
+    typeof given === "function"
+      ? given
+      : (response) => {
+          for (const [name, value] of Object.entries(given)) response.setHeader(name, value)
+          response.end(small)
+        },
+  )
+
+/** An export from such a recorder to the file `a`, unless the words name another place. */
+const exported = async (
+  given?: Parameters<typeof recorder>[0],
+  ...words: ReadonlyArray<string>
+): Promise<Ran & { readonly url: string; readonly asked: ReadonlyArray<Asked> }> => {
+  const { url, asked } = await recorder(given)
+  const place = words.includes("-o") ? [] : ["-o", path("a")]
+  return { ...(await run(["-s", url, ...place, ...words])), url, asked }
 }
 
 describe("an export", () => {
   test("is requested in SimKube's form, with exact times and the format added", async () => {
-    const { url, requests } = await recorder((response) => response.end(small))
-    const argv = ["-s", `${url}/base/`, "-o", join(folder, "a.ndjson"), "--start", "-10m", "--end", "-90s"]
+    const { url, asked } = await recorder()
+    const argv = ["-s", `${url}/base/`, "-o", path("a.ndjson"), "--start", "-10m", "--end", "-90s"]
     const filters = ["--exclude-namespace", "kube-system,monitoring", "--exclude-namespace", "default"]
     const labels = ["--exclude-label", "app=web,tier notin (a, b),!canary", "--exclude-label", "batch"]
     expect((await run([...argv, ...filters, ...labels])).code).toBe(exitCodes.ok)
-    expect(requests).toMatchObject([{ path: "POST /base/export", headers: { "content-type": "application/json" } }])
-    expect(requests[0]?.headers["user-agent"]).toMatch(/^kubereel\/\d/)
+    expect(asked).toMatchObject([{ path: "POST /base/export", headers: { "content-type": "application/json" } }])
+    expect(asked[0]?.headers["user-agent"]).toMatch(/^kubereel\/\d/)
     const end = now - 90 * second
-    expect(requests[0]?.body).toEqual({
+    expect(asked[0]?.body).toEqual({
       // Whole seconds that contain the window.
       start_ts: Date.UTC(2026, 10, 21, 9, 48, 30) / 1000,
       end_ts: Date.UTC(2026, 10, 21, 9, 58, 31) / 1000,
@@ -121,12 +100,11 @@ describe("an export", () => {
   })
 
   test("is filtered by namespace, label, kind and name, down to everything or nothing", async () => {
-    const { url, requests } = await recorder((response) => response.end(small))
     const filters =
       "-n shop-* --label app=web --kind apps/*,v1.Pod --exclude-kind v1.Event --name web --exclude-name shop/old"
     const limits = "--require all --sanitise replay --maximum-time 90s --maximum-size 1Mi"
-    await run(["-s", url, "-o", join(folder, "a"), ...filters.split(" "), ...limits.split(" ")])
-    expect(requests[0]?.body).toMatchObject({
+    const { asked } = await exported({}, ...filters.split(" "), ...limits.split(" "))
+    expect(asked[0]?.body).toMatchObject({
       filters: {
         excluded_namespaces: [],
         excluded_labels: [],
@@ -145,79 +123,71 @@ describe("an export", () => {
   })
 
   test("presents a token from a file or the environment, and says where to put one", async () => {
-    const { url, requests } = await recorder((response) => response.end(small))
-    const file = join(folder, "token")
+    const { url, asked } = await recorder()
     const words = ["-s", url, "-o", "-"]
-    await writeFile(file, "from-the-file\nthe-old-one\n")
+    const file = write("token", "from-the-file\nthe-old-one\n")
     const environment = { KUBEREEL_TOKEN: "from-the-environment" }
     await run([...words, "--token-file", file], capturedTerminal({ environment }))
     await run(words, capturedTerminal({ environment }))
     await run(words)
-    expect(requests.map(({ headers }) => headers.authorization)).toEqual([
+    expect(asked.map(({ headers }) => headers.authorization)).toEqual([
       "Bearer from-the-file",
       "Bearer from-the-environment",
       undefined,
     ])
-    await writeFile(file, "\n")
+    write("token", "\n")
     expect((await run([...words, "--token-file", file])).error).toContain(
-      `cannot read a token from ${file}: it is empty`,
+      "cannot read a token from FOLDER/token: it is empty",
     )
-    const missing = await run([...words, "--token-file", join(folder, "none")])
+    const missing = await run([...words, "--token-file", path("none")])
     expect([missing.code, missing.error]).toEqual([exitCodes.usage, expect.stringContaining("file not found")])
-    expect(requests).toHaveLength(3)
+    expect(asked).toHaveLength(3)
   })
 
   test("is compared with the trailing checksum", async () => {
     const sum = createHash("sha256").update(small).digest("base64")
-    const answers = (digest: string) => (response: ServerResponse) => {
-      response.writeHead(200, { Trailer: "Repr-Digest" })
-      response.write(small)
-      response.addTrailers({ "Repr-Digest": `sha-512=:AAAA:, sha-256=:${digest}:`, "Kubereel-Unchanged": "33" })
-      response.end()
-    }
-    const right = await recorder(answers(sum))
-    const whole = await run(["-s", right.url, "-o", join(folder, "a")])
+    const answers =
+      (digest: string): Answer =>
+      (response) => {
+        response.writeHead(200, { Trailer: "Repr-Digest" })
+        response.write(small)
+        response.addTrailers({ "Repr-Digest": `sha-512=:AAAA:, sha-256=:${digest}:`, "Kubereel-Unchanged": "33" })
+        response.end()
+      }
+    const whole = await exported(answers(sum))
     expect(whole.code).toBe(exitCodes.ok)
     expect(whole.error).toContain("skipped 33 changes that do not affect a replay")
-    const wrong = await recorder(answers(sum.replace(/^./, (first) => (first === "A" ? "B" : "A"))))
-    const { code, error } = await run(["-s", wrong.url, "-o", join(folder, "b")])
-    expect(code).toBe(exitCodes.failed)
-    expect(error).toContain("its checksum does not match: it was modified in transit")
-    expect(await readdir(folder)).toEqual(["a"])
+    const wrong = answers(sum.replace(/^./, (first) => (first === "A" ? "B" : "A")))
+    const { code, error } = await exported(wrong, "-o", path("b"))
+    expect([code, error]).toEqual([exitCodes.failed, expect.stringContaining("its checksum does not match")])
+    expect(names()).toEqual(["a"])
   })
 
   test("without the checksum that recorders send is written all the same, and says so", async () => {
-    const { url } = await recorder((response) => {
-      response.setHeader("Kubereel-Request-Id", "r")
-      response.end(small)
-    })
-    const { code, error } = await run(["-s", url, "-o", join(folder, "a")])
+    const { code, error } = await exported({ "Kubereel-Request-Id": "r" })
     expect([code, error]).toEqual([exitCodes.ok, expect.stringContaining("the trace came without its checksum")])
-    expect(await readFile(join(folder, "a"))).toEqual(small)
+    expect(readFileSync(path("a"))).toEqual(small)
   })
 
   test("to an object store is written by the recorder, and nothing is written here", async () => {
-    const { url, requests } = await recorder((response) => {
+    const written: Answer = (response) => {
       response.writeProcessing()
-      response.setHeader("Content-Type", "application/json")
-      response.setHeader("Kubereel-Gaps", "1")
-      response.setHeader("Kubereel-Warnings", "one thing; another")
+      const headers = { "Kubereel-Gaps": "1", "Kubereel-Warnings": "one thing; another" }
+      response.writeHead(200, { "Content-Type": "application/json", ...headers })
       response.end(JSON.stringify({ location: "s3://traces/a.sktrace", bytes: 1234, sha256: "00" }))
-    })
-    const { code, output, error } = await run(["-s", url, "-o", "S3://traces/a.sktrace"])
+    }
+    const { code, output, error, asked } = await exported(written, "-o", "S3://traces/a.sktrace")
     expect({ code, output }).toEqual({ code: exitCodes.incomplete, output: "" })
     expect(error).toMatch(/^s3:\/\/traces\/a\.sktrace: 1\.2 kB, 2026.*\n.*it has 1 gap/)
     expect(error).toMatch(/^reel export: one thing\nreel export: another$/m)
-    expect(requests[0]?.headers.accept).toBe("application/json")
-    expect(requests[0]?.body).toMatchObject({ export_path: "s3://traces/a.sktrace", format: "simkube" })
-    expect(await readdir(folder)).toEqual([])
+    expect(asked[0]?.headers.accept).toBe("application/json")
+    expect(asked[0]?.body).toMatchObject({ export_path: "s3://traces/a.sktrace", format: "simkube" })
+    expect(names()).toEqual([])
   })
 
   test("to an object store by a recorder that reports nothing, such as SimKube's, is assumed to be written", async () => {
-    const { url } = await recorder((response) => response.end())
-    const { code, error } = await run(["-s", url, "-o", "gs://traces/a"])
-    expect(code).toBe(exitCodes.ok)
-    expect(error).toMatch(/^gs:\/\/traces\/a: 2026/)
+    const { code, error } = await exported((response) => response.end(), "-o", "gs://traces/a")
+    expect([code, error]).toEqual([exitCodes.ok, expect.stringMatching(/^gs:\/\/traces\/a: 2026/)])
   })
 
   test("with --dry-run prints what it would contain, with the exit code that it would have", async () => {
@@ -241,29 +211,29 @@ describe("an export", () => {
       unknownOwners: { count: 0, first: [] },
       refusals: [] as string[],
     }
-    const asked = async (answer: object, window = ["--start", "-1m"]) => {
-      const { url, requests } = await recorder((response) => {
+    const forecastOf = async (answer: object, window = ["--start", "-1m"]) => {
+      const json: Answer = (response) => {
         response.setHeader("Content-Type", "application/json")
         response.end(JSON.stringify(answer))
-      })
-      const { code, output } = await run(["-s", url, "--dry-run", ...window])
-      expect(requests[0]?.body).toMatchObject({ dry_run: true, export_path: "file:///export" })
+      }
+      const { code, output, asked } = await exported(json, "--dry-run", ...window)
+      expect(asked[0]?.body).toMatchObject({ dry_run: true, export_path: "file:///export" })
       return [code, output]
     }
-    expect(await asked(forecast)).toEqual([
+    expect(await forecastOf(forecast)).toEqual([
       exitCodes.ok,
       "1 object at the start and 1,234 events, 2026-11-21T09:59:00.000001Z to 2026-11-21T10:00:00.000001Z\n" +
         "  v1.Pod: 1 object at the start and 1,234 events, recorded 2026-11-21T09:59:00.000001Z to 2026-11-21T10:00:00.000001Z, watching\n",
     ])
-    expect(await asked({ ...forecast, countedBefore: ["label filters", "owner filters"] })).toEqual([
+    expect(await forecastOf({ ...forecast, countedBefore: ["label filters", "owner filters"] })).toEqual([
       exitCodes.ok,
       expect.stringContaining("1,234 events before label filters and owner filters, 2026-"),
     ])
     const gap = { start: now - 30 * second, end: now - 20 * second, namespace: "", reason: "expired", detail: "" }
-    expect(await asked({ ...forecast, kinds: [{ ...kind, gaps: [{ ...gap, namespace: "shop" }] }] })).toEqual(
+    expect(await forecastOf({ ...forecast, kinds: [{ ...kind, gaps: [{ ...gap, namespace: "shop" }] }] })).toEqual(
       expect.arrayContaining([expect.stringContaining("40.000001Z in namespace shop: expired\n")]),
     )
-    expect(await asked({ ...forecast, kinds: [{ ...kind, gaps: [gap] }] })).toEqual([
+    expect(await forecastOf({ ...forecast, kinds: [{ ...kind, gaps: [gap] }] })).toEqual([
       exitCodes.incomplete,
       expect.stringContaining("    gap 2026-11-21T09:59:30.000001Z to 2026-11-21T09:59:40.000001Z: expired\n"),
     ])
@@ -271,29 +241,29 @@ describe("an export", () => {
       ...{ start: now - 30 * second, end: now - 20 * second, receivedStart: now - 10 * second },
       ...{ receivedEnd: now - 10 * second, namespace: "", events: 2, cause: "disconnected", across: "start" },
     }
-    expect(await asked({ ...forecast, kinds: [{ ...kind, late: [late] }] })).toEqual([
+    expect(await forecastOf({ ...forecast, kinds: [{ ...kind, late: [late] }] })).toEqual([
       exitCodes.ok,
       expect.stringMatching(
         /\n {4}late v1\.Pod: 2 changes between .* were received at .*, because the recorder had no connection to the API server; their times are estimates and may lie before the window\n$/,
       ),
     ])
-    expect(await asked({ ...forecast, refusals: ["v1.Pod: being listed"] })).toEqual([
+    expect(await forecastOf({ ...forecast, refusals: ["v1.Pod: being listed"] })).toEqual([
       exitCodes.failed,
       expect.stringContaining("it would be rejected: v1.Pod: being listed\n"),
     ])
     const young = { ...forecast, incomplete: ["v1.Pod=recorded-2026-11-21T09:59:30.000Z/2026-11-21T10:00:00.000Z"] }
-    expect(await asked(young)).toEqual([
+    expect(await forecastOf(young)).toEqual([
       exitCodes.incomplete,
       expect.stringContaining(
         `\nit would be incomplete: v1.Pod is recorded only from ${at("2026-11-21T09:59:30Z")} on\n`,
       ),
     ])
     // As for the export: the default window is asked for like any other.
-    expect(await asked(young, [])).toEqual([
+    expect(await forecastOf(young, [])).toEqual([
       exitCodes.incomplete,
       expect.stringContaining(`v1.Pod is recorded only from ${at("2026-11-21T09:59:30Z")} on\n`),
     ])
-    expect(await asked({ ...young, incomplete: [...young.incomplete, "v1.Secret=forbidden"] }, [])).toEqual([
+    expect(await forecastOf({ ...young, incomplete: [...young.incomplete, "v1.Secret=forbidden"] }, [])).toEqual([
       exitCodes.incomplete,
       expect.stringContaining("; v1.Secret may not be listed by the recorder\n"),
     ])
@@ -307,35 +277,34 @@ describe("an export", () => {
       for (let at = 0; at < whole.length; at += 50_000) response.write(whole.subarray(at, at + 50_000))
       response.end()
     })
-    const path = join(folder, "a.ndjson")
-    expect(await run(["-s", url, "-o", path])).toEqual({
+    const file = path("a.ndjson")
+    expect(await run(["-s", url, "-o", file])).toEqual({
       code: exitCodes.ok,
       output: "",
-      error: `${path}: ${formatBytes(whole.length)}, 2026-11-21T09:30:00.000001Z to 2026-11-21T10:00:00.000001Z\n${unproven}`,
+      error: `FOLDER/a.ndjson: ${formatBytes(whole.length)}, 2026-11-21T09:30:00.000001Z to 2026-11-21T10:00:00.000001Z\n${unproven}`,
     })
-    expect(await readFile(path)).toEqual(whole)
-    expect(await readdir(folder)).toEqual(["a.ndjson"])
+    expect(readFileSync(file)).toEqual(whole)
+    expect(names()).toEqual(["a.ndjson"])
   })
 
   test("to - goes to standard output only", async () => {
-    const { url } = await recorder((response) => response.end(small))
-    const { code, output, error } = await run(["-s", url, "-o", "-"])
+    const { code, output, error } = await exported({}, "-o", "-")
     expect({ code, output }).toEqual({ code: exitCodes.ok, output: small.toString() })
     expect(error).toMatch(/^standard output: 472 B, /)
   })
 
-  test("to a .sktrace file requests SimKube's format, unless told otherwise", async () => {
+  test("to a .sktrace file asked SimKube's format, unless told otherwise", async () => {
     let answer: Buffer = smallSimkube
-    const { url, requests } = await recorder((response) => response.end(answer))
-    const path = join(folder, "a.sktrace")
-    const { code, error } = await run(["-s", url, "-o", path, "--start", "0", "--end", "2026-11-21T10:00:00Z"])
+    const { url, asked } = await recorder((response) => response.end(answer))
+    const file = path("a.sktrace")
+    const { code, error } = await run(["-s", url, "-o", file, "--start", "0", "--end", "2026-11-21T10:00:00Z"])
     expect({ code, error }).toEqual({
       code: exitCodes.ok,
-      error: `reel export: from the beginning of the recording to ${at("2026-11-21T10:00:00Z")} (2026-11-21T10:00:00Z)\n${path}: ${smallSimkube.length} B, the beginning to 2026-11-21T10:00:00Z\n${unproven}`,
+      error: `reel export: from the beginning of the recording to ${at("2026-11-21T10:00:00Z")} (2026-11-21T10:00:00Z)\nFOLDER/a.sktrace: ${smallSimkube.length} B, the beginning to 2026-11-21T10:00:00Z\n${unproven}`,
     })
     answer = small
-    await run(["-s", url, "-o", path, "-f", "--format", "ndjson"])
-    expect(requests.map(({ body }) => (body as { format: string }).format)).toEqual(["simkube", "ndjson"])
+    await run(["-s", url, "-o", file, "-f", "--format", "ndjson"])
+    expect(asked.map(({ body }) => body.format)).toEqual(["simkube", "ndjson"])
   })
 
   test.each<[name: string, expected: object, answer: Uint8Array]>([
@@ -343,69 +312,64 @@ describe("an export", () => {
     ["b.ndjson.gz", { format: "ndjson", compression: "gzip" }, gzipSync(small)],
     ["c.sktrace.zst", { format: "simkube", compression: "zstd" }, smallSimkube],
     ["d.yaml", { format: "kwok" }, smallKwok],
-  ])("to %s requests what its name says", async (name, expected, answer) => {
-    const { url, requests } = await recorder((response) => response.end(answer))
-    expect((await run(["-s", url, "-o", join(folder, name)])).code).toBe(exitCodes.ok)
-    expect(requests[0]?.body).toMatchObject(expected)
+  ])("to %s asked what its name says", async (name, expected, answer) => {
+    const { code, asked } = await exported((response) => response.end(answer), "-o", path(name))
+    expect([code, asked[0]?.body]).toMatchObject([exitCodes.ok, expected])
   })
 
-  test("of an incomplete recording is written, with a warning and exit code 3", async () => {
-    const { url } = await recorder((response) => {
-      response.setHeader("Kubereel-Incomplete", "v1.Pod=forbidden, v1.Node=failing")
-      response.setHeader("Kubereel-Gaps", "2")
-      response.end(small)
-    })
-    const path = join(folder, "a")
-    const { code, error } = await run(["-s", url, "-o", path])
-    expect(code).toBe(exitCodes.incomplete)
-    expect(error.split("\n").slice(2, 4)).toEqual([
-      `reel export: the trace is incomplete: v1.Pod may not be listed by the recorder; v1.Node cannot be recorded now. For the reason see ${url}/readyz?verbose`,
-      "reel export: the trace is incomplete: it has 2 gaps, so changes may be missing; a trace in NDJSON shows where and why",
-    ])
-    expect(await readFile(path)).toEqual(small)
-  })
+  const since = "v1.Pod=recorded-2026-11-21T09:45:00.000Z/2026-11-21T10:00:00.000Z"
 
-  test("of a window that begins before the recording reports where it starts, and how to request everything there is", async () => {
-    const state = "v1.Pod=recorded-2026-11-21T09:45:00.000Z/2026-11-21T10:00:00.000Z"
-    const { url } = await recorder((response) => {
-      response.setHeader("Kubereel-Incomplete", state)
-      response.end(small)
-    })
-    const { code, error } = await run(["-s", url, "--start=-2h", "-o", join(folder, "a")])
-    expect(code).toBe(exitCodes.incomplete)
-    expect(error).toContain(
-      `is incomplete: v1.Pod is recorded only from ${at("2026-11-21T09:45:00Z")} on. The recording does not reach back that far; --start 0 exports all`,
-    )
-  })
-
-  test("of the default window is incomplete if the recording is younger", async () => {
-    let state = "v1.Pod=recorded-2026-11-21T09:45:00.000Z/2026-11-21T10:00:00.000Z, v1.Node=unrecorded"
-    const { url } = await recorder((response) => {
-      response.setHeader("Kubereel-Incomplete", state)
-      response.end(small)
-    })
-    const young = await run(["-s", url, "-o", join(folder, "a")])
-    expect(young.code).toBe(exitCodes.incomplete)
-    expect(young.error).toContain(
-      `the trace is incomplete: v1.Pod is recorded only from ${at("2026-11-21T09:45:00Z")} on; v1.Node is not recorded in this window. The recording does not reach back that far; --start 0 exports all of it\n`,
-    )
-    state += ", v1.Secret=forbidden"
-    const { code, error } = await run(["-s", url, "-f", "-o", join(folder, "a")])
-    expect(code).toBe(exitCodes.incomplete)
-    expect(error).toContain("; v1.Secret may not be listed by the recorder. For the reason see ")
-  })
-
-  test("of a window that has not ended says up to when the trace reaches", async () => {
-    const { url } = await recorder((response) => {
-      response.setHeader("Kubereel-Future", "2026-11-21T10:00:00.000Z/2026-11-21T12:00:00.000Z")
-      response.end(small)
-    })
-    const words = ["-s", url, "-o", join(folder, "a"), "--start", "-3h", "--end", "2026-11-21T12:00:00Z"]
-    const { code, error } = await run(words)
-    expect(code).toBe(exitCodes.ok)
-    expect(error).toContain(
-      `reel export: the window ends at ${at("2026-11-21T12:00:00Z")}, which is in the future; the trace has what happened until ${at("2026-11-21T10:00:00Z")}\n`,
-    )
+  test.each<[what: string, headers: Record<string, string>, words: string, code: number, said: ReadonlyArray<string>]>([
+    [
+      "an incomplete recording",
+      { "Kubereel-Incomplete": "v1.Pod=forbidden, v1.Node=failing", "Kubereel-Gaps": "2" },
+      "",
+      exitCodes.incomplete,
+      [
+        "reel export: the trace is incomplete: v1.Pod may not be listed by the recorder; v1.Node cannot be recorded now. For the reason see URL/readyz?verbose\n",
+        "reel export: the trace is incomplete: it has 2 gaps, so changes may be missing; a trace in NDJSON shows where and why\n",
+      ],
+    ],
+    ["one gap", { "Kubereel-Gaps": "1" }, "", exitCodes.incomplete, ["it has 1 gap, so changes may be missing;"]],
+    [
+      "a window that begins before the recording",
+      { "Kubereel-Incomplete": since },
+      "--start=-2h",
+      exitCodes.incomplete,
+      [
+        `is incomplete: v1.Pod is recorded only from ${at("2026-11-21T09:45:00Z")} on. The recording does not reach back that far; --start 0 exports all of it\n`,
+      ],
+    ],
+    [
+      "the default window of a younger recording",
+      { "Kubereel-Incomplete": `${since}, v1.Node=unrecorded` },
+      "",
+      exitCodes.incomplete,
+      [
+        `v1.Pod is recorded only from ${at("2026-11-21T09:45:00Z")} on; v1.Node is not recorded in this window. The recording does not reach back`,
+      ],
+    ],
+    [
+      "a younger recording with another reason",
+      { "Kubereel-Incomplete": `${since}, v1.Secret=forbidden` },
+      "",
+      exitCodes.incomplete,
+      ["; v1.Secret may not be listed by the recorder. For the reason see "],
+    ],
+    [
+      "a window that has not ended, up to when the trace reaches",
+      { "Kubereel-Future": "2026-11-21T10:00:00.000Z/2026-11-21T12:00:00.000Z" },
+      "--start -3h --end 2026-11-21T12:00:00Z",
+      exitCodes.ok,
+      [
+        `reel export: the window ends at ${at("2026-11-21T12:00:00Z")}, which is in the future; the trace has what happened until ${at("2026-11-21T10:00:00Z")}\n`,
+      ],
+    ],
+  ])("is written, and what it lacks is said: %s", async (_, headers, words, code, said) => {
+    const { url, error, ...result } = await exported(headers, ...words.split(" ").filter((word) => word !== ""))
+    expect(result.code).toBe(code)
+    for (const part of said) expect(error.replaceAll(url, "URL")).toContain(part)
+    expect(readFileSync(path("a"))).toEqual(small)
   })
 
   test("that starts in the future is a usage error", async () => {
@@ -419,9 +383,9 @@ describe("an export", () => {
   })
 
   test("says back its window in the time zone of this machine", async () => {
-    const { url } = await recorder((response) => response.end(small))
+    const { url } = await recorder()
     const said = async (...words: ReadonlyArray<string>) =>
-      (await run(["-s", url, "-f", "-o", join(folder, "a"), ...words])).error.split("\n")[0]
+      (await run(["-s", url, "-f", "-o", path("a"), ...words])).error.split("\n")[0]
     const hoursAgo = (hours: number): string => formatLocalTime(now / 1000 - hours * 3_600_000, now / 1000)
     const [hour, minute] = [new Date(now / 1000 - 3_600_000).getHours(), new Date(now / 1000).getMinutes()]
     const time = `${String(hour).padStart(2, "0")}:${String(minute).padStart(2, "0")}`
@@ -438,31 +402,29 @@ describe("an export", () => {
   })
 
   test("of kinds by any of their names asks for the kinds, and the recorder for names that are not built in", async () => {
-    const { url, requests } = await recorder((response) => {
-      if (lastRequest().dry_run === true) {
+    const { url, asked } = await recorder((response, { body }) => {
+      if (body.dry_run === true) {
         response.setHeader("Content-Type", "application/json")
         response.end(JSON.stringify({ kinds: [{ gvk: "example.com/v1.Cactus" }, { gvk: "v1.Pod" }] }))
       } else response.end(small)
     })
-    const lastRequest = () => (requests.at(-1) as { body: { dry_run?: boolean; filters: { kinds: unknown } } }).body
     const words = ["-s", url, "-o", "-", "--kind"]
-    const asked = async (kinds: string): Promise<unknown> => {
-      const { code } = await run([...words, kinds])
-      expect(code).toBe(exitCodes.ok)
-      return lastRequest().filters.kinds
+    const resolved = async (kinds: string): Promise<unknown> => {
+      expect((await run([...words, kinds])).code).toBe(exitCodes.ok)
+      return asked.at(-1)?.body.filters
     }
-    expect(await asked("deployment,po,Service,deployments.apps,jobs.v1.batch,apps/*,example.com/v1.Cactus")).toEqual([
-      "apps/v1.Deployment",
-      "v1.Pod",
-      "v1.Service",
-      "apps/v1.Deployment",
-      "batch/v1.Job",
-      "apps/*",
-      "example.com/v1.Cactus",
-    ])
-    expect(requests).toHaveLength(1)
-    expect(await asked("cactus,cactuses.example.com")).toEqual(["example.com/v1.Cactus", "example.com/v1.Cactus"])
-    expect(requests).toHaveLength(3)
+    const names = "deployment,po,Service,deployments.apps,jobs.v1.batch,apps/*,example.com/v1.Cactus"
+    expect(await resolved(names)).toMatchObject({
+      kinds: [
+        ...["apps/v1.Deployment", "v1.Pod", "v1.Service", "apps/v1.Deployment", "batch/v1.Job", "apps/*"],
+        "example.com/v1.Cactus",
+      ],
+    })
+    expect(asked).toHaveLength(1)
+    expect(await resolved("cactus,cactuses.example.com")).toMatchObject({
+      kinds: ["example.com/v1.Cactus", "example.com/v1.Cactus"],
+    })
+    expect(asked).toHaveLength(3)
     const wrong = async (kind: string) => await run([...words, kind])
     expect(await wrong("deploymnet")).toMatchObject({
       code: exitCodes.usage,
@@ -473,18 +435,12 @@ describe("an export", () => {
   })
 
   test("with changes that were received late says between which times and why, and is complete", async () => {
-    const { url, requests } = await recorder((response) => {
-      const received = "received=2026-11-21T09:50:24.000000Z/2026-11-21T09:50:24.500000Z"
-      response.setHeader(
-        "Kubereel-Late",
-        `v1.Pod=37; happened=2026-11-21T09:50:00.000000Z/2026-11-21T09:50:24.000000Z; ${received}; cause=stopped, 3 more`,
-      )
-      response.end(small)
-    })
+    const received = "received=2026-11-21T09:50:24.000000Z/2026-11-21T09:50:24.500000Z"
+    const late = `v1.Pod=37; happened=2026-11-21T09:50:00.000000Z/2026-11-21T09:50:24.000000Z; ${received}; cause=stopped, 3 more`
     const options = ["--require", "complete", "--times", "received"]
-    const { code, error } = await run(["-s", url, "-o", join(folder, "a"), ...options])
+    const { code, error, asked } = await exported({ "Kubereel-Late": late }, ...options)
     expect(code).toBe(exitCodes.ok)
-    expect(requests[0]?.body).toMatchObject({ require: "complete", times: "received" })
+    expect(asked[0]?.body).toMatchObject({ require: "complete", times: "received" })
     const time = (text: string): string => formatLocalTime(Date.parse(`2026-11-21T${text}Z`), now / 1000)
     expect(error.split("\n").slice(2)).toEqual([
       `reel export: v1.Pod: 37 changes between ${time("09:50:00")} and ${time("09:50:24")} were received ` +
@@ -494,19 +450,8 @@ describe("an export", () => {
     ])
   })
 
-  test("with one gap says so in the singular, and does not guess its reason", async () => {
-    const { url } = await recorder((response) => {
-      response.setHeader("Kubereel-Gaps", "1")
-      response.end(small)
-    })
-    const { code, error } = await run(["-s", url, "-o", join(folder, "a")])
-    expect(code).toBe(exitCodes.incomplete)
-    expect(error).toContain("it has 1 gap, so changes may be missing;")
-    expect(error).not.toContain("the server")
-  })
-
   test("shows its progress on a terminal only", async () => {
-    const { url } = await recorder((response) => response.end(small))
+    const { url } = await recorder()
     const terminal = capturedTerminal({ error: { isTTY: true, columns: 80 } })
     const { error } = await run(["-s", url, "-o", "-"], terminal)
     expect(error).toContain(`\r\u001b[Kexporting: ${formatBytes(small.length)}\r\u001b[Kstandard output: `)
@@ -514,37 +459,34 @@ describe("an export", () => {
 })
 
 describe("an export that fails leaves no file", () => {
-  const failed = async (answer: (response: ServerResponse) => void, ...more: string[]): Promise<Run> => {
-    const { url } = await recorder(answer)
-    const result = await run(["-s", url, "-o", join(folder, "a.ndjson"), ...more])
-    expect(await readdir(folder)).toEqual([])
-    return { ...result, error: result.error.replaceAll(url, "URL") }
+  const failed = async (answer: Answer, ...more: string[]): Promise<Ran> => {
+    const { url, code, output, error } = await exported(answer, "-o", path("a.ndjson"), ...more)
+    expect(names()).toEqual([])
+    return { code, output, error: error.replaceAll(url, "URL") }
   }
 
-  test("if the connection breaks midway", async () => {
-    const { code, error } = await failed((response) => {
-      response.write(small.subarray(0, 100))
-      setImmediate(() => response.destroy())
-    })
-    expect(code).toBe(exitCodes.failed)
-    expect(error).toBe(
+  test.each<[what: string, answer: Answer, said: string]>([
+    [
+      "the connection breaks midway",
+      (response) => {
+        response.write(small.subarray(0, 100))
+        setImmediate(() => response.destroy())
+      },
       "reel export: the export from URL is incomplete after 100 bytes: the recorder closed the connection; its log says why. No file was kept; try again\n",
-    )
-  })
-
-  test("if fewer bytes arrive than announced", async () => {
-    const { code, error } = await failed((response) => {
-      response.writeHead(200, { "content-length": small.length })
-      response.write(small.subarray(0, -1))
-      setImmediate(() => response.destroy())
-    })
-    expect(code).toBe(exitCodes.failed)
-    expect(error).toContain(`is incomplete after ${small.length - 1} bytes`)
-  })
-
-  test("if the response is empty", async () => {
-    const { code, error } = await failed((response) => response.end())
-    expect([code, error]).toEqual([exitCodes.failed, expect.stringContaining("the response is empty")])
+    ],
+    [
+      "fewer bytes arrive than announced",
+      (response) => {
+        response.writeHead(200, { "content-length": small.length })
+        response.write(small.subarray(0, -1))
+        setImmediate(() => response.destroy())
+      },
+      `is incomplete after ${small.length - 1} bytes`,
+    ],
+    ["the response is empty", (response) => response.end(), "the response is empty"],
+  ])("if %s", async (_, answer, said) => {
+    const { code, error } = await failed(answer)
+    expect([code, error]).toEqual([exitCodes.failed, expect.stringContaining(said)])
   })
 
   test.each([
@@ -595,27 +537,26 @@ describe("an export that fails leaves no file", () => {
         if (part === undefined) terminal.interrupt()
         else response.write(part, () => setImmediate(terminal.interrupt))
       })
-      expect(await run(["-s", url, "-o", join(folder, "a")], terminal)).toEqual({
+      expect(await run(["-s", url, "-o", path("a")], terminal)).toEqual({
         code: exitCodes.interrupted,
         output: "",
         error: "reel export: interrupted; no file was kept\n",
       })
-      expect(await readdir(folder)).toEqual([])
+      expect(names()).toEqual([])
     }
   })
 })
 
 describe("an export that cannot start", () => {
   test("because nothing listens says how to start a recorder", async () => {
-    const server = createTcpServer()
-    const url = await listen(server)
-    await new Promise((resolve) => server.close(resolve))
-    expect(await run(["-s", url, "-o", join(folder, "a")])).toEqual({
+    const { url, close } = await recorder()
+    await close()
+    expect(await run(["-s", url, "-o", path("a")])).toEqual({
       code: exitCodes.failed,
       output: "",
       error: `reel export: cannot reach a recorder at ${url}: connection refused. Start a recorder with "reel record", or name another one with --server\n`,
     })
-    expect(await readdir(folder)).toEqual([])
+    expect(names()).toEqual([])
   })
 
   test("because of an error of the system says what it means, and names a code only if it is unknown", () => {
@@ -634,16 +575,14 @@ describe("an export that cannot start", () => {
       socket.on("error", () => undefined)
       socket.resume().end("220 mail.example.com ESMTP\r\n", () => socket.destroy())
     })
-    const url = await listen(server)
-    closers.push(() => new Promise((resolve) => server.close(resolve)))
-    const { code, error } = await run(["-s", url, "-o", join(folder, "a")])
+    const { code, error } = await run(["-s", await listen(server), "-o", path("a")])
     expect(code).toBe(exitCodes.failed)
     expect(error).toContain("the server does not speak HTTP. Check --server")
   })
 
   test("because the port does not use TLS says so", async () => {
-    const { url } = await recorder((response) => response.end(small))
-    const { code, error } = await run(["-s", url.replace("http:", "https:"), "-o", join(folder, "a")])
+    const { url } = await recorder()
+    const { code, error } = await run(["-s", url.replace("http:", "https:"), "-o", path("a")])
     expect(code).toBe(exitCodes.failed)
     expect(error).toContain("the server does not speak TLS, but was addressed with https://. Write http:// in --server")
   })
@@ -655,8 +594,7 @@ describe("an export that cannot start", () => {
       socket.on("error", () => undefined)
       socket.once("data", () => socket.destroy())
     })
-    closers.push(...[secure, silent].map((server) => () => new Promise((resolve) => server.close(resolve))))
-    const ask = async (server: Server) => (await run(["-s", await listen(server), "-o", join(folder, "a")])).error
+    const ask = async (server: Server) => (await run(["-s", await listen(server), "-o", path("a")])).error
     expect(await ask(secure)).toContain(
       "the server speaks TLS, but was addressed with http://. Write https:// in --server\n",
     )
@@ -664,34 +602,33 @@ describe("an export that cannot start", () => {
   })
 
   test("because the file exists does not burden the recorder", async () => {
-    const { url, requests } = await recorder((response) => response.end(small))
-    const path = join(folder, "a")
-    await writeFile(path, "old")
-    expect(await run(["-s", url, "-o", path])).toEqual({
+    const { url, asked } = await recorder()
+    const file = write("a", "old")
+    expect(await run(["-s", url, "-o", file])).toEqual({
       code: exitCodes.usage,
       output: "",
-      error: `reel export: ${path} exists; use --force to overwrite it\n`,
+      error: "reel export: FOLDER/a exists; use --force to overwrite it\n",
     })
-    expect(requests).toEqual([])
-    expect((await run(["-s", url, "-o", path, "--force"])).code).toBe(exitCodes.ok)
-    expect(await readFile(path)).toEqual(small)
+    expect(asked).toEqual([])
+    expect((await run(["-s", url, "-o", file, "--force"])).code).toBe(exitCodes.ok)
+    expect(readFileSync(file)).toEqual(small)
   })
 
   test("because the file's ending implies no format writes nothing and does not burden the recorder", async () => {
-    const { url, requests } = await recorder((response) => response.end(small))
-    const path = join(folder, "foo.bar")
-    const { code, output, error } = await run(["-s", url, "-o", path])
+    const { url, asked } = await recorder()
+    const file = path("foo.bar")
+    const { code, output, error } = await run(["-s", url, "-o", file])
     expect([code, output]).toEqual([exitCodes.usage, ""])
     expect(error).toMatch(
       /^reel export: --format FORMAT is required \(ndjson, simkube, kwok\): "foo\.bar" does not imply a format\n/,
     )
-    expect([requests, await readdir(folder)]).toEqual([[], []])
-    expect((await run(["-s", url, "-o", path, "--format", "ndjson"])).code).toBe(exitCodes.ok)
-    expect(await readFile(path)).toEqual(small)
+    expect([asked, names()]).toEqual([[], []])
+    expect((await run(["-s", url, "-o", file, "--format", "ndjson"])).code).toBe(exitCodes.ok)
+    expect(readFileSync(file)).toEqual(small)
   })
 
   test("because the disk is full says so", async () => {
-    const { url } = await recorder((response) => response.end(small))
+    const { url } = await recorder()
     expect(await run(["-s", url, "-o", "/dev/full"])).toEqual({
       code: exitCodes.failed,
       output: "",
@@ -704,7 +641,7 @@ describe("an export that cannot start", () => {
       response.statusCode = 500
       response.end()
     })
-    const { error } = await run(["-s", url.replace("//", "//me:hush@"), "-o", join(folder, "a")])
+    const { error } = await run(["-s", url.replace("//", "//me:hush@"), "-o", path("a")])
     expect(error).toBe(`reel export: ${url} rejected the export with status 500\n`)
   })
 
@@ -752,11 +689,9 @@ describe("an export that cannot start", () => {
 })
 
 test("a server without a scheme, and a file URL, are accepted", async () => {
-  const { url } = await recorder((response) => response.end(small))
-  const path = join(folder, "a b")
-  const output = `file://${folder}/a%20b`
-  expect(
-    (await run(["-s", url.replace("http://", "localhost:").replace(/127\.0\.0\.1:/, ""), "-o", output])).code,
-  ).toBe(exitCodes.ok)
-  expect(await readFile(path)).toEqual(small)
+  const { url } = await recorder()
+  const file = path("a b")
+  const server = url.replace("http://127.0.0.1:", "localhost:")
+  expect((await run(["-s", server, "-o", `file://${file.replace(" ", "%20")}`])).code).toBe(exitCodes.ok)
+  expect(readFileSync(file)).toEqual(small)
 })

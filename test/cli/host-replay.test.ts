@@ -9,7 +9,7 @@ import { toolchains } from "../examples/host/toolchains.ts"
 import { patient } from "../harness/patience.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
 import { buildOddGuest } from "../host/dispatcher/odd-guests.ts"
-import { capturedTerminal } from "./captured-terminal.ts"
+import { ran } from "./commands-in.ts"
 
 const outage = join(import.meta.dirname, "../../examples/host/typescript/outage.ndjson")
 const built = mkdtempSync(join(tmpdir(), "kubereel-host-replay-"))
@@ -26,12 +26,11 @@ beforeEach(() => {
 })
 const write = (name: string, text: string): void => writeFileSync(join(modules, name), text)
 
-const run = async (...more: ReadonlyArray<string>) => {
-  const terminal = capturedTerminal()
-  const code = await hostCommand(() => import("../../src/cli/host-replay.ts")).run([modules, ...more], terminal)
-  expect(terminal.listeners()).toBe(0)
-  return { code, output: terminal.standardOutput.text(), error: terminal.standardError.text() }
-}
+const run = (...more: ReadonlyArray<string>) =>
+  ran(
+    hostCommand(() => import("../../src/cli/host-replay.ts")),
+    [modules, ...more],
+  )
 
 /** A controller without the library: what defineController returns is a plain record. */
 const script = (reconcile: string): string => `

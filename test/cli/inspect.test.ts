@@ -11,17 +11,12 @@ import { Sandbox } from "../../src/sandbox/index.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
 import { type RecorderProcess, Workplace } from "../recorder/recorder/recorder-command.ts"
 import { goldenTrace } from "../trace/recording.ts"
-import { capturedTerminal } from "./captured-terminal.ts"
+import { ran } from "./commands-in.ts"
 import { keyboardTerminal, shows } from "./inspect/screen/keyboard-terminal.ts"
 import { recordStory, storyStart } from "./past-recording.ts"
 import { filesOf } from "./recorded-directory.ts"
 
-const run = async (...words: ReadonlyArray<string>) => {
-  const terminal = capturedTerminal()
-  const code = await inspectCommand({ now: () => storyStart }).run(words, terminal)
-  expect(terminal.listeners()).toBe(0)
-  return { code, output: terminal.standardOutput.text(), error: terminal.standardError.text() }
-}
+const run = (...words: ReadonlyArray<string>) => ran(inspectCommand({ now: () => storyStart }), words)
 
 let folder = ""
 let directory = ""
@@ -31,7 +26,7 @@ beforeAll(async () => {
   directory = join(folder, "recording")
   recordStory(directory, { hasGap: true })
   trace = join(folder, "story.ndjson")
-  await exportCommand().run(["--data-dir", directory, "--start", "0", "-o", trace], capturedTerminal())
+  await ran(exportCommand(), ["--data-dir", directory, "--start", "0", "-o", trace])
 })
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -124,11 +119,7 @@ describe("a recorder", () => {
     await sandbox.close()
   })
 
-  const live = async (...words: ReadonlyArray<string>) => {
-    const terminal = capturedTerminal()
-    const code = await inspectCommand().run(words, terminal)
-    return { code, output: terminal.standardOutput.text(), error: terminal.standardError.text() }
-  }
+  const live = (...words: ReadonlyArray<string>) => ran(inspectCommand(), words)
 
   test("is asked for counts, and with --full for its events", async () => {
     const server = await recorder.listening()

@@ -1,18 +1,15 @@
 /** `reel mcp` on a recorder that asks the cluster who may read what: an assistant sees what the owner of its token may. */
-import { fileURLToPath } from "node:url"
-import { Client } from "@modelcontextprotocol/sdk/client/index.js"
-import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { Sandbox } from "../../src/sandbox/index.ts"
 import { type RecorderProcess, Workplace } from "../recorder/recorder/recorder-command.ts"
+import { Assistant } from "./mcp/assistant.ts"
 
-const bin = fileURLToPath(new URL("../../bin/reel.js", import.meta.url))
 const rbac = "rbac.authorization.k8s.io"
 
 let place: Workplace
 let sandbox: Sandbox
 let recorder: RecorderProcess
-let client: Client
+let assistant: Assistant
 beforeAll(async () => {
   place = new Workplace()
   sandbox = await Sandbox.start({ authorization: "rbac", users: [{ token: "token-of-ann", username: "ann" }] })
@@ -33,34 +30,22 @@ beforeAll(async () => {
     more: ["--auth", "kubernetes"],
   })
   await recorder.ready()
-  client = new Client({ name: "test", version: "1" })
-  await client.connect(
-    new StdioClientTransport({
-      ...{ command: process.execPath, args: [bin, "mcp", "--server", await recorder.listening()] },
-      env: { PATH: process.env.PATH ?? "", KUBEREEL_TOKEN: "token-of-ann" },
-    }),
-  )
+  const words = ["--server", await recorder.listening()]
+  assistant = await Assistant.connected(words, { KUBEREEL_TOKEN: "token-of-ann" })
 })
 afterAll(async () => {
-  await client.close()
+  await assistant[Symbol.asyncDispose]()
   await place.close()
   await sandbox.close()
 })
 
-const call = async (name: string, given: Record<string, unknown>): Promise<readonly [string, boolean]> => {
-  const { content, isError } = await client.callTool({ name, arguments: given })
-  const [part] = content as ReadonlyArray<{ readonly text: string }>
-  return [part?.text ?? "", isError === true]
-}
-
 test("what she may read is in the answer, which says that it is restricted", async () => {
-  const [text] = await call("get_objects", { kind: "cm", namespace: "shop", field: "data.of" })
-  expect(JSON.parse(text)).toEqual({
+  expect(await assistant.call("get_objects", { kind: "cm", namespace: "shop", field: "data.of" })).toEqual({
     ...{ isComplete: true, isRestricted: true },
     items: [{ kind: "v1.ConfigMap", namespace: "shop", name: "prices", values: ["shop"] }],
   })
-  const [history] = await call("object_history", { kind: "cm", name: "prices", namespace: "shop" })
-  expect(JSON.parse(history)).toMatchObject({ items: [{ type: "created", namespace: "shop" }] })
+  const { items } = await assistant.call("object_history", { kind: "cm", name: "prices", namespace: "shop" })
+  expect(items).toMatchObject([{ type: "created", namespace: "shop" }])
 })
 
 test.each([
@@ -72,7 +57,7 @@ test.each([
   ["why", { kind: "cm", name: "prices", namespace: "bank" }],
   ["coverage", {}],
 ])("what she may not read is not in any answer: %s %j", async (tool, given) => {
-  const [text, isError] = await call(tool, given)
+  const [text, isError] = await assistant.text(tool, given)
   expect(text).not.toContain('"bank"')
   if (isError) expect(text).toMatch(/status 403: /)
   else expect(JSON.parse(text)).toMatchObject({ isRestricted: true, items: [] })

@@ -7,21 +7,14 @@ import { DatabaseSync } from "node:sqlite"
 import { text } from "node:stream/consumers"
 import { expect, test } from "vitest"
 import { addChecksumFunction } from "../../src/archive/tables/sound-rows.ts"
-import type { Command } from "../../src/cli/command-line/command.ts"
 import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
 import { eventsCommand } from "../../src/cli/events.ts"
 import { getCommand } from "../../src/cli/get.ts"
 import { historyCommand } from "../../src/cli/history.ts"
 import { openOfflineRecording } from "../../src/recorder/index.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
-import { capturedTerminal } from "./captured-terminal.ts"
+import { ran } from "./commands-in.ts"
 import { recordStory } from "./past-recording.ts"
-
-const run = async (command: Command, ...words: ReadonlyArray<string>) => {
-  const terminal = capturedTerminal()
-  const code = await command.run(words, terminal)
-  return { code, output: terminal.standardOutput.text(), error: terminal.standardError.text() }
-}
 
 /** The story, of which one block has other bytes than were written. */
 const damagedBlock = (which: "first" | "last"): string => {
@@ -39,7 +32,7 @@ const damagedBlock = (which: "first" | "last"): string => {
 
 test("a damaged block is named by reel events, and what other blocks have is printed", async () => {
   const directory = damagedBlock("first")
-  const { code, output, error } = await run(eventsCommand(), "--data-dir", directory)
+  const { code, output, error } = await ran(eventsCommand(), ["--data-dir", directory])
   expect(code).toBe(exitCodes.incomplete)
   expect(error).toMatch(/is damaged/)
   expect(output).toContain("shop/api")
@@ -75,7 +68,7 @@ test.each([0.9, 0.5, 0.01, 0])(
       [eventsCommand()],
       [historyCommand(), "deploy/web"],
     ] as const) {
-      const { code, output, error } = await run(command, ...words, "--data-dir", directory)
+      const { code, output, error } = await ran(command, [...words, "--data-dir", directory])
       expect([code, output]).toEqual([exitCodes.failed, ""])
       expect(error).toMatch(/the recording in .* is damaged: .* reel store salvage/)
     }

@@ -8,7 +8,7 @@ import { whyCommand } from "../../src/cli/why.ts"
 import { LocalCluster } from "../../src/sandbox/index.ts"
 import { everything, type RecorderProcess, until, Workplace } from "../recorder/recorder/recorder-command.ts"
 import { serve } from "../serve/served.ts"
-import { capturedTerminal } from "./captured-terminal.ts"
+import { ran } from "./commands-in.ts"
 
 const deployments = {
   gvk: { group: "apps", version: "v1", kind: "Deployment" },
@@ -39,10 +39,8 @@ const deployment = (name: string) => ({
 
 /** The words of a line of the answer that begins with the name. */
 const shown = async (command: typeof getCommand, words: ReadonlyArray<string>) => {
-  const terminal = capturedTerminal()
-  const code = await command().run(words, terminal)
-  const [output, error] = [terminal.standardOutput.text(), terminal.standardError.text()]
-  return { code, output, error, cells: output.split("\n").map((line) => line.split(/ {2,}/)) }
+  const done = await ran(command(), words)
+  return { ...done, cells: done.output.split("\n").map((line) => line.split(/ {2,}/)) }
 }
 
 /** READY of a Deployment, UP-TO-DATE and AVAILABLE. */

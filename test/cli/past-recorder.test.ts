@@ -6,7 +6,7 @@ import { getCommand } from "../../src/cli/get.ts"
 import { historyCommand } from "../../src/cli/history.ts"
 import { kubeconfigOf, Sandbox } from "../../src/sandbox/index.ts"
 import { type RecorderProcess, Workplace } from "../recorder/recorder/recorder-command.ts"
-import { capturedTerminal } from "./captured-terminal.ts"
+import { ran } from "./commands-in.ts"
 import { startServiceProxy, status } from "./service-proxy.ts"
 
 let place: Workplace
@@ -27,24 +27,18 @@ afterAll(async () => {
   await sandbox.close()
 })
 
-const run = async (command: ReturnType<typeof getCommand>, words: ReadonlyArray<string>) => {
-  const terminal = capturedTerminal()
-  const code = await command.run(words, terminal)
-  return { code, output: terminal.standardOutput.text(), error: terminal.standardError.text() }
-}
-
 test("what just changed is in the answer, complete, of the recorder and of its directory", async () => {
   const server = await recorder.listening()
   sandbox.put("v1.ConfigMap", { metadata: { namespace: "shop", name: "prices" }, data: { tea: "2" } })
   const changed = async (): Promise<string> => {
-    const { output } = await run(historyCommand(), ["cm/prices", "-n", "shop", "--server", server])
+    const { output } = await ran(historyCommand(), ["cm/prices", "-n", "shop", "--server", server])
     return output.includes('data.tea: "1" → "2"') ? output : changed()
   }
   expect(await changed()).toMatch(/created {5}v1\.ConfigMap shop\/prices/)
-  const online = await run(getCommand(), ["configmaps", "-o", "yaml", "--server", server])
+  const online = await ran(getCommand(), ["configmaps", "-o", "yaml", "--server", server])
   expect([online.code, online.error]).toEqual([exitCodes.ok, ""])
   expect(online.output).toContain('tea: "2"')
-  const offline = await run(getCommand(), ["configmaps", "-o", "yaml", "--data-dir", place.path("data")])
+  const offline = await ran(getCommand(), ["configmaps", "-o", "yaml", "--data-dir", place.path("data")])
   expect(offline.output).toBe(online.output)
 })
 
@@ -72,7 +66,7 @@ test.each([
   })
   const kubeconfig = place.write("proxied", kubeconfigOf(`http://127.0.0.1:${api.port}`))
   const words = ["--follow", "--in-cluster", "kubereel/kubereel", "--kubeconfig", kubeconfig]
-  const ended = await run(eventsCommand(), words)
+  const ended = await ran(eventsCommand(), words)
   expect([ended.code, ended.error]).toEqual([exitCode, expect.stringContaining(said)])
   expect(ended.error).not.toContain("trying again")
 })

@@ -11,7 +11,7 @@ import { eventsCommand } from "../../src/cli/events.ts"
 import { getCommand } from "../../src/cli/get.ts"
 import { historyCommand } from "../../src/cli/history.ts"
 import { whyCommand } from "../../src/cli/why.ts"
-import { capturedTerminal } from "./captured-terminal.ts"
+import { ran } from "./commands-in.ts"
 import { recordStory } from "./past-recording.ts"
 
 let place: string
@@ -33,11 +33,8 @@ afterAll(() => {
   rmSync(place, { recursive: true, force: true })
 })
 
-const run = async (command: Command, line: string, where = `--data-dir ${directory}`) => {
-  const terminal = capturedTerminal()
-  const code = await command.run(`${line} ${where}`.split(" "), terminal)
-  return { code, output: terminal.standardOutput.text(), error: terminal.standardError.text() }
-}
+const run = (command: Command, line: string, where = `--data-dir ${directory}`) =>
+  ran(command, `${line} ${where}`.split(" "))
 
 test("get prints kubectl's table of the moment, with ages of then", async () => {
   const early = await run(getCommand(), "deploy -A --at 2026-03-02T03:05:00Z")

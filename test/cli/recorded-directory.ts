@@ -3,25 +3,12 @@ import { execFileSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
-import type { Command } from "../../src/cli/command-line/command.ts"
 import { coverageCommand } from "../../src/cli/coverage.ts"
 import { exportCommand } from "../../src/cli/export.ts"
-import { capturedTerminal } from "./captured-terminal.ts"
+import { type Ran, ran } from "./commands-in.ts"
 
-export interface Run {
-  readonly code: number
-  readonly output: string
-  readonly error: string
-}
-
-const run = async (command: Command, words: ReadonlyArray<string>): Promise<Run> => {
-  const terminal = capturedTerminal()
-  const code = await command.run(words, terminal)
-  return { code, output: terminal.standardOutput.text(), error: terminal.standardError.text() }
-}
-
-export const reelExport = (...words: ReadonlyArray<string>): Promise<Run> => run(exportCommand(), words)
-export const reelCoverage = (...words: ReadonlyArray<string>): Promise<Run> => run(coverageCommand(), words)
+export const reelExport = (...words: ReadonlyArray<string>): Promise<Ran> => ran(exportCommand(), words)
+export const reelCoverage = (...words: ReadonlyArray<string>): Promise<Ran> => ran(coverageCommand(), words)
 
 /** A copy of a data directory, by another process, because opening the files in this one would free a writer's locks. */
 export const copyOf = (directory: string, copy: string, without: ReadonlyArray<string> = []): string => {

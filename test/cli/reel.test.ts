@@ -5,12 +5,9 @@ import type { RecordOptions } from "../../src/cli/record/run-recorder.ts"
 import { recordCommand } from "../../src/cli/record.ts"
 import { commands, reel } from "../../src/cli/reel.ts"
 import { type CapturedTerminal, capturedTerminal } from "./captured-terminal.ts"
+import { ran } from "./commands-in.ts"
 
-const run = async (...argv: string[]): Promise<{ code: number; output: string; error: string }> => {
-  const terminal = capturedTerminal()
-  const code = await reel(argv, terminal)
-  return { code, output: terminal.standardOutput.text(), error: terminal.standardError.text() }
-}
+const run = (...argv: ReadonlyArray<string>) => ran({ run: reel }, argv)
 
 describe("reel", () => {
   test("alone explains itself on standard error and is a usage error", async () => {
@@ -46,66 +43,44 @@ describe("reel", () => {
   )
 
   test.each([
-    [["exprot"], 'reel: unknown command "exprot"; did you mean export?\nTry "reel --help".\n'],
-    [["help", "recrod"], 'reel: unknown command "recrod"; did you mean record?\nTry "reel --help".\n'],
-    [["--colour"], 'reel: unknown option "--colour"\nTry "reel --help".\n'],
-    [["simulate"], 'reel: unknown command "simulate"\nTry "reel --help".\n'],
-    [["version", "2"], 'reel version: unexpected argument "2"\nTry "reel version --help".\n'],
-    [["help", "record", "export"], 'reel help: unexpected argument "export"\nTry "reel help --help".\n'],
+    ["exprot", "reel", 'unknown command "exprot"; did you mean export?'],
+    ["help recrod", "reel", 'unknown command "recrod"; did you mean record?'],
+    ["--colour", "reel", 'unknown option "--colour"'],
+    ["simulate", "reel", 'unknown command "simulate"'],
+    ["version 2", "reel version", 'unexpected argument "2"'],
+    ["help record export", "reel help", 'unexpected argument "export"'],
+    ["snapshot -c a", "reel snapshot", "--output FILE is required; - means standard output"],
+  ])("%s is a usage error of %s", async (words, name, problem) => {
+    const error = `${name}: ${problem}\nTry "${name} --help".\n`
+    expect(await run(...words.split(" "))).toEqual({ code: exitCodes.usage, output: "", error })
+  })
+
+  test.each([
+    ["--fsync allways", '--fsync "allways": must be interval or always; did you mean always?'],
     [
-      ["snapshot", "-c", "a"],
-      'reel snapshot: --output FILE is required; - means standard output\nTry "reel snapshot --help".\n',
+      "--namespace Shop",
+      '--namespace "Shop": it is not a valid namespace name (at most 63 lower-case letters, digits and -)',
     ],
+    ["--listen http://x", '--listen "http://x": must be PORT or ADDRESS:PORT, such as 7780 or 0.0.0.0:7780'],
+    ["--auth token", "--auth token requires --token-file FILE"],
+    ["--token-file t", "--token-file is for --auth token, not for --auth none"],
+    ["--tls-cert tls.crt", "--tls-cert requires --tls-key FILE"],
+    ["--tls-key tls.key", "--tls-key requires --tls-cert FILE"],
+    ["--auth kubernetes --allow-anonymous", "--allow-anonymous cannot be combined with --auth kubernetes"],
+    ["--auth kubernetes --allow-host a.example", "--allow-host is for --auth none, not for --auth kubernetes"],
     [
-      ["record", "-c", "a.yml", "--fsync", "allways"],
-      'reel record: --fsync "allways": must be interval or always; did you mean always?\nTry "reel record --help".\n',
+      "--allow-host http://a",
+      '--allow-host "http://a": must be a host name without a port, such as recorder.example.com',
     ],
-    [
-      ["record", "-c", "a.yml", "--namespace", "Shop"],
-      'reel record: --namespace "Shop": it is not a valid namespace name (at most 63 lower-case letters, digits and -)\nTry "reel record --help".\n',
-    ],
-    [
-      ["record", "-c", "a.yml", "--listen", "http://x"],
-      'reel record: --listen "http://x": must be PORT or ADDRESS:PORT, such as 7780 or 0.0.0.0:7780\nTry "reel record --help".\n',
-    ],
-    [
-      ["record", "-c", "a.yml", "--auth", "token"],
-      'reel record: --auth token requires --token-file FILE\nTry "reel record --help".\n',
-    ],
-    [
-      ["record", "-c", "a.yml", "--token-file", "t"],
-      'reel record: --token-file is for --auth token, not for --auth none\nTry "reel record --help".\n',
-    ],
-    [
-      ["record", "-c", "a.yml", "--tls-cert", "tls.crt"],
-      'reel record: --tls-cert requires --tls-key FILE\nTry "reel record --help".\n',
-    ],
-    [
-      ["record", "-c", "a.yml", "--tls-key", "tls.key"],
-      'reel record: --tls-key requires --tls-cert FILE\nTry "reel record --help".\n',
-    ],
-    [
-      ["record", "-c", "a.yml", "--auth", "kubernetes", "--allow-anonymous"],
-      'reel record: --allow-anonymous cannot be combined with --auth kubernetes\nTry "reel record --help".\n',
-    ],
-    [
-      ["record", "-c", "a.yml", "--auth", "kubernetes", "--allow-host", "a.example"],
-      'reel record: --allow-host is for --auth none, not for --auth kubernetes\nTry "reel record --help".\n',
-    ],
-    [
-      ["record", "-c", "a.yml", "--allow-host", "http://a"],
-      'reel record: --allow-host "http://a": must be a host name without a port, such as recorder.example.com\nTry "reel record --help".\n',
-    ],
-    [
-      ["record", "-c", "a.yml", "--allow-target", "/tmp"],
-      'reel record: --allow-target "/tmp": "/tmp" is not an object store; files need no entry\nTry "reel record --help".\n',
-    ],
-    [
-      ["record", "-c", "a.yml", "--maximum-export-size", "ten"],
-      'reel record: --maximum-export-size "ten": must be a size such as 500Mi or 10Gi\nTry "reel record --help".\n',
-    ],
-  ])("%j is a usage error", async (argv, error) => {
-    expect(await run(...argv)).toEqual({ code: exitCodes.usage, output: "", error })
+    ["--allow-target /tmp", '--allow-target "/tmp": "/tmp" is not an object store; files need no entry'],
+    ["--maximum-export-size ten", '--maximum-export-size "ten": must be a size such as 500Mi or 10Gi'],
+  ])("record %s is a usage error", async (words, problem) => {
+    const error = `reel record: ${problem}\nTry "reel record --help".\n`
+    expect(await run("record", "-c", "a.yml", ...words.split(" "))).toEqual({
+      code: exitCodes.usage,
+      output: "",
+      error,
+    })
   })
 })
 

@@ -11,6 +11,7 @@ import { kubeconfigOf, Sandbox } from "../../src/sandbox/index.ts"
 import { ndjson } from "../cluster/simulation/recorded-trace.ts"
 import { patient } from "../harness/patience.ts"
 import { capturedTerminal } from "./captured-terminal.ts"
+import { ran } from "./commands-in.ts"
 
 let folder = ""
 let sandbox: Sandbox
@@ -30,11 +31,8 @@ afterEach(async () => {
 
 const path = (name: string): string => join(folder, name)
 
-const run = async (command: Command, argv: ReadonlyArray<string>, environment: Record<string, string> = {}) => {
-  const terminal = capturedTerminal({ environment })
-  const code = await command.run([...argv, "--kubeconfig", path("kubeconfig")], terminal)
-  return { code, output: terminal.standardOutput.text(), error: terminal.standardError.text() }
-}
+const run = (command: Command, argv: ReadonlyArray<string>, environment: Record<string, string> = {}) =>
+  ran(command, [...argv, "--kubeconfig", path("kubeconfig")], capturedTerminal({ environment }))
 
 const refusal =
   "the API server does not accept the credentials: .*; log in again, or renew the token or the client certificate in the kubeconfig"

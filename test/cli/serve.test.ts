@@ -11,10 +11,9 @@ import { serveCommand } from "../../src/cli/serve.ts"
 import { formatLocalTime } from "../../src/local-time.ts"
 import { ndjsonEncoder } from "../../src/trace/formats/ndjson/ndjson-writer.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
-import { until } from "../runtime/until.ts"
 import { get as getOver } from "../sandbox/client.ts"
 import { at, itemsOf } from "../serve/trace-items.ts"
-import { type CapturedTerminal, capturedTerminal } from "./captured-terminal.ts"
+import { ran, serving } from "./commands-in.ts"
 
 const place = (): string => {
   const directory = temporaryDirectory()
@@ -31,43 +30,29 @@ const place = (): string => {
   return directory
 }
 
-const started = async (terminal: CapturedTerminal): Promise<string> => {
-  await until(() => terminal.standardOutput.text().includes("Ctrl-C") || terminal.standardError.text() !== "")
-  expect(terminal.standardError.text()).toBe("")
-  return /API server +([^ ,]+)/.exec(terminal.standardOutput.text())?.[1] ?? ""
-}
-
 /** Of a run that ends by itself. */
 const refused = async (...words: ReadonlyArray<string>): Promise<readonly [number, string]> => {
-  const terminal = capturedTerminal()
-  const code = await serveCommand().run(words, terminal)
-  expect(terminal.listeners()).toBe(0)
-  return [code, terminal.standardError.text()]
+  const { code, error } = await ran(serveCommand(), words)
+  return [code, error]
 }
 
 test("several recordings are one past", async () => {
   const [one, other] = [join(place(), "day.ndjson"), join(place(), "day.ndjson")]
-  const terminal = capturedTerminal()
   const kubeconfig = join(temporaryDirectory(), "kubeconfig")
-  const ended = serveCommand().run([one, other, "--listen", "0", "--kubeconfig-out", kubeconfig], terminal)
-  const url = await started(terminal)
-  expect(terminal.standardOutput.text()).toContain(`recorded     ${one}, ${other}, from `)
-  const list = (await (await fetch(`${url}/api/v1/configmaps`)).json()) as { readonly items: ReadonlyArray<object> }
+  await using served = await serving(serveCommand(), [one, other, "--listen", "0", "--kubeconfig-out", kubeconfig])
+  expect(served.output).toContain(`recorded     ${one}, ${other}, from `)
+  const list = (await (await fetch(`${served.url}/api/v1/configmaps`)).json()) as { readonly items: object[] }
   expect(list.items).toMatchObject([{ metadata: { name: "a", resourceVersion: "2" } }])
-  terminal.interrupt()
-  expect(await ended).toBe(exitCodes.ok)
 })
 
 describe("reel serve", () => {
   test("says what it serves and how to look at it", async () => {
     const directory = place()
-    const terminal = capturedTerminal()
     const kubeconfig = join(directory, "kubeconfig")
     const words = [join(directory, "day.ndjson"), "--at", "-10m", "--listen", "0", "--kubeconfig-out", kubeconfig]
-    const ended = serveCommand().run(words, terminal)
-    const url = await started(terminal)
+    const { url, output, stop } = await serving(serveCommand(), words)
     const said = (minutes: number): string => formatLocalTime(at(minutes) / 1000, Date.now())
-    expect(terminal.standardOutput.text().split("\n").slice(0, 4)).toEqual([
+    expect(output.split("\n").slice(0, 4)).toEqual([
       `recorded     ${join(directory, "day.ndjson")}, from ${said(0)} to ${said(60)}`,
       expect.stringMatching(
         new RegExp(`^API server   http://127\\.0\\.0\\.1:\\d+, at ${said(50)} \\(2026-11-20T03:50:00Z\\)$`),
@@ -81,34 +66,29 @@ describe("reel serve", () => {
     // A page whose name was made to resolve to this machine.
     expect((await getOver(`${url}/api/v1/configmaps`, { Host: "shop.example" })).status).toBe(421)
     expect((await getOver(`${url}/api/v1/configmaps`, { Host: "localhost:8001" })).status).toBe(200)
-    terminal.interrupt()
-    expect(await ended).toBe(exitCodes.ok)
+    await stop()
     await expect(fetch(`${url}/version`)).rejects.toThrow()
   })
 
   test("with a token listens over HTTPS, and the kubeconfig has what is needed", async () => {
     const directory = place()
-    const terminal = capturedTerminal()
     const [kubeconfig, token] = [join(directory, "kubeconfig"), join(directory, "token")]
     writeFileSync(token, "let-me-in-please\n")
     const words = ["--listen", "0", "--kubeconfig-out", kubeconfig, "--token-file", token, "--play", "--speed", "10"]
-    const ended = serveCommand().run([join(directory, "day.ndjson"), ...words], terminal)
-    const url = await started(terminal)
-    expect(terminal.standardOutput.text()).toContain("; time runs from there, 10 times as fast")
+    await using served = await serving(serveCommand(), [join(directory, "day.ndjson"), ...words])
+    expect(served.output).toContain("; time runs from there, 10 times as fast")
     const { users, clusters, contexts } = JSON.parse(readFileSync(kubeconfig, "utf8"))
     expect(contexts.map(({ name }: { name: string }) => name)).toEqual(["play", "start"])
     const ca = Buffer.from(clusters[0].cluster["certificate-authority-data"], "base64").toString()
     const statusWith = (headers: Record<string, string>): Promise<number | undefined> =>
       new Promise((resolve, reject) => {
-        get(`${url}/version`, { headers, ca, agent: false }, (response) => {
+        get(`${served.url}/version`, { headers, ca, agent: false }, (response) => {
           response.resume()
           resolve(response.statusCode)
         }).on("error", reject)
       })
     expect(await statusWith({ Authorization: `Bearer ${users[0].user.token}` })).toBe(200)
     expect(await statusWith({})).toBe(401)
-    terminal.interrupt()
-    expect(await ended).toBe(exitCodes.ok)
   })
 
   test("refuses what cannot be meant, before it reads anything", async () => {
@@ -129,30 +109,20 @@ describe("reel serve", () => {
   test("says what is wrong with a source or a moment", async () => {
     const directory = place()
     const kubeconfig = ["--listen", "0", "--kubeconfig-out", join(directory, "kubeconfig")]
-    expect(await refused(temporaryDirectory(), ...kubeconfig)).toEqual([
-      exitCodes.failed,
-      expect.stringMatching(
-        /cannot serve .*: it is a directory, but .*; name a trace, or the data directory of a recorder/,
-      ),
-    ])
-    expect(await refused(join(directory, "missing"), ...kubeconfig)).toEqual([
-      exitCodes.failed,
-      expect.stringContaining("file not found"),
-    ])
-    writeFileSync(join(directory, "torn.ndjson"), readFileSync(join(directory, "day.ndjson")).subarray(0, 500))
-    expect(await refused(join(directory, "torn.ndjson"), ...kubeconfig)).toEqual([
-      exitCodes.failed,
-      expect.stringContaining("not a readable ndjson trace"),
-    ])
     const day = join(directory, "day.ndjson")
-    expect(await refused(day, "--at", "2026-11-20T02:00:00Z", ...kubeconfig)).toEqual([
-      exitCodes.usage,
-      expect.stringContaining("is before the beginning: "),
-    ])
-    expect(await refused(day, "--at", "noon", ...kubeconfig)).toEqual([
-      exitCodes.usage,
-      expect.stringContaining('"noon": must be a time such as'),
-    ])
+    writeFileSync(join(directory, "torn.ndjson"), readFileSync(day).subarray(0, 500))
+    for (const [words, code, said] of [
+      [
+        [temporaryDirectory()],
+        exitCodes.failed,
+        /cannot serve .*: it is a directory, but .*; name a trace, or the data directory of a recorder/,
+      ],
+      [[join(directory, "missing")], exitCodes.failed, /file not found/],
+      [[join(directory, "torn.ndjson")], exitCodes.failed, /not a readable ndjson trace/],
+      [[day, "--at", "2026-11-20T02:00:00Z"], exitCodes.usage, /is before the beginning: /],
+      [[day, "--at", "noon"], exitCodes.usage, /"noon": must be a time such as/],
+    ] as const)
+      expect(await refused(...words, ...kubeconfig)).toEqual([code, expect.stringMatching(said)])
   })
 
   test("says that its port is in use, and which file it cannot write", async () => {

@@ -1,8 +1,6 @@
 /** `reel snapshot` against the embedded API server: the trace, the messages, and what remains after a failure. */
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { readFileSync } from "node:fs"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import type { KubernetesObject } from "../../src/apiserver/index.ts"
 import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
@@ -19,21 +17,17 @@ import {
   type TraceFormatName,
   type TraceItem,
 } from "../../src/trace/index.ts"
-import { capturedTerminal } from "./captured-terminal.ts"
+import { commandsIn } from "./commands-in.ts"
 
-let folder = ""
+const { path, write, names, run } = commandsIn("reel-snapshot-")
+
 let sandbox: Sandbox
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), "reel-snapshot-"))
   sandbox = await Sandbox.start()
-  writeFileSync(path("kubeconfig"), kubeconfigOf(sandbox.url))
+  write("kubeconfig", kubeconfigOf(sandbox.url))
 })
-afterEach(async () => {
-  await sandbox.close()
-  rmSync(folder, { recursive: true, force: true })
-})
+afterEach(() => sandbox.close())
 
-const path = (name: string): string => join(folder, name)
 const now = 1_763_700_000_123_456
 
 const everything = compileFilters({ excluded_namespaces: [], excluded_labels: [] })
@@ -48,21 +42,19 @@ const configMaps: TrackedKind = {
   ignore: [],
 }
 
-const configured = (...kinds: ReadonlyArray<string>): string => {
-  const file = path("tracer.yml")
-  writeFileSync(file, `trackedObjects:\n${kinds.map((kind) => `  ${kind}: {}\n`).join("")}`)
-  return file
-}
+const configured = (...kinds: ReadonlyArray<string>): string =>
+  write("tracer.yml", `trackedObjects:\n${kinds.map((kind) => `  ${kind}\n`).join("")}`)
 
+/** Of kinds, each alone or with its settings: `v1.Pod: {detect: spec}`. */
 const snapshot = async (
   kinds: ReadonlyArray<string>,
   output: string,
   ...more: ReadonlyArray<string>
 ): Promise<{ readonly code: number; readonly error: string }> => {
-  const terminal = capturedTerminal()
-  const argv = ["-c", configured(...kinds), "--kubeconfig", path("kubeconfig"), "-o", path(output), ...more]
-  const code = await snapshotCommand({ now: () => now, sleep: async () => undefined }).run(argv, terminal)
-  return { code, error: terminal.standardError.text() }
+  const config = configured(...kinds.map((kind) => (kind.includes(":") ? kind : `${kind}: {}`)))
+  const argv = ["-c", config, "--kubeconfig", path("kubeconfig"), "-o", path(output), ...more]
+  const { code, error } = await run(snapshotCommand({ now: () => now, sleep: async () => undefined }), argv)
+  return { code, error }
 }
 
 const itemsOf = async (output: string, format: TraceFormatName): Promise<ReadonlyArray<TraceItem>> => {
@@ -191,11 +183,7 @@ describe("reel snapshot", () => {
     for (const priority of [1, 2]) sandbox.put("v1.Pod", running({ containers: [], priority }, below))
     sandbox.put("v1.Pod", { ...running({ containers: [{}] }, below), status: { phase: "Pending" } })
     sandbox.put("v1.Pod", running({ containers: [] }))
-    writeFileSync(path("tracer.yml"), "trackedObjects:\n  apps/v1.Deployment: {trackLifecycle: true}\n")
-    const argv = ["-c", path("tracer.yml"), "--kubeconfig", path("kubeconfig"), "-o", path("now.sktrace")]
-    expect(await snapshotCommand({ now: () => now, sleep: async () => undefined }).run(argv, capturedTerminal())).toBe(
-      0,
-    )
+    expect((await snapshot(["apps/v1.Deployment: {trackLifecycle: true}"], "now.sktrace")).code).toBe(exitCodes.ok)
     const items = await itemsOf("now.sktrace", "simkube")
     const life = { state: "running", start: Math.floor(now / 1_000_000) }
     expect(items.filter(({ type }) => type === "lifecycles")).toEqual([
@@ -215,7 +203,7 @@ describe("reel snapshot", () => {
     const env = [{ name: "DB_PASSWORD", value: password }]
     sandbox.put("v1.Pod", { metadata: { namespace: "shop", name: "web" }, spec: { containers: [{ name: "a", env }] } })
     const kinds = ["v1.Secret", "v1.Pod"]
-    writeFileSync(path("key"), "0123456789abcdef0123456789abcdef\n")
+    write("key", "0123456789abcdef0123456789abcdef\n")
     const hashesIn = (output: string): ReadonlyArray<string> => {
       const text = readFileSync(path(output), "utf8")
       expect([text.includes(password), text.includes(data.password)]).toEqual([false, false])
@@ -236,7 +224,7 @@ describe("reel snapshot", () => {
     expect(await snapshot(kinds, "plain.ndjson", "--secrets-in-plain-text")).toMatchObject({ code: exitCodes.ok })
     const plain = readFileSync(path("plain.ndjson"), "utf8")
     expect([plain.includes(data.password), plain.includes(password)]).toEqual([true, false])
-    writeFileSync(path("key"), "short")
+    write("key", "short")
     expect(await snapshot(kinds, "none.ndjson", ...given)).toMatchObject({ code: exitCodes.usage })
   })
 
@@ -297,7 +285,7 @@ describe("reel snapshot", () => {
     expect(await snapshot(["v1.Pod", "example.com/v1.Cactus"], "now.ndjson")).toEqual({
       code: exitCodes.incomplete,
       error: [
-        `${path("now.ndjson")}: 3 objects, 1.9 kB`,
+        "FOLDER/now.ndjson: 3 objects, 1.9 kB",
         "reel snapshot: the trace is incomplete: example.com/v1.Cactus could not be listed: example.com/v1 does not exist on this server",
         "",
       ].join("\n"),
@@ -315,28 +303,25 @@ describe("reel snapshot", () => {
       "reel snapshot: apps/v1.Deployment, v1.Pod cannot be listed: add to a ClusterRole of this user: " +
         '{apiGroups: ["apps"], resources: ["deployments"], verbs: ["list"]}, {apiGroups: [""], resources: ["pods"], verbs: ["list"]}\n',
     )
-    expect(readdirSync(folder).sort()).toEqual(["kubeconfig", "tracer.yml"])
+    expect(names()).toEqual(["kubeconfig", "tracer.yml"])
   })
 
   test("a server that is not there is a failure that says what to check, and leaves nothing", async () => {
-    writeFileSync(path("kubeconfig"), kubeconfigOf("http://127.0.0.1:1"))
+    write("kubeconfig", kubeconfigOf("http://127.0.0.1:1"))
     const { code, error } = await snapshot(["v1.Pod"], "now.ndjson")
     expect(code).toBe(exitCodes.failed)
     expect(error).toMatch(
       /^reel snapshot: the API server cannot be reached: 127\.0\.0\.1:\d+: connection refused; is the API server running, and is the server in the kubeconfig correct\?\n$/,
     )
-    expect(readdirSync(folder).sort()).toEqual(["kubeconfig", "tracer.yml"])
+    expect(names()).toEqual(["kubeconfig", "tracer.yml"])
   })
 
   test("without a configuration lists every kind of the server, but neither Leases nor Secrets' values", async () => {
     sandbox.put("v1.Secret", { metadata: { name: "db", namespace: "default" }, data: { password: "aHVudGVyMg==" } })
     sandbox.put("apps/v1.Deployment", { metadata: { name: "web", namespace: "default" }, spec: {} })
     sandbox.put("coordination.k8s.io/v1.Lease", { metadata: { name: "lock", namespace: "default" }, spec: {} })
-    const terminal = capturedTerminal()
     const argv = ["--kubeconfig", path("kubeconfig"), "-o", path("all.ndjson")]
-    expect(await snapshotCommand({ now: () => now, sleep: async () => undefined }).run(argv, terminal)).toBe(
-      exitCodes.ok,
-    )
+    expect((await run(snapshotCommand({ now: () => now, sleep: async () => undefined }), argv)).code).toBe(exitCodes.ok)
     const objects = objectsOf(await itemsOf("all.ndjson", "ndjson"))
     expect(objects).toEqual(
       expect.arrayContaining(["apps/v1.Deployment default/web", "v1.Namespace /default", "v1.Secret default/db"]),
@@ -346,12 +331,12 @@ describe("reel snapshot", () => {
   })
 
   test("keeps an existing file without --force, and reports a missing kubeconfig", async () => {
-    writeFileSync(path("now.ndjson"), "mine")
+    write("now.ndjson", "mine")
     expect(await snapshot(["v1.Pod"], "now.ndjson")).toMatchObject({ code: exitCodes.usage })
     expect(readFileSync(path("now.ndjson"), "utf8")).toBe("mine")
     const { code, error } = await snapshot(["v1.Pod"], "b.ndjson", "--kubeconfig", path("none"))
     expect(code).toBe(exitCodes.failed)
-    expect(error).toContain(path("none"))
+    expect(error).toContain("FOLDER/none")
   })
 
   test.each([
@@ -361,15 +346,12 @@ describe("reel snapshot", () => {
       '--output "s3://bucket/key": s3 is not supported; name a file, or write - for standard output',
     ],
   ])("%j is a usage error", async (argv, problem) => {
-    const terminal = capturedTerminal()
-    expect(await snapshotCommand().run(argv, terminal)).toBe(exitCodes.usage)
-    expect(terminal.standardError.text()).toBe(`reel snapshot: ${problem}\nTry "reel snapshot --help".\n`)
+    const error = `reel snapshot: ${problem}\nTry "reel snapshot --help".\n`
+    expect(await run(snapshotCommand(), argv)).toEqual({ code: exitCodes.usage, output: "", error })
   })
 
   test("reports an invalid configuration as a usage error", async () => {
-    writeFileSync(path("bad.yml"), "trackedObjects: []\n")
-    const terminal = capturedTerminal()
-    expect(await snapshotCommand().run(["-c", path("bad.yml"), "-o", path("a.ndjson")], terminal)).toBe(exitCodes.usage)
-    expect(terminal.standardError.text()).toContain("bad.yml")
+    const { code, error } = await run(snapshotCommand(), ["-c", write("bad.yml", "trackedObjects: []\n"), "-o", "a"])
+    expect([code, error]).toEqual([exitCodes.usage, expect.stringContaining("bad.yml")])
   })
 })

@@ -8,13 +8,9 @@ import { storeCommand } from "../../src/cli/store.ts"
 import { START } from "../archive/sample-frames.ts"
 import { recordSample, sampleKinds } from "../archive/sample-recording.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
-import { capturedTerminal } from "./captured-terminal.ts"
+import { ran } from "./commands-in.ts"
 
-const run = async (...words: ReadonlyArray<string>) => {
-  const terminal = capturedTerminal()
-  const code = await storeCommand().run(words, terminal)
-  return { code, output: terminal.standardOutput.text(), error: terminal.standardError.text() }
-}
+const run = (...words: ReadonlyArray<string>) => ran(storeCommand(), words)
 
 /** Of a recording that was ended in order. */
 const sample = (): string => {

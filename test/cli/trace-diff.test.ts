@@ -1,22 +1,15 @@
 /** `reel diff A B`: what it prints of two traces, its exit codes, and operands that are no traces. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
 import { gzipSync } from "node:zlib"
-import { afterEach, beforeEach, expect, test } from "vitest"
+import { expect, test } from "vitest"
 import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
 import { diffCommand } from "../../src/cli/diff.ts"
 import { type ObjectEvent, writeNdjson } from "../../src/trace/index.ts"
 import { checkPage } from "../page/checked-page.ts"
 import { goldenTrace } from "../trace/recording.ts"
-import { capturedTerminal } from "./captured-terminal.ts"
+import { commandsIn } from "./commands-in.ts"
 import { recordStory } from "./past-recording.ts"
 
-let folder = ""
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "reel-diff-"))
-})
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
+const { path, write: writeBytes, run: runIn } = commandsIn("reel-diff-")
 
 /** µs since the Unix epoch: 2026-03-02T03:00:00Z. */
 const start = Date.UTC(2026, 2, 2, 3) * 1000
@@ -41,18 +34,10 @@ const write = (
 ) => {
   const header = { window: { start, end: start + 600_000_000 }, cut: 100, kinds: ["apps/v1.Deployment"], incomplete }
   const bytes = Buffer.concat([...writeNdjson(header, [], steps.map(eventOf))].map((chunk) => Buffer.from(chunk)))
-  const path = join(folder, file)
-  writeFileSync(path, file.endsWith(".gz") ? gzipSync(bytes) : bytes)
-  return path
+  return writeBytes(file, file.endsWith(".gz") ? gzipSync(bytes) : bytes)
 }
 
-const run = async (...argv: ReadonlyArray<string>) => {
-  const terminal = capturedTerminal()
-  const code = await diffCommand().run(argv, terminal)
-  expect(terminal.listeners()).toBe(0)
-  const text = (written: string): string => written.replaceAll(folder, "FOLDER")
-  return { code, output: text(terminal.standardOutput.text()), error: text(terminal.standardError.text()) }
-}
+const run = (...argv: ReadonlyArray<string>) => runIn(diffCommand(), argv)
 
 const first: ReadonlyArray<Step> = [
   { seconds: 1, name: "web", content: { spec: { replicas: 1 } } },
@@ -131,8 +116,7 @@ test("Kubernetes Events are named with what they say, in lines, in JSON and on t
 })
 
 test("equal traces are said to be, whatever their format", async () => {
-  const golden = join(folder, "golden.sktrace")
-  writeFileSync(golden, goldenTrace("recording"))
+  const golden = writeBytes("golden.sktrace", goldenTrace("recording"))
   const { code, output, error } = await run(golden, golden, "--exit-code")
   expect([code, error]).toEqual([exitCodes.ok, "reel diff: nothing differs\n"])
   expect(output).toMatch(/0 later in B and 0 earlier.*largest 0 s\n$/)
@@ -160,28 +144,15 @@ test("a trace that lacks something is named, with exit code 3", async () => {
 
 test("what is no trace, is damaged or cannot be read twice is an error that names it", async () => {
   const a = write("a.ndjson", first)
-  const missing = await run(a, join(folder, "missing"))
-  expect([missing.code, missing.error]).toEqual([
-    exitCodes.failed,
-    expect.stringContaining("FOLDER/missing: file not found"),
-  ])
-  expect((await run(a, folder)).error).toContain("it is a directory")
-  const text = join(folder, "text")
-  writeFileSync(text, "hello")
-  const other = await run(a, text)
-  expect([other.code, other.output, other.error]).toEqual([
-    exitCodes.failed,
-    "",
-    expect.stringContaining("FOLDER/text: "),
-  ])
-  const cut = join(folder, "cut.ndjson")
-  writeFileSync(
-    cut,
-    Buffer.concat([...writeNdjson({ cut: 1, kinds: [], incomplete: [] }, [], first.map(eventOf))]).subarray(0, -40),
-  )
-  const damaged = await run(cut, a)
-  expect([damaged.code, damaged.error]).toEqual([exitCodes.failed, expect.stringContaining("FOLDER/cut.ndjson: ")])
-  expect((await run("/dev/null", a)).error).toContain("/dev/null is no file")
+  const whole = Buffer.concat([...writeNdjson({ cut: 1, kinds: [], incomplete: [] }, [], first.map(eventOf))])
+  for (const [words, said] of [
+    [[a, path("missing")], "FOLDER/missing: file not found"],
+    [[a, path(".")], "it is a directory"],
+    [[a, writeBytes("text", "hello")], "FOLDER/text: "],
+    [[writeBytes("cut.ndjson", whole.subarray(0, -40)), a], "FOLDER/cut.ndjson: "],
+    [["/dev/null", a], "/dev/null is no file"],
+  ] as const)
+    expect(await run(...words)).toEqual({ code: exitCodes.failed, output: "", error: expect.stringContaining(said) })
 })
 
 test.each([
@@ -198,7 +169,7 @@ test.each([
 })
 
 test("what is for traces only is refused with --at", async () => {
-  const recording = join(folder, "recording")
+  const recording = path("recording")
   recordStory(recording)
   const html = await run("--at", "0..now", "-o", "html", "--data-dir", recording)
   expect([html.code, html.error]).toEqual([exitCodes.usage, expect.stringContaining("html is for two traces")])

@@ -3,11 +3,10 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { CoreV1Api, KubeConfig, makeInformer, type V1Pod } from "@kubernetes/client-node"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
 import { openPast, serveCommand } from "../../src/cli/serve.ts"
 import { systemClock } from "../../src/clock.ts"
 import { historyKubeconfig } from "../../src/serve/index.ts"
-import { capturedTerminal } from "../cli/captured-terminal.ts"
+import { serving } from "../cli/commands-in.ts"
 import { eventually } from "../harness/eventually.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
 import { until } from "../runtime/until.ts"
@@ -113,14 +112,9 @@ test("a kind that was recorded without changes of its status, and has no objects
 
 describe("reel serve", () => {
   test("writes a kubeconfig with a context for each moment that only its owner can read, and serves until it is interrupted", async () => {
-    const terminal = capturedTerminal()
     const kubeconfig = join(temporaryDirectory(), "kubeconfig")
-    const ended = serveCommand().run(
-      [recorded.dataDir, "--at", "start", "--at", "end", "--listen", "0", "--kubeconfig-out", kubeconfig],
-      terminal,
-    )
-    await until(() => terminal.standardOutput.text().includes("Ctrl-C") || terminal.standardError.text() !== "")
-    expect(terminal.standardError.text()).toBe("")
+    const words = ["--at", "start", "--at", "end", "--listen", "0", "--kubeconfig-out", kubeconfig]
+    await using _served = await serving(serveCommand(), [recorded.dataDir, ...words])
     const config = new KubeConfig()
     config.loadFromString(readFileSync(kubeconfig, "utf8"))
     expect([config.getContexts().map(({ name }) => name), config.getCurrentContext()]).toEqual([
@@ -133,8 +127,5 @@ describe("reel serve", () => {
     }
     expect(versions(await podsOf("start"))).toEqual([])
     expect(versions(await podsOf("end"))).toEqual(versions(observed(4).lists.get("/api/v1/pods")?.items ?? []))
-    terminal.interrupt()
-    expect(await ended).toBe(exitCodes.ok)
-    expect(terminal.listeners()).toBe(0)
   })
 })

@@ -8,8 +8,8 @@
 import { createHash } from "node:crypto"
 import type { IncomingMessage } from "node:http"
 import { type Compression, codeOf, ExportInterrupted, type TraceFormatName } from "../../trace/index.ts"
-import { ExportCut, ExportRefused } from "./connection/export-errors.ts"
-import { askRecorder, headerOf, postExport, type RecorderAddress } from "./connection/recorder-connection.ts"
+import { ExportCut } from "./connection/export-errors.ts"
+import { askRecorder, headerOf, type RecorderAddress } from "./connection/recorder-connection.ts"
 
 /** A label selector as Kubernetes objects contain it. */
 export interface LabelSelector {
@@ -95,9 +95,9 @@ interface ExportResponse extends ExportShortcomings {
   readonly pieces: AsyncIterable<Uint8Array>
 }
 
-/** Sends the request and resolves with the head of the response. Rejects as {@link postExport} does. */
+/** Sends the request and resolves with the head of the response. Rejects as {@link askRecorder} does. */
 export const requestExport = async (query: ExportQuery, signal: AbortSignal): Promise<ExportResponse> => {
-  const response = await postExport(query, exportBody(query), "*/*", signal)
+  const response = await askRecorder(query, { body: exportBody(query), accept: "*/*" }, signal)
   const isProven = (): boolean => checksumOf(response) !== undefined
   const isOurs = headerOf(response, "kubereel-request-id") !== undefined
   const unchanged = (): number => Number(response.trailers["kubereel-unchanged"] ?? 0)
@@ -119,9 +119,9 @@ interface ExportedObject extends ExportShortcomings {
   readonly unchanged: number
 }
 
-/** Has the recorder write the trace to an object store. Rejects as {@link postExport} does. */
+/** Has the recorder write the trace to an object store. Rejects as {@link askRecorder} does. */
 export const requestUpload = async (query: ExportQuery, url: string, signal: AbortSignal): Promise<ExportedObject> => {
-  const response = await postExport(query, exportBody(query, { export_path: url }), "application/json", signal)
+  const response = await askRecorder(query, { body: exportBody(query, { export_path: url }), ...json }, signal)
   const answer = await jsonOf(response, query.recorder.name, signal)
   // SimKube's own tracer writes the object too, but with an empty response.
   const { location, bytes } = (answer ?? {}) as { readonly location?: unknown; readonly bytes?: unknown }
@@ -133,17 +133,17 @@ export const requestUpload = async (query: ExportQuery, url: string, signal: Abo
   }
 }
 
-/** Requests a forecast of an export, as the recorder describes it. Rejects as {@link postExport} does. */
+/** Requests a forecast of an export, as the recorder describes it. Rejects as {@link askRecorder} does. */
 export const requestForecast = async (query: ExportQuery, url: string, signal: AbortSignal): Promise<unknown> => {
   const body = exportBody(query, { export_path: url, dry_run: true })
-  const response = await postExport(query, body, "application/json", signal)
+  const response = await askRecorder(query, { body, ...json }, signal)
   const server = query.recorder.name
   const answer = await jsonOf(response, server, signal)
   if (answer !== undefined) return answer
   throw new ExportCut({ server, bytes: 0, reason: "this recorder does not support --dry-run" })
 }
 
-/** The kinds that the recorder records. Rejects as {@link postExport} does, and with ExportCut if the server is no recorder of ours. */
+/** The kinds that the recorder records. Rejects as {@link askRecorder} does, and with ExportCut if the server is no recorder of ours. */
 export const requestRecordedKinds = async (query: ExportQuery, signal: AbortSignal): Promise<ReadonlyArray<string>> => {
   // An empty window: nothing has to be counted.
   const window = { startTime: query.endTime, endTime: query.endTime, require: undefined }
@@ -154,7 +154,7 @@ export const requestRecordedKinds = async (query: ExportQuery, signal: AbortSign
 }
 
 /**
- * What is recorded in a window, in µs since the Unix epoch, as the recorder describes it. Rejects as {@link postExport} does, and with
+ * What is recorded in a window, in µs since the Unix epoch, as the recorder describes it. Rejects as {@link askRecorder} does, and with
  * ExportCut if the server is no recorder of ours.
  */
 export const requestCoverage = async (
@@ -163,13 +163,8 @@ export const requestCoverage = async (
   signal: AbortSignal,
 ): Promise<unknown> => {
   const { recorder } = address
-  const url = new URL(recorder.url)
-  url.pathname = url.pathname.replace(/export$/, "v1/coverage")
-  url.search = `start=${start}&end=${end}`
-  const question = { method: "GET", url, body: "", accept: "application/json" } as const
-  const response = await askRecorder(address, question, signal).catch((cause: unknown) => {
-    throw cause instanceof ExportRefused ? new ExportRefused({ ...cause, what: "the question" }) : cause
-  })
+  const parameters = new URLSearchParams({ start: String(start), end: String(end) })
+  const response = await askRecorder(address, { path: "coverage", parameters, ...json }, signal)
   const answer = await jsonOf(response, recorder.name, signal)
   if (answer !== undefined) return answer
   throw new ExportCut({ server: recorder.name, bytes: 0, reason: "it is not a recorder of kubereel" })
@@ -177,6 +172,8 @@ export const requestCoverage = async (
 
 /** The `export_path` of a trace that is sent in the response: the recorder does not need to know where it is stored. */
 export const localPath = "file:///export"
+
+const json = { accept: "application/json" }
 
 const second = 1_000_000
 

@@ -8,30 +8,29 @@ import { askPast, type PastParameters } from "./past-client.ts"
 import { builtinResource, customResource, unknownResource } from "./past-table.ts"
 
 interface Position {
-  readonly answer: AsyncGenerator<JsonObject, JsonObject, void>
+  readonly answer: AsyncGenerator<JsonObject, void, void>
   change: JsonObject
 }
 
-/** Each change as the recorder describes it. What is missing is noted. Returns whether any state had the field that was asked for. */
+/** Each change as the recorder describes it. What is missing is noted; a field that was asked for and that nothing has is said. */
 export async function* changesOf(
-  { places, signal, lacks }: AskedPast,
+  { places, signal, lacks, say }: AskedPast,
   parameters: PastParameters,
-): AsyncGenerator<JsonObject, boolean, void> {
-  let hasField = false
+): AsyncGenerator<JsonObject, void, void> {
+  let isFound = parameters.field === undefined
+  const ended = (end: JsonObject): void => {
+    isFound ||= end.hasField !== false
+    lacks(end)
+  }
   const positions: Position[] = []
   const advance = async (position: Position): Promise<boolean> => {
     const next = await position.answer.next()
-    if (next.done !== true) {
-      position.change = next.value
-      return true
-    }
-    hasField ||= next.value.hasField !== false
-    lacks(next.value)
-    return false
+    if (next.done !== true) position.change = next.value
+    return next.done !== true
   }
   try {
     for (const place of places) {
-      const position: Position = { answer: askPast(place, "changes", parameters, signal), change: {} }
+      const position: Position = { answer: askPast(place, "changes", parameters, signal, ended), change: {} }
       if (await advance(position)) positions.push(position)
     }
     const recent = new Set<string>()
@@ -46,13 +45,14 @@ export async function* changesOf(
         if (recent.has(key)) continue
         recent.add(key)
       }
+      isFound = true
       yield change
     }
   } finally {
     // The consumer may leave before the last change, and no answer may stay open then.
-    for (const { answer } of positions) await answer.return({})
+    for (const { answer } of positions) await answer.return()
   }
-  return hasField
+  if (!isFound) say(`no object in the answer has a field ${parameters.field}: is it spelt like that?`)
 }
 
 const timeIn = ({ change }: Position): number => Number(change.time)
@@ -71,24 +71,17 @@ export async function* objectsOf(
   const { places, signal, lacks } = asking
   const [only, ...others] = places
   if (only !== undefined && others.length === 0) {
-    lacks(yield* askPast(only, "objects", { ...parameters, kind }, signal))
+    yield* askPast(only, "objects", { ...parameters, kind }, signal, lacks)
     return
   }
   const found = new Map<string, JsonObject>()
   const ends: JsonObject[] = []
-  for (const place of places) {
-    const answer = askPast(place, "objects", { ...parameters, kind }, signal)
-    for (;;) {
-      const next = await answer.next()
-      if (next.done === true) {
-        ends.push(next.value)
-        break
-      }
-      const key = `${next.value.namespace}/${next.value.name}`
+  for (const place of places)
+    for await (const item of askPast(place, "objects", { ...parameters, kind }, signal, (end) => ends.push(end))) {
+      const key = `${item.namespace}/${item.name}`
       const known = found.get(key)
-      if (known === undefined || Number(known.time) <= Number(next.value.time)) found.set(key, next.value)
+      if (known === undefined || Number(known.time) <= Number(item.time)) found.set(key, item)
     }
-  }
   // One recording that has all of the moment is enough.
   if (!ends.some(({ isComplete }) => isComplete === true)) for (const end of ends) lacks(end)
   yield* [...found].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, item]) => item)

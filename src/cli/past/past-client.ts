@@ -4,7 +4,7 @@
  * Guarantees: an answer that breaks off is an error (an ExportError) and never passes for a short one; numbers of objects are exact.
  */
 import { exactJsonIn, isJsonObject, type JsonObject } from "../../trace/index.ts"
-import { ExportCut, ExportRefused } from "../export/connection/export-errors.ts"
+import { ExportCut } from "../export/connection/export-errors.ts"
 import { askRecorder, type RecorderAddress } from "../export/connection/recorder-connection.ts"
 import { piecesOf } from "../export/export-client.ts"
 
@@ -34,24 +34,21 @@ type PastPath = "kinds" | "objects" | "changes" | "differences" | "events"
 export type PastParameters = Readonly<Record<string, string | number | boolean | ReadonlyArray<string> | undefined>>
 
 /**
- * The values of an answer, one at a time; the last one says what the answer lacks, or why the recorder ended it. Rejects with an ExportError, also with ExportRefused for a question that has no
- * answer.
+ * The values of an answer, one at a time. `ended` takes its end, which says what the answer lacks, or why the recorder ended it. Rejects with an ExportError, also with ExportRefused for a question
+ * that has no answer.
  */
 export async function* askPast(
   address: RecorderAddress,
   path: PastPath,
   parameters: PastParameters,
   signal: AbortSignal,
-): AsyncGenerator<JsonObject, JsonObject, void> {
+  ended: (end: JsonObject) => void = () => undefined,
+): AsyncGenerator<JsonObject, void, void> {
   const { recorder } = address
-  const url = new URL(recorder.url)
-  url.pathname = url.pathname.replace(/export$/, `v1/${path}`)
+  const texts = new URLSearchParams()
   for (const [name, value] of Object.entries(parameters))
-    for (const each of [value].flat()) if (each !== undefined) url.searchParams.append(name, String(each))
-  const question = { method: "GET", url, body: "", accept: "application/x-ndjson" } as const
-  const response = await askRecorder(address, question, signal).catch((cause: unknown) => {
-    throw cause instanceof ExportRefused ? new ExportRefused({ ...cause, what: "the question" }) : cause
-  })
+    for (const each of [value].flat()) if (each !== undefined) texts.append(name, String(each))
+  const response = await askRecorder(address, { path, parameters: texts, accept: "application/x-ndjson" }, signal)
   const cut = (reason: string): ExportCut => new ExportCut({ server: recorder.name, bytes: 0, reason })
   if (!/ndjson/.test(response.headers["content-type"] ?? "")) {
     response.resume()
@@ -65,5 +62,5 @@ export async function* askPast(
     else yield value
   }
   if (end === undefined) throw cut("the answer has no end")
-  return end
+  ended(end)
 }

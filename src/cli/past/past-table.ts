@@ -57,10 +57,8 @@ export const namedCells = (
   object: JsonObject,
   { isWide, atMs, isStatusUnknown }: Pick<TableOptions, "isWide" | "atMs"> & { readonly isStatusUnknown: boolean },
 ): JsonObject => {
-  const printer = printerOf(resource)
-  const known = printer.cells(object as Parameters<typeof printer.cells>[0], atMs)
-  const cells = isStatusUnknown ? withoutStatusCells(printer, known) : known
-  const named = printer.columns.flatMap(({ name, priority }, index) =>
+  const cells = cellsOf(resource, object, atMs, isStatusUnknown)
+  const named = printerOf(resource).columns.flatMap(({ name, priority }, index) =>
     isWide || priority === 0 ? [[name.toLowerCase().replaceAll(/[^a-z0-9]+/g, "_"), cellText(cells[index])]] : [],
   )
   return Object.fromEntries(named)
@@ -85,9 +83,7 @@ export class PastTable {
   /** `isStatusUnknown`: its status is older than the moment, and columns that show it say so. */
   add(object: JsonObject, isStatusUnknown: boolean): void {
     const { hasNamespaces, prefix, atMs } = this.#options
-    const printer = printerOf(this.#resource)
-    const known = printer.cells(object as Parameters<typeof printer.cells>[0], atMs)
-    const cells = isStatusUnknown ? withoutStatusCells(printer, known) : known
+    const cells = cellsOf(this.#resource, object, atMs, isStatusUnknown)
     const shown = this.#columns.map((index) => cellText(cells[index]))
     const row = [`${prefix}${shown[0]}`, ...shown.slice(1)]
     this.#rows.push(hasNamespaces ? [namespaceOf(object), ...row] : row)
@@ -101,6 +97,12 @@ export class PastTable {
   lines(): ReadonlyArray<string> {
     return alignedRows(this.#rows)
   }
+}
+
+const cellsOf = (resource: Resource, object: JsonObject, atMs: number, isStatusUnknown: boolean) => {
+  const printer = printerOf(resource)
+  const cells = printer.cells(object as Parameters<typeof printer.cells>[0], atMs)
+  return isStatusUnknown ? withoutStatusCells(printer, cells) : cells
 }
 
 const cellText = (cell: unknown): string =>

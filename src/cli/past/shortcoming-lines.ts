@@ -2,8 +2,9 @@
 
 import { formatLocalTime } from "../../local-time.ts"
 import { enumerated } from "../../text/index.ts"
-import { isJsonObject, type JsonObject, type JsonValue } from "../../trace/index.ts"
+import type { JsonObject } from "../../trace/index.ts"
 import { formatCount } from "../terminal/quantities.ts"
+import { objectsIn } from "./describe-change.ts"
 
 /** How lines begin about what is missing. Others are about what is there. */
 const incomplete = "incomplete: "
@@ -32,15 +33,15 @@ export class ShortcomingLines {
   /** Notes the end of an answer. */
   note(end: JsonObject): void {
     this.#isRestricted ||= end.isRestricted === true
-    for (const each of members(end, "unrecorded")) {
+    for (const each of objectsIn(end.unrecorded)) {
       const time = Number(each.time)
       this.#add(String(each.why), each, [time, time])
     }
-    for (const each of members(end, "gaps"))
+    for (const each of objectsIn(end.gaps))
       this.#add(`gap ${each.reason}`, each, [Number(each.fromTime), Number(each.toTime)], String(each.detail))
-    for (const each of members(end, "late")) this.#add("late", each, [Number(each.notBefore), Number(each.notAfter)])
-    for (const each of members(end, "withoutStatus")) this.#add("status", each, [0, 0])
-    for (const each of members(end, "selected")) this.#add(`selected ${each.selection}`, each, [0, 0])
+    for (const each of objectsIn(end.late)) this.#add("late", each, [Number(each.notBefore), Number(each.notAfter)])
+    for (const each of objectsIn(end.withoutStatus)) this.#add("status", each, [0, 0])
+    for (const each of objectsIn(end.selected)) this.#add(`selected ${each.selection}`, each, [0, 0])
   }
 
   /** Whether something that was asked for is missing. */
@@ -64,11 +65,6 @@ export class ShortcomingLines {
 
 /** Nothing is missing that was asked for. */
 const isNote = (group: string): boolean => group === "late" || group === "status" || group.startsWith("selected ")
-
-const members = (end: JsonObject, name: string): ReadonlyArray<JsonObject> => {
-  const value = end[name]
-  return Array.isArray(value) ? (value as ReadonlyArray<JsonValue>).filter(isJsonObject) : []
-}
 
 const lineOf = (all: ReadonlyArray<Shortcoming>, time: (micros: number) => string): string => {
   const [{ group, detail }] = all as [Shortcoming]

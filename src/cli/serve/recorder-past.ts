@@ -45,6 +45,12 @@ const noObject = "-"
 /** Kinds whose gaps are asked for at once. */
 const atOnce = 4
 
+type Asked = [
+  path: Parameters<typeof askPast>[1],
+  parameters: PastParameters,
+  ended?: ((end: JsonObject) => void) | undefined,
+]
+
 export class RecorderPast implements Past {
   readonly name: string
   readonly #address: RecorderAddress
@@ -78,25 +84,16 @@ export class RecorderPast implements Past {
   }
 
   async refresh(): Promise<void> {
-    const answer = this.#ask("kinds", {})
-    const found: JsonObject[] = []
-    for (;;) {
-      const next = await answer.next()
-      if (next.done !== true) {
-        found.push(next.value)
-        continue
-      }
-      const listed = found.filter(({ since }) => Number(since) !== 0)
-      const kinds = await this.#readable(listed)
-      if (kinds.length === 0)
-        throw new NothingToServe({ source: this.name, reason: "it records no kind that you may read" })
-      const all = kinds.map(({ since }) => since)
-      // As of a directory: kinds that were added later appear later.
-      const first = new Set(listed.filter(({ isLater }) => isLater !== true).map(({ gvk }) => gvk))
-      const begin = Math.max(Math.min(...all), ...kinds.filter(({ gvk }) => first.has(gvk)).map(({ since }) => since))
-      this.#extent = { begin, end: Math.max(begin, Number(next.value.until)), kinds }
-      return
-    }
+    const { items, end } = await this.#whole("kinds", {})
+    const listed = items.filter(({ since }) => Number(since) !== 0)
+    const kinds = await this.#readable(listed)
+    if (kinds.length === 0)
+      throw new NothingToServe({ source: this.name, reason: "it records no kind that you may read" })
+    const all = kinds.map(({ since }) => since)
+    // As of a directory: kinds that were added later appear later.
+    const first = new Set(listed.filter(({ isLater }) => isLater !== true).map(({ gvk }) => gvk))
+    const begin = Math.max(Math.min(...all), ...kinds.filter(({ gvk }) => first.has(gvk)).map(({ since }) => since))
+    this.#extent = { begin, end: Math.max(begin, Number(end.until)), kinds }
   }
 
   async *stateAt(gvk: string, time: number): AsyncGenerator<ReadonlyArray<PastChange>, void> {
@@ -122,8 +119,18 @@ export class RecorderPast implements Past {
     return namespace === undefined ? {} : { namespace }
   }
 
-  #ask(path: Parameters<typeof askPast>[1], parameters: PastParameters): ReturnType<typeof askPast> {
-    return askPast(this.#address, path, parameters, this.#abort.signal)
+  #ask(...[path, parameters, ended]: Asked): ReturnType<typeof askPast> {
+    return askPast(this.#address, path, parameters, this.#abort.signal, ended)
+  }
+
+  async #whole(...[path, parameters]: Asked): Promise<{ readonly items: JsonObject[]; readonly end: JsonObject }> {
+    let end: JsonObject = {}
+    const items: JsonObject[] = []
+    const ended = (given: JsonObject): void => {
+      end = given
+    }
+    for await (const item of this.#ask(path, parameters, ended)) items.push(item)
+    return { items, end }
   }
 
   /** Those that the recorder shows, in the order given: what may not be read is not there. */
@@ -153,16 +160,11 @@ export class RecorderPast implements Past {
   }
 
   async #lacks(gvk: string, from: number, to: number) {
-    const answer = this.#ask("changes", { kind: gvk, uid: noObject, from, to, ...this.#place })
-    for (;;) {
-      const next = await answer.next()
-      if (next.done !== true) continue
-      const { gaps, late, selected } = next.value
-      return {
-        gaps: plain(gaps) as ReadonlyArray<GapEvent>,
-        late: plain(late) as ReadonlyArray<LateChanges>,
-        selected: plain(selected) as ReadonlyArray<{ readonly selection: string }>,
-      }
+    const { end } = await this.#whole("changes", { kind: gvk, uid: noObject, from, to, ...this.#place })
+    return {
+      gaps: plain(end.gaps) as ReadonlyArray<GapEvent>,
+      late: plain(end.late) as ReadonlyArray<LateChanges>,
+      selected: plain(end.selected) as ReadonlyArray<{ readonly selection: string }>,
     }
   }
 

@@ -11,7 +11,7 @@ import { exitCodes } from "../../../src/cli/command-line/exit-codes.ts"
 import { definitionTypes } from "../../../src/cli/crd/definition-types.ts"
 import { crdCommand } from "../../../src/cli/crd.ts"
 import { objectsOf } from "../../k8s/printed.ts"
-import { capturedTerminal } from "../captured-terminal.ts"
+import { ran } from "../commands-in.ts"
 
 const root = fileURLToPath(new URL("../../..", import.meta.url))
 const simplePod = join(root, "examples/host/simplepod-crd.yaml")
@@ -22,11 +22,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-const run = async (...argv: string[]) => {
-  const terminal = capturedTerminal()
-  const code = await crdCommand().run(argv, terminal)
-  return { code, output: terminal.standardOutput.text(), error: terminal.standardError.text() }
-}
+const run = (...argv: ReadonlyArray<string>) => ran(crdCommand(), argv)
 
 const version = (name: string, properties: object, more: object = {}) => ({
   name,

@@ -7,8 +7,7 @@ import { Sandbox } from "../../../src/sandbox/index.ts"
 import type { Past, PastChange } from "../../../src/serve/index.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { type RecorderProcess, Workplace } from "../../recorder/recorder/recorder-command.ts"
-import { until } from "../../runtime/until.ts"
-import { capturedTerminal } from "../captured-terminal.ts"
+import { ran, serving } from "../commands-in.ts"
 
 let place: Workplace
 let sandbox: Sandbox
@@ -86,15 +85,10 @@ test("reel serve URL serves it, of one namespace only if that is asked for", asy
       ["bank/a", "bank/d"],
     ],
   ] as const) {
-    const terminal = capturedTerminal()
     const kubeconfig = join(temporaryDirectory(), "kubeconfig")
-    const ended = serveCommand().run(
-      [await recorder.listening(), "--listen", "0", "--kubeconfig-out", kubeconfig, ...words],
-      terminal,
-    )
-    await until(() => terminal.standardOutput.text().includes("Ctrl-C") || terminal.standardError.text() !== "")
-    expect(terminal.standardError.text()).toBe("")
-    const url = /API server +([^ ,]+)/.exec(terminal.standardOutput.text())?.[1] ?? ""
+    const argv = [await recorder.listening(), "--listen", "0", "--kubeconfig-out", kubeconfig, ...words]
+    await using served = await serving(serveCommand(), argv)
+    const { url } = served
     const list = (await (await fetch(`${url}/api/v1/configmaps`)).json()) as {
       readonly items: ReadonlyArray<{ readonly metadata: { readonly namespace: string; readonly name: string } }>
     }
@@ -102,17 +96,14 @@ test("reel serve URL serves it, of one namespace only if that is asked for", asy
     const response = await fetch(`${url}/apis/apps/v1/deployments`)
     expect(response.headers.get("warning")).toContain("only changes of its spec were recorded")
     expect(await response.text()).toContain(words.length === 0 ? '"replicas":3' : '"items":[]')
-    terminal.interrupt()
-    expect(await ended).toBe(exitCodes.ok)
   }
 })
 
 test("a URL where no recorder is, and a namespace of a directory, are refused with what to do", async () => {
   const run = async (...words: ReadonlyArray<string>) => {
-    const terminal = capturedTerminal()
     const kubeconfig = join(temporaryDirectory(), "kubeconfig")
-    const code = await serveCommand().run([...words, "--listen", "0", "--kubeconfig-out", kubeconfig], terminal)
-    return [code, terminal.standardError.text()]
+    const { code, error } = await ran(serveCommand(), [...words, "--listen", "0", "--kubeconfig-out", kubeconfig])
+    return [code, error]
   }
   expect(await run("http://127.0.0.1:9")).toEqual([
     exitCodes.failed,

@@ -126,21 +126,11 @@ const expectsTls = async ({ protocol, hostname, port }: URL, cause: unknown): Pr
   return speaksTls({ host, port: Number(port || 80) }, backgroundClock)
 }
 
-/** Posts an export request; as {@link askRecorder}. */
-export const postExport = (
-  address: RecorderAddress,
-  body: string,
-  accept: string,
-  signal: AbortSignal,
-): Promise<IncomingMessage> => askRecorder(address, { method: "POST", url: address.recorder.url, body, accept }, signal)
-
-interface Question {
-  readonly method: "GET" | "POST"
-  readonly url: URL
-  /** JSON; empty: none. */
-  readonly body: string
-  readonly accept: string
-}
+/** An export, or a question about the past. */
+type Question = { readonly accept: string } & (
+  | { /** JSON. */ readonly body: string }
+  | { /** Below `/v1/`. */ readonly path: string; readonly parameters: URLSearchParams }
+)
 
 /**
  * Sends a request and resolves with the response if its status is 200. Rejects with the errors of
@@ -158,7 +148,17 @@ export const askRecorder = async (
   })
   const { statusCode: status = 0, headers } = response
   if (status === 200) return response
-  throw recorder.refused({ status, headers, body: await beginningOf(response) })
+  const refused = recorder.refused({ status, headers, body: await beginningOf(response) })
+  const isOfQuestion = "path" in question && refused instanceof ExportRefused
+  throw isOfQuestion ? new ExportRefused({ ...refused, what: "the question" }) : refused
+}
+
+const urlOf = (exports: URL, question: Question): URL => {
+  if ("body" in question) return exports
+  const url = new URL(exports)
+  url.pathname = url.pathname.replace(/export$/, `v1/${question.path}`)
+  url.search = question.parameters.toString()
+  return url
 }
 
 /** The value of a header, with control characters made visible; `undefined` if it is absent or empty. */
@@ -177,19 +177,20 @@ class IdleError extends Error {
 
 const send = async (
   { recorder, idleTimeoutMs, userAgent }: RecorderAddress,
-  { method, url, body, accept }: Question,
+  question: Question,
   request: Requester,
   signal: AbortSignal,
 ): Promise<IncomingMessage> => {
   const connection = await recorder.connect(signal, idleTimeoutMs ?? 0)
+  const body = "body" in question ? question.body : ""
   return new Promise((resolve, reject) => {
-    const sent = request(url, {
+    const sent = request(urlOf(recorder.url, question), {
       ...connection,
-      method,
+      method: body === "" ? "GET" : "POST",
       headers: {
         ...connection.headers,
         ...recorder.headers,
-        accept,
+        accept: question.accept,
         ...(body !== "" && { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
         "accept-encoding": "identity",
         "user-agent": userAgent,

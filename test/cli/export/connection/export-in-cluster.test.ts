@@ -1,41 +1,29 @@
 import { createHash } from "node:crypto"
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises"
-import type { IncomingMessage, ServerResponse } from "node:http"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { readFileSync } from "node:fs"
 import fc from "fast-check"
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest"
+import { describe, expect, onTestFinished, test } from "vitest"
 import { exitCodes } from "../../../../src/cli/command-line/exit-codes.ts"
 import { parseServiceAddress } from "../../../../src/cli/export/connection/recorder-place.ts"
 import { exportCommand } from "../../../../src/cli/export.ts"
 import { makeCertificates } from "../../../kube/certificates.ts"
 import { startForwardProxy } from "../../../kube/http/connect-proxy.ts"
-import { startWebServer } from "../../../kube/http/web-server.ts"
 import { capturedTerminal } from "../../captured-terminal.ts"
+import { commandsIn, type Ran } from "../../commands-in.ts"
 import { type ServiceProxy, type ServiceProxyOptions, startServiceProxy, status } from "../../service-proxy.ts"
+import { type Answer, recorderStandIn } from "../recorder-stand-in.ts"
 
 const now = Date.UTC(2026, 10, 21, 10, 0, 0) * 1000
+/** With and without the port: without it, the Service is asked for first. */
+const bothForms = ["kubereel/kubereel", "kubereel/kubereel:http"]
 const certificates = makeCertificates()
 const serverTls = { cert: certificates.server.certificate, key: certificates.server.key }
 const kubeconfigToken = "token-of-the-kubeconfig"
 const recorderToken = "token-for-the-recorder"
 
-let folder: string
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "kubereel-in-cluster-"))
-})
-afterEach(() => rm(folder, { recursive: true }))
+const { path: pathOf, write, names, run: runIn } = commandsIn("kubereel-in-cluster-")
 
 const whole = Buffer.from('{"format":"kubereel"}\n'.repeat(6))
 const digestOf = (bytes: Buffer): string => `sha-256=:${createHash("sha256").update(bytes).digest("base64")}:`
-
-interface Asked {
-  readonly path: string
-  readonly headers: IncomingMessage["headers"]
-  readonly body: Record<string, unknown>
-}
-
-type Answer = (response: ServerResponse, asked: Asked) => void
 
 const sendTrace: Answer = (response) => {
   response.writeHead(200, { Trailer: "Repr-Digest", "Content-Type": "application/x-ndjson" })
@@ -46,31 +34,19 @@ const sendTrace: Answer = (response) => {
 
 /** A recorder in its pod, and the API server in front of it. */
 const cluster = async (answer: Answer = sendTrace, options: Partial<ServiceProxyOptions> = {}) => {
-  const asked: Asked[] = []
-  const recorder = await startWebServer((request, response) => {
-    const pieces: Buffer[] = []
-    request.on("data", (piece: Buffer) => pieces.push(piece))
-    request.on("end", () => {
-      const text = Buffer.concat(pieces).toString()
-      const { url = "", method, headers } = request
-      const one = { path: `${method} ${url}`, headers, body: text === "" ? {} : JSON.parse(text) }
-      asked.push(one)
-      response.setHeader("Kubereel-Request-Id", "r-1")
-      answer(response, one)
-    })
+  const recorder = await recorderStandIn((response, asked) => {
+    response.setHeader("Kubereel-Request-Id", "r-1")
+    answer(response, asked)
   })
-  onTestFinished(() => recorder[Symbol.asyncDispose]())
-  const upstream = `http://127.0.0.1:${recorder.port}`
-  const api = await startServiceProxy({ upstream, tls: serverTls, ...options })
+  const api = await startServiceProxy({ upstream: recorder.url, tls: serverTls, ...options })
   onTestFinished(() => api[Symbol.asyncDispose]())
-  return { asked, api, stopRecorder: () => recorder[Symbol.asyncDispose]() }
+  return { asked: recorder.asked, api, stopRecorder: recorder.close }
 }
 
 type Settings = Readonly<Record<string, unknown>>
 
 /** Writes a kubeconfig and returns its path. */
-const kubeconfig = async (server: string, clusterSettings: Settings = {}, user?: Settings): Promise<string> => {
-  const path = join(folder, "kubeconfig")
+const kubeconfig = (server: string, clusterSettings: Settings = {}, user?: Settings): string => {
   const authority = Buffer.from(certificates.authority).toString("base64")
   const own = server.startsWith("https:") ? { "certificate-authority-data": authority } : {}
   const document = {
@@ -81,17 +57,10 @@ const kubeconfig = async (server: string, clusterSettings: Settings = {}, user?:
     contexts: [{ name: "staging", context: { cluster: "here", user: "anna" } }],
     "current-context": "staging",
   }
-  await writeFile(path, JSON.stringify(document))
-  return path
+  return write("kubeconfig", JSON.stringify(document))
 }
 
 const serverOf = (api: ServiceProxy): string => `https://localhost:${api.port}`
-
-interface Run {
-  readonly code: number
-  readonly output: string
-  readonly error: string
-}
 
 interface RunOptions {
   readonly service?: string
@@ -100,12 +69,10 @@ interface RunOptions {
   readonly environment?: Record<string, string>
 }
 
-const run = async ({ service = "kubereel/kubereel", path, more = [], environment = {} }: RunOptions): Promise<Run> => {
-  const terminal = capturedTerminal({ environment })
-  const file = more.includes("-o") || more.includes("--dry-run") ? [] : ["-o", join(folder, "a.ndjson")]
+const run = async ({ service = "kubereel/kubereel", path, more = [], environment = {} }: RunOptions): Promise<Ran> => {
+  const file = more.includes("-o") || more.includes("--dry-run") ? [] : ["-o", pathOf("a.ndjson")]
   const words = ["--in-cluster", service, "--kubeconfig", path, ...file, ...more]
-  const code = await exportCommand({ now: () => now }).run(words, terminal)
-  const result = { code, output: terminal.standardOutput.text(), error: terminal.standardError.text() }
+  const result = await runIn(exportCommand({ now: () => now }), words, capturedTerminal({ environment }))
   // Whatever happens.
   for (const token of [kubeconfigToken, recorderToken]) expect(result.output + result.error).not.toContain(token)
   return result
@@ -114,9 +81,9 @@ const run = async ({ service = "kubereel/kubereel", path, more = [], environment
 describe("an export from a recorder in a cluster", () => {
   test("is sent through the API server's service proxy, byte for byte", async () => {
     const { api, asked } = await cluster()
-    const { code, error } = await run({ path: await kubeconfig(serverOf(api)) })
+    const { code, error } = await run({ path: kubeconfig(serverOf(api)) })
     expect([code, error]).toEqual([exitCodes.ok, expect.stringMatching(/a\.ndjson: \d+ B, /)])
-    expect(await readFile(join(folder, "a.ndjson"))).toEqual(whole)
+    expect(readFileSync(pathOf("a.ndjson"))).toEqual(whole)
     expect(api.seen.map(({ line }) => line)).toEqual([
       "GET /api/v1/namespaces/kubereel/services/kubereel",
       "POST /api/v1/namespaces/kubereel/services/kubereel:http/proxy/export",
@@ -127,7 +94,7 @@ describe("an export from a recorder in a cluster", () => {
 
   test("presents the token of the kubeconfig's user to the recorder, which the API server otherwise removes", async () => {
     const { api, asked } = await cluster()
-    await run({ path: await kubeconfig(serverOf(api)) })
+    await run({ path: kubeconfig(serverOf(api)) })
     expect(api.seen.map(({ headers }) => headers.authorization)).toEqual(Array(2).fill(`Bearer ${kubeconfigToken}`))
     expect(asked[0]?.headers).toMatchObject({ "kubereel-authorization": `Bearer ${kubeconfigToken}` })
     expect(asked[0]?.headers.authorization).toBeUndefined()
@@ -137,9 +104,8 @@ describe("an export from a recorder in a cluster", () => {
 
   test("presents the recorder's token to the recorder, and the kubeconfig's to the API server", async () => {
     const { api, asked } = await cluster()
-    const path = await kubeconfig(serverOf(api))
-    const file = join(folder, "token")
-    await writeFile(file, `${recorderToken}-of-a-file\n`)
+    const path = kubeconfig(serverOf(api))
+    const file = write("token", `${recorderToken}-of-a-file\n`)
     const environment = { KUBEREEL_TOKEN: recorderToken }
     await run({ path, environment })
     await run({ path, environment, more: ["--token-file", file, "-f"] })
@@ -160,7 +126,7 @@ describe("an export from a recorder in a cluster", () => {
       "client-certificate-data": base64(certificates.client.certificate),
       "client-key-data": base64(certificates.client.key),
     }
-    const { code, error } = await run({ path: await kubeconfig(serverOf(api), {}, user) })
+    const { code, error } = await run({ path: kubeconfig(serverOf(api), {}, user) })
     expect(api.seen.map(({ certificate }) => certificate)).toEqual(["recorder", "recorder"])
     expect(asked[0]?.headers).not.toHaveProperty("kubereel-authorization")
     expect([code, error]).toEqual([
@@ -173,7 +139,7 @@ describe("an export from a recorder in a cluster", () => {
   test("impersonates another user if the kubeconfig says so, with all their groups", async () => {
     const { api } = await cluster()
     const user = { token: kubeconfigToken, as: "anna", "as-groups": ["one", "two"] }
-    expect((await run({ path: await kubeconfig(serverOf(api), {}, user) })).code).toBe(exitCodes.ok)
+    expect((await run({ path: kubeconfig(serverOf(api), {}, user) })).code).toBe(exitCodes.ok)
     for (const { headers } of api.seen)
       expect(headers).toMatchObject({ "impersonate-user": "anna", "impersonate-group": "one, two" })
   })
@@ -193,7 +159,7 @@ describe("an export from a recorder in a cluster", () => {
       response.setHeader("Content-Type", "application/json")
       response.end(JSON.stringify(body.dry_run === true ? forecast : { location: "s3://traces/a", bytes: 7 }))
     })
-    const path = await kubeconfig(serverOf(api))
+    const path = kubeconfig(serverOf(api))
     expect(await run({ path, more: ["--dry-run"] })).toMatchObject({
       code: exitCodes.ok,
       output: expect.stringContaining("0 objects"),
@@ -204,7 +170,7 @@ describe("an export from a recorder in a cluster", () => {
 
   test("without the trailers that an intermediary drops says so", async () => {
     const { api } = await cluster(sendTrace, { dropsTrailers: true })
-    const { code, error } = await run({ path: await kubeconfig(serverOf(api)) })
+    const { code, error } = await run({ path: kubeconfig(serverOf(api)) })
     expect([code, error]).toEqual([exitCodes.ok, expect.stringContaining("the trace came without its checksum")])
   })
 
@@ -213,7 +179,7 @@ describe("an export from a recorder in a cluster", () => {
       response.setHeader("Kubereel-Incomplete", "v1.Pod=forbidden")
       sendTrace(response, asked)
     })
-    const { code, error } = await run({ path: await kubeconfig(serverOf(api)), more: ["--context", "staging"] })
+    const { code, error } = await run({ path: kubeconfig(serverOf(api)), more: ["--context", "staging"] })
     expect(code).toBe(exitCodes.incomplete)
     expect(error).toContain(
       'v1.Pod may not be listed by the recorder. For the reason see kubectl --context staging get --raw "/api/v1/namespaces/kubereel/services/kubereel:http/proxy/readyz?verbose"',
@@ -238,7 +204,7 @@ describe("the port of the Service", () => {
     ["is the one that is numbered", [{ name: "web", port: 80 }], "kubereel/kubereel:80", "80"],
   ])("%s", async (_, ports = [], service, port) => {
     const { api } = await cluster(sendTrace, { ports })
-    expect((await run({ service, path: await kubeconfig(serverOf(api)) })).code).toBe(exitCodes.ok)
+    expect((await run({ service, path: kubeconfig(serverOf(api)) })).code).toBe(exitCodes.ok)
     expect(api.seen.at(-1)?.line).toContain(`/services/kubereel:${port}/proxy/export`)
     // A user who names it needs no permission to get Services.
     expect(api.seen).toHaveLength(service.includes(":") ? 1 : 2)
@@ -247,7 +213,7 @@ describe("the port of the Service", () => {
   test("must be named if there are several and none is called http", async () => {
     const ports = [{ name: "one", port: 1 }, { port: 2 }]
     const { api, asked } = await cluster(sendTrace, { ports })
-    const { code, error } = await run({ path: await kubeconfig(serverOf(api)) })
+    const { code, error } = await run({ path: kubeconfig(serverOf(api)) })
     expect([code, error]).toEqual([
       exitCodes.failed,
       "reel export: the Service kubereel/kubereel has several ports (one, 2); name the recorder's port: --in-cluster kubereel/kubereel:PORT\n",
@@ -258,25 +224,21 @@ describe("the port of the Service", () => {
   test("is assumed to be http if the user may not get the Service", async () => {
     const { api } = await cluster(sendTrace, {
       instead: (request, response) => {
-        if (request.method !== "GET") return false
-        status(
-          response,
-          403,
-          "Forbidden",
-          'services "kubereel" is forbidden: User "anna" cannot get resource "services"',
-        )
-        return true
+        const isGet = request.method === "GET"
+        const said = 'services "kubereel" is forbidden: User "anna" cannot get resource "services"'
+        if (isGet) status(response, 403, "Forbidden", said)
+        return isGet
       },
     })
-    expect((await run({ path: await kubeconfig(serverOf(api)) })).code).toBe(exitCodes.ok)
+    expect((await run({ path: kubeconfig(serverOf(api)) })).code).toBe(exitCodes.ok)
     expect(api.seen.at(-1)?.line).toContain("/services/kubereel:http/proxy/export")
   })
 })
 
 describe("an obstacle is reported, and nothing is written", () => {
-  const failing = async (options: RunOptions): Promise<Run> => {
+  const failing = async (options: RunOptions): Promise<Ran> => {
     const result = await run(options)
-    expect((await readdir(folder)).filter((name) => name !== "kubeconfig")).toEqual([])
+    expect(names().filter((name) => name !== "kubeconfig")).toEqual([])
     return result
   }
 
@@ -290,7 +252,7 @@ describe("an obstacle is reported, and nothing is written", () => {
         return true
       },
     })
-    const { error, ...rest } = await failing({ path: await kubeconfig(serverOf(api)) })
+    const { error, ...rest } = await failing({ path: kubeconfig(serverOf(api)) })
     return { ...rest, error: error.replaceAll(serverOf(api), "SERVER") }
   }
 
@@ -309,51 +271,42 @@ describe("an obstacle is reported, and nothing is written", () => {
     expect(nobody.error).toContain("treats the kubeconfig's user as anonymous (system:anonymous)")
   })
 
-  test.each<[code: number, reason: string, message: string, exit: number, said: string]>([
-    [
-      401,
-      "Unauthorized",
-      "Unauthorized",
-      exitCodes.notPermitted,
-      "the API server SERVER does not accept the kubeconfig's credentials: Unauthorized",
-    ],
+  const unreached = "error trying to reach service: "
+  test.each<[code: number, reason: string, message: string, said: string]>([
+    [401, "Unauthorized", "Unauthorized", "SERVER does not accept the kubeconfig's credentials: Unauthorized"],
     [
       429,
       "TooManyRequests",
-      "Too many requests, please try again later.",
-      exitCodes.failed,
-      "the API server SERVER is overloaded: Too many requests, please try again later. Try again in 3 s",
+      "Too many, later.",
+      "the API server SERVER is overloaded: Too many, later. Try again in 3 s",
     ],
     [
       503,
       "ServiceUnavailable",
-      "error trying to reach service: dial tcp 10.0.0.7:7777: i/o timeout",
-      exitCodes.failed,
+      `${unreached}dial tcp 10.0.0.7:7777: i/o timeout`,
       'dial tcp 10.0.0.7:7777: i/o timeout. A network policy or a firewall may block it. To bypass it, run "kubectl -n kubereel port-forward service/kubereel 7777:http"',
     ],
     [
       503,
       "ServiceUnavailable",
-      "error trying to reach service: dial tcp 10.0.0.7:7777: connect: connection refused",
-      exitCodes.failed,
+      `${unreached}dial tcp 10.0.0.7:7777: connect: connection refused`,
       "Nothing listens on that port. Check the pods and their logs: kubectl -n kubereel get pods",
     ],
     [
       503,
       "ServiceUnavailable",
-      "error trying to reach service: net/http: HTTP/1.x transport connection broken: too many 1xx informational responses",
-      exitCodes.failed,
+      `${unreached}net/http: HTTP/1.x transport connection broken: too many 1xx informational responses`,
       "after 2.5 minutes",
     ],
     [
       504,
       "Timeout",
       "request did not complete",
-      exitCodes.failed,
       "the export request did not reach a recorder at kubereel/kubereel through SERVER: status 504: request did not complete",
     ],
-  ])("an API server that answers %i %s, and %s", async (code, reason, message, exit, said) => {
+  ])("an API server that answers %i %s, and %s", async (code, reason, message, said) => {
     const result = await refusedWith(code, reason, message, { "Retry-After": "3" })
+    const exit = code === 401 ? exitCodes.notPermitted : exitCodes.failed
     expect([result.code, result.error]).toEqual([exit, expect.stringContaining(said)])
   })
 
@@ -362,7 +315,7 @@ describe("an obstacle is reported, and nothing is written", () => {
       response.removeHeader("Kubereel-Request-Id")
       response.writeHead(404).end("<html><body>nothing <b>here</b></body></html>")
     })
-    const path = await kubeconfig(serverOf(api))
+    const path = kubeconfig(serverOf(api))
     const said = async (service: string): Promise<string> => {
       const { code, error } = await failing({ path, service })
       expect(code).toBe(exitCodes.failed)
@@ -385,7 +338,7 @@ describe("an obstacle is reported, and nothing is written", () => {
       response.setHeader("Retry-After", "2")
       response.writeHead(429).end("2 exports are already running, which is the limit; try again\n")
     })
-    expect(await failing({ path: await kubeconfig(serverOf(api)) })).toEqual({
+    expect(await failing({ path: kubeconfig(serverOf(api)) })).toEqual({
       code: exitCodes.failed,
       output: "",
       error:
@@ -398,15 +351,15 @@ describe("an obstacle is reported, and nothing is written", () => {
       response.write(whole.subarray(0, 40))
       setImmediate(() => response.destroy())
     })
-    const { code, error } = await failing({ path: await kubeconfig(serverOf(api)) })
+    const { code, error } = await failing({ path: kubeconfig(serverOf(api)) })
     expect([code, error]).toEqual([exitCodes.failed, expect.stringMatching(/incomplete after \d+ bytes/)])
   })
 
   test("a certificate of another authority, or for another name", async () => {
     const { api } = await cluster()
     const other = Buffer.from(makeCertificates().authority).toString("base64")
-    const distrusted = { path: await kubeconfig(serverOf(api), { "certificate-authority-data": other }) }
-    for (const service of ["kubereel/kubereel", "kubereel/kubereel:http"])
+    const distrusted = { path: kubeconfig(serverOf(api), { "certificate-authority-data": other }) }
+    for (const service of bothForms)
       expect(await failing({ ...distrusted, service })).toMatchObject({
         code: exitCodes.failed,
         error: expect.stringContaining(
@@ -416,35 +369,35 @@ describe("an obstacle is reported, and nothing is written", () => {
     expect(api.seen).toEqual([])
     const { certificate: cert, key } = certificates.elsewhere
     const renamed = await cluster(sendTrace, { tls: { cert, key } })
-    const path = await kubeconfig(serverOf(renamed.api))
-    for (const service of ["kubereel/kubereel", "kubereel/kubereel:http"])
+    const path = kubeconfig(serverOf(renamed.api))
+    for (const service of bothForms)
       expect((await failing({ path, service })).error).toContain(
         "the server's certificate is for another name (it is for api.internal); ",
       )
-    const named = await kubeconfig(serverOf(renamed.api), { "tls-server-name": "api.internal" })
+    const named = kubeconfig(serverOf(renamed.api), { "tls-server-name": "api.internal" })
     expect((await run({ path: named })).code).toBe(exitCodes.ok)
   })
 
   test("an unreachable API server", async () => {
     const { api } = await cluster()
-    const path = await kubeconfig(serverOf(api))
+    const path = kubeconfig(serverOf(api))
     await api[Symbol.asyncDispose]()
-    for (const service of ["kubereel/kubereel", "kubereel/kubereel:http"])
+    for (const service of bothForms)
       expect((await failing({ path, service })).error).toContain("connection refused; is the API server running")
   })
 
   test("an unusable kubeconfig", async () => {
     const { api } = await cluster()
-    const path = await kubeconfig(serverOf(api))
+    const path = kubeconfig(serverOf(api))
     const { code, error } = await failing({ path, more: ["--context", "production"] })
     expect([code, error]).toEqual([
       exitCodes.failed,
-      `reel export: context "production" not found in ${path}; existing contexts: staging\n`,
+      'reel export: context "production" not found in FOLDER/kubeconfig; existing contexts: staging\n',
     ])
   })
 
   test("Ctrl-C while the API server does not respond", async () => {
-    for (const service of ["kubereel/kubereel", "kubereel/kubereel:http"]) {
+    for (const service of bothForms) {
       const terminal = capturedTerminal()
       const { api } = await cluster(sendTrace, {
         instead: () => {
@@ -452,9 +405,9 @@ describe("an obstacle is reported, and nothing is written", () => {
           return true
         },
       })
-      const words = ["--in-cluster", service, "--kubeconfig", await kubeconfig(serverOf(api)), "-o", join(folder, "a")]
-      expect(await exportCommand({ now: () => now }).run(words, terminal)).toBe(exitCodes.interrupted)
-      expect(terminal.standardError.text()).toBe("reel export: interrupted; no file was kept\n")
+      const words = ["--in-cluster", service, "--kubeconfig", kubeconfig(serverOf(api)), "-o", pathOf("a")]
+      const { code, error } = await runIn(exportCommand({ now: () => now }), words, terminal)
+      expect([code, error]).toEqual([exitCodes.interrupted, "reel export: interrupted; no file was kept\n"])
     }
   })
 })
@@ -464,7 +417,7 @@ describe("through an HTTP proxy", () => {
     const { api, asked } = await cluster()
     await using proxy = await startForwardProxy("me:pass")
     const through = { "proxy-url": `http://me:pass@127.0.0.1:${proxy.port}` }
-    expect((await run({ path: await kubeconfig(serverOf(api), through) })).code).toBe(exitCodes.ok)
+    expect((await run({ path: kubeconfig(serverOf(api), through) })).code).toBe(exitCodes.ok)
     expect(proxy.seen.map(({ line }) => line)).toEqual(Array(2).fill(`CONNECT localhost:${api.port}`))
     expect(asked[0]?.headers).toMatchObject({ "kubereel-authorization": `Bearer ${kubeconfigToken}` })
   })
@@ -472,7 +425,7 @@ describe("through an HTTP proxy", () => {
   test("if it opens no tunnel, the export ends with its response", async () => {
     const { api } = await cluster()
     await using proxy = await startForwardProxy("me:pass")
-    const path = await kubeconfig(serverOf(api), { "proxy-url": `http://127.0.0.1:${proxy.port}` })
+    const path = kubeconfig(serverOf(api), { "proxy-url": `http://127.0.0.1:${proxy.port}` })
     const { code, error } = await run({ path, service: "kubereel/kubereel:http" })
     expect([code, error]).toEqual([
       exitCodes.failed,
@@ -484,7 +437,7 @@ describe("through an HTTP proxy", () => {
 
   test("an API server without TLS is requested by its whole URL", async () => {
     const { api, asked } = await cluster(sendTrace, { tls: undefined })
-    const path = await kubeconfig("http://api.invalid", { "proxy-url": `http://127.0.0.1:${api.port}` })
+    const path = kubeconfig("http://api.invalid", { "proxy-url": `http://127.0.0.1:${api.port}` })
     expect((await run({ path })).code).toBe(exitCodes.ok)
     expect(api.seen.at(-1)).toMatchObject({
       line: "POST http://api.invalid/api/v1/namespaces/kubereel/services/kubereel:http/proxy/export",
@@ -526,16 +479,14 @@ describe("NAMESPACE/SERVICE[:PORT]", () => {
   })
 
   test("cannot be combined with --server, and kubeconfig options require it", async () => {
-    const wrong = async (...words: string[]): Promise<string> => {
-      const terminal = capturedTerminal()
-      expect(await exportCommand({ now: () => now }).run(["-o", "-", ...words], terminal)).toBe(exitCodes.usage)
-      return terminal.standardError.text()
+    for (const [words, said] of [
+      ["--in-cluster a/b -s localhost:7777", "--server and --in-cluster each name a recording"],
+      ["--kubeconfig x", "--kubeconfig requires --in-cluster NAMESPACE/SERVICE"],
+      ["--context x", "--context requires --in-cluster NAMESPACE/SERVICE"],
+      ["--in-cluster kubereel", "must be NAMESPACE/SERVICE"],
+    ] as const) {
+      const { code, error } = await runIn(exportCommand({ now: () => now }), ["-o", "-", ...words.split(" ")])
+      expect([code, error]).toEqual([exitCodes.usage, expect.stringContaining(said)])
     }
-    expect(await wrong("--in-cluster", "a/b", "-s", "localhost:7777")).toContain(
-      "--server and --in-cluster each name a recording",
-    )
-    expect(await wrong("--kubeconfig", "x")).toContain("--kubeconfig requires --in-cluster NAMESPACE/SERVICE")
-    expect(await wrong("--context", "x")).toContain("--context requires --in-cluster NAMESPACE/SERVICE")
-    expect(await wrong("--in-cluster", "kubereel")).toContain("must be NAMESPACE/SERVICE")
   })
 })
