@@ -36,11 +36,7 @@ export const presentObjects = (
   kind: KindKey,
   { cut, fromTime, untilTime, times = "happened" }: WindowLimits,
 ): ReadonlyMap<string, number> => {
-  const sequences = new Map<number, number>()
-  const alive = history.aliveAt(kind, { throughSequence: cut, beforeTime: fromTime, times })
-  for (let index = 0; index < alive.count; index++) {
-    sequences.set(alive.numbers[index] as number, alive.sequences[index] as number)
-  }
+  const sequences = new Map(history.aliveAt(kind, { throughSequence: cut, beforeTime: fromTime, times }).lastEvents())
   reading: for (const frame of source.framesOf(kind, 0, fromTime, times)) {
     for (let index = 0; index < frame.events.count; index++) {
       const time = frame.timeIn(times, index)
@@ -50,7 +46,7 @@ export const presentObjects = (
     }
   }
   const present = new Map<string, number>()
-  const numbers = [...sequences.keys()].sort((left, right) => left - right)
-  for (const number of numbers) present.set(names.nameOf(kind.id, number).uid, sequences.get(number) as number)
+  for (const [number, sequence] of [...sequences].sort(([left], [right]) => left - right))
+    present.set(names.nameOf(kind.id, number).uid, sequence)
   return present
 }
