@@ -109,6 +109,7 @@ const reportJson = (trace: string, report: ValidationReport, cut: string | undef
   warnings: countFindings(report, "warning"),
   unrecordedKinds: report.unrecordedKinds,
   notLookedFor: report.notLookedFor,
+  notAwaited: report.notAwaited,
   rules: report.rules.map(({ rule: { code, name, severity, fix }, findings, unlisted }) => ({
     code,
     name,

@@ -1,7 +1,7 @@
 /**
  * What a replay of a trace would trip over, and its repair.
  *
- * Guarantee: one pass over a trace of any length in bounded memory; each finding names its rule, its object and its place.
+ * Guarantee: one pass over a trace of any length, with memory for the objects that exist and the references that are open; each finding names its rule, its object and its place.
  */
 
 export { type Finding, type Findings, findingKey, type RuleFindings } from "./findings.ts"

@@ -77,9 +77,8 @@ export interface Rule {
   /** It is about what was left in objects that were sanitised for a replay, and finds nothing in traces of a recorder that have everything. Default: false. */
   readonly isOfSanitised?: boolean
   /**
-   * A recorder's trace with everything that the server sent needs no objects of kinds that it does not record: `reel replay` leaves what those own to the
-   * controllers of kinds above them that the trace has, or writes it without the reference.
-   * Default: false.
+   * It skips references to kinds that a recorder's unsanitised trace does not have: `reel replay` lets the controller of a recorded ancestor make
+   * such an object, or writes it without the reference. Default: false.
    */
   readonly isOfRecordedKinds?: boolean
   /** One sentence: what it finds. */

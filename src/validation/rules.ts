@@ -115,7 +115,6 @@ const longestName = 253
 /** The rules that a trace is checked against. */
 export const rules: ReadonlyArray<Rule> = [
   {
-    // Objects with a status, which the replay cluster's controllers write themselves.
     code: "W0000",
     name: "status_field_populated",
     severity: "warning",
@@ -136,7 +135,6 @@ export const rules: ReadonlyArray<Rule> = [
     },
   },
   {
-    // Pods of a service account that the trace lacks: the server refuses them.
     code: "E0001",
     name: "service_account_missing",
     severity: "error",
@@ -162,7 +160,6 @@ export const rules: ReadonlyArray<Rule> = [
     }),
   },
   {
-    // Environment variables from a Secret that the trace lacks: the kubelet does not start the containers.
     code: "E0002",
     name: "envvar_secret_missing",
     severity: "error",
@@ -176,7 +173,6 @@ export const rules: ReadonlyArray<Rule> = [
     ...environmentReferences("Secret", "secretKeyRef", "secretRef"),
   },
   {
-    // Environment variables from a ConfigMap that the trace lacks: the kubelet does not start the containers.
     code: "E0003",
     name: "envvar_configmap_missing",
     severity: "error",
@@ -190,7 +186,6 @@ export const rules: ReadonlyArray<Rule> = [
     ...environmentReferences("ConfigMap", "configMapKeyRef", "configMapRef"),
   },
   {
-    // Volumes from a Secret that the trace lacks: the kubelet does not start the pods.
     code: "E0004",
     name: "volume_secret_missing",
     severity: "error",
@@ -203,7 +198,6 @@ export const rules: ReadonlyArray<Rule> = [
     ...volumeReferences("Secret", "secret.secretName", "secret.name"),
   },
   {
-    // Volumes from a ConfigMap that the trace lacks: the kubelet does not start the pods.
     code: "E0005",
     name: "volume_configmap_missing",
     severity: "error",
@@ -216,7 +210,6 @@ export const rules: ReadonlyArray<Rule> = [
     ...volumeReferences("ConfigMap", "configMap.name", "configMap.name", (name) => name === "kube-root-ca.crt"),
   },
   {
-    // Volumes of a claim that the trace lacks: the scheduler leaves the pods pending.
     code: "E0006",
     name: "volume_claim_missing",
     severity: "error",
@@ -229,7 +222,6 @@ export const rules: ReadonlyArray<Rule> = [
     ...volumeReferences("PersistentVolumeClaim", "persistentVolumeClaim.claimName"),
   },
   {
-    // Image pull secrets that the trace lacks: nodes pull without credentials.
     code: "W0007",
     name: "image_pull_secret_missing",
     severity: "warning",
@@ -246,7 +238,6 @@ export const rules: ReadonlyArray<Rule> = [
     }),
   },
   {
-    // Namespaces of objects that the trace does not have: a replay makes them, without labels.
     code: "W0008",
     name: "namespace_missing",
     severity: "warning",
@@ -264,7 +255,6 @@ export const rules: ReadonlyArray<Rule> = [
     },
   },
   {
-    // Objects of a custom kind without its definition: a cluster that does not have it refuses them.
     code: "E0009",
     name: "kind_undefined",
     severity: "error",
@@ -289,7 +279,6 @@ export const rules: ReadonlyArray<Rule> = [
     },
   },
   {
-    // Owners that the trace lacks: the garbage collector deletes what they own.
     code: "E0010",
     name: "owner_missing",
     severity: "error",
@@ -311,13 +300,12 @@ export const rules: ReadonlyArray<Rule> = [
     }),
   },
   {
-    // Priority classes that the trace lacks: the server refuses the pods.
     code: "E0011",
     name: "priority_class_missing",
     severity: "error",
     summary: "A pod template names a PriorityClass that the trace does not have.",
     explanation: [
-      "The API server refuses pods of an unknown PriorityClass. system-cluster-critical and system-node-critical are exempt, because every cluster has them.",
+      "The API server refuses pods of an unknown PriorityClass. Classes whose names begin with system- are exempt, because the server makes them.",
       "Record PriorityClasses too, or create the class in the replay cluster. The fix removes priorityClassName, and priority, which would contradict it.",
     ],
     ...references({
@@ -331,7 +319,6 @@ export const rules: ReadonlyArray<Rule> = [
     }),
   },
   {
-    // Storage classes that the trace lacks: claims stay pending, and their pods with them.
     code: "E0012",
     name: "storage_class_missing",
     severity: "error",
@@ -354,7 +341,6 @@ export const rules: ReadonlyArray<Rule> = [
     }),
   },
   {
-    // Runtime classes that the trace lacks: the server refuses the pods.
     code: "E0013",
     name: "runtime_class_missing",
     severity: "error",
@@ -373,7 +359,6 @@ export const rules: ReadonlyArray<Rule> = [
     }),
   },
   {
-    // Names that are too long with the prefix of the replay's namespaces: nothing in them can be created.
     code: "E0014",
     name: "name_too_long",
     severity: "error",
@@ -395,7 +380,6 @@ export const rules: ReadonlyArray<Rule> = [
     },
   },
   {
-    // Configured template paths at which no object of the kind has a pod template: its pods do not get to virtual nodes.
     code: "E0015",
     name: "template_path_missing",
     severity: "error",
@@ -421,7 +405,6 @@ export const rules: ReadonlyArray<Rule> = [
     },
   },
   {
-    // Objects without kind or name: nothing can be written.
     code: "E0016",
     name: "identity_missing",
     severity: "error",

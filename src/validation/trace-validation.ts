@@ -47,6 +47,8 @@ export interface ValidationReport {
   readonly unrecordedKinds: ReadonlyArray<string>
   /** Kinds without version that are referred to and that a recorder's trace does not record: their objects were not looked for. */
   readonly notLookedFor: ReadonlyArray<string>
+  /** References that count as missing although the rest of the trace was not searched for them: beyond the {@link mostUnmet} first ones. */
+  readonly notAwaited: number
   /** Objects that are not JSON objects; they were not checked. */
   readonly unreadable: number
 }
@@ -64,6 +66,7 @@ export class TraceValidation {
   /** Kinds without version that a recorder recorded. */
   #recordedKinds: ReadonlySet<string> = new Set()
   readonly #notLookedFor = new Set<string>()
+  #notAwaited = 0
   #hasBatches = false
   #states = 0
   #deletions = 0
@@ -119,6 +122,7 @@ export class TraceValidation {
       deletions: this.#deletions,
       unrecordedKinds: [...missing].filter((kind) => isKind(kind) && !this.#present.hasKind(kind)).toSorted(),
       notLookedFor: [...this.#notLookedFor].toSorted(),
+      notAwaited: this.#notAwaited,
       unreadable: this.#unreadable,
     }
   }
@@ -151,7 +155,9 @@ export class TraceValidation {
     for (const { need, count } of this.#ofEvent.values()) {
       const { target } = need.need
       if (target === undefined || this.#present.has(target)) continue
-      if (!this.#ofTrace.await(need, count)) this.findings.add(need, count)
+      if (this.#ofTrace.await(need, count)) continue
+      this.#notAwaited += count
+      this.findings.add(need, count)
     }
     this.#ofEvent.clear()
   }

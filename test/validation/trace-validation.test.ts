@@ -123,6 +123,14 @@ describe("a report", () => {
     expect(reportOf([{ applied }]).notLookedFor).toEqual([])
   })
 
+  test("counts references that it cannot wait for, because too many are open", () => {
+    const secrets = Array.from({ length: 50_002 }, (_, index) => ({ secretRef: { name: `secret-${index}` } }))
+    const given = [{ applied: [deployment(container({ envFrom: secrets }))] }]
+    // And the namespace.
+    expect(reportOf(given).notAwaited).toBe(3)
+    expect(reportOf([{ applied: [web] }]).notAwaited).toBe(0)
+  })
+
   test("counts what was checked, and what was no object", () => {
     const [event] = itemsOf([{ applied: [web] }]).filter(({ type }) => type === "event")
     if (event?.type !== "event" || event.event.type !== "object") throw new Error("no event")

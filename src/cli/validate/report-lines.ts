@@ -42,13 +42,23 @@ const summaryLine = (name: string, report: ValidationReport): string => {
 }
 
 /** Remarks about the whole trace. */
-const remarkLines = ({ unrecordedKinds, notLookedFor, unreadable }: ValidationReport): ReadonlyArray<string> => [
+const remarkLines = ({
+  unrecordedKinds,
+  notLookedFor,
+  notAwaited,
+  unreadable,
+}: ValidationReport): ReadonlyArray<string> => [
   ...(unrecordedKinds.length === 0
     ? []
     : [`The trace has no objects at all of ${unrecordedKinds.join(", ")}: whatever refers to one is found above.`]),
   ...(notLookedFor.length === 0
     ? []
     : [`Owners of kinds that the trace does not have were not looked for: ${notLookedFor.join(", ")}.`]),
+  ...(notAwaited === 0
+    ? []
+    : [
+        `${formatCount(notAwaited, "reference")} count as missing although their objects may come later: too many are open.`,
+      ]),
   ...(unreadable === 0 ? [] : [`${formatCount(unreadable, "state")} could not be checked: not a JSON object.`]),
 ]
 

@@ -128,16 +128,15 @@ const removed = async (
 ): Promise<void> => {
   const startedMs = clock.monotonicMs()
   for (let lastFailure = ""; ; ) {
-    const root = await found(client, name, signal)
-    if (root === undefined || root.metadata.uid !== uid) return
-    if (root.metadata.deletionTimestamp === undefined) {
-      try {
-        const precondition = uid === undefined ? {} : { uid }
+    try {
+      const root = await found(client, name, signal)
+      if (root === undefined || root.metadata.uid !== uid) return
+      const precondition = uid === undefined ? {} : { uid }
+      if (root.metadata.deletionTimestamp === undefined)
         await client.delete(simulationRootKind, { name }, { propagationPolicy: "Foreground", ...precondition, signal })
-        lastFailure = ""
-      } catch (error) {
-        if (!(error instanceof NotFoundError || error instanceof ConflictError)) lastFailure = `: ${messageOf(error)}`
-      }
+      lastFailure = ""
+    } catch (error) {
+      if (!(error instanceof NotFoundError || error instanceof ConflictError)) lastFailure = `: ${messageOf(error)}`
     }
     const afterMs = clock.monotonicMs() - startedMs
     if (afterMs > limitMs || signal.aborted)

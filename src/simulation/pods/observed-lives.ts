@@ -122,7 +122,7 @@ interface ObservedPod {
 
 /**
  * Adds what it learns to the lives given to it. Take all events in the order of the trace, with {@link ObservedLives.startMs} set before
- * the first. Memory: the moments of each pod that exists.
+ * the first. Memory: the moments of each pod that exists, and an entry for each pod and parent that there ever was.
  */
 export class ObservedLives {
   readonly #lives: RecordedLives
