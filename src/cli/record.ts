@@ -13,7 +13,6 @@ import {
   readRetainBytes,
   readRetainFor,
 } from "../recorder/index.ts"
-import { keepYoungGenerationsSmall } from "../runtime/index.ts"
 import {
   type CommandSyntax,
   count,
@@ -30,7 +29,7 @@ import {
 import { type Command, command } from "./command-line/command.ts"
 import { parseDuration } from "./command-line/instant.ts"
 import { readKind } from "./command-line/kind-option.ts"
-import { listenOption } from "./command-line/listening-server.ts"
+import { listenOption } from "./command-line/listen-option.ts"
 import { allowSecretsAdvice, clusterOptions, clusterVariables } from "./command-line/shared-options.ts"
 import { accessOptions, readAccess } from "./record/record-access.ts"
 import { givenLimits, ofKinds } from "./record/record-limits.ts"
@@ -262,10 +261,7 @@ const syntax: CommandSyntax<typeof options> = {
 }
 
 /** The recorder is loaded only when it runs: help and export do not need it. */
-const loadRecorder = async (): Promise<RunRecorder> => {
-  keepYoungGenerationsSmall()
-  return (await import("./record/run-recorder.ts")).runRecorder
-}
+const loadRecorder = async (): Promise<RunRecorder> => (await import("./record/run-recorder.ts")).runRecorder
 
 export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): Command =>
   command(syntax, async (given, terminal) => {

@@ -16,7 +16,7 @@ import {
 import { type Command, type CommandTerminal, command } from "./command-line/command.ts"
 import { CommandFailed, type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { certificateOfRun, mayReplace } from "./command-line/kubeconfig-of-run.ts"
-import { listenOption } from "./command-line/listening-server.ts"
+import { listenOption } from "./command-line/listen-option.ts"
 import { interruption, type Terminal } from "./terminal/terminal.ts"
 
 const options = {

@@ -43,7 +43,7 @@ import { type Command, type CommandTerminal, command } from "./command-line/comm
 import { CommandFailed, type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { ambiguityOf, describeInstant, parseInstant } from "./command-line/instant.ts"
 import { certificateOfRun, mayReplace } from "./command-line/kubeconfig-of-run.ts"
-import { listenOption } from "./command-line/listening-server.ts"
+import { listenOption } from "./command-line/listen-option.ts"
 import { storeVariables } from "./command-line/shared-options.ts"
 import { recorderAt } from "./export/connection/recorder-connection.ts"
 import { recorderToken, userAgent } from "./export/connection/recorder-place.ts"

@@ -23,7 +23,8 @@ import {
 
 import { BadTraceError, InputUnreadable } from "../../trace/index.ts"
 import { failureOf } from "../command-line/failures.ts"
-import { isByOwnName, type ListenAddress, type ListeningServer, listenOn } from "../command-line/listening-server.ts"
+import type { ListenAddress } from "../command-line/listen-option.ts"
+import { isByOwnName, type ListeningServer, listenOn } from "../command-line/listening-server.ts"
 import { readVersion } from "../command-line/version.ts"
 import { metricsOf } from "../replay/control/control-state.ts"
 import { replayRetries } from "../replay/replay-target.ts"

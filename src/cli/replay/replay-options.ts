@@ -14,7 +14,7 @@ import {
   withDefault,
 } from "../command-line/arguments.ts"
 import { parseDuration } from "../command-line/instant.ts"
-import { parseListenAddress } from "../command-line/listening-server.ts"
+import { parseListenAddress } from "../command-line/listen-option.ts"
 import { formatOption } from "../command-line/shared-options.ts"
 import { parseMoment, parseReplayedKind, parseSeededKind, parseSettling, parseSpeed } from "./replay-values.ts"
 import { parseRecorderPlace } from "./running-recorder.ts"

@@ -28,7 +28,8 @@ import {
   tokenFileAccess,
 } from "../../../recorder/index.ts"
 import { speedLimits } from "../../../simulation/index.ts"
-import { type ListenAddress, type ListeningServer, listenOn } from "../../command-line/listening-server.ts"
+import type { ListenAddress } from "../../command-line/listen-option.ts"
+import { type ListeningServer, listenOn } from "../../command-line/listening-server.ts"
 import type { ReplayState } from "./control-state.ts"
 import type { ReplayControl } from "./replay-control.ts"
 
