@@ -36,9 +36,7 @@ export const describeFidelity = (
     )
   if (observedMs !== null) lines.push(`observed   ${spread(observedMs)} after due`)
   if (pods !== null) lines.push(...describePods(pods))
-  const wrong = (
-    ["different", "early", "missing", "refused", "unwritten", "unmeasured", "outOfOrder", "extra"] as const
-  ).flatMap((each) => (states[each] === 0 ? [] : [`${formatInteger(states[each])} ${words[each]}`]))
+  const wrong = words.flatMap(([each, word]) => (states[each] === 0 ? [] : [`${formatInteger(states[each])} ${word}`]))
   if (wrong.length > 0) lines.push(`states     ${wrong.join(", ")}`)
   const shown = worst.filter(({ result }) => result !== "equal").slice(0, mostWorst)
   for (const { result, reason, ...object } of shown) lines.push(`worst      ${result}: ${describe(object)}: ${reason}`)
@@ -82,22 +80,22 @@ const describeOff = ({ total, within, early, late }: NonNullable<FidelityReport[
   return parts.map(([count, what]) => (count === 0 ? "" : `, ${formatInteger(count)} ${what}`)).join("")
 }
 
-const words = {
-  different: "different from what was applied",
-  early: "deleted before it was due",
-  missing: "never observed",
-  refused: "refused",
-  unwritten: "not written",
-  unmeasured: "not recorded",
-  outOfOrder: "out of order",
-  extra: "changed by something else",
-}
+const words = [
+  ["different", "different from what was applied"],
+  ["early", "deleted before it was due"],
+  ["missing", "never observed"],
+  ["refused", "refused"],
+  ["unwritten", "not written"],
+  ["unmeasured", "not recorded"],
+  ["outOfOrder", "out of order"],
+  ["extra", "changed by something else"],
+] as const
 
 /** Never 100 % unless it is all. */
 export const share = (part: number | null): string =>
   part === null ? "–" : `${part === 1 ? 100 : (Math.floor(part * 1000) / 10).toFixed(1)} %`
 
-const spread = ({ p50, p99, max }: Spread): string =>
+export const spread = ({ p50, p99, max }: Spread): string =>
   `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, at most ${max.toFixed(1)} ms`
 
 const describePods = ({

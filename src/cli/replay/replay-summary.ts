@@ -1,9 +1,9 @@
 /** A replay for people: one line while it runs, a summary at the end. */
 import { formatInstant } from "../../local-time.ts"
-import type { Cause, ReplayForecast, ReplayProgress, ReplayReport, Spread } from "../../simulation/index.ts"
+import type { Cause, ReplayForecast, ReplayProgress, ReplayReport } from "../../simulation/index.ts"
 import { alignedRows } from "../terminal/display-width.ts"
 import { formatCount, formatDuration, formatInteger } from "../terminal/quantities.ts"
-import { describeFidelity } from "./fidelity-summary.ts"
+import { describeFidelity, spread } from "./fidelity-summary.ts"
 
 export const describeReplayProgress = (progress: ReplayProgress): string => {
   const { phase, position, elapsedMs, accepted, refused, pending, lagMs, isPaused, speed } = progress
@@ -92,9 +92,6 @@ const expected = ({ durationMs, expectedMs, pausedMs }: ReplayReport["run"]): st
   if (expectedMs === null) return ""
   return `, ${(durationMs - pausedMs - expectedMs).toFixed(0)} ms longer than the trace at this speed`
 }
-
-const spread = ({ p50, p99, max }: Spread): string =>
-  `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, at most ${max.toFixed(1)} ms`
 
 const describeCause = ({ gvk, reason, count, example }: Cause): string =>
   `${formatInteger(count)} ${gvk}: ${reason}${example === "" ? "" : `: ${example}`}`

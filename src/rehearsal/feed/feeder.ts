@@ -105,7 +105,7 @@ export class Feeder {
         metadataOf(object).generation === metadataOf(existing).generation
       )
         return "unchanged"
-      this.#options.sandbox.load(gvk, object as unknown as LoadedObject)
+      this.#put(gvk, object)
       return "updated"
     }
     return this.#store(gvk, existing, mergeRecorded(content(before), content(object), existing))
@@ -122,7 +122,7 @@ export class Feeder {
     }
     if (deletionTimestamp !== undefined) return "unchanged"
     const marked = { ...metadata, finalizers, deletionTimestamp: timestamp(clock), deletionGracePeriodSeconds: 0 }
-    sandbox.load(gvk, { ...existing, metadata: marked } as unknown as unknown as LoadedObject)
+    this.#put(gvk, { ...existing, metadata: marked })
     return "deleting"
   }
 
@@ -131,16 +131,20 @@ export class Feeder {
     const { generation } = metadataOf(existing)
     const isNewSpec = typeof generation === "number" && !isSame(merged.spec, existing.spec)
     const metadata = { ...metadataOf(merged), ...(isNewSpec && { generation: generation + 1 }) }
-    this.#options.sandbox.load(gvk, { ...merged, metadata } as unknown as LoadedObject)
+    this.#put(gvk, { ...merged, metadata })
     return "updated"
   }
 
   #load(gvk: string, { namespace, name }: TraceChange, given: Members): void {
-    const { sandbox, decision } = this.#options
     this.#makeRoom(gvk, namespace)
     const object = this.#complete({ namespace, name }, given)
-    if (!decision.isOwn(gvk, given)) this.#history.add(object.metadata.uid)
-    sandbox.load(gvk, object as unknown as unknown as LoadedObject)
+    if (!this.#options.decision.isOwn(gvk, given)) this.#history.add(object.metadata.uid)
+    this.#put(gvk, object)
+  }
+
+  /** With a UID: one that was recorded, or that {@link Feeder.#complete} has made. */
+  #put(gvk: string, object: Members): void {
+    this.#options.sandbox.load(gvk, object as unknown as LoadedObject)
   }
 
   /** The kind and the namespace. */

@@ -3,9 +3,9 @@
  * state. A definition without these fields, such as SimKube's, or missing permissions cost one line.
  */
 
-import type { Clock, Timer } from "../../clock.ts"
+import type { Clock } from "../../clock.ts"
 import { EventRecorder } from "../../host/index.ts"
-import { type ApiClient, type ApiError, ConflictError } from "../../kube/index.ts"
+import { type ApiClient, type ApiError, ConflictError, pause } from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
 import { simulationKind } from "../api/derived-names.ts"
 import type { Simulation } from "../api/simulation.ts"
@@ -30,7 +30,7 @@ const intervalMs = 1000
 /** Whose status. `onProblem` gets one line for people. */
 interface DriverStatusOptions {
   readonly client: ApiClient
-  readonly clock: Pick<Clock, "after" | "monotonicMs">
+  readonly clock: Pick<Clock, "after">
   readonly simulation: Simulation
   readonly pod: string
   readonly onProblem: (problem: string) => void
@@ -42,72 +42,49 @@ export class DriverStatus {
   #progress: SimulationProgress
   /** Those of earlier repetitions too: what an apply leaves out is removed. */
   #reports: ReadonlyArray<RepetitionReport>
-  #timer: Timer | undefined
-  #sending: Promise<void> | undefined
-  #lastMs = Number.NEGATIVE_INFINITY
-  #isWanted = false
+  #isWanted = true
   #isRefused = false
+  readonly #ending = new AbortController()
+  readonly #writing: Promise<void>
 
   constructor(options: DriverStatusOptions, repetition: number) {
     this.#options = options
     this.#progress = { repetition, eventsSent: 0 }
     this.#reports = (options.simulation.status?.reports ?? []).filter((each) => each.repetition !== repetition)
-    this.#want()
+    this.#writing = this.#writeAgain()
   }
 
   /** Written within a second. */
   progressed(progress: SimulationProgress): void {
     this.#progress = progress
-    this.#want()
+    this.#isWanted = true
   }
 
-  /** Written at once; resolves when it was. Never rejects. */
+  /** The end of the repetition: written at once, and nothing afterwards. Never rejects. */
   async finished(report: RepetitionReport): Promise<void> {
-    this.#reports = [...this.#reports, report].toSorted((left, right) => left.repetition - right.repetition)
-    this.#reports = this.#reports.slice(-longestHistory)
+    const reports = [...this.#reports, report].toSorted((left, right) => left.repetition - right.repetition)
+    this.#reports = reports.slice(-longestHistory)
     this.#isWanted = true
-    await this.#flush()
+    await this.close()
   }
 
   /** Writes what is still to be written. Never rejects. */
   async close(): Promise<void> {
-    await this.#flush()
+    this.#ending.abort()
+    await this.#writing
+    if (this.#isWanted) await this.#write()
   }
 
-  #want(): void {
-    this.#isWanted = true
-    if (this.#isRefused || this.#timer !== undefined || this.#sending !== undefined) return
-    const { clock } = this.#options
-    const waitMs = Math.max(0, this.#lastMs + intervalMs - clock.monotonicMs())
-    this.#timer = clock.after(waitMs, () => {
-      this.#timer = undefined
-      void this.#send()
-    })
-  }
-
-  async #flush(): Promise<void> {
-    this.#cancelTimer()
-    while (this.#sending !== undefined) await this.#sending
-    this.#cancelTimer()
-    if (this.#isWanted && !this.#isRefused) await this.#send()
-  }
-
-  #cancelTimer(): void {
-    this.#timer?.cancel()
-    this.#timer = undefined
-  }
-
-  #send(): Promise<void> {
-    this.#isWanted = false
-    this.#lastMs = this.#options.clock.monotonicMs()
-    this.#sending = this.#write().finally(() => {
-      this.#sending = undefined
-      if (this.#isWanted) this.#want()
-    })
-    return this.#sending
+  async #writeAgain(): Promise<void> {
+    while (!this.#ending.signal.aborted) {
+      if (this.#isWanted) await this.#write()
+      await pause(this.#options.clock, intervalMs, this.#ending.signal)
+    }
   }
 
   async #write(): Promise<void> {
+    this.#isWanted = false
+    if (this.#isRefused) return
     const { client, simulation, pod, onProblem } = this.#options
     const { name, uid } = simulation.metadata
     const body = {

@@ -9,7 +9,7 @@ import {
   recordedHash,
   rememberedIdentity,
 } from "../pods/pod-identity.ts"
-import { LifeMatching, type LivesByOwner } from "../pods/recorded-lives.ts"
+import { LifeMatching } from "../pods/recorded-lives.ts"
 import { keyOf } from "../replay/changes-to-writes.ts"
 import {
   isCreatedDuringRun,
@@ -31,8 +31,12 @@ export class TracePodLives implements TracePods {
   readonly lives: PodLife[] = []
   readonly steps: PhaseStep[] = []
   readonly #identity: IdentityOptions
-  readonly #known = new OrderedLives()
-  readonly #matching = new LifeMatching(this.#known)
+  /** By owner and hash, in the order in which the trace has them. */
+  readonly #known = new Map<string, Map<bigint, PodLife[]>>()
+  readonly #matching = new LifeMatching<PodLife>({
+    life: (owner, hash, number) => this.#known.get(owner)?.get(hash)?.[number],
+    hashes: (owner) => [...(this.#known.get(owner)?.keys() ?? [])],
+  })
   /** By the life in the trace. */
   readonly #counterparts = new Map<PodLife, PodLife>()
   /** Those that ran at some time of the replay. */
@@ -52,9 +56,12 @@ export class TracePodLives implements TracePods {
     for (const { owner, namespace, hash, ...recorded } of journal.lives) {
       if (!replayed.has(namespaceOf(namespace))) continue
       const { from, to, isDuringRun } = spanOf(recorded, trace)
-      const key = `#${this.#known.count(owner, hash) + 1}`
-      const life = { key, owner, created: Number.NaN, started: isDuringRun ? from : Number.NaN, ended: to }
-      this.#known.add(owner, hash, life)
+      const generations = this.#known.get(owner) ?? new Map<bigint, PodLife[]>()
+      const lives = generations.get(hash) ?? []
+      this.#known.set(owner, generations.set(hash, lives))
+      const started = isDuringRun ? from : Number.NaN
+      const life = { key: `#${lives.length + 1}`, owner, created: Number.NaN, started, ended: to }
+      lives.push(life)
       if (isDuringRun) this.lives.push(life)
       if (Number.isNaN(from)) continue
       this.#alive.add(life)
@@ -129,31 +136,6 @@ const spanOf = (
   if (start === undefined || start * 1_000_000 >= trace.until) return { from: Number.NaN, to, isDuringRun: false }
   if (start >= first) return { from: dueMs(start), to, isDuringRun: true }
   return { from: end === undefined || end > first ? 0 : Number.NaN, to, isDuringRun: false }
-}
-
-/** Lives by owner and hash, in the order in which the trace has them. */
-class OrderedLives implements LivesByOwner<PodLife> {
-  readonly #owners = new Map<string, Map<bigint, PodLife[]>>()
-
-  count(owner: string, hash: bigint): number {
-    return this.#owners.get(owner)?.get(hash)?.length ?? 0
-  }
-
-  add(owner: string, hash: bigint, life: PodLife): void {
-    const generations = this.#owners.get(owner) ?? new Map<bigint, PodLife[]>()
-    this.#owners.set(owner, generations)
-    const lives = generations.get(hash)
-    if (lives === undefined) generations.set(hash, [life])
-    else lives.push(life)
-  }
-
-  life(owner: string, hash: bigint, number: number): PodLife | undefined {
-    return this.#owners.get(owner)?.get(hash)?.[number]
-  }
-
-  hashes(owner: string): ReadonlyArray<bigint> {
-    return [...(this.#owners.get(owner)?.keys() ?? [])]
-  }
 }
 
 /** What a trace knows about pods in the namespaces that are replayed. */

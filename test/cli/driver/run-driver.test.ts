@@ -144,17 +144,15 @@ describe("a driver", { timeout: patient(30_000) }, () => {
     expect((await driving.ended).exitCode).toBe(0)
   })
 
-  test("of another repetition keeps the figures of the one before", async () => {
-    await using stage = await stageOf(cluster, "twice", temporaryDirectory(), {
-      spec: { repetitions: 2, duration: "+1m" },
-    })
-    for (const index of [0, 1]) expect(await stage.drive({ index }).ended).toEqual({ exitCode: 0, message: "" })
-    expect((await stage.present()).status?.reports?.map(({ repetition }) => repetition)).toEqual([1, 2])
+  test("of another repetition keeps the figures of those before, and the summaries of a hundred", async () => {
+    const spec = { repetitions: 101, duration: "+1m" }
+    await using stage = await stageOf(cluster, "twice", temporaryDirectory(), { spec })
+    for (const index of [0, 1, 100]) expect(await stage.drive({ index }).ended).toEqual({ exitCode: 0, message: "" })
+    expect((await stage.present()).status?.reports?.map(({ repetition }) => repetition)).toEqual([1, 2, 101])
     const place = { namespace: "simkube", name: "sk-twice-report" }
-    expect(Object.keys((await cluster.client.get<ConfigMap>(kinds.configMaps, place)).data ?? {})).toEqual([
-      "1.json",
-      "2.json",
-    ])
+    const { data = {}, metadata } = await cluster.client.get<ConfigMap>(kinds.configMaps, place)
+    expect(Object.keys(data).toSorted()).toEqual(["101.json", "2.json"])
+    expect(metadata.ownerReferences).toHaveLength(1)
   })
 
   test.each(["told to end", "being deleted"])("whose work ends early because it is %s leaves nothing", async (why) => {

@@ -1,6 +1,5 @@
 /** How a running replay is controlled: by keys on a real terminal, by signals, and over HTTP, as users run it. */
 import { readFileSync } from "node:fs"
-import { request } from "node:http"
 import { afterEach, beforeEach, expect, test } from "vitest"
 import type { ReplayState } from "../../../src/cli/replay/control/control-state.ts"
 import { patient } from "../../harness/patience.ts"
@@ -114,92 +113,6 @@ test("an interruption while a repetition is removed is told by the exit code", {
   replay = new ReelProcess([...words("--duration", "1s", "--speed", "max", "--repetitions", "forever")], {})
   await inState({ phase: "cleaning up" })
   replay.child.kill("SIGINT")
-  expect((await replay.ended).code).toBe(130)
-})
-
-test("over HTTP: what is wrong changes nothing", { timeout: patient(30_000) }, async () => {
-  replay = new ReelProcess([...words()], {})
-  await inState({ phase: "replaying" })
-  const answers = await Promise.all(
-    [
-      "",
-      "[]",
-      "{}",
-      '{"paused":1}',
-      '{"speed":0}',
-      '{"speed":1e9}',
-      '{"speed":"fast"}',
-      '{"step":0}',
-      '{"stop":false}',
-      '{"pause":true}',
-    ].map(async (body) => {
-      const answer = await put(body)
-      return [answer.status, (await answer.text()).trimEnd().includes("\n")]
-    }),
-  )
-  expect(answers).toEqual(answers.map(() => [400, false]))
-  expect(await state()).toMatchObject({ paused: false, speed: 1 })
-  const at = await url()
-  const page = await fetch(`${at}/replay`, {
-    method: "POST",
-    body: '{"stop":true}',
-    headers: { origin: "http://evil" },
-  })
-  expect(page.status).toBe(403)
-  expect((await fetch(`${at}/replay`, { method: "DELETE" })).status).toBe(405)
-  expect((await fetch(`${at}/`)).status).toBe(404)
-  expect(await (await fetch(`${at}/healthz`)).text()).toBe("ok\n")
-  const second = new ReelProcess(["replay", place.path("trace.ndjson"), "--control", at.slice(7)], {})
-  expect((await second.ended).code).toBe(1)
-  expect(second.log).toMatch(/cannot listen on 127\.0\.0\.1:\d+: it is in use/)
-})
-
-test("a page whose host name resolves to this machine reads nothing", { timeout: patient(30_000) }, async () => {
-  replay = new ReelProcess([...words()], {})
-  const { port } = new URL(await url())
-  const statusOf = (path: string, host: string): Promise<number | undefined> =>
-    new Promise((resolve, reject) => {
-      const sent = request({ host: "127.0.0.1", port, path, headers: { host } }, (response) => {
-        response.resume()
-        resolve(response.statusCode)
-      })
-      sent.on("error", reject).end()
-    })
-  expect(await statusOf("/replay", `evil.example:${port}`)).toBe(421)
-  expect(await statusOf("/metrics", "evil.example")).toBe(421)
-  expect(await statusOf("/replay", `localhost:${port}`)).toBe(200)
-  expect(await statusOf("/replay", `[::1]:${port}`)).toBe(200)
-})
-
-test("on an address of other machines it needs a token, and without one nothing starts", {
-  timeout: patient(40_000),
-}, async () => {
-  const open = ["replay", place.path("trace.ndjson"), "--control", "0.0.0.0:0"]
-  replay = new ReelProcess(open, {})
-  expect((await replay.ended).code).toBe(2)
-  expect(replay.log).toMatch(/other machines can reach --control 0\.0\.0\.0:0 .*--control-token-file/)
-  place.write("tokens", "short\n")
-  replay = new ReelProcess([...open, "--control-token-file", place.path("tokens")], {})
-  expect((await replay.ended).code).toBe(1)
-  expect(replay.log).toMatch(/the token file .*tokens cannot be used: line 1 is shorter than 16 characters/)
-  const [first, second] = ["first-0123456789abcdef", "second-0123456789abcdef"]
-  place.write("tokens", `${first}\n`)
-  replay = new ReelProcess([...open, "--control-token-file", place.path("tokens")], {})
-  const [, port = ""] = await replay.says(/control and metrics: http:\/\/0\.0\.0\.0:(\d+)\/replay/)
-  const at = `http://127.0.0.1:${port}`
-  const statusOf = async (path: string, token?: string, init: RequestInit = {}): Promise<number> =>
-    (await fetch(`${at}${path}`, { ...init, ...(token && { headers: { authorization: `Bearer ${token}` } }) })).status
-  const stop = { method: "PUT", body: '{"stop":true}' }
-  expect(await statusOf("/healthz")).toBe(200)
-  for (const path of ["/replay", "/metrics"]) {
-    expect(await statusOf(path)).toBe(401)
-    expect(await statusOf(path, second)).toBe(401)
-    expect(await statusOf(path, first)).toBe(200)
-  }
-  expect(await statusOf("/replay", undefined, stop)).toBe(401)
-  place.write("tokens", `${second}\n`)
-  expect(await statusOf("/replay", first, stop)).toBe(401)
-  expect(await statusOf("/replay", second, stop)).toBe(200)
   expect((await replay.ended).code).toBe(130)
 })
 

@@ -67,8 +67,7 @@ const states: ReadonlyArray<readonly [string, (cluster: SimulatedCluster) => Pro
 ]
 
 test.each(states)("deleted while it is %s", async (state, reach) => {
-  const cluster = await SimulatedCluster.start()
-  await cluster.control()
+  const cluster = await SimulatedCluster.controlled()
   await reach(cluster)
   await cluster.delete("demo")
   await cluster.until(() => cluster.simulation("demo") === undefined)
@@ -81,9 +80,7 @@ test.each(states)("deleted while it is %s", async (state, reach) => {
 })
 
 test("the clean-up says what it waits for, and goes on when that is gone", async () => {
-  const cluster = await SimulatedCluster.start()
-  await cluster.control()
-  await cluster.create("demo")
+  const cluster = await SimulatedCluster.simulating("demo")
   await cluster.until(() => cluster.status("demo").state === "Running")
   const { metadata } = await cluster.createDriverRoot("demo", "stubborn-root")
   await cluster.living.api.patch(simulationRootKind, metadata, "merge", {
@@ -103,9 +100,7 @@ test("the clean-up says what it waits for, and goes on when that is gone", async
 })
 
 test("namespace, account and binding of drivers stay: other simulations use them (W-58)", async () => {
-  const cluster = await SimulatedCluster.start()
-  await cluster.control()
-  await cluster.create("demo")
+  const cluster = await SimulatedCluster.simulating("demo")
   await cluster.until(() => cluster.status("demo").state === "Running")
   await cluster.delete("demo")
   await cluster.until(() => cluster.simulation("demo") === undefined)

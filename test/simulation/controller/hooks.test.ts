@@ -58,8 +58,7 @@ test("hooks run once before and once after, however often the controller looks (
 test("the Lease is kept until the hooks after the end have run", async () => {
   const { says } = notebook()
   const gate = join(temporaryDirectory(), "gate")
-  const cluster = await SimulatedCluster.start()
-  await cluster.control()
+  const cluster = await SimulatedCluster.controlled()
   const waits = says("waits", `while [ ! -e ${gate} ]; do sleep 0.01; done`, { timeout: "1000h" })
   await cluster.create("first", { hooks: { postStopHooks: [waits] } })
   await cluster.create("second")
@@ -76,8 +75,7 @@ test.each<[string, Partial<Hook>, string]>([
   ["may be ignored", { ignoreFailure: true }, "Running"],
 ])("a hook that fails %s", async (_, rest, state) => {
   const { words, says } = notebook()
-  const cluster = await SimulatedCluster.start()
-  await cluster.control()
+  const cluster = await SimulatedCluster.controlled()
   const hooks = {
     preStartHooks: [says("bad", "echo no such cluster; exit 4", rest), says("next")],
     postStopHooks: [says("after")],
@@ -97,9 +95,7 @@ test.each<[string, Partial<Hook>, string]>([
 
 test("a hook after the end that fails leaves the simulation Finished, and says so", async () => {
   const { says } = notebook()
-  const cluster = await SimulatedCluster.start()
-  await cluster.control()
-  await cluster.create("demo", { hooks: { postStopHooks: [says("bad", "exit 5")] } })
+  const cluster = await SimulatedCluster.simulating("demo", { hooks: { postStopHooks: [says("bad", "exit 5")] } })
   await cluster.play("demo")
   await cluster.settles("demo")
   expect(cluster.condition("demo", "Degraded")).toBe("True PostStopHookFailed")
@@ -108,9 +104,9 @@ test("a hook after the end that fails leaves the simulation Finished, and says s
 
 test("a hook that takes longer than its time is ended, and has failed", async () => {
   const { says } = notebook()
-  const cluster = await SimulatedCluster.start()
-  await cluster.control()
-  await cluster.create("demo", { hooks: { preStartHooks: [says("slow", "exec sleep 100000", { timeout: "2s" })] } })
+  const cluster = await SimulatedCluster.simulating("demo", {
+    hooks: { preStartHooks: [says("slow", "exec sleep 100000", { timeout: "2s" })] },
+  })
   await cluster.settles("demo", "Failed")
   expect(cluster.message("demo", "Ready")).toContain("it took longer than 2s and was ended")
 })
@@ -146,8 +142,7 @@ test("a controller that is told to end lets its hooks end", async () => {
 
 test("a hook that asks for it gets the Simulation", async () => {
   const file = join(temporaryDirectory(), "simulation")
-  const cluster = await SimulatedCluster.start()
-  await cluster.control()
+  const cluster = await SimulatedCluster.controlled()
   const hook = { cmd: "/bin/sh", args: ["-c", `cat > ${file}.part; mv ${file}.part ${file}`], sendSim: true }
   await cluster.create("demo", { hooks: { preStartHooks: [hook] } })
   await cluster.until(() => existsSync(file))

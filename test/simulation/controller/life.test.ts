@@ -5,9 +5,7 @@ import { simulationKind } from "../../../src/simulation/api/derived-names.ts"
 import { definitions, driverNamespace, manifest, openDefinition, SimulatedCluster } from "./simulated.ts"
 
 test("a simulation goes through Initializing, Running and Finished, and leaves its Job and nothing else", async () => {
-  const cluster = await SimulatedCluster.start()
-  await cluster.control()
-  await cluster.create("demo", { repetitions: 2 })
+  const cluster = await SimulatedCluster.simulating("demo", { repetitions: 2 })
   await cluster.until(() => cluster.status("demo").state === "Running")
   expect(cluster.condition("demo", "Ready")).toBe("True Running")
   await cluster.play("demo")
@@ -37,9 +35,7 @@ test("a simulation goes through Initializing, Running and Finished, and leaves i
 })
 
 test("while it runs it is paused and resumed by its spec, and the Lease is renewed all the time (W-58)", async () => {
-  const cluster = await SimulatedCluster.start()
-  await cluster.control()
-  await cluster.create("demo", { pausedTime: "2026-11-23T12:00:00Z" })
+  const cluster = await SimulatedCluster.simulating("demo", { pausedTime: "2026-11-23T12:00:00Z" })
   await cluster.until(() => cluster.status("demo").state === "Paused")
   expect(cluster.condition("demo", "Progressing")).toBe("False Paused")
   const renewed = (): string =>
@@ -55,9 +51,7 @@ test("while it runs it is paused and resumed by its spec, and the Lease is renew
 })
 
 test("the failure of a driver is explained by its last words, and what it left is removed", async () => {
-  const cluster = await SimulatedCluster.start()
-  await cluster.control()
-  await cluster.create("demo", { repetitions: 3 })
+  const cluster = await SimulatedCluster.simulating("demo", { repetitions: 3 })
   await cluster.until(() => cluster.status("demo").state === "Running")
   await cluster.createDriverRoot("demo", "sk-demo-driver-0-abcde-root")
   await cluster.play(
@@ -93,9 +87,7 @@ test("the Job of a simulation that has ended may be deleted: it is not run again
 })
 
 test("a Job that is deleted while it runs is a failure, and no reason for another driver", async () => {
-  const cluster = await SimulatedCluster.start()
-  await cluster.control()
-  await cluster.create("demo")
+  const cluster = await SimulatedCluster.simulating("demo")
   await cluster.until(() => cluster.status("demo").state === "Running")
   await cluster.living.api.delete(kinds.jobs, { namespace: driverNamespace, name: "sk-demo-driver" })
   await cluster.settles("demo", "Failed")
@@ -104,9 +96,7 @@ test("a Job that is deleted while it runs is a failure, and no reason for anothe
 })
 
 test("an edit of the spec during the run does not touch the Job", async () => {
-  const cluster = await SimulatedCluster.start()
-  await cluster.control()
-  await cluster.create("demo")
+  const cluster = await SimulatedCluster.simulating("demo")
   await cluster.until(() => cluster.status("demo").state === "Running")
   const before = cluster.job("demo")
   // Stored past the rules of the definition, as a server without them would.
@@ -120,9 +110,7 @@ test("an edit of the spec during the run does not touch the Job", async () => {
 })
 
 test("a driver that no node takes is reported while it waits, and given up after half an hour", async () => {
-  const cluster = await SimulatedCluster.start()
-  await cluster.control()
-  await cluster.create("demo")
+  const cluster = await SimulatedCluster.simulating("demo")
   const pod = await cluster.awaitPod("demo")
   const conditions = [{ type: "PodScheduled", status: "False", reason: "Unschedulable", message: "0/3 nodes fit" }]
   await cluster.becomes(pod, { phase: "Pending", conditions })
@@ -139,8 +127,7 @@ test("a driver that no node takes is reported while it waits, and given up after
 })
 
 test("a simulation that was stored by an older definition without lifecycleParams runs (W-56)", async () => {
-  const cluster = await SimulatedCluster.start()
-  await cluster.control()
+  const cluster = await SimulatedCluster.controlled()
   const { metadata, ...body } = manifest("demo", { lifecycleParams: null, duration: null, hooks: null, metrics: null })
   cluster.living.sandbox.put("simkube.io/v1.Simulation", { ...body, metadata } as never)
   await cluster.play("demo")

@@ -36,9 +36,7 @@ const webhook = (cluster: SimulatedCluster): { readonly caBundle?: string } | un
 }
 
 test("without the operator a simulation runs without metrics, and says so; their namespace need not exist (W-54)", async () => {
-  const cluster = await SimulatedCluster.start()
-  await cluster.control()
-  await cluster.create("demo", { metrics })
+  const cluster = await SimulatedCluster.simulating("demo", { metrics })
   await cluster.until(() => cluster.status("demo").state === "Running")
   expect(cluster.condition("demo", "MetricsAvailable")).toBe("False OperatorMissing")
 })
@@ -68,8 +66,7 @@ test("a namespace for metrics that does not exist is a failure that names it", a
 })
 
 test("the controller makes a certificate for the driver's Service that the webhook trusts", async () => {
-  const cluster = await SimulatedCluster.start()
-  await cluster.control()
+  const cluster = await SimulatedCluster.controlled()
   // SimKube's manifests name an issuer of cert-manager, which is not needed here.
   const place = { namespace: driverNamespace, image: "driver", port: 8888, tracePath: "s3://traces/demo.sktrace" }
   await cluster.create("demo", { driver: { ...place, certManagerIssuer: "corporate" } })

@@ -5,9 +5,7 @@ import { simulationKind } from "../../../src/simulation/api/derived-names.ts"
 import { SimulatedCluster } from "./simulated.ts"
 
 test("a second simulation waits, says for which, and begins by itself; then the third, in the order of creation", async () => {
-  const cluster = await SimulatedCluster.start()
-  await cluster.control()
-  await cluster.create("zebra")
+  const cluster = await SimulatedCluster.simulating("zebra")
   await cluster.until(() => cluster.status("zebra").state === "Running")
   await cluster.living.passes(2000)
   await cluster.create("second")
@@ -32,9 +30,7 @@ test("a second simulation waits, says for which, and begins by itself; then the 
 })
 
 test("a simulation that is deleted while it runs lets the next one begin", async () => {
-  const cluster = await SimulatedCluster.start()
-  await cluster.control()
-  await cluster.create("first")
+  const cluster = await SimulatedCluster.simulating("first")
   await cluster.until(() => cluster.status("first").state === "Running")
   await cluster.create("second")
   await cluster.until(() => cluster.status("second").state === "Blocked")
@@ -81,9 +77,7 @@ test("the Lease of a holder whose finalizer was removed by hand is free", async 
 })
 
 test("a running simulation whose Lease is deleted takes it again before any other", async () => {
-  const cluster = await SimulatedCluster.start()
-  await cluster.control()
-  await cluster.create("first")
+  const cluster = await SimulatedCluster.simulating("first")
   await cluster.until(() => cluster.status("first").state === "Running")
   await cluster.create("second")
   await cluster.until(() => cluster.status("second").state === "Blocked")

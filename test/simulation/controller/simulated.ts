@@ -85,6 +85,20 @@ export class SimulatedCluster {
     return cluster
   }
 
+  /** With a controller. */
+  static async controlled(): Promise<SimulatedCluster> {
+    const cluster = await SimulatedCluster.start()
+    await cluster.control()
+    return cluster
+  }
+
+  /** With a controller and a Simulation. */
+  static async simulating(name: string, spec: Partial<SimulationSpec> = {}): Promise<SimulatedCluster> {
+    const cluster = await SimulatedCluster.controlled()
+    await cluster.create(name, spec)
+    return cluster
+  }
+
   /** `simulations`: instead of the definition of Simulations. */
   async install(simulations?: (definition: Definition) => ApiObject): Promise<void> {
     const [simulation, root] = simulationDefinitions()

@@ -54,32 +54,16 @@ describe("Namespaces of the replay are meant", () => {
   })
 
   test("in the objects that a replay writes, also in pod templates", () => {
-    const rewriting: Rewriting = {
-      replay: "test",
-      root: { apiVersion: "v1", kind: "Namespace", name: "root", uid: "uid" },
-      namespacePrefix: "virtual",
-      placement: { nodeSelector: {}, taintKey: undefined },
-      templatePaths: () => undefined,
-      isReplayed: () => true,
-    }
-    const written = (gvk: string, object: JsonObject): JsonObject => {
-      const place = targetPlace(gvk, "shop", "web", rewriting)
-      if (place === undefined) throw new Error("too long")
-      return targetObject(object, place, "shop", rewriting, () => false).body
-    }
     const term = (name: string): JsonObject => ({ topologyKey: "zone", namespaces: [name] })
     const affinity = (name: string): JsonObject => ({
       podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term(name)] },
     })
-    expect(
-      written("apps/v1.Deployment", { spec: { template: { spec: { affinity: affinity("shop") } } } }),
-    ).toMatchObject({
-      spec: { template: { spec: { affinity: affinity("virtual-shop") } } },
-    })
+    const deployment = (name: string): JsonObject => ({ spec: { template: { spec: { affinity: affinity(name) } } } })
+    expect(bodyOf("apps/v1.Deployment", deployment("shop"))).toMatchObject(deployment("virtual-shop"))
     const from = (name: string): JsonObject => ({
       spec: { ingress: [{ from: [{ namespaceSelector: byName(name) }] }] },
     })
-    expect(written("networking.k8s.io/v1.NetworkPolicy", from("shop"))).toMatchObject(from("virtual-shop"))
+    expect(bodyOf("networking.k8s.io/v1.NetworkPolicy", from("shop"))).toMatchObject(from("virtual-shop"))
   })
 })
 

@@ -218,7 +218,7 @@ const decideBegun = (observed: Observation): Decision => {
   if (job.tag === "foreign") {
     const message =
       "a Job with the name of the driver's belongs to something else: delete it, or give the Simulation another name"
-    return degradedMs > givenUpAfterMs ? failed("JobExists", message) : retrying("JobExists", message)
+    return retrying("JobExists", message, degradedMs)
   }
   if (job.tag === "active") return decideRunning(observed, job)
   if (status?.state === "Running" || status?.state === "Paused" || hasStarted(status))
@@ -226,9 +226,7 @@ const decideBegun = (observed: Observation): Decision => {
   // Its turn was taken away by someone who changed the Lease.
   if (turn.tag === "next") return { report: {}, action: { tag: "take turn" } }
   if (turn.tag === "waiting")
-    return degradedMs > givenUpAfterMs
-      ? failed("LeaseLost", `the Lease of simulations is held by ${turn.holder}`)
-      : retrying("LeaseLost", `the Lease of simulations is held by ${turn.holder}`)
+    return retrying("LeaseLost", `the Lease of simulations is held by ${turn.holder}`, degradedMs)
   if (preStart.tag === "failed") return failed("PreStartHookFailed", preStart.message)
   return preStart.tag === "open"
     ? { report: {}, action: { tag: "run hooks", phase: "preStart" } }
@@ -293,15 +291,19 @@ const awaiting = (reason: string, message: string): Decision => ({
   },
 })
 
-const retrying = (reason: string, message: string): Decision => ({
-  report: {
-    state: "Retrying",
-    Ready: no("Retrying", message),
-    Progressing: yes("Retrying"),
-    Degraded: yes(reason, message),
-  },
-  action: wait,
-})
+/** `degradedMs`: after {@link givenUpAfterMs} of them it has failed. */
+const retrying = (reason: string, message: string, degradedMs = 0): Decision =>
+  degradedMs > givenUpAfterMs
+    ? failed(reason, message)
+    : {
+        report: {
+          state: "Retrying",
+          Ready: no("Retrying", message),
+          Progressing: yes("Retrying"),
+          Degraded: yes(reason, message),
+        },
+        action: wait,
+      }
 
 const cleaning = yes("CleaningUp", "what belongs to the simulation is being removed")
 
@@ -318,11 +320,7 @@ type Ended = Extract<DriverJob, { readonly tag: "complete" | "failed" }>
 const failed = (reason: string, message: string, times?: Ended): Decision => ({
   report: {
     state: "Failed",
-    ...(times !== undefined && {
-      startTime: times.startTime,
-      endTime: times.endTime,
-      completedRuns: times.completedRuns,
-    }),
+    ...{ startTime: times?.startTime, endTime: times?.endTime, completedRuns: times?.completedRuns },
     Ready: no(reason, message),
     Progressing: cleaning,
     Degraded: yes(reason, message),
