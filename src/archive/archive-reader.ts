@@ -27,8 +27,13 @@ import { LastStates } from "./checkpoints/last-states.ts"
 import { ATTEMPTS, StateHistory } from "./checkpoints/state-history.ts"
 import { WindowDamage } from "./damage/window-damage.ts"
 import { RecordingDisturbedError, RetentionOutranError, reading, toArchiveError } from "./directory/archive-errors.ts"
-import { type FirstLists, firstListsOf, type OpenedWindow } from "./reading/first-lists.ts"
-import { presentObjects, type WindowLimits } from "./reading/window-objects.ts"
+import {
+  type FirstLists,
+  firstListsOf,
+  type OpenedWindow,
+  presentObjects,
+  type WindowLimits,
+} from "./reading/first-lists.ts"
 import { type LateSelection, readGaps, readLateRanges } from "./rows/gap-rows.ts"
 import { type KeptKind, readKeptKinds } from "./rows/kind-table.ts"
 import { KnownOwners, type OwnerChange, type OwnerEdge } from "./rows/known-owners.ts"

@@ -6,9 +6,13 @@
  * complete. It neither moves the beginning of the others nor counts as recorded since then.
  */
 
-import { podLivesKind } from "../../trace/index.ts"
-import type { KeptKind } from "../rows/kind-table.ts"
+import { type EventTimes, podLivesKind } from "../../trace/index.ts"
+import { VANISHED } from "../../wire/index.ts"
+import type { BlockSource } from "../blocks/block-source.ts"
+import type { StateHistory } from "../checkpoints/state-history.ts"
+import type { KeptKind, KindKey } from "../rows/kind-table.ts"
 import { FIRST_LISTS_KEY } from "../rows/metadata.ts"
+import type { ObjectNames } from "../rows/object-rows.ts"
 
 /**
  * µs between the ends of two lists within which they belong to one start, where the recording does not say when its first lists were complete. Lists of a
@@ -84,4 +88,51 @@ export const openedWindow = (lists: FirstLists | undefined, fromTime: number, un
   const isListedLater = ([gvk, since]: readonly [string, number]): boolean =>
     lists.listed.has(gvk) && since >= start && since < untilTime
   return { start, listed: new Map([...lists.kinds].filter(isListedLater)) }
+}
+
+// The objects of a kind in a window: those alive at its start, and those that change in it.
+//
+// Reads tables of contents only. Memory: one entry per object.
+
+/** Times are µs since the Unix epoch. */
+export interface WindowLimits {
+  /** Last sequence number to read. */
+  readonly cut: number
+  /** Inclusive. */
+  readonly fromTime: number
+  /** Exclusive. */
+  readonly untilTime: number
+  /** Which times the window has. Default: when events happened. */
+  readonly times?: EventTimes
+}
+
+/**
+ * By UID the sequence number of the object's last event in the window that carries its bytes, or of its state at the start.
+ *
+ * @throws CorruptArchiveError, ArchiveIoError
+ */
+export const presentObjects = (
+  source: BlockSource,
+  history: StateHistory,
+  names: ObjectNames,
+  kind: KindKey,
+  { cut, fromTime, untilTime, times = "happened" }: WindowLimits,
+): ReadonlyMap<string, number> => {
+  const sequences = new Map<number, number>()
+  const alive = history.aliveAt(kind, { throughSequence: cut, beforeTime: fromTime, times })
+  for (let index = 0; index < alive.count; index++) {
+    sequences.set(alive.numbers[index] as number, alive.sequences[index] as number)
+  }
+  reading: for (const frame of source.framesOf(kind, 0, fromTime, times)) {
+    for (let index = 0; index < frame.events.count; index++) {
+      const time = frame.timeIn(times, index)
+      if (frame.sequence(index) > cut || time >= untilTime) break reading
+      if (time < fromTime || frame.events.action(index) === VANISHED) continue
+      sequences.set(frame.events.objectNumber(index), frame.sequence(index))
+    }
+  }
+  const present = new Map<string, number>()
+  const numbers = [...sequences.keys()].sort((left, right) => left - right)
+  for (const number of numbers) present.set(names.nameOf(kind.id, number).uid, sequences.get(number) as number)
+  return present
 }

@@ -17,8 +17,7 @@ import { readMetadata } from "../rows/metadata.ts"
 import { numberOf, prepare, rowsInPages } from "../tables/database.ts"
 import { openForReading } from "../tables/schema.ts"
 import { requireSoundTables } from "../tables/sound-rows.ts"
-import { firstListsOf, openedWindow } from "./first-lists.ts"
-import type { WindowLimits } from "./window-objects.ts"
+import { firstListsOf, openedWindow, type WindowLimits } from "./first-lists.ts"
 
 /** Of one kind. */
 interface WindowCounts {
