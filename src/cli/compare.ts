@@ -1,5 +1,4 @@
 /** `reel compare`: reports of several replays of one trace side by side. What is compared is decided in src/simulation/comparison. */
-import { randomBytes } from "node:crypto"
 import { readFile, stat } from "node:fs/promises"
 import { basename } from "node:path"
 import {
@@ -23,10 +22,11 @@ import {
 } from "../simulation/index.ts"
 
 import { visible } from "../text/index.ts"
-import { codeOf, type OutputSink, openOutputFile } from "../trace/index.ts"
+import { codeOf } from "../trace/index.ts"
 import { type CommandSyntax, flag, type OptionValues, oneOf, optional, withDefault } from "./command-line/arguments.ts"
 import { type Command, type CommandTerminal, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { writeWholeFile } from "./command-line/written-trace.ts"
 import { share } from "./replay/fidelity-summary.ts"
 import { displayWidth } from "./terminal/display-width.ts"
 import { formatInteger } from "./terminal/quantities.ts"
@@ -135,14 +135,7 @@ const compare = async (
     if (factorOf(run) === null)
       say(`${run.name} has no time of the trace, because of its speed: its durations are left out`)
   const groups = compareReports(runs)
-  const sink: OutputSink | undefined =
-    html === undefined ? undefined : await openOutputFile(html, { force, token: randomBytes(8).toString("hex") })
-  try {
-    await sink?.write(Buffer.from(comparisonPage(runs, columns, groups)))
-    await sink?.commit()
-  } finally {
-    await sink?.discard()
-  }
+  if (html !== undefined) await writeWholeFile(html, Buffer.from(comparisonPage(runs, columns, groups)), { force })
   if (output === "json") {
     const all = reports.flatMap(({ name: report, runs: repetitions }) =>
       repetitions.map((run) => ({

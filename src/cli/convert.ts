@@ -9,10 +9,7 @@ import {
   convertInto,
   type Delivery,
   type EndpointCompression,
-  factsOf,
   formatOfFileName,
-  isTextView,
-  isView,
   type OtlpSink,
   type OutputFileSystem,
   openTraceFile,
@@ -236,8 +233,7 @@ const readOrder = (given: Options, input: string, output: string, terminal: Term
     const what = output === "-" ? "standard output" : quoted(basename(output))
     return `--to FORMAT is required (${outputNames.join(", ")}): ${what} does not imply a format`
   }
-  const isText = isView(to) ? isTextView(to) : factsOf(to).isText
-  const fault = terminalFault(output, { format: to, isText }, terminal)
+  const fault = terminalFault(output, to, terminal)
   if (fault !== undefined) return fault
   return {
     input,

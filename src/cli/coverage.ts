@@ -4,10 +4,8 @@ import { type CommandSyntax, type OptionValues, oneOf, withDefault } from "./com
 import { type Command, type CommandTerminal, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { recorderVariables } from "./command-line/shared-options.ts"
-import { ExportCut } from "./export/connection/export-errors.ts"
 import { faultOfPlace, type OpenPlace, openPlace, placeOptions } from "./export/connection/recorder-place.ts"
-import { coverageLines, isWhole, readCoverageAnswer } from "./export/coverage-table.ts"
-import { requestCoverage } from "./export/export-client.ts"
+import { askCoverage, coverageLines, isWhole } from "./export/coverage-table.ts"
 import { readWindow } from "./past/moments.ts"
 import { interruption } from "./terminal/terminal.ts"
 
@@ -59,12 +57,9 @@ const show = async (given: Options, terminal: CommandTerminal, now: () => number
   let place: OpenPlace | undefined
   try {
     place = await openPlace(given, terminal, say, interrupted.signal)
-    const { offline, name } = place.recorder
+    const { offline } = place.recorder
     const window = readWindow(given, { moment: offline?.knownUntil ?? now(), say })
-    const answer = await requestCoverage(place, window, interrupted.signal)
-    const coverage = readCoverageAnswer(answer)
-    if (coverage === undefined)
-      throw new ExportCut({ server: name, bytes: 0, reason: "the response is not a recorder's coverage" })
+    const { coverage, answer } = await askCoverage(place, window, interrupted.signal)
     if (given.output === "json") standardOutput.write(`${visibleInJson(JSON.stringify(answer, undefined, 2))}\n`)
     else for (const line of coverageLines(coverage, nowMs)) standardOutput.write(`${line}\n`)
     return isWhole(coverage) && offline?.lacksLog !== true ? exitCodes.ok : exitCodes.incomplete

@@ -1,14 +1,14 @@
 /** `reel crd`: reading, writing and printing. The definitions are made in src/simulation/api, types in crd/. */
-import { randomBytes } from "node:crypto"
 import { readFile } from "node:fs/promises"
 import { text as textOf } from "node:stream/consumers"
 import { renderManifests } from "../k8s/index.ts"
 import { simulationDefinitions } from "../simulation/index.ts"
 import { quoted } from "../text/index.ts"
-import { codeOf, openOutputFile } from "../trace/index.ts"
+import { codeOf } from "../trace/index.ts"
 import { type CommandSyntax, flag, type OptionValues, optional } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { CommandFailed, type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { writeWholeFile } from "./command-line/written-trace.ts"
 import { definitionTypes, UnusableDefinition } from "./crd/definition-types.ts"
 import type { Terminal } from "./terminal/terminal.ts"
 
@@ -70,13 +70,7 @@ const print = async (
     standardOutput.write(text)
     return exitCodes.ok
   }
-  const sink = await openOutputFile(output, { force, token: randomBytes(8).toString("hex"), mode: 0o666 })
-  try {
-    await sink.write(Buffer.from(text))
-    await sink.commit()
-  } finally {
-    await sink.discard()
-  }
+  await writeWholeFile(output, Buffer.from(text), { force, mode: 0o666 })
   return exitCodes.ok
 }
 

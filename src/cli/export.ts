@@ -10,7 +10,6 @@ import {
   type Compression,
   compressionOfBytes,
   FORMAT_SIGNATURE_BYTES,
-  factsOf,
   formatOfBytes,
   formatOfFileName,
   NDJSON_FORMAT,
@@ -277,7 +276,7 @@ const readOrder = (given: Options, terminal: Terminal, { moment, isEnd }: Presen
   if (format === undefined)
     return `--format FORMAT is required (ndjson, simkube, kwok): ${quoted(basename(name))} does not imply a format`
   const { compression } = withoutCompressionExtension(name)
-  const fault = dryRun ? undefined : terminalFault(name, { format, isText: factsOf(format).isText }, terminal)
+  const fault = dryRun ? undefined : terminalFault(name, format, terminal)
   if (fault !== undefined) return fault
   // The window is said as a whole, so its ends need not be.
   const reference = { moment, say: () => undefined }

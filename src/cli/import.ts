@@ -6,7 +6,6 @@ import { describeRedacted } from "../kube/offline.ts"
 import { defaultExceptions, isExcepted, isException } from "../recorder/index.ts"
 import { quoted, visible } from "../text/index.ts"
 import {
-  factsOf,
   formatOfFileName,
   openOutputForEnd,
   openTraceFile,
@@ -196,7 +195,7 @@ const readOrder = (
   if (twice !== undefined) return `${quoted(twice)} is given twice`
   if (output === undefined) return "--output TRACE is required; - means standard output"
   const to = format ?? formatOfFileName(output) ?? "ndjson"
-  const fault = terminalFault(output, { format: to, isText: factsOf(to).isText }, terminal)
+  const fault = terminalFault(output, to, terminal)
   return fault ?? { logs, output, format: to }
 }
 

@@ -18,9 +18,9 @@ import {
   parseServer,
   placeOptions,
 } from "./export/connection/recorder-place.ts"
+import { askCoverage, type CoverageAnswer } from "./export/coverage-table.ts"
 import { recordingItems, type Stretch, takeItems } from "./inspect/inspected-items.ts"
 import {
-  coverageWithin,
   directoryOverview,
   eventsIn,
   overviewJson,
@@ -211,7 +211,7 @@ const inspectTrace = async (
   { name, path }: Extract<InspectedSubject, { tag: "trace" }>,
   course: Course,
 ): Promise<ExitCode> => {
-  const { given, terminal, say, signal, giveUp, nowMs } = course
+  const { given, signal, giveUp } = course
   const { items, format } = await openTraceItems(await course.openInput(path), {
     ...{ inputName: name, from: given.from ?? formatOfFileName(path), signal },
   })
@@ -222,8 +222,18 @@ const inspectTrace = async (
       })
     : undefined
   if (code !== undefined) return code
+  return summarise(items, { name, format, mayBeCut: true }, course)
+}
+
+/** Prints the summary of all items. `mayBeCut`: what is before a cut is shown; else it is an error. */
+const summarise = async (
+  items: TraceItems,
+  { name, format, mayBeCut }: { readonly name: string; readonly format: string; readonly mayBeCut: boolean },
+  { given, terminal, say, nowMs }: Course,
+): Promise<ExitCode> => {
   const summarizer = new TraceSummarizer()
   const cut = await takeItems(items, (item) => summarizer.add(item))
+  if (cut !== undefined && !mayBeCut) throw cut
   if (cut !== undefined) say(`${name} is cut off or damaged: ${cut.message}. What is before that is shown`)
   const summary = summarizer.summary()
   if (given.output === "json") printJson(terminal, summaryJson(name, format, summary, cut?.message ?? null))
@@ -269,15 +279,9 @@ const inspectRecording = async (
       return exitCodes.ok
     }
     const opened = await open()
-    const summarizer = new TraceSummarizer()
     const items = await recordingItems(opened, stretch(opened, given.start ?? "0"), signal)
-    const cut = await takeItems(items, (item) => summarizer.add(item))
     // A recorder ends what it sends with its end, so nothing is shown of a part.
-    if (cut !== undefined) throw cut
-    const summary = summarizer.summary()
-    if (given.output === "json") printJson(terminal, summaryJson(name, "recording", summary, null))
-    else print(terminal, summaryLines(name, "recording", summary, nowMs))
-    return exitCodes.ok
+    return await summarise(items, { name, format: "recording", mayBeCut: false }, course)
   } finally {
     await place?.close()
   }
@@ -289,9 +293,10 @@ const partsOf = async (
   asked: Omit<CountedRecording, "count" | "since">,
   signal: AbortSignal,
 ): Promise<RecordingParts> => {
-  const { kinds } = await coverageWithin(place, { start: asked.start, end: asked.end() }, signal)
+  const ask = async (start: number, end: number, asking: AbortSignal): Promise<CoverageAnswer> =>
+    (await askCoverage(place, { start, end }, asking)).coverage
+  const { kinds } = await ask(asked.start, asked.end(), signal)
   const starts = kinds.flatMap(({ ranges }) => ranges.slice(0, 1).map(({ start }) => start))
-  const count: CountedRecording["count"] = async (start, end, ended) =>
-    eventsIn(await coverageWithin(place, { start, end }, ended))
+  const count: CountedRecording["count"] = async (start, end, ended) => eventsIn(await ask(start, end, ended))
   return new RecordingParts({ ...asked, count, since: Math.min(asked.end(), ...starts) })
 }

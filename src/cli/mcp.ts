@@ -6,9 +6,7 @@ import type { CommandSyntax } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { CommandFailed, exitCodes, Misasked } from "./command-line/exit-codes.ts"
 import { recorderVariables, temporaryVariables } from "./command-line/shared-options.ts"
-import { ExportCut } from "./export/connection/export-errors.ts"
-import { isWhole, readCoverageAnswer } from "./export/coverage-table.ts"
-import { requestCoverage } from "./export/export-client.ts"
+import { askCoverage, isWhole } from "./export/coverage-table.ts"
 import { itemBytes, pageBytes, withReadableTimes } from "./mcp/answer-page.ts"
 import { type PastTool, pastTool, type ToolAnswering } from "./mcp/past-tool.ts"
 import { ToolCalls } from "./mcp/tool-calls.ts"
@@ -277,15 +275,12 @@ const coverage = pastTool({
     const start = readMoment("start", given.start, answering, last)
     if (start > last) throw new Misasked("the window ends before its start")
     for (const [index, place] of places.entries()) {
-      const { name, offline } = place.recorder
+      const { offline } = place.recorder
       // The end is exclusive, and the last event of a directory belongs to it.
       const end = given.end === "now" || given.end === "end" ? (offline?.knownUntil ?? moment) : last
-      const answer = await requestCoverage(place, { start, end }, signal)
-      const found = readCoverageAnswer(answer)
-      if (found === undefined)
-        throw new ExportCut({ server: name, bytes: 0, reason: "the response is not a recorder's coverage" })
+      const { coverage: found, answer } = await askCoverage(place, { start, end }, signal)
       if (!isWhole(found) || offline?.lacksLog === true) noteIncomplete()
-      for (const kind of objectsIn((answer as JsonObject).kinds))
+      for (const kind of objectsIn(isJsonObject(answer) ? answer.kinds : undefined))
         page.offer(() => ({ ...recordingOf(answering, index), ...coverageItem(kind) }))
     }
   },

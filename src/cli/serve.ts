@@ -55,12 +55,12 @@ import { interruption } from "./terminal/terminal.ts"
 // What `reel serve` serves: a data directory, a running recorder, a trace in a file, a pipe or an object store.
 
 /** What of an object can be older than the moment that is shown, where not every change of it counts. */
-const unrecorded: Readonly<Record<Detect, ReadonlyArray<string>>> = {
+const unrecorded: Readonly<Record<string, ReadonlyArray<string>>> = {
   all: [],
   // Readiness is <unknown>, and a warning says so where it is.
   content: [],
   spec: ["only changes of its spec were recorded: everything else may be older"],
-}
+} satisfies Record<Detect, ReadonlyArray<string>>
 
 interface PastSurroundings {
   /** Only of what a running recorder has. Default: everything. */
@@ -111,7 +111,7 @@ const recorderSilentMs = 120_000
 const openRecorder = async (url: URL, { environment, namespace }: PastSurroundings): Promise<Past> => {
   const recorder = recorderAt(url, await recorderToken(undefined, environment), "the URL")
   const address = { recorder, idleTimeoutMs: recorderSilentMs, userAgent: userAgent() }
-  return RecorderPast.open(address, { namespace, remarksOn: (detect) => unrecorded[detect as Detect] ?? [] })
+  return RecorderPast.open(address, { namespace, remarksOn: (detect) => unrecorded[detect] ?? [] })
 }
 
 const openDirectory = (directory: string): Past => {
@@ -120,7 +120,7 @@ const openDirectory = (directory: string): Past => {
   const remarksOn = (gvk: string, metadata: ReadonlyMap<string, string>): ReadonlyArray<string> => {
     const given = metadata.get(recorderStateKey) ?? ""
     if (given !== text) [text, decoded] = [given, decodeRecorderState(given)]
-    return unrecorded[decoded?.kinds.find((kind) => formatGvk(kind.gvk) === gvk)?.detect ?? "all"]
+    return unrecorded[decoded?.kinds.find((kind) => formatGvk(kind.gvk) === gvk)?.detect ?? "all"] ?? []
   }
   try {
     return ArchivePast.open(directory, { remarksOn })
@@ -266,7 +266,7 @@ const run = async (sources: ReadonlyArray<string>, given: Options, terminal: Com
       past,
       clock: systemClock,
       readMoment: (moment) => readMomentInPath(moment, { begin, end }),
-      root: { moment: root, speed: given.play ? ((given.speed ?? 1) as number) : undefined },
+      root: { moment: root, speed: given.play ? Number(given.speed ?? 1) : undefined },
       ...given.listen,
       token,
       refuseHost: token === undefined ? rebound : undefined,

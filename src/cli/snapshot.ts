@@ -14,7 +14,7 @@ import {
   withinNamespaces,
   writeSnapshot,
 } from "../recorder/index.ts"
-import { compileFilters, factsOf, formatOfFileName, OutputExists, type TraceFormatName } from "../trace/index.ts"
+import { compileFilters, formatOfFileName, OutputExists, type TraceFormatName } from "../trace/index.ts"
 import { type CommandSyntax, flag, list, type OptionValues, oneOf, optional } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
@@ -211,5 +211,5 @@ export const snapshotCommand = (surroundings: SnapshotSurroundings = systemSurro
 
 const wrongOutput = (output: string | undefined, format: TraceFormatName, terminal: Terminal): string | undefined => {
   if (output === undefined) return "--output FILE is required; - means standard output"
-  return terminalFault(output, { format, isText: factsOf(format).isText }, terminal)
+  return terminalFault(output, format, terminal)
 }

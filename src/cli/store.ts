@@ -130,9 +130,10 @@ const syntax: CommandSyntax<typeof options> = {
 export const storeCommand = (): Command =>
   command(syntax, async (given, terminal, [what]) => {
     const problem = problemOf(what, given)
+    const action = actions.find((each) => each === what)
     const { dataDir } = given
-    if (problem !== undefined || dataDir === undefined) return problem ?? ""
-    return run(what as Action, dataDir, given, terminal)
+    if (problem !== undefined || dataDir === undefined || action === undefined) return problem ?? ""
+    return run(action, dataDir, given, terminal)
   })
 
 const run = (what: Action, dataDir: string, given: Given, terminal: Terminal): ExitCode | Promise<ExitCode> => {

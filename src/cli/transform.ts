@@ -7,7 +7,6 @@ import { quoted, visible } from "../text/index.ts"
 import {
   type ConvertSummary,
   convertInto,
-  factsOf,
   formatExactJson,
   formatOfFileName,
   type JsonValue,
@@ -132,7 +131,7 @@ const shownDifferences = 10
 const linesOf = ({ time, subject, differences }: TransformSample, nowMs: number): ReadonlyArray<string> => {
   const head = `  ${formatLocalTime(time / 1000, nowMs)}  ${subject}`
   if (differences.length === 0) return [`${head} is deleted`]
-  const shown = differences.slice(0, shownDifferences) as unknown as JsonValue
+  const shown = differences.slice(0, shownDifferences).map((each) => ({ ...each }))
   return [
     head,
     ...differenceLines({ differences: shown, hasMoreDifferences: differences.length > shownDifferences }).map(
@@ -256,10 +255,7 @@ const readOrder = (
     given.to ?? (output === undefined ? undefined : formatOfFileName(output)) ?? given.from ?? formatOfFileName(trace)
   if (to === undefined && output !== undefined)
     return `--to FORMAT is required (${TRACE_FORMAT_NAMES.join(", ")}): neither ${quoted(output)} nor ${quoted(trace)} implies a format`
-  const fault =
-    output === undefined || to === undefined
-      ? undefined
-      : terminalFault(output, { format: to, isText: factsOf(to).isText }, terminal)
+  const fault = output === undefined || to === undefined ? undefined : terminalFault(output, to, terminal)
   if (fault !== undefined) return fault
   return {
     trace,

@@ -5,7 +5,6 @@ import { visible, visibleInJson } from "../text/index.ts"
 import {
   type ConvertError,
   convertInto,
-  factsOf,
   fileSpool,
   formatOfFileName,
   type LeftOut,
@@ -337,7 +336,7 @@ const fix = async (
   order: Omit<Parameters<typeof writeFixed>[0], "findings" | "to">,
 ): Promise<ExitCode> => {
   const to: TraceFormatName = formatOfFileName(order.output) ?? order.from
-  const fault = terminalFault(order.output, { format: to, isText: factsOf(to).isText }, terminal)
+  const fault = terminalFault(order.output, to, terminal)
   if (fault !== undefined) throw new CommandFailed(fault, exitCodes.usage)
   const written = await writeFixed({ ...order, to, findings: validation.findings }, terminal)
   if (!("states" in written)) {

@@ -413,8 +413,8 @@ describe("an export", () => {
       expect((await run([...words, kinds])).code).toBe(exitCodes.ok)
       return asked.at(-1)?.body.filters
     }
-    const names = "deployment,po,Service,deployments.apps,jobs.v1.batch,apps/*,example.com/v1.Cactus"
-    expect(await resolved(names)).toMatchObject({
+    const all = "deployment,po,Service,deployments.apps,jobs.v1.batch,apps/*,example.com/v1.Cactus"
+    expect(await resolved(all)).toMatchObject({
       kinds: [
         ...["apps/v1.Deployment", "v1.Pod", "v1.Service", "apps/v1.Deployment", "batch/v1.Job", "apps/*"],
         "example.com/v1.Cactus",

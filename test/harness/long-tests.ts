@@ -57,7 +57,6 @@ export const longTests: ReadonlyArray<string> = [
   "test/actors/exporter/exporter.test.ts",
   "test/simulation/controller/life.test.ts",
   "test/host/guest/languages/assemblyscript-guest.test.ts",
-  "test/cli/host-checkpoint.test.ts",
   "test/cli/host-replay.test.ts",
   "test/recorder/recorder/failing-disk.test.ts",
   "test/recorder/recorded/retention-kills.test.ts",

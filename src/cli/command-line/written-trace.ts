@@ -3,11 +3,16 @@ import { randomBytes } from "node:crypto"
 import { visible } from "../../text/index.ts"
 import {
   type Compression,
+  factsOf,
+  isTextView,
+  isView,
   type LeftOut,
   type OutputFileSystem,
   type OutputSink,
   openOutputFile,
   streamOutput,
+  type TraceFormatName,
+  type ViewName,
   withoutCompressionExtension,
 } from "../../trace/index.ts"
 import { formatCount, formatRecorded } from "../terminal/quantities.ts"
@@ -17,10 +22,10 @@ import { type ExitCode, exitCodes } from "./exit-codes.ts"
 /** Why a format cannot go there: it is binary, and there is a terminal. `undefined`: it can. */
 export const terminalFault = (
   output: string,
-  { format, isText }: { readonly format: string; readonly isText: boolean },
+  format: TraceFormatName | ViewName,
   { standardOutput }: Terminal,
 ): string | undefined =>
-  output === "-" && !isText && standardOutput.isTTY === true
+  output === "-" && standardOutput.isTTY === true && !(isView(format) ? isTextView(format) : factsOf(format).isText)
     ? `the ${format} format is binary and cannot be written to a terminal; write it to a file, or redirect the output`
     : undefined
 
@@ -53,6 +58,21 @@ export const openOutput = async (
 export const exitCodeOfFailure = ({ _tag }: { readonly _tag: string }): ExitCode => {
   if (_tag === "ExportInterrupted") return exitCodes.interrupted
   return _tag === "OutputExists" ? exitCodes.usage : exitCodes.failed
+}
+
+/** Writes a whole file that replaces none without `force`. Rejects as opening a file does. */
+export const writeWholeFile = async (
+  path: string,
+  bytes: Uint8Array,
+  { force, mode }: { readonly force: boolean; readonly mode?: number },
+): Promise<void> => {
+  const sink = await openOutputFile(path, { force, token: randomBytes(8).toString("hex"), ...(mode && { mode }) })
+  try {
+    await sink.write(bytes)
+    await sink.commit()
+  } finally {
+    await sink.discard()
+  }
 }
 
 // What a trace that was written lacks of the one that it was made of, in words that several commands print.

@@ -4,8 +4,12 @@ import * as Schema from "effect/Schema"
 import { describeRedacted, RedactedValues } from "../../kube/offline.ts"
 import { formatLocalTime } from "../../local-time.ts"
 import { visible } from "../../text/index.ts"
+import type { JsonValue } from "../../trace/index.ts"
 import { alignedRows } from "../terminal/display-width.ts"
 import { formatInteger } from "../terminal/quantities.ts"
+import { ExportCut } from "./connection/export-errors.ts"
+import type { RecorderAddress } from "./connection/recorder-connection.ts"
+import { requestCoverage } from "./export-client.ts"
 import { describeLate, Late } from "./export-forecast.ts"
 
 /** The part of a recorder's response that is printed; it may contain more. */
@@ -45,10 +49,17 @@ const CoverageAnswer = Schema.Struct({
 export type CoverageAnswer = typeof CoverageAnswer.Type
 type Kind = CoverageAnswer["kinds"][number]
 
-/** `undefined` if the response is not that of a recorder of this version. */
-export const readCoverageAnswer = (answer: unknown): CoverageAnswer | undefined => {
+/** What is recorded in a window, in µs since the Unix epoch, the end exclusive: read, and as the recorder describes it. Rejects with an ExportError. */
+export const askCoverage = async (
+  address: RecorderAddress,
+  window: { readonly start: number; readonly end: number },
+  signal: AbortSignal,
+): Promise<{ readonly coverage: CoverageAnswer; readonly answer: JsonValue }> => {
+  const answer = await requestCoverage(address, window, signal)
   const reading = Schema.decodeUnknownResult(CoverageAnswer)(answer)
-  return Result.isSuccess(reading) ? reading.success : undefined
+  if (Result.isSuccess(reading)) return { coverage: reading.success, answer }
+  const reason = "the response is not a recorder's coverage"
+  throw new ExportCut({ server: address.recorder.name, bytes: 0, reason })
 }
 
 /** Whether nothing is missing of any kind that is, or was to be, recorded. Of kinds that are no longer recorded, only gaps count: they may be gone. */

@@ -7,7 +7,14 @@
  */
 import { createHash } from "node:crypto"
 import type { IncomingMessage } from "node:http"
-import { type Compression, codeOf, ExportInterrupted, type TraceFormatName } from "../../trace/index.ts"
+import {
+  type Compression,
+  codeOf,
+  ExportInterrupted,
+  isJsonObject,
+  type JsonValue,
+  type TraceFormatName,
+} from "../../trace/index.ts"
 import { ExportCut } from "./connection/export-errors.ts"
 import { askRecorder, headerOf, type RecorderAddress } from "./connection/recorder-connection.ts"
 
@@ -124,7 +131,7 @@ export const requestUpload = async (query: ExportQuery, url: string, signal: Abo
   const response = await askRecorder(query, { body: exportBody(query, { export_path: url }), ...json }, signal)
   const answer = await jsonOf(response, query.recorder.name, signal)
   // SimKube's own tracer writes the object too, but with an empty response.
-  const { location, bytes } = (answer ?? {}) as { readonly location?: unknown; readonly bytes?: unknown }
+  const { location, bytes } = isJsonObject(answer) ? answer : {}
   return {
     ...shortcomingsOf(response),
     location: typeof location === "string" ? location : url,
@@ -134,7 +141,7 @@ export const requestUpload = async (query: ExportQuery, url: string, signal: Abo
 }
 
 /** Requests a forecast of an export, as the recorder describes it. Rejects as {@link askRecorder} does. */
-export const requestForecast = async (query: ExportQuery, url: string, signal: AbortSignal): Promise<unknown> => {
+export const requestForecast = async (query: ExportQuery, url: string, signal: AbortSignal): Promise<JsonValue> => {
   const body = exportBody(query, { export_path: url, dry_run: true })
   const response = await askRecorder(query, { body, ...json }, signal)
   const server = query.recorder.name
@@ -149,7 +156,7 @@ export const requestRecordedKinds = async (query: ExportQuery, signal: AbortSign
   const window = { startTime: query.endTime, endTime: query.endTime, require: undefined }
   const filters = { ...query.filters, kinds: undefined, excluded_kinds: undefined }
   const answer = await requestForecast({ ...query, ...window, filters }, localPath, signal)
-  const { kinds } = answer as { readonly kinds?: ReadonlyArray<{ readonly gvk?: unknown }> }
+  const kinds = isJsonObject(answer) ? answer.kinds : undefined
   return Array.isArray(kinds) ? kinds.map(({ gvk }) => String(gvk)) : []
 }
 
@@ -161,7 +168,7 @@ export const requestCoverage = async (
   address: RecorderAddress,
   { start, end }: { readonly start: number; readonly end: number },
   signal: AbortSignal,
-): Promise<unknown> => {
+): Promise<JsonValue> => {
   const { recorder } = address
   const parameters = new URLSearchParams({ start: String(start), end: String(end) })
   const response = await askRecorder(address, { path: "coverage", parameters, ...json }, signal)
@@ -223,7 +230,11 @@ const shortcomingsOf = (response: IncomingMessage): ExportShortcomings => ({
 const longestJson = 16 * 1024 * 1024
 
 /** `undefined` if the response is not JSON. */
-const jsonOf = async (response: IncomingMessage, server: string, signal: AbortSignal): Promise<unknown> => {
+const jsonOf = async (
+  response: IncomingMessage,
+  server: string,
+  signal: AbortSignal,
+): Promise<JsonValue | undefined> => {
   if (!/\bjson\b/i.test(response.headers["content-type"] ?? "")) {
     response.resume()
     return undefined

@@ -23,9 +23,9 @@ export const describeIncompleteness = (
   })
   const groups = Map.groupBy(parts, ({ name, state }) => predicate(name, state).join("|"))
   return [...groups.values()].map((group) => {
-    const [first] = group as [(typeof parts)[number]]
-    const isPlural = group.length > 1 || /^\d+ more$/.test(first.name)
-    const [one, many] = predicate(first.name, first.state)
+    const { name: first = "", state = "" } = group[0] ?? {}
+    const isPlural = group.length > 1 || /^\d+ more$/.test(first)
+    const [one, many] = predicate(first, state)
     return visible(`${listed(group.map(({ name }) => named(name)))} ${isPlural ? many : one}`)
   })
 }

@@ -4,12 +4,11 @@
 import { isArchiveError, readOverview } from "../../archive/index.ts"
 import { visible } from "../../text/index.ts"
 import { podLivesKind } from "../../trace/index.ts"
-import { ExportCut, RecordingUnreadable } from "../export/connection/export-errors.ts"
+import { RecordingUnreadable } from "../export/connection/export-errors.ts"
 import type { RecorderAddress } from "../export/connection/recorder-connection.ts"
-import { type CoverageAnswer, readCoverageAnswer } from "../export/coverage-table.ts"
-import { requestCoverage } from "../export/export-client.ts"
+import { askCoverage, type CoverageAnswer } from "../export/coverage-table.ts"
 import { formatCount, formatDuration, formatInteger, instantText, localMoment } from "../terminal/quantities.ts"
-import { countRows, gapLines, histogramJson, histogramLines } from "./summary-lines.ts"
+import { countRows, gapJson, gapLines, histogramJson, histogramLines, type ShownGap } from "./summary-lines.ts"
 import { type HistogramBar, TimeHistogram } from "./time-histogram.ts"
 
 /** One kind. Times are µs since the Unix epoch. */
@@ -25,16 +24,6 @@ interface KindOverview {
   readonly state: string | undefined
 }
 
-/** A range of a kind's time with something to be said about it. Times are µs since the Unix epoch. */
-interface OverviewGap {
-  readonly gvk: string
-  readonly namespace: string
-  readonly fromTime: number
-  readonly toTime: number
-  readonly reason: string
-  readonly detail: string
-}
-
 /** Times are µs since the Unix epoch. */
 export interface RecordingOverview {
   /** Since when and up to when anything is recorded; `undefined`: nothing is. */
@@ -44,7 +33,7 @@ export interface RecordingOverview {
   /** Objects that each namespace ever had; `undefined`: not counted. */
   readonly namespaces: ReadonlyArray<{ readonly namespace: string; readonly objects: number }> | undefined
   readonly bars: ReadonlyArray<HistogramBar>
-  readonly gaps: ReadonlyArray<OverviewGap>
+  readonly gaps: ReadonlyArray<ShownGap>
   /** Changes whose times are estimates, because they were received late. */
   readonly lateChanges: number
 }
@@ -74,18 +63,6 @@ export const directoryOverview = (directory: string): RecordingOverview => {
   }
 }
 
-/** What a recorder, or a directory that is asked like one, has of a window: µs since the Unix epoch, the end exclusive. Rejects with an ExportError. */
-export const coverageWithin = async (
-  address: RecorderAddress,
-  window: { readonly start: number; readonly end: number },
-  signal: AbortSignal,
-): Promise<CoverageAnswer> => {
-  const coverage = readCoverageAnswer(await requestCoverage(address, window, signal))
-  if (coverage !== undefined) return coverage
-  const reason = "the response is not a recorder's coverage"
-  throw new ExportCut({ server: address.recorder.name, bytes: 0, reason })
-}
-
 /** Events of all kinds. */
 export const eventsIn = ({ kinds }: CoverageAnswer): number => kinds.reduce((sum, { events }) => sum + events, 0)
 
@@ -95,7 +72,8 @@ export const recorderOverview = async (
   now: number,
   signal: AbortSignal,
 ): Promise<RecordingOverview> => {
-  const ask = (start: number, end: number): Promise<CoverageAnswer> => coverageWithin(address, { start, end }, signal)
+  const ask = async (start: number, end: number): Promise<CoverageAnswer> =>
+    (await askCoverage(address, { start, end }, signal)).coverage
   const { kinds } = await ask(0, now)
   const overview = withRange(
     kinds.map(({ gvk, events, ranges, state, detail }) => ({
@@ -196,9 +174,7 @@ export const overviewJson = (name: string, overview: RecordingOverview): object 
     })),
     namespaces: namespaces ?? null,
     histogram: histogramJson(bars),
-    gaps: gaps.map(({ gvk, namespace, fromTime, toTime, reason, detail }) => ({
-      ...{ gvk, namespace, from: instant(fromTime), to: instant(toTime), reason, detail },
-    })),
+    gaps: gaps.map(gapJson),
     lateChanges,
   }
 }

@@ -136,7 +136,10 @@ const sumOf = (rows: ReadonlyArray<EventCounts>): EventCounts => {
 export const countRows = (rows: ReadonlyArray<ReadonlyArray<string>>): ReadonlyArray<string> =>
   alignedRows(rows, (column) => column > 0)
 
-type ShownGap = Pick<GapEvent, "gvk" | "namespace" | "fromTime" | "toTime" | "detail"> & { readonly reason: string }
+/** A range of a kind's time that is missing. */
+export type ShownGap = Pick<GapEvent, "gvk" | "namespace" | "fromTime" | "toTime" | "detail"> & {
+  readonly reason: string
+}
 
 /** A line for each of the first gaps, and one for the number of the others. `count`: of all. */
 export const gapLines = (gaps: ReadonlyArray<ShownGap>, count: number, nowMs: number): ReadonlyArray<string> => {
@@ -199,14 +202,7 @@ export const histogramJson = (bars: ReadonlyArray<HistogramBar>): object | null 
 }
 
 /** A gap, without the versions that only a recorder needs. */
-const gapJson = ({
-  gvk,
-  namespace,
-  fromTime,
-  toTime,
-  reason,
-  detail,
-}: Pick<GapEvent, "gvk" | "namespace" | "fromTime" | "toTime" | "reason" | "detail">): object => ({
+export const gapJson = ({ gvk, namespace, fromTime, toTime, reason, detail }: ShownGap): object => ({
   ...{ gvk, namespace, from: instantText(fromTime), to: instantText(toTime), reason, detail },
 })
 

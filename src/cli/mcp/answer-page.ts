@@ -2,7 +2,7 @@
 
 import { formatInstant } from "../../local-time.ts"
 import { formatExactJson, isJsonObject, type JsonObject, type JsonValue, withProperty } from "../../trace/index.ts"
-import { objectsIn } from "../past/describe-change.ts"
+import { isJsonList, objectsIn } from "../past/describe-change.ts"
 
 // A value that is too long for an answer, with its longest parts left out and marked.
 
@@ -20,7 +20,7 @@ export const shortened = (value: JsonValue, bytes: number): JsonValue => {
   const size = bytesOf(value)
   if (size <= bytes) return value
   if (typeof value === "string") return cut(value, Math.max(0, bytes - shortest), size)
-  if (Array.isArray(value)) return shortenedList(value as ReadonlyArray<JsonValue>, bytes)
+  if (isJsonList(value)) return shortenedList(value, bytes)
   return isJsonObject(value) ? shortenedObject(value, bytes) : value
 }
 
@@ -65,23 +65,23 @@ const shortenedList = (items: ReadonlyArray<JsonValue>, bytes: number): JsonValu
 }
 
 const shortenedObject = (object: JsonObject, bytes: number): JsonValue => {
-  const names = Object.keys(object)
+  const members = Object.entries(object)
   const frame = (name: string): number => bytesOf(name) + 2
   const share = shareOf(
-    names.map((name) => bytesOf(object[name] as JsonValue) + frame(name)),
+    members.map(([name, value]) => bytesOf(value) + frame(name)),
     bytes - shortest,
   )
   let kept: Record<string, JsonValue> = {}
   let left = bytes - shortest
   let count = 0
-  for (const name of names) {
-    const part = shortened(object[name] as JsonValue, share - frame(name))
+  for (const [name, value] of members) {
+    const part = shortened(value, share - frame(name))
     left -= bytesOf(part) + frame(name)
     if (left < 0) break
     kept = withProperty(kept, name, part)
     count++
   }
-  return count === names.length ? kept : withProperty(kept, "…", `${names.length - count} more members`)
+  return count === members.length ? kept : withProperty(kept, "…", `${members.length - count} more members`)
 }
 
 /** bytes of the items of a page, as JSON. */

@@ -9,13 +9,16 @@ import {
   type JsonValue,
   statementText,
 } from "../../trace/index.ts"
+import { formatCount } from "../terminal/quantities.ts"
 
 /** characters of a value that are shown. */
 const longestValue = 120
 
+export const isJsonList = (value: JsonValue | undefined): value is ReadonlyArray<JsonValue> => Array.isArray(value)
+
 /** Objects in a list of an answer. */
 export const objectsIn = (value: JsonValue | undefined): ReadonlyArray<JsonObject> =>
-  Array.isArray(value) ? (value as ReadonlyArray<JsonValue>).filter(isJsonObject) : []
+  isJsonList(value) ? value.filter(isJsonObject) : []
 
 /** `apps/v1.Deployment shop/web`. */
 export const objectName = ({ gvk, namespace, name }: JsonObject): string =>
@@ -62,8 +65,8 @@ export class UnknownWriters {
   /** What is not known, why, and what does; `undefined`: everything is known. */
   get note(): string | undefined {
     const about = [
-      ...(this.#deletions > 0 ? [`who deleted ${counted(this.#deletions, "object")}`] : []),
-      ...(this.#changes > 0 ? [`who made ${counted(this.#changes, "change")}`] : []),
+      ...(this.#deletions > 0 ? [`who deleted ${formatCount(this.#deletions, "object")}`] : []),
+      ...(this.#changes > 0 ? [`who made ${formatCount(this.#changes, "change")}`] : []),
     ]
     if (about.length === 0) return undefined
     return (
@@ -72,8 +75,6 @@ export class UnknownWriters {
     )
   }
 }
-
-const counted = (count: number, name: string): string => `${count} ${name}${count === 1 ? "" : "s"}`
 
 /** The fields that differ, a line each: `  spec.replicas: 2 → 3`. */
 export const differenceLines = ({ differences, hasMoreDifferences }: JsonObject): ReadonlyArray<string> => [
@@ -86,8 +87,9 @@ export const differenceLines = ({ differences, hasMoreDifferences }: JsonObject)
 ]
 
 const shown = (difference: JsonObject, name: "before" | "after"): string | undefined => {
-  if (!Object.hasOwn(difference, name)) return undefined
-  const text = formatExactJson(difference[name] as JsonValue)
+  const value = difference[name]
+  if (value === undefined) return undefined
+  const text = formatExactJson(value)
   return text.length > longestValue ? `${text.slice(0, longestValue)}…` : text
 }
 

@@ -12,25 +12,30 @@ import {
   withoutMember,
   withProperty,
 } from "../../trace/index.ts"
+import { isJsonList } from "./describe-change.ts"
 
 /** With apiVersion and kind, which items of lists lack, and keys in order. */
 export const printedObject = (object: JsonObject, gvk: string, keepsManagedFields: boolean): JsonObject => {
   const parsed = parseGvk(gvk)
-  const named = parsed === undefined ? object : { apiVersion: apiVersionOf(parsed), kind: parsed.kind, ...object }
-  const { metadata } = named as JsonObject
+  const named: JsonObject =
+    parsed === undefined ? object : { apiVersion: apiVersionOf(parsed), kind: parsed.kind, ...object }
+  const { metadata } = named
   const shown =
     keepsManagedFields || !isJsonObject(metadata)
       ? named
       : { ...named, metadata: withoutMember(metadata, "managedFields") }
-  return inOrder(shown) as JsonObject
+  return ordered(shown)
+}
+
+const ordered = (object: JsonObject): JsonObject => {
+  let members: Record<string, JsonValue> = {}
+  for (const key of sortedKeys(object)) members = withProperty(members, key, inOrder(object[key] ?? null))
+  return members
 }
 
 const inOrder = (value: JsonValue): JsonValue => {
-  if (Array.isArray(value)) return (value as ReadonlyArray<JsonValue>).map(inOrder)
-  if (!isJsonObject(value)) return value
-  let ordered: Record<string, JsonValue> = {}
-  for (const key of sortedKeys(value)) ordered = withProperty(ordered, key, inOrder(value[key] as JsonValue))
-  return ordered
+  if (isJsonList(value)) return value.map(inOrder)
+  return isJsonObject(value) ? ordered(value) : value
 }
 
 /** Writes objects as they come: a List, or one by itself. Holds one of them. */
@@ -87,13 +92,13 @@ const indented = (value: JsonValue, margin: string): string => `${margin}${prett
 
 const pretty = (value: JsonValue, margin: string): string => {
   const inner = `${margin}    `
-  if (Array.isArray(value)) {
-    const items = (value as ReadonlyArray<JsonValue>).map((item) => `${inner}${pretty(item, inner)}`)
+  if (isJsonList(value)) {
+    const items = value.map((item) => `${inner}${pretty(item, inner)}`)
     return items.length === 0 ? "[]" : `[\n${items.join(",\n")}\n${margin}]`
   }
   if (!isJsonObject(value)) return formatExactJson(value)
-  const members = Object.keys(value).map(
-    (key) => `${inner}${JSON.stringify(key)}: ${pretty(value[key] as JsonValue, inner)}`,
+  const members = Object.entries(value).map(
+    ([key, member]) => `${inner}${JSON.stringify(key)}: ${pretty(member, inner)}`,
   )
   return members.length === 0 ? "{}" : `{\n${members.join(",\n")}\n${margin}}`
 }
@@ -117,7 +122,7 @@ export const yamlOf = (object: JsonObject, margin: string): string => {
 /** YAML has one kind of number. */
 const plainNumbers = (value: JsonValue): unknown => {
   if (value instanceof IntegralFloat) return value.value
-  if (Array.isArray(value)) return (value as ReadonlyArray<JsonValue>).map(plainNumbers)
+  if (isJsonList(value)) return value.map(plainNumbers)
   if (!isJsonObject(value)) return value
-  return Object.fromEntries(Object.keys(value).map((key) => [key, plainNumbers(value[key] as JsonValue)]))
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, plainNumbers(member)]))
 }

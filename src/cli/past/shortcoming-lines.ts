@@ -67,7 +67,7 @@ export class ShortcomingLines {
 const isNote = (group: string): boolean => group === "late" || group === "status" || group.startsWith("selected ")
 
 const lineOf = (all: ReadonlyArray<Shortcoming>, time: (micros: number) => string): string => {
-  const [{ group, detail }] = all as [Shortcoming]
+  const { group = "", detail = "" } = all[0] ?? {}
   const names = [...new Set(all.map(({ name }) => name))]
   const what = kindsText(names)
   const are = names.length === 1 ? "is" : "are"
@@ -115,6 +115,6 @@ export const incompleteTogether = (
       what: kindsText(
         group.map(({ gvk, namespace = "" }) => (namespace === "" ? gvk : `${gvk} in namespace ${namespace}`)),
       ),
-      state: group.length === 1 ? (group[0] as IncompletePart).state : state,
+      state: group.length === 1 ? (group[0]?.state ?? state) : state,
     }),
   )
