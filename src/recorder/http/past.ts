@@ -77,13 +77,10 @@ export const readablePart = async (
   // The right to one object shows none of its neighbours.
   const name = isTree ? undefined : question.name
   const ofNamed = await Promise.all(named.map((kind) => shownOf(may, kind, question.namespace, name)))
-  const missing = ofNamed.indexOf(undefined)
-  if (missing >= 0) {
-    const what = nameOf(named[missing] as AskedKind)
-    return {
-      tag: "refused",
-      message: `${visible(identity.username)} may not list ${what} ${placeOf(question.namespace)}`,
-    }
+  const missing = named.find((_, index) => ofNamed[index] === undefined)
+  if (missing !== undefined) {
+    const message = `${visible(identity.username)} may not list ${nameOf(missing)} ${placeOf(question.namespace)}`
+    return { tag: "refused", message }
   }
   const ofOthers = await Promise.all(others.map((kind) => shownOf(may, kind, question.namespace, undefined)))
   return { tag: "shown", kinds: [...ofNamed, ...ofOthers].filter((kind) => kind !== undefined) }
