@@ -12,16 +12,11 @@ export {
   type ExportJob,
   ExportRefused,
   exporterDefinition,
+  type IncompleteKind,
   type RequestedKinds,
   type StartedTrace,
 } from "./exporter/exporter-interface.ts"
-export {
-  clockTolerance,
-  type IncompleteKind,
-  incompleteKinds,
-  instantOf,
-  type RequestedWindow,
-} from "./exporter/incomplete-kinds.ts"
+export { clockTolerance, incompleteKinds, instantOf, type RequestedWindow } from "./exporter/incomplete-kinds.ts"
 export {
   exporterName,
   observationsMailbox,

@@ -102,16 +102,29 @@ export const exportNice = 10
 /** Concurrent exports. Each has a database connection with its caches and, in SimKube's format, a spool file. */
 export const maximumExports = 8
 
+/** A requested kind, or namespace of one, that is incomplete in the trace, and why. */
+const IncompleteKind = Schema.Struct({
+  gvk: Schema.String,
+  /** Empty: all that is recorded of the kind. */
+  namespace: Schema.String,
+  /**
+   * The value in the header and the trace: the state of a kind that is not being watched; `untracked` for a kind that this recorder does
+   * not record; `unrecorded` if nothing of the window is recorded; else `recorded-START/END`, RFC 3339: the recorded part.
+   */
+  state: Schema.String,
+  /** One sentence for people, without the names of kind and namespace. */
+  fault: Schema.String,
+})
+export type IncompleteKind = typeof IncompleteKind.Type
+
 /** What is known of a trace before its first byte. */
 const StartedTrace = Schema.Struct({
   /** Number of gaps of the recording in the window. */
   gaps: Schema.Number,
   /** Changes in the window that were received later than they happened. */
   late: Schema.Array(LateChanges),
-  /** Requested kinds, or namespaces of them, that are not recorded in all of the window: the state, and what is wrong in a sentence. */
-  incomplete: Schema.Array(
-    Schema.Struct({ gvk: Schema.String, namespace: Schema.String, state: Schema.String, fault: Schema.String }),
-  ),
+  /** What of the requested kinds is not recorded in all of the window. */
+  incomplete: Schema.Array(IncompleteKind),
   /** Tracked kinds that the format cannot represent. */
   leftOut: Schema.Array(Schema.String),
   /** What will go wrong in a replay of the trace, one sentence each. */

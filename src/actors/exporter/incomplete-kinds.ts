@@ -5,33 +5,12 @@
  * recording; `require=all` rejects also that for a kind that was noticed later. Of a recording that is read without its recorder, the time after
  * its end is unknown, and therefore missing. The part of a window that is in the future is no fault, and none of this module's business.
  */
-import type { RequestedKinds } from "./exporter-interface.ts"
+import type { ExportJob, IncompleteKind, RequestedKinds } from "./exporter-interface.ts"
 
-/** A window of an export: µs since the Unix epoch, the end is exclusive. */
-export interface RequestedWindow {
-  readonly fromTime: number
-  readonly untilTime: number
-}
+/** µs since the Unix epoch; the end is exclusive. */
+export type RequestedWindow = Pick<ExportJob, "fromTime" | "untilTime">
 
-/** A kind, or one namespace of a kind that is recorded namespace by namespace. */
-interface RecordedPart {
-  readonly gvk: string
-  /** Empty: all that is recorded of the kind. */
-  readonly namespace: string
-}
-
-/** A requested kind, or namespace of one, that is incomplete in the trace, and why. */
-export interface IncompleteKind extends RecordedPart {
-  /**
-   * The value in the header and the trace: the state of a kind that is not being watched; `untracked` for a kind that this recorder does
-   * not record; `unrecorded` if nothing of the window is recorded; else `recorded-START/END`, RFC 3339: the recorded part.
-   */
-  readonly state: string
-  /** One sentence for people, without the names of kind and namespace. */
-  readonly fault: string
-}
-
-type Lacking = Omit<IncompleteKind, keyof RecordedPart>
+type Lacking = Pick<IncompleteKind, "state" | "fault">
 
 /**
  * µs by which the end of a window may lie ahead of the recorder's clock and still count as now: clocks differ, and SimKube's times are
@@ -154,7 +133,8 @@ const lackingAtEnd = (
   return start >= until ? { state: "unrecorded", fault } : { state: `recorded-${first}/${last}`, fault }
 }
 
-interface RecordedRow extends RecordedPart {
+/** A part whose first list is complete; times are µs since the Unix epoch. */
+interface RecordedRow extends Pick<IncompleteKind, "gvk" | "namespace"> {
   readonly since: number
   readonly removedThrough?: number
   readonly isLater?: boolean

@@ -185,9 +185,12 @@ type Look = (owner: OwnerReference) => ReturnType<ArchiveReader["ownersOf"]>
 
 /** A few owners own many objects, and every object looks its owners up. Memory: one entry per key. */
 const remembering = <Value>(): ((key: string, look: () => Value) => Value) => {
-  const known = new Map<string, Value>()
+  const known = new Map<string, { readonly value: Value }>()
   return (key, look) => {
-    if (!known.has(key)) known.set(key, look())
-    return known.get(key) as Value
+    const before = known.get(key)
+    if (before !== undefined) return before.value
+    const value = look()
+    known.set(key, { value })
+    return value
   }
 }

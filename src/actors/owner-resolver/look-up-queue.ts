@@ -159,9 +159,10 @@ export class LookUpQueue {
 
   #pump(): void {
     const now = this.#clock.monotonicMs()
-    while (!this.#isClosed && this.#running < this.#limits.concurrency && this.#taken < this.#ready.length) {
-      if (now < this.#server.until || !this.#takeToken(now)) break
-      const entry = this.#ready[this.#taken++] as Entry
+    while (!this.#isClosed && this.#running < this.#limits.concurrency) {
+      const entry = this.#ready[this.#taken]
+      if (entry === undefined || now < this.#server.until || !this.#takeToken(now)) break
+      this.#taken++
       const until = this.#kinds.get(entry.question.gvk)?.until ?? 0
       if (now < until) {
         this.#tokens++

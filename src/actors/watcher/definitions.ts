@@ -66,7 +66,10 @@ export const readDefinition = (json: string): Omit<KindDefinition, "isGone" | "a
 /** As API servers order the versions of a group: stable ones before beta before alpha, later ones first, others by name. */
 const byPreference = (one: string, other: string): number => {
   const [left, right] = [rankOf(one), rankOf(other)]
-  for (const [index, rank] of left.entries()) if (rank !== right[index]) return (right[index] as number) - rank
+  for (const [index, rank] of left.entries()) {
+    const other = right[index] ?? rank
+    if (rank !== other) return other - rank
+  }
   return one < other ? -1 : 1
 }
 

@@ -31,8 +31,8 @@ const unitMicros: Readonly<Record<string, number>> = { m: minute, h: 60 * minute
 /** `30d`, `12h` or `2w` in µs, or why it is not a time for which something can be kept. */
 export const readRetainFor = (text: string): number | { readonly problem: string } => {
   const [, amount, unit = ""] = /^(\d{1,6})([mhdw])$/.exec(text) ?? []
-  if (amount === undefined) return { problem: "it must be a duration such as 12h, 30d or 8w" }
-  const micros = Number(amount) * (unitMicros[unit] as number)
+  const micros = Number(amount) * (unitMicros[unit] ?? Number.NaN)
+  if (Number.isNaN(micros)) return { problem: "it must be a duration such as 12h, 30d or 8w" }
   return micros < shortest ? { problem: "it must be at least 10m" } : micros
 }
 

@@ -6,6 +6,7 @@
  * what happened before it, and lacks what happened in it.
  */
 import type { EventTimes, LateCause, LateChanges } from "../../trace/index.ts"
+import { headerList } from "./response-sink.ts"
 
 /** µs since the Unix epoch; the end is exclusive. */
 interface Window {
@@ -57,14 +58,8 @@ const longestHeader = 2000
  * For a header: `v1.Pod in shop=37; happened=FROM/TO; received=FROM/TO; cause=stopped; across=start, …`, followed by the number of ranges
  * that did not fit; `undefined` if nothing was late.
  */
-export const describeLate = (late: ReadonlyArray<LateFacts>): string | undefined => {
-  const text = late.map(textOf)
-  for (let length = 0, index = 0; index < text.length; index++) {
-    length += (text[index] as string).length + 2
-    if (length > longestHeader) text.splice(index, text.length - index, `${text.length - index} more`)
-  }
-  return text.length === 0 ? undefined : text.join(", ").replaceAll(/[^ -~]/g, "?")
-}
+export const describeLate = (late: ReadonlyArray<LateFacts>): string | undefined =>
+  headerList(late.map(textOf), longestHeader, (shown) => `${late.length - shown} more`)
 
 const textOf = ({ gvk, namespace, events, happened, received, cause, across }: LateFacts): string =>
   [

@@ -90,6 +90,21 @@ const longestHeader = 2000
 /** Text as a header may contain it. Names are ASCII by Kubernetes' rules, but what came from elsewhere was never validated. */
 export const headerText = (text: string): string => text.slice(0, longestHeader).replaceAll(/[^ -~]/g, "?")
 
+/** Parts as a header may contain them, as many as fit; `rest` describes those after the first `shown`. `undefined`: there are no parts. */
+export const headerList = (
+  parts: ReadonlyArray<string>,
+  longest: number,
+  rest: (shown: number) => string,
+): string | undefined => {
+  let length = 0
+  const shown = parts.findIndex((part) => {
+    length += part.length + 2
+    return length > longest
+  })
+  const text = shown === -1 ? parts : [...parts.slice(0, shown), rest(shown)]
+  return text.length === 0 ? undefined : text.join(", ").replaceAll(/[^ -~]/g, "?")
+}
+
 /** Resolves when the client has taken what was written, or is gone; a client that takes nothing is disconnected. */
 const waitedFor = (response: ServerResponse, event: "finish", clock: Clock): Promise<void> =>
   new Promise((resolve) => {

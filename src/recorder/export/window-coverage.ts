@@ -13,6 +13,7 @@ import {
 } from "../../actors/index.ts"
 import type { KindStatus, KindStatuses } from "../status/kind-status.ts"
 import type { Reach } from "./recording.ts"
+import { headerList } from "./response-sink.ts"
 
 /** `statuses`: as far as they are requested. */
 export const requestedKinds = (
@@ -75,15 +76,9 @@ export const describePart = ({ gvk, namespace, state }: Omit<IncompleteKind, "fa
   `${gvk}${namespace === "" ? "" : ` in ${namespace}`}=${state}`
 
 /** For a header: `v1.Pod=forbidden, …`, followed by the number of kinds that did not fit; `undefined` when nothing is missing. */
-export const describeIncomplete = (kinds: ReadonlyArray<IncompleteKind>): string | undefined => {
-  const text = kinds.map(describePart)
-  for (let length = 0, index = 0; index < text.length; index++) {
-    length += (text[index] as string).length + 2
-    if (length <= longestHeader) continue
-    const left = kinds.slice(index)
+export const describeIncomplete = (kinds: ReadonlyArray<IncompleteKind>): string | undefined =>
+  headerList(kinds.map(describePart), longestHeader, (shown) => {
+    const left = kinds.slice(shown)
     const isYoung = left.every(({ state }) => state === "unrecorded" || state.startsWith("recorded-"))
-    text.splice(index, left.length, `${left.length} more=${isYoung ? "recorded-in-part" : "incomplete"}`)
-  }
-  // Names come from the request, and a header allows no other characters.
-  return text.length === 0 ? undefined : text.join(", ").replaceAll(/[^ -~]/g, "?")
-}
+    return `${left.length} more=${isYoung ? "recorded-in-part" : "incomplete"}`
+  })

@@ -77,12 +77,10 @@ export const readablePart = async (
   // The right to one object shows none of its neighbours.
   const name = isTree ? undefined : question.name
   const ofNamed = await Promise.all(named.map((kind) => shownOf(may, kind, question.namespace, name)))
-  const missing = ofNamed.indexOf(undefined)
-  if (missing >= 0) {
-    return {
-      tag: "refused",
-      message: refusalOf(visible(identity.username), named[missing] as AskedKind, question.namespace),
-    }
+  const missing = named.find((_, index) => ofNamed[index] === undefined)
+  if (missing !== undefined) {
+    const message = refusalOf(visible(identity.username), missing, question.namespace)
+    return { tag: "refused", message }
   }
   const ofOthers = await Promise.all(others.map((kind) => shownOf(may, kind, question.namespace, undefined)))
   return { tag: "shown", kinds: [...ofNamed, ...ofOthers].filter((kind) => kind !== undefined) }

@@ -152,7 +152,7 @@ class Watchers {
     const isSame = JSON.stringify(before.expected) === JSON.stringify(next.expected)
     const isTold = isSame || (await this.#tellStore(next.expected))
     if (!isTold || system.isStopping) return { ...outcome, isComplete: false }
-    for (const gvk of [...restarted, ...added]) this.#start(next.kinds.get(gvk) as TrackedKind)
+    for (const kind of [...restarted, ...added].flatMap((gvk) => next.kinds.get(gvk) ?? [])) this.#start(kind)
     return { ...outcome, removed: await Promise.all(removed.map((kind) => this.#located(kind))), isComplete: true }
   }
 

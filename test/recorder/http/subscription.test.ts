@@ -256,9 +256,8 @@ describe("what cannot be followed", () => {
     await refused.text()
     followers[0]?.leave()
     const status = async (): Promise<number> => {
-      const controller = new AbortController()
-      const response = await fetch(await events(), { signal: controller.signal })
-      controller.abort()
+      const response = await fetch(await events())
+      await response.body?.cancel()
       return response.status
     }
     while ((await status()) !== 200) await new Promise((resolve) => setTimeout(resolve, 20))

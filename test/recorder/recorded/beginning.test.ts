@@ -104,7 +104,7 @@ test("begins with everything there was, and is accepted as a whole by another cl
   expect(kindsInOrder).toEqual(["CustomResourceDefinition", "Deployment", "Widget", "ReplicaSet", "Pod"])
   for (const { time } of state) expect(time).toBeLessThanOrEqual(window.start)
   expect((await run(validateCommand(), [trace])).text).toContain("nothing found")
-  const replayed = await run(replayCommand(), [trace, "--sandbox", "--speed", "max"])
+  const replayed = await run(replayCommand(), [trace, "--sandbox", "--speed", "max", "--pods", "cluster"])
   expect(replayed.text).toContain(" 0 refused")
   expect(replayed.text).not.toContain("refused  ")
   expect(replayed.code).toBe(0)
