@@ -111,8 +111,8 @@ export class ModuleHost implements AsyncDisposable {
   readonly #turns = new Map<string, Promise<unknown>>()
   #lastSlot = 0
   #lastIncarnation = 0
-  #renewal: Timer | undefined
-  #nextCheck: Timer | undefined
+  /** Of what is done again and again. */
+  readonly #timers = new Set<Timer>()
   #isClosed = false
 
   /** Begins to start the threads; modules may be added at once. */
@@ -162,7 +162,7 @@ export class ModuleHost implements AsyncDisposable {
       clock,
       pace: this.#pace,
       hub,
-      check: (module, request) => this.#checkWatch(module, request),
+      check: (module, request) => this.#mayWatch(this.#modules.get(module)?.file, request),
       end: (worker, subscription, refusal) => this.#endWatch(worker, subscription, refusal),
     })
     this.#pool = new WorkerPool({
@@ -184,8 +184,8 @@ export class ModuleHost implements AsyncDisposable {
       hub,
       startThread: start("script-thread"),
     })
-    this.#scheduleRenewal()
-    this.#scheduleCheck()
+    this.#repeat(policy.renewEveryMs, () => this.#renew())
+    this.#repeat(policy.recheckEveryMs, () => Promise.all([this.#watches.recheck(), this.scripts.recheck()]))
   }
 
   /**
@@ -296,8 +296,7 @@ export class ModuleHost implements AsyncDisposable {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    this.#renewal?.cancel()
-    this.#nextCheck?.cancel()
+    for (const timer of this.#timers) timer.cancel()
     await this.scripts.close()
     this.#watches.close()
     for (const { retry } of this.#modules.values()) retry?.cancel()
@@ -489,33 +488,26 @@ export class ModuleHost implements AsyncDisposable {
     tell(place.supervisor.call("endWatch", { subscription, code, reason, message }))
   }
 
-  async #checkWatch(name: string, request: WatchRequest): Promise<WatchAnswer> {
-    const module = this.#modules.get(name)
-    if (module === undefined) return { code: 403, reason: "Forbidden", message: `module ${name} has been removed` }
-    return this.#mayWatch(module.file, request)
-  }
-
-  async #mayWatch({ serviceAccount }: ModuleFile, request: WatchRequest): Promise<WatchAnswer> {
+  async #mayWatch(file: ModuleFile | undefined, request: WatchRequest): Promise<WatchAnswer> {
+    if (file === undefined) return { code: 403, reason: "Forbidden", message: "the module has been removed" }
+    const { serviceAccount } = file
     return serviceAccount === undefined ? undefined : this.#options.checkWatch(serviceAccount, request)
-  }
-
-  #scheduleRenewal(): void {
-    this.#renewal = this.#options.clock.after(this.#policy.renewEveryMs, () => void this.#renew())
   }
 
   async #renew(): Promise<void> {
     await this.#credentials.renew()
     for (const { credentials } of [...this.#modules.values()]) await credentials.renew()
     await this.scripts.renew()
-    if (!this.#isClosed) this.#scheduleRenewal()
   }
 
-  #scheduleCheck(): void {
-    this.#nextCheck = this.#options.clock.after(this.#policy.recheckEveryMs, () => void this.#check())
-  }
-
-  async #check(): Promise<void> {
-    await Promise.all([this.#watches.recheck(), this.scripts.recheck()])
-    if (!this.#isClosed) this.#scheduleCheck()
+  /** `work` never rejects. `ms`: after the end of the last time. */
+  #repeat(ms: number, work: () => Promise<unknown>): void {
+    const timer = this.#options.clock.after(ms, () => {
+      this.#timers.delete(timer)
+      void work().then(() => {
+        if (!this.#isClosed) this.#repeat(ms, work)
+      })
+    })
+    this.#timers.add(timer)
   }
 }

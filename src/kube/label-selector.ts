@@ -80,7 +80,7 @@ export const requirementsOf = ({ matchLabels, matchExpressions }: LabelSelectorO
 export const setOperators = ["In", "NotIn", "Exists", "DoesNotExist"] as const
 
 const isSetOperator = (operator: string): operator is (typeof setOperators)[number] =>
-  (setOperators as ReadonlyArray<string>).includes(operator)
+  setOperators.some((known) => known === operator)
 
 /** An absent selector matches nothing, an empty one everything (metav1.LabelSelectorAsSelector). */
 export const selectorMatches = (selector: LabelSelectorObject | undefined, labels: Labels): boolean =>

@@ -31,31 +31,22 @@ export const executorBody: ActorBody<ExecutorConfig, ExecutorControl, ExecutorRe
     const modules = new Map<string, Module>()
     const workers = new Map<string, { readonly incarnation: number; readonly sender: CompletionSender }>()
 
-    const requests = yield* Effect.acquireRelease(
-      Effect.sync(
-        () =>
-          new RequestExecutor({
-            clock,
-            identity: (name) => {
-              const { credentials, userAgent } = modules.get(name) as Module
-              return new ApiConnection({ server: credentials, userAgent })
-            },
-          }),
-      ),
-      (open) => Effect.sync(() => open.close()),
-    )
-    const table = yield* Effect.acquireRelease(
-      Effect.sync(
-        () =>
-          new OperationTable({
-            clock,
-            requests,
-            completed: (worker, completion) => workers.get(worker)?.sender.add(completion),
-            overrun: (life, maximumOperations) => report({ type: "overrun", ...life, maximumOperations }),
-          }),
-      ),
-      (open) => Effect.sync(() => open.close()),
-    )
+    const requests = new RequestExecutor({
+      clock,
+      identity: (name) => {
+        const module = modules.get(name)
+        if (module === undefined) throw new Error(`the module ${name} is not registered`)
+        return new ApiConnection({ server: module.credentials, userAgent: module.userAgent })
+      },
+    })
+    yield* Effect.addFinalizer(() => Effect.sync(() => requests.close()))
+    const table = new OperationTable({
+      clock,
+      requests,
+      completed: (worker, completion) => workers.get(worker)?.sender.add(completion),
+      overrun: (life, maximumOperations) => report({ type: "overrun", ...life, maximumOperations }),
+    })
+    yield* Effect.addFinalizer(() => Effect.sync(() => table.close()))
 
     const register = ({ module, endpoint, userAgent, limits }: Registration): void => {
       // A second registration replaces the first, whose connection and timers end with it.

@@ -20,22 +20,16 @@ const bufferBytes = 256 * 1024
 export const hubBody: ActorBody<HubConfig, HubControl, HubReport> = (context) =>
   Effect.gen(function* () {
     const { endpoint, userAgent, windowBytes = 1024 * 1024, ...options } = context.config
-    const client = yield* Effect.acquireRelease(
-      Effect.sync(() => new HttpClient(endpoint, { userAgent })),
-      (open) => Effect.sync(() => open.close()),
-    )
+    const client = new HttpClient(endpoint, { userAgent })
+    yield* Effect.addFinalizer(() => Effect.sync(() => client.close()))
     const listener = {
       stateChanged: (selection, state, detail) => context.report({ type: "state", selection, state, detail }),
       alarm: (detail) => context.report({ type: "alarm", detail }),
       unauthorized: () => context.report({ type: "unauthorized" }),
     } satisfies ConstructorParameters<typeof WatchHub>[0]["listener"]
-    // Released before the client.
-    const hub = yield* Effect.acquireRelease(
-      Effect.sync(
-        () => new WatchHub({ ...options, transport: client, clock: context.clock, random: Math.random, listener }),
-      ),
-      (running) => Effect.sync(() => running.stop()),
-    )
+    const hub = new WatchHub({ ...options, transport: client, clock: context.clock, random: Math.random, listener })
+    // Before the client.
+    yield* Effect.addFinalizer(() => Effect.sync(() => hub.stop()))
     const outlets = new Map<string, DeliveryOutlet>()
     const outletOf = (receiver: string): DeliveryOutlet => {
       const outlet =

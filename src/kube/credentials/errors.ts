@@ -162,7 +162,7 @@ export const isCredentialsError = (error: unknown): error is CredentialsError =>
 
 /** A file system error in words: `does not exist`, `cannot be read by this user`, or Node's text. */
 export const describeFileError = (error: unknown): string => {
-  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined
+  const code = error instanceof Error && "code" in error ? error.code : undefined
   if (code === "ENOENT") return "does not exist"
   if (code === "EACCES" || code === "EPERM") return "cannot be read by this user"
   if (code === "EISDIR") return "is a directory"

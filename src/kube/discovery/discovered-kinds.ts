@@ -182,10 +182,8 @@ const read = async (client: ReadTransport, path: string, known?: string): Promis
     return `HTTP ${code} ${reason}: ${message}`
   }
   try {
-    return {
-      document: JSON.parse(outcome.body.toString("utf8")) as DiscoveryDocument,
-      tag: outcome.headers.get("etag"),
-    }
+    const document: DiscoveryDocument = JSON.parse(outcome.body.toString("utf8"))
+    return { document, tag: outcome.headers.get("etag") }
   } catch (error) {
     if (error instanceof SyntaxError) return `${path} did not return JSON: is this a Kubernetes API server?`
     throw error

@@ -53,7 +53,7 @@ const patternOf = (written: string): NamePattern => {
 
 /** `parts`: the texts between the stars of a pattern. */
 const matches = (parts: ReadonlyArray<string>, text: string): boolean => {
-  const first = parts[0] as string
+  const [first = ""] = parts
   if (parts.length === 1) return text === first
   if (!text.startsWith(first)) return false
   let at = first.length
@@ -62,7 +62,7 @@ const matches = (parts: ReadonlyArray<string>, text: string): boolean => {
     if (found < 0) return false
     at = found + part.length
   }
-  const last = parts[parts.length - 1] as string
+  const last = parts.at(-1) ?? ""
   return text.length - last.length >= at && text.endsWith(last)
 }
 

@@ -117,8 +117,9 @@ export const withoutValues = (
   const replaced = new Replacements(text, hash)
   // One word with whatever it contains: no script begins with an option.
   const option = /^-+([A-Za-z_][\w.-]*)=/.exec(text)
-  if (option !== null && values.coversText(variableName(option[1] as string))) {
-    const start = option[0].length
+  const [prefix = "", name = ""] = option ?? []
+  if (option !== null && values.coversText(variableName(name))) {
+    const start = prefix.length
     if (!isName(text.slice(start))) replaced.add(start, text.length)
     return replaced.result
   }
@@ -183,7 +184,7 @@ const quotedAt = (text: string, position: number) => {
   let at = position
   while (text[at] === "\\") at++
   const opening = text.slice(position, at + 1)
-  const quote = opening.at(-1) as string
+  const quote = opening.at(-1)
   const start = at + 1
   let end = text.indexOf(opening, start)
   if (opening === '"') {
@@ -205,7 +206,7 @@ const replaceWord = (text: string, { sign, end: position }: Separator, replaced:
   let at = position
   let parts = 0
   let quoted: ReturnType<typeof quotedAt> | undefined
-  while (at < text.length && !wordEnd.test(text[at] as string)) {
+  while (at < text.length && !wordEnd.test(text.charAt(at))) {
     parts++
     if (isQuote(text, at)) {
       quoted = quotedAt(text, at)
@@ -246,7 +247,7 @@ const replaceAfterColon = (text: string, position: number, replaced: Replacement
   const found = /^["']?[^\s:"'=/]+:([^\s"']+)/.exec(text.slice(position, position + 4096))
   if (found === null || /^["']?\d+:\d+$/.test(found[0])) return position
   const end = position + found[0].length
-  const password = found[1] as string
+  const [, password = ""] = found
   if (!isName(password)) replaced.add(end - password.length, end)
   return end
 }

@@ -92,73 +92,7 @@ export class WatchSession {
       },
       (stream) => this.#input({ type: "stalled", stream }),
     )
-    this.#events = {
-      opened: (stream, serverTimeMs) => {
-        // The server's clock is in whole seconds, so anything below a second is noise.
-        if (serverTimeMs !== undefined) this.statistics.clockSkewMs = serverTimeMs - options.clock.wallMicros() / 1000
-        this.#liveness.opened(serverTimeMs)
-        this.#input({ type: "opened", stream })
-      },
-      refused: (stream, status) => {
-        this.#streams.forget(stream)
-        this.#input({ type: "refused", stream, status })
-      },
-      readBegins: () => this.#liveness.readBegins(),
-      firstBytes: (stream) => this.#input({ type: "first-bytes", stream }),
-      object: (object) => {
-        const { fromList, version } = object
-        if (typeof version === "string") {
-          if (!fromList && !this.#versions.takeUnseen(version)) return void this.statistics.repeated++
-        } else if (!fromList && !this.#versions.takeNewer(version)) return void this.statistics.repeated++
-        if (fromList) this.#liveness.listedObject(object)
-        else this.#liveness.judge(object)
-        this.statistics.objects++
-        this.#progressed = true
-        options.sink.observed(object)
-      },
-      bookmark: (stream, version) => {
-        this.statistics.bookmarks++
-        this.#versions.reach(version)
-        this.#liveness.reached(version)
-        this.#input({ type: "bookmark", stream })
-        this.#haveCaughtUp()
-        // Never backwards: a successor's bookmark may be below what the old watch has delivered.
-        options.sink.progressed(this.#versions.text ?? version)
-      },
-      initialEventsEnd: (stream, version) => {
-        this.#streams.liftStallLimit(stream)
-        this.#input({ type: "initial-events-end", stream, version })
-      },
-      pageComplete: (stream, version, continueToken) => {
-        this.#streams.forget(stream)
-        this.#input({ type: "page-complete", stream, version, continueToken })
-      },
-      errorEvent: (stream, status) => this.#input({ type: "error-event", stream, status }),
-      malformedLine: (stream, description) => {
-        this.statistics.malformedLines++
-        this.#input({ type: "malformed-line", stream, description })
-      },
-      slowLine: () => {
-        this.statistics.slowLines++
-      },
-      readDone: (bytes) => {
-        this.statistics.bytes += bytes
-        this.#haveCaughtUp()
-        this.#liveness.readDone()
-        options.sink.readDone()
-        if (!this.#blocked && !options.sink.isWritable) this.#block()
-      },
-      ended: (stream, outcome) => {
-        // What a blocked stream had received is delivered after the block, and its end last.
-        const whileBlocked = this.#streams.wasBlocked(stream) && outcome.tag !== "complete"
-        this.#streams.forget(stream)
-        if (outcome.tag !== "complete" && this.#isWatch(stream)) this.statistics.cuts++
-        this.#liveness.ended(outcome.tag === "complete")
-        // Something between here and the server may compress wrongly; a list that is larger on the way is still a list.
-        if (outcome.tag === "malformed") this.#acceptsGzip = false
-        this.#input({ type: "ended", stream, outcome, whileBlocked })
-      },
-    }
+    this.#events = this.#eventsOf(options)
   }
 
   /** The machine's phase, for tests and logs. */
@@ -181,6 +115,77 @@ export class WatchSession {
     const { lists, isExpected = false } = this.#options
     const manner = { listsInPages: lists?.inPages === true, tellsCatchUp: sink.behind !== undefined, isExpected }
     this.#input({ type: "start", resumeVersion, clusterUid, ...manner })
+  }
+
+  /** What the streams tell. */
+  #eventsOf({ clock, sink }: SessionOptions): StreamEvents {
+    return {
+      opened: (stream, serverTimeMs) => {
+        // The server's clock is in whole seconds, so anything below a second is noise.
+        if (serverTimeMs !== undefined) this.statistics.clockSkewMs = serverTimeMs - clock.wallMicros() / 1000
+        this.#liveness.opened(serverTimeMs)
+        this.#input({ type: "opened", stream })
+      },
+      refused: (stream, status) => {
+        this.#streams.forget(stream)
+        this.#input({ type: "refused", stream, status })
+      },
+      readBegins: () => this.#liveness.readBegins(),
+      firstBytes: (stream) => this.#input({ type: "first-bytes", stream }),
+      object: (object) => {
+        const { fromList, version } = object
+        if (typeof version === "string") {
+          if (!fromList && !this.#versions.takeUnseen(version)) return void this.statistics.repeated++
+        } else if (!fromList && !this.#versions.takeNewer(version)) return void this.statistics.repeated++
+        if (fromList) this.#liveness.listedObject(object)
+        else this.#liveness.judge(object)
+        this.statistics.objects++
+        this.#progressed = true
+        sink.observed(object)
+      },
+      bookmark: (stream, version) => {
+        this.statistics.bookmarks++
+        this.#versions.reach(version)
+        this.#liveness.reached(version)
+        this.#input({ type: "bookmark", stream })
+        this.#haveCaughtUp()
+        // Never backwards: a successor's bookmark may be below what the old watch has delivered.
+        sink.progressed(this.#versions.text ?? version)
+      },
+      initialEventsEnd: (stream, version) => {
+        this.#streams.liftStallLimit(stream)
+        this.#input({ type: "initial-events-end", stream, version })
+      },
+      pageComplete: (stream, version, continueToken) => {
+        this.#streams.forget(stream)
+        this.#input({ type: "page-complete", stream, version, continueToken })
+      },
+      errorEvent: (stream, status) => this.#input({ type: "error-event", stream, status }),
+      malformedLine: (stream, description) => {
+        this.statistics.malformedLines++
+        this.#input({ type: "malformed-line", stream, description })
+      },
+      slowLine: () => {
+        this.statistics.slowLines++
+      },
+      readDone: (bytes) => {
+        this.statistics.bytes += bytes
+        this.#haveCaughtUp()
+        this.#liveness.readDone()
+        sink.readDone()
+        if (!this.#blocked && !sink.isWritable) this.#block()
+      },
+      ended: (stream, outcome) => {
+        // What a blocked stream had received is delivered after the block, and its end last.
+        const whileBlocked = this.#streams.wasBlocked(stream) && outcome.tag !== "complete"
+        this.#streams.forget(stream)
+        if (outcome.tag !== "complete" && this.#isWatch(stream)) this.statistics.cuts++
+        this.#liveness.ended(outcome.tag === "complete")
+        // Something between here and the server may compress wrongly; a list that is larger on the way is still a list.
+        if (outcome.tag === "malformed") this.#acceptsGzip = false
+        this.#input({ type: "ended", stream, outcome, whileBlocked })
+      },
+    }
   }
 
   #isWatch(stream: StreamId): boolean {

@@ -1,10 +1,11 @@
-/** The watches of the modules at a hub that is there, slow, gone, or restarted; and the checks of their permission. */
+/** The watches of the modules at a hub that is there, slow, gone, or restarted; and the checks of their permission, which may change. */
 import * as Effect from "effect/Effect"
 import { beforeEach, expect, test } from "vitest"
 import { defaultHostPolicy } from "../../../src/host/dispatcher/host-policy.ts"
 import {
   ExpiryPace,
   refusalDelayMs,
+  type WatchAnswer,
   type WatchRefusal,
   WatchRegistry,
 } from "../../../src/host/dispatcher/watch-registry.ts"
@@ -15,11 +16,13 @@ import { turn } from "../../runtime/until.ts"
 
 const request = { apiVersion: "v1", kind: "ConfigMap", resourceVersion: "" } as never
 const forbidden: WatchRefusal = { code: 403, reason: "Forbidden", message: "no" }
+const unknown: WatchRefusal = { code: 503, reason: "ServiceUnavailable", message: "no response" }
 
 let clock: ManualClock
 let calls: string[]
 let ends: string[]
-let checks: Array<{ resolve: (refusal?: WatchRefusal) => void; reject: (cause: Error) => void }>
+/** All that there were. They are open until the test answers them. */
+let checks: PromiseWithResolvers<WatchAnswer>[]
 let becomesRunning: (() => void) | undefined
 let failure: unknown
 let registry: WatchRegistry
@@ -48,14 +51,27 @@ beforeEach(() => {
     pace: new ExpiryPace(clock, () => 0, defaultHostPolicy.expiredWatch),
     hub: hub as never,
     clock,
-    check: () => new Promise((resolve, reject) => checks.push({ resolve, reject })),
+    check: () => {
+      const check = Promise.withResolvers<WatchAnswer>()
+      checks.push(check)
+      return check.promise
+    },
     end: (worker, subscription, refusal) => ends.push(`${worker} ${subscription} ${refusal?.code ?? ""}`.trim()),
   })
 })
 
-const begin = async (subscription: number, refusal?: WatchRefusal): Promise<void> => {
+const begin = async (subscription: number, answer?: WatchAnswer): Promise<void> => {
   registry.begin("w", "m", subscription, request)
-  checks.at(-1)?.resolve(refusal)
+  checks.at(-1)?.resolve(answer)
+  await turn()
+}
+
+/** Asks once more about the watches that are there; each is answered so. */
+const recheck = async (answer?: WatchAnswer): Promise<void> => {
+  const before = checks.length
+  const done = registry.recheck()
+  for (const check of checks.slice(before)) check.resolve(answer)
+  await done
   await turn()
 }
 
@@ -64,7 +80,7 @@ test("what concerns a watch reaches the hub in order, however long the check of 
   registry.pause("w", 1, true)
   await begin(2)
   expect(calls).toEqual(["subscribe w 2"])
-  checks[0]?.resolve()
+  checks[0]?.resolve(undefined)
   await turn()
   registry.unwatch("w", 1)
   await turn()
@@ -78,7 +94,40 @@ test("a refusal comes a second later, so that a guest that asks again and again 
   expect(ends).toEqual([])
   clock.advance(1)
   expect(ends).toEqual(["w 1 403"])
-  expect(calls).toEqual([])
+  // It is not asked about any more.
+  await recheck()
+  expect([calls, checks.length]).toEqual([[], 1])
+})
+
+test("a right that is taken away ends the watch at the hub and at the worker, once", async () => {
+  await begin(1)
+  await recheck()
+  expect([calls, ends]).toEqual([["subscribe w 1"], []])
+  await recheck(forbidden)
+  expect([calls, ends, registry.size]).toEqual([["subscribe w 1", "unsubscribe w 1"], ["w 1 403"], 0])
+  // What the worker says about it.
+  registry.unwatch("w", 1)
+  await recheck()
+  expect([calls.length, ends.length, checks.length]).toEqual([2, 1, 3])
+})
+
+test("a check that gets no answer ends no watch that is open, and lets none begin", async () => {
+  await begin(1)
+  await recheck(unknown)
+  await begin(2, unknown)
+  clock.advance(refusalDelayMs)
+  expect([calls, ends]).toEqual([["subscribe w 1"], ["w 2 503"]])
+})
+
+test("a watch of a kind that does not exist waits, and begins once it does, paused if its module is", async () => {
+  await begin(1, "not-yet")
+  registry.pause("w", 1, true)
+  await recheck("not-yet")
+  expect([calls, ends, registry.size]).toEqual([[], [], 1])
+  await recheck()
+  expect(calls).toEqual(["subscribe w 1", "pause w 1"])
+  await recheck("not-yet")
+  expect([calls.length, ends]).toEqual([2, []])
 })
 
 test("a check that fails, a selector that is none and a hub that is too slow refuse the watch, each with its code", async () => {
@@ -112,6 +161,8 @@ test("a hub that ends while it is asked refuses nothing: its restart ends the wa
   expect(ends).toEqual([])
   registry.hubRestarted()
   expect(ends).toEqual(["w 1"])
+  await recheck(forbidden)
+  expect([ends.length, checks.length]).toEqual([1, 1])
 })
 
 test("the end of a worker releases its subscriptions at once, and what is still being checked or refused comes to nothing", async () => {
@@ -120,12 +171,14 @@ test("the end of a worker releases its subscriptions at once, and what is still 
   registry.begin("w", "m", 3, request)
   registry.workerGone("w")
   expect(calls).toEqual(["subscribe w 1", "release w"])
-  checks[2]?.resolve()
+  // The next life of the worker, with the same number.
+  await begin(3)
+  checks[2]?.resolve(forbidden)
   await turn()
   clock.advance(refusalDelayMs)
-  expect(calls).toEqual(["subscribe w 1", "release w"])
+  expect(calls).toEqual(["subscribe w 1", "release w", "subscribe w 3"])
   expect(ends).toEqual([])
-  expect([registry.size, clock.pending]).toEqual([0, 0])
+  expect([registry.size, clock.pending]).toEqual([1, 0])
 })
 
 test("a watch from a version begins later if such watches of its module expire again and again, and is not checked before", async () => {
@@ -133,7 +186,7 @@ test("a watch from a version begins later if such watches of its module expire a
   for (const subscription of [1, 2]) {
     registry.begin("w", "m", subscription, again)
     expect(checks).toHaveLength(subscription)
-    checks.at(-1)?.resolve()
+    checks.at(-1)?.resolve(undefined)
     await turn()
     registry.unwatch("w", subscription, true)
   }
@@ -147,8 +200,13 @@ test("a watch from a version begins later if such watches of its module expire a
   expect(clock.pending).toBe(0)
 })
 
-test("a closed registry leaves no timer behind", async () => {
+test.each([
+  ["its watch", () => registry.unwatch("w", 1)],
+  ["its worker", () => registry.workerGone("w")],
+  ["the host", () => registry.close()],
+])("nothing is left of a refusal that nobody waits for, because %s has ended", async (_, end) => {
   await begin(1, forbidden)
-  registry.close()
-  expect(clock.pending).toBe(0)
+  expect(clock.pending).toBe(1)
+  end()
+  expect([clock.pending, registry.size]).toEqual([0, 0])
 })

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest"
 import { checkRequest, guestResponse } from "../../../src/host/executor/guest-request.ts"
 import { requestText } from "../../../src/kube/http/http-client.ts"
 import { parseTarget, type Target } from "../../../src/kube/http/target.ts"
+import { rounds } from "../../harness/effort.ts"
 import { guestRequest, statusOf } from "./requests.ts"
 
 const checked = (...given: Parameters<typeof guestRequest>) => checkRequest(guestRequest(...given), 100)
@@ -157,9 +158,9 @@ describe("A request of a module", () => {
         expect(names.filter((name) => /^(?:impersonate|x-remote|transfer-encoding)/.test(name ?? ""))).toEqual([])
         expect(fields.filter((field) => /^authorization:/i.test(field))).toEqual(["Authorization: Bearer own"])
       }),
-      { numRuns: 400 },
+      { numRuns: rounds(400) },
     )
-    expect(accepted).toBeGreaterThan(20)
+    expect(accepted).toBeGreaterThan(5)
   })
 })
 

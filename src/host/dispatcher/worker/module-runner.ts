@@ -130,8 +130,9 @@ export class ModuleRunner {
       })
       return
     }
-    const { id, ofWatch, value, taken } = this.#queue[this.#first] as WakeUp
-    this.#first++
+    const wakeUp = this.#queue[this.#first++]
+    if (wakeUp === undefined) throw new RangeError("nothing waits for the module")
+    const { id, ofWatch, value, taken } = wakeUp
     if (this.#first >= cutAfter || this.#first === this.#queue.length) {
       this.#queue = this.#queue.slice(this.#first)
       this.#first = 0

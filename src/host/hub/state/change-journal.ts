@@ -49,10 +49,12 @@ export class ChangeJournal {
   add(change: StateChange, at: ResourceVersion | string): void {
     this.#entries.push({ change, at })
     this.#bytes += change.bytes + entryBytes
-    while (this.#bytes > this.#maximumBytes && this.size > 0) {
-      const { change: dropped, at: version } = this.#entries[this.#first++] as Entry
-      this.#bytes -= dropped.bytes + entryBytes
-      this.#start = version
+    while (this.#bytes > this.#maximumBytes) {
+      const dropped = this.#entries[this.#first]
+      if (dropped === undefined) break
+      this.#first++
+      this.#bytes -= dropped.change.bytes + entryBytes
+      this.#start = dropped.at
     }
     // In blocks, because a shift per entry would move them all.
     if (this.#first > 64 && this.#first * 2 > this.#entries.length) {

@@ -155,17 +155,14 @@ export const watchRequestOf = (selection: KindSelection): HubWatchRequest => {
  */
 class HubCache {
   readonly cache: ObjectCache<ApiObject>
+  readonly #synced = Promise.withResolvers<void>()
   /** Resolves when the first list is complete. */
-  get synced(): Promise<void> {
-    return this.#synced.promise
-  }
-
+  readonly synced = this.#synced.promise
   /** The list under way, by UID; `undefined` while following. */
   #listed: Map<string, ApiObject> | undefined = new Map()
   /** The highest version that the hub has reported in the present history. Own writes do not count: the hub may not have seen them yet. */
   #reached: ResourceVersion | undefined
   #isNewHistory = false
-  readonly #synced = Promise.withResolvers<void>()
 
   /** `onHandlerError` gets what a handler of changes threw. */
   constructor(onHandlerError: (error: unknown) => void) {

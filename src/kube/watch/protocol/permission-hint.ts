@@ -48,7 +48,7 @@ export const mergedHints = (texts: Iterable<string>): string | undefined => {
   let left = mostRules
   for (const [role, rules] of roles) {
     const shown = [...rules].slice(0, left).map(([key, resources]) => {
-      const [group, verbs] = JSON.parse(key) as [string, string]
+      const [group, verbs]: [string, string] = JSON.parse(key)
       return ruleText(group, [...resources], verbs)
     })
     left -= shown.length

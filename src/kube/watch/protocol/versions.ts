@@ -60,7 +60,10 @@ export class DeliveredVersions {
     this.#isOpaque = true
     if (this.#seen.has(version)) return false
     this.#seen.add(version)
-    if (this.#seen.size > remembered) this.#seen.delete(this.#seen.values().next().value as string)
+    if (this.#seen.size > remembered) {
+      const [oldest = ""] = this.#seen
+      this.#seen.delete(oldest)
+    }
     this.#opaque = version
     return true
   }

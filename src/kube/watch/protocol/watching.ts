@@ -58,8 +58,8 @@ const sayBehind = (step: Transition): void => {
   if (catchUp === undefined) return
   const { delivered = "" } = step.moment
   const { from, through, said } = catchUp
-  const [first, now, last] = [from, delivered, through].map(Number) as [number, number, number]
-  const share = Math.floor((100 * (now - first)) / (last - first))
+  const first = Number(from)
+  const share = Math.floor((100 * (Number(delivered) - first)) / (Number(through) - first))
   // Versions count the changes of the whole cluster, so their share is nearly one of time.
   const detail = Number.isFinite(share) ? `at version ${delivered} of ${through} (${share} %)` : `to version ${through}`
   const news = Number.isFinite(share) ? String(share) : through

@@ -4,12 +4,13 @@ import { join } from "node:path"
 import { beforeEach, expect, onTestFinished, test } from "vitest"
 import { Checkpoint } from "../../../../src/host/checkpoint/checkpoint.ts"
 import { ModuleProgress, removeAfterMs } from "../../../../src/host/dispatcher/worker/module-progress.ts"
-import { ModuleWorker } from "../../../../src/host/dispatcher/worker/module-worker.ts"
+import type { ModuleWorker } from "../../../../src/host/dispatcher/worker/module-worker.ts"
 import type { ModuleWorkerReport } from "../../../../src/host/dispatcher/worker/module-worker-interface.ts"
 import type { WatchRequest } from "../../../../src/host/guest/abi-values.ts"
 import type { HubChange } from "../../../../src/host/hub/hub-change.ts"
 import { temporaryDirectory } from "../../../harness/temporary-directory.ts"
 import { ManualClock } from "../../../runtime/manual-clock.ts"
+import { assignmentOf, workerAlone } from "./worker-alone.ts"
 
 const requestOf = (resourceVersion = ""): WatchRequest => ({
   apiVersion: "v1",
@@ -76,36 +77,10 @@ interface Instance {
 
 const start = (options: { request?: WatchRequest; entered?: (text: string) => void } = {}): Instance => {
   const { request = requestOf(), entered = () => undefined } = options
-  const reports: ModuleWorkerReport[] = []
   const told: string[] = []
-  let subscriptions = 0
-  const due: Array<() => void> = []
-  const worker = new ModuleWorker({
-    clock,
-    soon: (action) => due.push(action),
-    operations: {
-      request: () => undefined,
-      delay: () => undefined,
-      end: () => undefined,
-      flush: () => undefined,
-    },
-    nextSubscription: () => ++subscriptions,
-    report: (report) => reports.push(report),
-    mark: { begin: () => undefined, end: () => undefined },
-  })
-  const run = (): void => {
-    for (let action = due.shift(); action !== undefined; action = due.shift()) action()
-  }
+  const { worker, reports, run } = workerAlone(clock)
   let nextId = 0n
-  const assignment = {
-    module: "m",
-    incarnation: 1,
-    slot: 1,
-    compiled: undefined as never,
-    env: [],
-    maximumMemoryBytes: 65_536,
-  }
-  worker.load({ ...assignment, checkpointDirectory: directory }, (calls) => ({
+  worker.load({ ...assignmentOf("m", 1), checkpointDirectory: directory }, (calls) => ({
     start: () => calls.watch(nextId++, request),
     wakeFuture: () => true,
     wakeStream: (_id, value) => {

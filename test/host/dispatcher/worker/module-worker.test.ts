@@ -1,9 +1,10 @@
 /** What a worker makes of the rows of the hub: their count, their numbers, and which watch they belong to. */
 import { beforeEach, expect, test } from "vitest"
-import { ModuleWorker } from "../../../../src/host/dispatcher/worker/module-worker.ts"
+import type { ModuleWorker } from "../../../../src/host/dispatcher/worker/module-worker.ts"
 import type { ModuleWorkerReport } from "../../../../src/host/dispatcher/worker/module-worker-interface.ts"
 import type { Delivery } from "../../../../src/host/hub/deliveries.ts"
 import { ManualClock } from "../../../runtime/manual-clock.ts"
+import { assignmentOf, workerAlone } from "./worker-alone.ts"
 
 let reports: ModuleWorkerReport[]
 let woken: string[]
@@ -11,21 +12,10 @@ let values: Array<Uint8Array | undefined>
 let rounds: Array<() => void>
 let worker: ModuleWorker
 let clock: ManualClock
-
-const run = (): void => {
-  for (let round = rounds.shift(); round !== undefined; round = rounds.shift()) round()
-}
+let run: () => void
 
 const load = (module: string, slot: number, kind = "ConfigMap", allowBookmarks = false): void => {
-  const assignment = {
-    module,
-    incarnation: 7,
-    slot,
-    compiled: undefined as never,
-    env: [],
-    maximumMemoryBytes: 65_536,
-  }
-  worker.load(assignment, (calls) => ({
+  worker.load(assignmentOf(module, 7, slot), (calls) => ({
     start: () => calls.watch(0n, { apiVersion: "v1", kind, allowBookmarks } as never),
     wakeFuture: () => true,
     wakeStream: (id, value) => {
@@ -40,29 +30,18 @@ const load = (module: string, slot: number, kind = "ConfigMap", allowBookmarks =
 }
 
 const start = (lastSubscription = 0): void => {
-  let subscription = lastSubscription
   clock = new ManualClock()
-  worker = new ModuleWorker({
-    clock,
-    soon: (action) => rounds.push(action),
-    operations: {
-      request: () => undefined,
-      delay: () => undefined,
-      end: () => undefined,
-      flush: () => undefined,
-    },
-    report: (report) => reports.push(report),
-    mark: { begin: () => undefined, end: () => undefined },
-    nextSubscription: () => ++subscription,
-  })
+  const alone = workerAlone(clock, lastSubscription)
+  worker = alone.worker
+  reports = alone.reports
+  rounds = alone.rounds
+  run = alone.run
   load("m", 1)
 }
 
 beforeEach(() => {
-  reports = []
   woken = []
   values = []
-  rounds = []
 })
 
 const row = (number: number, subscription = 1): Delivery => ({
@@ -131,7 +110,6 @@ test("a lost first row is noticed as well, and a row that comes twice", () => {
   start()
   worker.deliver([row(2)])
   expect(reports).toContainEqual({ type: "missed", module: "m", incarnation: 7, rows: 1 })
-  reports = []
   start()
   worker.deliver([row(1), row(1)])
   expect(reports).toContainEqual({ type: "missed", module: "m", incarnation: 7, rows: 1 })
