@@ -123,7 +123,11 @@ const startRecorder = async (directory: string): Promise<RunningRecorder> => {
       })
       if (answer.status !== 200) throw new Error(`the export failed: ${await answer.text()}`)
       const lines = (await answer.text()).split("\n").filter((line) => line.includes('"action"'))
-      return lines.map((line) => JSON.parse(line) as Change)
+      const changes = lines.map((line) => JSON.parse(line) as Change & { readonly snapshot?: boolean })
+      // A state has no order; it is also that of a later life if the first one was killed before it had noted the end of its lists.
+      const state = changes.filter(({ snapshot }) => snapshot === true)
+      state.sort((one, other) => Number(one.resourceVersion) - Number(other.resourceVersion))
+      return [...state, ...changes.filter(({ snapshot }) => snapshot !== true)]
     },
   }
 }
