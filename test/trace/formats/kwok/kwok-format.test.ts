@@ -242,6 +242,7 @@ describe("a kwok recording", () => {
           expect(statesOf(back)).toEqual(statesOf(items))
         },
       ),
+      { numRuns: rounds(200) },
     )
   })
 })

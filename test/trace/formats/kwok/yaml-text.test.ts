@@ -82,7 +82,7 @@ describe("a document", () => {
     expect(() => yamlValue(source)).toThrow(YamlValueError)
   })
 
-  test.each([2_000, 200_000])("that is nested %i levels deep is rejected", (depth) => {
+  test.each([2_000, 50_000])("that is nested %i levels deep is rejected", (depth) => {
     expect(() => yamlValue(`${"[".repeat(depth)}${"]".repeat(depth)}`)).toThrow(/nested too deeply/)
   })
 
