@@ -123,13 +123,22 @@ const startRecorder = async (directory: string): Promise<RunningRecorder> => {
       })
       if (answer.status !== 200) throw new Error(`the export failed: ${await answer.text()}`)
       const lines = (await answer.text()).split("\n").filter((line) => line.includes('"action"'))
-      const changes = lines.map((line) => JSON.parse(line) as Change & { readonly snapshot?: boolean })
-      // A state has no order; it is also that of a later life if the first one was killed before it had noted the end of its lists.
-      const state = changes.filter(({ snapshot }) => snapshot === true)
-      state.sort((one, other) => Number(one.resourceVersion) - Number(other.resourceVersion))
-      return [...state, ...changes.filter(({ snapshot }) => snapshot !== true)]
+      const changes = lines.map((line) => JSON.parse(line) as Change)
+      expect(changes, "the changes of each object are in order").toSatisfy(isOrderedByObject)
+      // Those of different objects are not, at the beginning: if the first life is killed before it has noted the end of its lists, those of the
+      // next one belong to the beginning as well, and what only they have is in the state at the start.
+      return changes.toSorted((one, other) => Number(one.resourceVersion) - Number(other.resourceVersion))
     },
   }
+}
+
+const isOrderedByObject = (changes: ReadonlyArray<Change>): boolean => {
+  const last = new Map<string, number>()
+  return changes.every(({ uid, resourceVersion }) => {
+    const [before, version] = [last.get(uid) ?? 0, Number(resourceVersion)]
+    last.set(uid, version)
+    return before < version
+  })
 }
 
 const kubeconfigOf = (server: string): string =>
