@@ -8,13 +8,11 @@
  * modules of its worker one restart, at once; it is alone afterwards. Else a module stays on the worker that had the fewest modules when it was added.
  * Whatever a module asked for ends with its instance.
  */
-import type { Clock, Timer } from "../clock.ts"
-import type { EndpointSource } from "../kube/index.ts"
+import type { Timer } from "../clock.ts"
 import { messageOf } from "../message-of.ts"
-import { ActorGone, type ActorState, ActorSystem, CallDeadlineExceeded, type StartThread } from "../runtime/index.ts"
+import { ActorGone, type ActorState, ActorSystem, CallDeadlineExceeded } from "../runtime/index.ts"
 import { StateDirectoryMissing } from "./checkpoint/checkpoint.ts"
 import { ask, askOr, failureOf, tell } from "./dispatcher/actor-calls.ts"
-import { defaultHostPolicy, type HostPolicy } from "./dispatcher/host-policy.ts"
 import { ModuleCompiler, ModuleRefused } from "./dispatcher/module-compiler.ts"
 import {
   type LifecycleInput,
@@ -27,41 +25,14 @@ import type { InstanceStatistics, ModuleWorkerReport } from "./dispatcher/worker
 import { type WorkerPlace, WorkerPool } from "./dispatcher/worker-pool.ts"
 import type { Executor, Registration } from "./executor/executor-interface.ts"
 import type { WatchRequest } from "./guest/abi-values.ts"
+import { defaultHostPolicy, type HostPolicy, type ModuleHostOptions } from "./host-options.ts"
 import { startExecutor, startHub } from "./host-threads.ts"
 import type { HubStatistics } from "./hub/hub-change.ts"
 import type { Hub } from "./hub/hub-interface.ts"
 import { PassedCredentials } from "./identity/passed-credentials.ts"
-import type { ServiceAccountName } from "./identity/service-account.ts"
 import { defaultMemoryBytes, type ModuleFile } from "./modules/module-file.ts"
 import { ScriptHost } from "./scripts/script-host.ts"
-import { type HostRole, hostWorkerEntry } from "./worker-entries.ts"
-
-export interface ModuleHostOptions {
-  /** Threads that WebAssembly modules share; those that overran their deadline have one each beside them. */
-  readonly workers: number
-  readonly clock: Clock
-  /** Returns a number in [0, 1). */
-  readonly random: () => number
-  /** The host's own credentials. */
-  readonly endpoints: EndpointSource
-  /** Those of a module. */
-  readonly identityOf: (file: ModuleFile) => EndpointSource
-  /**
-   * Whether a ServiceAccount may have a watch: `WatchAccess.check`. Never rejects. Not asked for modules without a ServiceAccount of their own,
-   * which act as the host.
-   */
-  readonly checkWatch: (account: ServiceAccountName, request: WatchRequest) => Promise<WatchAnswer>
-  /** Where modules that ask for a checkpoint keep it; they are refused without it. For one host at a time. */
-  readonly stateDirectory?: string | undefined
-  /** Absent members have the defaults of {@link defaultHostPolicy}. */
-  readonly policy?: Partial<HostPolicy>
-  /** `kubereel/<version>`. */
-  readonly version: string
-  readonly start: (role: HostRole) => StartThread
-  readonly onLog: (module: string, stream: "stdout" | "stderr", line: string) => void
-  /** Something that an operator should see. `subject`: a module's name, or what of the host it is about. */
-  readonly onNote: (subject: string, note: string) => void
-}
+import { hostWorkerEntry } from "./worker-entries.ts"
 
 /** A WebAssembly module that runs, or is to. */
 interface HostedModule {

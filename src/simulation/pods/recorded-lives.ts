@@ -6,7 +6,7 @@
 // Which recorded life a pod of the replay leads: that of the same owner and spec, by the order in which the pods were created.
 
 /** Lives by owner, by the hash of the stable spec, and by number. */
-export interface LivesByOwner<Life> {
+interface LivesByOwner<Life> {
   life(owner: string, hash: bigint, number: number): Life | undefined
   /** Hashes of the owner's pods, in the order in which the first pod of each was created; empty if nothing is known. */
   hashes(owner: string): ReadonlyArray<bigint>

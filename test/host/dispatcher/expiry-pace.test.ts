@@ -1,7 +1,7 @@
 /** A guest that watches from expired versions again and again. */
 import { expect, test } from "vitest"
-import { defaultHostPolicy } from "../../../src/host/dispatcher/host-policy.ts"
 import { ExpiryPace } from "../../../src/host/dispatcher/watch-registry.ts"
+import { defaultHostPolicy } from "../../../src/host/host-options.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 
 const start = () => {

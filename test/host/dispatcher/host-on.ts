@@ -1,5 +1,6 @@
 import { systemClock } from "../../../src/clock.ts"
-import { ModuleHost, type ModuleHostOptions } from "../../../src/host/module-host.ts"
+import type { ModuleHostOptions } from "../../../src/host/host-options.ts"
+import { ModuleHost } from "../../../src/host/module-host.ts"
 import { startHostThread } from "../../../src/host/worker-entries.ts"
 import type { Sandbox } from "../../../src/sandbox/index.ts"
 

@@ -3,7 +3,7 @@
  * Compared with the sandbox's ledger, over real HTTP, with all parts in real threads.
  */
 import { expect, test } from "vitest"
-import { defaultHostPolicy } from "../../../src/host/dispatcher/host-policy.ts"
+import { defaultHostPolicy } from "../../../src/host/host-options.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { isThorough } from "../../harness/effort.ts"
 import { eventually } from "../../harness/eventually.ts"

@@ -1,7 +1,6 @@
 /** The watches of the modules at a hub that is there, slow, gone, or restarted; and the checks of their permission, which may change. */
 import * as Effect from "effect/Effect"
 import { beforeEach, expect, test } from "vitest"
-import { defaultHostPolicy } from "../../../src/host/dispatcher/host-policy.ts"
 import {
   ExpiryPace,
   refusalDelayMs,
@@ -9,6 +8,7 @@ import {
   type WatchRefusal,
   WatchRegistry,
 } from "../../../src/host/dispatcher/watch-registry.ts"
+import { defaultHostPolicy } from "../../../src/host/host-options.ts"
 import { InvalidSubscription } from "../../../src/host/hub/hub-selection.ts"
 import { ActorGone } from "../../../src/runtime/index.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"

@@ -5,7 +5,6 @@
 import { expect, onTestFinished, test } from "vitest"
 import { systemClock } from "../../../src/clock.ts"
 import { ask } from "../../../src/host/dispatcher/actor-calls.ts"
-import { defaultHostPolicy } from "../../../src/host/dispatcher/host-policy.ts"
 import { EntryMark, lookEveryMs } from "../../../src/host/dispatcher/worker/entry-mark.ts"
 import { moduleWorkerBody } from "../../../src/host/dispatcher/worker/module-worker-actor.ts"
 import {
@@ -15,6 +14,7 @@ import {
 import { WorkerPool } from "../../../src/host/dispatcher/worker-pool.ts"
 import { executorBody } from "../../../src/host/executor/executor-actor.ts"
 import { executorDefinition, executorName } from "../../../src/host/executor/executor-interface.ts"
+import { defaultHostPolicy } from "../../../src/host/host-options.ts"
 import { hubBody } from "../../../src/host/hub/hub-actor.ts"
 import { hubDefinition } from "../../../src/host/hub/hub-interface.ts"
 import type { HostCommand } from "../../../src/runtime/actor-host.ts"
