@@ -47,25 +47,17 @@ export {
   type TraceInput,
 } from "./files/trace-input.ts"
 export { openTraceItems } from "./files/trace-items.ts"
-export { compressed, continued, DecompressionError, decompressed, takeHead } from "./formats/compression.ts"
-export {
-  COMPRESSION_SIGNATURE_BYTES,
-  type Compression,
-  compressionOfBytes,
-  withoutCompressionExtension,
-} from "./formats/compression-names.ts"
+export { compressed, DecompressionError, decompressed } from "./formats/compression.ts"
+export { type Compression, compressionOfBytes, withoutCompressionExtension } from "./formats/compression-names.ts"
 export { type ConversionProgress, convertTrace, needsSurvey, surveyTrace } from "./formats/convert.ts"
 export { decodedItems, type TraceItems } from "./formats/decoded-items.ts"
 export {
   BadTraceError,
-  countIncomplete,
   type EncoderOptions,
   type LeftOut,
-  type LivesOwner,
   nothingLeftOut,
   type TraceDecoder,
   type TraceEncoder,
-  type TraceFacts,
   UnwritableTraceError,
 } from "./formats/format.ts"
 export { kwokEncoder } from "./formats/kwok/kwok-encoder.ts"
@@ -77,8 +69,6 @@ export {
   formatOfBytes,
   formatOfFileName,
   TRACE_FORMAT_NAMES,
-  TRACE_FORMATS,
-  type TraceFormatFacts,
   type TraceFormatName,
 } from "./formats/names.ts"
 export {
@@ -100,7 +90,6 @@ export { decodeMessagePack, MessagePackReader } from "./formats/simkube/message-
 export { encodeMessagePack, MessagePackWriter } from "./formats/simkube/message-pack/message-pack-writer.ts"
 export {
   DEFAULT_TEMPLATE_PATHS,
-  type EncodedTrackedObjects,
   encodeTrackedObjects,
   normaliseTrackedObject,
   readTrackedObjects,
@@ -111,13 +100,11 @@ export {
 export { SIMKUBE_TRACE_VERSION, SimkubeTraceError, UnwritableChangeError } from "./formats/simkube/simkube-trace.ts"
 export {
   readSimkubeTrace,
-  SimkubeItemReader,
   type SimkubeTraceItem,
   SimkubeTraceReader,
   type SimkubeValues,
 } from "./formats/simkube/simkube-trace-reader.ts"
 export {
-  type RecordedObject,
   type SimkubeChange,
   type SimkubeObjectName,
   type SimkubeSnapshotObject,
@@ -132,17 +119,13 @@ export {
   floatValue,
   formatExactJson,
   IntegralFloat,
-  isIntegerNumber,
   isJsonList,
   isJsonObject,
   type JsonObject,
   type JsonValue,
   MAX_DEPTH,
   MalformedJsonError,
-  type OrderedJson,
   parseExactJson,
-  parseOrderedJson,
-  parseStrictJson,
   withProperty,
 } from "./json/exact-json.ts"
 export { changedAt, pathOf } from "./json/extended-pointer.ts"
@@ -190,9 +173,6 @@ export { metadataIn, metadataOf } from "./sanitising/managed-fields.ts"
 export { type IsInTrace, replayObject, withoutStatus } from "./sanitising/replay-object.ts"
 export {
   deletionStub,
-  gvkOf,
-  type IsOwnerInTrace,
-  noOwnerInTrace,
   type SimkubeObject,
   type SimkubeType,
   sanitise,
@@ -203,13 +183,10 @@ export { FilteredView, type Showing } from "./selection/filtered-view.ts"
 export {
   type CompiledFilters,
   compileFilters,
-  compileGlobs,
-  compileSelector,
   ExportFilters,
   GivenFilters,
   InvalidSelectorError,
   LabelSelector,
-  type Labels,
   labelsOf,
 } from "./selection/filters.ts"
 export { fileSpool, memorySpool, type Spool, SpoolError, spoolWithReserve } from "./spool.ts"
@@ -222,7 +199,6 @@ export {
   type PodLifecycle,
   REMOVED_FOR_REPLAY,
   REMOVED_FOR_SIMKUBE,
-  type Sanitised,
   type TraceHeader,
   type TraceItem,
 } from "./trace-item.ts"

@@ -2,7 +2,7 @@
  * What our exports for replay lack beyond status, finalizers and owners, compared with SimKube's own: a closed list for the kinds of the
  * golden recordings, written down independently of the table in src/trace/sanitising/generated-fields.ts.
  */
-import { isJsonObject, type JsonObject, type JsonValue } from "../../src/library/trace.ts"
+import { isJsonObject, type JsonObject, type JsonValue } from "../../src/trace/index.ts"
 
 /** JSON pointers by kind. */
 const pointers: Readonly<Record<string, ReadonlyArray<string>>> = {

@@ -1,7 +1,7 @@
 /** Arbitrary values of exact JSON, with every kind of number and key that has ever been lost in conversion. */
 
 import fc from "fast-check"
-import { floatValue, type JsonObject, type JsonValue, withProperty } from "../../src/library/trace.ts"
+import { floatValue, type JsonObject, type JsonValue, withProperty } from "../../src/trace/index.ts"
 
 const MAX_U64 = 2n ** 64n - 1n
 

@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
-import type { TrackedObjects } from "../../src/library/trace.ts"
+import type { TrackedObjects } from "../../src/trace/index.ts"
 
 const PATHS = new URL("../data/", import.meta.url)
 

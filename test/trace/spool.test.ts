@@ -3,7 +3,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import fc from "fast-check"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
-import { fileSpool, memorySpool, type Spool, SpoolError, spoolWithReserve } from "../../src/library/trace.ts"
+import { fileSpool, memorySpool, type Spool, SpoolError, spoolWithReserve } from "../../src/trace/index.ts"
 
 let directory = ""
 beforeAll(() => {

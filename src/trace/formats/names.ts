@@ -5,7 +5,7 @@
 import { withoutCompressionExtension } from "./compression-names.ts"
 
 /** The name of a format and its identifying marks. */
-export interface TraceFormatFacts {
+interface TraceFormatFacts {
   readonly name: string
   /** One line for people. */
   readonly summary: string

@@ -183,7 +183,7 @@ const LITERALS: ReadonlyArray<readonly [text: string, value: boolean | null]> = 
 ]
 
 /** A value with its objects as maps: a JavaScript object moves keys such as "8080" to its front. */
-export type OrderedJson =
+type OrderedJson =
   | null
   | boolean
   | number

@@ -51,10 +51,10 @@ export class InvalidSelectorError extends Schema.TaggedError<InvalidSelectorErro
 }
 
 /** An object's labels; absent means none. */
-export type Labels = Readonly<Record<string, JsonValue>> | undefined
+type Labels = Readonly<Record<string, JsonValue>> | undefined
 
 /** Compiles a selector from a request and checks its structure. @throws InvalidSelectorError */
-export const compileSelector = (source: unknown, place: string): ((labels: Labels) => boolean) => {
+const compileSelector = (source: unknown, place: string): ((labels: Labels) => boolean) => {
   const requirements = typeof source === "string" ? ofText(source, place) : ofStructure(source, place)
   return (labels) => matchesLabels(requirements, labels)
 }

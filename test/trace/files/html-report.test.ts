@@ -1,7 +1,7 @@
 /** `htmlReport` of `kubereel/trace`: the same page as `reel convert` writes, from bytes in any format. */
 import { gzipSync } from "node:zlib"
 import { expect, test } from "vitest"
-import { BadTraceError, DecompressionError, htmlReport } from "../../../src/library/trace.ts"
+import { BadTraceError, DecompressionError, htmlReport } from "../../../src/trace/index.ts"
 import { checkPage } from "../../page/checked-page.ts"
 import { goldenTrace } from "../recording.ts"
 

@@ -1,8 +1,8 @@
 /** Hashes that SimKube wrote into real traces, computed again from the objects in them. */
 
 import { describe, expect, test } from "vitest"
-import { isJsonObject, type JsonObject, readSimkubeTrace, simkubeHash } from "../../../src/library/trace.ts"
 import { stablePodSpecHash } from "../../../src/trace/formats/simkube/hash/stable-pod-spec.ts"
+import { isJsonObject, type JsonObject, readSimkubeTrace, simkubeHash } from "../../../src/trace/index.ts"
 import { goldenTrace } from "../recording.ts"
 import { publishedTrace, whyNoPublished } from "./traces.ts"
 

@@ -3,6 +3,10 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import {
+  formatOrderedJson,
+  writeOrderedJson,
+} from "../../../src/trace/formats/simkube/message-pack/message-pack-json.ts"
+import {
   decodeMessagePack,
   encodeMessagePack,
   formatExactJson,
@@ -11,11 +15,7 @@ import {
   MessagePackError,
   MessagePackWriter,
   parseExactJson,
-} from "../../../src/library/trace.ts"
-import {
-  formatOrderedJson,
-  writeOrderedJson,
-} from "../../../src/trace/formats/simkube/message-pack/message-pack-json.ts"
+} from "../../../src/trace/index.ts"
 import { rounds } from "../../harness/effort.ts"
 import { jsonValue, mutated } from "../json-values.ts"
 

@@ -3,7 +3,7 @@
 import { Decoder, Encoder } from "@msgpack/msgpack"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { decodeMessagePack, encodeMessagePack, type MessagePackValue } from "../../../src/library/trace.ts"
+import { decodeMessagePack, encodeMessagePack, type MessagePackValue } from "../../../src/trace/index.ts"
 
 const encoder = new Encoder({ useBigInt64: true, forceIntegerToFloat: false })
 const decoder = new Decoder({ useBigInt64: true })

@@ -2,14 +2,14 @@
 
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import { BadTraceError, UnwritableTraceError } from "../../../src/trace/formats/format.ts"
 import {
   encodeMessagePack,
   IntegralFloat,
   type JsonValue,
   type MessagePackValue,
   parseExactJson,
-} from "../../../src/library/trace.ts"
-import { BadTraceError, UnwritableTraceError } from "../../../src/trace/formats/format.ts"
+} from "../../../src/trace/index.ts"
 import { rounds } from "../../harness/effort.ts"
 import { jsonValue, mutated } from "../json-values.ts"
 import { goldenTrace } from "../recording.ts"

@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { formatExactJson } from "../../../src/library/trace.ts"
+import { formatExactJson } from "../../../src/trace/index.ts"
 import { withMember, withoutMember } from "../../../src/trace/json/members.ts"
 import { jsonObject, jsonValue } from "../json-values.ts"
 

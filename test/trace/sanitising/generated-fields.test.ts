@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { formatExactJson, type JsonObject, type JsonValue } from "../../../src/library/trace.ts"
+import { formatExactJson, type JsonObject, type JsonValue } from "../../../src/trace/index.ts"
 import { generatedFields, withoutGenerated } from "../../../src/trace/sanitising/generated-fields.ts"
 import { jsonValue, objectOf } from "../json-values.ts"
 

@@ -7,7 +7,7 @@ import {
   type JsonValue,
   parseExactJson,
   readSimkubeTrace,
-} from "../../../src/library/trace.ts"
+} from "../../../src/trace/index.ts"
 import { metadataOf, withoutManagedFields } from "../../../src/trace/sanitising/managed-fields.ts"
 import { jsonObject, jsonValue, mutated, objectOf, text } from "../json-values.ts"
 import { goldenTrace, watchLines } from "../recording.ts"

@@ -11,7 +11,7 @@ import {
   sanitise,
   simkubeType,
   specOf,
-} from "../../../src/library/trace.ts"
+} from "../../../src/trace/index.ts"
 import { jsonObject, jsonValue } from "../json-values.ts"
 
 const deployment: SimkubeType = { apiVersion: "apps/v1", kind: "Deployment" }

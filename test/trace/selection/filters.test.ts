@@ -1,6 +1,7 @@
 import * as Schema from "effect/Schema"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import type { Action, ObjectEvent } from "../../../src/trace/event.ts"
 import {
   compileFilters,
   ExportFilters,
@@ -8,8 +9,7 @@ import {
   InvalidSelectorError,
   type JsonObject,
   labelsOf,
-} from "../../../src/library/trace.ts"
-import type { Action, ObjectEvent } from "../../../src/trace/event.ts"
+} from "../../../src/trace/index.ts"
 import { compileGlobs } from "../../../src/trace/selection/filters.ts"
 import { rounds } from "../../harness/effort.ts"
 

@@ -63,7 +63,7 @@ export interface SimkubeSnapshotObject extends SimkubeObjectName {
 }
 
 /** An object's JSON as the server sent it, and the UIDs of its owners that are in the trace: references to others are left out. */
-export interface RecordedObject {
+interface RecordedObject {
   readonly json: Uint8Array
   readonly keptOwners: ReadonlyArray<string>
 }

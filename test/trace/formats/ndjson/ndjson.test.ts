@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs"
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import type { GapEvent, ObjectEvent, TraceEvent } from "../../../../src/trace/event.ts"
 import {
   formatExactJson,
   NdjsonError,
@@ -11,8 +12,7 @@ import {
   parseExactJson,
   readNdjson,
   writeNdjson,
-} from "../../../../src/library/trace.ts"
-import type { GapEvent, ObjectEvent, TraceEvent } from "../../../../src/trace/event.ts"
+} from "../../../../src/trace/index.ts"
 import { rounds } from "../../../harness/effort.ts"
 import { jsonObject, mutated, text } from "../../json-values.ts"
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest"
-import type { JsonObject } from "../../../../src/library/trace.ts"
 import { DriverLimits } from "../../../../src/trace/formats/simkube/driver-limits.ts"
+import type { JsonObject } from "../../../../src/trace/index.ts"
 
 const training = "ml.example.com/v1.Training"
 const template = { metadata: {}, spec: { containers: [{ name: "a" }] } }

@@ -7,7 +7,7 @@ import {
   readTrackedObjects,
   type TrackedObject,
   TrackedObjectError,
-} from "../../../../src/library/trace.ts"
+} from "../../../../src/trace/index.ts"
 import { goldenTrace } from "../../recording.ts"
 
 const tracked = (...podSpecTemplatePaths: string[]): TrackedObject => ({

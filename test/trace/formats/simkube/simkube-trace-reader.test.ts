@@ -9,7 +9,7 @@ import {
   SimkubeTraceError,
   type SimkubeTraceItem,
   SimkubeTraceReader,
-} from "../../../../src/library/trace.ts"
+} from "../../../../src/trace/index.ts"
 import { rounds } from "../../../harness/effort.ts"
 import { mutated } from "../../json-values.ts"
 import { goldenTrace } from "../../recording.ts"

@@ -23,7 +23,7 @@ import {
   specOf,
   type TrackedObject,
   UnwritableChangeError,
-} from "../../../../src/library/trace.ts"
+} from "../../../../src/trace/index.ts"
 import { withoutGeneratedByCluster } from "../../generated-by-cluster.ts"
 import { jsonObject, jsonValue, objectOf } from "../../json-values.ts"
 import { goldenTrace, type RecordingName, watchLines } from "../../recording.ts"

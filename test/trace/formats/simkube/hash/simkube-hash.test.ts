@@ -8,7 +8,7 @@ import {
   NestingTooDeepError,
   parseExactJson,
   simkubeHash,
-} from "../../../../../src/library/trace.ts"
+} from "../../../../../src/trace/index.ts"
 import { jsonValue } from "../../../json-values.ts"
 
 const MASK = 2n ** 64n - 1n

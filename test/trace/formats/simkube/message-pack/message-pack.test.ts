@@ -10,7 +10,7 @@ import {
   MessagePackReader,
   type MessagePackValue,
   MessagePackWriter,
-} from "../../../../../src/library/trace.ts"
+} from "../../../../../src/trace/index.ts"
 import { jsonObject, jsonValue, mutated } from "../../../json-values.ts"
 import { realTraces, whyNoPublished } from "../../traces.ts"
 

@@ -3,6 +3,10 @@ import { readdirSync, readFileSync } from "node:fs"
 import { decode } from "@msgpack/msgpack"
 import fc from "fast-check"
 import { beforeAll, describe, expect, test } from "vitest"
+import { MessagePackWriter } from "../../../../../src/trace/formats/simkube/message-pack/message-pack-writer.ts"
+import { largestObject, SimkubeSimd } from "../../../../../src/trace/formats/simkube/simd/simkube-simd.ts"
+import { simdSource } from "../../../../../src/trace/formats/simkube/simd/simkube-simd-module.ts"
+import { writeSimkubeObject } from "../../../../../src/trace/formats/simkube/written-index.ts"
 import {
   isJsonObject,
   type JsonObject,
@@ -10,11 +14,7 @@ import {
   parseExactJson,
   type SimkubeType,
   sanitise,
-} from "../../../../../src/library/trace.ts"
-import { MessagePackWriter } from "../../../../../src/trace/formats/simkube/message-pack/message-pack-writer.ts"
-import { largestObject, SimkubeSimd } from "../../../../../src/trace/formats/simkube/simd/simkube-simd.ts"
-import { simdSource } from "../../../../../src/trace/formats/simkube/simd/simkube-simd-module.ts"
-import { writeSimkubeObject } from "../../../../../src/trace/formats/simkube/written-index.ts"
+} from "../../../../../src/trace/index.ts"
 import { formatExactJson } from "../../../../../src/trace/json/exact-json.ts"
 import { generatedFields } from "../../../../../src/trace/sanitising/generated-fields.ts"
 import { rounds } from "../../../../harness/effort.ts"
