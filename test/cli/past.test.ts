@@ -127,7 +127,7 @@ test("history of a field has only its changes, and a field that nothing has is s
   const wrong = await run(historyCommand(), "deploy/web --field spec.replica")
   expect([wrong.output, wrong.error]).toEqual([
     "",
-    expect.stringContaining("no object in the answer has a field spec.replica"),
+    expect.stringContaining("no matching object has the field spec.replica"),
   ])
   expect((await run(historyCommand(), "deploy/web --field spec[")).code).toBe(exitCodes.usage)
 })
