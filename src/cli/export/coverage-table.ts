@@ -10,7 +10,7 @@ import { formatInteger } from "../terminal/quantities.ts"
 import { ExportCut } from "./connection/export-errors.ts"
 import type { RecorderAddress } from "./connection/recorder-connection.ts"
 import { requestCoverage } from "./export-client.ts"
-import { describeLate, Late } from "./export-forecast.ts"
+import { describeLate, Late } from "./late-sentences.ts"
 
 /** The part of a recorder's response that is printed; it may contain more. */
 const CoverageAnswer = Schema.Struct({

@@ -7,8 +7,9 @@ import { formatBytes, formatCount } from "../terminal/quantities.ts"
 import type { Terminal } from "../terminal/terminal.ts"
 import { ExportCut } from "./connection/export-errors.ts"
 import type { ExportQuery, ExportShortcomings } from "./export-client.ts"
-import { describeLateHeader, readForecast, renderForecast, verdictOf } from "./export-forecast.ts"
+import { readForecast, renderForecast, verdictOf } from "./export-forecast.ts"
 import { describeIncompleteness, listed } from "./incompleteness.ts"
+import { describeLateHeader } from "./late-sentences.ts"
 
 /**
  * What says that a trace is whole: the checksum that recorders send, or HTTP alone, because a proxy has removed the

@@ -1,7 +1,7 @@
 /** The summary of a trace in lines that people read. */
 import { visible } from "../../text/index.ts"
 import type { GapEvent, LateChanges } from "../../trace/index.ts"
-import { describeLate } from "../export/export-forecast.ts"
+import { describeLate } from "../export/late-sentences.ts"
 import { incompleteTogether } from "../past/shortcoming-lines.ts"
 import { alignedRows } from "../terminal/display-width.ts"
 import {

@@ -1,7 +1,7 @@
 /** What an export says of changes that were received later than they happened. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { describeLateFacts, describeLateHeader } from "../../../src/cli/export/export-forecast.ts"
+import { describeLateFacts, describeLateHeader } from "../../../src/cli/export/late-sentences.ts"
 import { formatLocalTime } from "../../../src/local-time.ts"
 import { describeLate, type LateFacts, lateFactsOf, lateFault } from "../../../src/recorder/export/late-changes.ts"
 import type { ExportRequest } from "../../../src/recorder/export/request.ts"

@@ -8,8 +8,9 @@
 
 import { formatGvk } from "../../../kube/offline.ts"
 import type { Resource, StoredAs } from "../resources.ts"
+import { storedAsNewAutoscaler } from "./autoscaler.ts"
 import described from "./builtin-kinds.json" with { type: "json" }
-import { storedAsCoreEvent, storedAsNewAutoscaler } from "./views.ts"
+import { storedAsCoreEvent } from "./events.ts"
 
 /** The kinds that are a view of another one. */
 const views: Readonly<Record<string, StoredAs>> = {

@@ -2,8 +2,8 @@
 
 import { readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
-import { storedAsNewAutoscaler } from "../../../../../src/apiserver/kinds/builtin/views.ts"
-import type { JsonObject } from "../../../../../src/apiserver/kinds/resources.ts"
+import { storedAsNewAutoscaler } from "../../../../src/apiserver/kinds/builtin/autoscaler.ts"
+import type { JsonObject } from "../../../../src/apiserver/kinds/resources.ts"
 
 interface Recorded {
   readonly v1: JsonObject & { readonly metadata: { readonly name: string } }
@@ -11,7 +11,7 @@ interface Recorded {
 }
 
 const recorded = JSON.parse(
-  readFileSync(new URL("../../../../data/apiserver/horizontal-pod-autoscalers.json", import.meta.url), "utf8"),
+  readFileSync(new URL("../../../data/apiserver/horizontal-pod-autoscalers.json", import.meta.url), "utf8"),
 ) as ReadonlyArray<Recorded>
 
 const { fromStored, toStored } = storedAsNewAutoscaler
