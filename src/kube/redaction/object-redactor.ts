@@ -64,6 +64,16 @@ const kinds = {
   pointer: kindOf("pointer"),
 } as const
 
+/** What each action replaces. */
+const kindsOfActions: Readonly<Record<Action, number>> = {
+  [Action.variables]: kinds.env,
+  [Action.headers]: kinds.header,
+  [Action.words]: kinds.argument,
+  [Action.annotations]: kinds.annotation,
+  [Action.removeManifest]: kinds.annotation,
+  [Action.judgeManifest]: kinds.annotation,
+}
+
 /** [start, end) in the bytes of an object. */
 interface Span {
   readonly start: number
@@ -209,6 +219,7 @@ export class ObjectRedactor {
     const { bytes } = this.#json
     const bracket = action <= Action.words ? OPEN_BRACKET : OPEN_BRACE
     const ends = this.#ends
+    this.#kind = kindsOfActions[action]
     let depth = 0
     let replacedEnd = 0
     for (let index = 0; index < places.count; index++) {
@@ -229,10 +240,8 @@ export class ObjectRedactor {
   #act(action: Action, position: number): number {
     switch (action) {
       case Action.variables:
-        this.#kind = kinds.env
         return this.#variables(position, this.#env)
       case Action.headers:
-        this.#kind = kinds.header
         return this.#variables(position, this.#headers)
       case Action.words:
         return this.#commandLine(position)
@@ -293,7 +302,6 @@ export class ObjectRedactor {
     const { bytes } = this.#json
     const json = this.#json
     const { view } = json
-    this.#kind = kinds.annotation
     let at = json.skipSpace(position + 1)
     while (view.getUint8(at) === QUOTE) {
       const keyEnd = json.skipString(at + 1)

@@ -1,6 +1,7 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
 import { ObjectRedactor } from "../../../src/kube/redaction/object-redactor.ts"
+import { valueKinds } from "../../../src/kube/redaction/redacted-values.ts"
 import { defaultRedaction, type RedactionRules, redactionOf } from "../../../src/kube/redaction/redaction-rules.ts"
 import { copyWithoutWhiteSpace } from "../../../src/kube/scanner/json/json-bytes.ts"
 import { compileDetectRules } from "../../../src/kube/scanner/object/detect-rules.ts"
@@ -244,6 +245,17 @@ test("takes nesting of any depth, values of any length, and objects beyond the m
   const huge = `{"env":[{"name":"TOKEN","value":"${"hunter2".repeat(400_000)}"}],"a":"${"b".repeat(100)}"}`
   expect(redacted(huge, pod).toString()).toMatch(
     /^\{"env":\[\{"name":"TOKEN","value":"redacted:[0-9a-f]{16}"\}\],"a":"b{100}"\}$/,
+  )
+})
+
+test("counts a command line inside too many others as arguments", () => {
+  const deep = Buffer.from(
+    `{"env":[{"name":"TOKEN","value":"a"}],"b":${'{"args":['.repeat(17)}"word"${"]}".repeat(17)}}`,
+  )
+  const redactor = new ObjectRedactor(pod, key)
+  redactor.redacted(deep, 0, deep.length)
+  expect(Array.from(redactor.result.replaced)).toEqual(
+    valueKinds.map((kind) => (kind === "env" || kind === "argument" ? 1 : 0)),
   )
 })
 
