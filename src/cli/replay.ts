@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto"
 import { readSourcePath } from "../blob/index.ts"
 import { systemClock } from "../clock.ts"
-import { cleanUp, forecastReplay, RemovalUnchecked } from "../simulation/index.ts"
+import { cleanUp, forecastReplay, RemovalUnchecked, virtualNodeTaint } from "../simulation/index.ts"
 import { visible } from "../text/index.ts"
 import { type CommandSyntax, type OptionValues, optionName } from "./command-line/arguments.ts"
 import { type Command, type CommandTerminal, command } from "./command-line/command.ts"
@@ -182,7 +182,7 @@ const orderOf = (given: Options, trace: string, target: ReplayOrder["target"]): 
   namespacePrefix: given.namespacePrefix,
   placement: {
     nodeSelector: given.nodeSelector === undefined ? {} : { [given.nodeSelector[0]]: given.nodeSelector[1] },
-    taintKey: "kwok-provider",
+    taintKey: virtualNodeTaint,
   },
   included: kindsIn(given.include),
   intoRecordedCluster: given.intoRecordedCluster,

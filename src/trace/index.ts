@@ -89,6 +89,7 @@ export { MessagePackError, type MessagePackValue } from "./formats/simkube/messa
 export { decodeMessagePack, MessagePackReader } from "./formats/simkube/message-pack/message-pack-reader.ts"
 export { encodeMessagePack, MessagePackWriter } from "./formats/simkube/message-pack/message-pack-writer.ts"
 export {
+  builtInTemplatePaths,
   DEFAULT_TEMPLATE_PATHS,
   encodeTrackedObjects,
   normaliseTrackedObject,

@@ -2,7 +2,6 @@
 
 import {
   changedAt,
-  DEFAULT_TEMPLATE_PATHS,
   isJsonList,
   isJsonObject,
   type JsonObject,
@@ -15,17 +14,6 @@ import {
   withoutMember,
 } from "../trace/index.ts"
 import type { Fix, Need, Place, Removal, Rule, Target, TracedObject } from "./rule.ts"
-
-/** Where Kubernetes itself has pod templates. SimKube's place in ReplicaSets is a wrong one (W-20). */
-const builtIn: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
-  ...DEFAULT_TEMPLATE_PATHS,
-  ["apps/v1.ReplicaSet", ["/spec/template"]],
-  ["v1.ReplicationController", ["/spec/template"]],
-  ["v1.PodTemplate", ["/template"]],
-])
-
-/** The template paths of a kind that Kubernetes defines; `undefined` for all others. */
-export const builtInTemplatePaths = (gvk: string): ReadonlyArray<string> | undefined => builtIn.get(gvk)
 
 /** A pod spec, and its field path. */
 interface PlacedSpec {

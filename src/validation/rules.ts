@@ -1,5 +1,6 @@
 /** All rules, in the order of their numbers. */
 import {
+  builtInTemplatePaths,
   hasPrescribedName,
   isBuiltInKind,
   type JsonObject,
@@ -10,15 +11,7 @@ import {
   withMember,
   withoutMember,
 } from "../trace/index.ts"
-import {
-  builtInTemplatePaths,
-  containerLists,
-  podSpecsOf,
-  references,
-  removalsOf,
-  withChangedAt,
-  withoutEntries,
-} from "./references.ts"
+import { containerLists, podSpecsOf, references, removalsOf, withChangedAt, withoutEntries } from "./references.ts"
 import type { Place, Removal, Rule } from "./rule.ts"
 
 // Environment variables that take their values from a Secret or a ConfigMap: `env` and `envFrom`, of all three kinds of containers.

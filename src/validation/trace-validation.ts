@@ -10,6 +10,7 @@
  */
 import {
   BadTraceError,
+  builtInTemplatePaths,
   DecompressionError,
   exactJsonIn,
   isJsonObject,
@@ -23,7 +24,6 @@ import {
   textIn,
 } from "../trace/index.ts"
 import { addPlace, Findings, findingKey, type RuleFindings, type StateNeed } from "./findings.ts"
-import { builtInTemplatePaths } from "./references.ts"
 import type { Need, Rule, Target, TracedObject } from "./rule.ts"
 import { rules } from "./rules.ts"
 

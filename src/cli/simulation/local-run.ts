@@ -9,6 +9,7 @@ import {
   simulationDefinitions,
   simulationKind,
   startSimulationController,
+  virtualNodeTaint,
 } from "../../simulation/index.ts"
 import type { CommandTerminal } from "../command-line/command.ts"
 import type { ExitCode } from "../command-line/exit-codes.ts"
@@ -29,7 +30,7 @@ interface LocalRun {
 const virtualNodes = 10
 
 /** Only what is replayed comes to the virtual nodes, as in clusters with kwok; the driver's pod goes to the node of processes. */
-const taints = [{ key: "kwok-provider", value: "", effect: "NoSchedule" }]
+const taints = [{ key: virtualNodeTaint, value: "", effect: "NoSchedule" }]
 
 const controllerNamespace = "kubereel"
 

@@ -9,8 +9,8 @@
  * other bytes stay as they are; an object without such a value keeps all of them. Only if letters are spelled as escape sequences, which no API
  * server does, all strings are spelled anew.
  *
- * `metadata.managedFields` of such an object stays, because it says who wrote what, unless it may hold values: it names fields by their keys, which
- * are no secret, but items of sets by what they are (`v:"…"`), and items of lists by some of their members (`k:{"name":"…"}`).
+ * `metadata.managedFields` is kept unless it can contain a value: fields are named by key, but items of sets by value (`v:"…"`) and items of lists
+ * by some of their members (`k:{"name":"…"}`).
  *
  * If a key occurs twice, every value is replaced, and the last `name` of an environment variable counts, as in the API server's decoder.
  * Time is linear in the object, whatever its content; nothing in it makes this throw.

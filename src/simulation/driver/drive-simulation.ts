@@ -10,7 +10,7 @@ import { derivedNames, simulationLabel } from "../api/derived-names.ts"
 import { defaultNamespacePrefix, type Simulation, traceDurationMs } from "../api/simulation.ts"
 import { longestHistory, type RepetitionReport, type SimulationProgress } from "../api/status.ts"
 import { Fidelity } from "../fidelity/fidelity.ts"
-import type { Placement } from "../objects/pod-templates.ts"
+import { type Placement, virtualNodeTaint } from "../objects/pod-templates.ts"
 import { ownMetadata } from "../objects/target-object.ts"
 import { followRecordedLives } from "../pods/followed-pods.ts"
 import { LifeScout } from "../pods/life-source.ts"
@@ -309,7 +309,7 @@ export const driveSimulation = async (setting: DriverSetting): Promise<void> => 
     cleanUps.defer(() => trace.close())
     const replay = replayLabelOf(pod)
     const namespacePrefix = spec.driver.virtualNsPrefix ?? defaultNamespacePrefix
-    const placement = { nodeSelector: { type: "virtual" }, taintKey: "kwok-provider" }
+    const placement = { nodeSelector: { type: "virtual" }, taintKey: virtualNodeTaint }
     const whole = { ...window, now: clock.wallMicros() }
     const survey = { name: replay, window: whole, namespacePrefix, placement, included: new Set<string>(), signal }
     const extent = await extentOf(setting, trace, survey)

@@ -13,11 +13,14 @@ import {
   withoutMember,
 } from "../../trace/index.ts"
 
+/** Key of the taint of virtual nodes, as kwok's and SimKube's have it. */
+export const virtualNodeTaint = "kwok-provider"
+
 /** What pods of a replay need in order to be scheduled onto virtual nodes. */
 export interface Placement {
   /** Added to `nodeSelector`, replacing a value of the same key. SimKube's nodes: `type: virtual`. */
   readonly nodeSelector: Readonly<Record<string, string>>
-  /** Key of the taint of virtual nodes, tolerated with effect NoSchedule; `undefined`: none. SimKube's: `kwok-provider`. */
+  /** Key of the taint of virtual nodes, tolerated with effect NoSchedule; `undefined`: none. Usually {@link virtualNodeTaint}. */
   readonly taintKey: string | undefined
 }
 

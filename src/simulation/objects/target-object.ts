@@ -5,8 +5,8 @@
  */
 
 import {
+  builtInTemplatePaths,
   changedAt,
-  DEFAULT_TEMPLATE_PATHS,
   hasPrescribedName,
   type IsInTrace,
   isJsonObject,
@@ -199,7 +199,7 @@ export const targetObject = (
   if (place.namespace !== "") marked.namespace = place.namespace
   marked.labels = { ...(isJsonObject(metadata.labels) ? metadata.labels : {}), ...own.labels }
   marked.ownerReferences = own.ownerReferences
-  const paths = rewriting.templatePaths(gvk) ?? templatePathsOf(gvk)
+  const paths = rewriting.templatePaths(gvk) ?? builtInTemplatePaths(gvk) ?? []
   const placed = placePods(withMember(clean, "metadata", marked), paths, {
     originalNamespace,
     placement: rewriting.placement,
@@ -211,16 +211,6 @@ export const targetObject = (
     typeof volume === "string" ? withVolume(renamed, volume, names.ofObject("v1.PersistentVolume", volume)) : renamed
   return { place, body, owners }
 }
-
-/** SimKube's path of a ReplicaSet is wrong (W-20), and it has none of the others. */
-const ownTemplatePaths: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
-  ["apps/v1.ReplicaSet", ["/spec/template"]],
-  ["v1.ReplicationController", ["/spec/template"]],
-  ["v1.PodTemplate", ["/template"]],
-])
-
-const templatePathsOf = (gvk: string): ReadonlyArray<string> =>
-  ownTemplatePaths.get(gvk) ?? DEFAULT_TEMPLATE_PATHS.get(gvk) ?? []
 
 const keptOwners = (
   metadata: JsonObject,

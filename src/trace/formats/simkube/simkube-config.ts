@@ -36,6 +36,17 @@ export const DEFAULT_TEMPLATE_PATHS: ReadonlyMap<string, ReadonlyArray<string>> 
   ["v1.Pod", [""]],
 ])
 
+/** Where Kubernetes itself has pod templates: not where SimKube looks for those of ReplicaSets, and in more kinds. */
+const builtIn: ReadonlyMap<string, ReadonlyArray<string>> = new Map([
+  ...DEFAULT_TEMPLATE_PATHS,
+  ["apps/v1.ReplicaSet", ["/spec/template"]],
+  ["v1.ReplicationController", ["/spec/template"]],
+  ["v1.PodTemplate", ["/template"]],
+])
+
+/** JSON pointers to the pod templates in objects of a kind of Kubernetes; `undefined` for kinds that have none, and for others. */
+export const builtInTemplatePaths = (gvk: string): ReadonlyArray<string> | undefined => builtIn.get(gvk)
+
 /** SimKube would reject this kind's entry. */
 export class TrackedObjectError extends Schema.TaggedError<TrackedObjectError>()("TrackedObjectError", {
   gvk: Schema.String,
