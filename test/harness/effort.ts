@@ -1,7 +1,7 @@
 /**
  * How often what is random is tried, and under how much load. Rounds of kills and runs of properties find more the more there are, and each
- * costs the same: an ordinary run takes a quarter of them, with other seeds each time, and a thorough one takes all: `npm test` in CI, and
- * `npm run test:long` before a release.
+ * costs the same: an ordinary run takes a quarter of them, with other seeds each time, and a thorough one, before a
+ * release, takes all.
  */
 
 /** Any value but the empty one asks for a thorough run. */

@@ -33,7 +33,7 @@ const instructions = (name: string): ReadonlyArray<string> => {
 }
 
 // It builds the project once more: 10 s of CPU.
-test.runIf(isThorough())(
+test.runIf(isThorough() || process.env.CI === "true")(
   "the files that it copies are enough to build the tested image",
   { timeout: patient(120_000) },
   async () => {
