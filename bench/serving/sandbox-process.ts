@@ -15,7 +15,7 @@ import { systemClock } from "../../src/clock.ts"
 import type { LedgerMode, Sandbox } from "../../src/sandbox/index.ts"
 import { pods } from "../load/bench-kinds.ts"
 import { objectText } from "../load/bench-objects.ts"
-import { placeholders } from "../load/object-template.ts"
+import { firstMoment, placeholders, timePlaceholder } from "../load/object-template.ts"
 import {
   collectionPath,
   createdObject,
@@ -126,7 +126,8 @@ const act = async (sandbox: Sandbox, command: Exclude<ServerCommand, { readonly 
 }
 
 const putPods = async (sandbox: Sandbox, from: number, count: number): Promise<void> => {
-  const texts = Array.from({ length: 100 }, (_, variety) => objectText(pods, variety))
+  const textOf = (variety: number): string => objectText(pods, variety).replaceAll(timePlaceholder, firstMoment)
+  const texts = Array.from({ length: 100 }, (_, variety) => textOf(variety))
   for (let index = from; index < from + count; index++) {
     const text = texts[index % texts.length] ?? ""
     const number = String(index)
