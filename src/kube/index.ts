@@ -91,7 +91,6 @@ export {
   LeaderElector,
 } from "./election/leader-election.ts"
 export type { ApiEndpoint, EndpointSource } from "./endpoint.ts"
-export { collectionPath, groupVersionPath, type Kind, objectPath } from "./gvk.ts"
 export { type OpenSocket, speaksTls } from "./http/connect.ts"
 export {
   type ConnectionCause,
@@ -118,7 +117,8 @@ export {
   type Transport,
 } from "./http/transport.ts"
 export { pointerFault, unescapedToken } from "./json-pointer.ts"
-export { findKind, type NamedKind, namesWithKinds } from "./kind-names.ts"
+export { collectionPath, groupVersionPath, type Kind, objectPath } from "./kinds/gvk.ts"
+export { findKind, type NamedKind, namesWithKinds } from "./kinds/kind-names.ts"
 export * from "./offline.ts"
 export { aborted, pause } from "./pause.ts"
 export { ObjectRedactor } from "./redaction/object-redactor.ts"

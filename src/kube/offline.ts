@@ -5,28 +5,9 @@
  * Guarantee: pure functions that talk to no server and load no other library.
  */
 
-export { builtInResources } from "./built-in-resources.ts"
-export {
-  type FieldRequirement,
-  fieldSelectorTerms,
-  matchesFields,
-  parseFieldSelector,
-  selectedName,
-} from "./field-selector.ts"
-export { apiVersionOf, formatGvk, type GroupVersionKind, parseGvk } from "./gvk.ts"
+export { builtInResources } from "./kinds/built-in-resources.ts"
+export { apiVersionOf, formatGvk, type GroupVersionKind, parseGvk } from "./kinds/gvk.ts"
 export { kubeconfigOfContexts } from "./kubeconfig.ts"
-export {
-  type LabelRequirement,
-  type LabelSelector,
-  type LabelSelectorObject,
-  matchesLabels,
-  parseLabelSelector,
-  requirementFault,
-  requirementsOf,
-  selectorMatches,
-  selectorText,
-  setOperators,
-} from "./label-selector.ts"
 export * as names from "./names.ts"
 export {
   type Complaints,
@@ -41,4 +22,23 @@ export {
 export { canonicalQuantity, quantityOf, thousandths, wholeUnits } from "./quantity.ts"
 export { describeRedacted, RedactedSums, RedactedValues, valueKinds } from "./redaction/redacted-values.ts"
 export { compareResourceVersions, parseResourceVersion, type ResourceVersion } from "./resource-version.ts"
+export {
+  type FieldRequirement,
+  fieldSelectorTerms,
+  matchesFields,
+  parseFieldSelector,
+  selectedName,
+} from "./selectors/field-selector.ts"
+export {
+  type LabelRequirement,
+  type LabelSelector,
+  type LabelSelectorObject,
+  matchesLabels,
+  parseLabelSelector,
+  requirementFault,
+  requirementsOf,
+  selectorMatches,
+  selectorText,
+  setOperators,
+} from "./selectors/label-selector.ts"
 export { hasStatus, isStatusKnown, recordsStatus, type StatusRecorded, statusAlways, statusNever } from "./statuses.ts"

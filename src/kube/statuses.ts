@@ -1,5 +1,5 @@
 /** Which kinds of objects have a status, whether a recording with given settings has it, and since when. */
-import type { GroupVersionKind } from "./gvk.ts"
+import type { GroupVersionKind } from "./kinds/gvk.ts"
 
 /** Kubernetes' own kinds that have no status, in any version; by group, `"*"`: all of the group. */
 const withoutStatus: ReadonlyMap<string, ReadonlySet<string>> = new Map(

@@ -92,7 +92,7 @@ class ExportRunner {
     }
   }
 
-  /** Once. `error`: as of {@link OutgoingStream.end}; absent: nobody waits for the end. `note`: number of changes that were left out. */
+  /** Once. `error`: as of {@link OutgoingStream.end}; absent: no one waits for the end. `note`: number of changes that were left out. */
   async #end(running: RunningExport, error?: string, note = ""): Promise<void> {
     if (!this.#running.delete(running)) return
     running.lease.release()

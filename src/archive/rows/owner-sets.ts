@@ -133,7 +133,7 @@ export class UnrecordedOwners {
   #named = new Map<string, NamedOwner>()
   #answered: Array<AnsweredOwner> = []
   #above: Array<NamedOwner> = []
-  /** UIDs that were named or answered since {@link noteUids}; `undefined`: nobody wants to know. */
+  /** UIDs that were named or answered since {@link noteUids}; `undefined`: they are not being collected. */
   #noted: Set<string> | undefined
 
   constructor(database: Connection) {

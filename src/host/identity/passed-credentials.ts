@@ -19,7 +19,7 @@ export class PassedCredentials {
       trouble: (reason) => {
         if (reason === undefined || this.#isClosed) return
         trouble(reason)
-        // Requests that wait get what the server said, and whoever made them decides.
+        // Requests that wait fail with the answer of the server; the guest decides what to do.
         if (this.#latest !== undefined) this.#has(this.#latest)
       },
     })
@@ -43,7 +43,7 @@ export class PassedCredentials {
       this.#pass(this.#latest)
   }
 
-  /** The server has refused them; the thread goes on asking. */
+  /** The server has refused them; the thread keeps asking. */
   refresh(): void {
     this.#refresh.refresh()
   }

@@ -3,7 +3,7 @@
  * are plain JSON, typed only as far as the caller declares; unknown members pass through. Watches: {@link
  * watchObjects}.
  */
-import { collectionPath, type Kind, objectPath } from "../gvk.ts"
+import { collectionPath, type Kind, objectPath } from "../kinds/gvk.ts"
 import { pagePath, type Selection, wholeListPath } from "../watch/streams/request.ts"
 import { ApiConnection, bodyOf, type Call, type CallOptions, type ConnectionOptions } from "./api-connection.ts"
 import { ExpiredError, type Question } from "./api-errors.ts"

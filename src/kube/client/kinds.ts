@@ -1,6 +1,6 @@
 /** Kinds that every Kubernetes cluster has and this project's own controllers work with; all others are found by discovery. */
 
-import { apiVersionOf, type Kind } from "../gvk.ts"
+import { apiVersionOf, type Kind } from "../kinds/gvk.ts"
 
 const kind = (group: string, name: string, plural: string, namespaced = true, version = "v1"): Kind => ({
   gvk: { group, version, kind: name },

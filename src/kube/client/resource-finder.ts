@@ -4,7 +4,7 @@
  */
 
 import { type ApiResource, readResourceList } from "../discovery/discovery.ts"
-import { formatGvk, type GroupVersionKind, groupVersionPath } from "../gvk.ts"
+import { formatGvk, type GroupVersionKind, groupVersionPath } from "../kinds/gvk.ts"
 import { plainStatus } from "../status.ts"
 import type { ApiConnection, CallOptions } from "./api-connection.ts"
 import { ApiUnreachableError, refusalOf } from "./api-errors.ts"

@@ -6,8 +6,8 @@
 
 import type { Clock } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
-import type { Kind } from "../gvk.ts"
 import type { ReadTransport, Transport } from "../http/transport.ts"
+import type { Kind } from "../kinds/gvk.ts"
 import { pause } from "../pause.ts"
 import { compileDetectRules } from "../scanner/object/detect-rules.ts"
 import { HttpEnquiries } from "../watch/enquiries.ts"

@@ -4,10 +4,10 @@
  */
 
 import { isRecord } from "../../is-record.ts"
-import { apiVersionOf, type GroupVersionKind, groupVersionPath } from "../gvk.ts"
 import { describeFailure, type RequestOptions, requestOnce } from "../http/request-once.ts"
 import type { ReadTransport } from "../http/transport.ts"
-import type { NamedKind } from "../kind-names.ts"
+import { apiVersionOf, type GroupVersionKind, groupVersionPath } from "../kinds/gvk.ts"
+import type { NamedKind } from "../kinds/kind-names.ts"
 import { statusOfResponse } from "../status.ts"
 
 // Which group versions another server provides behind the API server: metrics, and API servers of projects' own. Their lists may differ from

@@ -2,9 +2,10 @@
  * Finds where a kind's objects are: one small document per group version, not the aggregated one, which may have
  * megabytes. A kind that is not installed is a result (`absent`), not an error. Nothing is cached here.
  */
-import { apiVersionOf, formatGvk, type GroupVersionKind, groupVersionPath, type Kind } from "../gvk.ts"
+
 import { describeFailure, type RequestFailure, type RequestOptions, requestOnce } from "../http/request-once.ts"
 import type { ReadTransport } from "../http/transport.ts"
+import { apiVersionOf, formatGvk, type GroupVersionKind, groupVersionPath, type Kind } from "../kinds/gvk.ts"
 import { type ApiStatus, plainStatus, statusOfResponse } from "../status.ts"
 
 /** The server's description of a kind. Plain data. */

@@ -5,7 +5,7 @@
  * The default rules cover what is most often leaked. They go by names, so they are no guarantee: a password in a ConfigMap or in an environment
  * variable called `COLOUR` is not found. What else is secret, the configuration must name.
  */
-import { formatGvk, type GroupVersionKind } from "../gvk.ts"
+import { formatGvk, type GroupVersionKind } from "../kinds/gvk.ts"
 import { TokenMemory, textOf } from "./value-hash.ts"
 
 // Decides by the bytes of a name whether patterns cover it, and remembers the decision: the same few names come with every event.

@@ -4,7 +4,7 @@
  * brackets and passed on unchecked; the grammar around them is checked.
  */
 import * as Schema from "effect/Schema"
-import { apiVersionOf, type GroupVersionKind } from "../gvk.ts"
+import { apiVersionOf, type GroupVersionKind } from "../kinds/gvk.ts"
 import { isWhiteSpace, JsonBytes } from "./json/json-bytes.ts"
 import { TokenScanner } from "./json/token-scanner.ts"
 import { CarryBuffer, defaultLongest, type LineBudget, type SpanListener, TooLongError } from "./line-splitter.ts"

@@ -3,9 +3,9 @@
  */
 import { isRecord } from "../../is-record.ts"
 import { type ApiResource, discover } from "../discovery/discovery.ts"
-import { collectionPath, type GroupVersionKind } from "../gvk.ts"
 import { describeFailure, requestOnce } from "../http/request-once.ts"
 import type { ReadTransport } from "../http/transport.ts"
+import { collectionPath, type GroupVersionKind } from "../kinds/gvk.ts"
 import { type ApiStatus, plainStatus, statusOfResponse } from "../status.ts"
 import type { Input } from "./protocol/protocol.ts"
 import type { Enquiries } from "./session-options.ts"

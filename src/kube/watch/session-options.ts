@@ -1,7 +1,7 @@
 /** The options of a watch session: its access to the server, its sink, time and randomness, and where the recording ends. */
 import type { Clock } from "../../clock.ts"
-import type { GroupVersionKind } from "../gvk.ts"
 import type { ReadTransport } from "../http/transport.ts"
+import type { GroupVersionKind } from "../kinds/gvk.ts"
 import type { LineBudget } from "../scanner/line-splitter.ts"
 import type { DetectRules } from "../scanner/object/detect-rules.ts"
 import type { ObservedObject } from "./liveness/observed-object.ts"

@@ -18,7 +18,7 @@ import type { Problem } from "./state/decide.ts"
 
 /**
  * Why a step was not done, as far as the controller itself can tell; the message says what to do. `permanent`: a mistake in the Simulation or the
- * cluster. `transient`: something stands in the way that someone has to remove, or that passes. `awaited`: whoever throws it limits the time.
+ * cluster. `transient`: something stands in the way that someone has to remove, or that passes. `awaited`: the code that throws it limits the time.
  */
 export class NotDone extends Error implements Problem {
   readonly kind: Problem["kind"]

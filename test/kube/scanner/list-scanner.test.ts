@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import type { GroupVersionKind } from "../../../src/kube/gvk.ts"
+import type { GroupVersionKind } from "../../../src/kube/kinds/gvk.ts"
 import { TooLongError } from "../../../src/kube/scanner/line-splitter.ts"
 import { ListItem, ListScanner, ListSyntaxError } from "../../../src/kube/scanner/list-scanner.ts"
 import { compileDetectRules } from "../../../src/kube/scanner/object/detect-rules.ts"

@@ -50,26 +50,25 @@ const coreFields: ReadonlyArray<Field> = [
 
 const isEmpty = (value: unknown): boolean => value === undefined || value === null || value === "" || value === 0
 
-const coreEventOf = ({ metadata, ...rest }: JsonObject): JsonObject => {
-  const result: Record<string, unknown> = { kind: "Event", apiVersion: "v1", metadata }
-  for (const { core, events, emptyCore } of coreFields) {
-    const value = isEmpty(rest[events]) ? emptyCore : rest[events]
-    if (value !== undefined) result[core] = value
+/** `renamed`: the name of each field in the object and in the result, and its value when it is empty. */
+const eventOf = (
+  apiVersion: string,
+  { metadata, ...given }: JsonObject,
+  renamed: ReadonlyArray<readonly [from: string, to: string, empty: unknown]>,
+): JsonObject => {
+  const result: Record<string, unknown> = { kind: "Event", apiVersion, metadata }
+  for (const [from, to, empty] of renamed) {
+    const value = isEmpty(given[from]) ? empty : given[from]
+    if (value !== undefined) result[to] = value
   }
   return result
 }
 
-const newEventOf = ({ metadata, ...rest }: JsonObject): JsonObject => {
-  const result: Record<string, unknown> = { kind: "Event", apiVersion: "events.k8s.io/v1", metadata }
-  for (const { core, events, emptyEvents } of fields) {
-    const value = isEmpty(rest[core]) ? emptyEvents : rest[core]
-    if (value !== undefined) result[events] = value
-  }
-  return result
-}
+const toCore = coreFields.map(({ core, events, emptyCore }) => [events, core, emptyCore] as const)
+const toEvents = fields.map(({ core, events, emptyEvents }) => [core, events, emptyEvents] as const)
 
 export const storedAsCoreEvent: StoredAs = {
   gvk: { group: "", version: "v1", kind: "Event" },
-  toStored: coreEventOf,
-  fromStored: newEventOf,
+  toStored: (event) => eventOf("v1", event, toCore),
+  fromStored: (event) => eventOf("events.k8s.io/v1", event, toEvents),
 }

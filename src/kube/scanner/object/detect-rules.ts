@@ -5,8 +5,8 @@
  */
 
 import * as Schema from "effect/Schema"
-import { formatGvk, type GroupVersionKind } from "../../gvk.ts"
 import { parseJsonPointer } from "../../json-pointer.ts"
+import { formatGvk, type GroupVersionKind } from "../../kinds/gvk.ts"
 import { hasStatus } from "../../statuses.ts"
 
 /**

@@ -1,5 +1,5 @@
 /** Reads one page of a list, or a whole list, item by item. */
-import type { GroupVersionKind } from "../../gvk.ts"
+import type { GroupVersionKind } from "../../kinds/gvk.ts"
 import { isLineTooLarge, type LineBudget } from "../../scanner/line-splitter.ts"
 
 import { ListItem, ListScanner, ListSyntaxError } from "../../scanner/list-scanner.ts"

@@ -3,9 +3,9 @@
  * StreamEvents}; after {@link StreamReader.disown} there is none.
  */
 
-import { apiVersionOf } from "../../gvk.ts"
 import { printable } from "../../http/response-parser.ts"
 import { describeLost, type ResponseHandler, type StreamEnd } from "../../http/transport.ts"
+import { apiVersionOf } from "../../kinds/gvk.ts"
 import { parseResourceVersion, type ResourceVersion } from "../../resource-version.ts"
 import type { DetectRules } from "../../scanner/object/detect-rules.ts"
 import type { ScannedObject } from "../../scanner/object/scanned-object.ts"

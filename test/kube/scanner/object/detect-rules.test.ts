@@ -1,7 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { parseGvk } from "../../../../src/kube/gvk.ts"
 import { parseJsonPointer } from "../../../../src/kube/json-pointer.ts"
+import { parseGvk } from "../../../../src/kube/kinds/gvk.ts"
 import {
   compileDetectRules,
   type Detect,

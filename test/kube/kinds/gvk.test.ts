@@ -1,9 +1,9 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { parseFieldSelector, selectedName } from "../../src/kube/field-selector.ts"
-import { collectionPath, objectPath } from "../../src/kube/gvk.ts"
-import { labelComplaints, qualifiedNameComplaints, subdomainComplaints } from "../../src/kube/names.ts"
-import { canonicalQuantity, quantityOf, thousandths } from "../../src/kube/quantity.ts"
+import { collectionPath, objectPath } from "../../../src/kube/kinds/gvk.ts"
+import { labelComplaints, qualifiedNameComplaints, subdomainComplaints } from "../../../src/kube/names.ts"
+import { canonicalQuantity, quantityOf, thousandths } from "../../../src/kube/quantity.ts"
+import { parseFieldSelector, selectedName } from "../../../src/kube/selectors/field-selector.ts"
 
 describe("A field selector", () => {
   test("has the requirements of its terms, with values that may contain escaped characters", () => {

@@ -3,7 +3,7 @@
  * accepts (k8s.io/apimachinery, package labels).
  */
 
-import { quoted } from "../text/index.ts"
+import { quoted } from "../../text/index.ts"
 
 /** How a requirement compares a label's value. `Gt` and `Lt` compare integers and have no form in an object. */
 type LabelOperator = "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt"

@@ -5,7 +5,7 @@ import {
   matchesLabels,
   parseLabelSelector,
   selectorMatches,
-} from "../../src/kube/label-selector.ts"
+} from "../../../src/kube/selectors/label-selector.ts"
 
 const requirementsOf = (text: string): readonly LabelRequirement[] => {
   const selector = parseLabelSelector(text)
