@@ -23,6 +23,8 @@ export interface StreamOptions {
 const streamIncarnation = 1
 
 export class OutgoingStream {
+  /** Resolves once, when the receiver has closed the stream or is gone. */
+  readonly closed: Promise<void>
   readonly #outbox: Outbox
   #isClosed = false
   /** Called when something has changed that {@link writable} waits for. */
@@ -37,10 +39,13 @@ export class OutgoingStream {
     onClosed: () => void,
   ) {
     this.#outbox = new Outbox(name, streamIncarnation, { windowBytes, bufferBytes: 0, now })
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.closed = promise
     // With the actor's asynchronous context, as in the outbox.
     const closed = AsyncLocalStorage.bind(() => {
       this.#isClosed = true
       onClosed()
+      resolve()
       this.#changed()
     })
     port.on("close", closed)

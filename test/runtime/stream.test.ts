@@ -104,6 +104,8 @@ describe("a stream", () => {
     const { sentFrames } = streams.metrics().answer ?? {}
     outgoing.send(Buffer.from("two"))
     outgoing.end()
+    // Also a sender that is busy and does not ask.
+    await outgoing.closed
     expect(await outgoing.writable()).toBe(false)
     expect([closedCount(), frames.length, ends]).toEqual([1, 1, []])
     expect(streams.metrics().answer).toMatchObject({ sentFrames })

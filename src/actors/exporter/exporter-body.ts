@@ -63,6 +63,8 @@ class ExportRunner {
     const opened = openedUnder(lease, () => openExport(this.#config, job))
     const running = { opened, stream, lease }
     this.#running.add(running)
+    // Not only between pieces: one may contain a whole pass through the window, and a client that has gone holds no place.
+    void stream.closed.then(() => this.#end(running))
     void this.#run(running)
     return opened.started
   }

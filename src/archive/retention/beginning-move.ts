@@ -122,7 +122,7 @@ export class BeginningMove {
   /**
    * Which objects changed in a block without its table of contents is unknown. Inside the transaction that removes the
    * block: with the next commit the gap could be lost in a crash. It takes a number up to the last committed one,
-   * because the next ones belong to what waits for a commit.
+   * because the next ones belong to what waits for a commit; followers, which are beyond it, do not see it.
    */
   #noteDamage(kind: number, lastSequence: number, removedThrough: number): void {
     let sequence = lastSequence

@@ -32,10 +32,15 @@ export class DeadRows {
     this.#statements = statementsOf(database)
   }
 
-  /** The last owner set now, before the objects are walked. Owners that are named from now on stay. */
+  /** The last owner set now, before the objects are walked. Owners that are named from now on stay, until {@link endNoting}. */
   lastOwnerSet(): number {
     this.#namedSince = this.#unrecorded.noteUids()
     return numberOf(this.#database, "SELECT max(id) AS value FROM owner_set")
+  }
+
+  /** Call it when the walk that {@link lastOwnerSet} began is over or given up: what is noted grows with each named owner. */
+  endNoting(): void {
+    this.#unrecorded.endNoting()
   }
 
   /**
@@ -119,7 +124,6 @@ export class DeadRows {
       )
       yield
     }
-    this.#unrecorded.endNoting()
   }
 
   /** In one transaction, if there are any. */

@@ -355,6 +355,7 @@ export class Retention {
 
   /** Removes everything that nothing refers to, for a recording that is to be as small as it can. */
   *compact(): Generator<void, void, void> {
+    this.#work?.return()
     this.#work = undefined
     this.#reserve.remove()
     this.#reserve = new DiskReserve(this.#parts.directory, 0)

@@ -82,11 +82,20 @@ export class Sweeping {
 
   /** Removes carried-over events that are superseded, and rows of what has ended. Returns how many objects are alive; `undefined`: not now. */
   *collect(): Steps<number | undefined> {
-    const { kinds, ownerSets, isPending } = this.#parts
+    const { ownerSets, isPending } = this.#parts
     // What waits for a commit may name owners that nothing else names.
     if (isPending()) return undefined
     ownerSets.forget()
     const lastOwnerSet = this.#dead.lastOwnerSet()
+    try {
+      return yield* this.#collectSince(lastOwnerSet)
+    } finally {
+      this.#dead.endNoting()
+    }
+  }
+
+  *#collectSince(lastOwnerSet: number): Steps<number> {
+    const { kinds } = this.#parts
     const named = new Set<number>()
     const all: Array<Sequences> = []
     for (const kind of kinds.all()) {

@@ -12,16 +12,9 @@
  * Pods, nodes and the presence of objects are read in the same pass. Memory: one number per object and write; states are read from disk.
  */
 
-import {
-  exactJsonIn,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  type ObjectEvent,
-  podKind,
-} from "../../trace/index.ts"
+import { exactJsonIn, isJsonObject, type JsonValue, type ObjectEvent, podKind } from "../../trace/index.ts"
 import { listIn } from "../objects/pod-templates.ts"
-import { rememberedIdentity } from "../pods/pod-identity.ts"
+import { metadataOf, rememberedIdentity } from "../pods/pod-identity.ts"
 import { keyOf } from "../replay/changes-to-writes.ts"
 import type { FieldDifference, WriteResult } from "../report/fidelity-report.ts"
 import { absentReason, existsReason } from "../target/target-cluster.ts"
@@ -279,9 +272,6 @@ const clockErrorMs = 5
 const deepestChain = 8
 /** What has changed in an object that something else created. */
 const creation = "created"
-
-const metadataOf = (state: JsonValue | undefined): JsonObject =>
-  isJsonObject(state) && isJsonObject(state.metadata) ? state.metadata : {}
 
 const trackOf = (object: JournalObject): Track => {
   const versions = new Map<string, number[]>()

@@ -80,7 +80,8 @@ export const timelineOf = (
   const phases = ({ steps }: Pick<TracePods, "steps">) =>
     Object.fromEntries([...Map.groupBy(steps, ({ phase }) => phase)].map(([phase, some]) => [phase, counts(some)]))
   const expected = expectedObjects(journal)
-  const frequent = [...expected].toSorted(([, { steps: left }], [, { steps: right }]) => right.length - left.length)
+  const changing = [...expected].filter(([, { steps }]) => steps.length > 0)
+  const frequent = changing.toSorted(([, { steps: left }], [, { steps: right }]) => right.length - left.length)
   const kinds = frequent.map(([gvk]) => gvk)
   const byKind = (present: ReadonlyMap<string, Presence>) => {
     const stepsOf = (gvk: string): ReadonlyArray<Step> => present.get(gvk)?.steps ?? []

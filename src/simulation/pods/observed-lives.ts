@@ -15,7 +15,7 @@ import {
   podKind,
   stablePodSpecHash,
 } from "../../trace/index.ts"
-import { controllerOf, podControllers } from "./pod-identity.ts"
+import { controllerOf, metadataOf, podControllers } from "./pod-identity.ts"
 import { type GrowingLife, ownerKey, type RecordedLives } from "./recorded-lives.ts"
 
 // The moments of a pod's life: when it was scheduled, started, ready and ended, as its status and the recording show them.
@@ -264,9 +264,6 @@ const ownerMember = '"ownerReferences"'
 /** Custom kinds may own pods; of the built-in ones these are owned themselves. */
 const mayOwnPods = (gvk: string): boolean =>
   gvk === "batch/v1.Job" || gvk === "apps/v1.ReplicaSet" || /^[^/]+\.[^/]+\//.test(gvk.replace(/^[^/]*\.k8s\.io\//, ""))
-
-const metadataOf = (object: JsonObject | undefined): JsonObject =>
-  isJsonObject(object?.metadata) ? object.metadata : {}
 
 /** `undefined` if it nests too deeply. */
 const hashOf = (spec: JsonValue | undefined): bigint | undefined => {

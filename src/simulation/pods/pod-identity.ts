@@ -48,6 +48,10 @@ export interface IdentityOptions {
 /** A controller, as an owner reference names it. */
 type PodController = Pick<OwnerReference, "apiVersion" | "kind" | "name">
 
+/** Empty if the object has none. */
+export const metadataOf = (object: JsonValue | undefined): JsonObject =>
+  isJsonObject(object) && isJsonObject(object.metadata) ? object.metadata : {}
+
 /** The controller of an object by its `metadata`. Sanitised traces have owner references without UIDs, which are still names. */
 export const controllerOf = ({ ownerReferences }: JsonObject): PodController | undefined => {
   const controller = listIn(ownerReferences)
@@ -63,7 +67,7 @@ export const controllerOf = ({ ownerReferences }: JsonObject): PodController | u
  * CronJob's Jobs with their minute: without these they are the names of the Deployment and the CronJob.
  */
 export const podControllers = (pod: JsonValue | undefined): ReadonlyArray<PodController> => {
-  const metadata = isJsonObject(pod) && isJsonObject(pod.metadata) ? pod.metadata : {}
+  const metadata = metadataOf(pod)
   const nearest = controllerOf(metadata)
   if (nearest === undefined) return []
   const { kind, name } = nearest

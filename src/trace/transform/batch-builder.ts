@@ -208,7 +208,7 @@ export class BatchBuilder {
 const identityOf = ({ gvk, namespace, name, uid }: ObjectEvent): Uint8Array => {
   const parsed = parseGvk(gvk)
   const metadata = { ...(namespace !== "" && { namespace }), name, ...(uid !== "" && { uid }) }
-  return Buffer.from(
-    JSON.stringify({ ...(parsed && { apiVersion: apiVersionOf(parsed), kind: parsed.kind }), metadata }),
-  )
+  const identity = { ...(parsed && { apiVersion: apiVersionOf(parsed), kind: parsed.kind }), metadata }
+  // No Buffer: a small one would be a view of Node's pool, which would be cloned with it.
+  return new TextEncoder().encode(JSON.stringify(identity))
 }

@@ -175,9 +175,9 @@ export class TransformedEvents {
     if (batch !== undefined) this.#count(batch)
     let next = 0
     for (const { item, isInserted } of items) {
-      const event = item.type === "event" && item.event.type === "object" ? item.event : undefined
-      const outcome = event === undefined ? undefined : batch?.outcomes[next++]
-      if (event === undefined || outcome === undefined) {
+      const { event, isSnapshot = false } = item.type === "event" ? item : {}
+      const outcome = event?.type === "object" ? batch?.outcomes[next++] : undefined
+      if (event?.type !== "object" || outcome === undefined) {
         yield* this.#passed(item)
         continue
       }
@@ -185,7 +185,7 @@ export class TransformedEvents {
       if (after === undefined) this.#batches.drop()
       else {
         yield* this.#batches.release()
-        yield { type: "event", event: this.#numbered(after), isSnapshot: item.type === "event" && item.isSnapshot }
+        yield { type: "event", event: this.#numbered(after), isSnapshot }
       }
     }
   }

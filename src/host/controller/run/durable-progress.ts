@@ -5,7 +5,7 @@
  * it until all the runs that it woke have succeeded or were given up, so it is delivered at least once, whatever ends the process meanwhile.
  */
 import type { Clock, Timer } from "../../../clock.ts"
-import { type ApiObject, aborted } from "../../../kube/index.ts"
+import type { ApiObject } from "../../../kube/index.ts"
 import { messageOf } from "../../../message-of.ts"
 import type { ObjectChange } from "../../cache/change-feed.ts"
 import { keyOf } from "../../cache/object-cache.ts"
@@ -125,7 +125,15 @@ export class DurableProgress {
 
   /** Resolves when everything that was entered is on disk. Rejects with the reason of the signal if that is aborted first. */
   async durable(signal: AbortSignal): Promise<void> {
-    while (this.isWaiting && !signal.aborted) await Promise.race([this.#written.promise, aborted(signal)])
+    const { promise: stopped, resolve: stop } = Promise.withResolvers<void>()
+    const listener = (): void => stop()
+    // Removed afterwards: the signal lives as long as the term, and each run waits here.
+    signal.addEventListener("abort", listener)
+    try {
+      while (this.isWaiting && !signal.aborted) await Promise.race([this.#written.promise, stopped])
+    } finally {
+      signal.removeEventListener("abort", listener)
+    }
     signal.throwIfAborted()
   }
 
