@@ -22,7 +22,7 @@ describe("a small project", () => {
     root = await mkdtemp(join(tmpdir(), "kubereel-build-"))
     await symlink(join(project, "node_modules"), join(root, "node_modules"))
     await write("package.json", JSON.stringify({ exports: { ".": {}, "./trace": {} } }))
-    await write("src/kube/kinds/gvk.ts", `export const kind = (text: string): string => "kind " + text\n`)
+    await write("src/kube/gvk.ts", `export const kind = (text: string): string => "kind " + text\n`)
     await write("src/actors/entries/one.ts", `import { kind } from "../../kube/gvk.ts"\nconsole.log(kind("one"))\n`)
     await write(
       "src/host/entries/two.ts",
@@ -62,7 +62,7 @@ describe("a small project", () => {
   test("keeps a source map beside each bundle", async () => {
     await build(root)
     const map = JSON.parse(await readFile(join(root, "dist/workers/one.js.map"), "utf8")) as { sources: string[] }
-    expect(map.sources).toContain("../../src/kube/kinds/gvk.ts")
+    expect(map.sources).toContain("../../src/kube/gvk.ts")
     expect(await readFile(join(root, "dist/workers/one.js"), "utf8")).toMatch(/\/\/# sourceMappingURL=one\.js\.map\n$/)
   })
 
@@ -81,7 +81,7 @@ describe("a small project", () => {
 
   test("is left alone when nothing changed, also when a file was written again with the same content", async () => {
     await build(root)
-    await write("src/kube/kinds/gvk.ts", await readFile(join(root, "src/kube/kinds/gvk.ts"), "utf8"))
+    await write("src/kube/gvk.ts", await readFile(join(root, "src/kube/gvk.ts"), "utf8"))
     const report = await build(root)
     expect(report.built).toEqual([])
     expect(report.fresh).toHaveLength(5)
@@ -89,7 +89,7 @@ describe("a small project", () => {
 
   test("has only those bundles made again whose inputs changed", async () => {
     await build(root)
-    await write("src/kube/kinds/gvk.ts", `export const kind = (text: string): string => "new " + text\n`)
+    await write("src/kube/gvk.ts", `export const kind = (text: string): string => "new " + text\n`)
     const report = await build(root)
     expect([...report.built].sort()).toEqual(["lib/trace", "workers/one"])
     expect(await output("workers/one")).toBe("new one")

@@ -46,7 +46,7 @@ describe("one file", () => {
 describe("of several files", () => {
   const files = [
     count(
-      "src/kube/kinds/gvk.ts",
+      "src/kube/gvk.ts",
       'import { used } from "./names/one.ts"\nexport const gvk = used\nexport const { a, b } = {}',
     ),
     count("src/kube/names/one.ts", 'import type { A } from "../a.ts"\nexport const used = 1\nexport const idle = 2'),
