@@ -45,6 +45,7 @@ const cli = [
 export const layers: ReadonlyArray<Layer> = [
   { folder: "runtime", imports: [], reason: "Actors know nothing of Kubernetes." },
   { folder: "text", imports: [], reason: "It knows only text." },
+  { folder: "timeline", imports: [], reason: "It runs in a browser too." },
   {
     folder: "kube",
     imports: ["text"],
@@ -54,15 +55,15 @@ export const layers: ReadonlyArray<Layer> = [
   { folder: "page", imports: [], reason: "It is how a page looks and is escaped, whatever is on it." },
   {
     folder: "trace",
-    imports: ["page", "text", offline],
+    imports: ["page", "text", "timeline", offline],
     doors: { "transform/index.ts": "the parser of the language is loaded with the first program" },
     reason: "A trace is read and written without a cluster.",
   },
   { folder: "validation", imports: ["trace", offline], reason: "A trace is judged without a cluster." },
   { folder: "audit", imports: ["trace", "kube"], reason: "A log is imported without a cluster." },
   { folder: "wire", imports: ["trace", offline] },
-  { folder: "archive", imports: ["wire", "trace", offline], reason: "A recording is read without actors." },
-  { folder: "actors", imports: ["archive", "wire", "trace", "kube", "blob", "runtime"] },
+  { folder: "archive", imports: ["wire", "trace", "timeline", offline], reason: "A recording is read without actors." },
+  { folder: "actors", imports: ["archive", "wire", "trace", "timeline", "kube", "blob", "runtime"] },
   {
     folder: "host",
     imports: ["kube", "runtime"],
@@ -71,13 +72,13 @@ export const layers: ReadonlyArray<Layer> = [
   { folder: "apiserver", imports: ["kube", "runtime"], reason: "Its Backend may be a sandbox or an archive." },
   {
     folder: "serve",
-    imports: ["apiserver", "archive", "trace", "kube", "runtime"],
+    imports: ["apiserver", "archive", "trace", "page", "kube", "runtime"],
     reason: "It shows the past, and loads no sandbox.",
   },
   { folder: "sandbox", imports: ["apiserver", "host", "trace", "kube", "runtime"] },
   {
     folder: "recorder",
-    imports: ["actors", "archive", "wire", "trace", "kube", "text", "blob", "runtime"],
+    imports: ["actors", "archive", "wire", "trace", "page", "kube", "text", "blob", "runtime"],
     doors: { "embedded/index.ts": "the same recorder for programs without Effect, with the same names" },
   },
   {
@@ -95,6 +96,7 @@ export const layers: ReadonlyArray<Layer> = [
     imports: ["recorder", "host", "kube"],
     reason: "Manifests are computed from what is recorded, and from what controllers need.",
   },
+  { folder: "ui", imports: ["timeline"], reason: "It runs in a browser." },
   { folder: "cli", imports: cli },
   { folder: "library", imports: [...cli, "actors", "wire"], reason: "One module for each export of package.json." },
 ]

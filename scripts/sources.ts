@@ -114,7 +114,13 @@ export const count = (file: string, text: string): Counted => {
     }
     for (const child of childrenOf(node)) visit(child)
   }
-  visit(parseAst(text, { lang: file.endsWith(".d.ts") ? "dts" : "ts", astType: "ts" }, file) as unknown as Node)
+  visit(
+    parseAst(
+      text,
+      { lang: file.endsWith(".d.ts") ? "dts" : file.endsWith(".tsx") ? "tsx" : "ts", astType: "ts" },
+      file,
+    ) as unknown as Node,
+  )
   return {
     file,
     ...linesOf(text),
@@ -130,7 +136,7 @@ export const count = (file: string, text: string): Counted => {
 
 /** All TypeScript of the project but what a program wrote. */
 export const readSources = (root: string): ReadonlyArray<Counted> =>
-  globSync("{src,test,bench,scripts,examples}/**/*.ts", {
+  globSync("{src,test,bench,scripts,examples}/**/*.{ts,tsx}", {
     cwd: root,
     exclude: (path) => path.includes("node_modules"),
   })

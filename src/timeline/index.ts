@@ -1,0 +1,11 @@
+/**
+ * The time line as data: lanes, tiles, what went wrong, and how the state of an object is judged. The same code runs in the reader of a recording and in
+ * the page, which draws a file that has no server.
+ *
+ * Guarantee: it imports nothing, runs in a browser and in Node, is total for objects of any structure, and takes time and memory in proportion to what it
+ * is given.
+ */
+
+export { type Finding, type FindingCode, findingCodes } from "./finding.ts"
+export type { Lane, LaneObject, Part } from "./lane.ts"
+export { marks, type Tone, toneIn, tones } from "./tile.ts"
