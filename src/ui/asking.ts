@@ -98,13 +98,8 @@ export class Asking {
     const slot = this.#slots.get(name)
     if (question === undefined || slot?.key === question.key) return
     const { items } = question
-    if (
-      slot?.controller !== undefined &&
-      items !== undefined &&
-      slot.items !== undefined &&
-      items.isSubsetOf(slot.items)
-    )
-      return
+    const known = slot?.controller === undefined ? undefined : slot.items
+    if (items !== undefined && known !== undefined && [...items].every((item) => known.has(item))) return
     slot?.controller?.abort()
     const controller = new AbortController()
     const asked: Slot = { key: question.key, items, controller }

@@ -27,9 +27,6 @@ export interface DrawnTile {
 /** What is beside the time line. */
 export type Pane = "none" | "object" | "findings" | "differences"
 
-/** Light or dark; `system`: as the browser says. */
-export type Scheme = "system" | "light" | "dark"
-
 /** What can be selected: an object of the recording, with the moment at which it is looked at. */
 export interface Selection {
   readonly object: LaneObject
@@ -93,9 +90,6 @@ export interface PageState {
   /** Of the object that is selected, as the object pane has read them: the keys for the next change go through them. */
   readonly changes: ReadonlyArray<Pick<ObjectChange, "time">>
   readonly isHelpShown: boolean
-  readonly scheme: Scheme
-  /** Whether times are written in UTC, else in this machine's zone. */
-  readonly isUtc: boolean
   /** Whether the input for a filter has the focus. */
   readonly isTyping: boolean
   readonly failures: ReadonlyMap<string, Failure>
@@ -129,8 +123,6 @@ export const firstState: PageState = {
   pane: "none",
   changes: [],
   isHelpShown: false,
-  scheme: "system",
-  isUtc: true,
   isTyping: false,
   failures: new Map(),
   lacks: [],

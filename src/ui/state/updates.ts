@@ -12,7 +12,6 @@ import {
   type PageState,
   type Pane,
   type Revealed,
-  type Scheme,
   sameSpan,
   shortestWindow,
 } from "./state.ts"
@@ -52,8 +51,6 @@ export type Input =
   | { readonly type: "opened"; readonly object: LaneObject; readonly time?: number; readonly lane?: string }
   | { readonly type: "pane"; readonly pane: Pane }
   | { readonly type: "help"; readonly isShown: boolean }
-  | { readonly type: "scheme"; readonly scheme: Scheme }
-  | { readonly type: "clock"; readonly isUtc: boolean }
   | { readonly type: "typing"; readonly isTyping: boolean }
   | { readonly type: "link"; readonly link: string }
   | { readonly type: "key"; readonly key: string; readonly isShifted: boolean }
@@ -110,10 +107,6 @@ export const updated = (state: PageState, input: Input): PageState => {
       return { ...state, pane: input.pane }
     case "help":
       return { ...state, isHelpShown: input.isShown }
-    case "scheme":
-      return { ...state, scheme: input.scheme }
-    case "clock":
-      return { ...state, isUtc: input.isUtc }
     case "typing":
       return { ...state, isTyping: input.isTyping }
     case "link":
@@ -409,7 +402,6 @@ const keys: Readonly<Record<string, (state: PageState, isShifted: boolean) => Pa
   "0": (state) => (state.overview === undefined ? state : shown(state, state.overview.span)),
   f: (state) => ({ ...state, isTyping: true }),
   "/": (state) => ({ ...state, isTyping: true }),
-  r: (state) => ({ ...state, isUtc: !state.isUtc }),
   F: (state) => following(state, !state.isFollowing),
   n: (state) => toFinding(state, 1),
   N: (state) => toFinding(state, -1),
