@@ -7,6 +7,15 @@
 
 export { builtFile, type PageFile } from "./built-page.ts"
 export { type Html, html } from "./html.ts"
+export {
+  type BuiltPage,
+  builtPage,
+  dataBlock,
+  type InlinedFrame,
+  inlinedPage,
+  PageNotBuilt,
+  scriptJson,
+} from "./inlined-page.ts"
 export { page } from "./page.ts"
 export { isPagePath, servePage } from "./served-page.ts"
 export { changedField, excerpts, shortened, type ValuePair } from "./shown-text.ts"

@@ -6,6 +6,21 @@
  * is given.
  */
 
+export { wrongStatusesOf } from "./conditions.ts"
+export { containerLists, terminatedName, type Wrong, waitingName } from "./containers.ts"
 export { type Finding, type FindingCode, findingCodes } from "./finding.ts"
+export { FindingTracker, type ObservedHealth } from "./findings.ts"
+export {
+  canBeWrong,
+  type Health,
+  healthOf,
+  isAlwaysPlain,
+  isUnschedulable,
+  type PartHealth,
+  partsOf,
+  UNSCHEDULABLE,
+} from "./health.ts"
 export type { Lane, LaneObject, Part } from "./lane.ts"
+export { type LaneOwner, type LaneRow, LaneTree, type PlacedLane } from "./lane-tree.ts"
 export { marks, type Tone, toneIn, tones } from "./tile.ts"
+export { columnOf, type TileRange, type TileWindow, type ToneChange, tileOf } from "./tiles.ts"

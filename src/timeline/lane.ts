@@ -14,7 +14,7 @@ export interface LaneObject {
 export interface Lane {
   /**
    * Opaque, the same as long as the recording is: of an object `KIND.NUMBER`, of a namespace `namespace/NAME`, of an owner of which only the name is recorded
-   * `owner/UID`.
+   * `owner/NAMESPACE/UID`.
    */
   readonly id: string
   readonly type: "namespace" | "object" | "owner"

@@ -3,12 +3,13 @@
  * which a condition was wrong; and what it adds to the list of changes and to that of faults.
  */
 import { excerpts, shortened, type ValuePair } from "../../../page/index.ts"
+import { UNSCHEDULABLE } from "../../../timeline/index.ts"
 import { statementText, wasJustCreated } from "../../event-statement.ts"
 import type { FieldDifference } from "../../json/difference.ts"
 import { formatExactJson, type JsonValue } from "../../json/exact-json.ts"
 import type { ToldCondition } from "../lives/conditions.ts"
 import type { LifeEnd, LifePlace, LifeSketch, LifeSubject, PodPhase } from "../lives/life-sketch.ts"
-import { type ContainerState, type ObservedContainer, UNSCHEDULABLE } from "../lives/pod-states.ts"
+import type { ContainerState, ObservedContainer } from "../lives/pod-states.ts"
 
 /** How something looks: as it should be, on its way, wrong, or over. */
 export type Tone = "good" | "waiting" | "bad" | "over"

@@ -5,6 +5,7 @@
  *
  * Total: what is not as Kubernetes writes it counts as absent.
  */
+import { wrongStatusesOf } from "../../../timeline/index.ts"
 import type { JsonObject } from "../../json/exact-json.ts"
 import { memberIn, objectsIn } from "../../json/members.ts"
 import { groupKindOf } from "../../ownership/ownership.ts"
@@ -36,19 +37,6 @@ export const conditionMicros = (lastTransitionTime: string | undefined, seen: nu
   return since + sameMicros <= seen ? since : seen
 }
 
-/** By kind and condition: with which status it is wrong. Those of API conventions and of the controllers of Kubernetes itself. */
-const wrongWith: Readonly<Record<string, Readonly<Record<string, ReadonlyArray<string>>>>> = {
-  Node: {
-    Ready: ["False", "Unknown"],
-    MemoryPressure: ["True"],
-    DiskPressure: ["True"],
-    PIDPressure: ["True"],
-    NetworkUnavailable: ["True"],
-  },
-  "apps/Deployment": { Progressing: ["False"], ReplicaFailure: ["True"] },
-  "batch/Job": { Failed: ["True"] },
-}
-
 /** Follows the conditions of one object. */
 export class Conditions {
   readonly #sketch: Pick<LifeSketch, "condition">
@@ -60,8 +48,7 @@ export class Conditions {
 
   /** `undefined`: none of the conditions of that kind is reported. */
   static of(gvk: string, sketch: Pick<LifeSketch, "condition">): Conditions | undefined {
-    const groupKind = groupKindOf(gvk)
-    const wrong = Object.hasOwn(wrongWith, groupKind) ? wrongWith[groupKind] : undefined
+    const wrong = wrongStatusesOf(groupKindOf(gvk))
     return wrong === undefined ? undefined : new Conditions(sketch, wrong)
   }
 

@@ -5,6 +5,7 @@
  * clock of the pod's node: that time counts if it is a second or more before the change was seen, as for containers that had been running
  * for long. Total: what is not as Kubernetes writes it counts as absent.
  */
+import { containerLists, isUnschedulable, terminatedName, UNSCHEDULABLE, waitingName } from "../../../timeline/index.ts"
 import { IntegralFloat, type JsonObject, type JsonValue } from "../../json/exact-json.ts"
 import { memberIn, objectsIn } from "../../json/members.ts"
 import type { LifeSketch } from "./life-sketch.ts"
@@ -42,17 +43,11 @@ export interface ObservedContainer {
   readonly lastState: ContainerState | undefined
 }
 
-const lists = [
-  ["initContainerStatuses", "init container"],
-  ["containerStatuses", "container"],
-  ["ephemeralContainerStatuses", "ephemeral container"],
-] as const
-
 /** The containers of a pod whose status names them, in order. */
 const containersOf = (pod: JsonObject): ReadonlyArray<ObservedContainer> => {
   const status = memberIn(pod, "status")
   const seen = new Set<string>()
-  return lists.flatMap(([member, kind]) =>
+  return containerLists.flatMap(([member, kind]) =>
     objectsIn(status, member).flatMap((each) => {
       const name = givenText(each, "name")
       if (name === undefined || seen.has(name)) return []
@@ -82,7 +77,7 @@ const stateIn = (state: JsonValue | undefined): ContainerState | undefined => {
   const waiting = memberIn(state, "waiting")
   if (!isPresent(waiting)) return undefined
   const reason = givenText(waiting, "reason")
-  const name = reason === undefined ? "Waiting" : `Waiting: ${reason}`
+  const name = waitingName(reason)
   const message = givenText(waiting, "message")
   return { key: name, name, since: undefined, kind: "waiting", isEnd: false, reason, message }
 }
@@ -92,10 +87,9 @@ const terminatedIn = (terminated: JsonValue | undefined): ContainerState | undef
   const exitCode = integerIn(terminated, "exitCode")
   const reason = givenText(terminated, "reason")
   const since = microsIn(terminated, "finishedAt")
-  const why = [reason, exitCode === undefined ? undefined : `(${exitCode})`].filter((part) => part !== undefined)
   return {
     key: `terminated ${since} ${givenText(terminated, "containerID")}`,
-    name: why.length === 0 ? "Terminated" : `Terminated: ${why.join(" ")}`,
+    name: terminatedName(reason, exitCode),
     since,
     kind: "terminated",
     isEnd: true,
@@ -187,11 +181,6 @@ export class PodStates {
   }
 }
 
-/** What the scheduler says of a pod for which it finds no node. */
-export const UNSCHEDULABLE = "Unschedulable"
-
-/** The condition that says so: `status.reason` comes from the kubelet of a node, and such a pod has none. */
+/** The condition that says so. */
 const unschedulable = (status: JsonValue | undefined): JsonObject | undefined =>
-  objectsIn(status, "conditions").find(
-    (condition) => givenText(condition, "type") === "PodScheduled" && givenText(condition, "reason") === UNSCHEDULABLE,
-  )
+  objectsIn(status, "conditions").find(isUnschedulable)

@@ -8,6 +8,7 @@
  * Memory: that of {@link Lives}.
  */
 
+import { UNSCHEDULABLE } from "../../../timeline/index.ts"
 import type { GapEvent } from "../../event.ts"
 import { type LeftOut, nothingLeftOut, type TraceEncoder } from "../../formats/format.ts"
 import type { FieldDifference } from "../../json/difference.ts"
@@ -25,7 +26,7 @@ import {
   type Root,
 } from "../lives/life-sketch.ts"
 import { Lives } from "../lives/lives.ts"
-import { type ContainerState, type ObservedContainer, UNSCHEDULABLE } from "../lives/pod-states.ts"
+import type { ContainerState, ObservedContainer } from "../lives/pod-states.ts"
 import { firstPacket, type PacketWriter, Track, trackPacket, trackUuid } from "./packets.ts"
 
 /** Lanes that are known to be described; more are forgotten, and described again when something is drawn in them. */

@@ -1,0 +1,96 @@
+/** Draws one lane: what is known of it in a window becomes a byte for each column (tile.ts). */
+
+import { marks, type Tone, tones } from "./tile.ts"
+
+/** A window that is drawn. */
+export interface TileWindow {
+  /** µs since the Unix epoch, both inclusive. */
+  readonly from: number
+  readonly to: number
+  /** Columns, of the same length each but for rounding; at least 1. */
+  readonly width: number
+}
+
+/** How the lane is from a moment on. */
+export interface ToneChange {
+  /** µs since the Unix epoch. */
+  readonly time: number
+  /** `absent`: it was deleted. `undefined`: as before, or not looked at. */
+  readonly tone: Tone | undefined
+}
+
+/** Of what there is a part in a window: both ends inclusive, µs since the Unix epoch. */
+export interface TileRange {
+  /** `unrecorded`: whether it exists is unknown. */
+  readonly type: "gap" | "late" | "unrecorded"
+  readonly from: number
+  readonly to: number
+}
+
+/** The column of a moment of the window; ascends with it. */
+export const columnOf = ({ from, to, width }: TileWindow, time: number): number =>
+  Math.min(width - 1, Math.floor(((time - from) * width) / (to - from + 1)))
+
+/**
+ * The columns of a lane that was `before` just before the window, and then changed, in the order of time. Changes outside the window are passed over. Takes
+ * time in proportion to changes, ranges and columns.
+ */
+export const tileOf = (
+  window: TileWindow,
+  before: Tone,
+  changes: Iterable<ToneChange>,
+  ranges: ReadonlyArray<TileRange> = [],
+): Uint8Array => {
+  const columns = new Uint8Array(window.width)
+  let tone: Tone = before
+  let column = 0
+  let bits = wasBad(before)
+  for (const change of changes) {
+    if (change.time < window.from || change.time > window.to) continue
+    for (const reached = columnOf(window, change.time); column < reached; column++) {
+      columns[column] = tone | bits
+      bits = wasBad(tone)
+    }
+    tone = change.tone ?? tone
+    bits |= marks.changed | wasBad(tone)
+  }
+  for (; column < window.width; column++) {
+    columns[column] = tone | bits
+    bits = wasBad(tone)
+  }
+  drawRanges(columns, window, ranges)
+  return columns
+}
+
+const wasBad = (tone: Tone): number => (tone === tones.bad ? marks.wasBad : 0)
+
+const drawRanges = (columns: Uint8Array, window: TileWindow, ranges: ReadonlyArray<TileRange>): void => {
+  if (ranges.length === 0) return
+  const { width } = window
+  /** How many more ranges, or fewer, a column is in than the one before. */
+  const [gaps, lates, unknown] = [new Int32Array(width + 1), new Int32Array(width + 1), new Int32Array(width + 1)]
+  for (const { type, from, to } of ranges) {
+    if (to < window.from || from > window.to || from > to) continue
+    const first = columnOf(window, Math.max(from, window.from))
+    const last = columnOf(window, Math.min(to, window.to))
+    const touched = type === "late" ? lates : gaps
+    touched[first] = (touched[first] as number) + 1
+    touched[last + 1] = (touched[last + 1] as number) - 1
+    if (type !== "unrecorded") continue
+    // The tone is that of a column's end.
+    const ended = to >= window.to || columnOf(window, to + 1) > last ? last + 1 : last
+    unknown[first] = (unknown[first] as number) + 1
+    unknown[ended] = (unknown[ended] as number) - 1
+  }
+  let [inGaps, inLates, inUnknown] = [0, 0, 0]
+  for (let column = 0; column < width; column++) {
+    inGaps += gaps[column] as number
+    inLates += lates[column] as number
+    inUnknown += unknown[column] as number
+    let drawn = columns[column] as number
+    if (inGaps > 0) drawn |= marks.gap
+    if (inLates > 0) drawn |= marks.late
+    if (inUnknown > 0) drawn = (drawn & ~7) | tones.unknown
+    columns[column] = drawn
+  }
+}
