@@ -2,14 +2,13 @@
  * The demo's incident (src/sandbox/demo), recorded once for all tests: a Deployment is rolled out with an image whose containers crash, and goes back. Vitest's
  * global set-up; tests and the script that makes the guide's pictures take the directory from {@link incidentDirectory}.
  */
-import { mkdtemp, rm } from "node:fs/promises"
+import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { systemClock } from "../../src/clock.ts"
 import { playDemo } from "../../src/sandbox/demo/index.ts"
 import { LocalCluster, writeKubeconfig } from "../../src/sandbox/index.ts"
-import { RecorderProcess, configurationOf } from "../recorder/recorder/recorder-command.ts"
-import { writeFile } from "node:fs/promises"
+import { configurationOf, RecorderProcess } from "../recorder/recorder/recorder-command.ts"
 
 const variable = "KUBEREEL_TEST_INCIDENT"
 

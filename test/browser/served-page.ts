@@ -1,6 +1,7 @@
 /** The page of a recording as `reel ui` serves it, in a browser; and what holds of every page. */
-import { expect, test } from "vitest"
+
 import axe from "axe-core"
+import { expect, test } from "vitest"
 import { uiCommand } from "../../src/cli/ui.ts"
 import { type Serving, serving } from "../cli/commands-in.ts"
 import { Chromium, chromiumPath, type OpenPage, type Screen } from "./chromium.ts"
@@ -30,22 +31,21 @@ export const settled = async ({ page }: Pick<OpenPage, "page">): Promise<void> =
 /** Nothing was asked of another origin, and the browser complained about nothing. */
 export const expectQuiet = ({ page, addresses, complaints }: OpenPage): void => {
   const { protocol, host } = new URL(page.url())
-  const others = addresses.filter((address) => !address.startsWith("data:") && !address.startsWith(`${protocol}//${host}`))
+  const others = addresses.filter(
+    (address) => !address.startsWith("data:") && !address.startsWith(`${protocol}//${host}`),
+  )
   expect({ others, complaints }).toEqual({ others: [], complaints: [] })
 }
 
-/** What axe-core finds, with the element of each. */
+/** What axe-core finds, with the element of each. Run by the browser itself, so the page's policy does not concern it. */
 export const violations = async ({ page }: Pick<OpenPage, "page">): Promise<ReadonlyArray<string>> => {
   await page.evaluate(axe.source)
-  const found = await page.evaluate(async () => {
-    const { axe: runner } = globalThis as unknown as { axe: typeof import("axe-core") }
-    return (await runner.run({ resultTypes: ["violations"] })).violations
-  })
-  return found.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary ?? ""}`))
+  const found =
+    await page.evaluate(`axe.run({ resultTypes: ["violations"] }).then(({ violations }) => violations.flatMap(
+    ({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ": " + html.slice(0, 200) + " " + failureSummary)))`)
+  return Array.isArray(found) ? found.map(String) : ["axe-core gave no list"]
 }
 
-/** Nothing is wider than the screen. */
-export const overflow = ({ page }: Pick<OpenPage, "page">): Promise<number> =>
-  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
-
-export type { OpenPage, Screen }
+/** By how many pixels the page is wider than its screen. */
+export const overflow = async ({ page }: Pick<OpenPage, "page">): Promise<number> =>
+  Number(await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
