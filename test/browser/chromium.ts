@@ -29,7 +29,11 @@ export const chromiumPath = (): string | undefined => {
 
 /** Of a bare Debian with fonts-dejavu-core: the same letters everywhere, whatever else is installed. */
 const fonts = `<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd">
-<fontconfig><dir>/usr/share/fonts/truetype/dejavu</dir><cachedir>CACHE</cachedir></fontconfig>`
+<fontconfig><dir>/usr/share/fonts/truetype/dejavu</dir><cachedir>CACHE</cachedir>
+<match><edit name="family" mode="append_last"><string>DejaVu Sans</string></edit></match>
+<alias><family>monospace</family><prefer><family>DejaVu Sans Mono</family></prefer></alias>
+<alias><family>sans-serif</family><prefer><family>DejaVu Sans</family></prefer></alias>
+<alias><family>system-ui</family><prefer><family>DejaVu Sans</family></prefer></alias></fontconfig>`
 
 export interface OpenPage extends AsyncDisposable {
   readonly page: Page

@@ -5,13 +5,12 @@ import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect } from "vitest"
 import type { Serving } from "../cli/commands-in.ts"
 import { recordStory } from "../cli/past-recording.ts"
-import { type Chromium, desk, phone, type Screen, screens } from "./chromium.ts"
+import { type Chromium, desk, type OpenPage, phone, type Screen, screens } from "./chromium.ts"
 import { compared } from "./picture.ts"
 import {
   browserTest,
   expectQuiet,
   hasChromium,
-  type OpenPage,
   overflow,
   serve,
   settled,

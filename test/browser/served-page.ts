@@ -4,7 +4,7 @@ import axe from "axe-core"
 import { expect, test } from "vitest"
 import { uiCommand } from "../../src/cli/ui.ts"
 import { type Serving, serving } from "../cli/commands-in.ts"
-import { Chromium, chromiumPath, type OpenPage, type Screen } from "./chromium.ts"
+import { Chromium, chromiumPath, type OpenPage } from "./chromium.ts"
 
 export const serve = (source: string, ...words: ReadonlyArray<string>): Promise<Serving> =>
   serving(uiCommand(), ["--no-open", source, ...words])
