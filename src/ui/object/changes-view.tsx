@@ -35,7 +35,7 @@ export const ChangesView = ({ changes, cursor, zone, onChoose }: ChangesViewProp
           return (
             <li
               key={`${change.object.uid} ${change.sequence}`}
-              ref={isCurrent ? chosen : undefined}
+              ref={isCurrent ? chosen : null}
               class={isCurrent ? "chosen" : ""}
               aria-current={isCurrent ? "true" : undefined}
             >
@@ -62,7 +62,12 @@ const ChangeHead = ({ change, zone, onChoose }: ChangeHeadProps) => {
   const moment = momentText(zone, time)
   return (
     <div class="change-head">
-      <button type="button" class="time" title={`${moment}, version ${visible(resourceVersion, 40)}`} onClick={() => onChoose(time)}>
+      <button
+        type="button"
+        class="time"
+        title={`${moment}, version ${visible(resourceVersion, 40)}`}
+        onClick={() => onChoose(time)}
+      >
         {moment.slice(11)}
       </button>
       <span class={`type ${type}`}>{changeWord(change)}</span>

@@ -21,14 +21,22 @@ export const DifferencesPane = ({ source, state, send, zone }: PaneProps) => {
   const { cursor, other, filter } = state
   const has = cursor !== undefined && other !== undefined && cursor !== other
   const [from, to] = has ? [Math.min(cursor, other), Math.max(cursor, other)] : [0, 0]
-  const { value, isDone, failure } = useAsked(has ? JSON.stringify([from, to, filter]) : "", none, async (publish, signal) => {
-    const found: Difference[] = []
-    await source.differences({ ...filter, from, to }, (each) => {
-      found.push(each)
-      publish(found)
-    }, signal)
-    publish([...found])
-  })
+  const { value, isDone, failure } = useAsked(
+    has ? JSON.stringify([from, to, filter]) : "",
+    none,
+    async (publish, signal) => {
+      const found: Difference[] = []
+      await source.differences(
+        { ...filter, from, to },
+        (each) => {
+          found.push(each)
+          publish(found)
+        },
+        signal,
+      )
+      publish([...found])
+    },
+  )
   if (!has) return <p class="empty">Set two cursors: click in the time line, then click elsewhere with Shift held.</p>
   const wanted = find.toLowerCase()
   const shown = value.filter((each) => wanted === "" || searched(each).includes(wanted))

@@ -7,7 +7,15 @@ import { shortened, shortValue, textParts, valueText } from "./field-text.ts"
 
 const longestShown = 100_000
 
-const Value = ({ text, side, isWhole }: { readonly text: string; readonly side: "del" | "ins"; readonly isWhole: boolean }) => {
+const Value = ({
+  text,
+  side,
+  isWhole,
+}: {
+  readonly text: string
+  readonly side: "del" | "ins"
+  readonly isWhole: boolean
+}) => {
   const shown = visibleLines(text, isWhole ? longestShown : shortValue)
   return side === "del" ? <del>{shown}</del> : <ins>{shown}</ins>
 }

@@ -29,7 +29,8 @@ export const textParts = ({ before, after }: FieldChange): ReadonlyArray<TextPar
   const size = before.length + after.length
   if (size < 48 || size > mostCompared) return undefined
   const isOfLines = before.includes("\n") || after.includes("\n")
-  const parts = (isOfLines ? diffLines : diffWordsWithSpace)(before, after).map(
+  const found = isOfLines ? diffLines(before, after) : diffWordsWithSpace(before, after)
+  const parts = found.map(
     ({ value, added, removed }): TextPart => ({ text: value, side: added ? "after" : removed ? "before" : "both" }),
   )
   const common = parts.reduce((sum, { text, side }) => sum + (side === "both" ? text.length : 0), 0)
@@ -70,7 +71,13 @@ export const writerText = ({ author, managers }: Pick<ObjectChange, "author" | "
   author === undefined ? managersText(managers) : visible(author.user)
 
 /** What is known of a user, a line each. */
-export const authorLines = ({ user, groups, userAgent, sourceIPs, verb }: Author): ReadonlyArray<readonly [string, string]> =>
+export const authorLines = ({
+  user,
+  groups,
+  userAgent,
+  sourceIPs,
+  verb,
+}: Author): ReadonlyArray<readonly [string, string]> =>
   [
     ["user", user] as const,
     ["verb", verb] as const,

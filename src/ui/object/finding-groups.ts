@@ -45,9 +45,9 @@ export const groupsOf = (findings: ReadonlyArray<Finding>): ReadonlyArray<Findin
     if (known === undefined) groups.set(key, [finding])
     else known.push(finding)
   }
-  return [...groups.values()].flatMap(groupOf).sort(
-    (one, other) => rankOf(one.code) - rankOf(other.code) || other.from - one.from,
-  )
+  return [...groups.values()]
+    .flatMap(groupOf)
+    .sort((one, other) => rankOf(one.code) - rankOf(other.code) || other.from - one.from)
 }
 
 const groupOf = (findings: ReadonlyArray<Finding>): ReadonlyArray<FindingGroup> => {

@@ -23,7 +23,8 @@ export const FindingsPane = ({ state, send, zone }: PaneProps) => {
         <h2>What went wrong</h2>
         {progress < 1 ? (
           <p class="quiet" role="status">
-            <progress value={progress} max={1} aria-label="examined" /> {Math.floor(progress * 100)} % of the window is examined
+            <progress value={progress} max={1} aria-label="examined" /> {Math.floor(progress * 100)} % of the window is
+            examined
           </p>
         ) : (
           groups.length === 0 && <p class="good">Nothing in this window.</p>

@@ -24,7 +24,10 @@ const usePlots = (isWanted: boolean): PlotModule | "none" | undefined => {
   useEffect(() => {
     if (!isWanted) return
     // A file has one script, and its policy forbids others.
-    loading ??= document.getElementById("source") === null ? import("./plot.ts").catch(() => undefined) : Promise.resolve(undefined)
+    loading ??=
+      document.getElementById("source") === null
+        ? import("./plot.ts").catch(() => undefined)
+        : Promise.resolve(undefined)
     void loading.then((loaded) => setModule(loaded ?? "none"))
   }, [isWanted])
   return module
@@ -43,13 +46,14 @@ export const NumbersView = ({ changes, span, cursor, onChoose }: NumbersViewProp
   }
   return (
     <div class="numbers">
-      <div class="choices" role="group" aria-label="numbers">
+      <fieldset class="choices">
+        <legend class="hidden">numbers</legend>
         {all.map(({ path, times }, index) => (
           <button key={path} type="button" aria-pressed={isShown(path, index)} onClick={() => toggle(path)}>
             {visible(path)} <span class="quiet">{times.length - 2}</span>
           </button>
         ))}
-      </div>
+      </fieldset>
       {module !== undefined &&
         all
           .filter(({ path }, index) => isShown(path, index))
@@ -65,7 +69,7 @@ interface PlotProps extends Omit<NumbersViewProps, "changes"> {
 
 const Plot = ({ series, span, cursor, onChoose, module }: PlotProps) => {
   const place = useRef<HTMLDivElement>(null)
-  const plotted = useRef<Plotted>()
+  const plotted = useRef<Plotted | undefined>(undefined)
   const numbers = series.values.filter((value) => value !== null)
   const note = `${Math.min(...numbers)} to ${Math.max(...numbers)}`
   const length = Math.max(1, span.to - span.from)

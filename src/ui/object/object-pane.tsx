@@ -98,14 +98,22 @@ const Shown = ({ source, state, send, zone, object }: PaneProps & { readonly obj
   const view = { span, cursor: state.cursor, zone, onChoose }
   return (
     <section class="object" aria-label={`${kindOf(object.gvk)} ${visible(object.name)}`}>
-      <Head {...{ object, zone, time, facts }} moment={moment.value} isDone={moment.isDone} changes={changes} onChoose={onChoose} />
+      <Head
+        {...{ object, zone, time, facts }}
+        moment={moment.value}
+        isDone={moment.isDone}
+        changes={changes}
+        onChoose={onChoose}
+      />
       <Tabs tab={tab} onTab={setTab} counts={{ changes: changes.length, why: facts.length }} />
       {failure !== undefined && <p class="note bad">{visible(failure, 500)}</p>}
       {own.value.lacks.length > 0 && <Lacks lacks={own.value.lacks} />}
       <div role="tabpanel" aria-label={tab}>
         {tab === "why" && (whole.isDone || facts.length > 0 ? <StoryView facts={facts} {...view} /> : <Reading />)}
         {tab === "changes" && <ChangesView changes={changes} {...view} />}
-        {tab === "changes" && changes.length === 0 && (own.isDone ? <p class="note">It did not change in this window.</p> : <Reading />)}
+        {tab === "changes" &&
+          changes.length === 0 &&
+          (own.isDone ? <p class="note">It did not change in this window.</p> : <Reading />)}
         {tab === "yaml" && <Yaml moment={moment.value} isDone={moment.isDone} />}
         {tab === "owners" && (
           <FamilyView
@@ -201,7 +209,9 @@ const Head = ({ object, zone, time, facts, moment, isDone, changes, onChoose }: 
   const created = createdIn(moment.state)
   const life = [
     created === undefined ? "" : `exists since ${momentText(zone, created).slice(0, 19)}`,
-    end === undefined ? "" : `${end.type === "deleted" ? "deleted" : "gone"} at ${momentText(zone, end.time).slice(0, 19)}`,
+    end === undefined
+      ? ""
+      : `${end.type === "deleted" ? "deleted" : "gone"} at ${momentText(zone, end.time).slice(0, 19)}`,
   ].filter((text) => text !== "")
   return (
     <header>
@@ -214,7 +224,8 @@ const Head = ({ object, zone, time, facts, moment, isDone, changes, onChoose }: 
         {visible(name)}
       </h2>
       <p class="life">
-        {isDone && <span class={`badge ${tone}`}>{toneLabels[tone] ?? tone}</span>} <span class="quiet">at {momentText(zone, time)}</span>
+        {isDone && <span class={`badge ${tone}`}>{toneLabels[tone] ?? tone}</span>}{" "}
+        <span class="quiet">at {momentText(zone, time)}</span>
         {life.length > 0 && <span class="quiet">{` · ${life.join(" · ")}`}</span>}
       </p>
       {isDone && (

@@ -33,13 +33,25 @@ export const plot = (place: HTMLElement, { series, span, onChoose }: Wanted): Pl
     grid: { stroke: colour("--line"), width: 1 },
     ticks: { show: false },
   }
+  const stepped = uPlot.paths.stepped?.({ align: 1 })
   const chart = new uPlot(
     {
       ...{ width: Math.max(100, place.clientWidth), height, padding: [8, 8, 0, 0], legend: { show: false } },
       ms: 1,
-      scales: { x: { time: true, range: [span.from / 1000, span.to / 1000] }, y: { range: (_, low, high) => [Math.min(0, low), high === low ? high + 1 : high] } },
+      scales: {
+        x: { time: true, range: [span.from / 1000, span.to / 1000] },
+        y: { range: (_, low, high) => [Math.min(0, low), high === low ? high + 1 : high] },
+      },
       axes: [axis, { ...axis, size: 44 }],
-      series: [{}, { stroke: colour("--link"), width: 2, paths: uPlot.paths.stepped?.({ align: 1 }) ?? null, points: { show: false } }],
+      series: [
+        {},
+        {
+          stroke: colour("--link"),
+          width: 2,
+          ...(stepped !== undefined && { paths: stepped }),
+          points: { show: false },
+        },
+      ],
       cursor: { y: false, drag: { setScale: false, x: false, y: false } },
       hooks: {
         draw: [

@@ -46,7 +46,8 @@ export const StoryView = ({ facts, span, cursor, zone, onChoose }: StoryViewProp
   return (
     <div class="story">
       <Marks {...{ span, cursor, onChoose }} facts={shown} />
-      <div class="choices" role="group" aria-label="what is listed">
+      <fieldset class="choices">
+        <legend class="hidden">what is listed</legend>
         {sorts.map(([sort, label]) => {
           const count = facts.filter((fact) => fact.sort === sort).length
           return count === 0 ? null : (
@@ -55,7 +56,7 @@ export const StoryView = ({ facts, span, cursor, zone, onChoose }: StoryViewProp
             </button>
           )
         })}
-      </div>
+      </fieldset>
       {omitted > 0 && (
         <button type="button" class="more" onClick={() => setMost(most + step)}>
           {`${omitted} earlier`}
@@ -109,6 +110,7 @@ const Marks = ({ facts, span, cursor, onChoose }: Omit<StoryViewProps, "zone">) 
           <span key={sort}>{label}</span>
         ))}
       </div>
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: the keys of the page move the cursor */}
       <svg
         class={`rows-${rows.length}`}
         viewBox={`0 0 1000 ${rows.length * 10}`}

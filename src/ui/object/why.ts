@@ -29,10 +29,7 @@ const isMembers = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
 const at = (value: unknown, ...path: ReadonlyArray<string>): unknown =>
-  path.reduce<unknown>(
-    (inner, key) => (isMembers(inner) && Object.hasOwn(inner, key) ? inner[key] : undefined),
-    value,
-  )
+  path.reduce<unknown>((inner, key) => (isMembers(inner) && Object.hasOwn(inner, key) ? inner[key] : undefined), value)
 
 const textAt = (value: unknown, ...path: ReadonlyArray<string>): string => {
   const found = at(value, ...path)
@@ -58,7 +55,8 @@ export const factsOf = (object: Pick<LaneObject, "gvk">, changes: Iterable<Objec
       return true
     }
     const isOwn = change.object.gvk === object.gvk
-    const found = change.event !== undefined ? eventFacts(change) : isOwn ? ownFacts(change, isNews) : ownerFacts(change)
+    const found =
+      change.event !== undefined ? eventFacts(change) : isOwn ? ownFacts(change, isNews) : ownerFacts(change)
     for (const fact of found)
       facts.push({
         ...{ time: change.time, sort: "change", tone: tones.plain, object: change.object, fields: [], change },
@@ -130,7 +128,9 @@ const conditionFacts = ({ state, time }: ObjectChange, isNews: IsNews): Readonly
     const since = Date.parse(textAt(condition, "lastTransitionTime")) * 1000
     const isEarlier = since + 1_000_000 < time
     const text = joined(`condition ${name} is ${status}`, reason ?? "", textAt(condition, "message"))
-    return [{ sort: "condition" as const, text, tone: toneOf(name ?? "", status ?? ""), time: isEarlier ? since : time }]
+    return [
+      { sort: "condition" as const, text, tone: toneOf(name ?? "", status ?? ""), time: isEarlier ? since : time },
+    ]
   })
 
 /** Of conditions whose name says that something is wrong, `True` is bad. */
@@ -147,7 +147,11 @@ const containerFacts = (state: unknown, isNews: IsNews): ReadonlyArray<Found> =>
       const ended = at(container, "state", "terminated") ?? at(container, "lastState", "terminated")
       const code = textAt(ended, "exitCode")
       if (isMembers(ended) && isNews(`ended ${name}`, `${code} ${textAt(ended, "finishedAt")}`)) {
-        const text = joined(`container ${name} ended with exit code ${code}`, textAt(ended, "reason"), textAt(ended, "message"))
+        const text = joined(
+          `container ${name} ended with exit code ${code}`,
+          textAt(ended, "reason"),
+          textAt(ended, "message"),
+        )
         facts.push({ sort: "container", text, tone: code === "0" ? tones.over : tones.bad })
       }
       const waiting = textAt(container, "state", "waiting", "reason")
@@ -162,7 +166,10 @@ const containerFacts = (state: unknown, isNews: IsNews): ReadonlyArray<Found> =>
       const started = textAt(container, "state", "running", "startedAt")
       if (waiting === "" && started !== "" && isNews(`restarts ${name}`, restarts))
         facts.push({
-          ...{ sort: "container", text: `container ${name} runs${restarts === "0" ? "" : `, started ${restarts} times again`}` },
+          ...{
+            sort: "container",
+            text: `container ${name} runs${restarts === "0" ? "" : `, started ${restarts} times again`}`,
+          },
           tone: tones.good,
         })
       return facts
@@ -179,7 +186,9 @@ export const sentences = (
   const until = facts.filter((fact) => fact.time <= time)
   const kind = kindOf(object.gvk)
   if (state === undefined) {
-    const end = until.findLast(({ isOwn, change }) => isOwn && (change.type === "deleted" || change.type === "vanished"))
+    const end = until.findLast(
+      ({ isOwn, change }) => isOwn && (change.type === "deleted" || change.type === "vanished"),
+    )
     return [{ text: `The ${kind} does not exist.`, tone: tones.absent, ...(end && { fact: end }) }]
   }
   const { tone, wrong } = healthOf(object.gvk, state)
@@ -196,9 +205,16 @@ export const sentences = (
     ...(first === undefined ? [] : [{ text: `First seen: ${first.text}`, tone: tones.bad, fact: first }]),
     ...(cause === undefined
       ? []
-      : [{ text: `Before that, ${kindOf(cause.object.gvk)} ${cause.object.name} was changed`, tone: tones.plain, fact: cause }]),
+      : [
+          {
+            text: `Before that, ${kindOf(cause.object.gvk)} ${cause.object.name} was changed`,
+            tone: tones.plain,
+            fact: cause,
+          },
+        ]),
   ]
 }
 
 /** `crash-loop` as `Crash loop`. */
-export const wordsOf = (code: string): string => `${code.slice(0, 1).toUpperCase()}${code.slice(1).replaceAll("-", " ")}`
+export const wordsOf = (code: string): string =>
+  `${code.slice(0, 1).toUpperCase()}${code.slice(1).replaceAll("-", " ")}`

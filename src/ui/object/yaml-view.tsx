@@ -28,7 +28,7 @@ export const YamlView = ({ state, before }: YamlViewProps) => {
   const goOn = (): void => {
     const places = [...(text.current?.querySelectorAll(".found") ?? [])]
     const next = (places.findIndex((place) => place.classList.contains("at")) + 1) % places.length
-    places.forEach((place, index) => place.classList.toggle("at", index === next))
+    for (const [index, place] of places.entries()) place.classList.toggle("at", index === next)
     places[next]?.scrollIntoView({ block: "center" })
   }
   const copy = (): void => {
@@ -78,6 +78,7 @@ export const YamlView = ({ state, before }: YamlViewProps) => {
           {copied}
         </span>
       </form>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: long lines are scrolled with the keyboard */}
       <pre ref={text} tabIndex={0} data-keys>
         {lines.map((line, index) =>
           line.mark === "removed" && !hasRemoved ? null : (

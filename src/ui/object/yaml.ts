@@ -46,10 +46,11 @@ const writeMembers = (lines: string[], start: string, indent: number, { keys, me
     const value = members[key]
     const lead = `${index === 0 && isOpen(start) ? start : margin}${keyText(key)}:`
     const isNested = typeof value === "object" && value !== null && Object.keys(value).length > 0
-    if (!isNested) return write(lines, `${lead} `, indent + 2, value)
-    lines.push(lead)
-    // Lists are not indented below their key.
-    return write(lines, "", Array.isArray(value) ? indent : indent + 2, value)
+    if (isNested) {
+      lines.push(lead)
+      // Lists are not indented below their key.
+      write(lines, "", Array.isArray(value) ? indent : indent + 2, value)
+    } else write(lines, `${lead} `, indent + 2, value)
   })
 }
 
@@ -138,12 +139,14 @@ const shortEscapes: Readonly<Record<string, string>> = {
 }
 
 const doubleQuoted = (text: string): string =>
-  `"${text.replace(/["\\]/g, (found) => `\\${found}`).replace(hidden, (found) => {
-    const code = found.codePointAt(0) ?? 0
-    const hex = code.toString(16).toUpperCase()
-    const wide = code > 0xffff ? `\\U${hex.padStart(8, "0")}` : `\\u${hex.padStart(4, "0")}`
-    return shortEscapes[found] ?? (code < 0x100 ? `\\x${hex.padStart(2, "0")}` : wide)
-  })}"`
+  `"${text
+    .replace(/["\\]/g, (found) => `\\${found}`)
+    .replace(hidden, (found) => {
+      const code = found.codePointAt(0) ?? 0
+      const hex = code.toString(16).toUpperCase()
+      const wide = code > 0xffff ? `\\U${hex.padStart(8, "0")}` : `\\u${hex.padStart(4, "0")}`
+      return shortEscapes[found] ?? (code < 0x100 ? `\\x${hex.padStart(2, "0")}` : wide)
+    })}"`
 
 /** What kubectl escapes, halves of characters, and what is not seen. */
 const hidden =
@@ -170,7 +173,8 @@ const isOtherType = (text: string): boolean => {
   return number.test(text.replaceAll("_", ""))
 }
 
-const words = /^(?:~|null|Null|NULL|y|Y|yes|Yes|YES|n|N|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$/
+const words =
+  /^(?:~|null|Null|NULL|y|Y|yes|Yes|YES|n|N|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$/
 const number =
   /^(?:[-+]?(?:0b[01]+|0o[0-7]+|0x[\da-fA-F]+|(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d+)?|\.(?:inf|Inf|INF))|\.(?:nan|NaN|NAN))$/i
 const sixties = /^[-+]?\d[\d_]*(?::[0-5]?\d)+(?:\.[\d_]*)?$/

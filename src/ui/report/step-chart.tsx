@@ -33,6 +33,7 @@ export const StepChart = ({ title, note, lines, cursor, onPress }: StepChartProp
       <figcaption>
         {title} <span class="quiet">{note}</span>
       </figcaption>
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: the keys of the page move the cursor */}
       <svg
         viewBox={`0 ${-height / 20} ${width} ${height * 1.1}`}
         preserveAspectRatio="none"
