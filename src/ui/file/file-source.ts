@@ -6,7 +6,7 @@
 
 import { partsOf, type TileRange, type Tone, tileOf, tones } from "../../timeline/index.ts"
 import { type HistorySource, type Lack, type LaneTile, type Overview, SourceError } from "../source.ts"
-import type { InlinedData } from "./blocks.ts"
+import { type InlinedData, inlinedData } from "./blocks.ts"
 import { differencesBetween } from "./difference.ts"
 import { type Facts, factsIn } from "./facts.ts"
 import { FileLanes, isAsked, laneOfNumber, numberOfLane, withTrueUid } from "./file-lanes.ts"
@@ -21,6 +21,12 @@ type Asked<Method extends keyof HistorySource> = HistorySource[Method] extends
   | undefined
   ? Question
   : never
+
+/** What the page's own document contains; `undefined`: it is not a file, and its page has a server. @throws SourceError: the file is damaged */
+export const inlinedSource = (document: Document): HistorySource | undefined => {
+  const data = inlinedData(document)
+  return data && fileSource(data, document.title)
+}
 
 /** @param name for the title @throws SourceError: the file is damaged */
 export const fileSource = (data: InlinedData, name: string): HistorySource => {

@@ -1,6 +1,7 @@
 /** What the page finds in a file is what was in the trace. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import { healthOf, toneIn } from "../../../src/timeline/index.ts"
 import type { TraceItem } from "../../../src/trace/index.ts"
 import { fileSource } from "../../../src/ui/file/file-source.ts"
 import type { ObjectChange } from "../../../src/ui/source.ts"
@@ -125,6 +126,46 @@ describe("a trace in a file", () => {
             JSON.parse(Buffer.from(item.event.object).toString()),
         )
         expect(found.map((each) => each.state)).toEqual(expected)
+      }),
+    )
+  })
+
+  test("judges every state as one that is read as a whole", async () => {
+    const [count, seconds] = [
+      fc.nat(12),
+      fc.nat(59).map((each) => `2025-11-21T00:00:${String(each).padStart(2, "0")}Z`),
+    ]
+    const state = fc.record({
+      phase: fc.constantFrom("Running", "Pending"),
+      startTime: seconds,
+      message: count.map((each) => `waited ${each}, ${each} times: ${each}`),
+      isReady: fc.constantFrom("True", "False"),
+      restartCount: count,
+      exitCode: fc.nat(2),
+      isGoing: fc.boolean(),
+      nested: fc.constantFrom({}, { status: { phase: "Failed" } }),
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(state, { minLength: 1, maxLength: 12 }), async (states) => {
+        const objects = states.map(({ isReady, restartCount, exitCode, isGoing, nested, ...status }) => ({
+          metadata: { name: "web", ...(isGoing && { deletionTimestamp: status.startTime }) },
+          spec: { padding: "x".repeat(2000), ...nested },
+          status: {
+            ...status,
+            conditions: [{ type: "Ready", status: isReady }],
+            containerStatuses: [{ name: "c", restartCount, state: { terminated: { exitCode } } }],
+          },
+        }))
+        const source = sourceOf([header, ...objects.map((object, at) => change("web", at, { object }))])
+        for (const [at, object] of objects.entries()) {
+          const time = start + at * 1e6
+          const asked = { from: time, to: time, width: 1, lanes: ["object/0"], parts: false }
+          await source.tiles(
+            asked,
+            ({ columns }) => expect(toneIn(columns[0] ?? 0)).toBe(healthOf("v1.Pod", object).tone),
+            signal,
+          )
+        }
       }),
     )
   })

@@ -1,4 +1,4 @@
-/** What a chunk has of each event beside the object's bytes, in columns that compress well. src/ui/file/columns.ts reads them. */
+/** What a chunk has of each event beside the object's bytes, in columns that compress well. src/ui/file/recorded-events.ts reads them. */
 
 import type { Tone } from "../../../timeline/index.ts"
 import type { ObjectEvent } from "../../event.ts"

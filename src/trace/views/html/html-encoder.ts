@@ -11,14 +11,21 @@
 import { constants, zstdCompressSync } from "node:zlib"
 import { isRecord } from "../../../is-record.ts"
 import { type BuiltPage, builtPage, dataBlock, inlinedPage, PageNotBuilt, scriptJson } from "../../../page/index.ts"
-import { type Finding, FindingTracker, type LaneObject, type Tone, tones } from "../../../timeline/index.ts"
+import {
+  type Finding,
+  FindingTracker,
+  type Health,
+  type LaneObject,
+  type Tone,
+  tones,
+} from "../../../timeline/index.ts"
 import type { GapEvent, ObjectEvent } from "../../event.ts"
 import { type LeftOut, nothingLeftOut, type TraceEncoder, UnwritableTraceError } from "../../formats/format.ts"
 import { metadataIn } from "../../sanitising/managed-fields.ts"
 import type { TraceHeader, TraceItem } from "../../trace-item.ts"
 import { EventColumns, eventBits, eventTypes } from "./event-columns.ts"
 import { lacksOf, MOST_GAPS } from "./lacks.ts"
-import { StateChunk } from "./state-chunk.ts"
+import { StateChunk, type Written } from "./state-chunk.ts"
 import { healthIn, UNREADABLE } from "./state-judge.ts"
 
 /** Events of a chunk. */
@@ -51,8 +58,10 @@ interface Known extends LaneObject {
   readonly lane: string
   /** Whether owners were written for it. */
   hasOwners: boolean
-  /** What the last whole state has (state-chunk.ts): an edit of digits changes nothing of it. */
   named: NamedIn
+  health: Health | typeof UNREADABLE | undefined
+  /** The same of the last whole state (state-chunk.ts), of which states that follow are edits. */
+  whole: { readonly named: NamedIn; readonly health: Health | typeof UNREADABLE | undefined }
 }
 
 /** Which of two members an object's bytes name, wherever: searching for both takes 1 µs. */
@@ -140,27 +149,19 @@ class HtmlEncoder implements TraceEncoder {
     if (found === undefined) kind.alive.set(key, known)
     const bytes = Buffer.isBuffer(object) ? object : Buffer.from(object.buffer, object.byteOffset, object.length)
     let flags: number = isSnapshot ? eventTypes.listed : eventTypes[action]
-    let named = nothingNamed
     // Of all that did not vanish there is a state, be it empty.
     if (action !== "vanished") {
-      this.#ranks.set(known.number, kind.rank)
-      const cut = versionIn(bytes, event.resourceVersion)
-      const end = cut + event.resourceVersion.length
-      const written =
-        cut < 0
-          ? this.#chunk.add(known.number, bytes, bytes.length, bytes.length)
-          : this.#chunk.add(known.number, bytes, cut, end)
-      if (cut >= 0) flags |= eventBits.versionCut
-      named = written === "digits" ? known.named : namedIn(bytes)
-      if (written === "whole") known.named = named
+      const { written, isCut } = this.#state(known, kind.rank, bytes, event.resourceVersion)
+      if (isCut) flags |= eventBits.versionCut
+      judge(known, bytes, written)
     }
-    if (found === undefined || (named.owners !== known.hasOwners && bytes.length > 0)) {
-      known.hasOwners = named.owners
+    if (found === undefined || (bytes.length > 0 && known.hasOwners !== known.named.owners)) {
+      known.hasOwners = known.named.owners
       const { number, namespace, name, uid } = known
-      this.#columns.name([number, gvk, namespace, name, uid, named.owners ? ownersIn(bytes) : []])
+      this.#columns.name([number, gvk, namespace, name, uid, known.hasOwners ? ownersIn(bytes) : []])
     }
     let tone: Tone = tones.absent
-    const health = action === "applied" ? healthIn(gvk, bytes, named.deletion) : undefined
+    const health = action === "applied" ? known.health : undefined
     if (health === UNREADABLE) {
       this.#totals.unreadable++
       flags |= eventBits.unreadable
@@ -176,6 +177,15 @@ class HtmlEncoder implements TraceEncoder {
     this.#span.from = Math.min(this.#span.from, time)
     this.#span.to = Math.max(this.#span.to, time)
     if (action !== "applied") kind.alive.delete(key)
+  }
+
+  /** Adds a state, without its version where that is in the column. */
+  #state({ number }: Known, rank: number, bytes: Buffer, resourceVersion: string) {
+    this.#ranks.set(number, rank)
+    const cut = versionIn(bytes, resourceVersion)
+    const isCut = cut >= 0
+    const [from, until] = isCut ? [cut, cut + resourceVersion.length] : [bytes.length, bytes.length]
+    return { written: this.#chunk.add(number, bytes, from, until), isCut }
   }
 
   #kindOf(gvk: string): { readonly rank: number; readonly alive: Map<string, Known> } {
@@ -221,7 +231,22 @@ const nothingNamed: NamedIn = { owners: false, deletion: false }
 
 const newlyKnown = ({ gvk, namespace, name, uid }: ObjectEvent, number: number): Known => ({
   ...{ number, lane: `object/${number}`, gvk, namespace, name, uid, hasOwners: false, named: nothingNamed },
+  health: undefined,
+  whole: { named: nothingNamed, health: undefined },
 })
+
+/** Notes how an object is and what its bytes name: what its edits leave as it was, is not looked for again. */
+const judge = (known: Known, bytes: Buffer, written: Written): void => {
+  const { whole } = known
+  known.named = written === "digits" || written === "texts" ? whole.named : namedIn(bytes)
+  // A message about what is wrong may have digits.
+  const isSame =
+    written === "texts" && whole.health !== UNREADABLE && whole.health !== undefined && isWell(whole.health)
+  known.health = isSame ? whole.health : healthIn(known.gvk, bytes, known.named.deletion)
+  if (written === "whole") known.whole = { named: known.named, health: known.health }
+}
+
+const isWell = ({ wrong, failedBefore }: Health): boolean => wrong === undefined && failedBefore === undefined
 
 const namedIn = (bytes: Buffer): NamedIn => ({
   owners: bytes.includes(ownersName),

@@ -32,15 +32,15 @@ export class DeltaFinder {
   readonly edits: number[] = []
   /** Bytes that the edits take, about. */
   size = 0
-  /** Whether the edits leave out and take nothing but digits, `:`, `-` and `.`: neither names nor structure can differ. */
-  areDigits = true
+  /** What differs at most. `digits`: nothing but digits, `:`, `-` and `.`, so neither names nor structure. `texts`: that, and only within texts: no number. */
+  differ: "texts" | "digits" | "anything" = "texts"
 
   /** Finds what leads from `size` bytes at `at` (divisible by 4) of `earlier` to the first `length` bytes of `later`. */
   find(earlier: AlignedBytes, at: number, size: number, later: AlignedBytes, length: number): void {
     const { edits } = this
     edits.length = 0
     this.size = 0
-    this.areDigits = true
+    this.differ = "texts"
     const [old, now] = [earlier.bytes, later.bytes]
     const end = at + size
     let [from, to] = [at, 0]
@@ -52,7 +52,8 @@ export class DeltaFinder {
       const [skipped, added] = this.#edit(old, from, end, now, to, length)
       edits.push(same, skipped, to, to + added)
       this.size += 3 + added
-      this.areDigits &&= areDigits(old, from, skipped) && areDigits(now, to, added)
+      if (!areDigits(old, from, skipped) || !areDigits(now, to, added)) this.differ = "anything"
+      else if (this.differ === "texts" && !isInText(now, to)) this.differ = "digits"
       from += skipped
       to += added
     }
@@ -127,4 +128,26 @@ const areDigits = (bytes: Buffer, from: number, length: number): boolean => {
     if (byte < 0x2d || byte > 0x3a || byte === 0x2f) return false
   }
   return true
+}
+
+const [QUOTE, COLON, SPACE] = [0x22, 0x3a, 0x20]
+
+/**
+ * Whether a digit at `at` of JSON is within a text. A number has a colon or a comma before it, or a bracket; a colon of JSON, unlike one of a time, follows a
+ * quote. Where that does not decide, it is false.
+ */
+const isInText = (bytes: Buffer, at: number): boolean => {
+  let before = at - 1
+  while (before > 0 && isOfNumber(bytes[before] as number)) before--
+  const byte = bytes[before] as number
+  if (byte === COLON) return isOfNumber(bytes[before - 1] as number)
+  return byte === QUOTE || isLetter(byte) || (byte === SPACE && isLetter(bytes[before - 1] as number))
+}
+
+const isOfNumber = (byte: number): boolean => (byte >= 0x30 && byte <= 0x39) || byte === 0x2d || byte === 0x2e
+
+/** But for `e`, which may be of a number. */
+const isLetter = (byte: number): boolean => {
+  const small = byte | 0x20
+  return small >= 0x61 && small <= 0x7a && small !== 0x65
 }

@@ -27,8 +27,8 @@ interface Entry {
   last: number
 }
 
-/** How a state was written: whole; as edits of nothing but digits and what is between those of a time; as other edits. All edits are of the last whole one. */
-export type Written = "whole" | "digits" | "edits"
+/** What a state differs in at most from the object's last whole one (object-delta.ts); `whole`: it is written whole. */
+export type Written = "whole" | DeltaFinder["differ"]
 
 /** A part of what readers decompress at once. */
 export interface Piece {
@@ -129,7 +129,7 @@ export class StateChunk {
     if (bytes * MOST_EDITED > size && this.#used + size + 4 <= MOST_WHOLE) return undefined
     this.#written.number(finder.edits.length / 4 + 1)
     finder.write(this.#later, this.#written)
-    return finder.areDigits ? "digits" : "edits"
+    return finder.differ
   }
 
   #writeWhole(size: number): number {
