@@ -85,7 +85,7 @@ const groundOf = (picture: Picture): number => {
   return [...counts].reduce((most, each) => (each[1] > most[1] ? each : most), [0, 0] as const)[0]
 }
 
-/** Compares with test/browser/references/NAME.png; with `KUBEREEL_UPDATE=1` replaces that. The picture itself is kept beside a run that fails. */
+/** Compares with the picture of that name in test/browser/references; with `KUBEREEL_UPDATE=1` replaces that. The picture itself is kept beside a run that fails. */
 export const compared = (name: string, picture: Buffer): string | undefined => {
   const reference = new URL(`./references/${name}.png`, import.meta.url)
   if (process.env.KUBEREEL_UPDATE === "1") writeFileSync(reference, picture)
