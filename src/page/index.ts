@@ -1,9 +1,21 @@
 /**
- * Pages of HTML: the frame with its content security policy, the common look, and escaping.
+ * Pages of HTML: the frame with its content security policy, the common look, and escaping; and the one page that is made in the browser (src/ui), as a server
+ * serves it.
  *
  * Guarantee: text of a trace cannot become markup or script.
  */
 
+export { builtFile, type PageFile } from "./built-page.ts"
 export { type Html, html } from "./html.ts"
+export {
+  type BuiltPage,
+  builtPage,
+  dataBlock,
+  type InlinedFrame,
+  inlinedPage,
+  PageNotBuilt,
+  scriptJson,
+} from "./inlined-page.ts"
 export { page } from "./page.ts"
+export { isPagePath, servePage } from "./served-page.ts"
 export { changedField, excerpts, shortened, type ValuePair } from "./shown-text.ts"

@@ -30,6 +30,8 @@ export interface Refusal {
 export interface Access {
   /** Decides; never rejects. */
   decide(headers: IncomingHttpHeaders, action: Action): Promise<Decision>
+  /** The refusal of a request whose `Host` is not one of ours, whatever it asks for. Absent: every `Host` is accepted. */
+  otherHost?(headers: IncomingHttpHeaders): Refusal | undefined
   /** Closes the connections it opened. */
   close(): void
 }

@@ -17,9 +17,13 @@ export type OwnNames = ReadonlyArray<string> | "any"
 /** The same access, except that requests by pages of other origins are rejected. */
 export const withoutForeignPages = (access: Access, ownNames: OwnNames): Access => {
   const names = ownNames === "any" ? undefined : new Set(["localhost", ...ownNames.map(plainName)])
+  const otherHost = ({ host }: IncomingHttpHeaders): Refusal | undefined =>
+    names === undefined || isOwnHost(host, names) ? undefined : misdirected(host ?? "")
   return {
+    otherHost,
     decide: async (headers, action) => {
-      if (names !== undefined && !isOwnHost(headers.host, names)) return misdirected(headers.host ?? "")
+      const refusal = otherHost(headers)
+      if (refusal !== undefined) return refusal
       if ((action === "export" || action === "query") && isForeignPage(headers)) return foreign
       return access.decide(headers, action)
     },

@@ -1,8 +1,8 @@
 /**
  * The recorder's HTTP interface: `/healthz`, `/readyz`, `/metrics`, `GET /v1/coverage`, `POST /export`, questions
- * about the past (`GET /v1/objects`, …) and what happens now (`GET /v1/events`).
+ * about the past (`GET /v1/objects`, …), what happens now (`GET /v1/events`), and the page that shows all that (`/ui/`).
  *
- * Health probes are open to anyone; every other request is authorised before its body is read. Every response carries the ID of its
+ * Health probes and the page, which reveals nothing by itself, are open to anyone; every other request is authorised before its body is read. Every response carries the ID of its
  * request. Nothing that a client sends or fails to read affects any other request. A standby has an interface of its own, with health and metrics only.
  */
 import { randomUUID } from "node:crypto"
@@ -19,6 +19,7 @@ import * as FiberSet from "effect/FiberSet"
 import type * as Scope from "effect/Scope"
 import { type Clock, systemClock } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
+import { isPagePath, servePage } from "../../page/index.ts"
 import type { Access, Action, Refusal } from "../access/access.ts"
 import type { Coverage, TimeRange } from "../export/coverage.ts"
 import { type ExportSources, handleExportRequest } from "../export/handle.ts"
@@ -251,13 +252,18 @@ const answer = (
       const body = url?.searchParams.has("verbose") ? sources.verboseReadiness() : short
       return text(response, reason === undefined ? 200 : 503, body)
     }
+    if (isPagePath(path)) {
+      const decision = sources.access.otherHost?.(request.headers)
+      if (decision !== undefined) return rejectRequest(request, response, { requestId, path, decision, sources })
+      return servePage(request, response, path)
+    }
     const action = actions.get(path) ?? (isPastPath(path) ? "query" : undefined)
     if (action === undefined) {
       if (path !== "/healthz" && path !== "/readyz")
         return text(
           response,
           404,
-          `not found; available are /healthz, /readyz, /metrics, /v1/coverage, ${pastPaths.join(", ")} and POST /export\n`,
+          `not found; available are /ui/, /healthz, /readyz, /metrics, /v1/coverage, ${pastPaths.join(", ")} and POST /export\n`,
         )
       return wrongMethod(response, "GET, HEAD")
     }

@@ -20,6 +20,7 @@ import {
   WebSocketRequest,
 } from "../../apiserver/index.ts"
 import { messageOf } from "../../message-of.ts"
+import { isPagePath, servePage } from "../../page/index.ts"
 import { RunningMoment } from "../backend/moments.ts"
 import { type HandlerSettings, MomentHandlers } from "./moment-handlers.ts"
 import { momentIn } from "./moment-path.ts"
@@ -36,6 +37,8 @@ export interface HistoryServerSettings extends HandlerSettings {
   readonly tls?: ServerTls | undefined
   /** Why a request with this `Host` is refused; `undefined` if it is not. Default: none is. */
   readonly refuseHost?: ((host: string | undefined) => string | undefined) | undefined
+  /** Answers the questions of the page, whose paths begin with `/v1/`, like a recorder. Default: there is no page. */
+  readonly answerPage?: ((request: IncomingMessage, response: ServerResponse) => void) | undefined
 }
 
 export class HistoryServer implements AsyncDisposable {
@@ -138,10 +141,16 @@ export class HistoryServer implements AsyncDisposable {
   ): void {
     const refuse = (failure: Failure): void =>
       sendFailure(request, typeof response === "function" ? response() : response, failure)
-    const { token, onTrouble, refuseHost } = this.#settings
+    const { token, onTrouble, refuseHost, answerPage } = this.#settings
     const foreign = refuseHost?.(request.headers.host)
     if (foreign !== undefined) return refuse(fail(421, foreign))
-    if (token !== undefined && request.headers.authorization !== `Bearer ${token}`) return refuse(unauthorized)
+    const [path = ""] = (request.url ?? "").split("?")
+    // A question of the page begins with /v1/, and no request of Kubernetes does.
+    const ofPage = answerPage === undefined || typeof response === "function" ? undefined : response
+    if (ofPage !== undefined && isPagePath(path)) return servePage(request, ofPage, path)
+    const { authorization, "kubereel-authorization": shown = authorization } = request.headers
+    if (token !== undefined && shown !== `Bearer ${token}`) return refuse(unauthorized)
+    if (ofPage !== undefined && path.startsWith("/v1/")) return answerPage?.(request, ofPage)
     this.#handlerOf(request).then(
       (handler) => {
         if ("code" in handler) refuse(handler)

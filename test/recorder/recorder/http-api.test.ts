@@ -1,11 +1,13 @@
 /** The HTTP interface on its own, with sources made by the test. */
+import { request } from "node:http"
 import * as Effect from "effect/Effect"
 import { expect, test } from "vitest"
-import { anonymousAccess } from "../../../src/recorder/access/access.ts"
+import { type Access, anonymousAccess } from "../../../src/recorder/access/access.ts"
+import { withoutForeignPages } from "../../../src/recorder/access/browser-guard.ts"
 import { defaultExportLimits } from "../../../src/recorder/export/limits.ts"
 import { ExportPlaces } from "../../../src/recorder/export/places.ts"
 import type { ExportReader } from "../../../src/recorder/export/service.ts"
-import { bindHttpApi, type HttpApiSources, serveHttpApi } from "../../../src/recorder/http/http-api.ts"
+import { bindHttpApi, type HttpApiSources, serveHttpApi, serveStandby } from "../../../src/recorder/http/http-api.ts"
 import { Subscriptions } from "../../../src/recorder/http/subscriptions.ts"
 import { everything } from "./recorder-command.ts"
 
@@ -79,6 +81,35 @@ test("the header of an export names the same kinds as the trace itself", async (
       expect(answer.headers.get("kubereel-incomplete")).toBe("v1.Pod=forbidden")
       expect(answer.headers.get("kubereel-gaps")).toBe("2")
     })
+  })
+  await Effect.runPromise(Effect.scoped(program))
+})
+
+test("the page is open to everyone by a name of the recorder, whatever a token would be needed for", async () => {
+  const access: Access = {
+    ...withoutForeignPages(anonymousAccess, []),
+    decide: async () => ({ tag: "refused", status: 401, message: "a token is required" }),
+  }
+  const program = Effect.gen(function* () {
+    const bound = yield* bindHttpApi("127.0.0.1", 0)
+    const statusOf = (path: string, host = "localhost") =>
+      Effect.promise<number>(
+        () =>
+          new Promise((resolve, reject) => {
+            const asked = request(bound.url + path, { headers: { host }, agent: false }, (answer) => {
+              answer.resume()
+              resolve(answer.statusCode ?? 0)
+            })
+            asked.on("error", reject).end()
+          }),
+      )
+    expect(yield* statusOf("/ui/")).toBe(503)
+    serveStandby(bound, { reason: () => "standby", metrics: () => "", access })
+    expect(yield* statusOf("/ui/")).toBe(503)
+    yield* serveHttpApi(bound, { ...sources, access })
+    expect(yield* statusOf("/ui/")).toBe(200)
+    expect(yield* statusOf("/v1/kinds")).toBe(401)
+    expect(yield* statusOf("/ui/", "rebound.example")).toBe(421)
   })
   await Effect.runPromise(Effect.scoped(program))
 })
