@@ -42,7 +42,7 @@ const pollMs = 1000
 const againMs = 2000
 
 /** µs by which an answer may be older than the present while the page follows it. */
-const lanesAge = 5_000_000
+const lanesAge = 1_000_000
 const histogramAge = 2_000_000
 const findingsAge = 15_000_000
 
