@@ -8,8 +8,7 @@ import type { AddressInfo } from "node:net"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { traceDiffPage } from "../../src/cli/diff/trace-diff.ts"
 import { compareTraces, type TraceItem } from "../../src/trace/index.ts"
-import { htmlEncoder } from "../../src/trace/views/html/html-encoder.ts"
-import { type Described, encoded, event, gap, header, ownedBy } from "../trace/views/items.ts"
+import { type Described, event, gap, header, ownedBy } from "../trace/views/items.ts"
 import { type Browser, type OpenPage, openBrowser, type Screen } from "./browser.ts"
 import { skipBecause } from "./skip-because.ts"
 
@@ -17,9 +16,6 @@ const path = process.env.KUBEREEL_CHROMIUM
 
 const phone: Screen = { width: 390, height: 844, scheme: "dark" }
 const desk: Screen = { width: 1280, height: 900, scheme: "light" }
-
-/** What Jenkins sends with the artifacts of a build unless it is told otherwise. */
-const jenkins = "sandbox allow-same-origin; default-src 'none'; img-src 'self'; style-src 'self';"
 
 const hostile = `</script></style><script>document.title='run'</script>"'><img src=x onerror="document.title='run'">`
 
@@ -89,12 +85,10 @@ const poorContrast = `(() => {
 
 let browser: Browser | undefined
 const pages = new Map<string, string>()
-let policy: string | undefined
 const server = createServer((request, response) => {
   const page = pages.get(request.url ?? "")
   response.writeHead(page === undefined ? 404 : 200, {
     "content-type": "text/html",
-    ...(policy !== undefined && { "content-security-policy": policy }),
   })
   response.end(page)
 })
@@ -102,7 +96,6 @@ const server = createServer((request, response) => {
 beforeAll(async () => {
   if (path === undefined) return
   const [before, after] = [incident("shop:1"), incident("shop:2")]
-  pages.set("/trace", encoded(htmlEncoder({ title: hostile }), before).toString())
   const comparison = await compareTraces(traceOf(before), traceOf(after), { fields: "all", tolerance: 0 })
   pages.set("/diff", traceDiffPage([hostile, "b.ndjson"], comparison))
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
@@ -118,7 +111,7 @@ const open = (page: string, screen: Screen, skip: (note: string) => never): Prom
   return browser.open(`http://127.0.0.1:${(server.address() as AddressInfo).port}${page}`, screen)
 }
 
-describe.each(["/trace", "/diff"])("the page %s", (address) => {
+describe.each(["/diff"])("the page %s", (address) => {
   test("runs nothing and loads nothing, whatever the trace says", async ({ skip }) => {
     const { evaluate, requests, complaints } = await open(address, desk, skip)
     expect(await evaluate("document.title")).toContain("</script>")
@@ -132,49 +125,5 @@ describe.each(["/trace", "/diff"])("the page %s", (address) => {
     const { evaluate } = await open(address, screen, skip)
     expect(await evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")).toBe(0)
     expect(await evaluate(poorContrast)).toEqual([])
-  })
-})
-
-describe("the page of a trace", () => {
-  test("leads from a fault to the rows of its owner, which are below the axis and unfolded", async ({ skip }) => {
-    const { evaluate } = await open("/trace", desk, skip)
-    const place = (selector: string): Promise<unknown> =>
-      evaluate(`document.querySelector(${JSON.stringify(selector)})?.getBoundingClientRect().top`)
-    expect(await place("#wrong")).toBeLessThan(desk.height)
-    await evaluate("document.querySelector('section[aria-labelledby=wrong] a').click()")
-    const [axis, rows] = [await place(".axis"), await place("details:target .row")]
-    expect(axis).toBe(0)
-    expect(rows).toBeGreaterThan(20)
-    expect(rows).toBeLessThan(desk.height)
-    expect(await evaluate("document.querySelectorAll('details[open]').length")).toBe(1)
-  })
-
-  test.for([desk, phone])(
-    "has bars on a screen of $width pixels, and every one can be seen",
-    async (screen, { skip }) => {
-      const { evaluate } = await open("/trace", screen, skip)
-      const widths = (await evaluate(
-        "[...document.querySelectorAll('details[open] .lane rect')].map((bar) => bar.getBoundingClientRect().width)",
-      )) as ReadonlyArray<number>
-      expect(Math.max(...widths)).toBeGreaterThan(screen.width / 2)
-      const outlines = await evaluate(
-        "[...document.querySelectorAll('.lane rect')].filter((bar) => getComputedStyle(bar).stroke === 'none').length",
-      )
-      expect(outlines).toBe(0)
-    },
-  )
-
-  test("keeps its bars where a server forbids its style", async ({ skip }) => {
-    policy = jenkins
-    try {
-      const { evaluate } = await open("/trace", desk, skip)
-      expect(await evaluate("getComputedStyle(document.querySelector('.row')).display")).toBe("block")
-      const bars = (await evaluate(
-        "[...document.querySelectorAll('details[open] .lane rect')].map((bar) => [getComputedStyle(bar).fill, bar.getBoundingClientRect().width])",
-      )) as ReadonlyArray<readonly [string, number]>
-      expect(bars.some(([fill, width]) => fill === "rgb(207, 61, 51)" && width > 100)).toBe(true)
-    } finally {
-      policy = undefined
-    }
   })
 })
