@@ -228,8 +228,10 @@ export const shownTo = (
     const { named, others } = yield* recording.reader.ask("askedKinds", { names: question.kinds ?? [] })
     const isTree = question.withOwned === true || question.withOwners === true
     const besides = question.kinds === undefined || isTree ? others : []
+    // The right to one object does not show where it is among others.
+    const { name: _, ...rest } = question
     const part = yield* Effect.tryPromise({
-      try: () => readablePart(reader, question, named, besides),
+      try: () => readablePart(reader, question.about === "lanes" ? rest : question, named, besides),
       catch: unreviewed,
     })
     if (part.tag === "refused") return yield* Effect.fail({ status: 403, message: part.message })
