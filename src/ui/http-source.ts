@@ -105,7 +105,7 @@ export const httpSource = ({ base, fetch, token, ...rest }: HttpSurroundings): H
     },
     lanes: async ({ parent, offset, limit, ...asked }, signal) => {
       const lanes: Lane[] = []
-      const parameters: Parameters = [...filterOf(asked), ["parent", parent], ["offset", offset], ["limit", limit]]
+      const parameters: Parameters = [...filterOf(asked), ["find", asked.find], ["parent", parent], ["offset", offset], ["limit", limit]]
       const end = await stream("lanes", parameters, (item) => lanes.push(laneIn(item)), signal)
       return { total: numberOf(end.total), lanes, lacks: lacksIn(end) }
     },
@@ -237,12 +237,11 @@ async function* linesOf(response: Response, signal: AbortSignal): AsyncGenerator
   if (rest !== "") yield rest
 }
 
-const filterOf = ({ from, to, kinds, namespace, find }: Span & LaneFilter): Parameters => [
+const filterOf = ({ from, to, kinds, namespace }: Span & LaneFilter): Parameters => [
   ["from", Math.round(from)],
   ["to", Math.round(to)],
   ...(kinds ?? []).map((kind) => ["kind", kind] as const),
   ["namespace", namespace],
-  ["find", find],
 ]
 
 const objectIn = (item: Item): LaneObject => ({

@@ -50,13 +50,13 @@ export const paintTable = (palette: Palette, height: number): PaintTable => {
 }
 
 /** Shares of a row's height between which a tone is drawn. */
-const bands = {
+const bands: Readonly<Record<number, readonly [top: number, bottom: number]>> = {
   [tones.plain]: [0.44, 0.56],
   [tones.good]: [0.3, 0.7],
   [tones.waiting]: [0.3, 0.7],
   [tones.bad]: [0.16, 0.84],
   [tones.over]: [0.56, 0.7],
-} as const
+}
 
 const colourOf = (palette: Palette, value: number, y: number, phase: number): number => {
   if (value === loading) return y >= 0.46 && y < 0.54 && phase < 2 ? palette.hatch : 0
@@ -66,8 +66,8 @@ const colourOf = (palette: Palette, value: number, y: number, phase: number): nu
   const inHatch = (value & marks.gap) !== 0 || tone === tones.unknown
   if (inHatch && y >= 0.1 && y < 0.9 && phase < 2) return palette.hatch
   if (tone === tones.absent || tone === tones.unknown) return 0
-  // A tone that a later server may have is drawn as plain.
-  const [top, bottom] = Object.hasOwn(bands, tone) ? bands[tone as keyof typeof bands] : bands[tones.plain]
+  // Of the eight values of three bits, one is no tone.
+  const [top, bottom] = bands[tone] ?? [0, 0]
   if ((value & marks.changed) !== 0 && y >= top - 0.1 && y < bottom + 0.1) return palette.changed
   if (y < top || y >= bottom) return 0
   switch (tone) {

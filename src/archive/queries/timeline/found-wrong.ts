@@ -4,6 +4,7 @@
  */
 import { crc32 } from "node:zlib"
 import { canBeWrong, type Finding, FindingTracker, healthOf } from "../../../timeline/index.ts"
+import { APPLIED } from "../../../wire/index.ts"
 import type { KeptKind } from "../../rows/kind-table.ts"
 import { passedOver } from "../changes.ts"
 import { DamageFound } from "../damage-found.ts"
@@ -110,20 +111,33 @@ class KindSearch {
   }
 
   #look({ number, sequence, time, isFirst }: SeenState): void {
-    const event = this.#damage.event(this.#kind, sequence)
-    if (event === undefined) return
-    const { gvk, namespace, name, uid, action, object } = event
-    const lane = laneId(this.#kind, number)
-    const seen = { lane, object: { gvk, namespace, name, uid }, time, isFirst }
-    if (action !== "applied") {
-      this.#lengths[number] = 0
-      this.#tracker.observe({ ...seen, health: undefined })
-      return
-    }
-    const status = statusBytes(object)
+    const place = this.#damage.place(this.#kind, sequence)
+    if (place === undefined) return
+    const isGone = place.frame.events.action(place.index) !== APPLIED
+    if (isGone) this.#lengths[number] = 0
+    // What stands for a name in a stored status is no JSON: then all of the object is read.
+    const status = isGone ? undefined : statusBytes(place.stored)
     if (status !== undefined && this.#isSame(number, status)) return
-    const value = (status && plainJsonIn(status)) ?? plainStatusIn(object)
-    this.#tracker.observe({ ...seen, health: healthOf(gvk, { status: value }) })
+    const value = isGone ? undefined : ((status && plainJsonIn(status)) ?? this.#wholeStatus(sequence))
+    const { names } = this.#recording
+    const kind = this.#kind
+    this.#tracker.observe({
+      lane: laneId(kind, number),
+      // Looking up the names of all objects would take as long as everything else.
+      get object() {
+        const { namespace, name, uid } = names.nameOf(kind.id, number)
+        return { gvk: kind.gvk, namespace, name, uid }
+      },
+      ...{ time, isFirst, health: isGone ? undefined : healthOf(kind.gvk, { status: value }) },
+    })
+  }
+
+  #wholeStatus(sequence: number): unknown {
+    const event = this.#damage.event(this.#kind, sequence)
+    const value = event && plainJsonIn(event.object)
+    return typeof value === "object" && value !== null && Object.hasOwn(value, "status")
+      ? Reflect.get(value, "status")
+      : undefined
   }
 
   /** Whether it is as before; from now on, this is the one before. */
@@ -146,11 +160,4 @@ interface SeenState {
   readonly time: number
   /** It is there when the window begins. */
   readonly isFirst: boolean
-}
-
-const plainStatusIn = (object: Uint8Array): unknown => {
-  const value = plainJsonIn(object)
-  return typeof value === "object" && value !== null && Object.hasOwn(value, "status")
-    ? Reflect.get(value, "status")
-    : undefined
 }

@@ -3,6 +3,7 @@
  * tables of contents a kind; no object is read, and no change between the two ends.
  */
 import { LaneTree } from "../../../timeline/index.ts"
+import type { ObjectStates } from "../../checkpoints/object-states.ts"
 import type { KeptKind } from "../../rows/kind-table.ts"
 import { prepare } from "../../tables/database.ts"
 import { DamageFound } from "../damage-found.ts"
@@ -73,17 +74,18 @@ const rowsIn = (
   if (shown?.size === 0 || to < kind.removedThrough) return []
   const isIn = (row: DirectoryRow): boolean =>
     (namespace === undefined || row.namespace === namespace) && shown?.has(row.namespace) !== false
-  const alive = aliveAt(recording, kind, damage, {
-    cut: recording.cut,
-    time: Math.max(from - 1, kind.removedThrough),
-  })
-  const first = Math.max(sequenceAt(recording, kind, from - 1), recording.source.beginningOf(kind).throughSequence)
+  const { cut, source } = recording
+  const statesAt = (time: number): ObjectStates => aliveAt(recording, kind, damage, { cut, time })
+  const before = statesAt(Math.max(from - 1, kind.removedThrough))
+  let after: ObjectStates | undefined
+  const first = Math.max(sequenceAt(recording, kind, from - 1), source.beginningOf(kind).throughSequence)
   const last = sequenceAt(recording, kind, to)
-  let next = 0
   return cache.directory.rowsOf(recording, kind).filter((row) => {
-    while (next < alive.count && (alive.numbers[next] as number) < row.number) next++
-    const isAlive = next < alive.count && alive.numbers[next] === row.number
-    return (isAlive || (row.firstSequence > first && row.firstSequence <= last)) && isIn(row)
+    if (!isIn(row) || row.firstSequence > last) return false
+    if (row.firstSequence > first || before.indexOf(row.number) >= 0) return true
+    // An object that had ended may exist again in a recording that was made of a trace; in others it has another number then.
+    after ??= statesAt(to)
+    return after.indexOf(row.number) >= 0
   })
 }
 

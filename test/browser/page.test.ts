@@ -1,0 +1,71 @@
+/** The page in a browser: every view, in both colour schemes, on a phone and on a desk, by keyboard, and compared with reference pictures. */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, beforeAll, describe, expect } from "vitest"
+import type { Serving } from "../cli/commands-in.ts"
+import { recordStory } from "../cli/past-recording.ts"
+import { type Chromium, desk, type OpenPage, phone, type Screen, screens } from "./chromium.ts"
+import { compared } from "./picture.ts"
+import {
+  browserTest,
+  expectQuiet,
+  hasChromium,
+  overflow,
+  serve,
+  settled,
+  startChromium,
+  violations,
+} from "./served-page.ts"
+
+let chromium: Chromium
+let served: Serving
+const directory = mkdtempSync(join(tmpdir(), "kubereel-story-"))
+beforeAll(async () => {
+  if (!hasChromium) return
+  recordStory(directory, { hasGap: true })
+  served = await serve(directory)
+  chromium = await startChromium()
+})
+afterAll(async () => {
+  await chromium?.[Symbol.asyncDispose]()
+  await served?.stop()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+/** The story's window with a second before and after, so that pictures do not depend on defaults. */
+const window = "from=2026-03-02T03:00:00Z&to=2026-03-02T03:00:14Z"
+
+/** By name, what the fragment of the address says. */
+const views: Readonly<Record<string, string>> = {
+  "time-line": window,
+  object: `${window}&object=v1.Pod/default/web-1-a/p-web-1-a&at=2026-03-02T03:00:05.5Z&show=object`,
+  findings: `${window}&show=findings`,
+  differences: `${window}&at=2026-03-02T03:00:03Z&with=2026-03-02T03:00:06Z&show=differences`,
+}
+
+const open = async (view: string, screen: Screen): Promise<OpenPage> => {
+  const opened = await chromium.open(`${served.url}#${views[view] ?? ""}`, screen)
+  await settled(opened)
+  return opened
+}
+
+const names = Object.keys(views)
+
+describe.each(names)("the view %s", (view) => {
+  browserTest.for(screens)(
+    "fits $width pixels, $scheme, has no violation of axe-core, and asks nobody else",
+    async (screen) => {
+      await using opened = await open(view, screen)
+      expect(await overflow(opened)).toBeLessThanOrEqual(0)
+      expect(await violations(opened)).toEqual([])
+      expectQuiet(opened)
+    },
+  )
+
+  browserTest.for([desk, phone])("looks as it did, $width pixels, $scheme", async (screen) => {
+    await using opened = await open(view, screen)
+    const picture = await opened.page.screenshot({ animations: "disabled", caret: "hide" })
+    expect(compared(`${view}-${screen.width}`, picture)).toBe(undefined)
+  })
+})
