@@ -105,7 +105,13 @@ export const httpSource = ({ base, fetch, token, ...rest }: HttpSurroundings): H
     },
     lanes: async ({ parent, offset, limit, ...asked }, signal) => {
       const lanes: Lane[] = []
-      const parameters: Parameters = [...filterOf(asked), ["find", asked.find], ["parent", parent], ["offset", offset], ["limit", limit]]
+      const parameters: Parameters = [
+        ...filterOf(asked),
+        ["find", asked.find],
+        ["parent", parent],
+        ["offset", offset],
+        ["limit", limit],
+      ]
       const end = await stream("lanes", parameters, (item) => lanes.push(laneIn(item)), signal)
       return { total: numberOf(end.total), lanes, lacks: lacksIn(end) }
     },

@@ -21,7 +21,8 @@ const laneOf = (id: string, object: LaneObject, children: number): Lane => ({
 const chanceOf = (text: string): number => {
   let hash = 2166136261
   for (const character of text) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 16777619)
-  return (hash >>> 0) / 2 ** 32
+  // Similar texts differ in the low bits only.
+  return ((Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d) >>> 8) % 65536) / 65536
 }
 
 export const fakeSource = ({ span, namespaces, deployments, isLive = false }: FakeRecording): HistorySource => {
