@@ -52,7 +52,14 @@ export const RowLabel = ({ row, tile, time, lacks, onToggle }: RowLabelProps) =>
       style={indent}
       title={part === undefined ? full : part.label}
     >
-      <span class="twisty" aria-hidden="true" onClick={(event) => (event.stopPropagation(), onToggle())}>
+      <span
+        class="twisty"
+        aria-hidden="true"
+        onClick={(event) => {
+          event.stopPropagation()
+          onToggle()
+        }}
+      >
         {canOpen(row) ? (row.isOpen ? "▾" : "▸") : ""}
       </span>
       {part === undefined ? (
