@@ -1,9 +1,11 @@
-/** What the browser runs: finds out where the page is, and shows it. */
+/** What the browser runs: finds out whether the page is a file or has a server, and shows it. */
 
 import { render } from "preact"
+import { inlinedSource } from "./file/file-source.ts"
 import { httpSource } from "./http-source.ts"
 import { panes } from "./panes.ts"
 import { App } from "./shell/app.tsx"
+import { type HistorySource, SourceError } from "./source.ts"
 
 const tokenKey = "kubereel-token"
 
@@ -26,7 +28,15 @@ const start = (): void => {
     }
   }
   const base = new URL("./", location.href).href
-  const source = httpSource({ base, fetch: fetch.bind(globalThis), token: () => token })
+  const server = () => httpSource({ base, fetch: fetch.bind(globalThis), token: () => token })
+  let source: HistorySource
+  try {
+    source = inlinedSource(document) ?? server()
+  } catch (cause) {
+    if (!(cause instanceof SourceError)) throw cause
+    root.textContent = cause.message
+    return
+  }
   render(<App source={source} panes={panes} onToken={onToken} />, root)
 }
 

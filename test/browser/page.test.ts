@@ -69,3 +69,49 @@ describe.each(names)("the view %s", (view) => {
     expect(compared(`${view}-${screen.width}`, picture)).toBe(undefined)
   })
 })
+
+describe("with the keyboard alone", () => {
+  /** Presses keys one after the other, as a person does: each is seen before the next. */
+  const press = async ({ page }: OpenPage, ...keys: ReadonlyArray<string>): Promise<void> => {
+    for (const key of keys) await page.keyboard.press(key)
+  }
+  const current = ({ page }: OpenPage) => page.getByRole("row", { selected: true })
+
+  browserTest("rows are reached, opened and closed, and the focus is where a screen reader reads", async () => {
+    await using opened = await open("time-line", desk)
+    const { page } = opened
+    await press(opened, "ArrowDown", "ArrowDown")
+    await current(opened).getByText("web", { exact: true }).waitFor()
+    expect(await page.evaluate("document.activeElement.getAttribute('role')")).toBe("row")
+    await press(opened, "l")
+    await page.getByRole("row", { name: /web-1/ }).first().waitFor()
+    expect(await current(opened).getAttribute("aria-expanded")).toBe("true")
+    await press(opened, "h")
+    await page.getByRole("row", { expanded: true, name: /Deployment/ }).waitFor({ state: "detached" })
+  })
+
+  browserTest("an object is looked at, and left again", async () => {
+    await using opened = await open("time-line", desk)
+    await press(opened, "g", "j", "Enter")
+    const pane = opened.page.getByRole("complementary", { name: "object" })
+    await pane.getByText("web").first().waitFor()
+    expect(new URL(opened.page.url()).hash).toContain("object=apps%2Fv1.Deployment%2Fshop%2Fweb")
+    await press(opened, "Escape")
+    await pane.waitFor({ state: "detached" })
+  })
+
+  browserTest("what went wrong, the filter, and all keys are there", async () => {
+    await using opened = await open("time-line", desk)
+    const { page } = opened
+    await press(opened, "w")
+    await page.getByRole("complementary", { name: "findings" }).getByText("web-1-a").first().waitFor()
+    await press(opened, "Escape", "?")
+    await page.getByRole("dialog", { name: "Keys" }).waitFor()
+    expect(await violations(opened)).toEqual([])
+    await press(opened, "Escape", "/")
+    await page.keyboard.type("a.17")
+    await page.getByRole("row", { name: /web-1-a\.17/ }).waitFor()
+    await page.getByRole("row", { name: /Deployment/ }).waitFor({ state: "detached" })
+    expectQuiet(opened)
+  })
+})

@@ -51,26 +51,41 @@ export const decodePng = (bytes: Buffer): Picture => {
 
 /** By how much a channel may differ in a pixel that is the same: what smoothed edges of letters differ by. */
 const tolerance = 60
-/** The part of all pixels that may differ by more. */
-const allowedPart = 0.015
+/** How many pixels may differ by more, as a part of those that the reference has of another colour than its ground: an empty screen is not like a full one. */
+const allowedPart = 0.08
 
 /** How a picture differs from another one, in words; `undefined`: it does not. */
 export const differenceOf = (one: Buffer, other: Buffer): string | undefined => {
   const [a, b] = [decodePng(one), decodePng(other)]
   if (a.width !== b.width || a.height !== b.height)
     return `it is ${a.width} × ${a.height} and not ${b.width} × ${b.height}`
-  let different = 0
+  const ground = groundOf(b)
+  let [different, drawn] = [0, 0]
   for (let pixel = 0; pixel < a.pixels.length; pixel += 4) {
     let most = 0
     for (let channel = 0; channel < 4; channel++)
       most = Math.max(most, Math.abs((a.pixels[pixel + channel] ?? 0) - (b.pixels[pixel + channel] ?? 0)))
     if (most > tolerance) different++
+    if (colourAt(b, pixel) !== ground) drawn++
   }
-  const part = different / (a.width * a.height)
-  return part <= allowedPart ? undefined : `${(part * 100).toFixed(2)} % of its pixels are different`
+  const part = different / Math.max(1, drawn)
+  return part <= allowedPart ? undefined : `${different} of ${drawn} drawn pixels are different`
 }
 
-/** Compares with test/browser/references/NAME.png; with `KUBEREEL_UPDATE=1` replaces that. The picture itself is kept beside a run that fails. */
+const colourAt = ({ pixels }: Picture, pixel: number): number =>
+  ((pixels[pixel] ?? 0) << 16) | ((pixels[pixel + 1] ?? 0) << 8) | (pixels[pixel + 2] ?? 0)
+
+/** The commonest colour. */
+const groundOf = (picture: Picture): number => {
+  const counts = new Map<number, number>()
+  for (let pixel = 0; pixel < picture.pixels.length; pixel += 4) {
+    const colour = colourAt(picture, pixel)
+    counts.set(colour, (counts.get(colour) ?? 0) + 1)
+  }
+  return [...counts].reduce((most, each) => (each[1] > most[1] ? each : most), [0, 0] as const)[0]
+}
+
+/** Compares with the picture of that name in test/browser/references; with `KUBEREEL_UPDATE=1` replaces that. The picture itself is kept beside a run that fails. */
 export const compared = (name: string, picture: Buffer): string | undefined => {
   const reference = new URL(`./references/${name}.png`, import.meta.url)
   if (process.env.KUBEREEL_UPDATE === "1") writeFileSync(reference, picture)

@@ -41,16 +41,16 @@ const pageLanes = 200
 /** The lanes below one, or the one of an object with those above it. */
 export function* laneItems({ recording, cache, question, kinds, shown }: Timeline): TimelineItems {
   const { from, to, namespace, find, name, uid, parent, offset = 0, limit = pageLanes } = question
+  const [gvk] = question.kinds === undefined ? [] : kinds
+  const isOne = uid !== undefined || name !== undefined
+  if (isOne && uid === undefined && (gvk === undefined || namespace === undefined)) {
+    const problem = "an object is named by its uid, or by kind, namespace and name"
+    throw new QuestionRefused({ problem, fault: "request" })
+  }
   const asked = { kinds, from, to, namespace, find, shownNamespaces: shown.namespaces }
   const { tree, lacks } = yield* paused(lanesOf(recording, cache, asked))
-  if (uid !== undefined || name !== undefined) {
-    const [gvk] = question.kinds === undefined ? [] : kinds
-    if (uid === undefined && (gvk === undefined || namespace === undefined))
-      throw new QuestionRefused({
-        problem: "an object is named by its uid, or by kind, namespace and name",
-        fault: "request",
-      })
-    const placed = tree.laneOf({ ...(gvk && { gvk }), ...of({ namespace, name, uid }) })
+  if (isOne) {
+    const placed = tree.laneOf({ ...(gvk !== undefined && { gvk }), ...given({ namespace, name, uid }) })
     if (placed !== undefined) yield [json({ ...laneFacts(placed.lane), above: placed.above })]
     return { lacks, facts: { total: placed === undefined ? 0 : 1 } }
   }
@@ -60,7 +60,7 @@ export function* laneItems({ recording, cache, question, kinds, shown }: Timelin
 }
 
 /** Without those that are undefined. */
-const of = (names: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> =>
+const given = (names: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(names).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])))
 
 const laneFacts = ({ id, type, object, children, objects }: Lane): object => ({

@@ -200,14 +200,18 @@ export const startQuery = (
   Effect.gen(function* () {
     const { knownUntil } = yield* recording.reach()
     const until = Math.min(nowMicros, (knownUntil ?? Number.POSITIVE_INFINITY) - 1)
+    // The clock of a client that asks about this moment may be ahead.
+    const isNow = question.to > until && question.to <= until + clockTolerance
+    // What is drawn keeps its scale: then nothing is taken to have happened meanwhile.
+    const isDrawn = question.width !== undefined
+    const knownTo = isNow && isDrawn && nowMicros <= until + clockTolerance ? question.to : until
     const known = recording.statuses
       .all()
       .filter(isWatched)
-      .map(({ gvk }) => ({ gvk, until }))
-    // The clock of a client that asks about this moment may be ahead.
-    const isNow = question.to > until && question.to <= until + clockTolerance
+      .map(({ gvk }) => ({ gvk, until: knownTo }))
+    const to = isNow && !isDrawn ? Math.max(until, question.from) : question.to
     const close = yield* recording.reader.query(
-      { ...question, to: isNow ? Math.max(until, question.from) : question.to, known },
+      { ...question, to, known },
       {
         frame: (payload) => receiver.piece(payload),
         end: (error, note) => {
