@@ -242,10 +242,17 @@ const withLanes = (
   const list: LaneList = { span, total: page.total, lanes, places }
   const lacks = page.lacks ?? state.lacks
   const next = { ...state, lacks, lists: new Map(state.lists).set(parent, list) }
-  const only = parent === "" && page.total === 1 ? page.lanes[0] : undefined
   const isFirst = parent === "" && known === undefined && state.open.size === 0
-  const opening = isFirst && only !== undefined ? { ...next, open: new Set([only.id]) } : next
+  const opening = isFirst ? { ...next, open: openedAtFirst(page.lanes) } : next
   return revealed(scrolled(opening, state.top))
+}
+
+/** Objects that are shown without being asked for: of a small recording all, of a large one those of its only namespace. */
+const mostAtFirst = 500
+
+const openedAtFirst = (namespaces: ReadonlyArray<Lane>): ReadonlySet<string> => {
+  const objects = namespaces.reduce((sum, lane) => sum + lane.objects, 0)
+  return new Set(namespaces.length === 1 || objects <= mostAtFirst ? namespaces.map(({ id }) => id) : [])
 }
 
 const placed = (state: PageState, lane: Lane | undefined, above: ReadonlyArray<string>): PageState => {
