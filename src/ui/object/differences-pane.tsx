@@ -114,5 +114,5 @@ const Kind = ({ gvk, differences, onOpen }: KindProps) => {
 
 const By = ({ managers }: { readonly managers: ReadonlyArray<Manager> }) => {
   const by = managersText(managers)
-  return by === "" ? null : <span class="quiet">{` by ${by}`}</span>
+  return by === "" ? null : <span class="quiet">{` · ${by}`}</span>
 }

@@ -36,7 +36,7 @@ export const FieldChangeRow = ({ field }: { readonly field: FieldChange }) => {
   return (
     <li class="field">
       <code class="path">{path === "" ? "(everything)" : visible(path)}</code>{" "}
-      <span class="code values">
+      <span class={`code values${parts === undefined ? "" : " words"}`}>
         {parts === undefined ? (
           <>
             {before === undefined ? <span class="sign">+</span> : <Value text={old} side="del" isWhole={isWhole} />}

@@ -68,7 +68,7 @@ export const managersText = (managers: ReadonlyArray<Manager>): string => {
 
 /** Who it was, in one line: the user where the audit log says it, else what wrote. */
 export const writerText = ({ author, managers }: Pick<ObjectChange, "author" | "managers">): string =>
-  author === undefined ? managersText(managers) : visible(author.user)
+  visible(author === undefined ? [...new Set(managers.map(({ manager }) => manager))].join(", ") : author.user)
 
 /** What is known of a user, a line each. */
 export const authorLines = ({

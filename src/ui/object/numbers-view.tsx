@@ -4,12 +4,14 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks"
 import { StepChart } from "../report/step-chart.tsx"
 import { visible } from "../shown-text.ts"
 import type { ObjectChange, Span } from "../source.ts"
+import { momentText, type Zone } from "../timeline/axis.ts"
 import { type NumberSeries, numbersOf } from "./numbers.ts"
 import type { PlotModule, Plotted } from "./plot.ts"
 
 interface NumbersViewProps {
   readonly changes: ReadonlyArray<ObjectChange>
   readonly span: Span
+  readonly zone: Zone
   readonly cursor: number | undefined
   readonly onChoose: (time: number) => void
 }
@@ -33,7 +35,7 @@ const usePlots = (isWanted: boolean): PlotModule | "none" | undefined => {
   return module
 }
 
-export const NumbersView = ({ changes, span, cursor, onChoose }: NumbersViewProps) => {
+export const NumbersView = ({ changes, span, zone, cursor, onChoose }: NumbersViewProps) => {
   const all = useMemo(() => numbersOf(changes, span), [changes, span.from, span.to])
   const [chosen, setChosen] = useState<ReadonlySet<string>>()
   const module = usePlots(all.length > 0)
@@ -57,7 +59,7 @@ export const NumbersView = ({ changes, span, cursor, onChoose }: NumbersViewProp
       {module !== undefined &&
         all
           .filter(({ path }, index) => isShown(path, index))
-          .map((series) => <Plot key={series.path} {...{ series, span, cursor, onChoose, module }} />)}
+          .map((series) => <Plot key={series.path} {...{ series, span, zone, cursor, onChoose, module }} />)}
     </div>
   )
 }
@@ -67,7 +69,7 @@ interface PlotProps extends Omit<NumbersViewProps, "changes"> {
   readonly module: PlotModule | "none"
 }
 
-const Plot = ({ series, span, cursor, onChoose, module }: PlotProps) => {
+const Plot = ({ series, span, zone, cursor, onChoose, module }: PlotProps) => {
   const place = useRef<HTMLDivElement>(null)
   const plotted = useRef<Plotted | undefined>(undefined)
   const numbers = series.values.filter((value) => value !== null)
@@ -75,10 +77,15 @@ const Plot = ({ series, span, cursor, onChoose, module }: PlotProps) => {
   const length = Math.max(1, span.to - span.from)
   useEffect(() => {
     if (module === "none" || place.current === null) return
-    const made = module.plot(place.current, { series, span, onChoose })
+    const made = module.plot(place.current, {
+      series,
+      span,
+      label: (time) => momentText(zone, time).slice(11, 19),
+      onChoose,
+    })
     plotted.current = made
     return () => made.end()
-  }, [module, series, span.from, span.to])
+  }, [module, series, span.from, span.to, zone])
   useEffect(() => plotted.current?.mark(cursor), [cursor, module, series])
   if (module !== "none")
     return (

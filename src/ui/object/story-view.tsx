@@ -24,6 +24,9 @@ const sorts: ReadonlyArray<readonly [FactSort, string]> = [
   ["event", "Events"],
 ]
 
+/** Facts of which one wants to know who did it. */
+const isWriting = /^is (?:created|first seen|changed|deleted|being deleted)/
+
 /** Facts that are drawn at once. */
 const step = 200
 
@@ -77,7 +80,7 @@ type FactLineProps = Pick<StoryViewProps, "zone" | "onChoose"> & { readonly fact
 
 const FactLine = ({ fact, zone, onChoose }: FactLineProps) => {
   const { time, text, isOwn, object, fields, change, sort } = fact
-  const by = sort === "change" ? writerText(change) : ""
+  const by = sort === "change" && isWriting.test(text) ? writerText(change) : ""
   return (
     <>
       <button type="button" class="time" title={momentText(zone, time)} onClick={() => onChoose(time)}>

@@ -101,14 +101,13 @@ const ownFacts = (change: ObjectChange, isNews: IsNews): ReadonlyArray<Found> =>
   const { type, state } = change
   if (type === "vanished") return [endOf(change)]
   const facts: Found[] = []
-  const { tone } = healthOf(change.object.gvk, state)
   if (type === "created" || type === "appeared") facts.push({ text: `is ${changeWord(change)}` })
   const node = textAt(state, "spec", "nodeName")
   if (node !== "" && isNews("node", node)) facts.push({ text: `is scheduled to node ${node}` })
   const phase = textAt(state, "status", "phase")
   if (phase !== "" && isNews("phase", phase)) {
     const text = joined(`phase ${phase}`, textAt(state, "status", "reason"), textAt(state, "status", "message"))
-    facts.push({ text, tone: phase === "Failed" ? tones.bad : tone })
+    facts.push({ text, tone: phase === "Failed" ? tones.bad : tones.plain })
   }
   facts.push(...conditionFacts(change, isNews), ...containerFacts(state, isNews))
   const deletion = textAt(state, "metadata", "deletionTimestamp")
@@ -217,4 +216,4 @@ export const sentences = (
 
 /** `crash-loop` as `Crash loop`. */
 export const wordsOf = (code: string): string =>
-  `${code.slice(0, 1).toUpperCase()}${code.slice(1).replaceAll("-", " ")}`
+  `${code.slice(0, 1).toUpperCase()}${code.slice(1).replaceAll("-", " ").replace("roll out", "roll-out")}`

@@ -2,7 +2,7 @@
  * Objects as `kubectl get -o yaml` prints them: keys in its order, its choice of quotes and blocks, lines folded after column 80.
  *
  * Guarantee: a YAML 1.1 parser gives the value back. Characters that are not seen, or that turn the direction of text, are escaped, where kubectl prints some
- * of them as they are.
+ * of them as they are; so are two texts that some parsers take for something else: `.` and `<<`.
  */
 
 const best = 80
@@ -174,7 +174,7 @@ const isOtherType = (text: string): boolean => {
 }
 
 const words =
-  /^(?:~|null|Null|NULL|y|Y|yes|Yes|YES|n|N|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$/
+  /^(?:\.|<<|~|null|Null|NULL|y|Y|yes|Yes|YES|n|N|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$/
 const number =
   /^(?:[-+]?(?:0b[01]+|0o[0-7]+|0x[\da-fA-F]+|(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d+)?|\.(?:inf|Inf|INF))|\.(?:nan|NaN|NAN))$/i
 const sixties = /^[-+]?\d[\d_]*(?::[0-5]?\d)+(?:\.[\d_]*)?$/
