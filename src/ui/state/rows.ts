@@ -27,11 +27,16 @@ type Tree = Pick<PageState, "lists" | "open" | "parts">
 
 export const partKey = (lane: string, part: string): string => `${lane} ${part}`
 
-const openBelow = ({ open }: Tree, list: LaneList | undefined): ReadonlyArray<readonly [place: number, lane: Lane]> => {
+/** `path`: the lanes above, whose rows are not below themselves, whatever a server says. */
+const openBelow = (
+  { open }: Tree,
+  list: LaneList | undefined,
+  path: ReadonlyArray<string>,
+): ReadonlyArray<readonly [place: number, lane: Lane]> => {
   if (list === undefined) return []
   const found: Array<readonly [number, Lane]> = []
   for (const id of open) {
-    const place = list.places.get(id)
+    const place = path.includes(id) ? undefined : list.places.get(id)
     const lane = place === undefined ? undefined : list.lanes.get(place)
     if (place !== undefined && lane !== undefined) found.push([place, lane])
   }
@@ -40,18 +45,22 @@ const openBelow = ({ open }: Tree, list: LaneList | undefined): ReadonlyArray<re
 
 const partsBelow = ({ parts }: Tree, lane: string): ReadonlyArray<Part> => parts.get(lane) ?? []
 
-/** Rows below a lane that is open, or all rows for the empty string. */
-export const rowsBelow = (tree: Tree, parent = "", expected = 0): number => {
+const countBelow = (tree: Tree, path: ReadonlyArray<string>, expected: number): number => {
+  const parent = path.at(-1) ?? ""
   const list = tree.lists.get(parent)
   let count = (list?.total ?? expected) + partsBelow(tree, parent).length
-  for (const [, lane] of openBelow(tree, list)) count += rowsBelow(tree, lane.id, lane.children)
+  for (const [, lane] of openBelow(tree, list, path)) count += countBelow(tree, [...path, lane.id], lane.children)
   return count
 }
+
+/** All rows. */
+export const rowCount = (tree: Tree): number => countBelow(tree, [], 0)
 
 /** `undefined`: there are fewer. */
 export const rowAt = (tree: Tree, wanted: number): Row | undefined => {
   if (wanted < 0) return undefined
   let parent: Lane | undefined
+  const path: string[] = []
   let index = wanted
   for (let level = 1; ; level++) {
     const id = parent?.id ?? ""
@@ -67,9 +76,9 @@ export const rowAt = (tree: Tree, wanted: number): Row | undefined => {
     index -= parts.length
     let passed = 0
     let inner: Lane | undefined
-    for (const [place, lane] of openBelow(tree, list)) {
+    for (const [place, lane] of openBelow(tree, list, path)) {
       if (index - passed <= place) break
-      const below = rowsBelow(tree, lane.id, lane.children)
+      const below = countBelow(tree, [...path, lane.id], lane.children)
       if (index - passed <= place + below) {
         index -= passed + place + 1
         inner = lane
@@ -79,13 +88,14 @@ export const rowAt = (tree: Tree, wanted: number): Row | undefined => {
     }
     if (inner !== undefined) {
       parent = inner
+      path.push(inner.id)
       continue
     }
     const place = index - passed
     if (place >= siblings) return undefined
     const lane = list?.lanes.get(place)
     const key = lane?.id ?? `${id} #${place}`
-    const isOpen = lane !== undefined && tree.open.has(lane.id)
+    const isOpen = lane !== undefined && tree.open.has(lane.id) && !path.includes(lane.id)
     return { key, ...(lane && { lane }), level, isOpen, parent: id, place, siblings }
   }
 }
@@ -104,16 +114,17 @@ export const rowsFrom = (tree: Tree, top: number, count: number): ReadonlyArray<
 /** The number of a lane's row; `undefined`: it, or one above it, was not read, or is closed. `above`: outermost first. */
 export const numberOfLane = (tree: Tree, above: ReadonlyArray<string>, lane: string): number | undefined => {
   let number = 0
-  let parent = ""
+  const path: string[] = []
   for (const id of [...above, lane]) {
+    const parent = path.at(-1) ?? ""
     const list = tree.lists.get(parent)
     const place = list?.places.get(id)
     if (place === undefined || (parent !== "" && !tree.open.has(parent))) return undefined
     number += partsBelow(tree, parent).length + place
-    for (const [other, inner] of openBelow(tree, list))
-      if (other < place) number += rowsBelow(tree, inner.id, inner.children)
+    for (const [other, inner] of openBelow(tree, list, path))
+      if (other < place) number += countBelow(tree, [...path, inner.id], inner.children)
     if (id !== lane) number++
-    parent = id
+    path.push(id)
   }
   return number
 }

@@ -3,7 +3,7 @@
 import type { Finding, Lane, LaneObject } from "../../timeline/index.ts"
 import type { LaneFilter, LanePage, LaneTile, ObjectChange, Overview, Span } from "../source/source.ts"
 import { linkedState } from "./permalink.ts"
-import { canOpen, numberOfLane, partKey, type Row, rowAt, rowsBelow } from "./rows.ts"
+import { canOpen, numberOfLane, partKey, type Row, rowAt, rowCount } from "./rows.ts"
 import {
   type DrawnTile,
   type Failure,
@@ -164,7 +164,7 @@ const withOverview = (state: PageState, overview: Overview): PageState => {
 // Rows.
 
 const scrolled = (state: PageState, top: number): PageState => {
-  const last = Math.max(0, rowsBelow(state) - state.rows)
+  const last = Math.max(0, rowCount(state) - state.rows)
   const next = Math.max(0, Math.min(last, Math.floor(top)))
   return next === state.top ? state : { ...state, top: next }
 }
@@ -173,7 +173,7 @@ const numberOf = (state: PageState): number => {
   for (let index = state.top; index < state.top + state.rows; index++)
     if (rowAt(state, index)?.key === state.row) return index
   // Out of sight: all rows that are read are few enough to be looked through.
-  const count = Math.min(rowsBelow(state), 5000)
+  const count = Math.min(rowCount(state), 5000)
   for (let index = 0; index < count; index++) if (rowAt(state, index)?.key === state.row) return index
   return -1
 }
@@ -198,7 +198,7 @@ const selected = (state: PageState, row: Row): PageState => {
 }
 
 const focused = (state: PageState, by: number): PageState => {
-  const count = rowsBelow(state)
+  const count = rowCount(state)
   if (count === 0) return state
   const at = numberOf(state)
   const number = at < 0 ? state.top : Math.max(0, Math.min(count - 1, at + by))

@@ -2,7 +2,7 @@
 
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks"
 import type { Span } from "../source/source.ts"
-import { canOpen, type Row, rowsBelow, rowsFrom } from "../state/rows.ts"
+import { canOpen, type Row, rowCount, rowsFrom } from "../state/rows.ts"
 import type { PageState } from "../state/state.ts"
 import type { Input } from "../state/updates.ts"
 import { visible } from "../text/shown-text.ts"
@@ -114,7 +114,7 @@ const usePointer = (state: PageState, send: (input: Input) => void) => {
 export const TimeLine = ({ state, send, zone, scheme }: TimeLineProps) => {
   const scroller = useRef<HTMLDivElement>(null)
   const lane = useRef<HTMLDivElement>(null)
-  const total = rowsBelow(state)
+  const total = rowCount(state)
   const rows = useMemo(() => rowsFrom(state, state.top, state.rows + 1), [state])
   const pointer = usePointer(state, send)
 

@@ -3,7 +3,7 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
 import type { Lane, Part } from "../../../src/timeline/index.ts"
-import { canOpen, numberOfLane, partKey, rowAt, rowsBelow, rowsFrom } from "../../../src/ui/state/rows.ts"
+import { canOpen, numberOfLane, partKey, rowAt, rowCount, rowsFrom } from "../../../src/ui/state/rows.ts"
 import type { LaneList } from "../../../src/ui/state/state.ts"
 
 interface Node {
@@ -64,7 +64,7 @@ test("every row has the number that it has when the whole tree is written down",
   fc.assert(
     fc.property(fc.array(node, { maxLength: 6 }), (forest) => {
       const { tree, written } = planted(forest)
-      expect(rowsBelow(tree)).toBe(written.length)
+      expect(rowCount(tree)).toBe(written.length)
       const rows = rowsFrom(tree, 0, written.length + 5)
       expect(rows.map(({ key, level }) => ({ key, level }))).toEqual(written.map(({ key, level }) => ({ key, level })))
       expect(rowAt(tree, written.length)).toBeUndefined()
@@ -83,7 +83,7 @@ test("a lane below one that is closed has no number", () => {
 test("rows that were not read yet are counted, and can be neither named nor opened", () => {
   const lists = new Map([["", { span: { from: 0, to: 1 }, total: 100_000, lanes: new Map(), places: new Map() }]])
   const tree = { lists, open: new Set<string>(), parts: new Map() }
-  expect(rowsBelow(tree)).toBe(100_000)
+  expect(rowCount(tree)).toBe(100_000)
   const row = rowAt(tree, 99_999)
   expect(row).toMatchObject({ place: 99_999, siblings: 100_000, level: 1 })
   expect(row?.lane).toBeUndefined()

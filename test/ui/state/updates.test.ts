@@ -2,7 +2,7 @@
 
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { rowsBelow } from "../../../src/ui/state/rows.ts"
+import { rowCount } from "../../../src/ui/state/rows.ts"
 import { firstState, type PageState, shortestWindow } from "../../../src/ui/state/state.ts"
 import { type Input, updated } from "../../../src/ui/state/updates.ts"
 
@@ -51,7 +51,7 @@ const expectSense = (state: PageState): void => {
   expect(rows).toBeGreaterThan(0)
   expect(width).toBeGreaterThan(0)
   expect(top).toBeGreaterThanOrEqual(0)
-  expect(top).toBeLessThanOrEqual(Math.max(0, rowsBelow(state) - 1))
+  expect(top).toBeLessThanOrEqual(Math.max(0, rowCount(state) - 1))
   if (known === undefined) return
   expect(window.to - window.from).toBeGreaterThanOrEqual(shortestWindow)
   if (isFollowing) expect([window, window.to]).toEqual([settled, known.span.to])
