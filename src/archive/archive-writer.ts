@@ -298,14 +298,14 @@ export class ArchiveWriter {
     this.#database.regain(this.#cut)
     const kinds = new Map<string, number[]>()
     for (const { gvk, plural } of decodeDiscovery(this.metadata.get(discoveryKey))) {
-      const resource = `${plural}.${groupOf(gvk)}`
+      const resource = resourceKey(groupOf(gvk), plural)
       kinds.set(resource, [...(kinds.get(resource) ?? []), this.#kinds.idOf(gvk)])
     }
     let taken = 0
     try {
       this.#database.transaction("authors", () => {
         for (const write of writes) {
-          const ids = kinds.get(`${write.resource}.${write.group}`) ?? []
+          const ids = kinds.get(resourceKey(write.group, write.resource)) ?? []
           for (const id of ids) this.#authors.add(id, write)
           if (ids.length > 0) taken++
         }
@@ -510,6 +510,10 @@ export class ArchiveWriter {
     if (this.#kinds.isChanged(gvk)) throw new UncommittedFramesError({ gvk })
   }
 }
+
+/** Of what is one object under all its versions. Events are the same objects in both of their groups. */
+const resourceKey = (group: string, plural: string): string =>
+  `${plural}.${plural === "events" && group === "events.k8s.io" ? "" : group}`
 
 /** `apps/v1.Deployment`: `apps`; the core group has no name. */
 const groupOf = (gvk: string): string => (gvk.includes("/") ? gvk.slice(0, gvk.indexOf("/")) : "")

@@ -8,3 +8,4 @@ export { type AuthoredBatch, type BatchReading, readAuditBatch } from "./authors
 export { importAudit } from "./import-audit.ts"
 export type { ImportProgress, ImportSummary } from "./import-order.ts"
 export { describeLosses } from "./lives/losses.ts"
+export { type AuthorsSummary, importAuthors } from "./authors/import-authors.ts"

@@ -228,14 +228,19 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
     } satisfies RunningRecorder
   })
 
+/** ms for which audit events wait for the first lists: an API server sends a batch for more than a minute. */
+const longestStartMs = 30_000
+
 const openAuditWebhook = (
   { auditTokenFile }: RecorderSettings,
-  { store }: RecorderActors,
+  { store, statuses }: RecorderActors,
   log: RecorderLog,
-): AuditWebhook | undefined =>
-  auditTokenFile === undefined
+): AuditWebhook | undefined => {
+  const untilMs = systemClock.monotonicMs() + longestStartMs
+  return auditTokenFile === undefined
     ? undefined
     : new AuditWebhook({
+        isStarting: () => !statuses.areFirstListsOver && systemClock.monotonicMs() < untilMs,
         access: tokenFileAccess(auditTokenFile, (error) => {
           if (error === undefined) log.info("audit events can be authorised again")
           else log.warn(`audit events cannot be authorised: ${error.message}`)
@@ -244,6 +249,7 @@ const openAuditWebhook = (
         clock: systemClock,
         log,
       })
+}
 
 /** What the actors are started with as it was given. */
 const actorSettings = ({ lease, listCompression, redactKeyFile, restart, ...settings }: RecorderSettings) => ({

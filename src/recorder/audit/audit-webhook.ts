@@ -29,6 +29,8 @@ const sayEveryMs = 60_000
 interface WebhookParts {
   /** Of the webhook alone: tokens of readers do not count here, nor its own there. */
   readonly access: Access
+  /** Whether the recorded kinds are not all known yet, so that writes would be left out. Batches come again. */
+  readonly isStarting?: () => boolean
   readonly add: (batch: AuditBatch) => Promise<number>
   readonly clock: Clock
   readonly log: Pick<RecorderLog, "warn">
@@ -77,7 +79,7 @@ export class AuditWebhook {
     )
     this.#batches.set(refusal?.outcome ?? "taken", (this.#batches.get(refusal?.outcome ?? "taken") ?? 0) + 1)
     if (refusal === undefined) return text(response, 200, "")
-    this.#say(refusal)
+    if (refusal.outcome !== "busy") this.#say(refusal)
     if (refusal.status === 401) response.setHeader("WWW-Authenticate", "Bearer")
     refuse(response, refusal)
   }
@@ -109,11 +111,16 @@ export class AuditWebhook {
 
   /** Why it was not. */
   async #taken(request: IncomingMessage, response: ServerResponse, discard: () => void): Promise<Refused | undefined> {
-    const { access, add, clock } = this.#parts
+    const { access, add, clock, isStarting } = this.#parts
     const decision = await access.decide(request.headers, "query")
     if (decision.tag === "refused") {
       discard()
       return { outcome: "unauthorised", status: decision.status, message: decision.message }
+    }
+    if (isStarting?.() === true) {
+      discard()
+      const message = "the recorded kinds are being listed; send it again"
+      return { outcome: "busy", status: 503, message, retryAfterSeconds: 1 }
     }
     if (this.#receiving >= maximumBatches) {
       discard()

@@ -33,7 +33,7 @@ const serve = async (add: (batch: AuditBatch) => Promise<number>) => {
   await once(server, "listening")
   const address = server.address()
   const port = typeof address === "object" && address !== null ? address.port : 0
-  const post = (body: BodyInit, given = token) =>
+  const post = (body: string, given = token) =>
     fetch(`http://127.0.0.1:${port}/v1/audit`, { method: "POST", body, headers: { authorization: `Bearer ${given}` } })
   return { webhook, clock, said, tokens, post }
 }
