@@ -5,7 +5,7 @@
  */
 
 export { type AuthoredBatch, type BatchReading, readAuditBatch } from "./authors/event-batch.ts"
+export { type AuthorsSummary, importAuthors } from "./authors/import-authors.ts"
 export { importAudit } from "./import-audit.ts"
 export type { ImportProgress, ImportSummary } from "./import-order.ts"
 export { describeLosses } from "./lives/losses.ts"
-export { type AuthorsSummary, importAuthors } from "./authors/import-authors.ts"

@@ -1,5 +1,5 @@
 /** Who wrote, out of log files, for a recording that exists already. */
-import { ExportInterrupted, type AuthoredWrite } from "../../trace/index.ts"
+import { type AuthoredWrite, ExportInterrupted } from "../../trace/index.ts"
 import { type AuditImport, type ImportError, type ImportProgress, isImportError } from "../import-order.ts"
 import { mergedWrites } from "../reading/merged-writes.ts"
 import { SeenTexts } from "../reading/seen-texts.ts"

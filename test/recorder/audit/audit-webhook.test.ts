@@ -21,7 +21,7 @@ afterEach(() => {
 const serve = async (add: (batch: AuditBatch) => Promise<number>) => {
   const tokens = join(temporaryDirectory(), "tokens")
   writeFileSync(tokens, token)
-  const [clock, said] = [new ManualClock(), new Array<string>()]
+  const [clock, said] = [new ManualClock(), [] as string[]]
   const log = { warn: (text: string) => void said.push(text) }
   const webhook = new AuditWebhook({ access: tokenFileAccess(tokens, () => undefined), add, clock, log })
   const server = createServer((request, response) => void webhook.answer(request, response, () => request.resume()))
@@ -59,7 +59,9 @@ test("a batch is answered once its authors are on disk, and counted", async () =
   expect(isAnswered).toBe(false)
   stored.resolve(1)
   expect((await answer).status).toBe(200)
-  expect(added[0]?.writes.map(({ uid, version, author }) => [uid, version, author.user])).toEqual([["u1", "7", "admin"]])
+  expect(added[0]?.writes.map(({ uid, version, author }) => [uid, version, author.user])).toEqual([
+    ["u1", "7", "admin"],
+  ])
   const metrics = formatMetrics(webhook.metrics())
   expect(metrics).toContain('kubereel_audit_batches_total{result="taken"} 1')
   expect(metrics).toContain("kubereel_audit_events_total 3")
@@ -77,7 +79,11 @@ test("what is not taken is refused in words, counted, and said once a minute", a
   expect(said).toHaveLength(1)
   clock.advance(60_000)
   const failed = await post(batch)
-  expect([failed.status, failed.headers.get("retry-after"), await failed.text()]).toEqual([503, "1", "the disk is full\n"])
+  expect([failed.status, failed.headers.get("retry-after"), await failed.text()]).toEqual([
+    503,
+    "1",
+    "the disk is full\n",
+  ])
   expect(said).toHaveLength(2)
   writeFileSync(tokens, "")
   expect((await post(batch)).status).toBe(503)
