@@ -19,6 +19,7 @@ const tests = "test/**/*.test.ts"
 const examples = ["examples/host/typescript/*.test.ts", "examples/vitest/*.test.ts"]
 const cluster = "test/cluster/**"
 const clients = "test/clients/**"
+const browser = "test/browser/**"
 
 /** Certificates are made by openssl; what needs them is left out without it, and named. */
 const needsOpenssl = isInstalled("openssl", "version") ? [] : testsThatImport("test/kube/certificates.ts", "test")
@@ -36,7 +37,7 @@ export default defineConfig({
         test: {
           name: "shared",
           include: [tests, ...examples],
-          exclude: [cluster, clients, ...isolated, ...longTests, ...needsOpenssl],
+          exclude: [cluster, clients, browser, ...isolated, ...longTests, ...needsOpenssl],
           isolate: false,
         },
       },

@@ -9,6 +9,8 @@
  *   src/trace/transform/entries/NAME.ts  dist/workers/NAME.js  code of piscina's threads
  *   test/FOLDER/workers/NAME.ts  dist/test-workers/NAME.js   actors and processes that only tests start
  *   exports of package.json     dist/lib/NAME.js              the package's dependencies stay imports, but for lib/index.js
+ *   src/ui/page.tsx             dist/ui/page.js               the page, for browsers; what it loads on demand is beside it (plot.js)
+ *   style sheets below src/ui   dist/ui/page.css              one, page.css first
  *   src/library/host.ts         dist/script-library/host.js   the same without dependencies, for scripts of a host
  *   src/kube/credentials/entries/auth-providers.ts   dist/auth-providers.js   loaded on demand
  *   licences of what is bundled dist/THIRD-PARTY.md
@@ -29,6 +31,7 @@
  */
 
 import { createHash, randomUUID } from "node:crypto"
+
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises"
 import { isBuiltin } from "node:module"
 import { dirname, join, relative } from "node:path"
@@ -81,6 +84,8 @@ interface Target {
    * their own place. The hash of the content is in their names, so the parts of two builds do not mix.
    */
   readonly isSplit?: boolean
+  /** Whether it runs in a browser. What it loads on demand is then named after its module: a page is asked for by name. */
+  readonly isPage?: boolean
 }
 
 /** The result of a build; the three lists contain every bundle once. */
@@ -180,7 +185,7 @@ export const build = async (
           await replace(path, `${code}\n`)
         }
       }
-      parts[target.name] = bundled.files.slice(0, -1).map(({ file }) => file)
+      parts[target.name] = bundled.files.slice(0, -1).map(({ file }) => join(dirname(target.name), file))
       const recorded = bundled.sources.map(async (file) => [file, await hashOf(file)] as const)
       inputs[target.name] = Object.fromEntries(await Promise.all(recorded))
       packages[target.name] = bundled.packages
@@ -199,6 +204,7 @@ export const build = async (
   }
   await Promise.all(Array.from({ length: BUNDLES_AT_ONCE }, maker))
 
+  await joinStyles(root, join(dist, "ui", "page.css"))
   await copyData(root, join("apiserver", "openapi", "data"), join(dist, "openapi"))
   await copyData(root, join("sandbox", "protobuf", "data"), join(dist, "protobuf"))
   // Parts of the build before stay: a process that was started from it may not have loaded them yet.
@@ -233,6 +239,8 @@ const findTargets = async (root: string): Promise<{ targets: Target[]; absent: s
   const optional = [...external, ...Object.keys(manifest.peerDependencies ?? {})]
   if ((await sourcesIn(root, "src/cli")).includes("main"))
     targets.push({ name: "cli", entry: "src/cli/main.ts", external: optional, isSplit: true })
+  if ((await readdir(join(root, "src/ui")).catch(absentAs<string[]>([]))).includes("page.tsx"))
+    targets.push({ name: "ui/page", entry: "src/ui/page.tsx", external: [], isSplit: true, isPage: true })
   if ((await sourcesIn(root, authProviders.folder)).includes(authProviders.name))
     targets.push({
       name: authProviders.name,
@@ -282,9 +290,12 @@ const bundle = async (root: string, target: Target): Promise<Bundle> => {
   const bundler = await rolldown({
     cwd: root,
     input: join(root, target.entry),
-    platform: "node",
-    // What package.json promises: Node 22 does not know `using`.
-    transform: { target: "node22.19" },
+    platform: target.isPage === true ? "browser" : "node",
+    // What package.json promises: Node 22 does not know `using`. Browsers: those of the last two years.
+    transform:
+      target.isPage === true
+        ? { target: "es2023", jsx: { runtime: "automatic", importSource: "preact" } }
+        : { target: "node22.19" },
     external: target.external.flatMap((name) => [name, new RegExp(`^${name}/`)]),
     treeshake: {
       moduleSideEffects: [
@@ -315,7 +326,7 @@ const bundle = async (root: string, target: Target): Promise<Bundle> => {
         ? {
             dir: join(root, "dist"),
             entryFileNames: `${target.name}.js`,
-            chunkFileNames: "part-[name]-[hash].js",
+            chunkFileNames: target.isPage === true ? `${dirname(target.name)}/[name].js` : "part-[name]-[hash].js",
             codeSplitting: true,
           }
         : { file: join(root, "dist", `${target.name}.js`), codeSplitting: false }),
@@ -398,6 +409,20 @@ const replace = async (file: string, text: string | Uint8Array): Promise<void> =
   const fresh = `${file}.${randomUUID()}`
   await writeFile(fresh, text)
   await rename(fresh, file)
+}
+
+/** The page's style sheets as one, without the space between rules. */
+const joinStyles = async (root: string, target: string): Promise<void> => {
+  const found = await readdir(join(root, "src/ui"), { recursive: true }).catch(absentAs<string[]>([]))
+  const names = found.filter((name) => name.endsWith(".css"))
+  if (names.length === 0) return
+  const ordered = names.toSorted(
+    (one, other) => Number(other === "page.css") - Number(one === "page.css") || (one < other ? -1 : 1),
+  )
+  const texts = await Promise.all(ordered.map((name) => readFile(join(root, "src/ui", name), "utf8")))
+  const style = texts.join("\n").replaceAll(/^\s+|\/\*[\s\S]*?\*\//gm, "")
+  await mkdir(dirname(target), { recursive: true })
+  if ((await readFile(target, "utf8").catch(absentAs(""))) !== style) await replace(target, style)
 }
 
 /** Copies data beside the bundles; files with the same content are left alone, those without a source are removed. */

@@ -2,6 +2,7 @@
  * What it costs to convert a trace to a view, and that its memory does not grow with the trace.
  *
  * node bench/studies/views.ts [events]
+ * node bench/studies/views.ts --html [events]
  *
  * Pods of 3.8 kB, 2,000 of them alive at a time, each created, running, ended and deleted; their ReplicaSets are not in the trace, so each pod
  * waits for its owner. The trace is a file of NDJSON, of `events` (default 100,000) and of four times as many; each conversion is a process
@@ -17,6 +18,15 @@
  *   perfetto  400,000     1,522    21.2              259        101.3
  *   parquet   400,000     1,522    28.8              324          7.1
  *
+ * `--html`: what one file of a window costs (decision 0103), of `events` (default 600,000) changes of Deployments of 2.9 kB, a hundredth as many objects, by the
+ * built command: exported from a data directory, and of a quarter of the events to show that memory does not grow.
+ *
+ * Last measured (2026-11-29, 2 shared cores, Node 26.10) on a machine with a load of 15, so that seconds say nothing and CPU is half as much again as when idle:
+ *
+ *      events   CPU s  most MB     MB  bytes/event
+ *     150,000     3.3      160    1.6         10.6
+ *     600,000    14.0      199    7.4         12.4
+ *
  * How much the engine takes before it collects is its own choice: with `node --max-old-space-size=60` the same conversions of 400,000 events
  * took at most 159 and 195 MB. What is alive after a collection, 16 to 24 MB, did not grow from 6,000 events to 306,000.
  */
@@ -26,6 +36,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { convertInto, openTraceFile, type TraceFormatName, VIEW_NAMES, type ViewName } from "../../src/trace/index.ts"
+import { recordPast } from "../load/recorded-past.ts"
 
 const alive = 2000
 const everyMicros = 10_000
@@ -116,8 +127,43 @@ const convert = async (path: string, to: TraceFormatName | ViewName): Promise<vo
   console.log(cells.join(" "))
 }
 
+/** Runs `reel` and prints what it cost. */
+const reel = (words: ReadonlyArray<string>, file: string, events: number): void => {
+  const begin = performance.now()
+  const command = fileURLToPath(new URL("../../bin/reel.js", import.meta.url))
+  const measured = `process.on("exit", () => { const { user, system } = process.cpuUsage(); process.stdout.write(JSON.stringify([user + system, process.resourceUsage().maxRSS])) })`
+  const preload = `data:text/javascript,${encodeURIComponent(measured)}`
+  const output = execFileSync(process.execPath, ["--import", preload, command, ...words], {
+    stdio: ["ignore", "pipe", "ignore"],
+  }).toString()
+  const [micros = 0, kibibytes = 0]: ReadonlyArray<number> = JSON.parse(/\[[\d,]+\]$/.exec(output)?.[0] ?? "[]")
+  const size = statSync(file).size
+  const cells = [
+    ...[events.toLocaleString("en").padStart(9), ((performance.now() - begin) / 1000).toFixed(1).padStart(6)],
+    ...[(micros / 1e6).toFixed(1).padStart(6), `${Math.round(kibibytes / 1024)}`.padStart(8)],
+    ...[(size / 1e6).toFixed(1).padStart(6), (size / events).toFixed(1).padStart(12)],
+  ]
+  console.log(cells.join(" "))
+}
+
+const measureHtml = (folder: string, events: number): void => {
+  console.log("   events      s   CPU s  most MB     MB  bytes/event")
+  for (const count of [Math.round(events / 4), events]) {
+    const [directory, file] = [join(folder, `${count}`), join(folder, `${count}.html`)]
+    recordPast(directory, count)
+    reel(["export", "--data-dir", directory, "--start", "0", "-o", file], file, count)
+  }
+}
+
 const [first = "100000", to] = process.argv.slice(2)
-if (to !== undefined) await convert(first, to as ViewName)
+if (first === "--html") {
+  const folder = mkdtempSync(join(tmpdir(), "views-"))
+  try {
+    measureHtml(folder, Number(to ?? 600_000))
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+} else if (to !== undefined) await convert(first, to as ViewName)
 else {
   const folder = mkdtempSync(join(tmpdir(), "views-"))
   try {

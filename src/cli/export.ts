@@ -9,14 +9,14 @@ import { quoted } from "../text/index.ts"
 import {
   type Compression,
   compressionOfBytes,
+  type ExportedFormat,
+  exportedFormatOf,
   FORMAT_SIGNATURE_BYTES,
   formatOfBytes,
-  formatOfFileName,
   NDJSON_FORMAT,
   type OutputFileSystem,
   type OutputSink,
   openTraceFile,
-  type TraceFormatName,
   withoutCompressionExtension,
 } from "../trace/index.ts"
 import type { CommandSyntax, OptionValues } from "./command-line/arguments.ts"
@@ -67,11 +67,15 @@ interface ExportTraceOptions {
 /** The beginning of every trace in NDJSON, which other JSON does not have. */
 const ndjsonBeginning = `{"format":"${NDJSON_FORMAT}"`
 
+/** Of the page in one file: its policy comes first. A page to log in has another beginning. */
+const htmlBeginning = `<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy"`
+
 /** Whether these are the first bytes of what was asked for, and not of a web page to log in or of a gateway's error. */
 const isTraceAskedFor = (head: Buffer, { format, compression }: ExportQuery): boolean => {
   // SimKube's tracer does not compress.
   if (compression !== "none" && compressionOfBytes(head) === compression) return true
-  return format === "ndjson" ? head.toString().startsWith(ndjsonBeginning) : formatOfBytes(head) === format
+  if (format === "ndjson") return head.toString().startsWith(ndjsonBeginning)
+  return format === "html" ? head.toString().startsWith(htmlBeginning) : formatOfBytes(head) === format
 }
 
 /** The pieces, held back until the first bytes show that they are of a trace; throws what `fault` makes otherwise. */
@@ -255,7 +259,7 @@ export const exportCommand = (surroundings: ExportSurroundings = systemSurroundi
 interface Order extends Options {
   /** `undefined` only with `--dry-run`. */
   readonly output: Destination | undefined
-  readonly format: TraceFormatName
+  readonly format: ExportedFormat
   readonly compression: Compression
   readonly startTime: number
   readonly endTime: number
@@ -272,9 +276,9 @@ const readOrder = (given: Options, terminal: Terminal, { moment, isEnd }: Presen
   const { output, dryRun } = given
   if (output === undefined && !dryRun) return "--output FILE is required; - means standard output"
   const name = output?.kind === "store" ? output.url : (output?.path ?? "")
-  const format = given.format ?? formatOfFileName(name) ?? (dryRun || isWithoutExtension(name) ? "ndjson" : undefined)
+  const format = given.format ?? exportedFormatOf(name) ?? (dryRun || isWithoutExtension(name) ? "ndjson" : undefined)
   if (format === undefined)
-    return `--format FORMAT is required (ndjson, simkube, kwok): ${quoted(basename(name))} does not imply a format`
+    return `--format FORMAT is required (ndjson, simkube, kwok, html): ${quoted(basename(name))} does not imply a format`
   const { compression } = withoutCompressionExtension(name)
   const fault = dryRun ? undefined : terminalFault(name, format, terminal)
   if (fault !== undefined) return fault

@@ -1,6 +1,5 @@
 /** `reel inspect`: what is in a trace or a recording, as a summary, or in a terminal to be looked through. The parts are in src/cli/inspect. */
 
-import { stat } from "node:fs/promises"
 import { resolve } from "node:path"
 import { backgroundClock } from "../clock.ts"
 import { visibleInJson } from "../text/index.ts"
@@ -15,7 +14,7 @@ import {
   type OpenPlace,
   openPlace,
   type PlaceOptions,
-  parseServer,
+  placeOfOperand,
   placeOptions,
 } from "./export/connection/recorder-place.ts"
 import { askCoverage, type CoverageAnswer } from "./export/coverage-table.ts"
@@ -53,7 +52,7 @@ const readSubject = async (
     return `${JSON.stringify(operand)} and an option each name what to inspect: use only one of them`
   if (operand === undefined && named.length === 0)
     return "missing argument: expected TRACE, DATA-DIR or the URL of a recorder"
-  const place = operand === undefined ? given : await placeOf(given, operand)
+  const place = operand === undefined ? given : await placeOfOperand(given, operand)
   if (typeof place === "string") return place
   if (place === undefined)
     return { tag: "trace", name: operand === "-" ? "standard input" : (operand ?? ""), path: operand ?? "" }
@@ -61,23 +60,6 @@ const readSubject = async (
   const fault = faultOfPlace(place)
   if (fault !== undefined) return fault
   return { tag: "recording", name: operand ?? place.dataDir ?? String(place.server ?? "the recorder"), place }
-}
-
-/** `undefined`: the operand is a trace. */
-const placeOf = async (given: PlaceOptions, operand: string): Promise<PlaceOptions | string | undefined> => {
-  if (/^https?:\/\//i.test(operand)) {
-    const server = parseServer(operand)
-    return server._tag === "Refused"
-      ? `${JSON.stringify(operand)}: ${server.reason}`
-      : { ...given, server: server.value }
-  }
-  if (operand === "-") return undefined
-  // What else is wrong with it is reported when it is opened.
-  const isDirectory = await stat(operand).then(
-    (status) => status.isDirectory(),
-    () => false,
-  )
-  return isDirectory ? { ...given, dataDir: operand } : undefined
 }
 
 const options = {

@@ -36,6 +36,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./inspect.ts")).inspectCommand(),
   },
   {
+    name: "ui",
+    summary: "Shows a recording as a page in the browser: a time line, what went wrong, every change of an object.",
+    load: async () => (await import("./ui.ts")).uiCommand(),
+  },
+  {
     name: "get",
     summary: "Shows objects as they were at a moment of a recording, as kubectl get does.",
     load: async () => (await import("./get.ts")).getCommand(),

@@ -1,4 +1,5 @@
 /** `reel serve`: arguments and printing. The server is in src/serve. */
+import { statSync } from "node:fs"
 import { stat, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { NotARecordingError } from "../archive/index.ts"
@@ -51,6 +52,7 @@ import { openSource } from "./replay/replay-source.ts"
 import { parseSpeed } from "./replay/replay-values.ts"
 import { RecorderPast } from "./serve/recorder-past.ts"
 import { interruption } from "./terminal/terminal.ts"
+import { ServedHistory } from "./ui/served-history.ts"
 
 // What `reel serve` serves: a data directory, a running recorder, a trace in a file, a pipe or an object store.
 
@@ -262,6 +264,7 @@ const run = async (sources: ReadonlyArray<string>, given: Options, terminal: Com
     const token = await recorderToken(given.tokenFile, {})
     const host = reachable(given.listen.host)
     const certificate = token === undefined ? undefined : certificateOfRun(host)
+    await using history = historyOf(sources, given, { terminal, say, signal: stop.signal })
     await using server = await HistoryServer.listen({
       past,
       clock: systemClock,
@@ -270,6 +273,7 @@ const run = async (sources: ReadonlyArray<string>, given: Options, terminal: Com
       ...given.listen,
       token,
       refuseHost: token === undefined ? rebound : undefined,
+      answerPage: history && ((request, response) => void history.answer(request, response)),
       tls: certificate && { key: certificate.key, cert: certificate.certificate },
       cacheBytes: given.cache,
       bookmarkInterval,
@@ -281,7 +285,7 @@ const run = async (sources: ReadonlyArray<string>, given: Options, terminal: Com
       historyKubeconfig({ server: url, contexts: contextsOf(given, root), token, authority: certificate?.authority }),
       { mode: 0o600 },
     )
-    standardOutput.write(summaryOf(past, { url, root, given }))
+    standardOutput.write(summaryOf(past, { url, root, given, hasPage: history !== undefined }))
     await stop.happened
     return exitCodes.ok
   } catch (error) {
@@ -290,6 +294,19 @@ const run = async (sources: ReadonlyArray<string>, given: Options, terminal: Com
   } finally {
     past?.close()
   }
+}
+
+/** The page shows one recording, whole: neither several, nor a part, nor what cannot be read twice. */
+const historyOf = (
+  [source = "", ...others]: ReadonlyArray<string>,
+  { namespace }: Options,
+  surroundings: ConstructorParameters<typeof ServedHistory>[1],
+): ServedHistory | undefined => {
+  const status = statSync(source, { throwIfNoEntry: false })
+  const isStored = recorderUrl(source) !== undefined || status?.isDirectory() === true || status?.isFile() === true
+  return isStored && others.length === 0 && namespace === undefined
+    ? new ServedHistory(source, surroundings)
+    : undefined
 }
 
 /** Without a token, a web page whose host name was made to resolve to this machine could read everything. */
@@ -313,9 +330,10 @@ interface Started {
   readonly url: string
   readonly root: string
   readonly given: Options
+  readonly hasPage: boolean
 }
 
-const summaryOf = (past: Past, { url, root, given }: Started): string => {
+const summaryOf = (past: Past, { url, root, given, hasPage }: Started): string => {
   const now = systemClock.wallMicros()
   const [begin, end] = [past.begin, past.end].map((micros) => formatLocalTime(micros / 1000, now / 1000))
   const reading = readServedMoment(root, past)
@@ -326,6 +344,7 @@ const summaryOf = (past: Past, { url, root, given }: Started): string => {
     `API server   ${url}, at ${moment}${running}`,
     `other times  ${url}/at/TIME`,
     `kubeconfig   ${visible(given.kubeconfigOut)}`,
+    ...(hasPage ? [`page         ${url}/ui/`] : []),
     "",
     `  kubectl --kubeconfig ${visible(given.kubeconfigOut)} get pods -A`,
     "",

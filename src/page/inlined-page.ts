@@ -28,7 +28,8 @@ export class PageNotBuilt extends Error {
 export const builtPage = (): BuiltPage => {
   const [script, style] = [builtFile("page.js"), builtFile("page.css")]
   if (script === undefined || style === undefined) throw new PageNotBuilt()
-  return { script: script.toString(), style: style.toString() }
+  // A map is beside the script, where a file has nothing.
+  return { script: script.toString().replace(/^\/\/# sourceMappingURL=.*\n?/m, ""), style: style.toString() }
 }
 
 /** What is written before and after the blocks of data. */

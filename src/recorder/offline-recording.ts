@@ -49,6 +49,9 @@ export interface OfflineRecording {
 /** No limit: an operator's limits protect a recorder. In ms, the longest that a timer can wait. */
 const unlimited = { milliseconds: 2 ** 31 - 1, bytes: Number.POSITIVE_INFINITY }
 
+/** Questions and exports at once: there is one client, and a page asks several questions at a time. */
+const placesForOne = 64
+
 /** Starts no thread until something is asked. Rejects with an ArchiveError. `onTrouble`: parts of an upload may remain in a store. */
 export const openOfflineRecording = async (
   directory: string,
@@ -115,7 +118,7 @@ const serve = (directory: string, facts: RecordingFacts, { onTrouble, onOutcome 
       nowMicros: () => facts.lastTime,
       forecast: (request) => forecastExport(context, request),
       startExport: (request, sink) => startExport(context, request, sink),
-      places: new ExportPlaces(),
+      places: new ExportPlaces(systemClock, placesForOne, placesForOne),
       subscriptions: new Subscriptions(),
       limits: unlimited,
       audit: ({ outcome }) => onOutcome(outcome),

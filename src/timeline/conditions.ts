@@ -33,8 +33,6 @@ const wrongOfOwned: typeof wrongConditions = {
   "apps/ReplicaSet": { ReplicaFailure: { statuses: ["True"], code: "replicas-missing" } },
 }
 
-const none: Readonly<Record<string, WrongCondition>> = {}
-
 /** `apps/Deployment`, `Node`: a kind without its version. */
 export const groupAndKind = (gvk: string): string => {
   const [slash, dot] = [gvk.lastIndexOf("/"), gvk.lastIndexOf(".")]
@@ -44,7 +42,7 @@ export const groupAndKind = (gvk: string): string => {
 /** By type, the statuses with which the conditions of a kind (`apps/Deployment`) say that something is wrong; `undefined`: none of them does. */
 export const wrongStatusesOf = (kind: string): Readonly<Record<string, ReadonlyArray<string>>> | undefined =>
   Object.hasOwn(wrongConditions, kind)
-    ? Object.fromEntries(Object.entries(wrongConditions[kind] ?? none).map(([type, { statuses }]) => [type, statuses]))
+    ? Object.fromEntries(Object.entries(wrongConditions[kind] ?? {}).map(([type, { statuses }]) => [type, statuses]))
     : undefined
 
 /** The conditions of which `True` is the wish of every kind. */
@@ -63,19 +61,19 @@ export const statusOfCondition = (conditions: ReadonlyArray<Members>, type: stri
     "status",
   )
 
-const tableOf = (kind: string): Readonly<Record<string, WrongCondition>> =>
-  Object.hasOwn(wrongConditions, kind)
-    ? (wrongConditions[kind] ?? none)
-    : Object.hasOwn(wrongOfOwned, kind)
-      ? (wrongOfOwned[kind] ?? none)
-      : none
+const tables: ReadonlyMap<string, ReadonlyMap<string, WrongCondition>> = new Map(
+  Object.entries({ ...wrongConditions, ...wrongOfOwned }).map(([kind, table]) => [
+    kind,
+    new Map(Object.entries(table)),
+  ]),
+)
 
 /** The first condition of a kind by which it is wrong. */
 export const wrongIn = (
   kind: string,
   conditions: ReadonlyArray<Members>,
 ): { readonly code: FindingCode; readonly message: string } | undefined => {
-  for (const [type, { statuses, code }] of Object.entries(tableOf(kind))) {
+  for (const [type, { statuses, code }] of tables.get(kind) ?? []) {
     const condition = conditions.find((each) => textIn(each, "type") === type)
     if (!statuses.includes(textIn(condition, "status") ?? "")) continue
     return { code, message: textIn(condition, "message") ?? textIn(condition, "reason") ?? "" }
@@ -85,8 +83,7 @@ export const wrongIn = (
 
 /** How one condition is drawn. A type that is not known says nothing of how the object is. */
 export const conditionTone = (kind: string, type: string, status: string): Tone => {
-  const table = tableOf(kind)
-  const wrong = Object.hasOwn(table, type) ? table[type] : undefined
+  const wrong = tables.get(kind)?.get(type)
   if (wrong?.statuses.includes(status)) return tones.bad
   if (wrong !== undefined && !wished.has(type)) return tones.good
   if (ending.has(type)) return status === "True" ? tones.over : tones.plain

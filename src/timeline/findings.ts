@@ -42,6 +42,7 @@ interface Followed {
 export interface ObservedHealth {
   /** Its lane. */
   readonly lane: string
+  /** Looked at only when something is found to be wrong: it may be a getter. */
   readonly object: LaneObject
   /** µs since the Unix epoch; of what is there when the window begins, its beginning. */
   readonly time: number
@@ -64,7 +65,8 @@ export class FindingTracker {
     this.#most = most
   }
 
-  observe({ lane, object, time, health, isFirst = false }: ObservedHealth): void {
+  observe(observed: ObservedHealth): void {
+    const { lane, time, health, isFirst = false } = observed
     const known = this.#followed.get(lane)
     const restarts = health?.restarts ?? 0
     const more = isFirst ? 0 : Math.max(0, restarts - (known?.restarts ?? 0))
@@ -85,6 +87,7 @@ export class FindingTracker {
     }
     if (now !== undefined) {
       const isLasting = health.tone !== tones.bad && missed === undefined
+      const object = episode?.object ?? observed.object
       episode = continued(episode, { object, wrong: now, time, restarts: more, isLasting })
     }
     if (wrong === undefined && episode !== undefined) episode = ended(episode, time)
@@ -133,7 +136,7 @@ const continued = (episode: Episode | undefined, { time, ...now }: Trouble): Epi
     ? { ...now, from: time, times: 1, since: time, end: time, longest: 0 }
     : {
         ...episode,
-        // The object and its last words.
+        // Its last words.
         wrong: now.wrong,
         isLasting: episode.isLasting && now.isLasting,
         restarts: episode.restarts + now.restarts,

@@ -204,6 +204,17 @@ export {
   type TraceHeader,
   type TraceItem,
 } from "./trace-item.ts"
-export type { HtmlOptions } from "./views/html/html-encoder.ts"
+export { type HtmlOptions, htmlEncoder } from "./views/html/html-encoder.ts"
 export { conditionMicros } from "./views/lives/conditions.ts"
-export { isTextView, isView, VIEW_NAMES, type ViewName, viewOfFileName } from "./views/views.ts"
+export {
+  type ExportedFormat,
+  exportedFormatOf,
+  hasRecordedObjects,
+  isTextView,
+  isView,
+  mediaTypeOf,
+  openView,
+  VIEW_NAMES,
+  type ViewName,
+  viewOfFileName,
+} from "./views/views.ts"

@@ -59,6 +59,8 @@ export interface LanePage {
   /** Of all pages. */
   readonly total: number
   readonly lanes: ReadonlyArray<Lane>
+  /** What is missing of the window, of whatever kind and namespace; absent: it was not asked. */
+  readonly lacks?: ReadonlyArray<Lack>
 }
 
 /** A row of the time line, drawn. */

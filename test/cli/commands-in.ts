@@ -35,8 +35,12 @@ export interface Serving extends AsyncDisposable {
 }
 
 /** Resolves when it has said where it serves. */
-export const serving = async (command: Pick<Command, "run">, argv: ReadonlyArray<string>): Promise<Serving> => {
-  const terminal = capturedTerminal()
+export const serving = async (
+  command: Pick<Command, "run">,
+  argv: ReadonlyArray<string>,
+  environment: Record<string, string> = {},
+): Promise<Serving> => {
+  const terminal = capturedTerminal({ environment })
   const { standardOutput, standardError } = terminal
   const ended = command.run(argv, terminal)
   await until(() => standardOutput.text().includes("Ctrl-C") || standardError.text() !== "")
@@ -46,7 +50,7 @@ export const serving = async (command: Pick<Command, "run">, argv: ReadonlyArray
     expect([await ended, terminal.listeners()]).toEqual([exitCodes.ok, 0])
   }
   const output = standardOutput.text()
-  return { url: /API server +([^ ,\n]+)/.exec(output)?.[1] ?? "", output, stop, [Symbol.asyncDispose]: stop }
+  return { url: /(?:API server|page) +([^ ,\n]+)/.exec(output)?.[1] ?? "", output, stop, [Symbol.asyncDispose]: stop }
 }
 
 export interface CommandFolder {

@@ -7,7 +7,7 @@ const container = (state: object, more: object = {}) => ({ containerStatuses: [{
 const killed = { terminated: { reason: "OOMKilled", exitCode: 137 } }
 const condition = (type: string, status: string, more: object = {}) => ({ conditions: [{ type, status, ...more }] })
 
-test.each<readonly [string, readonly [string, unknown], Tone, string?]>([
+const judged: ReadonlyArray<readonly [string, readonly [string, unknown], Tone, string?]> = [
   ["ready pod", pod({ phase: "Running", ...condition("Ready", "True") }), tones.good],
   ["starting pod", pod({ phase: "Pending", ...container({ waiting: { reason: "PodInitializing" } }) }), tones.waiting],
   ["finished pod", pod({ phase: "Succeeded" }), tones.over],
@@ -48,10 +48,12 @@ test.each<readonly [string, readonly [string, unknown], Tone, string?]>([
   ["claim", ["v1.PersistentVolumeClaim", { status: { phase: "Pending" } }], tones.waiting],
   ["map", ["v1.ConfigMap", { data: {} }], tones.plain],
   ["pod on its way out", ["v1.Pod", { metadata: { deletionTimestamp: "x" }, status: { phase: "Running" } }], 4],
-])("%s", (_, [gvk, object], tone, code) => {
-  const health = healthOf(gvk, object)
-  expect([health.tone, health.wrong?.code]).toEqual([tone, code])
-})
+]
+for (const [name, [gvk, object], tone, code] of judged)
+  test(name, () => {
+    const health = healthOf(gvk, object)
+    expect([health.tone, health.wrong?.code]).toEqual([tone, code])
+  })
 
 test("the rows below a pod are its conditions and containers, with what they say", () => {
   const status = {

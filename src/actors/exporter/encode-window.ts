@@ -70,7 +70,7 @@ export async function* encodeSimkube(
   yield* writer.finish(lifecycles)
 }
 
-/** For formats whose encoder needs only the items, one after another: kwok's. */
+/** For encoders that need only the items, one after another: kwok's, and that of the page in one file. */
 export async function* encodeItems(
   header: TraceHeader,
   window: ExportWindow,
@@ -81,15 +81,13 @@ export async function* encodeItems(
   const isDue = (): boolean => ++looked % eventsPerTurn === 0
   for (const event of window.snapshot()) {
     if (event !== undefined) encoder.add({ type: "event", event, isSnapshot: true })
-    const piece = encoder.take()
-    if (piece !== undefined) yield Uint8Array.from(piece)
-    else if (isDue()) yield pause
+    for (let piece = encoder.take(); piece !== undefined; piece = encoder.take()) yield Uint8Array.from(piece)
+    if (isDue()) yield pause
   }
   for (const event of window.events()) {
     if (event !== undefined) encoder.add({ type: "event", event, isSnapshot: false })
-    const piece = encoder.take()
-    if (piece !== undefined) yield Uint8Array.from(piece)
-    else if (isDue()) yield pause
+    for (let piece = encoder.take(); piece !== undefined; piece = encoder.take()) yield Uint8Array.from(piece)
+    if (isDue()) yield pause
   }
   for (const piece of encoder.finish()) yield Uint8Array.from(piece)
 }

@@ -36,7 +36,7 @@ export type RequestedKinds = typeof RequestedKinds.Type
 
 /** One export. Times are µs since the Unix epoch. */
 export const ExportJob = Schema.Struct({
-  format: Schema.Literals(["simkube", "ndjson", "kwok"]),
+  format: Schema.Literals(["simkube", "ndjson", "kwok", "html"]),
   /** Compression of the whole trace. Default: none. */
   compression: Schema.optionalKey(Schema.Literals(["none", "zstd", "gzip"])),
   /** `replay`: objects sanitised for another cluster, as replay formats always contain them. Default: `none`. */

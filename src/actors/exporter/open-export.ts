@@ -16,6 +16,7 @@ import {
   encodeTrackedObjects,
   exactJsonIn,
   fileSpool,
+  htmlEncoder,
   isJsonObject,
   kwokEncoder,
   type LateChanges,
@@ -222,6 +223,7 @@ export const openExport = (
         }
         return spooledSimkube(reader, window, owners, job, tracked, spoolDirectory, counting)
       },
+      html: () => encodeItems(header, window, htmlEncoder()),
       kwok: () => {
         const encoder = kwokEncoder(owners)
         unchanged = () => encoder.leftOut.unchanged

@@ -4,13 +4,16 @@
  */
 import {
   convertTrace,
+  type ExportedFormat,
+  hasRecordedObjects,
+  isView,
   namespacedName,
   type OwnedLifecycles,
   openEncoder,
+  openView,
   type Spool,
   surveyTrace,
   type TraceEncoder,
-  type TraceFormatName,
   type TraceHeader,
   type TraceItem,
   type TraceItems,
@@ -31,7 +34,7 @@ interface ExportedParts {
 
 interface TransformedExportOptions {
   readonly program: Program
-  readonly format: TraceFormatName
+  readonly format: ExportedFormat
   /** The module that runs batches. */
   readonly transformer: URL
   readonly openSpool: () => Spool
@@ -54,7 +57,7 @@ export async function* transformedExport(
   const { run, lanes } = threads
   const items = (): TraceItems =>
     transformedItems(itemsOf(parts, format), { program, run, lanes, samples: 0 }, noTransformation(program))
-  const facts = format === "ndjson" ? undefined : await surveyTrace(items())
+  const facts = hasRecordedObjects(format) ? undefined : await surveyTrace(items())
   const spools: Spool[] = []
   const spool = (): Spool => {
     const opened = openSpool()
@@ -62,7 +65,9 @@ export async function* transformedExport(
     return opened
   }
   try {
-    const encoder = await openEncoder(format, { spool, ...(facts && { facts }) })
+    const encoder = isView(format)
+      ? await openView(format)
+      : await openEncoder(format, { spool, ...(facts && { facts }) })
     onEncoder(encoder)
     for await (const piece of convertTrace(items(), encoder)) yield Uint8Array.from(piece)
   } finally {
@@ -72,7 +77,7 @@ export async function* transformedExport(
 
 async function* itemsOf(
   { header, window, trackedObjects, lifecycles }: ExportedParts,
-  format: TraceFormatName,
+  format: ExportedFormat,
 ): AsyncGenerator<Iterable<TraceItem>, void> {
   const { snapshot, events } = window()
   const indexed = new Set<string>()

@@ -18,6 +18,7 @@ import {
   recordedRange,
   type Shortcomings,
   stateSteps,
+  TimelineCache,
   type TreeObject,
 } from "../../archive/index.ts"
 import { isStatusKnown, parseFieldSelector, parseLabelSelector } from "../../kube/offline.ts"
@@ -35,6 +36,13 @@ import { resolveKinds } from "./asked-kinds.ts"
 import type { Question } from "./question.ts"
 import { type ShownPart, shownPart } from "./shown-part.ts"
 import { subscriptionOf, type waiting } from "./subscription.ts"
+import { findingItems, histogramItems, laneItems, tileItems } from "./timeline-answer.ts"
+
+/** What questions share, and a clock in ms. */
+interface AnswerMeans {
+  readonly now?: () => number
+  readonly timeline?: TimelineCache
+}
 
 /**
  * The values, one at a time; the last one, of type `end`, is what the generator returns. Throws QuestionRefused, as far as possible before the first value,
@@ -43,7 +51,7 @@ import { subscriptionOf, type waiting } from "./subscription.ts"
 export function* answerOf(
   recording: QueriedRecording,
   question: Question,
-  now: () => number = () => performance.now(),
+  { now = () => performance.now(), timeline = new TimelineCache() }: AnswerMeans = {},
 ): Generator<AnswerItem | typeof waiting, JsonObject, void> {
   const { from, to } = question
   const shown = shownPart(question)
@@ -110,6 +118,15 @@ export function* answerOf(
       const rest = { ...withoutStatus(recording, asked.kinds, from, to), ...authorsRange(authors) }
       return { ...endOf(recording, lacks, shown), ...rest }
     }
+    case "lanes":
+    case "tiles":
+    case "histogram":
+    case "findings": {
+      const kinds = kindsOrAll(recording, question, shown) ?? recording.objectKinds
+      const asked = { recording, cache: timeline, question, kinds, shown }
+      const { lacks, facts } = yield* timelineItems[question.about](asked)
+      return { ...endOf(recording, lacks, shown), ...facts }
+    }
   }
 }
 
@@ -117,6 +134,13 @@ const authorsRange = (authors: ChangeAuthors): JsonObject => {
   const range = authors.range()
   return range === undefined ? {} : { authors: { ...range } }
 }
+
+const timelineItems = {
+  lanes: laneItems,
+  tiles: tileItems,
+  histogram: histogramItems,
+  findings: findingItems,
+} as const
 
 function* mapped<Item, End>(
   answer: Generator<Item | undefined, End, void>,

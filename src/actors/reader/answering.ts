@@ -9,6 +9,7 @@ import {
   QueriedRecording,
   QuestionRefused,
   RetentionOutranError,
+  TimelineCache,
   takeLease,
 } from "../../archive/index.ts"
 import { messageOf } from "../../message-of.ts"
@@ -57,6 +58,7 @@ interface OpenAnswer {
 export class Answering {
   readonly #directory: string
   readonly #intact: KnownIntact
+  readonly #timeline = new TimelineCache()
   readonly #open = new Set<OpenAnswer>()
   /** Resolves when answers that wait look at the recording again: all at the same moments, so a commit reaches all of them together. */
   #look: Promise<void> | undefined
@@ -86,7 +88,7 @@ export class Answering {
       throw error
     }
     const isDocument = question.isDocument === true
-    const items = answerOf(recording, question)
+    const items = answerOf(recording, question, { timeline: this.#timeline })
     const open: OpenAnswer = {
       recording,
       lease,

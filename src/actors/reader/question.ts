@@ -1,15 +1,20 @@
 /** Questions about the past, as they come to the reader. */
 import * as Schema from "effect/Schema"
 
+const abouts = [
+  ...(["objects", "changes", "differences", "kinds", "events"] as const),
+  ...(["lanes", "tiles", "histogram", "findings"] as const),
+] as const
+
 /**
  * One question. Its parts are those of src/archive/queries; which of them have a meaning depends on what it is about, and the others are ignored.
  */
 export const Question = Schema.Struct({
   /**
    * `objects`: as they were at a moment, of one kind. `changes`: what happened in a stretch of time. `differences`: what two moments differ in. `kinds`: what
-   * is recorded. `events`: what is committed from an event on, without end.
+   * is recorded. `events`: what is committed from an event on, without end. `lanes`, `tiles`, `histogram`, `findings`: the time line of a stretch of time.
    */
-  about: Schema.Literals(["objects", "changes", "differences", "kinds", "events"]),
+  about: Schema.Literals(abouts),
   /** Names of kinds: exact ones, or those that discovery gave when they were recorded. Default: all. */
   kinds: Schema.optionalKey(Schema.Array(Schema.String)),
   namespace: Schema.optionalKey(Schema.String),
@@ -37,6 +42,18 @@ export const Question = Schema.Struct({
   withDifferences: Schema.optionalKey(Schema.Boolean),
   /** Sequence number of the event after which events begin; 0: with the first that is kept. Default: with the next. */
   after: Schema.optionalKey(Schema.Number),
+  /** Only lanes whose names have this part, in any case, and those above them. */
+  find: Schema.optionalKey(Schema.String),
+  /** Of the lane whose lanes below are asked for. Default: namespaces. */
+  parent: Schema.optionalKey(Schema.String),
+  /** Lanes to leave out, in order. Default 0. */
+  offset: Schema.optionalKey(Schema.Number),
+  /** Of lanes whose tiles are asked for. */
+  lanes: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** Columns of tiles, or of a histogram. */
+  width: Schema.optionalKey(Schema.Number),
+  /** Tiles also of the rows below each object. */
+  withParts: Schema.optionalKey(Schema.Boolean),
   /** Events come as Server-Sent Events. Default: a JSON object per line. */
   isEventStream: Schema.optionalKey(Schema.Boolean),
   /** The answer is one JSON document. Default: a JSON object per line. */

@@ -16,8 +16,7 @@ import type { KindKey } from "../rows/kind-table.ts"
 import { type Connection, prepare, type Statement } from "../tables/database.ts"
 import type { BlockFrame } from "./block-frame.ts"
 import type { BlockTable } from "./block-rows.ts"
-import type { WantedObjects } from "./object-index.ts"
-import { type EventPlace, StoredBlocks } from "./stored-blocks.ts"
+import { type EventPlace, type SoughtObjects, StoredBlocks } from "./stored-blocks.ts"
 
 /** As many blocks as the clocks of kinds that are merged may differ by. */
 const CACHED_BYTES = 8 * 1024 * 1024
@@ -34,6 +33,13 @@ export interface BlockSourceOptions {
   readonly isWriter?: boolean
   /** Payload bytes cached, but at least one block of any size. Default 8 MiB: as many blocks as the kinds' clocks may differ by. */
   readonly cachedBytes?: number
+}
+
+interface FrameRange {
+  /** µs since the Unix epoch, both inclusive. */
+  readonly fromTime: number
+  readonly toTime: number
+  readonly afterSequence?: number
 }
 
 /** Reads the blocks of one database connection. */
@@ -182,7 +188,7 @@ export class BlockSource {
   }
 
   /** `undefined`: it is damaged, and passed over, or has none of the objects that are wanted. */
-  #tableToRead(key: number, wanted?: WantedObjects): BlockTable | undefined {
+  #tableToRead(key: number, wanted?: SoughtObjects): BlockTable | undefined {
     if (!this.#skipsDamage) return this.#damaged.has(key) ? undefined : this.#stored.tableHolding(key, wanted)
     const table = confined(() => ({ found: this.#stored.tableHolding(key, wanted) }))
     if (typeof table !== "string") return table.found
@@ -222,6 +228,19 @@ export class BlockSource {
     yield* this.#frames(kind, throughSequence, fromTime, "happened", () => this.requireKept(kind, fromTime), wanted)
   }
 
+  /**
+   * The same, when they are not read: tables of contents alone are unpacked. `afterSequence`: events up to it may be left out.
+   */
+  *framesHolding(
+    kind: KindKey,
+    numbers: ReadonlySet<number>,
+    { fromTime, toTime, afterSequence = 0 }: FrameRange,
+  ): Generator<BlockFrame, void, void> {
+    const wanted = { gvk: kind.gvk, numbers, toTime, onlyTables: true }
+    const position = Math.max(afterSequence, this.beginningOf(kind).throughSequence)
+    yield* this.#frames(kind, position, fromTime, "happened", () => this.requireKept(kind, fromTime), wanted)
+  }
+
   /** Frames with what retention carried over of a kind. They are no changes. */
   *framesCarriedOver(kind: KindKey): Generator<BlockFrame, void, void> {
     const { throughSequence } = this.beginningOf(kind)
@@ -248,7 +267,7 @@ export class BlockSource {
     fromTime: number,
     times: EventTimes,
     requireKept: (position: number) => void,
-    wanted?: WantedObjects & { readonly toTime: number },
+    wanted?: SoughtObjects & { readonly toTime: number },
   ): Generator<BlockFrame, void, void> {
     let position = afterSequence
     for (;;) {

@@ -122,6 +122,12 @@ export interface EventPlace {
   readonly stored: Uint8Array
 }
 
+/** Objects whose events are looked for. */
+export interface SoughtObjects extends WantedObjects {
+  /** The objects themselves are not asked for next. */
+  readonly onlyTables?: boolean
+}
+
 interface BlockPlace {
   readonly firstSequence: number
   readonly lastSequence: number
@@ -186,11 +192,12 @@ export class StoredBlocks {
   }
 
   /** The same; `undefined`: the block has none of the objects that are wanted. Default: all are. */
-  tableHolding(sequence: number, wanted?: WantedObjects): BlockTable | undefined {
+  tableHolding(sequence: number, wanted?: SoughtObjects): BlockTable | undefined {
     if (wanted === undefined) return this.tableAt(sequence)
     const cached = this.#cachedAt(sequence)
     if (cached !== undefined) return cached
     if (this.#isWithout(sequence, wanted)) return undefined
+    if (wanted.onlyTables === true) return this.tableAt(sequence)
     // Its objects are asked for next. If they are damaged, the table may not be.
     const block = confined(() => this.#loadBlockAt(sequence))
     return typeof block === "string" ? this.tableAt(sequence) : block

@@ -2,6 +2,7 @@
 
 import type { GapEvent, ObjectEvent } from "../../trace/index.ts"
 import { eventIn } from "../blocks/event-merge.ts"
+import type { EventPlace } from "../blocks/stored-blocks.ts"
 import { damageGap } from "../damage/window-damage.ts"
 import { confined } from "../directory/archive-errors.ts"
 import type { KeptKind } from "../rows/kind-table.ts"
@@ -28,14 +29,18 @@ export class DamageFound {
 
   /** An event with its object, valid until the next is read; `undefined` if its block is damaged, which is noted. */
   event(kind: KeptKind, sequence: number): ObjectEvent | undefined {
-    const { source, names } = this.#recording
-    // Decompresses the block. The name is read afterwards: a damaged row of a name is an error.
-    const place = confined(() => source.eventAt(sequence))
-    if (typeof place === "string") {
-      this.#note(kind, sequence, place, "its changes are missing")
-      return undefined
-    }
-    return eventIn(place, names, kind)
+    const place = this.place(kind, sequence)
+    // The name is read afterwards: a damaged row of a name is an error.
+    return place && eventIn(place, this.#recording.names, kind)
+  }
+
+  /** The same with its object as it is stored, without its name. */
+  place(kind: KeptKind, sequence: number): EventPlace | undefined {
+    // Decompresses the block.
+    const place = confined(() => this.#recording.source.eventAt(sequence))
+    if (typeof place !== "string") return place
+    this.#note(kind, sequence, place, "its changes are missing")
+    return undefined
   }
 
   /**

@@ -97,6 +97,11 @@ export class ObjectNames {
     return name
   }
 
+  /** Whether an object has a row. Damaged ones count. */
+  has(kind: number, number: number): boolean {
+    return this.#young.has(kind * 0x1_0000_0000 + number) || this.#rowsOf(kind, number, number + 1).length > 0
+  }
+
   /**
    * A function like {@link nameOf} for one kind, for numbers that ascend from call to call and are most of the kind's: rows are fetched {@link PAGE_OBJECTS}
    * at a time, and not kept. `areSound`: rows of the kind are known to be as they were written, and are not checked again, which takes half of the time.
@@ -121,9 +126,13 @@ export class ObjectNames {
     }
   }
 
+  #rowsOf(kind: number, first: number, end: number): ReadonlyArray<ReadName> {
+    return reading(this.#directory, () => this.#range.all(kind, first, end))
+  }
+
   #fetch(key: number, kind: number, number: number): ObjectName {
     const count = key === this.#nextInRun ? RUN_OBJECTS : 1
-    const names = reading(this.#directory, () => this.#range.all(kind, number, number + count))
+    const names = this.#rowsOf(kind, number, number + count)
     const name = names[0]
     if (name?.number !== number || name.isSound !== 1) {
       const outran = name?.number === number ? undefined : this.#ifOutran()

@@ -10,10 +10,10 @@ import type { IncomingMessage } from "node:http"
 import {
   type Compression,
   codeOf,
+  type ExportedFormat,
   ExportInterrupted,
   isJsonObject,
   type JsonValue,
-  type TraceFormatName,
 } from "../../trace/index.ts"
 import { ExportCut } from "./connection/export-errors.ts"
 import { askRecorder, headerOf, type RecorderAddress } from "./connection/recorder-connection.ts"
@@ -46,7 +46,7 @@ export interface ExportQuery extends RecorderAddress {
   readonly startTime: number
   /** µs since the Unix epoch, exclusive. */
   readonly endTime: number
-  readonly format: TraceFormatName
+  readonly format: ExportedFormat
   readonly compression: Compression
   readonly filters?: ExportQueryFilters
   /** Whether objects owned by other objects of the trace, and objects owned by DaemonSets, are included. */

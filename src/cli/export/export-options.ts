@@ -72,8 +72,8 @@ export const exportOptions = {
   ),
   format: optional(
     "FORMAT",
-    "ndjson (complete), simkube (for replay with SimKube 2) or kwok (for replay with kwokctl); default: by the extension of FILE (.sktrace is simkube, .yaml is kwok), else ndjson. FILE.zst and FILE.gz are compressed",
-    oneOf("ndjson", "simkube", "kwok"),
+    "ndjson (complete), simkube (for replay with SimKube 2), kwok (for replay with kwokctl) or html (one file to look at); default: by the extension of FILE (.sktrace is simkube, .yaml is kwok), else ndjson. FILE.zst and FILE.gz are compressed",
+    oneOf("ndjson", "simkube", "kwok", "html"),
   ),
   start: withDefault(defaultStart, "TIME", "start of the window, inclusive; a duration counts back from --end"),
   end: withDefault(
@@ -91,7 +91,7 @@ export const exportOptions = {
   excludeLabel: repeated("SELECTOR", "exclude objects whose labels match, such as app=web,tier in (a,b)", parseLabels),
   owned: optional(
     "MODE",
-    "include or exclude objects that other objects of the trace own (such as the ReplicaSets of an exported Deployment); default: exclude for simkube and kwok, include for ndjson",
+    "include or exclude objects that other objects of the trace own (such as the ReplicaSets of an exported Deployment); default: exclude for simkube and kwok, include for ndjson and html",
     oneOf("include", "exclude"),
   ),
   daemonsetOwned: optional(

@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Result from "effect/Result"
 import { addressUrl, type ExportTarget, type StoreAddress, TargetError, type WrittenObject } from "../../blob/index.ts"
 import type { Clock, Timer } from "../../clock.ts"
-import { factsOf } from "../../trace/index.ts"
+import { mediaTypeOf } from "../../trace/index.ts"
 import { clientGone, type ExportRefusal, json, refuse, respondJson, text } from "../http/body/http-answer.ts"
 import type { RequestBodies } from "../http/body/request-bodies.ts"
 import type { ExportForecast } from "./forecast.ts"
@@ -344,5 +344,5 @@ const contentTypeOf = ({ format, compression }: ExportRequest): string => {
   if (compression !== "none") return `application/${compression}`
   // SimKube's tracer sends this type; its client may check it.
   if (format === "simkube") return "application/octet-stream"
-  return factsOf(format).mediaTypes[0] ?? "application/octet-stream"
+  return mediaTypeOf(format)
 }

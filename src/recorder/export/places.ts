@@ -160,12 +160,13 @@ interface Stretch {
 const noStretch: Stretch = { bytes: 0, waitedMs: 0 }
 
 export class ExportPlaces extends Places {
-  constructor(clock?: Clock) {
+  /** Default: the limits of a recorder, which has other clients to protect. */
+  constructor(clock?: Clock, all = maximumExportsAtOnce, perClient = maximumPerClient) {
     super(
       {
-        ...{ all: maximumExportsAtOnce, perClient: maximumPerClient },
-        allTaken: `${maximumExportsAtOnce} exports are already running`,
-        ownTaken: `${maximumPerClient} exports of this client are already running`,
+        ...{ all, perClient },
+        allTaken: `${all} exports are already running`,
+        ownTaken: `${perClient} exports of this client are already running`,
       },
       clock,
     )

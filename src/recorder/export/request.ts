@@ -11,12 +11,13 @@ import {
   type CompiledFilters,
   type Compression,
   compileFilters,
+  type ExportedFormat,
+  exportedFormatOf,
   formatOfAccept,
-  formatOfFileName,
   GivenFilters,
+  hasRecordedObjects,
   REMOVED_FOR_REPLAY,
   REMOVED_FOR_SIMKUBE,
-  type TraceFormatName,
   withoutCompressionExtension,
 } from "../../trace/index.ts"
 import type { ExportRefusal } from "../http/body/http-answer.ts"
@@ -51,7 +52,7 @@ export const ExportRequest = Schema.Struct({
    * Ours. Default: the format that Accept names, else the one that the extension of `export_path` implies, else `simkube`, which SimKube's
    * own client expects.
    */
-  format: Schema.optionalKey(Schema.Literals(["simkube", "ndjson", "kwok"])),
+  format: Schema.optionalKey(Schema.Literals(["simkube", "ndjson", "kwok", "html"])),
   /** Ours: how the whole trace is compressed. Default: as the extension of `export_path` implies, else none. */
   compression: Schema.optionalKey(Schema.Literals(["none", "zstd", "gzip"])),
   /**
@@ -92,7 +93,7 @@ export const ownerDeadlineMs = 5000
 
 /** A valid request with its resolved format and compression, and its filters, compiled. */
 export type ExportRequest = typeof ExportRequest.Type & {
-  readonly format: TraceFormatName
+  readonly format: ExportedFormat
   readonly compression: Compression
   readonly selects: CompiledFilters
 }
@@ -146,7 +147,7 @@ const withFormat = (request: typeof ExportRequest.Type, accept: string | undefin
   const path = request.export_path
   return {
     ...request,
-    format: request.format ?? byAccept ?? formatOfFileName(path) ?? "simkube",
+    format: request.format ?? byAccept ?? exportedFormatOf(path) ?? "simkube",
     compression: request.compression ?? withoutCompressionExtension(path).compression,
   }
 }
@@ -155,9 +156,11 @@ const withFormat = (request: typeof ExportRequest.Type, accept: string | undefin
 const sanitiseFault = ({ format, sanitise, transform }: ExportRequest): string | undefined =>
   sanitise === "replay" && format === "ndjson" && transform !== undefined
     ? "transform and sanitise: replay exclude each other in the format ndjson; use a format for replay, or reel transform on the exported trace"
-    : sanitise === "none" && format !== "ndjson"
-      ? `sanitise: none is not available for the format ${format}, whose objects are always prepared for replay; use ndjson`
-      : undefined
+    : sanitise === "replay" && format === "html"
+      ? "sanitise: replay is not available for the format html, which shows what was recorded"
+      : sanitise === "none" && !hasRecordedObjects(format)
+        ? `sanitise: none is not available for the format ${format}, whose objects are always prepared for replay; use ndjson`
+        : undefined
 
 /** The fields removed from the objects of a trace, as its header and messages name them. */
 export const removedFrom = ({ format, sanitise }: ExportRequest): ReadonlyArray<string> => {

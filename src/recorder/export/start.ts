@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import type { ExportRefused, IncompleteKind, Settled } from "../../actors/index.ts"
 import { describeRedacted } from "../../kube/offline.ts"
 import type { CallError } from "../../runtime/index.ts"
-import { podLivesKind } from "../../trace/index.ts"
+import { hasRecordedObjects, podLivesKind } from "../../trace/index.ts"
 import type { Program } from "../../trace/transform/index.ts"
 import { type RecorderConfiguration, recordedWhole } from "../configuration/tracked-kind.ts"
 import type { ExportRefusal } from "../http/body/http-answer.ts"
@@ -188,10 +188,11 @@ export const needsOwners = (request: ExportRequest, { kinds }: RecorderConfigura
   leavesOwnedOut(request) || (request.format === "simkube" && kinds.some((kind) => kind.trackLifecycle))
 
 /** Default: replay formats leave out objects that the replayed owners create again. */
-const leavesOwnedOut = ({ format, filters }: ExportRequest): boolean => filters.excluded_owned ?? format !== "ndjson"
+const leavesOwnedOut = ({ format, filters }: ExportRequest): boolean =>
+  filters.excluded_owned ?? !hasRecordedObjects(format)
 
 const leavesDaemonSetOwnedOut = ({ format, filters }: ExportRequest): boolean =>
-  filters.excluded_daemonset_owned ?? format !== "ndjson"
+  filters.excluded_daemonset_owned ?? !hasRecordedObjects(format)
 
 /** Kinds whose owned objects are left out of every export. */
 const skippedKinds = ({ kinds }: RecorderConfiguration): ReadonlyArray<string> =>

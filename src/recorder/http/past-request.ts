@@ -1,4 +1,4 @@
-/** `GET /v1/objects`, `/v1/changes`, `/v1/differences`, `/v1/kinds`, `/v1/events`: parameters of the URL as a question for the reader. */
+/** `GET /v1/objects`, `/v1/changes`, `/v1/differences`, `/v1/kinds`, `/v1/events`, and those of the time line: parameters of the URL as a question for the reader. */
 import type { Question } from "../../actors/index.ts"
 import type { ExportRefusal } from "./body/http-answer.ts"
 
@@ -22,6 +22,13 @@ const paths: ReadonlyMap<string, { readonly about: Question["about"]; readonly p
         about: "differences",
         parameters: ["kind", "namespace", "name", "uid", "labels", "fields", "from", "to", "objects"],
       },
+      "/v1/lanes": {
+        about: "lanes",
+        parameters: [...["kind", "namespace", "name", "uid", "find", "parent"], ...["from", "to", "offset", "limit"]],
+      },
+      "/v1/tiles": { about: "tiles", parameters: ["lane", "namespace", "from", "to", "width", "parts"] },
+      "/v1/histogram": { about: "histogram", parameters: ["kind", "namespace", "from", "to", "width"] },
+      "/v1/findings": { about: "findings", parameters: ["kind", "namespace", "from", "to"] },
       "/v1/events": {
         about: "events",
         parameters: ["kind", "namespace", "name", "uid", "labels", "fields", "after", "objects", "differences"],
@@ -64,7 +71,7 @@ export const readPastRequest = (
     const allowed = known.parameters.length === 0 ? "there are none" : `allowed are ${known.parameters.join(", ")}`
     return refused(`unknown parameter ${JSON.stringify(unknown)}; ${allowed}`)
   }
-  const repeated = known.parameters.find((name) => name !== "kind" && given.getAll(name).length > 1)
+  const repeated = known.parameters.find((name) => !severalTimes.includes(name) && given.getAll(name).length > 1)
   if (repeated !== undefined) return refused(`${repeated} is given more than once`)
   const [at, from, to] = ["at", "from", "to"].map((name) => timeIn(given, name, name === "from" ? 0 : nowMicros))
   if (at === undefined || from === undefined || to === undefined)
@@ -83,6 +90,8 @@ export const readPastRequest = (
   if (after !== "now" && !/^\d{1,15}$/.test(after))
     return refused("after must be now or the sequence number of an event")
   const kinds = given.getAll("kind")
+  const drawing = drawingIn(known.about, given)
+  if ("status" in drawing) return drawing
   return {
     about: known.about,
     ...(kinds.length > 0 && { kinds }),
@@ -91,6 +100,7 @@ export const readPastRequest = (
     to: known.about === "objects" ? at : to,
     ...(order !== undefined && { order }),
     ...(limit !== undefined && { limit: Number(limit) }),
+    ...drawing,
     withOwned: withOwned === true,
     withOwners: withOwners === true,
     withObjects: withObjects === true,
@@ -104,9 +114,38 @@ export const readPastRequest = (
   }
 }
 
+const severalTimes: ReadonlyArray<string> = ["kind", "lane"]
+
+const mostLanes = 200
+const mostColumns = 8192
+
+/** What only questions of the time line have. */
+const drawingIn = (
+  about: Question["about"],
+  given: URLSearchParams,
+): Pick<Question, "lanes" | "width" | "offset" | "withParts"> | ExportRefusal => {
+  const lanes = given.getAll("lane")
+  if (lanes.length > mostLanes) return refused(`at most ${mostLanes} lanes may be asked for at once`)
+  const width = given.get("width") ?? "0"
+  if ((about === "tiles" || about === "histogram") && !isNumberUpTo(width, mostColumns))
+    return refused(`width must be a number of columns from 1 to ${mostColumns}`)
+  const offset = given.get("offset") ?? "0"
+  if (offset !== "0" && !isNumberUpTo(offset, 1e9)) return refused("offset must be a number of lanes")
+  const parts = given.get("parts") ?? "false"
+  if (parts !== "true" && parts !== "false") return refused("parts must be true or false")
+  if (about === "lanes") return { offset: Number(offset) }
+  if (about === "tiles") return { lanes, width: Number(width), withParts: parts === "true" }
+  return about === "histogram" ? { width: Number(width) } : {}
+}
+
+const isNumberUpTo = (text: string, most: number): boolean => /^[1-9]\d{0,9}$/.test(text) && Number(text) <= most
+
 const flagNames = ["owned", "owners", "objects", "differences"] as const
 
-const textNames = ["namespace", "name", "uid", "labels", "fields", "field", "continue"] as const
+const textNames = [
+  ...(["namespace", "name", "uid", "labels", "fields", "field", "continue"] as const),
+  ...(["find", "parent"] as const),
+]
 
 const textsIn = (given: URLSearchParams): Partial<Record<(typeof textNames)[number], string>> =>
   Object.fromEntries(textNames.flatMap((name) => (given.has(name) ? [[name, given.get(name) ?? ""]] : [])))

@@ -200,14 +200,18 @@ export const startQuery = (
   Effect.gen(function* () {
     const { knownUntil } = yield* recording.reach()
     const until = Math.min(nowMicros, (knownUntil ?? Number.POSITIVE_INFINITY) - 1)
+    // The clock of a client that asks about this moment may be ahead.
+    const isNow = question.to > until && question.to <= until + clockTolerance
+    // What is drawn keeps its scale: then nothing is taken to have happened meanwhile.
+    const isDrawn = question.width !== undefined
+    const knownTo = isNow && isDrawn && nowMicros <= until + clockTolerance ? question.to : until
     const known = recording.statuses
       .all()
       .filter(isWatched)
-      .map(({ gvk }) => ({ gvk, until }))
-    // The clock of a client that asks about this moment may be ahead.
-    const isNow = question.to > until && question.to <= until + clockTolerance
+      .map(({ gvk }) => ({ gvk, until: knownTo }))
+    const to = isNow && !isDrawn ? Math.max(until, question.from) : question.to
     const close = yield* recording.reader.query(
-      { ...question, to: isNow ? Math.max(until, question.from) : question.to, known },
+      { ...question, to, known },
       {
         frame: (payload) => receiver.piece(payload),
         end: (error, note) => {
@@ -228,8 +232,10 @@ export const shownTo = (
     const { named, others } = yield* recording.reader.ask("askedKinds", { names: question.kinds ?? [] })
     const isTree = question.withOwned === true || question.withOwners === true
     const besides = question.kinds === undefined || isTree ? others : []
+    // The right to one object does not show where it is among others.
+    const { name: _, ...rest } = question
     const part = yield* Effect.tryPromise({
-      try: () => readablePart(reader, question, named, besides),
+      try: () => readablePart(reader, question.about === "lanes" ? rest : question, named, besides),
       catch: unreviewed,
     })
     if (part.tag === "refused") return yield* Effect.fail({ status: 403, message: part.message })

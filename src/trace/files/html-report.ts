@@ -15,8 +15,8 @@ export interface HtmlReportOptions extends HtmlOptions {
 }
 
 /**
- * One self-contained page that shows what happened: a time line by namespace, owner and pod, and the newest 1,000 changes with the fields
- * that differ. It runs no script and loads nothing, and everything from the trace is escaped.
+ * One self-contained page that shows everything that happened: a time line by namespace, owner and pod, and every change with the fields that differ. It
+ * runs no script but its own and loads nothing.
  *
  * ```ts
  * await writeFile("report.html", await htmlReport(createReadStream("trace.ndjson")))

@@ -54,8 +54,7 @@ export async function* convertTrace(
   for await (const chunk of items) {
     for (const item of chunk) {
       add(item)
-      const piece = encoder.take()
-      if (piece !== undefined) yield piece
+      for (let piece = encoder.take(); piece !== undefined; piece = encoder.take()) yield piece
     }
   }
   yield* encoder.finish()

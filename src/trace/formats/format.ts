@@ -28,7 +28,7 @@ export interface LeftOut {
 }
 
 /**
- * Add items in order, and {@link take} after each; then take the pieces of {@link finish}. Both throw {@link UnwritableTraceError}, and
+ * Add items in order, and {@link take} after each, until nothing is full; then take the pieces of {@link finish}. Both throw {@link UnwritableTraceError}, and
  * SpoolError if a spool is used.
  */
 export interface TraceEncoder {

@@ -4,6 +4,7 @@
  */
 import { withoutCompressionExtension } from "../formats/compression-names.ts"
 import type { TraceEncoder } from "../formats/format.ts"
+import { factsOf, formatOfFileName, type TraceFormatName } from "../formats/names.ts"
 
 /** The name of a view and its identifying marks. */
 interface ViewFacts {
@@ -39,7 +40,7 @@ export const VIEWS = [
   },
   {
     name: "html",
-    summary: "a page that shows what happened, for tests and for short traces: a time line and a list of changes",
+    summary: "one file with the page of `reel ui` and everything that it shows, which needs no server and no network",
     extensions: [".html", ".htm"],
     isText: true,
   },
@@ -62,6 +63,20 @@ export const viewOfFileName = (file: string): ViewName | undefined => {
   const lower = withoutCompressionExtension(file).base.toLowerCase()
   return VIEWS.find(({ extensions }) => extensions.some((extension) => lower.endsWith(extension)))?.name
 }
+
+/** What a recorder exports: a trace, or the view of it that is a file for people. */
+export type ExportedFormat = TraceFormatName | "html"
+
+/** As {@link formatOfFileName}. */
+export const exportedFormatOf = (file: string): ExportedFormat | undefined =>
+  formatOfFileName(file) ?? (viewOfFileName(file) === "html" ? "html" : undefined)
+
+/** Whether objects are exported as they were recorded; in other formats they are prepared for a replay. */
+export const hasRecordedObjects = (format: ExportedFormat): boolean => format === "ndjson" || format === "html"
+
+/** Of a response. */
+export const mediaTypeOf = (format: ExportedFormat): string =>
+  format === "html" ? "text/html; charset=utf-8" : (factsOf(format).mediaTypes[0] ?? "application/octet-stream")
 
 /** The encoder of a view, loaded at its first use. */
 export const openView = async (name: ViewName): Promise<TraceEncoder> => {

@@ -1,7 +1,6 @@
 /** Owners that own each other, and owners that come later than what they own, in exports of a recording. */
 import { expect, test } from "vitest"
-import type { ExportJob } from "../../../src/actors/exporter/exporter-interface.ts"
-import { isJsonObject, openDecoder, parseExactJson } from "../../../src/trace/index.ts"
+import { isJsonObject, openDecoder, parseExactJson, type TraceFormatName } from "../../../src/trace/index.ts"
 import { exportOf, recordingOf, referenceTo } from "./owned-recording.ts"
 
 const gvk = "apps/v1.Deployment"
@@ -18,7 +17,7 @@ const recorded = (objects: ReadonlyArray<readonly [name: string, ...owners: Read
   )
 
 /** Names of the objects in an export, each with the names of its owners. */
-const exported = async (directory: string, format: ExportJob["format"], excludeOwned: boolean) => {
+const exported = async (directory: string, format: TraceFormatName, excludeOwned: boolean) => {
   const decoder = await openDecoder(format)
   const trace = await exportOf(directory, [gvk], { format, excludeOwned })
   const items = [...decoder.push(trace), ...decoder.end()]

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest"
 import type { ExportJob } from "../../../src/actors/exporter/exporter-interface.ts"
 import { ArchiveWriter } from "../../../src/archive/index.ts"
-import { openDecoder } from "../../../src/trace/index.ts"
+import { openDecoder, type TraceFormatName } from "../../../src/trace/index.ts"
 import { encodeFrame, nameOf, type SampleEvent, START } from "../../archive/sample-frames.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { exportOf } from "./owned-recording.ts"
@@ -53,7 +53,7 @@ const exported = (
 ): Promise<Buffer> => exportOf(directory, kinds, { format: "ndjson", untilTime: START + 1_000_000, ...given })
 
 /** `snapshot apps/v1.Deployment object-1`, `deleted …`, in their order. */
-const changesIn = async (trace: Uint8Array, format: ExportJob["format"] = "ndjson"): Promise<ReadonlyArray<string>> => {
+const changesIn = async (trace: Uint8Array, format: TraceFormatName = "ndjson"): Promise<ReadonlyArray<string>> => {
   const decoder = await openDecoder(format)
   return [...decoder.push(trace), ...decoder.end()].flatMap((item) => {
     if (item.type !== "event" || item.event.type !== "object") return []

@@ -1,6 +1,6 @@
 /** Where a recording is: a running recorder at a URL or in a cluster, or a directory. The options for it, and how it is reached. */
 
-import { readFile } from "node:fs/promises"
+import { readFile, stat } from "node:fs/promises"
 import { resolve } from "node:path"
 import { codeOf } from "../../../trace/index.ts"
 import { type OptionValues, optional, type Reading, refused, value, withDefault } from "../../command-line/arguments.ts"
@@ -93,6 +93,26 @@ export const faultOfPlace = ({
     return "--token-file is for a recorder: --data-dir needs no token"
   const idle = kubeconfig !== undefined ? "--kubeconfig" : context !== undefined ? "--context" : undefined
   return idle === undefined || inCluster !== undefined ? undefined : `${idle} requires --in-cluster NAMESPACE/SERVICE`
+}
+
+/** Those options with what an operand names: the URL of a recorder, or a directory. `undefined`: it names something else, such as a trace; a text says what is wrong with it. */
+export const placeOfOperand = async <Given extends object>(
+  given: Given,
+  operand: string,
+): Promise<(Given & { readonly server?: URL; readonly dataDir?: string }) | string | undefined> => {
+  if (/^https?:\/\//i.test(operand)) {
+    const server = parseServer(operand)
+    return server._tag === "Refused"
+      ? `${JSON.stringify(operand)}: ${server.reason}`
+      : { ...given, server: server.value }
+  }
+  if (operand === "-") return undefined
+  // What else is wrong with it is reported when it is opened.
+  const isDirectory = await stat(operand).then(
+    (status) => status.isDirectory(),
+    () => false,
+  )
+  return isDirectory ? { ...given, dataDir: operand } : undefined
 }
 
 /** A recording that can be asked. Close it afterwards. */

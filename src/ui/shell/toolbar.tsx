@@ -1,0 +1,131 @@
+/** The line at the top: what is looked at, filters, and the views. */
+
+import { useEffect, useRef } from "preact/hooks"
+import { kindOf, visible } from "../shown-text.ts"
+import type { Overview } from "../source.ts"
+import type { PageState, Pane } from "../state/state.ts"
+import type { Input } from "../state/updates.ts"
+import { durationText, momentText, type Zone } from "../timeline/axis.ts"
+
+interface ToolbarProps {
+  readonly state: PageState
+  readonly send: (input: Input) => void
+  readonly zone: Zone
+  readonly onZone: () => void
+  readonly theme: "auto" | "light" | "dark"
+  readonly onTheme: () => void
+}
+
+export const Toolbar = ({ state, send, zone, onZone, theme, onTheme }: ToolbarProps) => {
+  const { overview, window: span, isFollowing, found, pane, other, cursor } = state
+  const toggle = (wanted: Pane) => () => send({ type: "pane", pane: pane === wanted ? "none" : wanted })
+  const isExamined = found.progress >= 1
+  return (
+    <header class="toolbar">
+      <h1 title={overview?.name}>{overview === undefined ? "kubereel" : visible(overview.name, 60)}</h1>
+      <Filter state={state} send={send} overview={overview} />
+      <span class="window" aria-live="off">
+        {span.to > 1 && `${momentText(zone, span.from).slice(0, 19)} · ${durationText(span.to - span.from)}`}
+      </span>
+      <span class="space" />
+      {overview?.isLive === true && (
+        <button
+          type="button"
+          aria-pressed={isFollowing}
+          class={isFollowing ? "live on" : "live"}
+          onClick={() => send({ type: "followed", isFollowing: !isFollowing })}
+        >
+          {isFollowing ? "Live" : "Follow"}
+        </button>
+      )}
+      <button
+        type="button"
+        aria-pressed={pane === "findings"}
+        class={found.findings.length > 0 ? "alarming" : ""}
+        onClick={toggle("findings")}
+      >
+        {`What went wrong${isExamined || found.findings.length > 0 ? ` (${found.findings.length}${isExamined ? "" : "…"})` : "…"}`}
+      </button>
+      <button
+        type="button"
+        aria-pressed={pane === "differences"}
+        disabled={cursor === undefined || other === undefined}
+        title="between the two cursors; Shift-click sets the second one"
+        onClick={toggle("differences")}
+      >
+        Differences
+      </button>
+      <button type="button" onClick={() => overview !== undefined && send({ type: "window", span: overview.span })}>
+        Whole
+      </button>
+      <button type="button" title="the zone in which times are shown" onClick={onZone}>
+        {zone.isUtc ? "UTC" : "Local"}
+      </button>
+      <button type="button" title="colours" aria-label={`colours: ${theme}`} onClick={onTheme}>
+        {theme === "auto" ? "◐" : theme === "light" ? "☀" : "☾"}
+      </button>
+      <button
+        type="button"
+        aria-label="keys and colours explained"
+        onClick={() => send({ type: "help", isShown: true })}
+      >
+        ?
+      </button>
+    </header>
+  )
+}
+
+const Filter = ({
+  state,
+  send,
+  overview,
+}: Pick<ToolbarProps, "state" | "send"> & { readonly overview: Overview | undefined }) => {
+  const input = useRef<HTMLInputElement>(null)
+  const { filter, isTyping } = state
+  const typing = useRef<ReturnType<typeof setTimeout>>(undefined)
+  useEffect(() => {
+    if (isTyping) input.current?.focus()
+    else if (document.activeElement === input.current) input.current?.blur()
+  }, [isTyping])
+  const apply = (find: string): void => {
+    const { find: _, ...others } = filter
+    send({ type: "filtered", filter: { ...others, ...(find !== "" && { find }) } })
+  }
+  const [kind = ""] = filter.kinds ?? []
+  return (
+    <search class="filter">
+      <input
+        ref={input}
+        type="search"
+        aria-label="a part of a name"
+        placeholder="Filter by name ( / )"
+        value={filter.find ?? ""}
+        onFocus={() => send({ type: "typing", isTyping: true })}
+        onBlur={() => send({ type: "typing", isTyping: false })}
+        onInput={({ currentTarget }) => {
+          clearTimeout(typing.current)
+          typing.current = setTimeout(() => apply(currentTarget.value), 200)
+        }}
+        onKeyDown={(event) => {
+          if (event.key === "Enter" || event.key === "Escape") event.currentTarget.blur()
+          event.stopPropagation()
+        }}
+      />
+      <select
+        aria-label="kinds"
+        value={kind}
+        onChange={({ currentTarget: { value } }) => {
+          const { kinds: _, ...others } = filter
+          send({ type: "filtered", filter: { ...others, ...(value !== "" && { kinds: [value] }) } })
+        }}
+      >
+        <option value="">all kinds</option>
+        {overview?.kinds.map(({ gvk }) => (
+          <option key={gvk} value={gvk}>
+            {visible(kindOf(gvk), 60)}
+          </option>
+        ))}
+      </select>
+    </search>
+  )
+}

@@ -1,0 +1,89 @@
+/** What is looked at as the fragment of an address, which browsers send to no server, and back. Times are written as RFC 3339 with µs. */
+
+import type { LaneObject } from "../../timeline/index.ts"
+import type { LaneFilter, Span } from "../source.ts"
+import type { PageState, Pane } from "./state.ts"
+
+/** What a link says. */
+export interface Linked {
+  readonly window?: Span
+  readonly filter: LaneFilter
+  readonly selection?: LaneObject
+  readonly cursor?: number
+  readonly other?: number
+  readonly pane: Pane
+}
+
+/** `2026-11-21T10:20:00.123456Z`; for times that are no time, the number. */
+export const timeText = (micros: number): string => {
+  const date = new Date(Math.floor(micros / 1000))
+  if (Number.isNaN(date.getTime())) return String(micros)
+  const rest = micros - Math.floor(micros / 1000) * 1000
+  return date.toISOString().replace("Z", `${String(rest).padStart(3, "0")}Z`)
+}
+
+const timeIn = (text: string | null): number | undefined => {
+  if (text === null) return undefined
+  if (/^\d{1,16}$/.test(text)) return Number(text)
+  const parts = /^(.*\.\d{3})(\d{3})Z$/.exec(text)
+  const milliseconds = Date.parse(parts === null ? text : `${parts[1]}Z`)
+  return Number.isNaN(milliseconds) ? undefined : milliseconds * 1000 + Number(parts?.[2] ?? 0)
+}
+
+const panes: ReadonlySet<string> = new Set(["none", "object", "findings", "differences"] satisfies ReadonlyArray<Pane>)
+
+const isPane = (text: string): text is Pane => panes.has(text)
+
+export const linkOf = ({ window, isFollowing, filter, selection, cursor, other, pane }: PageState): string => {
+  const link = new URLSearchParams()
+  if (!isFollowing && window.to > 1) {
+    link.set("from", timeText(window.from))
+    link.set("to", timeText(window.to))
+  }
+  for (const kind of filter.kinds ?? []) link.append("kind", kind)
+  if (filter.namespace !== undefined) link.set("namespace", filter.namespace)
+  if (filter.find !== undefined) link.set("find", filter.find)
+  if (selection !== undefined) {
+    const { gvk, namespace, name, uid } = selection.object
+    link.set("object", [gvk, namespace, name, uid].map(encodeURIComponent).join("/"))
+  }
+  if (cursor !== undefined) link.set("at", timeText(cursor))
+  if (other !== undefined) link.set("with", timeText(other))
+  if (pane !== "none") link.set("show", pane)
+  return link.toString()
+}
+
+const objectIn = (text: string | null): LaneObject | undefined => {
+  const [gvk, namespace, name, uid] = (text ?? "").split("/").map(decoded)
+  if (!gvk || namespace === undefined || !name || uid === undefined) return undefined
+  return { gvk, namespace, name, uid }
+}
+
+const decoded = (text: string): string | undefined => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Total: what a link says wrongly, it does not say. */
+export const linkedState = (link: string): Linked => {
+  const given = new URLSearchParams(link.replace(/^#/, ""))
+  const [from, to, cursor, other] = ["from", "to", "at", "with"].map((name) => timeIn(given.get(name)))
+  const selection = objectIn(given.get("object"))
+  const show = given.get("show") ?? "none"
+  const [kinds, namespace, find] = [given.getAll("kind"), given.get("namespace"), given.get("find")]
+  return {
+    ...(from !== undefined && to !== undefined && from < to && { window: { from, to } }),
+    filter: {
+      ...(kinds.length > 0 && { kinds }),
+      ...(namespace !== null && { namespace }),
+      ...(find !== null && { find }),
+    },
+    ...(selection && { selection }),
+    ...(cursor !== undefined && { cursor }),
+    ...(other !== undefined && { other }),
+    pane: isPane(show) ? show : "none",
+  }
+}

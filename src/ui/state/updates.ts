@@ -1,0 +1,482 @@
+/** The page as a state machine: what each input does to what is shown. Total: no order of inputs throws. */
+
+import type { Finding, Lane, LaneObject } from "../../timeline/index.ts"
+import type { LaneFilter, LanePage, LaneTile, ObjectChange, Overview, Span } from "../source.ts"
+import { linkedState } from "./permalink.ts"
+import { canOpen, numberOfLane, partKey, type Row, rowAt, rowsBelow } from "./rows.ts"
+import {
+  type DrawnTile,
+  type Failure,
+  firstWindow,
+  type LaneList,
+  type PageState,
+  type Pane,
+  type Revealed,
+  sameSpan,
+  shortestWindow,
+} from "./state.ts"
+import { appended } from "./tile-strip.ts"
+
+/** All that can happen. */
+export type Input =
+  | { readonly type: "overview"; readonly overview: Overview }
+  | {
+      readonly type: "lanes"
+      readonly parent: string
+      readonly span: Span
+      readonly offset: number
+      readonly page: LanePage
+    }
+  | { readonly type: "tile"; readonly span: Span; readonly tile: LaneTile; readonly isMore: boolean }
+  | { readonly type: "histogram"; readonly span: Span; readonly counts: Float64Array }
+  | { readonly type: "finding"; readonly span: Span; readonly found: Finding | { readonly progress: number } }
+  | { readonly type: "placed"; readonly lane: Lane | undefined; readonly above: ReadonlyArray<string> }
+  | { readonly type: "changes"; readonly changes: ReadonlyArray<Pick<ObjectChange, "time">> }
+  | { readonly type: "failed"; readonly about: string; readonly failure: Failure | undefined }
+  | { readonly type: "settled" }
+  | { readonly type: "resized"; readonly rows: number; readonly width: number }
+  | { readonly type: "scrolled"; readonly top: number }
+  /** `at`: 0 to 1, the place in the window that stays where it is. */
+  | { readonly type: "zoomed"; readonly factor: number; readonly at: number }
+  /** `by`: a part of the window. */
+  | { readonly type: "panned"; readonly by: number }
+  | { readonly type: "window"; readonly span: Span }
+  | { readonly type: "followed"; readonly isFollowing: boolean }
+  | { readonly type: "filtered"; readonly filter: LaneFilter }
+  | { readonly type: "moved"; readonly by: number }
+  | { readonly type: "pressed"; readonly row: number; readonly time?: number; readonly isOther?: boolean }
+  | { readonly type: "toggled"; readonly row: number }
+  | { readonly type: "cursor"; readonly time: number | undefined; readonly isOther?: boolean }
+  /** An object of a finding, an owner, a difference: looked at, and brought into sight. */
+  | { readonly type: "opened"; readonly object: LaneObject; readonly time?: number; readonly lane?: string }
+  | { readonly type: "pane"; readonly pane: Pane }
+  | { readonly type: "help"; readonly isShown: boolean }
+  | { readonly type: "typing"; readonly isTyping: boolean }
+  | { readonly type: "link"; readonly link: string }
+  | { readonly type: "key"; readonly key: string; readonly isShifted: boolean }
+
+/** The state after an input. */
+export const updated = (state: PageState, input: Input): PageState => {
+  switch (input.type) {
+    case "overview":
+      return withOverview(state, input.overview)
+    case "lanes":
+      return withLanes(state, input)
+    case "tile":
+      return withTile(state, input)
+    case "histogram":
+      return { ...state, histogram: { span: input.span, counts: input.counts } }
+    case "finding":
+      return withFinding(state, input.span, input.found)
+    case "placed":
+      return placed(state, input.lane, input.above)
+    case "changes":
+      return { ...state, changes: input.changes }
+    case "failed":
+      return withFailure(state, input.about, input.failure)
+    case "settled":
+      return sameSpan(state.settled, state.window) ? state : { ...state, settled: state.window }
+    case "resized":
+      return scrolled(
+        { ...state, rows: Math.max(1, input.rows), width: Math.max(16, Math.floor(input.width)) },
+        state.top,
+      )
+    case "scrolled":
+      return scrolled(state, input.top)
+    case "zoomed":
+      return zoomed(state, input.factor, input.at)
+    case "panned":
+      return shown(state, moved(state.window, input.by))
+    case "window":
+      return shown(state, input.span)
+    case "followed":
+      return following(state, input.isFollowing)
+    case "filtered":
+      return { ...state, filter: input.filter, lists: new Map(), open: new Set(), top: 0, row: "" }
+    case "moved":
+      return focused(state, input.by)
+    case "pressed":
+      return pressed(state, input)
+    case "toggled":
+      return toggled(state, input.row)
+    case "cursor":
+      return withCursor(state, input.time, input.isOther === true)
+    case "opened":
+      return opened(state, input)
+    case "pane":
+      return { ...state, pane: input.pane }
+    case "help":
+      return { ...state, isHelpShown: input.isShown }
+    case "typing":
+      return { ...state, isTyping: input.isTyping }
+    case "link":
+      return linked(state, input.link)
+    case "key":
+      return keyed(state, input.key, input.isShifted)
+  }
+}
+
+// The window.
+
+/** Within the recording, with a tenth of the window beyond its ends, and never shorter than can be drawn. */
+const bounded = ({ overview }: PageState, { from, to }: Span): Span => {
+  const length = Math.max(shortestWindow, Math.round(to - from))
+  if (overview === undefined) return { from: Math.round(from), to: Math.round(from) + length }
+  const { span } = overview
+  const margin = length / 10
+  const longest = Math.max(shortestWindow, (span.to - span.from) * 1.1)
+  const kept = Math.min(length, longest)
+  const begin = Math.max(span.from - margin, Math.min(from + (length - kept) / 2, span.to + margin - kept))
+  return { from: Math.round(begin), to: Math.round(begin) + Math.round(kept) }
+}
+
+const shown = (state: PageState, span: Span): PageState => {
+  const window = bounded(state, span)
+  return sameSpan(window, state.window) ? state : { ...state, window, isFollowing: false }
+}
+
+const moved = ({ from, to }: Span, by: number): Span => ({ from: from + (to - from) * by, to: to + (to - from) * by })
+
+const zoomed = (state: PageState, factor: number, at: number): PageState => {
+  const { from, to } = state.window
+  const middle = from + (to - from) * at
+  return shown(state, { from: middle - (middle - from) * factor, to: middle + (to - middle) * factor })
+}
+
+const following = (state: PageState, isFollowing: boolean): PageState => {
+  const { overview } = state
+  if (!isFollowing || overview === undefined) return { ...state, isFollowing: false }
+  const length = state.window.to - state.window.from
+  const window = { from: overview.span.to - length, to: overview.span.to }
+  return { ...state, isFollowing: overview.isLive, window, settled: window }
+}
+
+const withOverview = (state: PageState, overview: Overview): PageState => {
+  const next = { ...state, overview }
+  if (state.overview === undefined && state.window.to <= 1) {
+    const length = Math.max(shortestWindow, Math.min(firstWindow, overview.span.to - overview.span.from))
+    const window = { from: overview.span.to - length, to: overview.span.to }
+    return { ...next, window, settled: window, isFollowing: overview.isLive }
+  }
+  return state.isFollowing ? following(next, true) : next
+}
+
+// Rows.
+
+const scrolled = (state: PageState, top: number): PageState => {
+  const last = Math.max(0, rowsBelow(state) - state.rows)
+  const next = Math.max(0, Math.min(last, Math.floor(top)))
+  return next === state.top ? state : { ...state, top: next }
+}
+
+const numberOf = (state: PageState): number => {
+  for (let index = state.top; index < state.top + state.rows; index++)
+    if (rowAt(state, index)?.key === state.row) return index
+  // Out of sight: all rows that are read are few enough to be looked through.
+  const count = Math.min(rowsBelow(state), 5000)
+  for (let index = 0; index < count; index++) if (rowAt(state, index)?.key === state.row) return index
+  return -1
+}
+
+const inSight = (state: PageState, number: number): PageState => {
+  const last = state.top + state.rows - 1
+  if (number < state.top) return scrolled(state, number)
+  return number > last ? scrolled(state, number - state.rows + 1) : state
+}
+
+/** The row gets the focus; an object is selected with it while it is looked at. */
+const withRow = (state: PageState, row: Row | undefined, number: number): PageState => {
+  if (row === undefined) return state
+  const next = inSight({ ...state, row: row.key }, number)
+  return state.pane === "object" ? selected(next, row) : next
+}
+
+const selected = (state: PageState, row: Row): PageState => {
+  if (row.lane?.type !== "object") return state
+  const { object, id } = row.lane
+  return state.selection?.lane === id ? state : { ...state, selection: { object, lane: id }, changes: [] }
+}
+
+const focused = (state: PageState, by: number): PageState => {
+  const count = rowsBelow(state)
+  if (count === 0) return state
+  const at = numberOf(state)
+  const number = at < 0 ? state.top : Math.max(0, Math.min(count - 1, at + by))
+  return withRow(state, rowAt(state, number), number)
+}
+
+const pressed = (
+  state: PageState,
+  { row: number, time, isOther = false }: { readonly row: number; readonly time?: number; readonly isOther?: boolean },
+): PageState => {
+  const row = rowAt(state, number)
+  if (row === undefined) return state
+  const next = selected({ ...state, row: row.key }, row)
+  const looked = time === undefined ? next : withCursor(next, time, isOther)
+  if (row.lane?.type === "namespace" && time === undefined) return toggled(looked, number)
+  return isOther || row.lane?.type !== "object" ? looked : { ...looked, pane: "object" }
+}
+
+const toggled = (state: PageState, number: number): PageState => {
+  const row = rowAt(state, number)
+  if (row?.lane === undefined || !canOpen(row)) return state
+  const open = new Set(state.open)
+  if (!open.delete(row.lane.id)) open.add(row.lane.id)
+  return scrolled({ ...state, open, row: row.key }, state.top)
+}
+
+const withLanes = (
+  state: PageState,
+  {
+    parent,
+    span,
+    offset,
+    page,
+  }: { readonly parent: string; readonly span: Span; readonly offset: number; readonly page: LanePage },
+): PageState => {
+  const known = state.lists.get(parent)
+  const isSame = known !== undefined && sameSpan(known.span, span)
+  const lanes = new Map(isSame ? known.lanes : [])
+  for (const [index, lane] of page.lanes.entries()) lanes.set(offset + index, lane)
+  const places = new Map([...lanes].map(([place, { id }]) => [id, place]))
+  const list: LaneList = { span, total: page.total, lanes, places }
+  const lacks = page.lacks ?? state.lacks
+  const next = { ...state, lacks, lists: new Map(state.lists).set(parent, list) }
+  const isFirst = parent === "" && known === undefined && state.open.size === 0
+  const opening = isFirst ? { ...next, open: openedAtFirst(page.lanes) } : next
+  return revealed(scrolled(opening, state.top))
+}
+
+/** Objects that are shown without being asked for: of a small recording all, of a large one those of its only namespace. */
+const mostAtFirst = 500
+
+const openedAtFirst = (namespaces: ReadonlyArray<Lane>): ReadonlySet<string> => {
+  const objects = namespaces.reduce((sum, lane) => sum + lane.objects, 0)
+  return new Set(namespaces.length === 1 || objects <= mostAtFirst ? namespaces.map(({ id }) => id) : [])
+}
+
+const placed = (state: PageState, lane: Lane | undefined, above: ReadonlyArray<string>): PageState => {
+  const { reveals, ...rest } = state
+  if (lane === undefined || reveals === undefined) return rest
+  const selection = { object: lane.object, lane: lane.id }
+  return revealed({
+    ...state,
+    open: new Set([...state.open, ...above]),
+    row: lane.id,
+    selection,
+    reveals: { ...reveals, above },
+  })
+}
+
+/** Scrolls to what is to be brought into sight, as soon as the lists above it are read. */
+const revealed = (state: PageState): PageState => {
+  const { reveals, ...rest } = state
+  const number = reveals?.above && numberOfLane(state, reveals.above, state.row)
+  if (number === undefined) return state
+  return number >= rest.top && number < rest.top + rest.rows ? rest : scrolled(rest, number - Math.floor(rest.rows / 3))
+}
+
+const opened = (
+  state: PageState,
+  { object, time, lane }: { readonly object: LaneObject; readonly time?: number; readonly lane?: string },
+): PageState => {
+  const selection = { object, ...(lane !== undefined && { lane }) }
+  const next: PageState = { ...state, selection, pane: "object", reveals: revealing(object), changes: [] }
+  if (time === undefined) return next
+  const { from, to } = state.window
+  const isInSight = time >= from && time <= to
+  const there = isInSight ? next : shown(next, { from: time - (to - from) / 2, to: time + (to - from) / 2 })
+  return withCursor({ ...there, settled: there.window }, time, false)
+}
+
+// What is drawn.
+
+/** Rows that are kept beside those in sight, so that scrolling back shows them at once. */
+const mostTiles = 600
+
+const withTile = (
+  state: PageState,
+  { span, tile, isMore }: { readonly span: Span; readonly tile: LaneTile; readonly isMore: boolean },
+): PageState => {
+  const { lane, part, columns, changes } = tile
+  const key = part === undefined ? lane : partKey(lane, part.id)
+  const drawn: DrawnTile = {
+    from: span.from,
+    micros: (span.to - span.from) / Math.max(1, columns.length),
+    columns,
+    changes,
+  }
+  const tiles = new Map(state.tiles)
+  const known = tiles.get(key)
+  tiles.delete(key)
+  tiles.set(key, isMore && known !== undefined ? appended(known, drawn, state.width) : drawn)
+  for (const oldest of tiles.keys()) {
+    if (tiles.size <= mostTiles) break
+    tiles.delete(oldest)
+  }
+  if (part === undefined) return { ...state, tiles }
+  const parts = state.parts.get(lane) ?? []
+  if (parts.some(({ id }) => id === part.id)) return { ...state, tiles }
+  return { ...state, tiles, parts: new Map(state.parts).set(lane, [...parts, part]) }
+}
+
+/** Findings that are listed: more are not read. */
+const mostFindings = 2000
+
+const withFinding = (state: PageState, span: Span, found: Finding | { readonly progress: number }): PageState => {
+  const list = sameSpan(state.found.span, span) ? state.found : { span, findings: [], progress: 0 }
+  if ("progress" in found) return { ...state, found: { ...list, progress: found.progress } }
+  if (list.findings.length >= mostFindings) return { ...state, found: list }
+  return { ...state, found: { ...list, findings: [...list.findings, found] } }
+}
+
+const withFailure = (state: PageState, about: string, failure: Failure | undefined): PageState => {
+  if (failure === undefined && !state.failures.has(about)) return state
+  const failures = new Map(state.failures)
+  if (failure === undefined) failures.delete(about)
+  else failures.set(about, failure)
+  return { ...state, failures }
+}
+
+const withCursor = (state: PageState, time: number | undefined, isOther: boolean): PageState => {
+  const { cursor, other, ...rest } = state
+  const at = time === undefined ? undefined : Math.round(time)
+  const [one, two] = isOther ? [cursor, at] : [at, at === undefined ? undefined : other]
+  return { ...rest, ...(one !== undefined && { cursor: one }), ...(two !== undefined && { other: two }) }
+}
+
+const linked = (state: PageState, link: string): PageState => {
+  const { window, filter, selection, cursor, other, pane } = linkedState(link)
+  const { selection: _, cursor: __, other: ___, ...rest } = state
+  const next: PageState = {
+    ...rest,
+    ...(window && { window, settled: window, isFollowing: false }),
+    ...(JSON.stringify(filter) !== JSON.stringify(state.filter) && {
+      lists: new Map(),
+      open: new Set<string>(),
+      top: 0,
+    }),
+    ...{ filter, pane },
+    ...(selection && { selection: { object: selection }, reveals: revealing(selection) }),
+    ...(cursor !== undefined && { cursor }),
+    ...(other !== undefined && { other }),
+  }
+  return next
+}
+
+const revealing = ({ gvk, namespace, name, uid }: LaneObject): Revealed => ({
+  ...{ gvk, namespace, name },
+  ...(uid !== "" && { uid }),
+})
+
+// Keys. Those of `reel inspect` where both have the same thing to do.
+
+const keyed = (state: PageState, key: string, isShifted: boolean): PageState => {
+  if (state.isHelpShown)
+    return key === "Escape" || key === "?" || key === "q" ? { ...state, isHelpShown: false } : state
+  const action = keys[key]
+  return action === undefined ? state : action(state, isShifted)
+}
+
+const at = (state: PageState): number => numberOf(state)
+
+const keys: Readonly<Record<string, (state: PageState, isShifted: boolean) => PageState>> = {
+  ArrowDown: (state) => focused(state, 1),
+  j: (state) => focused(state, 1),
+  ArrowUp: (state) => focused(state, -1),
+  k: (state) => focused(state, -1),
+  PageDown: (state) => focused(state, state.rows - 1),
+  PageUp: (state) => focused(state, 1 - state.rows),
+  Home: (state) => focused(state, Number.MIN_SAFE_INTEGER),
+  g: (state) => focused(state, Number.MIN_SAFE_INTEGER),
+  End: (state) => focused(state, Number.MAX_SAFE_INTEGER),
+  G: (state) => focused(state, Number.MAX_SAFE_INTEGER),
+  ArrowRight: (state, isShifted) => (isShifted ? stepped(state, 1, true) : rowOpened(state)),
+  l: (state) => rowOpened(state),
+  ArrowLeft: (state, isShifted) => (isShifted ? stepped(state, -1, true) : rowClosed(state)),
+  h: (state) => rowClosed(state),
+  Enter: (state) => entered(state),
+  " ": (state) => entered(state),
+  "+": (state) => zoomed(state, 0.5, cursorPlace(state)),
+  "=": (state) => zoomed(state, 0.5, cursorPlace(state)),
+  "-": (state) => zoomed(state, 2, cursorPlace(state)),
+  "<": (state) => shown(state, moved(state.window, -0.5)),
+  ">": (state) => shown(state, moved(state.window, 0.5)),
+  ",": (state) => stepped(state, -1, false),
+  ".": (state) => stepped(state, 1, false),
+  "[": (state) => toChange(state, -1),
+  "]": (state) => toChange(state, 1),
+  "0": (state) => (state.overview === undefined ? state : shown(state, state.overview.span)),
+  f: (state) => ({ ...state, isTyping: true }),
+  "/": (state) => ({ ...state, isTyping: true }),
+  F: (state) => following(state, !state.isFollowing),
+  n: (state) => toFinding(state, 1),
+  N: (state) => toFinding(state, -1),
+  c: (state) => (state.cursor === undefined ? state : withCursor(state, state.cursor, true)),
+  d: (state) => ({ ...state, pane: state.pane === "differences" ? "none" : "differences" }),
+  w: (state) => ({ ...state, pane: state.pane === "findings" ? "none" : "findings" }),
+  "?": (state) => ({ ...state, isHelpShown: true }),
+  Escape: (state) => escaped(state),
+}
+
+const rowOpened = (state: PageState): PageState => {
+  const number = at(state)
+  const row = rowAt(state, number)
+  if (row === undefined || !canOpen(row)) return state
+  return row.isOpen ? focused(state, 1) : toggled(state, number)
+}
+
+const rowClosed = (state: PageState): PageState => {
+  const number = at(state)
+  const row = rowAt(state, number)
+  if (row === undefined) return state
+  if (row.isOpen) return toggled(state, number)
+  for (let above = number - 1; above >= 0; above--)
+    if (rowAt(state, above)?.key === row.parent) return withRow(state, rowAt(state, above), above)
+  return state
+}
+
+const entered = (state: PageState): PageState => {
+  const number = at(state)
+  const row = rowAt(state, number)
+  if (row?.lane === undefined) return state
+  if (row.lane.type !== "object") return toggled(state, number)
+  const cursor = state.cursor ?? state.window.to
+  return { ...selected({ ...state, cursor }, row), pane: "object" }
+}
+
+/** Where the cursor is in the window, 0 to 1; its middle if it is out of sight. */
+const cursorPlace = ({ cursor, window: { from, to } }: PageState): number =>
+  cursor === undefined || cursor < from || cursor > to ? 0.5 : (cursor - from) / (to - from)
+
+/** The cursor by a column, or by ten. */
+const stepped = (state: PageState, direction: 1 | -1, isFar: boolean): PageState => {
+  const { from, to } = state.window
+  const step = ((to - from) / state.width) * (isFar ? 10 : 1)
+  const time = (state.cursor ?? (from + to) / 2) + direction * Math.max(1, step)
+  return withCursor(state, Math.max(from, Math.min(to, time)), false)
+}
+
+/** The cursor to the change of the selected object before or after it. */
+const toChange = (state: PageState, direction: 1 | -1): PageState => {
+  const { changes, cursor = state.window.to } = state
+  const next =
+    direction === 1 ? changes.find(({ time }) => time > cursor) : changes.findLast(({ time }) => time < cursor)
+  return next === undefined ? state : withCursor(state, next.time, false)
+}
+
+const toFinding = (state: PageState, direction: 1 | -1): PageState => {
+  const findings = state.found.findings.toSorted((one, other) => one.from - other.from)
+  const { cursor = direction === 1 ? 0 : Number.MAX_SAFE_INTEGER } = state
+  const next =
+    direction === 1 ? findings.find(({ from }) => from > cursor) : findings.findLast(({ from }) => from < cursor)
+  const found = next ?? (direction === 1 ? findings[0] : findings.at(-1))
+  return found === undefined ? state : opened(state, { object: found.object, time: found.from, lane: found.lane })
+}
+
+const escaped = (state: PageState): PageState => {
+  if (state.isTyping) return { ...state, isTyping: false }
+  if (state.pane !== "none") return { ...state, pane: "none" }
+  if (state.other !== undefined) return withCursor(state, undefined, true)
+  return withCursor(state, undefined, false)
+}
