@@ -371,6 +371,8 @@ class Salvager {
 }
 
 const keys: Readonly<Record<string, string>> = {
+  author: "id",
+  audited_write: "kind, version, object, effect, author, received",
   metadata: "key",
   kind: "id",
   kind_namespace: "kind, namespace",
