@@ -28,7 +28,7 @@ import { type DirectoryLock, lockDirectory } from "./directory/directory-lock.ts
 import { makeLeases } from "./leases/lease.ts"
 import { changeTimesOf, checkFrame, PendingRows } from "./pending-rows.ts"
 import { Retention } from "./retention/retention.ts"
-import { AUDITED_KEY, type AuditedRange, AuthorRows, auditedRangeIn } from "./rows/author-rows.ts"
+import { AUDITED_KEY, type AuditedRange, AuthorRows, extendedRange, kindsByResource } from "./rows/author-rows.ts"
 import { decodeDiscovery, discoveryKey } from "./rows/discovery.ts"
 import { type KindState, KindTable, unknownKind } from "./rows/kind-table.ts"
 import {
@@ -296,29 +296,18 @@ export class ArchiveWriter {
    */
   addAuthors(writes: ReadonlyArray<AuthoredWrite>, range: AuditedRange): number {
     this.#database.regain(this.#cut)
-    const kinds = new Map<string, number[]>()
-    for (const { gvk, plural } of decodeDiscovery(this.metadata.get(discoveryKey))) {
-      const resource = resourceKey(groupOf(gvk), plural)
-      kinds.set(resource, [...(kinds.get(resource) ?? []), this.#kinds.idOf(gvk)])
-    }
+    const discovered = decodeDiscovery(this.metadata.get(discoveryKey))
+    const kinds = kindsByResource(discovered, (gvk) => this.#kinds.idOf(gvk))
     let taken = 0
     try {
       this.#database.transaction("authors", () => {
-        for (const write of writes) {
-          const ids = kinds.get(resourceKey(write.group, write.resource)) ?? []
-          for (const id of ids) this.#authors.add(id, write)
-          if (ids.length > 0) taken++
-        }
+        taken = this.#authors.addAll(kinds, writes)
       })
     } catch (error) {
       this.#authors.forget()
       throw error
     }
-    const { from, to } = auditedRangeIn(this.metadata) ?? range
-    this.metadata.set(
-      AUDITED_KEY,
-      JSON.stringify({ from: Math.min(from, range.from), to: Math.max(to, range.to) } satisfies AuditedRange),
-    )
+    this.metadata.set(AUDITED_KEY, extendedRange(this.metadata, range))
     return taken
   }
 
@@ -510,13 +499,6 @@ export class ArchiveWriter {
     if (this.#kinds.isChanged(gvk)) throw new UncommittedFramesError({ gvk })
   }
 }
-
-/** Of what is one object under all its versions. Events are the same objects in both of their groups. */
-const resourceKey = (group: string, plural: string): string =>
-  `${plural}.${plural === "events" && group === "events.k8s.io" ? "" : group}`
-
-/** `apps/v1.Deployment`: `apps`; the core group has no name. */
-const groupOf = (gvk: string): string => (gvk.includes("/") ? gvk.slice(0, gvk.indexOf("/")) : "")
 
 /** Otherwise the database's files could vanish with their directory entry in a power failure. */
 const syncDirectory = (directory: string): void => {

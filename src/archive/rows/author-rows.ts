@@ -6,6 +6,7 @@
  */
 import { createHash } from "node:crypto"
 import type { Author, AuthoredWrite, WriteEffect } from "../../trace/index.ts"
+import type { DiscoveredKind } from "../../wire/index.ts"
 import { type Connection, numberOf, prepare, type Statement } from "../tables/database.ts"
 import { fieldsOf, isSoundRow, rowWriter } from "../tables/tables.ts"
 
@@ -22,6 +23,32 @@ export interface AuditedRange {
 export const auditedRangeIn = (metadata: { get(key: string): string | undefined }): AuditedRange | undefined => {
   const text = metadata.get(AUDITED_KEY)
   return text === undefined ? undefined : (JSON.parse(text) as AuditedRange)
+}
+
+/** The text of {@link AUDITED_KEY} with more of a log. */
+export const extendedRange = (metadata: { get(key: string): string | undefined }, range: AuditedRange): string => {
+  const { from, to } = auditedRangeIn(metadata) ?? range
+  return JSON.stringify({ from: Math.min(from, range.from), to: Math.max(to, range.to) } satisfies AuditedRange)
+}
+
+/** Of what is one object under all its versions. Events are the same objects in both of their groups. */
+const resourceKey = (group: string, plural: string): string =>
+  `${plural}.${plural === "events" && group === "events.k8s.io" ? "" : group}`
+
+/** `apps/v1.Deployment`: `apps`; the core group has no name. */
+const groupOf = (gvk: string): string => (gvk.includes("/") ? gvk.slice(0, gvk.indexOf("/")) : "")
+
+/** By resource, the numbers of the kinds that are recorded of it: all its versions. */
+export const kindsByResource = (
+  discovered: ReadonlyArray<DiscoveredKind>,
+  idOf: (gvk: string) => number,
+): ReadonlyMap<string, ReadonlyArray<number>> => {
+  const kinds = new Map<string, ReadonlyArray<number>>()
+  for (const { gvk, plural } of discovered) {
+    const resource = resourceKey(groupOf(gvk), plural)
+    kinds.set(resource, [...(kinds.get(resource) ?? []), idOf(gvk)])
+  }
+  return kinds
 }
 
 const effectNumbers: Readonly<Record<WriteEffect, number>> = { wrote: 0, bound: 1, removed: 2 }
@@ -59,8 +86,19 @@ export class AuthorRows {
     this.#touch = prepare(database, "UPDATE author SET last_received = ? WHERE id = ?")
   }
 
+  /** Adds the writes to these kinds; returns how many they are. */
+  addAll(kinds: ReadonlyMap<string, ReadonlyArray<number>>, writes: ReadonlyArray<AuthoredWrite>): number {
+    let taken = 0
+    for (const write of writes) {
+      const ids = kinds.get(resourceKey(write.group, write.resource)) ?? []
+      for (const id of ids) this.#add(id, write)
+      if (ids.length > 0) taken++
+    }
+    return taken
+  }
+
   /** A row that is there already stays. */
-  add(kind: number, { uid, effect, version, isCertain, action, received, completed, author }: AuthoredWrite): void {
+  #add(kind: number, { uid, effect, version, isCertain, action, received, completed, author }: AuthoredWrite): void {
     this.#insertWrite({
       ...{ kind, version: effect === "wrote" ? versionNumber(version) : 0, object: hashOf(uid) },
       ...{ effect: effectNumbers[effect], author: this.#idOf(author, received), received, took: completed - received },
