@@ -78,7 +78,7 @@ export const layers: ReadonlyArray<Layer> = [
   { folder: "sandbox", imports: ["apiserver", "host", "trace", "kube", "runtime"] },
   {
     folder: "recorder",
-    imports: ["actors", "archive", "wire", "trace", "page", "kube", "text", "blob", "runtime"],
+    imports: ["actors", "archive", "audit", "wire", "trace", "page", "kube", "text", "blob", "runtime"],
     doors: { "embedded/index.ts": "the same recorder for programs without Effect, with the same names" },
   },
   {

@@ -49,6 +49,7 @@ export {
 } from "./reader/reader-interface.ts"
 export type { ReaderEnding } from "./reader/subscription.ts"
 export {
+  type AuditBatch,
   type ExpectedKinds,
   type RetentionSettings,
   type StoreConfig,

@@ -15,7 +15,7 @@
 import { closeSync, fsyncSync, openSync } from "node:fs"
 import type { DatabaseSync } from "node:sqlite"
 import { RedactedSums } from "../kube/offline.ts"
-import { podLivesKind } from "../trace/index.ts"
+import { type AuthoredWrite, podLivesKind } from "../trace/index.ts"
 import type { Gap, PodLife } from "../wire/index.ts"
 import { BLOCK_BYTES } from "./blocks/block.ts"
 import { restoreOrSeal } from "./blocks/block-rows.ts"
@@ -28,6 +28,8 @@ import { type DirectoryLock, lockDirectory } from "./directory/directory-lock.ts
 import { makeLeases } from "./leases/lease.ts"
 import { changeTimesOf, checkFrame, PendingRows } from "./pending-rows.ts"
 import { Retention } from "./retention/retention.ts"
+import { AUDITED_KEY, type AuditedRange, AuthorRows, extendedRange, kindsByResource } from "./rows/author-rows.ts"
+import { decodeDiscovery, discoveryKey } from "./rows/discovery.ts"
 import { type KindState, KindTable, unknownKind } from "./rows/kind-table.ts"
 import {
   FIRST_LISTS_KEY,
@@ -66,6 +68,7 @@ export class ArchiveWriter {
   readonly #pods: PodTable
   readonly #ownerSets: OwnerSets
   readonly #owners: UnrecordedOwners
+  readonly #authors: AuthorRows
   readonly #open: OpenBlock
   /** Removes the beginning of the recording, in steps between commits. */
   readonly retention: Retention
@@ -128,6 +131,7 @@ export class ArchiveWriter {
     this.#pods = new PodTable(database)
     this.#ownerSets = new OwnerSets(database, options.recordedKinds ?? [])
     this.#owners = new UnrecordedOwners(database)
+    this.#authors = new AuthorRows(database)
     this.#cut = lastSequenceOf(database)
     this.#nextSequence = this.#cut + 1
     restoreOrSeal(database, this.#open, (gvk) => this.#kinds.idOf(gvk))
@@ -284,6 +288,27 @@ export class ArchiveWriter {
     this.#senders.accept(sender, incarnation, number)
     this.#pendingBytes += byteLength
     return "appended"
+  }
+
+  /**
+   * Adds who wrote, durably and at once; what was added before stays as it is. `range`: of the log. Returns how many writes were to kinds that
+   * are recorded: the others are not kept. @throws ArchiveError: nothing of it was added
+   */
+  addAuthors(writes: ReadonlyArray<AuthoredWrite>, range: AuditedRange): number {
+    this.#database.regain(this.#cut)
+    const discovered = decodeDiscovery(this.metadata.get(discoveryKey))
+    const kinds = kindsByResource(discovered, (gvk) => this.#kinds.idOf(gvk))
+    let taken = 0
+    try {
+      this.#database.transaction("authors", () => {
+        taken = this.#authors.addAll(kinds, writes)
+      })
+    } catch (error) {
+      this.#authors.forget()
+      throw error
+    }
+    this.metadata.set(AUDITED_KEY, extendedRange(this.metadata, range))
+    return taken
   }
 
   setRecordedKinds(kinds: ReadonlyArray<string>): void {

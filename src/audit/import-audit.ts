@@ -31,15 +31,13 @@ import {
   type ImportProgress,
   type ImportSummary,
   isImportError,
-  NoAuditLog,
-  type UnknownText,
 } from "./import-order.ts"
 import type { LivesOutput } from "./lives/life-record.ts"
 import { ObjectLives } from "./lives/object-lives.ts"
 import { ObjectRedaction } from "./object-redaction.ts"
-import type { LogListener } from "./reading/log-file.ts"
 import { mergedWrites, RepeatedWrites } from "./reading/merged-writes.ts"
 import { VersionOrder } from "./reading/reorder-window.ts"
+import { SeenTexts } from "./reading/seen-texts.ts"
 
 // Writes spooled events as a trace in any format.
 
@@ -72,9 +70,6 @@ function* itemsOf(header: TraceHeader, events: EventSpool): Generator<TraceItem>
   yield { type: "header", ...header }
   for (const event of events.events()) yield { type: "event", event, isSnapshot: false }
 }
-
-/** Examples of what is no audit entry. */
-const mostExamples = 5
 
 /** Imports. Rejects only for defects; on every failure the sink has been discarded. */
 export const importAudit = async (request: AuditImport): Promise<ImportOutcome> => {
@@ -194,43 +189,3 @@ const spooledInto = (events: EventSpool, kinds: Set<string>, redaction: ObjectRe
 }
 
 const noBytes = new Uint8Array(0)
-
-/** What is noticed while the logs are read. */
-class SeenTexts implements LogListener {
-  texts = 0
-  /** µs of the first and the last entry. */
-  from = Number.POSITIVE_INFINITY
-  to = Number.NEGATIVE_INFINITY
-  readonly read: (bytes: number) => void
-  readonly #examples: UnknownText[] = []
-  #unknown = 0
-
-  constructor(read: (bytes: number) => void) {
-    this.read = read
-  }
-
-  get unknown(): ImportSummary["unknown"] {
-    return { count: this.#unknown, first: this.#examples }
-  }
-
-  text(): void {
-    this.texts++
-  }
-
-  unknownText(place: UnknownText): void {
-    if (this.#examples.length < mostExamples) this.#examples.push(place)
-    this.#unknown++
-  }
-
-  time(micros: number): void {
-    this.from = Math.min(this.from, micros)
-    this.to = Math.max(this.to, micros)
-  }
-
-  /** The error for logs without any write. */
-  nothing(): NoAuditLog {
-    const [first] = this.#examples
-    const example = first === undefined ? "" : `${first.log}:${first.line}: ${first.found}`
-    return new NoAuditLog({ texts: this.texts, unknown: this.#unknown, example })
-  }
-}

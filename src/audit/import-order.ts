@@ -102,7 +102,8 @@ const errors = [
   ...[UnwritableTraceError, SpoolError, ExportInterrupted],
 ]
 
-type ImportError = InstanceType<(typeof errors)[number]>
+/** One of them. */
+export type ImportError = InstanceType<(typeof errors)[number]>
 
 /** Whether it is one of the failures that have a message; everything else is a defect. */
 export const isImportError = (cause: unknown): cause is ImportError => errors.some((known) => cause instanceof known)

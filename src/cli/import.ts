@@ -1,7 +1,8 @@
 /** `reel import audit`: arguments, progress and exit codes. The work is in src/audit. */
 
 import { stat } from "node:fs/promises"
-import { describeLosses, type ImportProgress, type ImportSummary, importAudit } from "../audit/index.ts"
+import { ArchiveWriter, openForReading } from "../archive/index.ts"
+import { describeLosses, type ImportProgress, type ImportSummary, importAudit, importAuthors } from "../audit/index.ts"
 import { describeRedacted } from "../kube/offline.ts"
 import { defaultExceptions, isExcepted, isException } from "../recorder/index.ts"
 import { quoted, visible } from "../text/index.ts"
@@ -114,6 +115,10 @@ const describeProgress = (
 
 const options = {
   output: optional("-o TRACE", "where to write the trace; - means standard output (required)", parseOutput),
+  into: optional(
+    "DIRECTORY",
+    "instead of a trace: add who wrote what to the recording in DIRECTORY, which no recorder may be writing; adding it again changes nothing",
+  ),
   format: outputFormatOption("TRACE"),
   except: list(
     "KIND",
@@ -162,6 +167,7 @@ const syntax: CommandSyntax<typeof options> = {
   examples: [
     "reel import audit audit.log -o day.ndjson.zst",
     "reel import audit audit-*.log.gz audit.log -o day.ndjson.zst --except v1.Event",
+    "reel import audit audit.log --into /var/lib/kubereel",
     "gcloud logging read 'protoPayload.serviceName=\"k8s.io\"' --format json | reel import audit - -o day.ndjson.zst",
   ],
   seeAlso: ["reel record", "reel convert", "docs/guides/audit-logs.md"],
@@ -172,6 +178,10 @@ type Options = OptionValues<typeof options>
 /** The command. `openInput`: tests replace it. */
 export const importCommand = (openInput: (path: string) => Promise<TraceInput> = openTraceFile): Command =>
   command(syntax, async (given, terminal, [source = "", ...logs]) => {
+    if (source === "audit" && given.into !== undefined)
+      return given.output === undefined
+        ? runAuthors(given.into, logs, terminal, openInput)
+        : "--into adds to a recording: leave out --output"
     const order = readOrder(given, source, logs, terminal)
     return typeof order === "string" ? order : runImport(order, given, terminal, openInput)
   })
@@ -233,6 +243,38 @@ const runImport = async (
     for (const line of rest) say(line)
   }
   return isIncomplete(outcome.summary) ? exitCodes.incomplete : exitCodes.ok
+}
+
+const runAuthors = async (
+  directory: string,
+  logs: ReadonlyArray<string>,
+  terminal: CommandTerminal,
+  openInput: (path: string) => Promise<TraceInput>,
+): Promise<ExitCode> => {
+  const size = await sizeOf(logs)
+  // A writer would begin a new recording where there is none.
+  openForReading(directory).close()
+  const writer = ArchiveWriter.open(directory)
+  try {
+    using interrupted = interruption(terminal)
+    using progress = progressLine(terminal)
+    const outcome = await importAuthors({
+      ...{ logs, openInput, signal: interrupted.signal },
+      onProgress: (done) => progress.show(() => describeProgress(done, size)),
+      add: (writes, range) => writer.addAuthors(writes, range),
+    })
+    progress.close()
+    if (outcome.tag === "failed") {
+      terminal.say(outcome.error.message)
+      return exitCodeOfFailure(outcome.error)
+    }
+    const { writes, kept, unknown } = outcome.summary
+    terminal.say(`${formatCount(writes, "write")} read, and who made ${formatInteger(kept)} of them is kept`)
+    if (unknown > 0) terminal.say(`${formatInteger(unknown)} texts are no audit entries`)
+    return unknown > 0 ? exitCodes.incomplete : exitCodes.ok
+  } finally {
+    writer.close()
+  }
 }
 
 /** Bytes of all logs; `undefined` if one of them is a pipe, or cannot be read, which is reported when it is its turn. */

@@ -24,6 +24,8 @@ import { messageOf } from "../message-of.ts"
 import { ActorGaveUp, ActorGone, memoryBound, type RestartPolicy } from "../runtime/index.ts"
 import type { Access } from "./access/access.ts"
 import { type AccessSettings, checkAccess, openAccess } from "./access/open-access.ts"
+import { tokenFileAccess } from "./access/token-file.ts"
+import { AuditWebhook } from "./audit/audit-webhook.ts"
 import { defaultConfigurationName, readDefaultConfiguration } from "./configuration/default-configuration.ts"
 import { loadConfiguration } from "./configuration/load-configuration.ts"
 import { parseConfiguration } from "./configuration/parse-configuration.ts"
@@ -91,6 +93,8 @@ export interface RecorderSettings {
   readonly version: string
   /** Who may export. Default: anyone who can reach the address, which must then be a loopback address. */
   readonly access?: AccessSettings
+  /** File with the tokens of API servers that send audit events. Default: none are taken. */
+  readonly auditTokenFile?: string | undefined
   /** Where in object stores the recorder writes requested traces. Default: nowhere. */
   readonly allowedTargets?: ReadonlyArray<AllowedPlace>
   /** Maximum duration and size of an export. Default: an hour, any size. */
@@ -185,11 +189,12 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
     // Not awaited: a server that accepts connections and never responds must not delay the HTTP interface.
     yield* Effect.forkScoped(learnCluster(actors, credentials.source, userAgent))
     yield* refreshCredentials(actors, credentials.source)
+    const auditWebhook = openAuditWebhook(settings, actors, log)
     const metrics = () => [...reloads.metrics(), ...(leadership?.metrics() ?? [])]
     if (bound !== undefined)
       yield* serveHttpApi(
         bound,
-        servedRecording({ actors, access, exportContext, settings, dataDirectory, metrics, log }),
+        servedRecording({ actors, access, exportContext, settings, dataDirectory, metrics, auditWebhook, log }),
       )
     const followed = { configuration: loaded.configuration, load, limits: settings.limits }
     const reload =
@@ -222,6 +227,29 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       ...{ reload, exportContext, port: bound?.port, dataDirectory, cluster: description },
     } satisfies RunningRecorder
   })
+
+/** ms for which audit events wait for the first lists: an API server sends a batch for more than a minute. */
+const longestStartMs = 30_000
+
+const openAuditWebhook = (
+  { auditTokenFile }: RecorderSettings,
+  { store, statuses }: RecorderActors,
+  log: RecorderLog,
+): AuditWebhook | undefined => {
+  const untilMs = systemClock.monotonicMs() + longestStartMs
+  return auditTokenFile === undefined
+    ? undefined
+    : new AuditWebhook({
+        isStarting: () => !statuses.areFirstListsOver && systemClock.monotonicMs() < untilMs,
+        access: tokenFileAccess(auditTokenFile, (error) => {
+          if (error === undefined) log.info("audit events can be authorised again")
+          else log.warn(`audit events cannot be authorised: ${error.message}`)
+        }),
+        add: (batch) => Effect.runPromise(store.call("addAuthors", batch)),
+        clock: systemClock,
+        log,
+      })
+}
 
 /** What the actors are started with as it was given. */
 const actorSettings = ({ lease, listCompression, redactKeyFile, restart, ...settings }: RecorderSettings) => ({
@@ -280,6 +308,8 @@ const readSettings = (settings: RecorderSettings, log: RecorderLog) =>
     for (const warning of loaded.warnings) log.warn(formatWarning(source, warning))
     const access: AccessSettings = settings.access ?? { auth: "none", allowAnonymous: false }
     yield* checkAccess(access, settings.bind)
+    if (settings.auditTokenFile !== undefined)
+      yield* checkAccess({ auth: "token", tokenFile: settings.auditTokenFile }, settings.bind)
     const wanted = new WantedKinds(loaded.configuration, { ...load, namespaces: settings.namespaces })
     if (redactKeyFile !== undefined)
       yield* Effect.tryPromise({ try: () => readRedactionKey(redactKeyFile), catch: (cause) => cause as Error })

@@ -3,6 +3,7 @@ import * as Effect from "effect/Effect"
 import { type AllowedPlace, addressUrl, isAllowed, openTarget, type StoreAddress } from "../blob/index.ts"
 import { systemClock } from "../clock.ts"
 import type { Access } from "./access/access.ts"
+import type { AuditWebhook } from "./audit/audit-webhook.ts"
 import { askCoverage } from "./export/coverage.ts"
 import { forecastExport } from "./export/forecast.ts"
 import { defaultExportLimits } from "./export/limits.ts"
@@ -26,6 +27,7 @@ interface ServedParts {
   readonly dataDirectory: string
   /** Besides those of actors and disk. */
   readonly metrics: () => ReadonlyArray<Metric>
+  readonly auditWebhook: AuditWebhook | undefined
   readonly log: RecorderLog
 }
 
@@ -45,8 +47,13 @@ export const servedRecording = ({
     verboseReadiness: () => actors.statuses.verboseReadiness(),
     metrics: Effect.suspend(() =>
       Effect.all([gatherMetrics(actors, nowMicros()), Effect.promise(() => disk.now())], { concurrency: "unbounded" }),
-    ).pipe(Effect.map(([ofActors, ofDisk]) => formatMetrics([...ofActors, ...ofDisk, ...parts.metrics()]))),
+    ).pipe(
+      Effect.map(([ofActors, ofDisk]) =>
+        formatMetrics([...ofActors, ...ofDisk, ...parts.metrics(), ...(parts.auditWebhook?.metrics() ?? [])]),
+      ),
+    ),
     access,
+    auditWebhook: parts.auditWebhook,
     rejected: (facts) => log.warn("rejected", { ...facts }),
     coverage: (window) => askCoverage(actors, window, nowMicros()),
     shownTo: (reader, question) => shownTo(actors, reader, question),

@@ -1,7 +1,7 @@
 /**
  * The values of answers as JSON. Objects are passed on byte by byte as they were recorded; only what has to be compared is parsed.
  */
-import type { RecordedChange, StateDifference } from "../../archive/index.ts"
+import type { ChangeAuthor, ChangeAuthors, RecordedChange, StateDifference } from "../../archive/index.ts"
 import {
   compactJson,
   differencesBetween,
@@ -35,6 +35,12 @@ export const objectItem = (event: ObjectEvent, isStatusKnown: boolean): AnswerIt
   "}",
 ]
 
+/** Who made a change, where that is known. */
+export const authorFact = (authors: ChangeAuthors, change: RecordedChange): { readonly author?: ChangeAuthor } => {
+  const author = authors.of(change)
+  return author === undefined ? {} : { author }
+}
+
 interface ChangeForm {
   /** With the whole object. */
   readonly withObjects: boolean
@@ -64,10 +70,11 @@ export const changeItem = (
 const whole = (head: string, { object }: ObjectEvent, withObject: boolean): AnswerItem =>
   !withObject || object.length === 0 ? [`${head}}`] : [`${head},"object":`, compactJson(object), "}"]
 
-/** What two moments differ in. */
+/** What two moments differ in. `author`: of the last state. */
 export const differenceItem = (
   { gvk, namespace, name, before, after }: StateDifference,
   withObjects: boolean,
+  author?: ChangeAuthor,
 ): AnswerItem => {
   const type =
     before === undefined
@@ -80,7 +87,7 @@ export const differenceItem = (
   const [one, other] = [objectIn(before?.object), objectIn(after?.object)]
   const managers = other && managersBetween(type === "replaced" ? undefined : one, other, after?.time)
   const times = { ...(before && { timeBefore: before.time }), ...(after && { timeAfter: after.time }) }
-  const said = eventSaid(gvk, other ?? one)
+  const said = { ...eventSaid(gvk, other ?? one), ...(author && { author }) }
   const head = json({ type, gvk, namespace, name, ...times, ...(managers && { managers }), ...said }).slice(0, -1)
   const item: (string | Uint8Array)[] = [head]
   if (one !== undefined && other !== undefined) item.push(differencesText(one, other))

@@ -4,6 +4,7 @@
  * Objects are passed on byte by byte as they were recorded; only what has to be compared is parsed.
  */
 import {
+  ChangeAuthors,
   changeSteps,
   differenceSteps,
   eventsAbout,
@@ -30,7 +31,7 @@ import {
   type ObjectEvent,
   parseFieldPath,
 } from "../../trace/index.ts"
-import { type AnswerItem, changeItem, differenceItem, json, objectItem } from "./answer-items.ts"
+import { type AnswerItem, authorFact, changeItem, differenceItem, json, objectItem } from "./answer-items.ts"
 import { resolveKinds } from "./asked-kinds.ts"
 import type { Question } from "./question.ts"
 import { type ShownPart, shownPart } from "./shown-part.ts"
@@ -86,13 +87,19 @@ export function* answerOf(
         isStatusKnown(statusOf(gvk), time, time) ? {} : { isStatusUnknown: true }
       const selection = tree ?? { ...selectionOf(question), kinds: kindsOrAll(recording, question, shown) }
       const withObjects = question.withObjects === true
+      const authors = new ChangeAuthors(recording)
       const answer = changeSteps(recording, { ...selection, from, to, field: path, withBefore: true })
       const { hasField, ...lacks } = yield* mapped(answer, (change) =>
         tree?.isAbout(change.event) === false
           ? undefined
-          : changeItem(change, { withObjects, withDifferences: true, facts: statusFacts(change.event) }),
+          : changeItem(change, {
+              withObjects,
+              withDifferences: true,
+              facts: { ...statusFacts(change.event), ...authorFact(authors, change) },
+            }),
       )
-      return { ...endOf(recording, lacks, shown), ...withoutStatus(recording, selection.kinds, from, to), hasField }
+      const rest = { ...withoutStatus(recording, selection.kinds, from, to), ...authorsRange(authors), hasField }
+      return { ...endOf(recording, lacks, shown), ...rest }
     }
     case "events": {
       const kinds = kindsOrAll(recording, question, shown)
@@ -102,8 +109,14 @@ export function* answerOf(
       const withObjects = question.withObjects === true
       const asked = { ...selectionOf(question), kinds: kindsOrAll(recording, question, shown), from, to }
       const answer = differenceSteps(recording, asked)
-      const lacks = yield* mapped(answer, (difference) => differenceItem(difference, withObjects))
-      return { ...endOf(recording, lacks, shown), ...withoutStatus(recording, asked.kinds, from, to) }
+      const authors = new ChangeAuthors(recording)
+      const lacks = yield* mapped(answer, (difference) => {
+        const { before, after } = difference
+        const author = after && authors.of({ event: after, before: before?.object })
+        return differenceItem(difference, withObjects, author)
+      })
+      const rest = { ...withoutStatus(recording, asked.kinds, from, to), ...authorsRange(authors) }
+      return { ...endOf(recording, lacks, shown), ...rest }
     }
     case "lanes":
     case "tiles":
@@ -115,6 +128,11 @@ export function* answerOf(
       return { ...endOf(recording, lacks, shown), ...facts }
     }
   }
+}
+
+const authorsRange = (authors: ChangeAuthors): JsonObject => {
+  const range = authors.range()
+  return range === undefined ? {} : { authors: { ...range } }
 }
 
 const timelineItems = {

@@ -65,6 +65,8 @@ const ReadCoverage = Schema.Struct({
   kinds: Schema.Array(ReadKind),
   /** How many values were replaced in the whole recording. */
   redacted: Schema.Array(RedactedValues),
+  /** µs since the Unix epoch between which audit events were taken; absent: none ever were. */
+  authors: Schema.optionalKey(Schema.Struct({ from: Schema.Number, to: Schema.Number })),
 })
 export type ReadCoverage = typeof ReadCoverage.Type
 

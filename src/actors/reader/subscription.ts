@@ -5,9 +5,9 @@
  * out move that number too: items of type `progress` say up to which number everything was sent, once at the beginning
  * of what is live, and then after each {@link progressMs} without another item.
  */
-import { LiveChanges, type ObjectSelection, type QueriedRecording } from "../../archive/index.ts"
+import { ChangeAuthors, LiveChanges, type ObjectSelection, type QueriedRecording } from "../../archive/index.ts"
 import type { GapEvent } from "../../trace/index.ts"
-import { type AnswerItem, changeItem } from "./answer-items.ts"
+import { type AnswerItem, authorFact, changeItem } from "./answer-items.ts"
 import { type EventForm, encodedItem } from "./event-encoding.ts"
 import type { Question } from "./question.ts"
 import type { ShownPart } from "./shown-part.ts"
@@ -41,6 +41,7 @@ export function* subscriptionOf(
   const form = (sequence: number, type: string, item: AnswerItem): AnswerItem =>
     encodedItem(encoding, { type, sequence }, item)
   const live = new LiveChanges(recording, { ...selection, kinds, after, withBefore: withDifferences })
+  const authors = new ChangeAuthors(recording)
   for (let saidAt = Number.NEGATIVE_INFINITY; ; recording.refresh()) {
     for (const item of live.toCut()) {
       if (item === undefined) {
@@ -50,7 +51,7 @@ export function* subscriptionOf(
       saidAt = now()
       if ("event" in item) {
         const { event, type, isSelected } = item
-        const facts = isSelected ? {} : { isSelected }
+        const facts = { ...(!isSelected && { isSelected }), ...(withDifferences && authorFact(authors, item)) }
         yield form(event.sequence, type, changeItem(item, { withObjects, withDifferences, facts }))
       } else yield form(item.sequence, "gap", [JSON.stringify(readableGap(item, shown))])
     }

@@ -70,6 +70,7 @@ export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (con
           if (!hadLists && archive.metadata.get(FIRST_LISTS_KEY) === undefined)
             archive.metadata.set(FIRST_LISTS_KEY, String(atMicros))
         }),
+      addAuthors: ({ writes, range }) => attempt(() => writer.addAuthors(writes, range)),
       setClusterUid: (uid) => attempt(() => archive.metadata.set("clusterUid", uid)),
       expect: (expected) => Effect.sync(() => writer.expect(expected)),
       setRetention: (settings) => Effect.sync(() => writer.setRetention(settings)),

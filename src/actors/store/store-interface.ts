@@ -2,6 +2,7 @@
 import * as Schema from "effect/Schema"
 import { RedactedValues } from "../../kube/offline.ts"
 import type { ActorDefinition } from "../../runtime/index.ts"
+import { writeEffects } from "../../trace/index.ts"
 import { DiscoveredKind } from "../../wire/index.ts"
 
 export interface StoreConfig {
@@ -132,6 +133,28 @@ const GapFields = Schema.Struct({
   namespace: Schema.String,
 })
 
+const Author = Schema.Struct({
+  user: Schema.String,
+  groups: Schema.Array(Schema.String),
+  userAgent: Schema.String,
+  sourceIPs: Schema.Array(Schema.String),
+  impersonated: Schema.optionalKey(Schema.String),
+})
+
+/** What a batch of audit events says of who wrote. */
+export const AuditBatch = Schema.Struct({
+  writes: Schema.Array(
+    Schema.Struct({
+      ...{ group: Schema.String, resource: Schema.String, uid: Schema.String, effect: Schema.Literals(writeEffects) },
+      ...{ version: Schema.String, isCertain: Schema.Boolean, action: Schema.String },
+      ...{ received: Schema.Number, completed: Schema.Number, author: Author },
+    }),
+  ),
+  /** µs since the Unix epoch, of the first and the last event of the batch, whether they are writes or not. */
+  range: Schema.Struct({ from: Schema.Number, to: Schema.Number }),
+})
+export interface AuditBatch extends Schema.Schema.Type<typeof AuditBatch> {}
+
 const storeControl = {
   /** The number of a sender's next life; increases for ever, also across restarts of the process. */
   nextIncarnation: { payload: Schema.String, success: Schema.Number, error: StoreUnavailable },
@@ -153,6 +176,8 @@ const storeControl = {
   learnKind: { payload: DiscoveredKind, success: Schema.Void, error: StoreUnavailable },
   /** The recorder has all its first lists, at that moment (µs since the Unix epoch). Has no effect on a recording that other recorders began. */
   firstLists: { payload: Schema.Number, success: Schema.Void, error: StoreUnavailable },
+  /** Adds who wrote, durably with the reply. Returns how many writes were to recorded kinds; others are not kept. */
+  addAuthors: { payload: AuditBatch, success: Schema.Number, error: StoreUnavailable },
   setClusterUid: { payload: Schema.String, success: Schema.Void, error: StoreUnavailable },
   /**
    * Replaces `watchers` and `recordedKinds` of the configuration. Watchers must be linked only after the reply, and those omitted here must

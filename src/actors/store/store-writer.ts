@@ -12,6 +12,7 @@ import {
   type AnsweredOwner,
   type AppendResult,
   type ArchiveWriter,
+  type AuditedRange,
   type CommitResult,
   CorruptArchiveError,
   DATABASE_FILE,
@@ -22,6 +23,7 @@ import {
 import type { Timer } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ActorContext, Outbox } from "../../runtime/index.ts"
+import type { AuthoredWrite } from "../../trace/index.ts"
 import {
   decodeOwnerAnswers,
   encodeOwnerQuestions,
@@ -270,6 +272,16 @@ export class StoreWriter {
   recordGap(gvk: string, gap: Gap): void {
     if (!this.#archive.hasGap(gvk, gap)) this.#archive.recordGap(gvk, gap)
     this.commitOrThrow()
+  }
+
+  /** They are durable when this returns, or it throws an ArchiveError and nothing was added: who sent them sends them again. */
+  addAuthors(writes: ReadonlyArray<AuthoredWrite>, range: AuditedRange): number {
+    try {
+      return this.#archive.addAuthors(writes, range)
+    } catch (cause) {
+      if (cause instanceof CorruptArchiveError) this.#endLife(cause)
+      throw cause
+    }
   }
 
   /** The caller repeats the call when the disk fails. */

@@ -29,7 +29,7 @@ import { beginningOf, FIRST_LISTS_KEY, LOST_BEGINNING_KEY, type LostBeginning, W
 import { type Connection, numberOf, prepare, prepareTuples, rowsOf } from "../tables/database.ts"
 import { cutOff, openDamaged, requireRecording } from "../tables/reading-access.ts"
 import { DATABASE_FILE, lastSequenceOf, openForWriting, requireFormat } from "../tables/schema.ts"
-import { addChecksumFunction, TABLES_OF_ROWS } from "../tables/sound-rows.ts"
+import { addChecksumFunction, TABLES_OF_ROWS, TABLES_OF_WRITES } from "../tables/sound-rows.ts"
 import { columnsOf, isSoundRow, rowWriter } from "../tables/tables.ts"
 
 interface Salvage {
@@ -175,7 +175,12 @@ class Salvager {
   }
 
   run(): Salvage {
-    const lostRows = new Map(TABLES_OF_ROWS.map((table): readonly [string, boolean] => [table, this.#copyRows(table)]))
+    const lostRows = new Map(
+      [...TABLES_OF_ROWS, ...TABLES_OF_WRITES].map((table): readonly [string, boolean] => [
+        table,
+        this.#copyRows(table),
+      ]),
+    )
     const blocks = this.#copyBlocks()
     this.#copyCheckpoints()
     const silent = silentTables.filter((table) => lostRows.get(table))
@@ -366,6 +371,8 @@ class Salvager {
 }
 
 const keys: Readonly<Record<string, string>> = {
+  author: "id",
+  audited_write: "kind, version, object, effect, author, received",
   metadata: "key",
   kind: "id",
   kind_namespace: "kind, namespace",

@@ -16,6 +16,7 @@ import {
   requireDefinitions,
   TABLES_OF_BLOBS,
   TABLES_OF_ROWS,
+  TABLES_OF_WRITES,
 } from "../tables/sound-rows.ts"
 import { isSoundRow } from "../tables/tables.ts"
 
@@ -54,7 +55,7 @@ export const verifyRecording = (directory: string): Verification => {
     addChecksumFunction(database)
     requireFormat(database, directory)
     noting(faults, () => requireDefinitions(database, directory))
-    for (const table of TABLES_OF_ROWS) noting(faults, () => faultOfTable(database, table))
+    for (const table of [...TABLES_OF_ROWS, ...TABLES_OF_WRITES]) noting(faults, () => faultOfTable(database, table))
     for (const table of TABLES_OF_BLOBS) noting(faults, () => faultOfStructure(database, table))
     const source = new BlockSource(database, directory, { cachedBytes: 0 })
     const damagedBlocks: DamagedBlock[] = []

@@ -9,9 +9,10 @@ import { BlockSource } from "../blocks/block-source.ts"
 import { StateHistory } from "../checkpoints/state-history.ts"
 import { KnownIntact } from "../damage/known-intact.ts"
 import { WindowDamage } from "../damage/window-damage.ts"
+import { type AuditedRange, auditedRangeIn } from "../rows/author-rows.ts"
 import { readGaps, readLateRanges } from "../rows/gap-rows.ts"
 import { readKeptKinds } from "../rows/kind-table.ts"
-import { readRedacted } from "../rows/metadata.ts"
+import { readMetadata, redactedIn } from "../rows/metadata.ts"
 import { type Connection, prepare } from "../tables/database.ts"
 import { lastSequenceOf, readingRecording } from "../tables/schema.ts"
 
@@ -56,6 +57,8 @@ interface RecordedCoverage {
   readonly kinds: ReadonlyArray<RecordedKind>
   /** How many values were replaced in the whole recording, not in the window. */
   readonly redacted: ReadonlyArray<RedactedValues>
+  /** Between which moments audit events were taken, also outside the window; absent: none ever were. */
+  readonly authors?: AuditedRange
 }
 
 /** `intact`: blocks that need not be checked again. @throws NotARecordingError, NewerRecordingError, OlderRecordingError, ArchiveIoError, CorruptArchiveError */
@@ -86,7 +89,9 @@ export const readCoverage = (directory: string, window: CoverageWindow, intact =
         late: late.filter(({ gvk }) => gvk === kind.gvk),
       }
     })
-    return { cut, kinds, redacted: readRedacted(database) }
+    const metadata = readMetadata(database)
+    const authors = auditedRangeIn(metadata)
+    return { cut, kinds, redacted: redactedIn(metadata), ...(authors && { authors }) }
   })
 
 /** Of a first list under way, a row has the time at which it began. */

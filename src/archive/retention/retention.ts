@@ -25,6 +25,7 @@ import { liveSequences, type ObjectStates, type Sequences } from "../checkpoints
 import { mergeAll } from "../checkpoints/state-history.ts"
 import { DiskFullError, toArchiveError } from "../directory/archive-errors.ts"
 import { heldLeases, removeExpiredLeases } from "../leases/lease.ts"
+import { AuthorRemoval } from "../rows/author-rows.ts"
 import { RetainedKinds } from "../rows/beginnings.ts"
 import { type Connection, numberOf } from "../tables/database.ts"
 import { BeginningMove, type WriterParts } from "./beginning-move.ts"
@@ -85,6 +86,7 @@ export class Retention {
   readonly #move: BeginningMove
   readonly #carriedOver: CarriedOver
   readonly #merging: BlockMerging
+  readonly #authors: AuthorRemoval
   #policy: RetentionPolicy = keepsAll
   #work: Generator<void, void, void> | undefined
   /** Bytes on disk of each event that was removed last. */
@@ -126,6 +128,7 @@ export class Retention {
     const carried = "SELECT sum(carried) AS value FROM block WHERE last_sequence <= ?"
     const earlier = numberOf(this.#database, carried, this.#retained.lastSequence())
     this.#carriedOver = new CarriedOver(new Sweeping(parts, this.#retained), earlier, this.#sizes.collectAfter)
+    this.#authors = new AuthorRemoval(this.#database, (write) => parts.database.transaction("retention", write))
     this.#merging = new BlockMerging(
       this.#database,
       (write) => parts.database.transaction("merging", write),
@@ -240,6 +243,9 @@ export class Retention {
     this.#isLogLeft = false
     this.#isDue = false
     yield* this.#remove()
+    yield* this.#authors.remove(
+      new Map(this.#parts.kinds.all().map(({ id }) => [id, this.#retained.of(id).removedThrough])),
+    )
     this.#limit.noteRemoved()
     this.#isOver = false
     yield* this.#giveBack()

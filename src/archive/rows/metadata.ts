@@ -20,9 +20,6 @@ export const SET_ASIDE_KEY = "setAside"
 export const REDACTED_KEY = "redacted"
 
 /** What {@link REDACTED_KEY} says. */
-export const readRedacted = (database: Connection): ReadonlyArray<RedactedValues> => redactedIn(readMetadata(database))
-
-/** The same, of metadata that was read. */
 export const redactedIn = (metadata: ReadonlyMap<string, string>): ReadonlyArray<RedactedValues> =>
   new RedactedSums(metadata.get(REDACTED_KEY)).all
 

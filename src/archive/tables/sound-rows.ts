@@ -27,7 +27,11 @@ export const CENTRAL_TABLES = [
 export const TABLES_OF_ROWS = [
   ...CENTRAL_TABLES,
   ...["sender", "object", "pod", "pod_life", "owner_set", "former_owner_set", "owner"],
+  "author",
 ] as const
+
+/** Rows that are many, and of which a damaged one costs no more than itself: checked as they are read. */
+export const TABLES_OF_WRITES = ["audited_write"] as const
 
 /** Tables with a BLOB in each row, whose pages make up nearly all of a recording. */
 export const TABLES_OF_BLOBS = ["block", "checkpoint"] as const
@@ -100,7 +104,7 @@ export const requireSoundObjects = (database: Connection, directory: string, kno
  * @throws CorruptArchiveError, or what SQLite throws
  */
 export const requireSoundStructure = (database: Connection, directory: string): void => {
-  for (const table of TABLES_OF_BLOBS) {
+  for (const table of [...TABLES_OF_BLOBS, ...TABLES_OF_WRITES]) {
     const reason = faultOfStructure(database, table)
     if (reason !== undefined) throw new CorruptArchiveError({ directory, reason })
   }

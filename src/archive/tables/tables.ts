@@ -77,6 +77,36 @@ const OWNER_TABLES = `
   CREATE INDEX open_owner ON owner (uid, gvk) WHERE state = 'open';
 `
 
+/**
+ * Who wrote, out of audit logs. Rows are not those of changes: either may arrive first, and which belongs to which is found when it is asked.
+ */
+const AUTHOR_TABLES = `
+  -- identity: user, groups, user agent and addresses as JSON. last_received: the latest write, or up to a day before, µs since the Unix epoch.
+  CREATE TABLE author (
+    id INTEGER PRIMARY KEY,
+    identity TEXT NOT NULL,
+    last_received INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX author_of_identity ON author (identity);
+
+  -- version: which the write led to, negative if it is no number; 0 where it is not known, and effect with the object says which write it was.
+  -- object: 48 bits of a hash of the UID. is_certain 0: the request may have changed nothing, and returned a version that another one wrote. Times are those of the API
+  -- server, µs since the Unix epoch; took: until the response was complete. action: the verb, and the subresource if there is one.
+  CREATE TABLE audited_write (
+    kind INTEGER NOT NULL,
+    version INTEGER NOT NULL,
+    object INTEGER NOT NULL,
+    effect INTEGER NOT NULL,
+    author INTEGER NOT NULL,
+    received INTEGER NOT NULL,
+    took INTEGER NOT NULL,
+    is_certain INTEGER NOT NULL,
+    action TEXT NOT NULL,
+    PRIMARY KEY (kind, version, object, effect, author, received)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX unversioned_write ON audited_write (kind, received) WHERE version <= 0;
+`
+
 const WITHOUT_CHECKSUMS = `
   CREATE TABLE metadata (
     key TEXT PRIMARY KEY,
@@ -221,6 +251,7 @@ const WITHOUT_CHECKSUMS = `
 
   ${POD_TABLES}
   ${OWNER_TABLES}
+  ${AUTHOR_TABLES}
 `
 
 /** By table, the columns that the checksum of a row covers. */

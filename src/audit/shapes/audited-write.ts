@@ -1,5 +1,5 @@
 /** One successful write to a cluster, whatever the log it was read from. */
-import type { JsonObject } from "../../trace/index.ts"
+import type { Author, JsonObject } from "../../trace/index.ts"
 
 /** The verbs that change objects. */
 export const writeVerbs = ["create", "update", "patch", "delete", "deletecollection"] as const
@@ -23,6 +23,10 @@ export interface AuditedResource {
 export interface AuditedWrite extends AuditedResource {
   /** µs since the Unix epoch: when the response was complete. */
   readonly time: number
+  /** µs since the Unix epoch: when the request was received, if the log says it, else the same. */
+  readonly received: number
+  /** `undefined`: the log does not say who made the request. */
+  readonly author: Author | undefined
   /** Of the request. Empty: the log does not have it. Clients may choose it, so that several requests may have the same one. */
   readonly id: string
   readonly verb: WriteVerb

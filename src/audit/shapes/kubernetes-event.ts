@@ -23,6 +23,7 @@ import {
   type WriteVerb,
   writeVerbs,
 } from "./audited-write.ts"
+import { authorOf, cloudAuthorOf } from "./author.ts"
 
 const levels: ReadonlyArray<AuditLevel> = ["Metadata", "Request", "RequestResponse"]
 
@@ -47,6 +48,7 @@ const eventMembers: ReadonlyMap<string, string> = new Map([
       "responseObject",
     ],
     ...["requestReceivedTimestamp", "stageTimestamp", "annotations"],
+    ...["user", "impersonatedUser", "userAgent", "sourceIPs"],
   ].map((name): [string, string] => [name.toLowerCase(), name]),
   ["requestreceivedtime", "requestReceivedTimestamp"],
   ["stagereceivedtime", "stageTimestamp"],
@@ -109,6 +111,8 @@ export const kubernetesEntry = (event: JsonObject): AuditEntry => {
   const isNamespace = group === "" && resource === "namespaces"
   const write = {
     ...{ time, verb, group, version, resource, subresource, level, request },
+    received: microsOf(memberIn(event, "requestReceivedTimestamp")) ?? time,
+    author: authorOf(event),
     id: textIn(event, "auditID"),
     // The reference to a namespace names it as its own namespace.
     namespace: isNamespace ? "" : textIn(reference, "namespace"),
@@ -158,7 +162,8 @@ export const cloudLoggingEntry = (entry: JsonObject): AuditEntry => {
   if (isDryRun(request)) return noWrite
   if (time === undefined) return unknownEntry("an entry of Cloud Logging without a valid timestamp")
   const write = {
-    ...{ time, verb, ...place, id: textIn(entry, "insertId") },
+    ...{ time, received: time, verb, ...place, id: textIn(entry, "insertId") },
+    author: cloudAuthorOf(payload),
     level: response !== undefined ? "RequestResponse" : request !== undefined ? "Request" : "Metadata",
     isTruncated: false,
     isCreation: verb === "create",

@@ -38,9 +38,23 @@ export const writersOf = ({ managers }: JsonObject): ReadonlyMap<string, Readonl
   return writers
 }
 
-/** `  by kubectl-edit; status by kubelet; scale by kubectl`. `  by ?`: the object does not say. */
+/** The user of an audit log, by whose request the object changed: `alice`, or `admin as alice`. `undefined`: not known. */
+const userOf = ({ author }: JsonObject): string | undefined => {
+  if (!isJsonObject(author)) return undefined
+  const { user, impersonated } = author
+  return impersonated === undefined ? String(user) : `${user} as ${impersonated}`
+}
+
+/** `  by kubectl-edit; status by kubelet; scale by kubectl; user alice`. `  by ?`: neither the object nor an audit log says. */
 export const writersText = (change: JsonObject): string => {
   if (isUnknown(change)) return "  by ?"
+  const user = userOf(change)
+  const programs = programsText(change)
+  if (user === undefined) return programs
+  return programs === "" ? `  by user ${user}` : `${programs}; user ${user}`
+}
+
+const programsText = (change: JsonObject): string => {
   const each = [...(writersOf(change) ?? [])].map(
     ([part, names]) => `${part === "" ? "" : `${part} `}by ${names.join(", ")}`,
   )
@@ -48,10 +62,13 @@ export const writersText = (change: JsonObject): string => {
 }
 
 /** A change without managedFields is of a recording that leaves them out: then no line has a writer. */
-const isUnknown = ({ type, managers }: JsonObject): boolean =>
+const isUnknown = ({ type, managers, author }: JsonObject): boolean =>
+  author === undefined && isUntraced(type, managers)
+
+const isUntraced = (type: JsonValue | undefined, managers: JsonValue | undefined): boolean =>
   type === "deleted" || type === "vanished" || (type === "changed" && Array.isArray(managers) && managers.length === 0)
 
-/** Counts the changes of which their objects do not say who made them. */
+/** Counts the changes of which neither their objects nor an audit log says who made them. */
 export class UnknownWriters {
   #deletions = 0
   #changes = 0

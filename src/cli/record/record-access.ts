@@ -52,6 +52,10 @@ export const accessOptions = {
     "FILE",
     "for --auth token: file with one token per line, each of at least 16 characters; read again for each request",
   ),
+  auditTokenFile: optional(
+    "FILE",
+    "take audit events at /v1/audit, so that changes name their users: file with the tokens of API servers, one per line, read again for each request",
+  ),
   tlsCert: optional(
     "FILE",
     "serve over HTTPS with the certificate in FILE, in PEM, followed by those of intermediate authorities; a replaced file is used within seconds",

@@ -50,6 +50,8 @@ export interface RecordOptions extends RecordAccess {
   readonly secretsInPlainText: boolean
   /** File with the key for redacted values; `undefined`: one in the data directory. */
   readonly redactKeyFile: string | undefined
+  /** Tokens of API servers that send audit events. */
+  readonly auditTokenFile?: string | undefined
   readonly fsync: "interval" | "always"
   readonly listCompression: "auto" | "always" | "never"
   /** Record only while this Lease is held; `undefined`: record. */

@@ -66,6 +66,8 @@ export interface Coverage {
   readonly kinds: ReadonlyArray<KindCoverage>
   /** How many values were replaced before objects were recorded, by kind and place, in the whole recording. */
   readonly redacted: ReadCoverage["redacted"]
+  /** Between which moments who wrote is known from audit events, as far as they arrived, in the whole recording; absent: none ever did. */
+  readonly authors?: TimeRange
 }
 
 /** Which namespaces, and gaps of them, are requested. */
@@ -82,7 +84,7 @@ interface KnownPart {
 
 /** Combines the content of the recording and the states of its kinds into a coverage. */
 export const coverageOf = (
-  { cut, kinds: all, redacted }: ReadCoverage,
+  { cut, kinds: all, redacted, authors }: ReadCoverage,
   statuses: ReadonlyArray<KindStatus>,
   window: TimeRange,
   nowMicros: number,
@@ -106,7 +108,8 @@ export const coverageOf = (
     // The completeness of pod lifecycles is stored even if they are tracked on the stream of recorded Pods, and says nothing more then.
     .filter(({ gvk, gaps, late }) => !states.has(gvk) && (gvk !== podLivesKind || gaps.length + late.length > 0))
     .map((kind) => kindCoverage({ gvk: kind.gvk, state: "untracked", detail: "", namespaces: [] }, kind, window, times))
-  return { window, cut, kinds: [...tracked, ...former], redacted }
+  const audited = authors && { authors: { start: authors.from, end: authors.to + 1 } }
+  return { window, cut, kinds: [...tracked, ...former], redacted, ...audited }
 }
 
 /** From when and up to when all requested namespaces of a kind are recorded. */

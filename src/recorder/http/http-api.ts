@@ -21,6 +21,7 @@ import { type Clock, systemClock } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
 import { isPagePath, servePage } from "../../page/index.ts"
 import type { Access, Action, Refusal } from "../access/access.ts"
+import { type AuditWebhook, auditPath } from "../audit/audit-webhook.ts"
 import type { Coverage, TimeRange } from "../export/coverage.ts"
 import { type ExportSources, handleExportRequest } from "../export/handle.ts"
 import { metricsContentType } from "../metrics/metrics-text.ts"
@@ -75,6 +76,8 @@ export interface HttpApiSources extends ExportSources, PastSources, Subscription
   readonly verboseReadiness: () => string
   readonly metrics: Effect.Effect<string>
   readonly coverage: (window: TimeRange) => Effect.Effect<Coverage, ExportRefusal>
+  /** What takes audit events; `undefined`: nothing does. */
+  readonly auditWebhook?: AuditWebhook | undefined
   /** Called for each rejected request. */
   readonly rejected: (facts: RejectedRequest) => void
 }
@@ -240,7 +243,9 @@ const answer = (
     const reads = request.method === "GET" || request.method === "HEAD"
     const isExport = path === "/export" && request.method === "POST"
     const from = request.socket.remoteAddress ?? ""
-    if (!isExport || sources === undefined) bodies.discard(request, response, from)
+    const discard = (): void => bodies.discard(request, response, from)
+    if (path === auditPath && sources !== undefined) return yield* answerAudit(request, response, discard, sources)
+    if (!isExport || sources === undefined) discard()
     if (path === "/healthz" && reads) return text(response, 200, "ok\n")
     if (sources === undefined && standby !== undefined) return yield* answerStandby(request, response, path, standby)
     if (sources === undefined) return text(response, 503, "the recorder is starting; try again\n")
@@ -269,7 +274,7 @@ const answer = (
     }
     const decision = yield* Effect.promise(() => sources.access.decide(request.headers, action))
     if (decision.tag === "refused") {
-      if (isExport) bodies.discard(request, response, from)
+      if (isExport) discard()
       return rejectRequest(request, response, { requestId, path, decision, sources })
     }
     if (isPastPath(path)) {
@@ -288,6 +293,17 @@ const answer = (
     if (action === "metrics") return text(response, 200, yield* sources.metrics, metricsContentType)
     return yield* answerCoverage(response, url?.searchParams ?? new URLSearchParams(), sources)
   })
+
+const answerAudit = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  discard: () => void,
+  { auditWebhook }: HttpApiSources,
+): Effect.Effect<void> => {
+  if (auditWebhook !== undefined) return Effect.promise(() => auditWebhook.answer(request, response, discard))
+  discard()
+  return Effect.sync(() => text(response, 404, "this recorder takes no audit events: it has no --audit-token-file\n"))
+}
 
 /** The paths that require a permission. */
 const actions: ReadonlyMap<string, Action> = new Map([

@@ -27,6 +27,8 @@ describe("an event of an API server", () => {
     const given = { at: 1.5, verb: "create", resource: "apps/v1 deployments", code: 201, request, response }
     expect(writeIn(auditEvent(given))).toEqual({
       time: begin + 1_500_000,
+      received: begin + 1_490_000,
+      author: { user: "admin", groups: [], userAgent: "", sourceIPs: [] },
       id: "3b9e3a10-6b1f-4f0c-9a86-8d3a0c2f6d11",
       verb: "create",
       group: "apps",
@@ -119,7 +121,8 @@ describe("wrappings", () => {
       ObjectRef: event.objectRef,
       ResponseStatus: event.responseStatus,
     },
-    ...{ ...row, ResponseObject: event.responseObject, StageReceivedTime: event.stageTimestamp },
+    ...{ ...row, ResponseObject: event.responseObject, StageReceivedTime: event.stageTimestamp, User: event.user },
+    RequestReceivedTime: event.requestReceivedTimestamp,
   } as JsonObject
   test.each<[string, JsonValue]>([
     ["a list of a webhook", { kind: "EventList", apiVersion: "audit.k8s.io/v1", metadata: {}, items: [event] }],

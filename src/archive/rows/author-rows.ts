@@ -1,0 +1,246 @@
+/**
+ * Who wrote, out of audit logs: the rows, how they are added, found and removed.
+ *
+ * A row belongs to a change by kind, UID and version, and is joined when it is asked for. So neither has to arrive first, and a recorder that ends in between loses
+ * nothing. Rows of one kind are in the order of versions, which is nearly that of time: what is added goes to the end, and what is removed is at the beginning.
+ */
+import { createHash } from "node:crypto"
+import type { Author, AuthoredWrite, WriteEffect } from "../../trace/index.ts"
+import type { DiscoveredKind } from "../../wire/index.ts"
+import { type Connection, numberOf, prepare, type Statement } from "../tables/database.ts"
+import { fieldsOf, isSoundRow, rowWriter } from "../tables/tables.ts"
+
+/** Key of the metadata: between which moments audited requests were taken, as JSON `{from, to}`. Absent: none were. */
+export const AUDITED_KEY = "audited"
+
+/** µs since the Unix epoch, on the API server's clock: the first and the last request that was logged. */
+export interface AuditedRange {
+  readonly from: number
+  readonly to: number
+}
+
+/** `undefined`: no audit log was ever taken. */
+export const auditedRangeIn = (metadata: { get(key: string): string | undefined }): AuditedRange | undefined => {
+  const text = metadata.get(AUDITED_KEY)
+  return text === undefined ? undefined : (JSON.parse(text) as AuditedRange)
+}
+
+/** The text of {@link AUDITED_KEY} with more of a log. */
+export const extendedRange = (metadata: { get(key: string): string | undefined }, range: AuditedRange): string => {
+  const { from, to } = auditedRangeIn(metadata) ?? range
+  return JSON.stringify({ from: Math.min(from, range.from), to: Math.max(to, range.to) } satisfies AuditedRange)
+}
+
+/** Of what is one object under all its versions. Events are the same objects in both of their groups. */
+const resourceKey = (group: string, plural: string): string =>
+  `${plural}.${plural === "events" && group === "events.k8s.io" ? "" : group}`
+
+/** `apps/v1.Deployment`: `apps`; the core group has no name. */
+const groupOf = (gvk: string): string => (gvk.includes("/") ? gvk.slice(0, gvk.indexOf("/")) : "")
+
+/** By resource, the numbers of the kinds that are recorded of it: all its versions. */
+export const kindsByResource = (
+  discovered: ReadonlyArray<DiscoveredKind>,
+  idOf: (gvk: string) => number,
+): ReadonlyMap<string, ReadonlyArray<number>> => {
+  const kinds = new Map<string, ReadonlyArray<number>>()
+  for (const { gvk, plural } of discovered) {
+    const resource = resourceKey(groupOf(gvk), plural)
+    kinds.set(resource, [...(kinds.get(resource) ?? []), idOf(gvk)])
+  }
+  return kinds
+}
+
+const effectNumbers: Readonly<Record<WriteEffect, number>> = { wrote: 0, bound: 1, removed: 2 }
+
+const hashOf = (text: string): number => createHash("sha256").update(text).digest().readUIntBE(0, 6)
+
+/** Of the rows that say that a write led to this version. */
+const versionNumber = (version: string): number =>
+  /^[1-9]\d{0,14}$/.test(version) ? Number(version) : -1 - hashOf(version)
+
+/** Texts of authors that the writer knows by heart. */
+const rememberedAuthors = 4096
+
+const dayMicros = 86_400_000_000
+
+interface KnownAuthor {
+  readonly id: number
+  lastReceived: number
+}
+
+/** Adds rows, inside a transaction of the caller. Every method throws what SQLite throws. */
+export class AuthorRows {
+  readonly #insertWrite: (row: Readonly<Record<string, unknown>>) => void
+  readonly #insertAuthor: (row: Readonly<Record<string, unknown>>) => void
+  readonly #find: Statement<KnownAuthor>
+  readonly #touch: Statement<never>
+  readonly #database: Connection
+  readonly #known = new Map<string, KnownAuthor>()
+
+  constructor(database: Connection) {
+    this.#database = database
+    this.#insertWrite = rowWriter(database, "audited_write", { or: "IGNORE" })
+    this.#insertAuthor = rowWriter(database, "author")
+    this.#find = prepare(database, "SELECT id, last_received AS lastReceived FROM author WHERE identity = ?")
+    this.#touch = prepare(database, "UPDATE author SET last_received = ? WHERE id = ?")
+  }
+
+  /** Adds the writes to these kinds; returns how many they are. */
+  addAll(kinds: ReadonlyMap<string, ReadonlyArray<number>>, writes: ReadonlyArray<AuthoredWrite>): number {
+    let taken = 0
+    for (const write of writes) {
+      const ids = kinds.get(resourceKey(write.group, write.resource)) ?? []
+      for (const id of ids) this.#add(id, write)
+      if (ids.length > 0) taken++
+    }
+    return taken
+  }
+
+  /** A row that is there already stays. */
+  #add(kind: number, { uid, effect, version, isCertain, action, received, completed, author }: AuthoredWrite): void {
+    this.#insertWrite({
+      ...{ kind, version: effect === "wrote" ? versionNumber(version) : 0, object: hashOf(uid) },
+      ...{ effect: effectNumbers[effect], author: this.#idOf(author, received), received, took: completed - received },
+      ...{ isCertain: isCertain ? 1 : 0, action },
+    })
+  }
+
+  /** After a transaction that failed, what it had added is not there. */
+  forget(): void {
+    this.#known.clear()
+  }
+
+  #idOf(author: Author, received: number): number {
+    const identity = JSON.stringify(author)
+    const known = this.#known.get(identity) ?? this.#find.get(identity) ?? this.#added(identity, received)
+    if (received > known.lastReceived + dayMicros) {
+      this.#touch.run(received, known.id)
+      known.lastReceived = received
+    }
+    if (this.#known.size >= rememberedAuthors) this.#known.clear()
+    this.#known.set(identity, known)
+    return known.id
+  }
+
+  #added(identity: string, lastReceived: number): KnownAuthor {
+    const id = numberOf(this.#database, "SELECT max(id) AS value FROM author") + 1
+    this.#insertAuthor({ id, identity, lastReceived })
+    return { id, lastReceived }
+  }
+}
+
+/** A row that may belong to a change. Times are µs since the Unix epoch. */
+export interface FoundWrite {
+  readonly author: number
+  readonly received: number
+  readonly took: number
+  readonly isCertain: number
+  readonly action: string
+}
+
+/** Finds rows. Every method throws what SQLite throws. */
+export class FoundAuthors {
+  readonly #writes: Statement<FoundWrite>
+  readonly #author: Statement<{ readonly identity: string }>
+  readonly #known = new Map<number, Author | undefined>()
+
+  constructor(database: Connection) {
+    const columns = ["author", "received", "took", "is_certain", "action"]
+    this.#writes = prepare(
+      database,
+      `SELECT ${fieldsOf("audited_write", columns)} FROM audited_write
+      WHERE kind = ? AND version = ? AND object = ? AND effect = ? AND ${isSoundRow("audited_write")} ORDER BY received`,
+    )
+    this.#author = prepare(database, `SELECT identity FROM author WHERE id = ? AND ${isSoundRow("author")}`)
+  }
+
+  /** What may have had this effect on the object, in the order of time. `version`: of those that wrote one. */
+  writes(kind: number, uid: string, effect: WriteEffect, version = ""): ReadonlyArray<FoundWrite> {
+    return this.#writes.all(kind, effect === "wrote" ? versionNumber(version) : 0, hashOf(uid), effectNumbers[effect])
+  }
+
+  /** `undefined`: the row is damaged. */
+  author(id: number): Author | undefined {
+    if (this.#known.has(id)) return this.#known.get(id)
+    const identity = this.#author.get(id)?.identity
+    const author = identity === undefined ? undefined : (JSON.parse(identity) as Author)
+    if (this.#known.size >= rememberedAuthors) this.#known.clear()
+    this.#known.set(id, author)
+    return author
+  }
+}
+
+/** Rows per transaction. */
+const pageRows = 500
+
+/** µs by which the clocks of API server and recorder may differ, as far as it matters to what is removed. */
+const clockSlackMicros = 60_000_000
+
+interface RowKey {
+  readonly version: number
+  readonly object: number
+  readonly effect: number
+  readonly author: number
+  readonly received: number
+}
+
+/** Removes what was written before the beginning of its kind. */
+export class AuthorRemoval {
+  readonly #transaction: (write: () => void) => void
+  readonly #versioned: Statement<RowKey>
+  readonly #unversioned: Statement<RowKey>
+  readonly #delete: Statement<never>
+  readonly #deleteAuthors: Statement<never>
+  /** By kind, up to when rows have been removed in this life. */
+  readonly #done = new Map<number, number>()
+  /** Up to when authors have been. */
+  #authorsDone = dayMicros
+
+  constructor(database: Connection, transaction: (write: () => void) => void) {
+    this.#transaction = transaction
+    const page = (condition: string, order: string): Statement<RowKey> =>
+      prepare(
+        database,
+        `SELECT version, object, effect, author, received FROM audited_write WHERE kind = ? AND ${condition} ORDER BY ${order} LIMIT ${pageRows}`,
+      )
+    this.#versioned = page("version > 0", "version")
+    this.#unversioned = page("version <= 0", "received")
+    this.#delete = prepare(
+      database,
+      "DELETE FROM audited_write WHERE kind = ? AND version = ? AND object = ? AND effect = ? AND author = ? AND received = ?",
+    )
+    this.#deleteAuthors = prepare(database, "DELETE FROM author WHERE last_received < ?")
+  }
+
+  /** `beginnings`: by kind, of all that are recorded, µs up to which what happened has been removed, 0: nothing. Yields after each transaction. */
+  *remove(beginnings: ReadonlyMap<number, number>): Generator<void, void, void> {
+    let oldest = Number.POSITIVE_INFINITY
+    for (const [kind, removedThrough] of beginnings) {
+      const before = removedThrough - clockSlackMicros
+      oldest = Math.min(oldest, before)
+      if (before <= (this.#done.get(kind) ?? 0)) continue
+      for (const rows of [this.#versioned, this.#unversioned]) {
+        while (this.#removePage(kind, rows, before)) yield
+      }
+      this.#done.set(kind, before)
+    }
+    // Authors are few. Those of a kind that is kept for ever stay.
+    if (beginnings.size === 0 || oldest <= this.#authorsDone) return
+    this.#transaction(() => this.#deleteAuthors.run(oldest - dayMicros))
+    this.#authorsDone = oldest
+    yield
+  }
+
+  /** Whether the next page may have some as well. */
+  #removePage(kind: number, statement: Statement<RowKey>, before: number): boolean {
+    const rows = statement.all(kind)
+    const old = rows.filter(({ received }) => received < before)
+    if (old.length === 0) return false
+    this.#transaction(() => {
+      for (const { version, object, effect, author, received } of old)
+        this.#delete.run(kind, version, object, effect, author, received)
+    })
+    return old.length === rows.length && rows.length === pageRows
+  }
+}
