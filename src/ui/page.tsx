@@ -2,12 +2,12 @@
 
 import { render } from "preact"
 import { inlinedSource } from "./file/file-source.ts"
-import { httpSource } from "./http-source.ts"
 import { panes } from "./panes.ts"
 import { DocumentView } from "./report/document-view.tsx"
 import { inlinedDocument } from "./report/inlined-document.ts"
 import { App } from "./shell/app.tsx"
-import { type HistorySource, SourceError } from "./source.ts"
+import { httpSource } from "./source/http-source.ts"
+import { type HistorySource, SourceError } from "./source/source.ts"
 
 const tokenKey = "kubereel-token"
 

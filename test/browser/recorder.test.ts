@@ -3,20 +3,18 @@ import { afterAll, beforeAll, describe, expect } from "vitest"
 import { Sandbox } from "../../src/sandbox/index.ts"
 import { type RecorderProcess, Workplace } from "../recorder/recorder/recorder-command.ts"
 import { type Chromium, desk, phone } from "./chromium.ts"
-import { browserTest, expectQuiet, hasChromium, overflow, settled, startChromium, violations } from "./served-page.ts"
+import {
+  browserTest,
+  expectQuiet,
+  hasChromium,
+  hostileNames,
+  overflow,
+  settled,
+  startChromium,
+  violations,
+} from "./served-page.ts"
 
 const token = "a-token-that-nobody-guesses"
-
-/** Names of no cluster: markup, text that turns around, characters that are none, and more than any screen has room for. */
-const hostile = [
-  `</script><script>alert(1)</script>`,
-  `"'><img src=x onerror=alert(2)>`,
-  "web-\u202egnp.exe\u2066",
-  "nul-\u0000-bell-\u0007",
-  `long-${"x".repeat(10_000)}`,
-  "javascript:alert(3)",
-  "__proto__",
-]
 
 let chromium: Chromium
 let place: Workplace
@@ -26,7 +24,7 @@ beforeAll(async () => {
   if (!hasChromium) return
   place = new Workplace()
   sandbox = await Sandbox.start()
-  for (const [index, name] of hostile.entries())
+  for (const [index, name] of hostileNames.entries())
     sandbox.put("v1.ConfigMap", {
       metadata: { namespace: "shop", name, labels: { [name]: name } },
       data: { [name]: name, index: `${index}` },
@@ -91,7 +89,7 @@ describe("the page of a recorder with --auth token", () => {
     expect(text).toContain("__proto__")
     // What turns text around, or is no character, is shown as something else.
     for (const character of "\u202e\u2066\u0007") expect(text).not.toContain(character)
-    for (const [row] of hostile.entries()) {
+    for (const [row] of hostileNames.entries()) {
       await page.keyboard.press(row === 0 ? "g" : "j")
       await page.keyboard.press("j")
       await page.keyboard.press("Enter")

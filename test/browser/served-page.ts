@@ -31,9 +31,9 @@ export const settled = async ({ page }: Pick<OpenPage, "page">): Promise<void> =
 /** Nothing was asked of another origin, and the browser complained about nothing. */
 export const expectQuiet = ({ page, addresses, complaints }: OpenPage): void => {
   const { protocol, host } = new URL(page.url())
-  const others = addresses.filter(
-    (address) => !address.startsWith("data:") && !address.startsWith(`${protocol}//${host}`),
-  )
+  const isOwn = (address: string): boolean =>
+    /^(?:data|blob):/.test(address) || address.startsWith(`${protocol}//${host}`)
+  const others = addresses.filter((address) => !isOwn(address))
   expect({ others, complaints }).toEqual({ others: [], complaints: [] })
 }
 
@@ -49,3 +49,14 @@ export const violations = async ({ page }: Pick<OpenPage, "page">): Promise<Read
 /** By how many pixels the page is wider than its screen. */
 export const overflow = async ({ page }: Pick<OpenPage, "page">): Promise<number> =>
   Number(await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+
+/** Names of no cluster: markup, text that turns around, characters that are none, and more than any screen has room for. */
+export const hostileNames: ReadonlyArray<string> = [
+  `</script><script>alert(1)</script>`,
+  `"'><img src=x onerror=alert(2)>`,
+  "web-\u202egnp.exe\u2066",
+  "nul-\u0000-bell-\u0007",
+  `long-${"x".repeat(10_000)}`,
+  "javascript:alert(3)",
+  "__proto__",
+]

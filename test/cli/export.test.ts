@@ -620,7 +620,7 @@ describe("an export that cannot start", () => {
     const { code, output, error } = await run(["-s", url, "-o", file])
     expect([code, output]).toEqual([exitCodes.usage, ""])
     expect(error).toMatch(
-      /^reel export: --format FORMAT is required \(ndjson, simkube, kwok\): "foo\.bar" does not imply a format\n/,
+      /^reel export: --format FORMAT is required \(ndjson, simkube, kwok, html\): "foo\.bar" does not imply a format\n/,
     )
     expect([asked, names()]).toEqual([[], []])
     expect((await run(["-s", url, "-o", file, "--format", "ndjson"])).code).toBe(exitCodes.ok)
@@ -671,7 +671,7 @@ describe("an export that cannot start", () => {
     ],
     [["-o", "a", "--exclude-label", "a>1"], '--exclude-label "a>1": > and < are not supported in an export'],
     [["-o", "a", "--exclude-label", "=x"], '--exclude-label "=x": a label name is missing'],
-    [["-o", "a", "--format", "sktrace"], '--format "sktrace": must be ndjson, simkube or kwok'],
+    [["-o", "a", "--format", "sktrace"], '--format "sktrace": must be ndjson, simkube, kwok or html'],
   ])("%j is a usage error", async (argv, problem) => {
     expect(await run(argv)).toEqual({
       code: exitCodes.usage,

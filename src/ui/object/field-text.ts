@@ -1,8 +1,8 @@
 /** Values of fields as text, and where two texts differ. */
 
 import { diffLines, diffWordsWithSpace } from "diff"
-import { visible } from "../shown-text.ts"
-import type { Author, FieldChange, Manager, ObjectChange } from "../source.ts"
+import type { Author, FieldChange, Manager, ObjectChange } from "../source/source.ts"
+import { visible } from "../text/shown-text.ts"
 
 /** Characters of a value that are shown until all are asked for. */
 export const shortValue = 140

@@ -2,14 +2,14 @@
 
 import type { ComponentType } from "preact"
 import { useEffect, useMemo, useReducer, useRef, useState } from "preact/hooks"
-import { Asking } from "../asking.ts"
-import { visible } from "../shown-text.ts"
-import type { HistorySource } from "../source.ts"
+import type { HistorySource } from "../source/source.ts"
 import { linkOf } from "../state/permalink.ts"
 import { firstState, type PageState, type Pane } from "../state/state.ts"
 import { type Input, updated } from "../state/updates.ts"
+import { visible } from "../text/shown-text.ts"
 import { momentText } from "../timeline/axis.ts"
 import { TimeLine } from "../timeline/time-line.tsx"
+import { Asking } from "./asking.ts"
 import { Help } from "./help.tsx"
 import type { PaneProps } from "./pane.ts"
 import { TokenDialog } from "./token-dialog.tsx"
@@ -44,7 +44,7 @@ const useKeys = (send: (input: Input) => void): void => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.ctrlKey || event.metaKey || event.altKey) return
       const target = event.target instanceof Element ? event.target : undefined
-      if (target?.closest("input, select, textarea, [role=dialog] form") != null) return
+      if (target?.closest("input, select, textarea, dialog") != null) return
       const isControl = target?.closest("button, a, [role=tab], summary, [data-keys]") != null
       if (isControl && /^(?:Enter| |Arrow.*|Page.*|Home|End)$/.test(event.key)) return
       if (event.key === "Tab" || event.key === "Shift") return

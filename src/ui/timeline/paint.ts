@@ -88,7 +88,7 @@ export const paintRow = (
     if (line >= pixels.length) return
     for (let x = 0; x < width; x++) {
       const value = columns[scale === 1 ? x : Math.floor(x / scale)] ?? 255
-      const row = value > loading ? loading : value
+      const row = Math.min(value, loading)
       pixels[line + x] = colours[(row * height + y) * phases + ((x + y) & 7)] ?? 0
     }
   }

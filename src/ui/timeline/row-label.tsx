@@ -1,9 +1,9 @@
 /** The label of one row, which is also what a screen reader reads of it. */
 
 import { toneIn, tones } from "../../timeline/index.ts"
-import { kindOf, visible } from "../shown-text.ts"
 import { canOpen, type Row } from "../state/rows.ts"
 import type { DrawnTile } from "../state/state.ts"
+import { kindOf, visible } from "../text/shown-text.ts"
 
 const toneNames: Readonly<Record<number, string>> = {
   [tones.absent]: "does not exist",
@@ -49,7 +49,14 @@ export const RowLabel = ({ row, tile, time, onToggle }: RowLabelProps) => {
       style={indent}
       title={part === undefined ? full : part.label}
     >
-      <span class="twisty" aria-hidden="true" onClick={(event) => (event.stopPropagation(), onToggle())}>
+      <span
+        class="twisty"
+        aria-hidden="true"
+        onPointerUp={(event) => {
+          event.stopPropagation()
+          onToggle()
+        }}
+      >
         {canOpen(row) ? (row.isOpen ? "▾" : "▸") : ""}
       </span>
       {part === undefined ? (

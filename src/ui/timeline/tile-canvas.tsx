@@ -55,11 +55,8 @@ export const TileCanvas = ({ state, rows, rowHeight, height, scheme }: TileCanva
   })
   useEffect(() => () => cancelAnimationFrame(frame.current), [])
   return (
-    <canvas
-      ref={canvas}
-      class="tiles"
-      style={{ width: `${state.width}px`, height: `${height}px` }}
-      aria-hidden="true"
-    />
+    <div aria-hidden="true">
+      <canvas ref={canvas} class="tiles" style={{ width: `${state.width}px`, height: `${height}px` }} />
+    </div>
   )
 }

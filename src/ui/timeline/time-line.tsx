@@ -1,11 +1,11 @@
 /** The time line: axis, histogram, and below them the tree of rows as a grid with the canvas beside it. Only the rows in sight exist. */
 
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks"
-import { visible } from "../shown-text.ts"
-import type { Span } from "../source.ts"
+import type { Span } from "../source/source.ts"
 import { type Row, rowsBelow, rowsFrom } from "../state/rows.ts"
 import type { PageState } from "../state/state.ts"
 import type { Input } from "../state/updates.ts"
+import { visible } from "../text/shown-text.ts"
 import { momentText, ticksOf, type Zone } from "./axis.ts"
 import { HistogramBars } from "./histogram.tsx"
 import { RowLabel } from "./row-label.tsx"
@@ -200,6 +200,7 @@ const GridRow = ({ row, state, send, time, number }: GridRowProps) => {
     if (isCurrent && isOurs && !state.isTyping) element.current?.focus({ preventScroll: true })
   }, [isCurrent])
   return (
+    // biome-ignore lint/a11y/useSemanticElements: the rows of a tree that has only those in sight are no table
     <div
       ref={element}
       class={`row ${isCurrent ? "current" : ""} ${row.lane?.id === state.selection?.lane && row.part === undefined && row.lane !== undefined ? "chosen" : ""}`}
@@ -213,9 +214,10 @@ const GridRow = ({ row, state, send, time, number }: GridRowProps) => {
         row.lane !== undefined &&
         row.lane.type !== "owner" && { "aria-expanded": row.isOpen })}
       tabIndex={hasFocus ? 0 : -1}
-      onClick={() => send({ type: "pressed", row: number })}
+      onPointerUp={() => send({ type: "pressed", row: number })}
     >
-      <span role="gridcell">
+      {/* biome-ignore lint/a11y/useSemanticElements: as the row */}
+      <span role="gridcell" tabIndex={-1}>
         <RowLabel
           row={row}
           tile={state.tiles.get(row.key)}

@@ -307,6 +307,26 @@ test("a response for a replay says at its end how many changes it lacks because 
   expect(await trailerOf({ format: "ndjson" })).toBeUndefined()
 })
 
+test("the page in one file is an export too, with every change as it was recorded", async () => {
+  sandbox.put("apps/v1.Deployment", { metadata: { namespace: "one-file", name: "web" }, spec: { replicas: 1 } })
+  const eventsIn = async (): Promise<number> => {
+    const answer = await recorder.post({ ...everything("ndjson"), format: "html" })
+    const { headers, status } = answer
+    expect([status, headers.get("content-type"), headers.get("kubereel-removed")]).toEqual([
+      ...[200, "text/html; charset=utf-8", null],
+    ])
+    return JSON.parse(/id="facts">(.*?)<\/script>/.exec(await answer.text())?.[1] ?? "").events
+  }
+  await expect.poll(eventsIn).toBeGreaterThan(0)
+  await expect
+    .poll(async () => {
+      const trace = await (await recorder.post(everything("ndjson"))).text()
+      return trace.split("\n").filter((line) => line.includes('"action":')).length - (await eventsIn())
+    })
+    .toBe(0)
+  expect((await recorder.post({ ...everything("ndjson"), format: "html", sanitise: "replay" })).status).toBe(400)
+})
+
 test("a response names the fields removed from objects, and NDJSON for replay lacks them", async () => {
   const removed = async (more: object): Promise<string | null> => {
     const answer = await recorder.post({ ...everything("ndjson"), ...more })

@@ -4,7 +4,7 @@
  * Guarantee: the token is sent to the page's own server only, and kept no longer than the tab.
  */
 
-import type { Finding, Lane, LaneObject, Part } from "../timeline/index.ts"
+import type { Finding, Lane, LaneObject, Part } from "../../timeline/index.ts"
 import {
   type Author,
   type FieldChange,
@@ -105,7 +105,13 @@ export const httpSource = ({ base, fetch, token, ...rest }: HttpSurroundings): H
     },
     lanes: async ({ parent, offset, limit, ...asked }, signal) => {
       const lanes: Lane[] = []
-      const parameters: Parameters = [...filterOf(asked), ["find", asked.find], ["parent", parent], ["offset", offset], ["limit", limit]]
+      const parameters: Parameters = [
+        ...filterOf(asked),
+        ["find", asked.find],
+        ["parent", parent],
+        ["offset", offset],
+        ["limit", limit],
+      ]
       const end = await stream("lanes", parameters, (item) => lanes.push(laneIn(item)), signal)
       return { total: numberOf(end.total), lanes, lacks: lacksIn(end) }
     },
