@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks"
 import type { Block, DocumentChart, DocumentRow, PageDocument, Phrase, Phrases } from "../../page/document.ts"
-import { visible } from "../shown-text.ts"
+import { visible } from "../text/shown-text.ts"
 import { StepChart } from "./step-chart.tsx"
 
 /** Characters of one text. */

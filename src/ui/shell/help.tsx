@@ -1,5 +1,6 @@
 /** Every key, and what it does. */
-import { Dialog } from "./dialog.tsx"
+
+import { Modal } from "./modal.tsx"
 
 const groups: ReadonlyArray<readonly [title: string, keys: ReadonlyArray<readonly [key: string, what: string]>]> = [
   [
@@ -36,7 +37,7 @@ const groups: ReadonlyArray<readonly [title: string, keys: ReadonlyArray<readonl
 ]
 
 export const Help = ({ onClose }: { readonly onClose: () => void }) => (
-  <Dialog label="Keys" onClose={onClose}>
+  <Modal label="Keys" onClose={onClose}>
     <h2>Keys</h2>
     <div class="columns">
       {groups.map(([title, keys]) => (
@@ -63,7 +64,7 @@ export const Help = ({ onClose }: { readonly onClose: () => void }) => (
     <button type="button" onClick={onClose}>
       Close
     </button>
-  </Dialog>
+  </Modal>
 )
 
 const legend = [

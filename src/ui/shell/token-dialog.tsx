@@ -1,7 +1,7 @@
 /** Asks for the token that the server wants. It is kept as long as the tab, and sent to that server only. */
 
 import { useState } from "preact/hooks"
-import { Dialog } from "./dialog.tsx"
+import { Modal } from "./modal.tsx"
 
 interface TokenDialogProps {
   /** What the server said. */
@@ -12,7 +12,7 @@ interface TokenDialogProps {
 export const TokenDialog = ({ message, onToken }: TokenDialogProps) => {
   const [token, setToken] = useState("")
   return (
-    <Dialog label="A token is needed">
+    <Modal label="A token is needed" isNarrow>
       <form
         onSubmit={(event) => {
           event.preventDefault()
@@ -38,6 +38,6 @@ export const TokenDialog = ({ message, onToken }: TokenDialogProps) => {
           Continue
         </button>
       </form>
-    </Dialog>
+    </Modal>
   )
 }

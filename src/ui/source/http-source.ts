@@ -46,7 +46,50 @@ const itemsOf = (value: unknown): ReadonlyArray<Item> => (Array.isArray(value) ?
 const textsOf = (value: unknown): ReadonlyArray<string> =>
   Array.isArray(value) ? value.filter((each) => typeof each === "string") : []
 
+/**
+ * Requests at once. A recorder answers four of one client; those that are given up keep their places until it notices, so those that follow them need
+ * places beside them.
+ */
+const mostAtOnce = 2
+
+/** Lets so many run at once, in the order in which they came. A turn whose signal is aborted while it waits rejects with its reason. */
+const turnsOf = (most: number) => {
+  let running = 0
+  const waiting: Array<() => void> = []
+  const turn = async (signal: AbortSignal): Promise<void> => {
+    signal.throwIfAborted()
+    if (running < most) {
+      running++
+      return
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const start = (): void => {
+      signal.removeEventListener("abort", stop)
+      resolve()
+    }
+    const stop = (): void => {
+      waiting.splice(waiting.indexOf(start), 1)
+      reject(signal.reason)
+    }
+    waiting.push(start)
+    signal.addEventListener("abort", stop, { once: true })
+    await promise
+  }
+  return async <Answer>(signal: AbortSignal, run: () => Promise<Answer>): Promise<Answer> => {
+    await turn(signal)
+    try {
+      return await run()
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) running--
+      else next()
+    }
+  }
+}
+
 export const httpSource = ({ base, fetch, token, ...rest }: HttpSurroundings): HistorySource => {
+  const inTurn = turnsOf(mostAtOnce)
+
   const send = async (path: string, signal: AbortSignal, init: RequestInit): Promise<Response> => {
     const known = token()
     const headers = { ...init.headers, ...(known !== undefined && { "Kubereel-Authorization": `Bearer ${known}` }) }
@@ -74,16 +117,18 @@ export const httpSource = ({ base, fetch, token, ...rest }: HttpSurroundings): H
   ): Promise<Item> => {
     const query = new URLSearchParams()
     for (const [name, value] of parameters) if (value !== undefined) query.append(name, String(value))
-    const response = await send(`../v1/${path}?${query}`, signal, { headers: { Accept: "application/x-ndjson" } })
-    let end: Item | undefined
-    for await (const line of linesOf(response, signal)) {
-      const item: unknown = JSON.parse(line)
-      if (!isItem(item)) continue
-      if (item.type === "end") end = { ...item, date: response.headers.get("date") }
-      else each(item)
-    }
-    if (end === undefined) throw new SourceError("failed", "the connection broke off before the answer was complete")
-    return end
+    return inTurn(signal, async () => {
+      const response = await send(`../v1/${path}?${query}`, signal, { headers: { Accept: "application/x-ndjson" } })
+      let end: Item | undefined
+      for await (const line of linesOf(response, signal)) {
+        const item: unknown = JSON.parse(line)
+        if (!isItem(item)) continue
+        if (item.type === "end") end = { ...item, date: response.headers.get("date") }
+        else each(item)
+      }
+      if (end === undefined) throw new SourceError("failed", "the connection broke off before the answer was complete")
+      return end
+    })
   }
 
   return {
