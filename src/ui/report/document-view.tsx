@@ -122,11 +122,15 @@ const Table = ({ columns, rows }: Pick<Extract<Block, { type: "table" }>, "colum
         <table>
           <thead>
             <tr>
-              {columns.map(({ label, isNumber = false }, index) => (
-                <th key={index} scope="col" class={isNumber ? "number" : ""}>
-                  {visible(label)}
-                </th>
-              ))}
+              {columns.map(({ label, isNumber = false }, index) =>
+                label === "" ? (
+                  <td key={index} />
+                ) : (
+                  <th key={index} scope="col" class={isNumber ? "number" : ""}>
+                    {visible(label)}
+                  </th>
+                ),
+              )}
             </tr>
           </thead>
           <tbody>
