@@ -7,7 +7,9 @@ export type PageFile = "page.js" | "page.css" | "plot.js"
 
 /** `undefined`: there is no build. */
 export const builtFile = (name: PageFile): Buffer | undefined => {
-  const places = [`./ui/${name}`, `../ui/${name}`, `../../dist/ui/${name}`]
-  const found = places.map((place) => new URL(place, import.meta.url)).find((url) => existsSync(url))
-  return found && readFileSync(found)
+  // Next to the modules of src lies the source of the style, which is not all of it: the script is only in a build.
+  const folders = ["./ui/", "../ui/", "../../dist/ui/"].map((place) => new URL(place, import.meta.url))
+  const folder = folders.find((url) => existsSync(new URL("page.js", url)))
+  const found = folder && new URL(name, folder)
+  return found && existsSync(found) ? readFileSync(found) : undefined
 }

@@ -6,7 +6,18 @@
  */
 
 export { builtFile, type PageFile } from "./built-page.ts"
-export { type Html, html } from "./html.ts"
+export type {
+  Block,
+  DocumentChart,
+  DocumentColumn,
+  DocumentRow,
+  Mood,
+  PageDocument,
+  Phrase,
+  Phrases,
+} from "./document.ts"
+export { documentPage } from "./document-page.ts"
+export { html } from "./html.ts"
 export {
   type BuiltPage,
   builtPage,
@@ -16,6 +27,5 @@ export {
   PageNotBuilt,
   scriptJson,
 } from "./inlined-page.ts"
-export { page } from "./page.ts"
 export { isPagePath, servePage } from "./served-page.ts"
-export { changedField, excerpts, shortened, type ValuePair } from "./shown-text.ts"
+export { excerpts, shortened, type ValuePair } from "./shown-text.ts"

@@ -1,7 +1,5 @@
 /** How much of a text a page shows: names and messages of a trace may have any length, and so may the values of fields. */
 
-import { type Html, html } from "./html.ts"
-
 /** Characters of one text. Names of Kubernetes have at most 253, and most of them 63. */
 const LONGEST_TEXT = 200
 
@@ -30,7 +28,3 @@ const firstDifference = (one: string, other: string): number => {
   while (at < one.length && at < other.length && one[at] === other[at]) at++
   return at
 }
-
-/** An item of a list. `path`: the empty string for all of an object. */
-export const changedField = (path: string, [before, after]: ValuePair): Html =>
-  html`<li><code>${path === "" ? "(everything)" : shortened(path)}</code>: ${before === undefined ? "(absent)" : html`<del class="code">${before}</del>`} → ${after === undefined ? "(absent)" : html`<ins class="code">${after}</ins>`}</li>`

@@ -3,6 +3,8 @@
 import { render } from "preact"
 import { inlinedSource } from "./file/file-source.ts"
 import { panes } from "./panes.ts"
+import { DocumentView } from "./report/document-view.tsx"
+import { inlinedDocument } from "./report/inlined-document.ts"
 import { App } from "./shell/app.tsx"
 import { httpSource } from "./source/http-source.ts"
 import { type HistorySource, SourceError } from "./source/source.ts"
@@ -12,6 +14,8 @@ const tokenKey = "kubereel-token"
 const start = (): void => {
   const root = document.getElementById("page")
   if (root === null) return
+  const report = inlinedDocument(document)
+  if (report !== undefined) return render(<DocumentView document={report} />, root)
   // A browser that forbids storage still shows the page; the token then lasts as long as the page.
   let token: string | undefined
   try {

@@ -3,9 +3,13 @@ import { readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
 import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
 import { compareCommand } from "../../src/cli/compare.ts"
+import { checkPage } from "../page/checked-page.ts"
 import { commandsIn } from "./commands-in.ts"
 
 const { path, write: writeText, names, run } = commandsIn("reel-compare-")
+
+/** What the page that was written shows, as JSON. */
+const writtenPage = (): string => JSON.stringify(checkPage(readFileSync(path("page.html"), "utf8")))
 
 const start = 1_763_700_000_000_000
 const spreadOf = (ms: number) => ({ p50: ms, p95: ms * 2, p99: ms * 3, max: ms * 4 })
@@ -91,10 +95,9 @@ describe("a comparison", () => {
     const short = write("short.json", reportOf({ pending: [0, 3, 1, 0] }))
     const long = write("long<b>.json", reportOf({ pending: [2, 0, 0] }))
     expect((await compare(short, long, "--html", path("page.html"))).code).toBe(exitCodes.ok)
-    const page = readFileSync(path("page.html"), "utf8")
-    expect(page).toContain("<h1>Comparison of short, long&lt;b&gt;</h1>")
-    const most = '<th scope="row">pending at the same time, at most</th>'
-    expect(page).toContain(`${most}<td class="number">3</td><td class="number">2</td>`)
+    const page = writtenPage()
+    expect(page).toContain('"title":"Comparison of short, long<b>"')
+    expect(page).toContain('["pending at the same time, at most","3","2"]')
     expect((await compare(short, long, "--html", path("page.html"))).code).toBe(exitCodes.usage)
     expect(names()).toHaveLength(3)
   })
@@ -113,7 +116,7 @@ describe("a comparison", () => {
     expect(output).toMatch(/^ {2}duration, in the trace's time +2000 ms +20\.0 s +–$/m)
     expect(output).toMatch(/^Punctuality, after due, in real time$/m)
     expect(output).toMatch(/^ {2}answered, p50 +5\.0 ms +5\.0 ms +5\.0 ms$/m)
-    expect(readFileSync(path("page.html"), "utf8")).toContain("Pods, in the trace&#39;s time")
+    expect(writtenPage()).toContain("Pods, in the trace's time")
   })
 
   test("of runs without a recording has what there is, and says so", async () => {
@@ -186,9 +189,9 @@ describe("a report with repetitions", () => {
     const before = write("before.json", pendings(90, 130, 100))
     const after = write("after.json", reportOf({ pendingMs: 80 }))
     expect((await compare(before, after, "--html", path("page.html"))).code).toBe(exitCodes.ok)
-    const page = readFileSync(path("page.html"), "utf8")
-    expect(page).toContain("before, 3 runs</th>")
-    expect(page).toContain('<td class="number">100 ms<br><span class="note">90 ms to 130 ms</span></td>')
+    const page = writtenPage()
+    expect(page).toContain('"before, 3 runs"')
+    expect(page).toContain('["100 ms",{"text":"90 ms to 130 ms",')
     expect(page).toContain("4 replays of the trace")
   })
 

@@ -1,7 +1,7 @@
 /** `reel diff A B`: two traces. What is compared is decided in src/trace/comparison. */
 import { stat } from "node:fs/promises"
 import { formatInstant } from "../../local-time.ts"
-import { changedField, excerpts, type Html, html, page } from "../../page/index.ts"
+import { type Block, documentPage, excerpts, type Phrase, type Phrases, shortened } from "../../page/index.ts"
 import { visible, visibleInJson } from "../../text/index.ts"
 import {
   type ChangedObject,
@@ -131,95 +131,85 @@ const timesText = (times: TraceComparison["times"]): string => {
   return `${formatCount(pairs, "change")} in both, of which ${later} later in B and ${earlier} earlier; by how much: ${shifts.join(", ")}`
 }
 
-// What is different between two traces as a page: one file that loads nothing and runs nothing.
+// What is different between two traces as a page: one file that loads nothing.
 
 /** Objects of each part that the page has. */
 const mostRows = 1000
 
-/** A part of the page. */
-interface Section {
-  readonly id: string
-  /** `3 objects only in A`. */
-  readonly title: string
-  readonly body: Html
-}
-
-/** The whole file. */
+/** The whole file. @throws PageNotBuilt */
 export const traceDiffPage = (paths: readonly [string, string], comparison: TraceComparison): string => {
   const { traces, onlyInFirst, onlyInSecond, changed, changes, isSame } = comparison
-  const sections = [
-    ...listed("only-a", "only in A", onlyInFirst, ["Object"], (object) => row([nameOf(object)])),
-    ...listed("only-b", "only in B", onlyInSecond, ["Object"], (object) => row([nameOf(object)])),
-    ...listed("end", "different at the end", changed, ["Object", "From A to B"], changedRow),
-    ...listed("changes", "changed in only one trace", changes, ["Object", "In A only", "In B only"], (each) =>
-      row(
-        [nameOf(each.object), countText(each.onlyInFirst), countText(each.onlyInSecond)],
-        ["", "In A only", "In B only"],
-      ),
-    ),
+  const isLacking = traces.some(({ gaps, incomplete }) => gaps + incomplete.length > 0)
+  const lacking = "A trace has gaps or kinds that were not recorded completely: what differs may be missing only."
+  const blocks: ReadonlyArray<Block> = [
+    { type: "text", text: { text: `A: ${paths[0]}: ${traceText(traces[0])}`, mood: "quiet" } },
+    { type: "text", text: { text: `B: ${paths[1]}: ${traceText(traces[1])}`, mood: "quiet" } },
+    ...(isSame ? [{ type: "text", text: { text: "Nothing differs.", mood: "good" } } as const] : []),
+    ...(isLacking ? [{ type: "text", text: { text: lacking, mood: "warn" } } as const] : []),
+    ...listed("only in A", onlyInFirst, ["Object"], (object) => [nameOf(object)]),
+    ...listed("only in B", onlyInSecond, ["Object"], (object) => [nameOf(object)]),
+    ...listed("different at the end", changed, ["Object", "From A to B"], changedRow),
+    ...listed("changed in only one trace", changes, ["Object", "In A only", "In B only"], (each) => [
+      ...[nameOf(each.object), countText(each.onlyInFirst), countText(each.onlyInSecond)],
+    ]),
     ...times(comparison),
   ]
-  const body = html`<main><header><h1>Differences of two traces</h1>
-<p class="quiet">A: ${paths[0]}: ${traceText(traces[0])}<br>B: ${paths[1]}: ${traceText(traces[1])}</p></header>
-${isSame && html`<p class="good">Nothing differs.</p>`}
-${traces.some(({ gaps, incomplete }) => gaps + incomplete.length > 0) && html`<p class="warn">A trace has gaps or kinds that were not recorded completely: what differs may be missing only.</p>`}
-${sections.length > 0 && html`<nav aria-label="Parts of the page">${sections.map(({ id, title }) => html`<a href="#${id}">${title}</a> `)}</nav>`}
-${sections.map(
-  ({ id, title, body: content }) => html`<section aria-labelledby="${id}"><h2 id="${id}">${title}</h2>
-${content}</section>
-`,
-)}</main>`
-  return page({ title: `Differences of ${paths.join(" and ")}` }, body)
+  return documentPage({ title: `Differences of ${paths.join(" and ")}`, blocks })
 }
 
 /** Nothing if the list is empty. */
 const listed = <Each>(
-  id: string,
   what: string,
   list: ReadonlyArray<Each>,
   columns: ReadonlyArray<string>,
-  rowOf: (each: Each) => Html,
-): ReadonlyArray<Section> => {
+  rowOf: (each: Each) => ReadonlyArray<Phrases>,
+): ReadonlyArray<Block> => {
   if (list.length === 0) return []
   const more = list.length - mostRows
-  const note = more > 0 && html`<p class="note">${formatCount(more, "more object")}; reel diff -o json has all.</p>`
-  const body = html`${table(columns, list.slice(0, mostRows).map(rowOf))}${note}`
-  return [{ id, title: `${formatCount(list.length, "object")} ${what}`, body }]
-}
-
-const times = ({ times: summary }: TraceComparison): ReadonlyArray<Section> => {
-  if (summary.pairs === 0) return []
-  const columns = ["Object", "After the start of A", "In B"]
-  const rows = summary.largest.map(({ object, offset, shift }) =>
-    row([nameOf(object), `+${secondsText(offset)}`, shiftText(shift)], ["", "After the start of A", "In B"]),
-  )
+  const note = `${formatCount(more, "more object")}; reel diff -o json has all.`
   return [
-    { id: "times", title: "Times", body: html`<p>${timesText(summary)}</p>${rows.length > 0 && table(columns, rows)}` },
+    { type: "heading", text: `${formatCount(list.length, "object")} ${what}` },
+    table(columns, list.slice(0, mostRows).map(rowOf)),
+    ...(more > 0 ? [{ type: "text", text: { text: note, mood: "quiet" } } as const] : []),
   ]
 }
 
-const shiftText = (shift: number): string => `${secondsText(Math.abs(shift))} ${shift < 0 ? "earlier" : "later"}`
+const times = ({ times: summary }: TraceComparison): ReadonlyArray<Block> => {
+  if (summary.pairs === 0) return []
+  const rows = summary.largest.map(({ object, offset, shift }) => [
+    ...[
+      nameOf(object),
+      `+${secondsText(offset)}`,
+      `${secondsText(Math.abs(shift))} ${shift < 0 ? "earlier" : "later"}`,
+    ],
+  ])
+  return [
+    { type: "heading", text: "Times" },
+    { type: "text", text: timesText(summary) },
+    ...(rows.length > 0 ? [table(["Object", "After the start of A", "In B"], rows)] : []),
+  ]
+}
 
 const countText = (offsets: ReadonlyArray<number>): string =>
   offsets.length === 0 ? "" : `${offsets.length}: ${offsetsText(offsets)}`
 
-const table = (columns: ReadonlyArray<string>, rows: ReadonlyArray<Html>): Html =>
-  html`<div class="table stacked"><table><thead><tr>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr></thead><tbody>
-${rows}</tbody></table></div>`
+const table = (columns: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<Phrases>>): Block => ({
+  type: "table",
+  columns: columns.map((label) => ({ label })),
+  rows,
+})
 
-/** `labels`: what a phone shows before a cell, instead of the head of its column. */
-const row = (cells: ReadonlyArray<string>, labels: ReadonlyArray<string> = []): Html =>
-  html`<tr>${cells.map((cell, index) => html`<td${(labels[index] ?? "") !== "" && html` data-label="${labels[index]}"`}>${cell}</td>`)}</tr>
-`
-
-const changedRow = (changed: ChangedObject): Html => {
+const changedRow = (changed: ChangedObject): ReadonlyArray<Phrases> => {
   const { object, differences = [], hasMoreDifferences } = changed
-  const fields = differences.map(({ path, before, after }) =>
-    changedField(path, excerpts([jsonOf(before), jsonOf(after)])),
-  )
-  const more = hasMoreDifferences === true && html`<li>and more</li>`
-  return html`<tr><td>${nameOf(object)}</td><td>${endText(changed)}${fields.length > 0 && html`<ul>${fields}${more}</ul>`}</td></tr>
-`
+  const fields = differences.map(({ path, before, after }): Phrase => {
+    const [old, now] = excerpts([jsonOf(before), jsonOf(after)])
+    return {
+      path: shortened(path),
+      ...(old !== undefined && { before: old }),
+      ...(now !== undefined && { after: now }),
+    }
+  })
+  return [nameOf(object), [endText(changed), ...fields, ...(hasMoreDifferences === true ? ["and more"] : [])]]
 }
 
 const jsonOf = (value: JsonValue | undefined): string | undefined =>
