@@ -46,6 +46,27 @@ const itemsOf = (value: unknown): ReadonlyArray<Item> => (Array.isArray(value) ?
 const textsOf = (value: unknown): ReadonlyArray<string> =>
   Array.isArray(value) ? value.filter((each) => typeof each === "string") : []
 
+/** Questions under way at once: a recorder has four places for one client, of which this leaves one. */
+const atOnce = 3
+
+/** Lets so many run at a time, the others in the order in which they came. */
+const turns = (most: number) => {
+  const waiting: Array<() => void> = []
+  let running = 0
+  return async <Answer>(signal: AbortSignal, ask: () => Promise<Answer>): Promise<Answer> => {
+    if (running >= most) await new Promise<void>((resolve) => waiting.push(resolve))
+    else running++
+    try {
+      signal.throwIfAborted()
+      return await ask()
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) running--
+      else next()
+    }
+  }
+}
+
 export const httpSource = ({ base, fetch, token, ...rest }: HttpSurroundings): HistorySource => {
   const send = async (path: string, signal: AbortSignal, init: RequestInit): Promise<Response> => {
     const known = token()
@@ -65,8 +86,17 @@ export const httpSource = ({ base, fetch, token, ...rest }: HttpSurroundings): H
     )
   }
 
+  const inTurn = turns(atOnce)
+
   /** Calls `each` with every item, and returns the end. */
-  const stream = async (
+  const stream = (
+    path: string,
+    parameters: Parameters,
+    each: (item: Item) => void,
+    signal: AbortSignal,
+  ): Promise<Item> => inTurn(signal, () => streamed(path, parameters, each, signal))
+
+  const streamed = async (
     path: string,
     parameters: Parameters,
     each: (item: Item) => void,
@@ -105,7 +135,13 @@ export const httpSource = ({ base, fetch, token, ...rest }: HttpSurroundings): H
     },
     lanes: async ({ parent, offset, limit, ...asked }, signal) => {
       const lanes: Lane[] = []
-      const parameters: Parameters = [...filterOf(asked), ["find", asked.find], ["parent", parent], ["offset", offset], ["limit", limit]]
+      const parameters: Parameters = [
+        ...filterOf(asked),
+        ["find", asked.find],
+        ["parent", parent],
+        ["offset", offset],
+        ["limit", limit],
+      ]
       const end = await stream("lanes", parameters, (item) => lanes.push(laneIn(item)), signal)
       return { total: numberOf(end.total), lanes, lacks: lacksIn(end) }
     },
