@@ -26,7 +26,7 @@ export const queries: Scenario = {
       measures: measuresOf(runs),
       notes: [
         `A recorder continues a recording of ${events.toLocaleString("en")} changes of Deployments while ${perSecond.toLocaleString("en")} events/s arrive: ${seconds} s without a question, then ${seconds} s in which ${clients} clients ask in turn for 500 objects at a moment, ` +
-          `the history of an object and all changes in a second of the past, over HTTP, on the machine of recorder and generator; ${rounds} ${rounds === 1 ? "round" : "rounds"}.`,
+          `the history of an object, all changes in a second of the past, and the lanes of a quarter of an hour and 40 tiles of it, over HTTP, on the machine of recorder and generator; ${rounds} ${rounds === 1 ? "round" : "rounds"}.`,
       ],
     }
   },

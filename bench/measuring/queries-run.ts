@@ -43,9 +43,14 @@ export interface QueriesRun {
   readonly growthDuring: number
 }
 
+const questionNames = [
+  ...(["500 objects at a moment", "history of an object", "changes in a second"] as const),
+  ...(["lanes of 15 minutes", "40 tiles of 15 minutes"] as const),
+] as const
+
 /** One sort of question. `place` is where in the past, from 0 to 1. */
 interface Question {
-  readonly name: "500 objects at a moment" | "history of an object" | "changes in a second"
+  readonly name: (typeof questionNames)[number]
   readonly path: (past: RecordedPast, place: number) => string
 }
 
@@ -69,7 +74,25 @@ const questions: ReadonlyArray<Question> = [
       return `/v1/changes?kind=${pastKind}&from=${from}&to=${from + 1_000_000}`
     },
   },
+  {
+    name: "lanes of 15 minutes",
+    path: (past, place) => `/v1/lanes?kind=${pastKind}&${quarterAt(past, place)}`,
+  },
+  {
+    name: "40 tiles of 15 minutes",
+    // The past's kind is the first of the recording.
+    path: (past, place) => {
+      const lanes = Array.from({ length: 40 }, (_, lane) => `lane=1.${1 + lane}`)
+      return `/v1/tiles?${quarterAt(past, place)}&width=1500&${lanes.join("&")}`
+    },
+  },
 ]
+
+/** The quarter of an hour that ends somewhere in the past. */
+const quarterAt = (past: RecordedPast, place: number): string => {
+  const to = momentOf(past, place)
+  return `from=${Math.max(start, to - 900_000_000)}&to=${to}`
+}
 
 export const runQueries = async (
   events: number,

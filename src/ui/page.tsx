@@ -2,10 +2,10 @@
 
 import { render } from "preact"
 import { inlinedSource } from "./file/file-source.ts"
-import { httpSource } from "./http-source.ts"
 import { panes } from "./panes.ts"
 import { App } from "./shell/app.tsx"
-import { type HistorySource, SourceError } from "./source.ts"
+import { httpSource } from "./source/http-source.ts"
+import { type HistorySource, SourceError } from "./source/source.ts"
 
 const tokenKey = "kubereel-token"
 

@@ -5,6 +5,10 @@ import { BlockFrame, type FrameEvents } from "./block-frame.ts"
 import { byObject } from "./number-columns.ts"
 import { planeFields, type StoredColumns } from "./stored-columns.ts"
 
+/** Objects beyond which, and of those that a frame has, it is faster to unpack the numbers of all of its events. */
+const mostLookedFor = 256
+const mostPresent = 8
+
 /** The events of a merged block's kind from some index on, with sequence numbers between which there may be others. */
 export class MergedFrame extends BlockFrame {
   readonly isOfMergedBlock = true
@@ -12,6 +16,7 @@ export class MergedFrame extends BlockFrame {
   readonly #columns: StoredColumns
   readonly #starts: ObjectStarts
   readonly #first: number
+  #sought: { readonly numbers: ReadonlySet<number>; readonly present: ReadonlyArray<number> } | undefined
 
   /** `first`: index of its first event among the columns' ones. Default: the first of all. */
   constructor(columns: StoredColumns, starts: ObjectStarts, first = 0) {
@@ -38,10 +43,25 @@ export class MergedFrame extends BlockFrame {
   }
 
   override indexOfObject(numbers: ReadonlySet<number>, index: number): number {
-    const [only] = numbers
-    if (numbers.size !== 1 || only === undefined) return super.indexOfObject(numbers, index)
-    const found = this.#columns.indexOfObject(only, this.#first + index)
-    return found < 0 ? this.events.count : found - this.#first
+    const present = this.#presentOf(numbers)
+    if (present === undefined) return super.indexOfObject(numbers, index)
+    const { count } = this.events
+    let first = count
+    for (const number of present) {
+      const found = this.#columns.indexOfObject(number, this.#first + index)
+      if (found >= 0) first = Math.min(first, found - this.#first)
+    }
+    return first
+  }
+
+  /** Those of a few objects that the frame has; `undefined`: they are too many to look for one by one. */
+  #presentOf(numbers: ReadonlySet<number>): ReadonlyArray<number> | undefined {
+    if (numbers.size > mostLookedFor) return undefined
+    if (this.#sought?.numbers !== numbers) {
+      const present = [...numbers].filter((number) => this.#columns.fields.numbers.rankOf(number) >= 0)
+      this.#sought = { numbers, present }
+    }
+    return this.#sought.present.length > mostPresent ? undefined : this.#sought.present
   }
 
   objectStart(index: number): number {

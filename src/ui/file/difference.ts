@@ -3,7 +3,7 @@
  * JSON as browsers parse it.
  */
 
-import type { FieldChange } from "../source.ts"
+import type { FieldChange } from "../source/source.ts"
 
 /** Fields that differ in one step, beyond which there are more. */
 const MOST_DIFFERENCES = 200

@@ -1,7 +1,7 @@
 /** The rows of a file: which objects exist when, and who owns whom. */
 
 import { type LaneObject, type LaneRow, LaneTree, type Tone, tones } from "../../timeline/index.ts"
-import type { LaneFilter, Span } from "../source.ts"
+import type { LaneFilter, Span } from "../source/source.ts"
 import { eventTypes, type FileObject, type RecordedEvents } from "./recorded-events.ts"
 
 /** Trees that are kept: of what is looked at, and of what was before it. */

@@ -5,7 +5,7 @@
  */
 
 import { partsOf, type TileRange, type Tone, tileOf, tones } from "../../timeline/index.ts"
-import { type HistorySource, type Lack, type LaneTile, type Overview, SourceError } from "../source.ts"
+import { type HistorySource, type Lack, type LaneTile, type Overview, SourceError } from "../source/source.ts"
 import { type InlinedData, inlinedData } from "./blocks.ts"
 import { differencesBetween } from "./difference.ts"
 import { type Facts, factsIn } from "./facts.ts"

@@ -3,7 +3,7 @@
  * an entry that only lost fields does not count. A second write of a manager within one second is not seen here.
  */
 
-import type { Manager } from "../source.ts"
+import type { Manager } from "../source/source.ts"
 import { isMembers } from "./difference.ts"
 
 type Members = Readonly<Record<string, unknown>>

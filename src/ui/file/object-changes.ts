@@ -1,7 +1,7 @@
 /** The changes of objects as the page shows them, with the fields that differ. */
 
 import type { LaneObject } from "../../timeline/index.ts"
-import type { ObjectChange, Span } from "../source.ts"
+import type { ObjectChange, Span } from "../source/source.ts"
 import { differencesBetween, isMembers } from "./difference.ts"
 import { managersBetween } from "./managers.ts"
 import type { ObjectStates, RecordedState } from "./object-states.ts"

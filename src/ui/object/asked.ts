@@ -1,7 +1,7 @@
 /** What a pane asks the source for: kept as long as the question is the same, given up with it. */
 
 import { useEffect, useState } from "preact/hooks"
-import { SourceError } from "../source.ts"
+import { SourceError } from "../source/source.ts"
 
 export interface Asked<Value> {
   readonly value: Value

@@ -1,8 +1,8 @@
 /** Every change of the object in the window, newest first. Choosing one moves the cursor to it. */
 
 import { useEffect, useRef, useState } from "preact/hooks"
-import { visible } from "../shown-text.ts"
-import type { ObjectChange } from "../source.ts"
+import type { ObjectChange } from "../source/source.ts"
+import { visible } from "../text/shown-text.ts"
 import { momentText, type Zone } from "../timeline/axis.ts"
 import { FieldList } from "./field-change.tsx"
 import { authorLines, changeWord, managersText } from "./field-text.ts"

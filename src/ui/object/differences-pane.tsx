@@ -2,8 +2,8 @@
 
 import { useState } from "preact/hooks"
 import type { PaneProps } from "../shell/pane.ts"
-import { kindOf, visible } from "../shown-text.ts"
-import type { FieldChange, HistorySource, Manager } from "../source.ts"
+import type { FieldChange, HistorySource, Manager } from "../source/source.ts"
+import { kindOf, visible } from "../text/shown-text.ts"
 import { durationText, momentText } from "../timeline/axis.ts"
 import { useAsked } from "./asked.ts"
 import { FieldList } from "./field-change.tsx"
@@ -114,5 +114,5 @@ const Kind = ({ gvk, differences, onOpen }: KindProps) => {
 
 const By = ({ managers }: { readonly managers: ReadonlyArray<Manager> }) => {
   const by = managersText(managers)
-  return by === "" ? null : <span class="quiet">{` by ${by}`}</span>
+  return by === "" ? null : <span class="quiet">{` · ${by}`}</span>
 }

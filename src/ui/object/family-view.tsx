@@ -1,8 +1,8 @@
 /** Owners above, and what is owned below: each is a link. */
 
 import type { Lane, LaneObject } from "../../timeline/index.ts"
-import { kindOf, visible } from "../shown-text.ts"
-import type { HistorySource, Overview, Span } from "../source.ts"
+import type { HistorySource, Overview, Span } from "../source/source.ts"
+import { kindOf, visible } from "../text/shown-text.ts"
 import { useAsked } from "./asked.ts"
 import { ownersOf } from "./owners.ts"
 

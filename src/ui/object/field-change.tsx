@@ -1,8 +1,8 @@
 /** One field, before and after. */
 
 import { useState } from "preact/hooks"
-import { visible } from "../shown-text.ts"
-import type { FieldChange } from "../source.ts"
+import type { FieldChange } from "../source/source.ts"
+import { visible } from "../text/shown-text.ts"
 import { shortened, shortValue, textParts, valueText } from "./field-text.ts"
 
 const longestShown = 100_000

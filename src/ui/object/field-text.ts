@@ -1,8 +1,8 @@
 /** Values of fields as text, and where two texts differ. */
 
 import { diffLines, diffWordsWithSpace } from "diff"
-import { visible } from "../shown-text.ts"
-import type { Author, FieldChange, Manager, ObjectChange } from "../source.ts"
+import type { Author, FieldChange, Manager, ObjectChange } from "../source/source.ts"
+import { visible } from "../text/shown-text.ts"
 
 /** Characters of a value that are shown until all are asked for. */
 export const shortValue = 140
@@ -68,7 +68,7 @@ export const managersText = (managers: ReadonlyArray<Manager>): string => {
 
 /** Who it was, in one line: the user where the audit log says it, else what wrote. */
 export const writerText = ({ author, managers }: Pick<ObjectChange, "author" | "managers">): string =>
-  author === undefined ? managersText(managers) : visible(author.user)
+  visible(author === undefined ? [...new Set(managers.map(({ manager }) => manager))].join(", ") : author.user)
 
 /** What is known of a user, a line each. */
 export const authorLines = ({

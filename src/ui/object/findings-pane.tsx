@@ -3,7 +3,7 @@
 import { useMemo } from "preact/hooks"
 import type { Finding } from "../../timeline/index.ts"
 import type { PaneProps } from "../shell/pane.ts"
-import { kindOf, visible } from "../shown-text.ts"
+import { kindOf, visible } from "../text/shown-text.ts"
 import { durationText, momentText } from "../timeline/axis.ts"
 import { type FindingGroup, groupsOf } from "./finding-groups.ts"
 import { wordsOf } from "./why.ts"

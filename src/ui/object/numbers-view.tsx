@@ -2,8 +2,8 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks"
 import { StepChart } from "../report/step-chart.tsx"
-import { visible } from "../shown-text.ts"
-import type { ObjectChange, Span } from "../source.ts"
+import type { ObjectChange, Span } from "../source/source.ts"
+import { visible } from "../text/shown-text.ts"
 import { momentText, type Zone } from "../timeline/axis.ts"
 import { type NumberSeries, numbersOf } from "./numbers.ts"
 import type { PlotModule, Plotted } from "./plot.ts"

@@ -1,6 +1,6 @@
 /** The numbers of an object over time, out of the differences of its changes. */
 
-import type { ObjectChange, Span } from "../source.ts"
+import type { ObjectChange, Span } from "../source/source.ts"
 
 /** A numeric field that changed. */
 export interface NumberSeries {

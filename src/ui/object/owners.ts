@@ -1,7 +1,7 @@
 /** The owners of an object, as its ownerReferences name them, up to the outermost. */
 
 import type { LaneObject } from "../../timeline/index.ts"
-import type { HistorySource, Overview } from "../source.ts"
+import type { HistorySource, Overview } from "../source/source.ts"
 
 /** Owners above one another: a ReplicaSet, its Deployment, what made that. */
 const mostOwners = 8

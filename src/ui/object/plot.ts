@@ -1,7 +1,7 @@
 /** Plots with uPlot: a part of the page that is loaded when the first plot is opened. */
 
 import uPlot from "uplot"
-import type { Span } from "../source.ts"
+import type { Span } from "../source/source.ts"
 import type { NumberSeries } from "./numbers.ts"
 
 export interface Plotted {

@@ -2,8 +2,8 @@
 
 import { useState } from "preact/hooks"
 import { tones } from "../../timeline/index.ts"
-import { kindOf, visible } from "../shown-text.ts"
-import type { Span } from "../source.ts"
+import type { Span } from "../source/source.ts"
+import { kindOf, visible } from "../text/shown-text.ts"
 import { momentText, type Zone } from "../timeline/axis.ts"
 import { FieldList } from "./field-change.tsx"
 import { writerText } from "./field-text.ts"

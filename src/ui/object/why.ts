@@ -4,8 +4,8 @@
  */
 
 import { healthOf, type LaneObject, type Tone, tones } from "../../timeline/index.ts"
-import { kindOf } from "../shown-text.ts"
-import type { FieldChange, ObjectChange } from "../source.ts"
+import type { FieldChange, ObjectChange } from "../source/source.ts"
+import { kindOf } from "../text/shown-text.ts"
 import { changeWord } from "./field-text.ts"
 
 export type FactSort = "change" | "condition" | "container" | "event"

@@ -1,5 +1,5 @@
 /** What a pane beside the time line is given. */
-import type { HistorySource } from "../source.ts"
+import type { HistorySource } from "../source/source.ts"
 import type { PageState } from "../state/state.ts"
 import type { Input } from "../state/updates.ts"
 import type { Zone } from "../timeline/axis.ts"

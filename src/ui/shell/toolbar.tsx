@@ -1,10 +1,10 @@
 /** The line at the top: what is looked at, filters, and the views. */
 
 import { useEffect, useRef } from "preact/hooks"
-import { kindOf, visible } from "../shown-text.ts"
-import type { Overview } from "../source.ts"
+import type { Overview } from "../source/source.ts"
 import type { PageState, Pane } from "../state/state.ts"
 import type { Input } from "../state/updates.ts"
+import { kindOf, visible } from "../text/shown-text.ts"
 import { durationText, momentText, type Zone } from "../timeline/axis.ts"
 
 interface ToolbarProps {

@@ -1,7 +1,7 @@
 /** What is looked at as the fragment of an address, which browsers send to no server, and back. Times are written as RFC 3339 with µs. */
 
 import type { LaneObject } from "../../timeline/index.ts"
-import type { LaneFilter, Span } from "../source.ts"
+import type { LaneFilter, Span } from "../source/source.ts"
 import type { PageState, Pane } from "./state.ts"
 
 /** What a link says. */

@@ -1,7 +1,7 @@
 /** Tiles that grow at their end while time goes on, and tiles seen through another window. */
 
 import { marks } from "../../timeline/index.ts"
-import type { Span } from "../source.ts"
+import type { Span } from "../source/source.ts"
 import type { DrawnTile } from "./state.ts"
 
 /** The tile with later columns behind its own. Columns beyond `most` are dropped from its front. Other scales replace it. */

@@ -1,7 +1,7 @@
 /** The page as a state machine: what each input does to what is shown. Total: no order of inputs throws. */
 
 import type { Finding, Lane, LaneObject } from "../../timeline/index.ts"
-import type { LaneFilter, LanePage, LaneTile, ObjectChange, Overview, Span } from "../source.ts"
+import type { LaneFilter, LanePage, LaneTile, ObjectChange, Overview, Span } from "../source/source.ts"
 import { linkedState } from "./permalink.ts"
 import { canOpen, numberOfLane, partKey, type Row, rowAt, rowsBelow } from "./rows.ts"
 import {

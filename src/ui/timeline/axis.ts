@@ -1,6 +1,6 @@
 /** Where the time axis has marks, and how times are written. Times are µs since the Unix epoch. */
 
-import type { Span } from "../source.ts"
+import type { Span } from "../source/source.ts"
 
 const second = 1_000_000
 const minute = 60 * second

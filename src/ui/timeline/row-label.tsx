@@ -1,9 +1,9 @@
 /** The label of one row, which is also what a screen reader reads of it. */
 
 import { toneIn, tones } from "../../timeline/index.ts"
-import { kindOf, visible } from "../shown-text.ts"
 import { canOpen, type Row } from "../state/rows.ts"
 import type { DrawnTile } from "../state/state.ts"
+import { kindOf, visible } from "../text/shown-text.ts"
 
 const toneNames: Readonly<Record<number, string>> = {
   [tones.absent]: "does not exist",

@@ -1,11 +1,11 @@
 /** The time line: axis, histogram, and below them the tree of rows as a grid with the canvas beside it. Only the rows in sight exist. */
 
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks"
-import { visible } from "../shown-text.ts"
-import type { Span } from "../source.ts"
+import type { Span } from "../source/source.ts"
 import { type Row, rowsBelow, rowsFrom } from "../state/rows.ts"
 import type { PageState } from "../state/state.ts"
 import type { Input } from "../state/updates.ts"
+import { visible } from "../text/shown-text.ts"
 import { momentText, ticksOf, type Zone } from "./axis.ts"
 import { HistogramBars } from "./histogram.tsx"
 import { RowLabel } from "./row-label.tsx"

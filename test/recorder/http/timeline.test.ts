@@ -214,7 +214,11 @@ test("a reader with few rights sees what it may: nothing of the other namespaces
 test("damage is passed over, and said: its states are plain, and when it changed is known", async () => {
   const damaged = temporaryDirectory()
   record(damaged)
-  withDatabase(damaged, (database) => database.exec(`UPDATE block SET data = zeroblob(length(data)) WHERE min_time >= ${at(10)} AND max_time < ${at(20)}`))
+  withDatabase(damaged, (database) =>
+    database.exec(
+      `UPDATE block SET data = zeroblob(length(data)) WHERE min_time >= ${at(10)} AND max_time < ${at(20)}`,
+    ),
+  )
   const own = await openOfflineRecording(damaged, () => undefined)
   const { items, gaps, isComplete } = await answer(`/v1/tiles?${window}&width=40&lane=1.1`, own)
   expect(columnsOf(items[0]).map(toneIn).slice(9, 12)).toEqual([tones.good, tones.plain, tones.plain])

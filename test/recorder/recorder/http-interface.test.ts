@@ -308,6 +308,7 @@ test("a response for a replay says at its end how many changes it lacks because 
 })
 
 test("the page in one file is an export too, with every change as it was recorded", async () => {
+  sandbox.put("apps/v1.Deployment", { metadata: { namespace: "one-file", name: "web" }, spec: { replicas: 1 } })
   const eventsIn = async (): Promise<number> => {
     const answer = await recorder.post({ ...everything("ndjson"), format: "html" })
     const { headers, status } = answer
@@ -316,6 +317,7 @@ test("the page in one file is an export too, with every change as it was recorde
     ])
     return JSON.parse(/id="facts">(.*?)<\/script>/.exec(await answer.text())?.[1] ?? "").events
   }
+  await expect.poll(eventsIn).toBeGreaterThan(0)
   await expect
     .poll(async () => {
       const trace = await (await recorder.post(everything("ndjson"))).text()

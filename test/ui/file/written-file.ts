@@ -2,7 +2,7 @@
 import { htmlEncoder, type TraceItem } from "../../../src/trace/index.ts"
 import type { InlinedData } from "../../../src/ui/file/blocks.ts"
 import { fileSource } from "../../../src/ui/file/file-source.ts"
-import type { HistorySource } from "../../../src/ui/source.ts"
+import type { HistorySource } from "../../../src/ui/source/source.ts"
 
 const page = { script: "", style: "" }
 

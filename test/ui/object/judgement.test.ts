@@ -8,7 +8,7 @@ import { markedLines } from "../../../src/ui/object/marked-lines.ts"
 import { numbersOf } from "../../../src/ui/object/numbers.ts"
 import { factsOf, sentences } from "../../../src/ui/object/why.ts"
 import { yamlLines } from "../../../src/ui/object/yaml.ts"
-import type { FieldChange, ObjectChange } from "../../../src/ui/source.ts"
+import type { FieldChange, ObjectChange } from "../../../src/ui/source/source.ts"
 
 const second = 1_000_000
 const pod = { gvk: "v1.Pod", namespace: "shop", name: "web-6d5f8c9b7-x2x4z", uid: "p" }

@@ -6,7 +6,7 @@ import type { TraceHeader } from "../../trace-item.ts"
 /** Gaps that a file lists: the first ones. */
 export const MOST_GAPS = 10_000
 
-/** As the page's `Lack` (src/ui/source.ts). */
+/** As the page's `Lack` (src/ui/source/source.ts). */
 export interface WrittenLack {
   readonly type: "gap" | "unrecorded" | "late"
   readonly gvk: string

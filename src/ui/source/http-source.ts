@@ -4,7 +4,7 @@
  * Guarantee: the token is sent to the page's own server only, and kept no longer than the tab.
  */
 
-import type { Finding, Lane, LaneObject, Part } from "../timeline/index.ts"
+import type { Finding, Lane, LaneObject, Part } from "../../timeline/index.ts"
 import {
   type Author,
   type FieldChange,

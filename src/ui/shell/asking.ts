@@ -3,11 +3,11 @@
  * and of each sort one is under way at a time. While the window follows the present, only new columns of tiles are asked for.
  */
 
-import type { HistorySource, Span } from "./source.ts"
-import { SourceError } from "./source.ts"
-import { type Row, rowsFrom } from "./state/rows.ts"
-import { type DrawnTile, type PageState, sameSpan } from "./state/state.ts"
-import type { Input } from "./state/updates.ts"
+import type { HistorySource, Span } from "../source/source.ts"
+import { SourceError } from "../source/source.ts"
+import { type Row, rowsFrom } from "../state/rows.ts"
+import { type DrawnTile, type PageState, sameSpan } from "../state/state.ts"
+import type { Input } from "../state/updates.ts"
 
 /** Time and the page's visibility, so that tests need neither. */
 export interface AskingSurroundings {

@@ -3,7 +3,7 @@
  * rejects with a SourceError, or with the reason of its signal.
  */
 
-import type { Finding, Lane, LaneObject, Part } from "../timeline/index.ts"
+import type { Finding, Lane, LaneObject, Part } from "../../timeline/index.ts"
 
 /** A stretch of time, both ends inclusive. */
 export interface Span {
