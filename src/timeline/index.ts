@@ -20,7 +20,7 @@ export {
   partsOf,
   UNSCHEDULABLE,
 } from "./health.ts"
-export type { Lane, LaneObject, Part } from "./lane.ts"
+export { kindsWithoutLanes, type Lane, type LaneObject, type Part } from "./lane.ts"
 export { type LaneOwner, type LaneRow, LaneTree, type PlacedLane } from "./lane-tree.ts"
 export { marks, type Tone, toneIn, tones } from "./tile.ts"
 export { columnOf, type TileRange, type TileWindow, type ToneChange, tileOf } from "./tiles.ts"

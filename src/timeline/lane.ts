@@ -32,3 +32,6 @@ export interface Part {
   readonly id: string
   readonly label: string
 }
+
+/** Kinds that have no lanes unless they are asked for: Events are shown with what they are about, and would bury everything else. */
+export const kindsWithoutLanes: ReadonlyArray<string> = ["v1.Event", "events.k8s.io/v1.Event"]

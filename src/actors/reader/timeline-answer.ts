@@ -9,7 +9,7 @@ import {
   type TimelineCache,
   tileSteps,
 } from "../../archive/index.ts"
-import type { Lane } from "../../timeline/index.ts"
+import { kindsWithoutLanes, type Lane } from "../../timeline/index.ts"
 import type { JsonObject } from "../../trace/index.ts"
 import { type AnswerItem, json } from "./answer-items.ts"
 import type { Question } from "./question.ts"
@@ -47,7 +47,8 @@ export function* laneItems({ recording, cache, question, kinds, shown }: Timelin
     const problem = "an object is named by its uid, or by kind, namespace and name"
     throw new QuestionRefused({ problem, fault: "request" })
   }
-  const asked = { kinds, from, to, namespace, find, shownNamespaces: shown.namespaces }
+  const shownKinds = question.kinds === undefined ? kinds.filter((each) => !kindsWithoutLanes.includes(each)) : kinds
+  const asked = { kinds: shownKinds, from, to, namespace, find, shownNamespaces: shown.namespaces }
   const { tree, lacks } = yield* paused(lanesOf(recording, cache, asked))
   if (isOne) {
     const placed = tree.laneOf({ ...(gvk !== undefined && { gvk }), ...given({ namespace, name, uid }) })

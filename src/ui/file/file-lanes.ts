@@ -1,6 +1,6 @@
 /** The rows of a file: which objects exist when, and who owns whom. */
 
-import { type LaneObject, type LaneRow, LaneTree, type Tone, tones } from "../../timeline/index.ts"
+import { kindsWithoutLanes, type LaneObject, type LaneRow, LaneTree, type Tone, tones } from "../../timeline/index.ts"
 import type { LaneFilter, Span } from "../source/source.ts"
 import { eventTypes, type FileObject, type RecordedEvents } from "./recorded-events.ts"
 
@@ -48,7 +48,12 @@ export class FileLanes {
     const rows: LaneRow[] = []
     const matches = isAsked({ ...(kinds && { kinds }), ...(namespace !== undefined && { namespace }) })
     for (const [number, object] of this.#events.objects.entries())
-      if (matches(object) && this.#existed(number, from, to)) rows.push(rowOf(number, object))
+      if (
+        matches(object) &&
+        (kinds !== undefined || !kindsWithoutLanes.includes(object.gvk)) &&
+        this.#existed(number, from, to)
+      )
+        rows.push(rowOf(number, object))
     const tree = new LaneTree(rows, find)
     this.#trees.set(key, tree)
     const [oldest] = this.#trees.keys()

@@ -1,6 +1,6 @@
 /** The changes of objects as the page shows them, with the fields that differ. */
 
-import type { LaneObject } from "../../timeline/index.ts"
+import { kindsWithoutLanes, type LaneObject } from "../../timeline/index.ts"
 import type { ObjectChange, Span } from "../source/source.ts"
 import { differencesBetween, isMembers } from "./difference.ts"
 import { managersBetween } from "./managers.ts"
@@ -16,7 +16,7 @@ const LONGEST_DELIVERY = 60_000_000
 const MOST_SHOWN = 200
 
 /** The kinds of Kubernetes Events. */
-export const isEventKind = (gvk: string): boolean => gvk === "v1.Event" || gvk === "events.k8s.io/v1.Event"
+export const isEventKind = (gvk: string): boolean => kindsWithoutLanes.includes(gvk)
 
 /** Calls `each` for the changes of the objects in the span, in the order of time. */
 export const eachChange = async (

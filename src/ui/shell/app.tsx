@@ -44,7 +44,7 @@ const useKeys = (send: (input: Input) => void): void => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.ctrlKey || event.metaKey || event.altKey) return
       const target = event.target instanceof Element ? event.target : undefined
-      if (target?.closest("input, select, textarea, [role=dialog] form") != null) return
+      if (target?.closest("input, select, textarea, dialog form") != null) return
       const isControl = target?.closest("button, a, [role=tab], summary, [data-keys]") != null
       if (isControl && /^(?:Enter| |Arrow.*|Page.*|Home|End)$/.test(event.key)) return
       if (event.key === "Tab" || event.key === "Shift") return

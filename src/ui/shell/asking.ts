@@ -41,6 +41,9 @@ const pollMs = 1000
 /** ms until a question that failed is asked again. */
 const againMs = 2000
 
+/** Times that a server may be busy before it is told: with several pages open it is, for moments. */
+const mostBusy = 3
+
 /** µs by which an answer may be older than the present while the page follows it. */
 const lanesAge = 1_000_000
 const histogramAge = 2_000_000
@@ -56,6 +59,8 @@ export class Asking {
   readonly #source: HistorySource
   readonly #surroundings: AskingSurroundings
   readonly #slots = new Map<string, Slot>()
+  /** By the name of a slot: how often in a row the server was busy. */
+  readonly #busy = new Map<string, number>()
   #state: PageState | undefined
   #settling: (() => void) | undefined
   #settlingFor: Span | undefined
@@ -108,13 +113,16 @@ export class Asking {
     question.run(controller.signal).then(
       () => {
         asked.controller = undefined
+        this.#busy.delete(name)
         if (!controller.signal.aborted) send({ type: "failed", about: name, failure: undefined })
       },
       (error: unknown) => {
         asked.controller = undefined
         if (controller.signal.aborted) return
         const { code, message } = error instanceof SourceError ? error : new SourceError("failed", String(error))
-        send({ type: "failed", about: name, failure: { code, message } })
+        const times = code === "busy" ? (this.#busy.get(name) ?? 0) + 1 : mostBusy
+        this.#busy.set(name, times)
+        if (times >= mostBusy) send({ type: "failed", about: name, failure: { code, message } })
         if (code === "failed" || code === "busy") this.#askAgain()
       },
     )

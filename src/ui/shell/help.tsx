@@ -1,5 +1,7 @@
 /** Every key, and what it does. */
 
+import { Modal } from "./modal.tsx"
+
 const groups: ReadonlyArray<readonly [title: string, keys: ReadonlyArray<readonly [key: string, what: string]>]> = [
   [
     "Rows",
@@ -35,36 +37,34 @@ const groups: ReadonlyArray<readonly [title: string, keys: ReadonlyArray<readonl
 ]
 
 export const Help = ({ onClose }: { readonly onClose: () => void }) => (
-  <div class="dialog" role="dialog" aria-modal="true" aria-label="Keys" onClick={onClose}>
-    <div class="sheet" onClick={(event) => event.stopPropagation()}>
-      <h2>Keys</h2>
-      <div class="columns">
-        {groups.map(([title, keys]) => (
-          <section key={title}>
-            <h3>{title}</h3>
-            <dl>
-              {keys.map(([key, what]) => (
-                <div key={key}>
-                  <dt>
-                    <kbd>{key}</kbd>
-                  </dt>
-                  <dd>{what}</dd>
-                </div>
-              ))}
-            </dl>
-          </section>
-        ))}
-      </div>
-      <p class="quiet">
-        With the pointer: drag moves the window, Ctrl and the wheel zoom, a click sets the cursor, Shift-click the
-        second one.
-      </p>
-      <Legend />
-      <button type="button" autoFocus onClick={onClose}>
-        Close
-      </button>
+  <Modal label="Keys" onClose={onClose}>
+    <h2>Keys</h2>
+    <div class="columns">
+      {groups.map(([title, keys]) => (
+        <section key={title}>
+          <h3>{title}</h3>
+          <dl>
+            {keys.map(([key, what]) => (
+              <div key={key}>
+                <dt>
+                  <kbd>{key}</kbd>
+                </dt>
+                <dd>{what}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      ))}
     </div>
-  </div>
+    <p class="quiet">
+      With the pointer: drag moves the window, Ctrl and the wheel zoom, a click sets the cursor, Shift-click the second
+      one.
+    </p>
+    <Legend />
+    <button type="button" onClick={onClose}>
+      Close
+    </button>
+  </Modal>
 )
 
 const legend = [

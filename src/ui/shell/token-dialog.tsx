@@ -1,6 +1,7 @@
 /** Asks for the token that the server wants. It is kept as long as the tab, and sent to that server only. */
 
 import { useState } from "preact/hooks"
+import { Modal } from "./modal.tsx"
 
 interface TokenDialogProps {
   /** What the server said. */
@@ -11,15 +12,14 @@ interface TokenDialogProps {
 export const TokenDialog = ({ message, onToken }: TokenDialogProps) => {
   const [token, setToken] = useState("")
   return (
-    <div class="dialog" role="dialog" aria-modal="true" aria-labelledby="token-title">
+    <Modal label="A token is needed" isNarrow>
       <form
-        class="sheet narrow"
         onSubmit={(event) => {
           event.preventDefault()
           if (token.trim() !== "") onToken(token.trim())
         }}
       >
-        <h2 id="token-title">A token is needed</h2>
+        <h2>A token is needed</h2>
         <p class="quiet">{message}</p>
         <label>
           Bearer token
@@ -27,7 +27,6 @@ export const TokenDialog = ({ message, onToken }: TokenDialogProps) => {
             type="password"
             autocomplete="off"
             spellcheck={false}
-            autoFocus
             value={token}
             onInput={(event) => setToken(event.currentTarget.value)}
           />
@@ -39,6 +38,6 @@ export const TokenDialog = ({ message, onToken }: TokenDialogProps) => {
           Continue
         </button>
       </form>
-    </div>
+    </Modal>
   )
 }

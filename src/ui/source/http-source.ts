@@ -46,19 +46,39 @@ const itemsOf = (value: unknown): ReadonlyArray<Item> => (Array.isArray(value) ?
 const textsOf = (value: unknown): ReadonlyArray<string> =>
   Array.isArray(value) ? value.filter((each) => typeof each === "string") : []
 
-/** Questions under way at once: a recorder has four places for one client, of which this leaves one. */
-const atOnce = 3
+/**
+ * Requests at once. A recorder answers four of one client; those that are given up keep their places until it notices, so those that follow them need
+ * places beside them.
+ */
+const mostAtOnce = 2
 
-/** Lets so many run at a time, the others in the order in which they came. */
-const turns = (most: number) => {
-  const waiting: Array<() => void> = []
+/** Lets so many run at once, in the order in which they came. A turn whose signal is aborted while it waits rejects with its reason. */
+const turnsOf = (most: number) => {
   let running = 0
-  return async <Answer>(signal: AbortSignal, ask: () => Promise<Answer>): Promise<Answer> => {
-    if (running >= most) await new Promise<void>((resolve) => waiting.push(resolve))
-    else running++
+  const waiting: Array<() => void> = []
+  const turn = async (signal: AbortSignal): Promise<void> => {
+    signal.throwIfAborted()
+    if (running < most) {
+      running++
+      return
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const start = (): void => {
+      signal.removeEventListener("abort", stop)
+      resolve()
+    }
+    const stop = (): void => {
+      waiting.splice(waiting.indexOf(start), 1)
+      reject(signal.reason)
+    }
+    waiting.push(start)
+    signal.addEventListener("abort", stop, { once: true })
+    await promise
+  }
+  return async <Answer>(signal: AbortSignal, run: () => Promise<Answer>): Promise<Answer> => {
+    await turn(signal)
     try {
-      signal.throwIfAborted()
-      return await ask()
+      return await run()
     } finally {
       const next = waiting.shift()
       if (next === undefined) running--
@@ -68,6 +88,8 @@ const turns = (most: number) => {
 }
 
 export const httpSource = ({ base, fetch, token, ...rest }: HttpSurroundings): HistorySource => {
+  const inTurn = turnsOf(mostAtOnce)
+
   const send = async (path: string, signal: AbortSignal, init: RequestInit): Promise<Response> => {
     const known = token()
     const headers = { ...init.headers, ...(known !== undefined && { "Kubereel-Authorization": `Bearer ${known}` }) }
@@ -86,17 +108,8 @@ export const httpSource = ({ base, fetch, token, ...rest }: HttpSurroundings): H
     )
   }
 
-  const inTurn = turns(atOnce)
-
   /** Calls `each` with every item, and returns the end. */
-  const stream = (
-    path: string,
-    parameters: Parameters,
-    each: (item: Item) => void,
-    signal: AbortSignal,
-  ): Promise<Item> => inTurn(signal, () => streamed(path, parameters, each, signal))
-
-  const streamed = async (
+  const stream = async (
     path: string,
     parameters: Parameters,
     each: (item: Item) => void,
@@ -104,16 +117,18 @@ export const httpSource = ({ base, fetch, token, ...rest }: HttpSurroundings): H
   ): Promise<Item> => {
     const query = new URLSearchParams()
     for (const [name, value] of parameters) if (value !== undefined) query.append(name, String(value))
-    const response = await send(`../v1/${path}?${query}`, signal, { headers: { Accept: "application/x-ndjson" } })
-    let end: Item | undefined
-    for await (const line of linesOf(response, signal)) {
-      const item: unknown = JSON.parse(line)
-      if (!isItem(item)) continue
-      if (item.type === "end") end = { ...item, date: response.headers.get("date") }
-      else each(item)
-    }
-    if (end === undefined) throw new SourceError("failed", "the connection broke off before the answer was complete")
-    return end
+    return inTurn(signal, async () => {
+      const response = await send(`../v1/${path}?${query}`, signal, { headers: { Accept: "application/x-ndjson" } })
+      let end: Item | undefined
+      for await (const line of linesOf(response, signal)) {
+        const item: unknown = JSON.parse(line)
+        if (!isItem(item)) continue
+        if (item.type === "end") end = { ...item, date: response.headers.get("date") }
+        else each(item)
+      }
+      if (end === undefined) throw new SourceError("failed", "the connection broke off before the answer was complete")
+      return end
+    })
   }
 
   return {

@@ -45,7 +45,11 @@ export const linkOf = ({ window, isFollowing, filter, selection, cursor, other, 
   if (filter.find !== undefined) link.set("find", filter.find)
   if (selection !== undefined) {
     const { gvk, namespace, name, uid } = selection.object
-    link.set("object", [gvk, namespace, name, uid].map(encodeURIComponent).join("/"))
+    // Of a kind the last "/" is known by what follows it; a name of a trace may have any characters, halves of pairs among them.
+    link.set(
+      "object",
+      [gvk, ...[namespace, name, uid].map((each) => encodeURIComponent(each.toWellFormed()))].join("/"),
+    )
   }
   if (cursor !== undefined) link.set("at", timeText(cursor))
   if (other !== undefined) link.set("with", timeText(other))
@@ -54,7 +58,9 @@ export const linkOf = ({ window, isFollowing, filter, selection, cursor, other, 
 }
 
 const objectIn = (text: string | null): LaneObject | undefined => {
-  const [gvk, namespace, name, uid] = (text ?? "").split("/").map(decoded)
+  const parts = (text ?? "").split("/")
+  const [namespace, name, uid] = parts.splice(-3).map(decoded)
+  const gvk = parts.join("/")
   if (!gvk || namespace === undefined || !name || uid === undefined) return undefined
   return { gvk, namespace, name, uid }
 }

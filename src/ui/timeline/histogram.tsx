@@ -68,7 +68,7 @@ export const HistogramBars = ({ state, send, scheme }: HistogramProps) => {
         send({ type: "zoomed", factor: Math.exp(event.deltaY / 400), at: (event.offsetX ?? 0) / width })
       }}
     >
-      <canvas ref={canvas} style={{ width: `${width}px`, height: `${height}px` }} aria-hidden="true" />
+      <canvas ref={canvas} style={{ width: `${width}px`, height: `${height}px` }} />
       {brush !== undefined && (
         <div
           class="brush"

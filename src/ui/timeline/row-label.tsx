@@ -1,6 +1,6 @@
 /** The label of one row, which is also what a screen reader reads of it. */
 
-import { toneIn, tones } from "../../timeline/index.ts"
+import { marks, toneIn, tones } from "../../timeline/index.ts"
 import { canOpen, type Row } from "../state/rows.ts"
 import type { DrawnTile } from "../state/state.ts"
 import { kindOf, visible } from "../text/shown-text.ts"
@@ -19,7 +19,8 @@ const toneNames: Readonly<Record<number, string>> = {
 export const toneText = (tile: DrawnTile | undefined, time: number): string => {
   if (tile === undefined) return ""
   const value = tile.columns[Math.min(tile.columns.length - 1, Math.floor((time - tile.from) / tile.micros))]
-  return value === undefined ? "" : (toneNames[toneIn(value)] ?? "")
+  if (value === undefined) return ""
+  return `${toneNames[toneIn(value)] ?? ""}${(value & marks.gap) === 0 ? "" : ", changes may be missing"}`
 }
 
 interface RowLabelProps {
@@ -27,10 +28,12 @@ interface RowLabelProps {
   readonly tile: DrawnTile | undefined
   /** The moment that is looked at. */
   readonly time: number
+  /** Why something of it is missing then. */
+  readonly lacks: ReadonlyArray<string>
   readonly onToggle: () => void
 }
 
-export const RowLabel = ({ row, tile, time, onToggle }: RowLabelProps) => {
+export const RowLabel = ({ row, tile, time, lacks, onToggle }: RowLabelProps) => {
   const { lane, part, level } = row
   const indent = { paddingInlineStart: `${8 + (level - 1) * 14}px` }
   if (lane === undefined)
@@ -49,7 +52,14 @@ export const RowLabel = ({ row, tile, time, onToggle }: RowLabelProps) => {
       style={indent}
       title={part === undefined ? full : part.label}
     >
-      <span class="twisty" aria-hidden="true" onClick={(event) => (event.stopPropagation(), onToggle())}>
+      <span
+        class="twisty"
+        aria-hidden="true"
+        onClick={(event) => {
+          event.stopPropagation()
+          onToggle()
+        }}
+      >
         {canOpen(row) ? (row.isOpen ? "▾" : "▸") : ""}
       </span>
       {part === undefined ? (
@@ -64,7 +74,9 @@ export const RowLabel = ({ row, tile, time, onToggle }: RowLabelProps) => {
         <span class="name part">{visible(part.label)}</span>
       )}
       {tile !== undefined && (
-        <span class="hidden">{`${toneText(tile, time)}; ${tile.changes} changes in the window`}</span>
+        <span class="hidden">
+          {[toneText(tile, time), `${tile.changes} changes in the window`, ...lacks].join("; ")}
+        </span>
       )}
     </span>
   )

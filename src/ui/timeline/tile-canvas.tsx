@@ -54,12 +54,5 @@ export const TileCanvas = ({ state, rows, rowHeight, height, scheme }: TileCanva
     if (frame.current === 0) frame.current = requestAnimationFrame(paint)
   })
   useEffect(() => () => cancelAnimationFrame(frame.current), [])
-  return (
-    <canvas
-      ref={canvas}
-      class="tiles"
-      style={{ width: `${state.width}px`, height: `${height}px` }}
-      aria-hidden="true"
-    />
-  )
+  return <canvas ref={canvas} class="tiles" style={{ width: `${state.width}px`, height: `${height}px` }} />
 }

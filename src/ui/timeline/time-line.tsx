@@ -2,12 +2,13 @@
 
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks"
 import type { Span } from "../source/source.ts"
-import { type Row, rowsBelow, rowsFrom } from "../state/rows.ts"
+import { canOpen, type Row, rowsBelow, rowsFrom } from "../state/rows.ts"
 import type { PageState } from "../state/state.ts"
 import type { Input } from "../state/updates.ts"
 import { visible } from "../text/shown-text.ts"
 import { momentText, ticksOf, type Zone } from "./axis.ts"
 import { HistogramBars } from "./histogram.tsx"
+import { lacksOf, Pointed } from "./pointed.tsx"
 import { RowLabel } from "./row-label.tsx"
 import { TileCanvas } from "./tile-canvas.tsx"
 
@@ -52,19 +53,20 @@ const Cursors = ({ state, zone }: Pick<TimeLineProps, "state" | "zone">) => {
 }
 
 /** Where something of the window is missing, whatever the kind: a strip below the axis, with the reason. */
-const Lacks = ({ state }: Pick<TimeLineProps, "state">) => (
+const Lacks = ({ state, send }: Pick<TimeLineProps, "state" | "send">) => (
   <div class="lacks">
     {state.lacks.slice(0, 100).map(({ type, gvk, namespace, from, to, why }) => {
       const [left, right] = [from, to].map((time) => Math.max(0, Math.min(100, percent(state.window, time))))
       if (left === undefined || right === undefined || left >= right) return undefined
       const text = `${type === "late" ? "received late" : type}: ${visible(gvk)}${namespace === "" ? "" : ` in ${visible(namespace)}`}: ${visible(why)}`
       return (
-        <span
+        <button
+          type="button"
           key={`${gvk} ${namespace} ${from} ${type}`}
           class={`lack ${type}`}
-          role="img"
           aria-label={text}
           title={text}
+          onClick={() => send({ type: "window", span: { from: from - (to - from), to: to + (to - from) } })}
           style={{ left: `${left}%`, width: `${right - left}%` }}
         />
       )
@@ -144,13 +146,14 @@ export const TimeLine = ({ state, send, zone, scheme }: TimeLineProps) => {
     else send({ type: "panned", by: (event.deltaX || event.deltaY) / state.width })
   }
   const time = state.cursor ?? state.window.to
+  const at = rows.findIndex(({ key }) => key === state.row)
   return (
     <section class="time-line" aria-label="Time line">
       <div class="head">
         <div class="corner">{`${state.overview === undefined ? "…" : total.toLocaleString("en")} rows`}</div>
         <div class="over">
           <HistogramBars state={state} send={send} scheme={scheme} />
-          <Lacks state={state} />
+          <Lacks state={state} send={send} />
           <Axis state={state} zone={zone} />
         </div>
       </div>
@@ -164,10 +167,17 @@ export const TimeLine = ({ state, send, zone, scheme }: TimeLineProps) => {
           <div class="sticky">
             <div class="rows" role="treegrid" aria-label="Objects" aria-rowcount={total} aria-colcount={1}>
               {rows.map((row, index) => (
-                <GridRow key={`${row.key}`} {...{ row, state, send, time, number: state.top + index }} />
+                <GridRow
+                  key={row.key}
+                  {...{ row, state, send, time, number: state.top + index }}
+                  isEntrance={at < 0 ? index === 0 : index === at}
+                />
               ))}
             </div>
             <div class="lane" ref={lane} {...pointer}>
+              <div class="ruled" style={{ height: `${rows.length * rowHeight}px` }}>
+                {at >= 0 && <div class="band" style={{ top: `${at * rowHeight}px` }} />}
+              </div>
               <TileCanvas
                 state={state}
                 rows={rows}
@@ -176,6 +186,7 @@ export const TimeLine = ({ state, send, zone, scheme }: TimeLineProps) => {
                 scheme={scheme}
               />
               <Cursors state={state} zone={zone} />
+              <Pointed {...{ state, rows, rowHeight, zone }} />
             </div>
           </div>
         </div>
@@ -188,12 +199,13 @@ interface GridRowProps extends Pick<TimeLineProps, "state" | "send"> {
   readonly row: Row
   readonly number: number
   readonly time: number
+  /** Whether Tab comes to it. */
+  readonly isEntrance: boolean
 }
 
-const GridRow = ({ row, state, send, time, number }: GridRowProps) => {
+const GridRow = ({ row, state, send, time, number, isEntrance }: GridRowProps) => {
   const element = useRef<HTMLDivElement>(null)
   const isCurrent = row.key === state.row
-  const hasFocus = isCurrent || (state.row === "" && number === state.top)
   useLayoutEffect(() => {
     const { activeElement } = document
     const isOurs = activeElement === document.body || activeElement?.closest(".rows") !== null
@@ -209,10 +221,8 @@ const GridRow = ({ row, state, send, time, number }: GridRowProps) => {
       aria-posinset={row.place + 1}
       aria-rowindex={number + 1}
       aria-selected={isCurrent}
-      {...(row.part === undefined &&
-        row.lane !== undefined &&
-        row.lane.type !== "owner" && { "aria-expanded": row.isOpen })}
-      tabIndex={hasFocus ? 0 : -1}
+      {...(canOpen(row) && { "aria-expanded": row.isOpen })}
+      tabIndex={isEntrance ? 0 : -1}
       onClick={() => send({ type: "pressed", row: number })}
     >
       <span role="gridcell">
@@ -220,6 +230,7 @@ const GridRow = ({ row, state, send, time, number }: GridRowProps) => {
           row={row}
           tile={state.tiles.get(row.key)}
           time={time}
+          lacks={lacksOf(state.lacks, row, time)}
           onToggle={() => send({ type: "toggled", row: number })}
         />
       </span>

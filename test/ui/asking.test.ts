@@ -1,0 +1,188 @@
+/** What the page asks, when, and what it gives up. Time passes when the test says so. */
+
+import { expect, test } from "vitest"
+import { Asking } from "../../src/ui/shell/asking.ts"
+import { type HistorySource, SourceError } from "../../src/ui/source/source.ts"
+import { firstState, type PageState } from "../../src/ui/state/state.ts"
+import { type Input, updated } from "../../src/ui/state/updates.ts"
+import { fakeSource } from "./fake-source.ts"
+
+const from = 1_700_000_000_000_000
+const minute = 60_000_000
+
+/** A page without a screen. `asked`: names of questions, in order; `givenUp` those of which the signal was aborted. */
+const pageOn = (source: HistorySource) => {
+  const asked: string[] = []
+  const givenUp: string[] = []
+  const noting = <Q extends ReadonlyArray<unknown>, A>(name: string, ask: (...question: Q) => A) => {
+    return (...question: Q): A => {
+      asked.push(name)
+      const signal = question.find((each) => each instanceof AbortSignal)
+      signal?.addEventListener("abort", () => givenUp.push(name))
+      return ask(...question)
+    }
+  }
+  const noted: HistorySource = {
+    ...source,
+    overview: noting("overview", source.overview),
+    lanes: noting("lanes", source.lanes),
+    tiles: noting("tiles", source.tiles),
+    histogram: noting("histogram", source.histogram),
+    findings: noting("findings", source.findings),
+  }
+  const timers = new Set<{ readonly milliseconds: number; readonly run: () => void }>()
+  let state: PageState = firstState
+  let isHidden = false
+  const send = (input: Input): void => {
+    state = updated(state, input)
+    asking.follow(state)
+  }
+  const asking = new Asking(noted, {
+    send,
+    later: (milliseconds, run) => {
+      const timer = { milliseconds, run }
+      timers.add(timer)
+      return () => timers.delete(timer)
+    },
+    isHidden: () => isHidden,
+  })
+  asking.follow(state)
+  return {
+    ...{ asked, givenUp, send, asking },
+    state: () => state,
+    hide: () => {
+      isHidden = true
+    },
+    /** Runs the timers that are set now. */
+    pass: (): void => {
+      for (const timer of [...timers]) if (timers.delete(timer)) timer.run()
+    },
+    /** Until every answer that is on its way has arrived. */
+    calm: async (): Promise<void> => {
+      for (let turn = 0; turn < 200; turn++) await Promise.resolve()
+    },
+  }
+}
+
+const recording = { span: { from, to: from + 30 * minute }, namespaces: ["shop"], deployments: 60 }
+
+test("a recording is shown without anyone doing anything: its only namespace is open, and the rows in sight are drawn", async () => {
+  const page = pageOn(fakeSource(recording))
+  await page.calm()
+  const { window, lists, tiles, found, failures } = page.state()
+  expect(window).toEqual({ from: from + 15 * minute, to: from + 30 * minute })
+  expect(lists.get("namespace/shop")?.total).toBe(60)
+  expect(tiles.has("deployment.shop.0")).toBe(true)
+  expect(found.progress).toBe(1)
+  expect(failures.size).toBe(0)
+  expect(page.asked.filter((name) => name === "tiles").length).toBeLessThanOrEqual(3)
+})
+
+test("a window that moves is asked about once, when it has come to rest", async () => {
+  const page = pageOn(fakeSource(recording))
+  await page.calm()
+  page.asked.length = 0
+  for (let step = 0; step < 50; step++) page.send({ type: "panned", by: -0.01 })
+  await page.calm()
+  expect(page.asked).toEqual([])
+  page.pass()
+  await page.calm()
+  expect(page.asked.toSorted()).toEqual(["findings", "histogram", "lanes", "lanes", "tiles"])
+})
+
+test("rows that arrive one by one do not make the rest be asked for again", async () => {
+  const slow = fakeSource(recording)
+  const page = pageOn({
+    ...slow,
+    tiles: async (asked, each, signal) => {
+      const late: Array<() => void> = []
+      await slow.tiles(asked, (tile) => late.push(() => each(tile)), signal)
+      for (const give of late) {
+        await Promise.resolve()
+        give()
+      }
+    },
+  })
+  await page.calm()
+  await page.calm()
+  expect(page.state().tiles.size).toBeGreaterThan(20)
+  expect(page.asked.filter((name) => name === "tiles").length).toBeLessThanOrEqual(2)
+  expect(page.givenUp.filter((name) => name === "tiles").length).toBeLessThanOrEqual(1)
+})
+
+test("questions about a window that is left are given up", async () => {
+  const silent = () => new Promise<never>(() => undefined)
+  const page = pageOn({ ...fakeSource(recording), tiles: silent, findings: silent, histogram: silent })
+  await page.calm()
+  page.send({ type: "zoomed", factor: 0.5, at: 0.5 })
+  page.pass()
+  await page.calm()
+  expect(page.givenUp.toSorted()).toEqual(expect.arrayContaining(["findings", "histogram", "tiles"]))
+})
+
+test("a page that nobody sees asks nothing", async () => {
+  const page = pageOn(fakeSource({ ...recording, isLive: true }))
+  await page.calm()
+  page.asked.length = 0
+  page.hide()
+  for (let second = 0; second < 5; second++) {
+    page.pass()
+    await page.calm()
+  }
+  expect(page.asked).toEqual([])
+})
+
+test("a page that follows the present asks once a second where it is", async () => {
+  const page = pageOn(fakeSource({ ...recording, isLive: true }))
+  await page.calm()
+  expect(page.state().isFollowing).toBe(true)
+  page.asked.length = 0
+  page.pass()
+  await page.calm()
+  expect(page.asked).toContain("overview")
+})
+
+test("a server that is busy is asked again, told about when it stays busy, and forgotten when it answers", async () => {
+  let isDown = true
+  const source = fakeSource(recording)
+  const page = pageOn({
+    ...source,
+    histogram: async (asked, signal) => {
+      if (isDown) throw new SourceError("busy", "too many questions at once")
+      return source.histogram(asked, signal)
+    },
+  })
+  for (let time = 1; time <= 3; time++) {
+    await page.calm()
+    expect(page.state().failures.has("histogram")).toBe(time === 3)
+    if (time < 3) page.pass()
+  }
+  expect(page.state().failures.get("histogram")).toEqual({ code: "busy", message: "too many questions at once" })
+  isDown = false
+  page.pass()
+  await page.calm()
+  expect(page.state().failures.size).toBe(0)
+  expect(page.state().histogram).toBeDefined()
+})
+
+test("a reader without a token is asked for one, and everything is asked again with it", async () => {
+  let token = ""
+  const source = fakeSource(recording)
+  const page = pageOn({
+    ...source,
+    overview: async (signal) => {
+      if (token === "") throw new SourceError("unauthorized", "a token is needed")
+      return source.overview(signal)
+    },
+  })
+  await page.calm()
+  expect(page.state().failures.get("overview")?.code).toBe("unauthorized")
+  page.pass()
+  await page.calm()
+  expect(page.asked).toEqual(["overview"])
+  token = "t"
+  page.asking.retry()
+  await page.calm()
+  expect(page.state().overview?.name).toBe("demo.kubereel")
+  expect(page.state().failures.size).toBe(0)
+})
