@@ -78,6 +78,11 @@ describe("the document", () => {
 })
 
 test("its files are those of the build and no others", async () => {
+  const kinds = { "page.js": "text/javascript", "plot.js": "text/javascript", "page.css": "text/css" }
+  for (const [file, type] of Object.entries(kinds)) {
+    const [{ headers, statusCode }, body] = await get(`/ui/${file}`)
+    expect([statusCode, headers["content-type"], body.length > 1000]).toEqual([200, `${type}; charset=utf-8`, true])
+  }
   for (const path of ["/ui/other.js", "/ui/../cli.js", "/ui/%2e%2e/cli.js", "/ui//etc/passwd", "/ui/constructor"])
     expect([path, (await get(path))[0].statusCode]).toEqual([path, 404])
 })
