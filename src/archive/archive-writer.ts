@@ -28,8 +28,7 @@ import { type DirectoryLock, lockDirectory } from "./directory/directory-lock.ts
 import { makeLeases } from "./leases/lease.ts"
 import { changeTimesOf, checkFrame, PendingRows } from "./pending-rows.ts"
 import { Retention } from "./retention/retention.ts"
-import { AUDITED_KEY, type AuditedRange, AuthorRows, extendedRange, kindsByResource } from "./rows/author-rows.ts"
-import { decodeDiscovery, discoveryKey } from "./rows/discovery.ts"
+import { type AuditedRange, AuthorRows } from "./rows/author-rows.ts"
 import { type KindState, KindTable, unknownKind } from "./rows/kind-table.ts"
 import {
   FIRST_LISTS_KEY,
@@ -296,19 +295,8 @@ export class ArchiveWriter {
    */
   addAuthors(writes: ReadonlyArray<AuthoredWrite>, range: AuditedRange): number {
     this.#database.regain(this.#cut)
-    const discovered = decodeDiscovery(this.metadata.get(discoveryKey))
-    const kinds = kindsByResource(discovered, (gvk) => this.#kinds.idOf(gvk))
-    let taken = 0
-    try {
-      this.#database.transaction("authors", () => {
-        taken = this.#authors.addAll(kinds, writes)
-      })
-    } catch (error) {
-      this.#authors.forget()
-      throw error
-    }
-    this.metadata.set(AUDITED_KEY, extendedRange(this.metadata, range))
-    return taken
+    const place = { database: this.#database, metadata: this.metadata, idOf: (gvk: string) => this.#kinds.idOf(gvk) }
+    return this.#authors.add(place, writes, range)
   }
 
   setRecordedKinds(kinds: ReadonlyArray<string>): void {

@@ -37,7 +37,7 @@ import { ObjectLives } from "./lives/object-lives.ts"
 import { ObjectRedaction } from "./object-redaction.ts"
 import { mergedWrites, RepeatedWrites } from "./reading/merged-writes.ts"
 import { VersionOrder } from "./reading/reorder-window.ts"
-import { SeenTexts } from "./reading/seen-texts.ts"
+import { SeenTexts } from "./seen-texts.ts"
 
 // Writes spooled events as a trace in any format.
 

@@ -5,7 +5,7 @@
  */
 
 /** A piece of HTML. Only {@link html} makes it from text. */
-export class Html {
+class Html {
   readonly #text: string
 
   constructor(text: string) {

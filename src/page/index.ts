@@ -5,7 +5,6 @@
  * Guarantee: text of a trace cannot become markup or script.
  */
 
-export { builtFile, type PageFile } from "./built-page.ts"
 export type {
   Block,
   DocumentChart,
@@ -22,10 +21,9 @@ export {
   type BuiltPage,
   builtPage,
   dataBlock,
-  type InlinedFrame,
   inlinedPage,
   PageNotBuilt,
   scriptJson,
 } from "./inlined-page.ts"
 export { isPagePath, servePage } from "./served-page.ts"
-export { excerpts, shortened, type ValuePair } from "./shown-text.ts"
+export { excerpts, shortened } from "./shown-text.ts"

@@ -33,7 +33,7 @@ export const builtPage = (): BuiltPage => {
 }
 
 /** What is written before and after the blocks of data. */
-export interface InlinedFrame {
+interface InlinedFrame {
   readonly head: string
   readonly tail: string
 }

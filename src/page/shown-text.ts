@@ -11,7 +11,7 @@ export const shortened = (text: string): string =>
   text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…`.toWellFormed() : text
 
 /** A value before and after; `undefined`: it is absent. */
-export type ValuePair = readonly [before: string | undefined, after: string | undefined]
+type ValuePair = readonly [before: string | undefined, after: string | undefined]
 
 /** Two values where they differ: long ones are often the same up to there. */
 export const excerpts = ([before, after]: ValuePair): ValuePair => {

@@ -23,7 +23,7 @@ import { fixedTemplatePaths } from "./configuration/known-kinds.ts"
 import { type RecorderConfiguration, recordedWhole, type TrackedKind } from "./configuration/tracked-kind.ts"
 import { askCoverage } from "./export/coverage.ts"
 import { forecastExport } from "./export/forecast.ts"
-import { ExportPlaces } from "./export/places.ts"
+import { ExportPlaces, PagePlaces } from "./export/places.ts"
 import type { Recording } from "./export/recording.ts"
 import type { ExportService } from "./export/service.ts"
 import { type ExportContext, startExport } from "./export/start.ts"
@@ -119,6 +119,7 @@ const serve = (directory: string, facts: RecordingFacts, { onTrouble, onOutcome 
       forecast: (request) => forecastExport(context, request),
       startExport: (request, sink) => startExport(context, request, sink),
       places: new ExportPlaces(systemClock, placesForOne, placesForOne),
+      placesOfPages: new PagePlaces(),
       subscriptions: new Subscriptions(),
       limits: unlimited,
       audit: ({ outcome }) => onOutcome(outcome),

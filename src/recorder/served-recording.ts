@@ -7,7 +7,7 @@ import type { AuditWebhook } from "./audit/audit-webhook.ts"
 import { askCoverage } from "./export/coverage.ts"
 import { forecastExport } from "./export/forecast.ts"
 import { defaultExportLimits } from "./export/limits.ts"
-import { ExportPlaces } from "./export/places.ts"
+import { ExportPlaces, PagePlaces } from "./export/places.ts"
 import { type ExportContext, startExport } from "./export/start.ts"
 import type { HttpApiSources } from "./http/http-api.ts"
 import { shownTo, startQuery } from "./http/past.ts"
@@ -62,6 +62,7 @@ export const servedRecording = ({
     forecast: (request) => forecastExport(exportContext(), request),
     startExport: (request, reader) => startExport(exportContext(), request, reader),
     places: new ExportPlaces(),
+    placesOfPages: new PagePlaces(),
     subscriptions: new Subscriptions(),
     limits: settings.exportLimits ?? defaultExportLimits,
     audit: (line) => log.info("export", { ...line }),

@@ -43,7 +43,7 @@ export interface Wrong {
 }
 
 /** A container's present state, and how its run before ended. */
-export interface ContainerHealth {
+interface ContainerHealth {
   readonly kind: (typeof containerLists)[number][1]
   readonly name: string
   readonly tone: Tone

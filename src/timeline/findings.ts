@@ -39,7 +39,7 @@ interface Followed {
 }
 
 /** One state of one object. */
-export interface ObservedHealth {
+interface ObservedHealth {
   /** Its lane. */
   readonly lane: string
   /** Looked at only when something is found to be wrong: it may be a getter. */

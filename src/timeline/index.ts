@@ -7,9 +7,9 @@
  */
 
 export { wrongStatusesOf } from "./conditions.ts"
-export { containerLists, terminatedName, type Wrong, waitingName } from "./containers.ts"
+export { containerLists, terminatedName, waitingName } from "./containers.ts"
 export { type Finding, type FindingCode, findingCodes } from "./finding.ts"
-export { FindingTracker, type ObservedHealth } from "./findings.ts"
+export { FindingTracker } from "./findings.ts"
 export {
   canBeWrong,
   type Health,
@@ -21,6 +21,6 @@ export {
   UNSCHEDULABLE,
 } from "./health.ts"
 export { kindsWithoutLanes, type Lane, type LaneObject, type Part } from "./lane.ts"
-export { type LaneOwner, type LaneRow, LaneTree, type PlacedLane } from "./lane-tree.ts"
+export { type LaneOwner, type LaneRow, LaneTree } from "./lane-tree.ts"
 export { marks, type Tone, toneIn, tones } from "./tile.ts"
 export { columnOf, type TileRange, type TileWindow, type ToneChange, tileOf } from "./tiles.ts"

@@ -20,7 +20,7 @@ export interface LaneRow extends LaneObject {
 }
 
 /** A lane with the ids of those above it, outermost first. */
-export interface PlacedLane {
+interface PlacedLane {
   readonly lane: Lane
   readonly above: ReadonlyArray<string>
 }

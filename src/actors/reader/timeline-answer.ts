@@ -25,13 +25,13 @@ interface Timeline {
 }
 
 /** What the answer lacks, and what else its end says. */
-export interface TimelineEnd {
+interface TimelineEnd {
   readonly lacks: Shortcomings
   readonly facts?: JsonObject
 }
 
 /** Items of one answer; without pieces where others may have their turn. */
-export type TimelineItems = Generator<AnswerItem, TimelineEnd, void>
+type TimelineItems = Generator<AnswerItem, TimelineEnd, void>
 
 const nothingYet: AnswerItem = []
 

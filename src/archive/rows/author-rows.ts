@@ -9,9 +9,12 @@ import type { Author, AuthoredWrite, WriteEffect } from "../../trace/index.ts"
 import type { DiscoveredKind } from "../../wire/index.ts"
 import { type Connection, numberOf, prepare, type Statement } from "../tables/database.ts"
 import { fieldsOf, isSoundRow, rowWriter } from "../tables/tables.ts"
+import type { TrustedDatabase } from "../tables/trusted-database.ts"
+import { decodeDiscovery, discoveryKey } from "./discovery.ts"
+import type { Metadata } from "./metadata.ts"
 
 /** Key of the metadata: between which moments audited requests were taken, as JSON `{from, to}`. Absent: none were. */
-export const AUDITED_KEY = "audited"
+const AUDITED_KEY = "audited"
 
 /** µs since the Unix epoch, on the API server's clock: the first and the last request that was logged. */
 export interface AuditedRange {
@@ -26,7 +29,7 @@ export const auditedRangeIn = (metadata: { get(key: string): string | undefined 
 }
 
 /** The text of {@link AUDITED_KEY} with more of a log. */
-export const extendedRange = (metadata: { get(key: string): string | undefined }, range: AuditedRange): string => {
+const extendedRange = (metadata: { get(key: string): string | undefined }, range: AuditedRange): string => {
   const { from, to } = auditedRangeIn(metadata) ?? range
   return JSON.stringify({ from: Math.min(from, range.from), to: Math.max(to, range.to) } satisfies AuditedRange)
 }
@@ -39,7 +42,7 @@ const resourceKey = (group: string, plural: string): string =>
 const groupOf = (gvk: string): string => (gvk.includes("/") ? gvk.slice(0, gvk.indexOf("/")) : "")
 
 /** By resource, the numbers of the kinds that are recorded of it: all its versions. */
-export const kindsByResource = (
+const kindsByResource = (
   discovered: ReadonlyArray<DiscoveredKind>,
   idOf: (gvk: string) => number,
 ): ReadonlyMap<string, ReadonlyArray<number>> => {
@@ -49,6 +52,13 @@ export const kindsByResource = (
     kinds.set(resource, [...(kinds.get(resource) ?? []), idOf(gvk)])
   }
   return kinds
+}
+
+/** Of one recording: where rows go, and the numbers of its kinds. */
+interface AddingPlace {
+  readonly database: Pick<TrustedDatabase, "transaction">
+  readonly metadata: Pick<Metadata, "get" | "set">
+  readonly idOf: (gvk: string) => number
 }
 
 const effectNumbers: Readonly<Record<WriteEffect, number>> = { wrote: 0, bound: 1, removed: 2 }
@@ -84,6 +94,22 @@ export class AuthorRows {
     this.#insertAuthor = rowWriter(database, "author")
     this.#find = prepare(database, "SELECT id, last_received AS lastReceived FROM author WHERE identity = ?")
     this.#touch = prepare(database, "UPDATE author SET last_received = ? WHERE id = ?")
+  }
+
+  /** One transaction; then the range. What was not added is not in the range. @throws what SQLite throws: nothing was added */
+  add({ database, metadata, idOf }: AddingPlace, writes: ReadonlyArray<AuthoredWrite>, range: AuditedRange): number {
+    const kinds = kindsByResource(decodeDiscovery(metadata.get(discoveryKey)), idOf)
+    let taken = 0
+    try {
+      database.transaction("authors", () => {
+        taken = this.addAll(kinds, writes)
+      })
+    } catch (error) {
+      this.forget()
+      throw error
+    }
+    metadata.set(AUDITED_KEY, extendedRange(metadata, range))
+    return taken
   }
 
   /** Adds the writes to these kinds; returns how many they are. */

@@ -12,7 +12,7 @@ import { auditEventIn, kubernetesEntry } from "../shapes/kubernetes-event.ts"
 import { authoredWrites } from "./authored-writes.ts"
 
 /** Who wrote, according to one batch. */
-export interface AuthoredBatch {
+interface AuthoredBatch {
   readonly tag: "batch"
   readonly events: number
   /** Events that cannot be read, of those. */
@@ -23,7 +23,7 @@ export interface AuthoredBatch {
 }
 
 /** `problem`: in words, which quote nothing. */
-export type BatchReading = AuthoredBatch | { readonly tag: "malformed"; readonly problem: string }
+type BatchReading = AuthoredBatch | { readonly tag: "malformed"; readonly problem: string }
 
 /** Reads a batch. Its bodies are not kept. Never throws. */
 export const readAuditBatch = (text: string): BatchReading => {

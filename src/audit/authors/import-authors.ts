@@ -2,20 +2,20 @@
 import { type AuthoredWrite, ExportInterrupted } from "../../trace/index.ts"
 import { type AuditImport, type ImportError, type ImportProgress, isImportError } from "../import-order.ts"
 import { mergedWrites } from "../reading/merged-writes.ts"
-import { SeenTexts } from "../reading/seen-texts.ts"
+import { SeenTexts } from "../seen-texts.ts"
 import { authoredWrites } from "./authored-writes.ts"
 
 /** Writes that are handed over at once. */
 const batchWrites = 1000
 
 /** What to read, and where it goes. */
-export interface AuthorsImport extends Pick<AuditImport, "logs" | "openInput" | "signal" | "onProgress"> {
+interface AuthorsImport extends Pick<AuditImport, "logs" | "openInput" | "signal" | "onProgress"> {
   /** Keeps a batch; returns how many of its writes are kept. `range`: µs since the Unix epoch. What it throws ends the import. */
   readonly add: (writes: ReadonlyArray<AuthoredWrite>, range: { readonly from: number; readonly to: number }) => number
 }
 
 /** What was read, and how much of it is kept. */
-export interface AuthorsSummary {
+interface AuthorsSummary {
   /** Lines, or elements of documents. */
   readonly texts: number
   /** Successful writes. */
@@ -28,7 +28,7 @@ export interface AuthorsSummary {
 }
 
 /** The result. */
-export type AuthorsOutcome =
+type AuthorsOutcome =
   | { readonly tag: "imported"; readonly summary: AuthorsSummary }
   | { readonly tag: "failed"; readonly error: ImportError }
 

@@ -137,7 +137,7 @@ const timesText = (times: TraceComparison["times"]): string => {
 const mostRows = 1000
 
 /** The whole file. @throws PageNotBuilt */
-export const traceDiffPage = (paths: readonly [string, string], comparison: TraceComparison): string => {
+const traceDiffPage = (paths: readonly [string, string], comparison: TraceComparison): string => {
   const { traces, onlyInFirst, onlyInSecond, changed, changes, isSame } = comparison
   const isLacking = traces.some(({ gaps, incomplete }) => gaps + incomplete.length > 0)
   const lacking = "A trace has gaps or kinds that were not recorded completely: what differs may be missing only."

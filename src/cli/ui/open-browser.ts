@@ -27,7 +27,7 @@ export const opener = (
 }
 
 /** A document that leads to an address. */
-export const leadingTo = (address: string): string =>
+const leadingTo = (address: string): string =>
   `<!doctype html>\n${html`<meta charset="utf-8"><meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0; url=${address}"><a href="${address}">kubereel</a>`}\n`
 
 /** That a browser was asked to open something. Disposing removes what leads it there. */

@@ -172,3 +172,23 @@ export class ExportPlaces extends Places {
     )
   }
 }
+
+/** Answers to pages at once. Each is small and takes ms to a second, and a page asks for several; people leave pages open. */
+const maximumOfPages = 64
+
+/** Of one client: some ten pages, or all people behind one proxy without tokens. */
+const maximumOfPagesPerClient = 32
+
+/** The places of what the page asks for its time line. They are not those of exports: five open pages must not keep anybody from exporting. */
+export class PagePlaces extends Places {
+  constructor(clock?: Clock) {
+    super(
+      {
+        ...{ all: maximumOfPages, perClient: maximumOfPagesPerClient },
+        allTaken: `${maximumOfPages} questions of pages are being answered`,
+        ownTaken: `${maximumOfPagesPerClient} questions of this client's pages are being answered`,
+      },
+      clock,
+    )
+  }
+}

@@ -1,7 +1,7 @@
 /**
  * Questions about the past, from an authorised request to its streamed answer.
  *
- * They share the places of exports, because both cost a reading thread's time: beyond them there is 429 with Retry-After, and a client that reads next to nothing
+ * They share the places of exports, because both cost a reading thread's time, but for what a page asks for its time line, which has places of its own: beyond them there is 429 with Retry-After, and a client that reads next to nothing
  * gives its place up when another needs it. A client that goes away ends its question.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
@@ -12,7 +12,7 @@ import { parseGvk } from "../../kube/offline.ts"
 import { visible } from "../../text/index.ts"
 import type { MayRead, Reader } from "../access/access.ts"
 import { type ExportLimits, withinLimits } from "../export/limits.ts"
-import { type ExportPlaces, retryAfterSeconds } from "../export/places.ts"
+import { type ExportPlaces, type PagePlaces, retryAfterSeconds } from "../export/places.ts"
 import type { Recording } from "../export/recording.ts"
 import { finishClient, responseSink } from "../export/response-sink.ts"
 import type { ExportReader } from "../export/service.ts"
@@ -122,6 +122,7 @@ export interface PastSources {
   /** µs since the Unix epoch: the default moment. */
   readonly nowMicros: () => number
   readonly places: ExportPlaces
+  readonly placesOfPages: PagePlaces
   readonly limits: ExportLimits
 }
 
@@ -155,7 +156,7 @@ export const answerPast = (
       response.end()
       return
     }
-    const place = sources.places.take(client)
+    const place = (ofPages.has(question.about) ? sources.placesOfPages : sources.places).take(client)
     if ("message" in place) return refuse(response, { status: 429, message: place.message, retryAfterSeconds })
     const outcome = yield* transferExport({
       start: (receiver) =>
@@ -179,6 +180,9 @@ export const answerPast = (
     if (response.headersSent) response.destroy()
     else refuse(response, { status: outcome.tag === "limit" ? outcome.status : 500, message: outcome.message })
   })
+
+/** Questions that an open page asks again and again. */
+const ofPages: ReadonlySet<Question["about"]> = new Set(["kinds", "lanes", "tiles", "histogram", "findings"])
 
 /** The question, restricted to what the reader may see. */
 export const withRights = (

@@ -16,7 +16,7 @@ export interface FileObject extends LaneObject {
 }
 
 /** Some of the states of a chunk. */
-export interface StatePiece {
+interface StatePiece {
   readonly block: Block
   readonly objects: Uint32Array
 }

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks"
 import { SourceError } from "../source/source.ts"
 
-export interface Asked<Value> {
+interface Asked<Value> {
   readonly value: Value
   readonly isDone: boolean
   /** In words. */

@@ -27,7 +27,7 @@ const visibleLines = (text: string, most: number): string =>
     .map((line) => visible(line, most))
     .join("\n")
 
-export const FieldChangeRow = ({ field }: { readonly field: FieldChange }) => {
+const FieldChangeRow = ({ field }: { readonly field: FieldChange }) => {
   const [isWhole, setWhole] = useState(false)
   const { path, before, after } = field
   const [old, now] = [valueText(before), valueText(after)]

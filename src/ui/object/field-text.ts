@@ -18,7 +18,7 @@ export const valueText = (value: unknown): string => {
 }
 
 /** A stretch of a text that was removed, was added, or is in both. */
-export interface TextPart {
+interface TextPart {
   readonly text: string
   readonly side: "before" | "after" | "both"
 }

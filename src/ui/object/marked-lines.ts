@@ -5,7 +5,7 @@ import { yamlLines } from "./yaml.ts"
 
 type State = Readonly<Record<string, unknown>>
 
-export interface MarkedLine {
+interface MarkedLine {
   readonly text: string
   readonly mark: "same" | "added" | "removed"
 }

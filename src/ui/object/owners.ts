@@ -26,7 +26,7 @@ const referencesIn = (state: Readonly<Record<string, unknown>>): ReadonlyArray<R
 }
 
 /** An owner is in the namespace of what it owns, or in none. */
-export const ownersIn = (
+const ownersIn = (
   state: Readonly<Record<string, unknown>>,
   namespace: string,
   kinds: Overview["kinds"],

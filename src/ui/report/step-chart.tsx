@@ -1,6 +1,6 @@
 /** Numbers that hold until the next, as a small drawing. */
 
-export interface StepLine {
+interface StepLine {
   readonly name: string
   /** From 0 to 1, the place in the width, and the value there; `null`: there is none until the next. */
   readonly points: ReadonlyArray<readonly [place: number, value: number | null]>

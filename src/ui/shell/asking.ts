@@ -10,7 +10,7 @@ import { type DrawnTile, type PageState, sameSpan } from "../state/state.ts"
 import type { Input } from "../state/updates.ts"
 
 /** Time and the page's visibility, so that tests need neither. */
-export interface AskingSurroundings {
+interface AskingSurroundings {
   readonly send: (input: Input) => void
   /** Runs something after some ms, unless it is cancelled. */
   readonly later: (milliseconds: number, run: () => void) => () => void

@@ -19,7 +19,7 @@ import {
 } from "./source.ts"
 
 /** What the source needs of the browser. */
-export interface HttpSurroundings {
+interface HttpSurroundings {
   /** Of the page: `http://127.0.0.1:7777/ui/`. */
   readonly base: string
   readonly fetch: typeof fetch

@@ -20,7 +20,7 @@ export interface LaneFilter {
 }
 
 /** One of the kinds of a recording. */
-export interface ShownKind {
+interface ShownKind {
   readonly gvk: string
   /** From when to when it is recorded; 0 as `since`: its first list is not complete. */
   readonly since: number

@@ -5,7 +5,7 @@ import type { LaneFilter, Span } from "../source/source.ts"
 import type { PageState, Pane } from "./state.ts"
 
 /** What a link says. */
-export interface Linked {
+interface Linked {
   readonly window?: Span
   readonly filter: LaneFilter
   readonly selection?: LaneObject

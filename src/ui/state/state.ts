@@ -28,18 +28,18 @@ export interface DrawnTile {
 export type Pane = "none" | "object" | "findings" | "differences"
 
 /** What can be selected: an object of the recording, with the moment at which it is looked at. */
-export interface Selection {
+interface Selection {
   readonly object: LaneObject
   /** Its lane; absent: it is not known yet, or the object did not exist in the window. */
   readonly lane?: string
 }
 
-export interface Histogram {
+interface Histogram {
   readonly span: Span
   readonly counts: Float64Array
 }
 
-export interface FoundList {
+interface FoundList {
   readonly span: Span
   readonly findings: ReadonlyArray<Finding>
   /** 0 to 1. */

@@ -61,7 +61,7 @@ export const durationText = (micros: number): string => {
   return small === undefined || rest === 0 ? `${whole} ${large[1]}` : `${whole} ${large[1]} ${rest} ${small[1]}`
 }
 
-export interface Tick {
+interface Tick {
   readonly time: number
   readonly label: string
   /** Whether it begins a day or, where days are marks, a month. */

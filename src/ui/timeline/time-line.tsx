@@ -13,7 +13,7 @@ import { RowLabel } from "./row-label.tsx"
 import { TileCanvas } from "./tile-canvas.tsx"
 
 /** CSS pixels. */
-export const rowHeight = 24
+const rowHeight = 24
 
 interface TimeLineProps {
   readonly state: PageState

@@ -14,7 +14,7 @@ import { LEASES } from "../../../src/archive/leases/lease.ts"
 import { systemClock } from "../../../src/clock.ts"
 import { type Access, anonymousAccess } from "../../../src/recorder/access/access.ts"
 import { defaultExportLimits } from "../../../src/recorder/export/limits.ts"
-import { ExportPlaces } from "../../../src/recorder/export/places.ts"
+import { ExportPlaces, PagePlaces } from "../../../src/recorder/export/places.ts"
 import { makeReaderService } from "../../../src/recorder/export/reader-service.ts"
 import type { Recording } from "../../../src/recorder/export/recording.ts"
 import { bindHttpApi, serveHttpApi } from "../../../src/recorder/http/http-api.ts"
@@ -109,6 +109,7 @@ export class FollowedRecording {
       shownTo: (client, question) => shownTo(recording, client, question),
       nowMicros,
       places: new ExportPlaces(),
+      placesOfPages: new PagePlaces(),
       subscriptions: started.subscriptions,
       limits: defaultExportLimits,
       audit: () => undefined,

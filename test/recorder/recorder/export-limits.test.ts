@@ -8,7 +8,7 @@ import { targetError } from "../../../src/blob/target-error.ts"
 import { anonymousAccess } from "../../../src/recorder/access/access.ts"
 import type { ExportAudit } from "../../../src/recorder/export/handle.ts"
 import { defaultExportLimits, withinLimits } from "../../../src/recorder/export/limits.ts"
-import { ExportPlaces, maximumPerClient } from "../../../src/recorder/export/places.ts"
+import { ExportPlaces, maximumPerClient, PagePlaces } from "../../../src/recorder/export/places.ts"
 import type { ExportReader } from "../../../src/recorder/export/service.ts"
 import { bindHttpApi, type HttpApiSources, serveHttpApi } from "../../../src/recorder/http/http-api.ts"
 import { Subscriptions } from "../../../src/recorder/http/subscriptions.ts"
@@ -53,6 +53,7 @@ class Exports {
       nowMicros: () => 0,
       forecast: () => Effect.fail({ status: 500, message: "not here" }),
       places: new ExportPlaces(),
+      placesOfPages: new PagePlaces(),
       subscriptions: new Subscriptions(),
       shownTo: () => Effect.succeed([]),
       limits: defaultExportLimits,

@@ -5,7 +5,7 @@ import { expect, test } from "vitest"
 import { type Access, anonymousAccess } from "../../../src/recorder/access/access.ts"
 import { withoutForeignPages } from "../../../src/recorder/access/browser-guard.ts"
 import { defaultExportLimits } from "../../../src/recorder/export/limits.ts"
-import { ExportPlaces } from "../../../src/recorder/export/places.ts"
+import { ExportPlaces, PagePlaces } from "../../../src/recorder/export/places.ts"
 import type { ExportReader } from "../../../src/recorder/export/service.ts"
 import { bindHttpApi, type HttpApiSources, serveHttpApi, serveStandby } from "../../../src/recorder/http/http-api.ts"
 import { Subscriptions } from "../../../src/recorder/http/subscriptions.ts"
@@ -41,6 +41,7 @@ const sources: HttpApiSources = {
   nowMicros: () => 0,
   forecast: () => Effect.fail({ status: 500, message: "not here" }),
   places: new ExportPlaces(),
+  placesOfPages: new PagePlaces(),
   subscriptions: new Subscriptions(),
   shownTo: () => Effect.succeed([]),
   limits: defaultExportLimits,

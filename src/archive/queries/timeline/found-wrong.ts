@@ -17,7 +17,7 @@ import type { TimelineQuestion } from "./lanes.ts"
 import { statusBytes } from "./status-bytes.ts"
 
 /** How much of the work is done, from 0 to 1. */
-export interface Progress {
+interface Progress {
   readonly done: number
 }
 

@@ -8,9 +8,9 @@ import { type Shortcomings, shortcomingsOf } from "../shortcomings.ts"
 import type { TimelineQuestion } from "./lanes.ts"
 import type { TimelineCache } from "./timeline-cache.ts"
 
-export interface HistogramQuestion extends TimelineQuestion, TileWindow {}
+interface HistogramQuestion extends TimelineQuestion, TileWindow {}
 
-export interface Histogram {
+interface Histogram {
   /** Changes in each column. */
   readonly counts: Float64Array
   readonly lacks: Shortcomings

@@ -23,13 +23,13 @@ export interface TimelineQuestion extends Pick<ObjectSelection, "namespace" | "s
   readonly to: number
 }
 
-export interface LanesQuestion extends TimelineQuestion {
+interface LanesQuestion extends TimelineQuestion {
   /** A part of a name. */
   readonly find?: string | undefined
 }
 
 /** What of the lanes is known. */
-export interface WindowLanes {
+interface WindowLanes {
   readonly tree: LaneTree
   readonly lacks: Shortcomings
 }

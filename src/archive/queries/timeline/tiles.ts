@@ -25,7 +25,7 @@ import { laneId, laneNumbers } from "./lane-directory.ts"
 import { type Revisions, revisionsOf } from "./revisions.ts"
 import type { TimelineCache } from "./timeline-cache.ts"
 
-export interface TilesQuestion extends TileWindow, Pick<ObjectSelection, "namespace" | "shownNamespaces"> {
+interface TilesQuestion extends TileWindow, Pick<ObjectSelection, "namespace" | "shownNamespaces"> {
   /** Ids of lanes. Those that are none, or not those of objects, have no tiles. */
   readonly lanes: ReadonlyArray<string>
   /** Also the rows below each object. */

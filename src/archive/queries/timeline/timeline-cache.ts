@@ -3,7 +3,7 @@ import type { LaneTree, PartHealth, Tone } from "../../../timeline/index.ts"
 import { LaneDirectory } from "./lane-directory.ts"
 
 /** A tree with what may be missing from it. */
-export interface KeptTree {
+interface KeptTree {
   readonly tree: LaneTree
   /** Sequence number up to which it was made; `undefined`: nothing that is recorded later changes it. */
   readonly cut: number | undefined
@@ -22,7 +22,7 @@ const mostTrees = 4
 const mostJudged = 20_000
 
 /** The last changes of lanes that are drawn again and again, up to an event. */
-export interface LastChanges {
+interface LastChanges {
   readonly throughSequence: number
   /** By object number; 0: it had none. Deletions as negative numbers. */
   readonly sequences: Map<number, number>

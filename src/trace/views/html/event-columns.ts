@@ -18,7 +18,7 @@ export const eventBits = {
 } as const
 
 /** One event. */
-export interface ColumnEvent extends Pick<ObjectEvent, "time" | "sequence" | "resourceVersion"> {
+interface ColumnEvent extends Pick<ObjectEvent, "time" | "sequence" | "resourceVersion"> {
   readonly object: number
   readonly tone: Tone
   /** One of {@link eventTypes} and some of {@link eventBits}. */
@@ -26,7 +26,7 @@ export interface ColumnEvent extends Pick<ObjectEvent, "time" | "sequence" | "re
 }
 
 /** An object as it is known when it is first seen, or when other owners are. */
-export type NamedObject = readonly [
+type NamedObject = readonly [
   object: number,
   gvk: string,
   namespace: string,

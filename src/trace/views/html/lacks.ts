@@ -7,7 +7,7 @@ import type { TraceHeader } from "../../trace-item.ts"
 export const MOST_GAPS = 10_000
 
 /** As the page's `Lack` (src/ui/source/source.ts). */
-export interface WrittenLack {
+interface WrittenLack {
   readonly type: "gap" | "unrecorded" | "late"
   readonly gvk: string
   readonly namespace: string

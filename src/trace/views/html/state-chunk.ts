@@ -31,7 +31,7 @@ interface Entry {
 export type Written = "whole" | DeltaFinder["differ"]
 
 /** A part of what readers decompress at once. */
-export interface Piece {
+interface Piece {
   readonly objects: ReadonlyArray<number>
   readonly bytes: Buffer
 }

@@ -1,6 +1,6 @@
 /** What is noticed while logs are read: how many texts, from when to when, and what is no audit entry. */
-import { type ImportSummary, NoAuditLog, type UnknownText } from "../import-order.ts"
-import type { LogListener } from "./log-file.ts"
+import { type ImportSummary, NoAuditLog, type UnknownText } from "./import-order.ts"
+import type { LogListener } from "./reading/log-file.ts"
 
 /** Examples of what is no audit entry. */
 const mostExamples = 5
