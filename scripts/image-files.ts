@@ -94,7 +94,7 @@ const bundles = async (root: string): Promise<ReadonlyArray<string>> => {
   return folders.flat()
 }
 
-/** The data that bundles read at run time: the folders of dist/ without programs. */
+/** The data that bundles read at run time: the folders of dist/ without programs, and without source maps of the page. */
 const data = async (root: string): Promise<ReadonlyArray<string>> => {
   const programs = new Set(["workers", "test-workers", "bench", "lib", "script-library", "types"])
   const entries = await readdir(join(root, "dist"), { withFileTypes: true })
@@ -102,7 +102,9 @@ const data = async (root: string): Promise<ReadonlyArray<string>> => {
   const found = await Promise.all(
     folders.map(async ({ name }) => {
       const files = await readdir(join(root, "dist", name), { withFileTypes: true, recursive: true })
-      return files.filter((file) => file.isFile()).map((file) => join(file.parentPath, file.name).slice(root.length))
+      return files
+        .filter((file) => file.isFile() && !file.name.endsWith(".map"))
+        .map((file) => join(file.parentPath, file.name).slice(root.length))
     }),
   )
   return found.flat().map((path) => path.replace(/^\//, ""))

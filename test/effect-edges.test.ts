@@ -19,6 +19,7 @@ const edges = [
   "src/recorder/embedded/embedded-recorder.ts",
   "src/recorder/http/body/body-shares.ts",
   "src/recorder/offline-recording.ts",
+  "src/recorder/recorder.ts",
   "src/runtime/actor-host.ts",
   "src/runtime/control.ts",
   "src/simulation/fidelity/fidelity.ts",

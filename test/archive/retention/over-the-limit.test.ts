@@ -66,7 +66,7 @@ const mergedIn = (directory: string): number =>
 
 test.each<[string, (used: number) => RetentionPolicy]>([
   ["the bytes of all are too many", (used) => ({ bytes: used / 2, kinds: new Map() })],
-  ["the bytes of a kind are too many", (used) => ({ kinds: new Map([[gvk, { bytes: used / 16 }]]) })],
+  ["the bytes of a kind are too many", (used) => ({ kinds: new Map([[gvk, { bytes: used / 24 }]]) })],
   ["its time is up", () => ({ forMicros: 200, kinds: new Map() })],
 ])("merging that has begun is given up for what is to go: %s", (_, policyOf) => {
   const { directory, writer, used } = recorded()
