@@ -290,6 +290,8 @@ const bundle = async (root: string, target: Target): Promise<Bundle> => {
   const bundler = await rolldown({
     cwd: root,
     input: join(root, target.entry),
+    // Everything is said here: an image is built from src without the files beside it.
+    tsconfig: false,
     platform: target.isPage === true ? "browser" : "node",
     // What package.json promises: Node 22 does not know `using`. Browsers: those of the last two years.
     transform:
