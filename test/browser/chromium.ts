@@ -45,23 +45,25 @@ export interface OpenPage extends AsyncDisposable {
 
 export class Chromium implements AsyncDisposable {
   readonly #browser: Browser
-  readonly #folder: string
+  readonly #folders: ReadonlyArray<string>
 
-  private constructor(browser: Browser, folder: string) {
+  private constructor(browser: Browser, folders: ReadonlyArray<string>) {
     this.#browser = browser
-    this.#folder = folder
+    this.#folders = folders
   }
 
   static async start(executablePath: string): Promise<Chromium> {
     const folder = mkdtempSync(join(tmpdir(), "kubereel-chromium-"))
     const configuration = join(folder, "fonts.conf")
     writeFileSync(configuration, fonts.replace("CACHE", join(folder, "cache")))
+    // It makes a socket in it, and the path of a socket has at most 107 bytes.
+    const temporary = mkdtempSync("/tmp/kubereel-")
     const browser = await chromium.launch({
       executablePath,
       args: ["--disable-gpu", "--font-render-hinting=none", "--disable-lcd-text", "--force-color-profile=srgb"],
-      env: { ...process.env, HOME: folder, FONTCONFIG_FILE: configuration },
+      env: { ...process.env, HOME: folder, TMPDIR: temporary, FONTCONFIG_FILE: configuration },
     })
-    return new Chromium(browser, folder)
+    return new Chromium(browser, [folder, temporary])
   }
 
   /** `headers`: of each request. */
@@ -88,6 +90,6 @@ export class Chromium implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#browser.close()
-    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 10 })
+    for (const folder of this.#folders) rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
   }
 }

@@ -69,7 +69,8 @@ class FileSource implements HistorySource {
 
   async lanes({ parent, offset, limit, ...asked }: Asked<"lanes">) {
     const { total, lanes } = this.#lanes.treeOf(asked).page(parent, { offset, limit })
-    return { total, lanes: lanes.map((lane) => ({ ...lane, object: withTrueUid(lane.object) })) }
+    const lacks = this.#facts.lacks.filter(({ from, to }) => from <= asked.to && to >= asked.from)
+    return { total, lacks, lanes: lanes.map((lane) => ({ ...lane, object: withTrueUid(lane.object) })) }
   }
 
   async laneOf({ from, to, ...object }: Asked<"laneOf">) {

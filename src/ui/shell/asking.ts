@@ -66,6 +66,8 @@ export class Asking {
   #settlingFor: Span | undefined
   #polling: (() => void) | undefined
   #again: (() => void) | undefined
+  /** What was live once is asked about again, however late it is: a recorder whose store is stalled comes back. */
+  #wasLive = false
 
   constructor(source: HistorySource, surroundings: AskingSurroundings) {
     this.#source = source
@@ -89,7 +91,8 @@ export class Asking {
 
   /** Asks again for everything that failed, such as with another token. */
   retry(): void {
-    for (const [name, slot] of this.#slots) if (slot.controller === undefined) this.#slots.delete(name)
+    const idle = [...this.#slots].filter(([, { controller }]) => controller === undefined)
+    for (const [name] of idle) this.#forget(name)
     if (this.#state !== undefined) this.follow(this.#state)
   }
 
@@ -97,6 +100,14 @@ export class Asking {
     for (const { controller } of this.#slots.values()) controller?.abort()
     this.#slots.clear()
     for (const cancel of [this.#settling, this.#polling, this.#again]) cancel?.()
+  }
+
+  /** A question that is not asked any more has not failed. */
+  #forget(name: string): void {
+    this.#slots.get(name)?.controller?.abort()
+    this.#slots.delete(name)
+    if (this.#state?.failures.has(name) === true)
+      this.#surroundings.send({ type: "failed", about: name, failure: undefined })
   }
 
   #ask(name: string, question: Question | undefined): void {
@@ -147,7 +158,8 @@ export class Asking {
   }
 
   #poll({ overview }: PageState): void {
-    if (overview?.isLive !== true || this.#polling !== undefined) return
+    if (overview?.isLive === true) this.#wasLive = true
+    if (!this.#wasLive || this.#polling !== undefined) return
     this.#polling = this.#surroundings.later(pollMs, () => {
       this.#polling = undefined
       const slot = this.#slots.get("overview")
@@ -173,6 +185,11 @@ export class Asking {
     }
     if (!state.lists.has("")) want("", 0)
     const inSight = new Set(["lanes  0"])
+    const sought = pageToReveal(state)
+    if (sought !== undefined) {
+      want(sought.parent, sought.page)
+      inSight.add(`lanes ${sought.parent} ${sought.page}`)
+    }
     for (const { parent, place, lane, part } of rows) {
       if (part === undefined) inSight.add(`lanes ${parent} ${Math.floor(place / pageOfLanes)}`)
       const list = state.lists.get(parent)
@@ -180,17 +197,15 @@ export class Asking {
       if (part === undefined && (lane === undefined || list === undefined || !sameSpan(list.span, span)))
         want(parent, Math.floor(place / pageOfLanes))
     }
-    for (const [name, { controller }] of this.#slots) {
-      if (!name.startsWith("lanes ") || inSight.has(name)) continue
-      controller?.abort()
-      this.#slots.delete(name)
-    }
+    const outOfSight = [...this.#slots.keys()].filter((name) => name.startsWith("lanes ") && !inSight.has(name))
+    for (const name of outOfSight) this.#forget(name)
     for (const [name, { parent, page }] of wanted) {
       const span = keptSpan(state, state.lists.get(parent)?.span, lanesAge)
       const { filter } = state
       const key = JSON.stringify([span, filter])
       this.#ask(name, {
         key,
+        items: sameWhileFollowing(state, span, filter),
         run: async (signal) => {
           const offset = page * pageOfLanes
           const asked = { ...span, ...filter, ...(parent !== "" && { parent }), offset, limit: pageOfLanes }
@@ -203,7 +218,9 @@ export class Asking {
 
   #tiles(state: PageState, rows: ReadonlyArray<Row>): void {
     const groups = tileGroups(state, rows)
-    const key = JSON.stringify(groups)
+    const { namespace } = state.filter
+    const named = namespace === undefined ? {} : { namespace }
+    const key = JSON.stringify([groups, namespace])
     if (groups.length === 0) return
     const items = groups.flatMap(({ lanes, parts, span, width }) => {
       // While the window follows the present, rows under way are not asked for again for being a second old.
@@ -216,7 +233,7 @@ export class Asking {
       run: async (signal) => {
         for (const { span, width, lanes, parts, isMore } of groups)
           await this.#source.tiles(
-            { ...span, width, lanes, parts },
+            { ...span, ...named, width, lanes, parts },
             (tile) => {
               if (!signal.aborted) this.#surroundings.send({ type: "tile", span, tile, isMore })
             },
@@ -232,6 +249,7 @@ export class Asking {
     const { filter } = state
     return {
       key: JSON.stringify([span, width, filter]),
+      items: sameWhileFollowing(state, span, [width, filter]),
       run: async (signal) => {
         const counts = await this.#source.histogram({ ...span, ...filter, width }, signal)
         if (!signal.aborted) this.#surroundings.send({ type: "histogram", span, counts })
@@ -244,14 +262,17 @@ export class Asking {
     const { filter } = state
     return {
       key: JSON.stringify([span, filter]),
-      run: (signal) =>
-        this.#source.findings(
+      items: sameWhileFollowing(state, span, filter),
+      run: (signal) => {
+        this.#surroundings.send({ type: "examined", span })
+        return this.#source.findings(
           { ...span, ...filter },
           (found) => {
             if (!signal.aborted) this.#surroundings.send({ type: "finding", span, found })
           },
           signal,
-        ),
+        )
+      },
     }
   }
 
@@ -265,6 +286,29 @@ export class Asking {
       },
     }
   }
+}
+
+/** While the window follows the present, an answer under way is not asked for again for being a second old: it would never come. */
+const sameWhileFollowing = ({ isFollowing }: PageState, span: Span, about: unknown): ReadonlySet<string> =>
+  new Set([JSON.stringify([isFollowing ? span.to - span.from : span, about])])
+
+/** What has to be read next of the lists above what is to be brought into sight; `undefined`: nothing. */
+const pageToReveal = ({
+  reveals,
+  lists,
+  row,
+}: PageState): { readonly parent: string; readonly page: number } | undefined => {
+  if (reveals?.above === undefined) return undefined
+  const path = [...reveals.above, row]
+  for (const [index, id] of path.entries()) {
+    const parent = path[index - 1] ?? ""
+    const list = lists.get(parent)
+    if (list?.places.has(id) === true) continue
+    for (let page = 0; page * pageOfLanes < (list?.total ?? 1); page++)
+      if (list?.lanes.has(page * pageOfLanes) !== true) return { parent, page }
+    return undefined
+  }
+  return undefined
 }
 
 /** The span of an answer that is still good enough, else the window. */

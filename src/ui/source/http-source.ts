@@ -174,12 +174,13 @@ export const httpSource = ({ base, fetch, token, ...rest }: HttpSurroundings): H
       await stream("lanes", [["from", from], ["to", to], ...object], take, signal)
       return found
     },
-    tiles: async ({ from, to, width, lanes, parts }, each, signal) => {
+    tiles: async ({ from, to, width, lanes, parts, namespace }, each, signal) => {
       const named = lanes.map((lane) => ["lane", lane] as const)
       const window: Parameters = [
         ["from", Math.round(from)],
         ["to", Math.round(to)],
         ["width", width],
+        ["namespace", namespace],
       ]
       const asked: Parameters = [...window, ["parts", parts ? "true" : undefined], ...named]
       await stream("tiles", asked, (item) => each(tileIn(item)), signal)
@@ -394,7 +395,7 @@ const lacksIn = ({ gaps, unrecorded, late }: Item): ReadonlyArray<Lack> => [
   })),
   ...itemsOf(late).map((each) => ({
     ...{ type: "late" as const, gvk: textOf(each.gvk), namespace: textOf(each.namespace) },
-    ...{ from: numberOf(each.fromTime ?? each.start), to: numberOf(each.toTime ?? each.end), why: "received late" },
+    ...{ from: numberOf(each.notBefore), to: numberOf(each.notAfter), why: `received late: ${textOf(each.cause)}` },
   })),
 ]
 

@@ -143,7 +143,12 @@ export interface HistorySource {
   ) => Promise<{ readonly lane: Lane; readonly above: ReadonlyArray<string> } | undefined>
   /** Calls `each` for every row as it becomes known. `parts`: also the rows below each object. */
   readonly tiles: (
-    asked: Span & { readonly width: number; readonly lanes: ReadonlyArray<string>; readonly parts: boolean },
+    asked: Span & {
+      readonly width: number
+      readonly lanes: ReadonlyArray<string>
+      readonly parts: boolean
+      readonly namespace?: string
+    },
     each: (tile: LaneTile) => void,
     signal: AbortSignal,
   ) => Promise<void>

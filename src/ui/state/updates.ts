@@ -30,6 +30,8 @@ export type Input =
   | { readonly type: "tile"; readonly span: Span; readonly tile: LaneTile; readonly isMore: boolean }
   | { readonly type: "histogram"; readonly span: Span; readonly counts: Float64Array }
   | { readonly type: "finding"; readonly span: Span; readonly found: Finding | { readonly progress: number } }
+  /** Findings of this window are looked for from the beginning. */
+  | { readonly type: "examined"; readonly span: Span }
   | { readonly type: "placed"; readonly lane: Lane | undefined; readonly above: ReadonlyArray<string> }
   | { readonly type: "changes"; readonly changes: ReadonlyArray<Pick<ObjectChange, "time">> }
   | { readonly type: "failed"; readonly about: string; readonly failure: Failure | undefined }
@@ -68,6 +70,8 @@ export const updated = (state: PageState, input: Input): PageState => {
       return { ...state, histogram: { span: input.span, counts: input.counts } }
     case "finding":
       return withFinding(state, input.span, input.found)
+    case "examined":
+      return { ...state, found: { span: input.span, findings: [], progress: 0 } }
     case "placed":
       return placed(state, input.lane, input.above)
     case "changes":
@@ -92,7 +96,7 @@ export const updated = (state: PageState, input: Input): PageState => {
     case "followed":
       return following(state, input.isFollowing)
     case "filtered":
-      return { ...state, filter: input.filter, lists: new Map(), open: new Set(), top: 0, row: "" }
+      return filtered(state, input.filter)
     case "moved":
       return focused(state, input.by)
     case "pressed":
@@ -115,6 +119,12 @@ export const updated = (state: PageState, input: Input): PageState => {
       return keyed(state, input.key, input.isShifted)
   }
 }
+
+/** What was answered for another filter is no answer. */
+const filtered = ({ histogram: _, ...state }: PageState, filter: LaneFilter): PageState => ({
+  ...{ ...state, filter, lists: new Map(), open: new Set(), top: 0, row: "" },
+  found: { span: { from: 0, to: 0 }, findings: [], progress: 0 },
+})
 
 // The window.
 
@@ -197,7 +207,7 @@ const selected = (state: PageState, row: Row): PageState => {
   return state.selection?.lane === id ? state : { ...state, selection: { object, lane: id }, changes: [] }
 }
 
-const focused = (state: PageState, by: number): PageState => {
+const focused = ({ reveals: _, ...state }: PageState, by: number): PageState => {
   const count = rowCount(state)
   if (count === 0) return state
   const at = numberOf(state)
