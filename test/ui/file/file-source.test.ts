@@ -280,7 +280,11 @@ describe("a trace in a file", () => {
   test("an empty trace is a page, and a damaged file is said to be damaged", async () => {
     const { span, kinds } = await sourceOf([header]).overview(signal)
     expect([span, kinds.length]).toEqual([{ from: start, to: start + 60e6 - 1 }, 2])
-    await expect(sourceOf([]).lanes({ ...all, offset: 0, limit: 9 }, signal)).resolves.toEqual({ total: 0, lanes: [], lacks: [] })
+    await expect(sourceOf([]).lanes({ ...all, offset: 0, limit: 9 }, signal)).resolves.toEqual({
+      total: 0,
+      lanes: [],
+      lacks: [],
+    })
     const data = dataIn(written([header, change("web", 1)]))
     const blocks = data.blocks.map(({ name }) => ({ name, text: () => "AAAA" }))
     expect(() => fileSource({ ...data, blocks }, "")).toThrow(SourceError)
