@@ -1,5 +1,5 @@
 /**
- * Whose request led to a change, out of audit logs. Nobody is named unless only one can have been: a request that changed nothing returns the version that another one
+ * Whose request led to a change, out of audit logs. A user is named only if no one else can have made the change: a request that changed nothing returns the version that another one
  * wrote, and the log may lack that one.
  */
 import { type Author, exactJsonIn, type ObjectEvent, objectIn, textIn } from "../../trace/index.ts"

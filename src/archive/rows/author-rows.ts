@@ -7,7 +7,7 @@
 import { createHash } from "node:crypto"
 import type { Author, AuthoredWrite, WriteEffect } from "../../trace/index.ts"
 import type { DiscoveredKind } from "../../wire/index.ts"
-import { type Connection, numberOf, prepare, type Statement } from "../tables/database.ts"
+import { type Connection, prepare, type Statement } from "../tables/database.ts"
 import { fieldsOf, isSoundRow, rowWriter } from "../tables/tables.ts"
 import type { TrustedDatabase } from "../tables/trusted-database.ts"
 import { decodeDiscovery, discoveryKey } from "./discovery.ts"
@@ -76,24 +76,19 @@ const dayMicros = 86_400_000_000
 
 interface KnownAuthor {
   readonly id: number
-  lastReceived: number
+  readonly lastReceived: number
 }
 
 /** Adds rows, inside a transaction of the caller. Every method throws what SQLite throws. */
 export class AuthorRows {
   readonly #insertWrite: (row: Readonly<Record<string, unknown>>) => void
   readonly #insertAuthor: (row: Readonly<Record<string, unknown>>) => void
-  readonly #find: Statement<KnownAuthor>
-  readonly #touch: Statement<never>
-  readonly #database: Connection
   readonly #known = new Map<string, KnownAuthor>()
 
   constructor(database: Connection) {
-    this.#database = database
     this.#insertWrite = rowWriter(database, "audited_write", { or: "IGNORE" })
-    this.#insertAuthor = rowWriter(database, "author")
-    this.#find = prepare(database, "SELECT id, last_received AS lastReceived FROM author WHERE identity = ?")
-    this.#touch = prepare(database, "UPDATE author SET last_received = ? WHERE id = ?")
+    const end = "ON CONFLICT (id) DO UPDATE SET last_received = max(last_received, excluded.last_received)"
+    this.#insertAuthor = rowWriter(database, "author", { end })
   }
 
   /** One transaction; then the range. What was not added is not in the range. @throws what SQLite throws: nothing was added */
@@ -137,22 +132,16 @@ export class AuthorRows {
     this.#known.clear()
   }
 
+  /** An author is written again for the first write of each day, so one that retention has removed meanwhile comes back under the same number. */
   #idOf(author: Author, received: number): number {
     const identity = JSON.stringify(author)
-    const known = this.#known.get(identity) ?? this.#find.get(identity) ?? this.#added(identity, received)
-    if (received > known.lastReceived + dayMicros) {
-      this.#touch.run(received, known.id)
-      known.lastReceived = received
-    }
+    const known = this.#known.get(identity)
+    if (known !== undefined && received <= known.lastReceived + dayMicros) return known.id
+    const id = hashOf(identity)
+    this.#insertAuthor({ id, identity, lastReceived: received })
     if (this.#known.size >= rememberedAuthors) this.#known.clear()
-    this.#known.set(identity, known)
-    return known.id
-  }
-
-  #added(identity: string, lastReceived: number): KnownAuthor {
-    const id = numberOf(this.#database, "SELECT max(id) AS value FROM author") + 1
-    this.#insertAuthor({ id, identity, lastReceived })
-    return { id, lastReceived }
+    this.#known.set(identity, { id, lastReceived: Math.max(received, known?.lastReceived ?? received) })
+    return id
   }
 }
 
@@ -169,7 +158,7 @@ export interface FoundWrite {
 export class FoundAuthors {
   readonly #writes: Statement<FoundWrite>
   readonly #author: Statement<{ readonly identity: string }>
-  readonly #known = new Map<number, Author | undefined>()
+  readonly #known = new Map<number, Author>()
 
   constructor(database: Connection) {
     const columns = ["author", "received", "took", "is_certain", "action"]
@@ -188,9 +177,11 @@ export class FoundAuthors {
 
   /** `undefined`: the row is damaged. */
   author(id: number): Author | undefined {
-    if (this.#known.has(id)) return this.#known.get(id)
+    const known = this.#known.get(id)
+    if (known !== undefined) return known
     const identity = this.#author.get(id)?.identity
-    const author = identity === undefined ? undefined : (JSON.parse(identity) as Author)
+    if (identity === undefined) return undefined
+    const author = JSON.parse(identity) as Author
     if (this.#known.size >= rememberedAuthors) this.#known.clear()
     this.#known.set(id, author)
     return author
@@ -214,8 +205,10 @@ interface RowKey {
 /** Removes what was written before the beginning of its kind. */
 export class AuthorRemoval {
   readonly #transaction: (write: () => void) => void
-  readonly #versioned: Statement<RowKey>
-  readonly #unversioned: Statement<RowKey>
+  /** In the order of versions, which is that of time. */
+  readonly #ordered: Statement<RowKey>
+  /** Those whose version says nothing of when they were written. */
+  readonly #timed: Statement<RowKey>
   readonly #delete: Statement<never>
   readonly #deleteAuthors: Statement<never>
   /** By kind, up to when rows have been removed in this life. */
@@ -230,8 +223,8 @@ export class AuthorRemoval {
         database,
         `SELECT version, object, effect, author, received FROM audited_write WHERE kind = ? AND ${condition} ORDER BY ${order} LIMIT ${pageRows}`,
       )
-    this.#versioned = page("version > 0", "version")
-    this.#unversioned = page("version <= 0", "received")
+    this.#ordered = page("version > 0 AND is_certain = 1", "version")
+    this.#timed = page("(version <= 0 OR is_certain = 0)", "received")
     this.#delete = prepare(
       database,
       "DELETE FROM audited_write WHERE kind = ? AND version = ? AND object = ? AND effect = ? AND author = ? AND received = ?",
@@ -246,7 +239,7 @@ export class AuthorRemoval {
       const before = removedThrough - clockSlackMicros
       oldest = Math.min(oldest, before)
       if (before <= (this.#done.get(kind) ?? 0)) continue
-      for (const rows of [this.#versioned, this.#unversioned]) {
+      for (const rows of [this.#ordered, this.#timed]) {
         while (this.#removePage(kind, rows, before)) yield
       }
       this.#done.set(kind, before)

@@ -81,13 +81,13 @@ const OWNER_TABLES = `
  * Who wrote, out of audit logs. Rows are not those of changes: either may arrive first, and which belongs to which is found when it is asked.
  */
 const AUTHOR_TABLES = `
-  -- identity: user, groups, user agent and addresses as JSON. last_received: the latest write, or up to a day before, µs since the Unix epoch.
+  -- id: 48 bits of a hash of the identity, so that a number that retention has freed is never that of another author. identity: user, groups, user agent and addresses as
+  -- JSON. last_received: the latest write, or up to a day before, µs since the Unix epoch.
   CREATE TABLE author (
     id INTEGER PRIMARY KEY,
     identity TEXT NOT NULL,
     last_received INTEGER NOT NULL
   ) STRICT;
-  CREATE INDEX author_of_identity ON author (identity);
 
   -- version: which the write led to, negative if it is no number; 0 where it is not known, and effect with the object says which write it was.
   -- object: 48 bits of a hash of the UID. is_certain 0: the request may have changed nothing, and returned a version that another one wrote. Times are those of the API
@@ -104,7 +104,8 @@ const AUTHOR_TABLES = `
     action TEXT NOT NULL,
     PRIMARY KEY (kind, version, object, effect, author, received)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX unversioned_write ON audited_write (kind, received) WHERE version <= 0;
+  -- A request that changed nothing has the version of an older write.
+  CREATE INDEX timed_write ON audited_write (kind, received) WHERE (version <= 0 OR is_certain = 0);
 `
 
 const WITHOUT_CHECKSUMS = `

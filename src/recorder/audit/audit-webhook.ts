@@ -1,7 +1,7 @@
 /**
  * `POST /v1/audit`: what an API server sends to its audit webhook, of which who wrote what is kept.
  *
- * A batch is answered with 200 once its authors are on disk: the API server sends every other one again, for a minute or so. Memory: two bodies and what is read
+ * A batch is answered with 200 once its authors are committed, as changes are: the API server sends every other one again, for a minute or so. Memory: two bodies and what is read
  * of one; further batches are refused meanwhile, and come again.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"

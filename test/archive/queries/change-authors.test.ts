@@ -1,5 +1,13 @@
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import { afterEach, describe, expect, test } from "vitest"
-import { ArchiveWriter, ChangeAuthors, changeSteps, QueriedRecording } from "../../../src/archive/index.ts"
+import {
+  ArchiveWriter,
+  ChangeAuthors,
+  changeSteps,
+  DATABASE_FILE,
+  QueriedRecording,
+} from "../../../src/archive/index.ts"
 import { discoveryKey, withDiscovered } from "../../../src/archive/rows/discovery.ts"
 import type { AuthoredWrite } from "../../../src/trace/index.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
@@ -101,6 +109,19 @@ describe("a change names who made it", () => {
   })
 })
 
+test("an author whom retention has removed is named again, and no other one has his number", () => {
+  const writer = openWriter()
+  record(writer)
+  add(writer, write("alice", 10))
+  // As retention does when nothing is kept that is younger than a day after the last write.
+  const other = new DatabaseSync(join(writer.directory, DATABASE_FILE))
+  other.exec("DELETE FROM author")
+  other.close()
+  const later = timeOf(12) + 2 * 86_400 * second
+  add(writer, write("bob", 11), write("alice", 12, { received: later, completed: later + 5000 }))
+  expect(named(writer.directory).slice(0, 3)).toEqual(["alice", "bob", "alice"])
+})
+
 describe("no one is named", () => {
   const userOf = (version: number, ...writes: ReadonlyArray<AuthoredWrite>): string => {
     const writer = openWriter()
@@ -151,7 +172,12 @@ test("retention removes authors with the changes that they belong to", () => {
   )
   add(writer, write("old", 10), write("old", 13, { effect: "removed", version: "" }), ...later)
   const young = write("young", 5000, { received: START + 6000 * second, completed: START + 6000 * second })
-  add(writer, young)
+  // Requests that changed nothing have the version of an old write, and must not keep others from being removed.
+  const idle = Array.from({ length: 600 }, (_, index) => {
+    const received = START + (6000 + index) * second
+    return write("young", 11, { isCertain: false, received, completed: received })
+  })
+  add(writer, young, ...idle)
   now = START + 7200 * second
   for (let frame = 2; frame < 40; frame++) {
     const time = START + frame * 60 * second
@@ -173,10 +199,10 @@ test("retention removes authors with the changes that they belong to", () => {
   const rows = (): unknown =>
     writer.retention &&
     QueriedRecording.open(directory).database.prepare("SELECT count(*) AS n FROM audited_write").get()
-  expect(rows()).toEqual({ n: 1503 })
+  expect(rows()).toEqual({ n: 2103 })
   writer.retention.setPolicy({ forMicros: 5400 * second, kinds: new Map() })
   while (writer.retention.step(() => false));
-  expect(rows()).toEqual({ n: 1 })
+  expect(rows()).toEqual({ n: 601 })
 })
 
 test("a write takes few bytes", () => {
