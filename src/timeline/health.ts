@@ -7,6 +7,7 @@
 
 import { conditionsOf, conditionTone, groupAndKind, statusOfCondition, wrongIn } from "./conditions.ts"
 import { containersIn, type Wrong } from "./containers.ts"
+import type { FindingCode } from "./finding.ts"
 import { integerIn, type Members, membersIn, textIn } from "./json.ts"
 import type { Part } from "./lane.ts"
 import { type Tone, tones } from "./tile.ts"
@@ -37,6 +38,9 @@ export const UNSCHEDULABLE = "Unschedulable"
 export const isUnschedulable = (condition: unknown): boolean =>
   textIn(condition, "type") === "PodScheduled" && textIn(condition, "reason") === UNSCHEDULABLE
 
+/** What a pod that is deleted looks like while it ends. */
+const endingCodes: ReadonlySet<FindingCode | undefined> = new Set(["failed-pod", "crash-loop"])
+
 type Judge = (status: Members | undefined, conditions: ReadonlyArray<Members>) => Health
 
 /** How the object is whose kind is `gvk`. Of an object whose kind says nothing of how it is: plain. */
@@ -49,6 +53,9 @@ export const healthOf = (gvk: string, object: unknown): Health => {
   const judge = Object.hasOwn(judges, kind) ? judges[kind] : undefined
   const health: Health = wrong === undefined ? (judge ?? byConditions)(status, conditions) : { tone: tones.bad, wrong }
   const isGoing = textIn(membersIn(object, "metadata"), "deletionTimestamp") !== undefined
+  // Its processes were ended by a signal, and many programs then end with an error.
+  if (isGoing && kind === "Pod" && endingCodes.has(health.wrong?.code))
+    return { tone: tones.waiting, restarts: health.restarts ?? 0 }
   return isGoing && health.tone !== tones.bad && health.tone !== tones.over
     ? { ...health, tone: tones.waiting }
     : health
@@ -81,7 +88,8 @@ export const partsOf = (gvk: string, object: unknown): ReadonlyArray<PartHealth>
 
 const podHealth: Judge = (status, conditions) => {
   const phase = textIn(status, "phase")
-  const containers = containersIn(status)
+  // A debugger that has ended says nothing of the pod, and stays in its status.
+  const containers = containersIn(status).filter((each) => each.kind !== "ephemeral container")
   const restarts = containers.reduce((sum, each) => sum + each.restarts, 0)
   const failedBefore = containers.find((each) => each.failedBefore !== undefined)?.failedBefore
   const facts = { restarts, ...(failedBefore && { failedBefore }) }

@@ -47,6 +47,32 @@ const judged: ReadonlyArray<readonly [string, readonly [string, unknown], Tone, 
   ["custom kind", ["example.com/v1.Widget", { status: condition("Ready", "False") }], tones.bad],
   ["claim", ["v1.PersistentVolumeClaim", { status: { phase: "Pending" } }], tones.waiting],
   ["map", ["v1.ConfigMap", { data: {} }], tones.plain],
+  [
+    "pod after a debugger",
+    pod({
+      phase: "Running",
+      ...condition("Ready", "True"),
+      ephemeralContainerStatuses: [{ name: "debug", state: { terminated: { exitCode: 130 } } }],
+    }),
+    tones.good,
+  ],
+  [
+    "pod that a signal ended",
+    [
+      "v1.Pod",
+      {
+        metadata: { deletionTimestamp: "x" },
+        status: { phase: "Failed", ...container({ terminated: { exitCode: 143 } }) },
+      },
+    ],
+    tones.waiting,
+  ],
+  [
+    "pod that ran out of memory and is deleted",
+    ["v1.Pod", { metadata: { deletionTimestamp: "x" }, status: { phase: "Running", ...container(killed) } }],
+    tones.bad,
+    "out-of-memory",
+  ],
   ["pod on its way out", ["v1.Pod", { metadata: { deletionTimestamp: "x" }, status: { phase: "Running" } }], 4],
 ]
 for (const [name, [gvk, object], tone, code] of judged)

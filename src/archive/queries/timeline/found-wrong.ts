@@ -100,6 +100,8 @@ class KindSearch {
         this.#look({ number, sequence, time, isFirst: false })
         yield* this.#pause(() => share((time - begin) / (to - begin + 1)))
       }
+      // Also where nothing of a frame is asked for.
+      yield undefined
     }
   }
 
@@ -114,10 +116,11 @@ class KindSearch {
     const place = this.#damage.place(this.#kind, sequence)
     if (place === undefined) return
     const isGone = place.frame.events.action(place.index) !== APPLIED
-    if (isGone) this.#lengths[number] = 0
-    // What stands for a name in a stored status is no JSON: then all of the object is read.
+    // A stored status may have marks in place of names and is then no JSON; in that case the whole object is read.
     const status = isGone ? undefined : statusBytes(place.stored)
-    if (status !== undefined && this.#isSame(number, status)) return
+    const isGoing = !isGone && isBeingDeleted(place.stored)
+    if (status === undefined) this.#lengths[number] = 0
+    else if (this.#isSame(number, status, isGoing)) return
     const value = isGone ? undefined : ((status && plainJsonIn(status)) ?? this.#wholeStatus(sequence))
     const { names } = this.#recording
     const kind = this.#kind
@@ -128,7 +131,11 @@ class KindSearch {
         const { namespace, name, uid } = names.nameOf(kind.id, number)
         return { gvk: kind.gvk, namespace, name, uid }
       },
-      ...{ time, isFirst, health: isGone ? undefined : healthOf(kind.gvk, { status: value }) },
+      ...{
+        time,
+        isFirst,
+        health: isGone ? undefined : healthOf(kind.gvk, { ...(isGoing && goingMetadata), status: value }),
+      },
     })
   }
 
@@ -141,14 +148,23 @@ class KindSearch {
   }
 
   /** Whether it is as before; from now on, this is the one before. */
-  #isSame(number: number, status: Uint8Array): boolean {
-    const [checksum, { length }] = [crc32(status), status]
+  #isSame(number: number, status: Uint8Array, isGoing: boolean): boolean {
+    const [checksum, { length }] = [crc32(status, isGoing ? 1 : 0), status]
     if (this.#checksums[number] === checksum && this.#lengths[number] === length) return true
     this.#checksums[number] = checksum
     this.#lengths[number] = length
     return false
   }
 }
+
+/** As it is written in metadata: in annotations its quotes are escaped, and in managedFields the name begins with `f:`. */
+const deletionMember = Buffer.from('"deletionTimestamp":')
+
+const isBeingDeleted = ({ buffer, byteOffset, byteLength }: Uint8Array): boolean =>
+  Buffer.from(buffer, byteOffset, byteLength).includes(deletionMember)
+
+/** Of an object that is being deleted, as far as it is judged by it. */
+const goingMetadata = { metadata: { deletionTimestamp: "set" } }
 
 type Steps = Generator<Finding | Progress | undefined, void, void>
 type Numbers = ReadonlySet<number> | undefined

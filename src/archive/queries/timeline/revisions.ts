@@ -68,7 +68,12 @@ const lastBefore = (
 ): ReadonlyMap<number, number> => {
   const through = sequenceAt(recording, kind, time - 1)
   const kept = cache.lastChanges(kind.id)
-  const isUsable = kept !== undefined && kept.throughSequence <= through && through - kept.throughSequence <= mostSince
+  const isUsable =
+    kept !== undefined &&
+    kept.throughSequence <= through &&
+    through - kept.throughSequence <= mostSince &&
+    // Else retention may have removed changes since.
+    kept.throughSequence >= recording.source.beginningOf(kind).throughSequence
   const known = isUsable && kept.sequences.size <= mostKept ? kept.sequences : new Map<number, number>()
   const added = new Set([...numbers].filter((number) => !known.has(number)))
   const sequences = new Map(known)
