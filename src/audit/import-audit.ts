@@ -31,6 +31,7 @@ import {
   type ImportProgress,
   type ImportSummary,
   isImportError,
+  namedLogs,
 } from "./import-order.ts"
 import type { LivesOutput } from "./lives/life-record.ts"
 import { ObjectLives } from "./lives/object-lives.ts"
@@ -106,10 +107,7 @@ const transfer = async (given: AuditImport, sink: OutputSink, openSpool: () => S
     progress.bytesRead += bytes
     given.onProgress(progress)
   })
-  const logs = given.logs.map((log) => {
-    const name = log === "-" ? "standard input" : log
-    return { name, open: () => given.openInput(log), signal: given.signal }
-  })
+  const logs = namedLogs(given)
   const order = new VersionOrder()
   const repeated = new RepeatedWrites()
   let writes = 0

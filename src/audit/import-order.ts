@@ -42,6 +42,10 @@ export interface AuditImport {
   readonly onProgress: (progress: Readonly<ImportProgress>) => void
 }
 
+/** The logs of an import, under the names that messages have for them. */
+export const namedLogs = ({ logs, openInput, signal }: Pick<AuditImport, "logs" | "openInput" | "signal">) =>
+  logs.map((log) => ({ name: log === "-" ? "standard input" : log, open: () => openInput(log), signal }))
+
 /** How far it is. */
 export interface ImportProgress {
   /** Of the logs, as they are on disk. */

@@ -20,6 +20,7 @@ export {
   partsOf,
   UNSCHEDULABLE,
 } from "./health.ts"
+export type { Lack } from "./lack.ts"
 export { kindsWithoutLanes, type Lane, type LaneObject, type Part } from "./lane.ts"
 export { type LaneOwner, type LaneRow, LaneTree } from "./lane-tree.ts"
 export { marks, type Tone, toneIn, tones } from "./tile.ts"

@@ -52,7 +52,7 @@ describe("the document", () => {
 
   test("is at /ui/, also below a prefix that a proxy has removed", async () => {
     const [{ statusCode, headers }] = await get("/ui")
-    expect([statusCode, new URL(headers.location ?? "", "http://proxy/prefix/ui").pathname]).toEqual([
+    expect([statusCode, new URL(headers.location ?? "", "http://localhost/prefix/ui").pathname]).toEqual([
       308,
       "/prefix/ui/",
     ])

@@ -1,6 +1,6 @@
 /** Who wrote, out of log files, for a recording that exists already. */
 import { type AuthoredWrite, ExportInterrupted } from "../../trace/index.ts"
-import { type AuditImport, type ImportError, type ImportProgress, isImportError } from "../import-order.ts"
+import { type AuditImport, type ImportError, type ImportProgress, isImportError, namedLogs } from "../import-order.ts"
 import { mergedWrites } from "../reading/merged-writes.ts"
 import { SeenTexts } from "../seen-texts.ts"
 import { authoredWrites } from "./authored-writes.ts"
@@ -39,10 +39,7 @@ export const importAuthors = async (given: AuthorsImport): Promise<AuthorsOutcom
     progress.bytesRead += bytes
     given.onProgress(progress)
   })
-  const logs = given.logs.map((log) => {
-    const name = log === "-" ? "standard input" : log
-    return { name, open: () => given.openInput(log), signal: given.signal }
-  })
+  const logs = namedLogs(given)
   let [writes, named, kept] = [0, 0, 0]
   let batch: AuthoredWrite[] = []
   const flush = (): void => {

@@ -1,5 +1,5 @@
 /**
- * The page of one recording, for who started the command and nobody else.
+ * The page of one recording, which only the user who started the command can open.
  *
  * Everything is below a path with a random secret: other users of the machine, and pages of other origins, do not know it, and no cookie carries it to other ports of
  * this host. Beside it, the name in `Host` must be the server's own (DNS rebinding), and questions are answered only to the page itself.

@@ -1,7 +1,7 @@
 /** What a file says of itself as a whole, as src/trace/views/html/html-encoder.ts writes it. */
 
-import type { Finding } from "../../timeline/index.ts"
-import { type Lack, SourceError } from "../source/source.ts"
+import type { Finding, Lack } from "../../timeline/index.ts"
+import { SourceError } from "../source/source.ts"
 
 export interface Facts {
   /** µs since the Unix epoch, both ends inclusive. */

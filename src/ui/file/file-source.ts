@@ -4,8 +4,8 @@
  * Memory: 35 bytes for each event, the names of objects, and some MB of objects that were looked at last.
  */
 
-import { partsOf, type TileRange, type Tone, tileOf, tones } from "../../timeline/index.ts"
-import { type HistorySource, type Lack, type LaneTile, type Overview, SourceError } from "../source/source.ts"
+import { type Lack, partsOf, type TileRange, type Tone, tileOf, tones } from "../../timeline/index.ts"
+import { type HistorySource, type LaneTile, type Overview, SourceError } from "../source/source.ts"
 import { type InlinedData, inlinedData } from "./blocks.ts"
 import { differencesBetween } from "./difference.ts"
 import { type Facts, factsIn } from "./facts.ts"

@@ -1,9 +1,9 @@
 /** One object: what it is, how it is, and everything that is known of it in the window. */
 
 import { useEffect, useMemo, useState } from "preact/hooks"
-import { healthOf, type LaneObject, tones } from "../../timeline/index.ts"
+import { healthOf, type Lack, type LaneObject, tones } from "../../timeline/index.ts"
 import type { PaneProps } from "../shell/pane.ts"
-import type { HistorySource, Lack, ObjectChange, Span } from "../source/source.ts"
+import type { HistorySource, ObjectChange, Span } from "../source/source.ts"
 import type { PageState } from "../state/state.ts"
 import { kindOf, visible } from "../text/shown-text.ts"
 import { momentText, type Zone } from "../timeline/axis.ts"

@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks"
 import type { Block, DocumentChart, DocumentRow, PageDocument, Phrase, Phrases } from "../../page/document.ts"
 import { visible } from "../text/shown-text.ts"
+import { useScheme } from "../timeline/scheme.ts"
 import { StepChart } from "./step-chart.tsx"
 
 /** Characters of one text. */
@@ -11,13 +12,16 @@ const longest = 2000
 /** Rows of a table, and blocks after one another, that are drawn until more are asked for. */
 const mostShown = 200
 
-export const DocumentView = ({ document }: { readonly document: PageDocument }) => (
-  <main class="report">
-    <h1>{visible(document.title, longest)}</h1>
-    <Contents blocks={document.blocks} />
-    <Blocks blocks={document.blocks} />
-  </main>
-)
+export const DocumentView = ({ document: { title, blocks } }: { readonly document: PageDocument }) => {
+  useScheme("auto")
+  return (
+    <main class="report">
+      <h1>{visible(title, longest)}</h1>
+      <Contents blocks={blocks} />
+      <Blocks blocks={blocks} />
+    </main>
+  )
+}
 
 /** Links to the headings, where there are several. */
 const Contents = ({ blocks }: { readonly blocks: ReadonlyArray<Block> }) => {

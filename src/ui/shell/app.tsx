@@ -8,6 +8,7 @@ import { firstState, type PageState, type Pane } from "../state/state.ts"
 import { type Input, updated } from "../state/updates.ts"
 import { visible } from "../text/shown-text.ts"
 import { momentText } from "../timeline/axis.ts"
+import { useScheme } from "../timeline/scheme.ts"
 import { TimeLine } from "../timeline/time-line.tsx"
 import { Asking } from "./asking.ts"
 import { Help } from "./help.tsx"
@@ -26,16 +27,9 @@ const themes = ["auto", "light", "dark"] as const
 /** `auto` follows the system, whose changes redraw what is on a canvas. */
 const useTheme = () => {
   const [theme, setTheme] = useState<(typeof themes)[number]>("auto")
-  const [isDark, setDark] = useState(() => matchMedia("(prefers-color-scheme: dark)").matches)
-  useEffect(() => {
-    const system = matchMedia("(prefers-color-scheme: dark)")
-    const onChange = (): void => setDark(system.matches)
-    system.addEventListener("change", onChange)
-    return () => system.removeEventListener("change", onChange)
-  }, [])
-  document.documentElement.dataset.theme = theme
+  const scheme = useScheme(theme)
   const next = (): void => setTheme(themes[(themes.indexOf(theme) + 1) % themes.length] ?? "auto")
-  return { theme, next, scheme: theme === "auto" ? (isDark ? "dark" : "light") : theme }
+  return { theme, next, scheme }
 }
 
 /** The keys of the page, except where something is typed or a control has them for itself. */

@@ -14,7 +14,7 @@ interface AskingSurroundings {
   readonly send: (input: Input) => void
   /** Runs something after some ms, unless it is cancelled. */
   readonly later: (milliseconds: number, run: () => void) => () => void
-  /** Whether nobody sees the page: then nothing new is asked. */
+  /** Whether the page is hidden, such as in another tab; nothing new is asked then. */
   readonly isHidden: () => boolean
 }
 
@@ -41,7 +41,7 @@ const pollMs = 1000
 /** ms until a question that failed is asked again. */
 const againMs = 2000
 
-/** Times that a server may be busy before it is told: with several pages open it is, for moments. */
+/** Refusals of a busy server in a row after which the page says so: with several pages open it is busy for moments. */
 const mostBusy = 3
 
 /** µs by which an answer may be older than the present while the page follows it. */

@@ -4,12 +4,11 @@
  * Guarantee: the token is sent to the page's own server only, and kept no longer than the tab.
  */
 
-import type { Finding, Lane, LaneObject, Part } from "../../timeline/index.ts"
+import type { Finding, Lack, Lane, LaneObject, Part } from "../../timeline/index.ts"
 import {
   type Author,
   type FieldChange,
   type HistorySource,
-  type Lack,
   type LaneFilter,
   type Manager,
   type ObjectChange,

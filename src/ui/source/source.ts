@@ -3,7 +3,7 @@
  * rejects with a SourceError, or with the reason of its signal.
  */
 
-import type { Finding, Lane, LaneObject, Part } from "../../timeline/index.ts"
+import type { Finding, Lack, Lane, LaneObject, Part } from "../../timeline/index.ts"
 
 /** A stretch of time, both ends inclusive. */
 export interface Span {
@@ -26,19 +26,6 @@ interface ShownKind {
   readonly since: number
   readonly until: number
   readonly namespaced: boolean
-}
-
-/** What a recording lacks in a window; absent from it is nothing else. */
-export interface Lack {
-  /** `gap`: changes were lost; `unrecorded`: the kind, or a namespace of it, was not recorded; `late`: nothing is lost, but it was received later. */
-  readonly type: "gap" | "unrecorded" | "late"
-  readonly gvk: string
-  /** Empty: all namespaces. */
-  readonly namespace: string
-  readonly from: number
-  readonly to: number
-  /** In words. */
-  readonly why: string
 }
 
 export interface Overview {

@@ -1,7 +1,7 @@
 /** What the page shows: no DOM, no requests and no time. Changed only by `updated` (updates.ts). Times are µs since the Unix epoch. */
 
-import type { Finding, Lane, LaneObject, Part } from "../../timeline/index.ts"
-import type { Lack, LaneFilter, ObjectChange, Overview, SourceError, Span } from "../source/source.ts"
+import type { Finding, Lack, Lane, LaneObject, Part } from "../../timeline/index.ts"
+import type { LaneFilter, ObjectChange, Overview, SourceError, Span } from "../source/source.ts"
 
 /** Lanes below one parent, as far as they were asked for. */
 export interface LaneList {

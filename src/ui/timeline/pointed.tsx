@@ -1,7 +1,8 @@
 /** What is under the pointer: the moment, how the row is then, and why something of it is missing. It follows the pointer by itself, so that moving it draws nothing else. */
 
 import { useEffect, useRef, useState } from "preact/hooks"
-import type { Lack } from "../source/source.ts"
+import type { Lack } from "../../timeline/index.ts"
+
 import type { Row } from "../state/rows.ts"
 import type { PageState } from "../state/state.ts"
 import { visible } from "../text/shown-text.ts"
