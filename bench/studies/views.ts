@@ -21,11 +21,11 @@
  * `--html`: what one file of a window costs (decision 0103), of `events` (default 600,000) changes of Deployments of 2.9 kB, a hundredth as many objects, by the
  * built command: exported from a data directory, and of a quarter of the events to show that memory does not grow.
  *
- * Last measured (2026-11-29, 2 shared cores, Node 26.10) on a machine with a load of 15, so that seconds say nothing and CPU is half as much again as when idle:
+ * Last measured (2026-11-29, 2 shared cores, Node 26.10):
  *
- *      events   CPU s  most MB     MB  bytes/event
- *     150,000     3.3      160    1.6         10.6
- *     600,000    14.0      199    7.4         12.4
+ *      events      s   CPU s  most MB     MB  bytes/event
+ *     150,000    2.5     3.0      173    1.7         11.0
+ *     600,000    9.3    10.8      227    7.5         12.5
  *
  * How much the engine takes before it collects is its own choice: with `node --max-old-space-size=60` the same conversions of 400,000 events
  * took at most 159 and 195 MB. What is alive after a collection, 16 to 24 MB, did not grow from 6,000 events to 306,000.
