@@ -3,6 +3,7 @@
 import { expect, test } from "vitest"
 import { Asking } from "../../src/ui/shell/asking.ts"
 import { type HistorySource, SourceError } from "../../src/ui/source/source.ts"
+import { rowAt, rowCount } from "../../src/ui/state/rows.ts"
 import { firstState, type PageState } from "../../src/ui/state/state.ts"
 import { type Input, updated } from "../../src/ui/state/updates.ts"
 import { fakeSource } from "./fake-source.ts"
@@ -185,4 +186,55 @@ test("a reader without a token is asked for one, and everything is asked again w
   await page.calm()
   expect(page.state().overview?.name).toBe("demo.kubereel")
   expect(page.state().failures.size).toBe(0)
+})
+
+test("what is open far down a long list stays open, and in its place, when the window moves", async () => {
+  const page = pageOn(fakeSource({ ...recording, deployments: 1000 }))
+  await page.calm()
+  for (const top of [300, 500, 700]) {
+    page.send({ type: "scrolled", top })
+    await page.calm()
+  }
+  page.send({ type: "toggled", row: 710 })
+  await page.calm()
+  const isOpen = () => rowAt(page.state(), 710)?.isOpen
+  expect([rowCount(page.state()), isOpen()]).toEqual([1 + 1000 + 1 + 3, true])
+  page.send({ type: "scrolled", top: 0 })
+  page.send({ type: "panned", by: -0.1 })
+  page.pass()
+  await page.calm()
+  expect([rowCount(page.state()), isOpen()]).toEqual([1 + 1000 + 1 + 3, true])
+  // It is asked for again once it is in sight.
+  page.send({ type: "scrolled", top: 700 })
+  await page.calm()
+  const { lists, settled } = page.state()
+  expect(lists.get("namespace/shop")?.spans.get(3)).toEqual(settled)
+})
+
+test("while the page follows the present, findings stay until the window is examined again", async () => {
+  const source = fakeSource({ ...recording, isLive: true })
+  let end = recording.span.to
+  let isHeld = false
+  let release = (): void => undefined
+  const page = pageOn({
+    ...source,
+    overview: async (signal) => ({ ...(await source.overview(signal)), span: { from, to: end } }),
+    findings: async (asked, each, signal) => {
+      if (isHeld) await new Promise<void>((resolve) => (release = resolve))
+      await source.findings(asked, each, signal)
+    },
+  })
+  await page.calm()
+  const { length } = page.state().found.findings
+  expect(length).toBeGreaterThan(0)
+  isHeld = true
+  end += 20_000_000
+  page.pass()
+  await page.calm()
+  expect(page.asked.filter((name) => name === "findings")).toHaveLength(2)
+  expect(page.state().found).toMatchObject({ progress: 1, findings: { length } })
+  release()
+  await page.calm()
+  const { found } = page.state()
+  expect([found.span.to, found.progress, found.findings.length, found.next]).toEqual([end, 1, length, undefined])
 })

@@ -68,7 +68,7 @@ export const fakeSource = ({ span, namespaces, deployments, isLive = false }: Fa
     })
   }
   const overview: Overview = {
-    ...{ name: "demo.kubereel", span, isLive, lacks: [], isRestricted: false },
+    ...{ name: "demo.kubereel", span, isLive, lacks: [] },
     kinds: ["v1.Pod", "apps/v1.Deployment"].map((gvk) => ({
       ...{ gvk, since: span.from, until: span.to, namespaced: true },
     })),

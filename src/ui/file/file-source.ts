@@ -60,7 +60,7 @@ class FileSource implements HistorySource {
     const isUnrecorded = (gvk: string): boolean =>
       lacks.some((lack) => lack.type === "unrecorded" && lack.gvk === gvk && lack.namespace === "")
     return {
-      ...{ name: this.#name, span: { from, to }, isLive: false, lacks, isRestricted: false },
+      ...{ name: this.#name, span: { from, to }, isLive: false, lacks },
       kinds: kinds.map((gvk) => ({
         ...{ gvk, since: isUnrecorded(gvk) ? 0 : from, until: to, namespaced: namespaced.has(gvk) },
       })),

@@ -6,6 +6,7 @@ import type { FieldChange, HistorySource, Manager } from "../source/source.ts"
 import { kindOf, visible } from "../text/shown-text.ts"
 import { durationText, momentText } from "../timeline/axis.ts"
 import { useAsked } from "./asked.ts"
+import { Failed } from "./failed.tsx"
 import { FieldList } from "./field-change.tsx"
 import { managersText } from "./field-text.ts"
 
@@ -21,20 +22,20 @@ export const DifferencesPane = ({ source, state, send, zone }: PaneProps) => {
   const { cursor, other, filter } = state
   const has = cursor !== undefined && other !== undefined && cursor !== other
   const [from, to] = has ? [Math.min(cursor, other), Math.max(cursor, other)] : [0, 0]
-  const { value, isDone, failure } = useAsked(
-    has ? JSON.stringify([from, to, filter]) : "",
-    none,
-    async (publish, signal) => {
-      const found: Difference[] = []
-      await source.differences(
-        { ...filter, from, to },
-        (each) => {
-          found.push(each)
+  const { value, isDone, failure, again } = useAsked(
+    { state, send },
+    {
+      key: has ? JSON.stringify([from, to, filter]) : "",
+      empty: none,
+      run: async (publish, signal) => {
+        const found: Difference[] = []
+        const each = (difference: Difference): void => {
+          found.push(difference)
           publish(found)
-        },
-        signal,
-      )
-      publish([...found])
+        }
+        await source.differences({ ...filter, from, to }, each, signal)
+        publish([...found])
+      },
     },
   )
   if (!has) return <p class="empty">Set two cursors: click in the time line, then click elsewhere with Shift held.</p>
@@ -55,7 +56,7 @@ export const DifferencesPane = ({ source, state, send, zone }: PaneProps) => {
           value={find}
           onInput={({ currentTarget }) => setFind(currentTarget.value)}
         />
-        {failure !== undefined && <p class="bad">{visible(failure, 500)}</p>}
+        {failure !== undefined && <Failed {...{ failure, again }} />}
         {!isDone && <p class="quiet">Reading…</p>}
         {isDone && failure === undefined && shown.length === 0 && <p class="note">Nothing differs.</p>}
       </header>

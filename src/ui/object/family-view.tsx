@@ -1,15 +1,16 @@
 /** Owners above, and what is owned below: each is a link. */
 
 import type { Lane, LaneObject } from "../../timeline/index.ts"
-import type { HistorySource, Overview, Span } from "../source/source.ts"
+import type { PaneProps } from "../shell/pane.ts"
+import type { Span } from "../source/source.ts"
 import { kindOf, visible } from "../text/shown-text.ts"
 import { useAsked } from "./asked.ts"
+import { Failed } from "./failed.tsx"
 import { ownersOf } from "./owners.ts"
 
 interface FamilyViewProps {
-  readonly source: HistorySource
+  readonly pane: PaneProps
   readonly object: LaneObject
-  readonly kinds: Overview["kinds"]
   readonly span: Span
   readonly time: number
   readonly onOpen: (object: LaneObject) => void
@@ -26,18 +27,23 @@ interface Family {
 
 const none: Family = { owners: [], owned: [], total: 0 }
 
-export const FamilyView = ({ source, object, kinds, span, time, onOpen }: FamilyViewProps) => {
-  const key = JSON.stringify([object.gvk, object.namespace, object.name, object.uid, span])
-  const { value, isDone, failure } = useAsked(key, none, async (publish, signal) => {
-    const owners = await ownersOf(source, object, { time, kinds }, signal)
-    publish({ ...none, owners })
-    const lane = (await source.laneOf({ ...span, ...object }, signal))?.lane
-    if (lane === undefined || lane.children === 0) return
-    const page = await source.lanes({ ...span, parent: lane.id, offset: 0, limit: mostOwned }, signal)
-    publish({ owners, owned: page.lanes, total: page.total })
+export const FamilyView = ({ pane, object, span, time, onOpen }: FamilyViewProps) => {
+  const { source, state } = pane
+  const { value, isDone, failure, again } = useAsked(pane, {
+    key: JSON.stringify([object, span]),
+    subject: JSON.stringify([object, state.isFollowing ? "now" : span]),
+    empty: none,
+    run: async (publish, signal) => {
+      const owners = await ownersOf(source, object, { time, kinds: state.overview?.kinds ?? [] }, signal)
+      publish({ ...none, owners })
+      const lane = (await source.laneOf({ ...span, ...object }, signal))?.lane
+      if (lane === undefined || lane.children === 0) return
+      const page = await source.lanes({ ...span, parent: lane.id, offset: 0, limit: mostOwned }, signal)
+      publish({ owners, owned: page.lanes, total: page.total })
+    },
   })
   const { owners, owned, total } = value
-  if (failure !== undefined) return <p class="note bad">{visible(failure, 500)}</p>
+  if (failure !== undefined) return <Failed {...{ failure, again }} />
   const self = (
     <li>
       <Name object={object} />

@@ -4,6 +4,8 @@ import { type Finding, type FindingCode, findingCodes } from "../../timeline/ind
 
 /** One thing that is wrong. */
 export interface FindingGroup {
+  /** The same for the same thing, whatever is found later. */
+  readonly key: string
   readonly code: FindingCode
   /** What the objects have in common: the name, or the beginning of the generated names. */
   readonly name: string
@@ -45,12 +47,12 @@ export const groupsOf = (findings: ReadonlyArray<Finding>): ReadonlyArray<Findin
     if (known === undefined) groups.set(key, [finding])
     else known.push(finding)
   }
-  return [...groups.values()]
+  return [...groups]
     .flatMap(groupOf)
     .sort((one, other) => rankOf(one.code) - rankOf(other.code) || other.from - one.from)
 }
 
-const groupOf = (findings: ReadonlyArray<Finding>): ReadonlyArray<FindingGroup> => {
+const groupOf = ([key, findings]: readonly [string, ReadonlyArray<Finding>]): ReadonlyArray<FindingGroup> => {
   const sorted = findings.toSorted((one, other) => other.from - one.from)
   const [first] = sorted
   if (first === undefined) return []
@@ -59,7 +61,7 @@ const groupOf = (findings: ReadonlyArray<Finding>): ReadonlyArray<FindingGroup> 
   const isOver = sorted.every(({ to }) => to !== undefined)
   return [
     {
-      ...{ code: first.code, gvk, namespace, name: isOne ? name : stemOf(first.object), findings: sorted },
+      ...{ key, code: first.code, gvk, namespace, name: isOne ? name : stemOf(first.object), findings: sorted },
       from: sorted.reduce((least, each) => Math.min(least, each.from), first.from),
       ...(isOver && { to: sorted.reduce((most, each) => Math.max(most, each.to ?? 0), 0) }),
     },

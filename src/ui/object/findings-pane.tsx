@@ -1,6 +1,6 @@
 /** What went wrong in the window: the most serious first, and what is wrong with many objects of one owner once. */
 
-import { useMemo } from "preact/hooks"
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks"
 import type { Finding } from "../../timeline/index.ts"
 import type { PaneProps } from "../shell/pane.ts"
 import { kindOf, visible } from "../text/shown-text.ts"
@@ -17,8 +17,15 @@ export const FindingsPane = ({ state, send, zone }: PaneProps) => {
   const codes = [...new Set(groups.map(({ code }) => code))]
   const open = (finding: Finding): void =>
     send({ type: "opened", object: finding.object, time: finding.from, lane: finding.lane })
+  const section = useRef<HTMLElement>(null)
+  const { activeElement } = document
+  // A button that is moved within the list, because something newer came before it, loses the focus.
+  useLayoutEffect(() => {
+    if (activeElement instanceof HTMLElement && section.current?.contains(activeElement) === true)
+      activeElement.focus({ preventScroll: true })
+  }, [groups])
   return (
-    <section class="findings" aria-label="what went wrong">
+    <section ref={section} class="findings" aria-label="what went wrong">
       <header>
         <h2>What went wrong</h2>
         {progress < 1 ? (
@@ -27,7 +34,9 @@ export const FindingsPane = ({ state, send, zone }: PaneProps) => {
             examined
           </p>
         ) : (
-          groups.length === 0 && <p class="good">Nothing in this window.</p>
+          groups.length === 0 && (
+            <p class="good">Nothing{state.isRestricted ? " of what you may read" : ""} in this window.</p>
+          )
         )}
       </header>
       {codes.map((code) => {
@@ -40,7 +49,7 @@ export const FindingsPane = ({ state, send, zone }: PaneProps) => {
             </h3>
             <ul>
               {of.map((group) => (
-                <Group key={`${group.gvk} ${group.namespace} ${group.name}`} {...{ group, zone, open }} />
+                <Group key={group.key} {...{ group, zone, open }} />
               ))}
             </ul>
           </section>

@@ -3,12 +3,13 @@
 import { useEffect, useMemo, useState } from "preact/hooks"
 import { healthOf, type Lack, type LaneObject, tones } from "../../timeline/index.ts"
 import type { PaneProps } from "../shell/pane.ts"
-import type { HistorySource, ObjectChange, Span } from "../source/source.ts"
+import type { ObjectChange, Span } from "../source/source.ts"
 import type { PageState } from "../state/state.ts"
 import { kindOf, visible } from "../text/shown-text.ts"
 import { momentText, type Zone } from "../timeline/axis.ts"
 import { useAsked } from "./asked.ts"
 import { ChangesView } from "./changes-view.tsx"
+import { Failed } from "./failed.tsx"
 import { FamilyView } from "./family-view.tsx"
 import { FieldList } from "./field-change.tsx"
 import { writerText } from "./field-text.ts"
@@ -30,11 +31,12 @@ type Tab = (typeof tabs)[number][0]
 /** µs: while the window follows the present, the object is asked about this often. */
 const askedAgain = 10_000_000
 
-/** What is asked for: of a window that moves with the present not every second anew. */
-const askedSpan = ({ settled, isFollowing }: PageState): Span => {
-  if (!isFollowing) return settled
-  const late = settled.to % askedAgain
-  return { from: settled.from - late, to: settled.to - late }
+/** What is asked for: a window that moves with the present is not asked about every second anew, but up to the present each time. */
+const useAskedSpan = ({ settled, isFollowing }: PageState): Span => {
+  const [from, to] = isFollowing
+    ? [settled.to - settled.from, Math.floor(settled.to / askedAgain)]
+    : [settled.from, settled.to]
+  return useMemo(() => settled, [isFollowing, from, to])
 }
 
 interface History {
@@ -44,16 +46,21 @@ interface History {
 
 const noHistory: History = { changes: [], lacks: [] }
 
-const useHistory = (source: HistorySource, object: LaneObject, span: Span, isWhole: boolean) =>
-  useAsked(JSON.stringify([object, span, isWhole]), noHistory, async (publish, signal) => {
-    const changes: ObjectChange[] = []
-    const asked = { ...span, object, owned: false, owners: isWhole, withStates: isWhole }
-    const each = (change: ObjectChange): void => {
-      changes.push(change)
-      publish({ changes, lacks: [] })
-    }
-    const { lacks } = await source.changes(asked, each, signal)
-    publish({ changes: [...changes], lacks })
+const useHistory = (pane: PaneProps, object: LaneObject, span: Span, isWhole: boolean) =>
+  useAsked(pane, {
+    key: JSON.stringify([object, span, isWhole]),
+    subject: JSON.stringify([object, pane.state.isFollowing ? "now" : span, isWhole]),
+    empty: noHistory,
+    run: async (publish, signal) => {
+      const changes: ObjectChange[] = []
+      const asked = { ...span, object, owned: false, owners: isWhole, withStates: isWhole }
+      const each = (change: ObjectChange): void => {
+        changes.push(change)
+        publish({ changes, lacks: [] })
+      }
+      const { lacks } = await pane.source.changes(asked, each, signal)
+      publish({ changes: [...changes], lacks })
+    },
   })
 
 type State = Readonly<Record<string, unknown>>
@@ -67,13 +74,18 @@ interface Moment {
 
 const noMoment: Moment = {}
 
-const useMoment = (source: HistorySource, object: LaneObject, time: number) =>
-  useAsked(JSON.stringify([object, time]), noMoment, async (publish, signal) => {
-    const found = await source.stateAt(object, time, signal)
-    if (found === undefined) return
-    publish(found)
-    const before = await source.stateAt(object, found.time - 1, signal)
-    if (before !== undefined) publish({ ...found, before: before.state })
+const useMoment = (pane: PaneProps, object: LaneObject, time: number) =>
+  useAsked(pane, {
+    key: JSON.stringify([object, time]),
+    subject: JSON.stringify([object, pane.state.cursor ?? "now"]),
+    empty: noMoment,
+    run: async (publish, signal) => {
+      const found = await pane.source.stateAt(object, time, signal)
+      if (found === undefined) return
+      publish(found)
+      const before = await pane.source.stateAt(object, found.time - 1, signal)
+      if (before !== undefined) publish({ ...found, before: before.state })
+    },
   })
 
 export const ObjectPane = ({ source, state, send, zone }: PaneProps) => {
@@ -85,16 +97,21 @@ export const ObjectPane = ({ source, state, send, zone }: PaneProps) => {
 
 const Shown = ({ source, state, send, zone, object }: PaneProps & { readonly object: LaneObject }) => {
   const [tab, setTab] = useState<Tab>("why")
-  const span = askedSpan(state)
+  const span = useAskedSpan(state)
   const time = state.cursor ?? span.to
-  const own = useHistory(source, object, span, false)
-  const whole = useHistory(source, object, span, true)
-  const moment = useMoment(source, object, time)
+  const pane = { source, state, send, zone }
+  const own = useHistory(pane, object, span, false)
+  const whole = useHistory(pane, object, span, true)
+  const moment = useMoment(pane, object, time)
   const { changes } = own.value
   const facts = useMemo(() => factsOf(object, whole.value.changes), [whole.value, whole.isDone])
   useEffect(() => send({ type: "changes", changes }), [own.value])
   const onChoose = (chosen: number): void => send({ type: "cursor", time: chosen })
-  const failure = own.failure ?? whole.failure ?? moment.failure
+  const failed = [own, whole, moment].filter(({ failure }) => failure !== undefined)
+  const failure = failed[0]?.failure
+  const again = (): void => {
+    for (const each of failed) each.again()
+  }
   const view = { span, cursor: state.cursor, zone, onChoose }
   return (
     <section class="object" aria-label={`${kindOf(object.gvk)} ${visible(object.name)}`}>
@@ -106,7 +123,7 @@ const Shown = ({ source, state, send, zone, object }: PaneProps & { readonly obj
         onChoose={onChoose}
       />
       <Tabs tab={tab} onTab={setTab} counts={{ changes: changes.length, why: facts.length }} />
-      {failure !== undefined && <p class="note bad">{visible(failure, 500)}</p>}
+      {failure !== undefined && <Failed {...{ failure, again }} />}
       {own.value.lacks.length > 0 && <Lacks lacks={own.value.lacks} />}
       <div role="tabpanel" aria-label={tab}>
         {tab === "why" && (whole.isDone || facts.length > 0 ? <StoryView facts={facts} {...view} /> : <Reading />)}
@@ -116,11 +133,7 @@ const Shown = ({ source, state, send, zone, object }: PaneProps & { readonly obj
           (own.isDone ? <p class="note">It did not change in this window.</p> : <Reading />)}
         {tab === "yaml" && <Yaml moment={moment.value} isDone={moment.isDone} />}
         {tab === "owners" && (
-          <FamilyView
-            {...{ source, object, span, time }}
-            kinds={state.overview?.kinds ?? []}
-            onOpen={(other) => send({ type: "opened", object: other })}
-          />
+          <FamilyView {...{ pane, object, span, time }} onOpen={(other) => send({ type: "opened", object: other })} />
         )}
         {tab === "numbers" && (own.isDone ? <NumbersView changes={changes} {...view} /> : <Reading />)}
       </div>

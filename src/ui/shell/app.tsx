@@ -2,6 +2,7 @@
 
 import type { ComponentType } from "preact"
 import { useEffect, useMemo, useReducer, useRef, useState } from "preact/hooks"
+import { paneQuestion } from "../object/asked.ts"
 import type { HistorySource } from "../source/source.ts"
 import { linkOf } from "../state/permalink.ts"
 import { firstState, type PageState, type Pane } from "../state/state.ts"
@@ -108,6 +109,7 @@ export const App = ({ source, panes, onToken }: AppProps) => {
           message={visible(unauthorized.message, 500)}
           onToken={(token) => {
             onToken(token)
+            send({ type: "failed", about: paneQuestion, failure: undefined })
             asking.retry()
           }}
         />

@@ -6,7 +6,7 @@
 import type { HistorySource, Span } from "../source/source.ts"
 import { SourceError } from "../source/source.ts"
 import { type Row, rowsFrom } from "../state/rows.ts"
-import { type DrawnTile, type PageState, sameSpan } from "../state/state.ts"
+import { type DrawnTile, lanesOfPage, type PageState, sameSpan } from "../state/state.ts"
 import type { Input } from "../state/updates.ts"
 
 /** Time and the page's visibility, so that tests need neither. */
@@ -48,9 +48,6 @@ const mostBusy = 3
 const lanesAge = 1_000_000
 const histogramAge = 2_000_000
 const findingsAge = 15_000_000
-
-/** Lanes of one answer. */
-const pageOfLanes = 200
 
 /** Rows beyond those in sight that are asked for. */
 const margin = 8
@@ -191,11 +188,12 @@ export class Asking {
       inSight.add(`lanes ${sought.parent} ${sought.page}`)
     }
     for (const { parent, place, lane, part } of rows) {
-      if (part === undefined) inSight.add(`lanes ${parent} ${Math.floor(place / pageOfLanes)}`)
+      if (part === undefined) inSight.add(`lanes ${parent} ${Math.floor(place / lanesOfPage)}`)
       const list = state.lists.get(parent)
       const span = keptSpan(state, list?.span, lanesAge)
-      if (part === undefined && (lane === undefined || list === undefined || !sameSpan(list.span, span)))
-        want(parent, Math.floor(place / pageOfLanes))
+      const of = list?.spans.get(Math.floor(place / lanesOfPage))
+      if (part === undefined && (lane === undefined || of === undefined || !sameSpan(of, span)))
+        want(parent, Math.floor(place / lanesOfPage))
     }
     const outOfSight = [...this.#slots.keys()].filter((name) => name.startsWith("lanes ") && !inSight.has(name))
     for (const name of outOfSight) this.#forget(name)
@@ -207,8 +205,8 @@ export class Asking {
         key,
         items: sameWhileFollowing(state, span, filter),
         run: async (signal) => {
-          const offset = page * pageOfLanes
-          const asked = { ...span, ...filter, ...(parent !== "" && { parent }), offset, limit: pageOfLanes }
+          const offset = page * lanesOfPage
+          const asked = { ...span, ...filter, ...(parent !== "" && { parent }), offset, limit: lanesOfPage }
           const answer = await this.#source.lanes(asked, signal)
           if (!signal.aborted) this.#surroundings.send({ type: "lanes", parent, span, offset, page: answer })
         },
@@ -258,7 +256,7 @@ export class Asking {
   }
 
   #findings(state: PageState): Question {
-    const span = keptSpan(state, state.found.span, findingsAge)
+    const span = keptSpan(state, (state.found.next ?? state.found).span, findingsAge)
     const { filter } = state
     return {
       key: JSON.stringify([span, filter]),
@@ -304,8 +302,8 @@ const pageToReveal = ({
     const parent = path[index - 1] ?? ""
     const list = lists.get(parent)
     if (list?.places.has(id) === true) continue
-    for (let page = 0; page * pageOfLanes < (list?.total ?? 1); page++)
-      if (list?.lanes.has(page * pageOfLanes) !== true) return { parent, page }
+    for (let page = 0; page * lanesOfPage < (list?.total ?? 1); page++)
+      if (list?.lanes.has(page * lanesOfPage) !== true) return { parent, page }
     return undefined
   }
   return undefined

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks"
 import type { Overview } from "../source/source.ts"
-import type { PageState, Pane } from "../state/state.ts"
+import { inNamespace, type PageState, type Pane } from "../state/state.ts"
 import type { Input } from "../state/updates.ts"
 import { kindOf, visible } from "../text/shown-text.ts"
 import { durationText, momentText, type Zone } from "../timeline/axis.ts"
@@ -75,6 +75,30 @@ export const Toolbar = ({ state, send, zone, onZone, theme, onTheme }: ToolbarPr
   )
 }
 
+/** One that the list does not have may be written, too: who may read one namespace only is not told which there are. */
+const Namespace = ({ state, send }: Pick<ToolbarProps, "state" | "send">) => {
+  const { filter, lists } = state
+  return (
+    <>
+      <input
+        type="search"
+        class="namespace"
+        list="namespaces"
+        aria-label="namespace"
+        placeholder="namespace"
+        autocomplete="off"
+        value={filter.namespace ?? ""}
+        onChange={({ currentTarget: { value } }) => send({ type: "filtered", filter: inNamespace(filter, value) })}
+      />
+      <datalist id="namespaces">
+        {[...(lists.get("")?.lanes.values() ?? [])].map(({ id, object: { name } }) => (
+          <option key={id} value={name} />
+        ))}
+      </datalist>
+    </>
+  )
+}
+
 const Filter = ({
   state,
   send,
@@ -111,6 +135,7 @@ const Filter = ({
           event.stopPropagation()
         }}
       />
+      <Namespace state={state} send={send} />
       <select
         aria-label="kinds"
         value={kind}

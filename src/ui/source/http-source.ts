@@ -144,7 +144,6 @@ export const httpSource = ({ base, fetch, token, ...rest }: HttpSurroundings): H
         span,
         isLive: Math.abs(now - span.to) < liveMicros,
         lacks: [],
-        isRestricted: end.isRestricted === true,
       }
     },
     lanes: async ({ parent, offset, limit, ...asked }, signal) => {
@@ -157,7 +156,7 @@ export const httpSource = ({ base, fetch, token, ...rest }: HttpSurroundings): H
         ["limit", limit],
       ]
       const end = await stream("lanes", parameters, (item) => lanes.push(laneIn(item)), signal)
-      return { total: numberOf(end.total), lanes, lacks: lacksIn(end) }
+      return { total: numberOf(end.total), lanes, lacks: lacksIn(end), isRestricted: end.isRestricted === true }
     },
     laneOf: async ({ gvk, namespace, name, uid, from, to }, signal) => {
       let found: { readonly lane: Lane; readonly above: ReadonlyArray<string> } | undefined

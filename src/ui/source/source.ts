@@ -37,8 +37,6 @@ export interface Overview {
   /** Whether the recording goes on: its end is now. */
   readonly isLive: boolean
   readonly lacks: ReadonlyArray<Lack>
-  /** Whether the reader may see only some of it. */
-  readonly isRestricted: boolean
 }
 
 /** Lanes below one lane. */
@@ -48,6 +46,8 @@ export interface LanePage {
   readonly lanes: ReadonlyArray<Lane>
   /** What is missing of the window, of whatever kind and namespace; absent: it was not asked. */
   readonly lacks?: ReadonlyArray<Lack>
+  /** Whether the reader may read only some of the cluster; what else there is has no lanes. */
+  readonly isRestricted?: boolean
 }
 
 /** A row of the time line, drawn. */

@@ -3,10 +3,15 @@
 import type { Finding, Lack, Lane, LaneObject, Part } from "../../timeline/index.ts"
 import type { LaneFilter, ObjectChange, Overview, SourceError, Span } from "../source/source.ts"
 
+/** Lanes of one answer. */
+export const lanesOfPage = 200
+
 /** Lanes below one parent, as far as they were asked for. */
 export interface LaneList {
-  /** Of which window it is. */
+  /** Of which window the newest page is. */
   readonly span: Span
+  /** By the number of the page: of which window it is. Pages of another window are shown until they are read again. */
+  readonly spans: ReadonlyMap<number, Span>
   readonly total: number
   /** By their place below the parent. */
   readonly lanes: ReadonlyMap<number, Lane>
@@ -21,6 +26,9 @@ export interface DrawnTile {
   /** µs in a column. */
   readonly micros: number
   readonly columns: Uint8Array
+  /** Changes in each column, as well as it is known: `tileOf` in tile-strip.ts. */
+  readonly counts: Uint32Array
+  /** In all columns. */
   readonly changes: number
 }
 
@@ -44,6 +52,8 @@ interface FoundList {
   readonly findings: ReadonlyArray<Finding>
   /** 0 to 1. */
   readonly progress: number
+  /** What is found meanwhile of the window as it moved on with the present; it takes the list's place when it is complete. */
+  readonly next?: Omit<FoundList, "next">
 }
 
 /** A failure that is shown until the next answer of its kind. */
@@ -97,10 +107,15 @@ export interface PageState {
   readonly reveals?: Revealed
   /** What the recording lacks in the window. */
   readonly lacks: ReadonlyArray<Lack>
+  /** Whether there may be more than the reader may read. */
+  readonly isRestricted: boolean
 }
 
 /** µs: what is shown of a recording at first, unless a link says something else. */
 export const firstWindow = 15 * 60 * 1_000_000
+
+/** µs: the same of a recording that has just begun. Followed, it grows with what is recorded, up to {@link firstWindow}. */
+export const liveWindow = 60 * 1_000_000
 
 /** µs: the shortest window. Below it a column is less than a µs. */
 export const shortestWindow = 2_000
@@ -126,6 +141,13 @@ export const firstState: PageState = {
   isTyping: false,
   failures: new Map(),
   lacks: [],
+  isRestricted: false,
 }
+
+/** The filter for objects of one namespace; the empty text: of all. */
+export const inNamespace = ({ namespace: _, ...others }: LaneFilter, name: string): LaneFilter => ({
+  ...others,
+  ...(name.trim() !== "" && { namespace: name.trim() }),
+})
 
 export const sameSpan = (one: Span, other: Span): boolean => one.from === other.from && one.to === other.to

@@ -5,17 +5,18 @@ import type { LaneFilter, LanePage, LaneTile, ObjectChange, Overview, Span } fro
 import { linkedState } from "./permalink.ts"
 import { canOpen, numberOfLane, partKey, type Row, rowAt, rowCount } from "./rows.ts"
 import {
-  type DrawnTile,
   type Failure,
   firstWindow,
   type LaneList,
+  lanesOfPage,
+  liveWindow,
   type PageState,
   type Pane,
   type Revealed,
   sameSpan,
   shortestWindow,
 } from "./state.ts"
-import { appended } from "./tile-strip.ts"
+import { appended, tileOf } from "./tile-strip.ts"
 
 /** All that can happen. */
 export type Input =
@@ -71,7 +72,7 @@ export const updated = (state: PageState, input: Input): PageState => {
     case "finding":
       return withFinding(state, input.span, input.found)
     case "examined":
-      return { ...state, found: { span: input.span, findings: [], progress: 0 } }
+      return examined(state, input.span)
     case "placed":
       return placed(state, input.lane, input.above)
     case "changes":
@@ -164,11 +165,19 @@ const following = (state: PageState, isFollowing: boolean): PageState => {
 const withOverview = (state: PageState, overview: Overview): PageState => {
   const next = { ...state, overview }
   if (state.overview === undefined && state.window.to <= 1) {
-    const length = Math.max(shortestWindow, Math.min(firstWindow, overview.span.to - overview.span.from))
+    const recorded = Math.min(firstWindow, overview.span.to - overview.span.from)
+    const length = Math.max(overview.isLive ? liveWindow : shortestWindow, recorded)
     const window = { from: overview.span.to - length, to: overview.span.to }
     return { ...next, window, settled: window, isFollowing: overview.isLive }
   }
-  return state.isFollowing ? following(next, true) : next
+  return state.isFollowing ? following({ ...next, window: outgrown(state.window, overview) }, true) : next
+}
+
+/** A window that shows everything from the beginning on becomes twice as long when that no longer fits. */
+const outgrown = (window: Span, { span }: Overview): Span => {
+  const length = window.to - window.from
+  const isOutgrown = length < firstWindow && window.from <= span.from && span.to - length > span.from
+  return isOutgrown ? { from: window.to - Math.min(firstWindow, 2 * length), to: window.to } : window
 }
 
 // Rows.
@@ -245,16 +254,32 @@ const withLanes = (
   }: { readonly parent: string; readonly span: Span; readonly offset: number; readonly page: LanePage },
 ): PageState => {
   const known = state.lists.get(parent)
-  const isSame = known !== undefined && sameSpan(known.span, span)
-  const lanes = new Map(isSame ? known.lanes : [])
+  const number = pageOf(offset)
+  const spans = known === undefined ? new Map<number, Span>() : keptPages(state, known, span, number)
+  const read = new Set(page.lanes.map(({ id }) => id))
+  const lanes = new Map(
+    [...(known?.lanes ?? [])].filter(
+      ([place, { id }]) => place < page.total && spans.has(pageOf(place)) && !read.has(id),
+    ),
+  )
   for (const [index, lane] of page.lanes.entries()) lanes.set(offset + index, lane)
   const places = new Map([...lanes].map(([place, { id }]) => [id, place]))
-  const list: LaneList = { span, total: page.total, lanes, places }
-  const lacks = page.lacks ?? state.lacks
-  const next = { ...state, lacks, lists: new Map(state.lists).set(parent, list) }
+  const list: LaneList = { span, spans: spans.set(number, span), total: page.total, lanes, places }
+  const { lacks = state.lacks, isRestricted = false } = page
+  const next = { ...state, lacks, isRestricted, lists: new Map(state.lists).set(parent, list) }
   const isFirst = parent === "" && known === undefined && state.open.size === 0
   const opening = isFirst ? { ...next, open: openedAtFirst(page.lanes) } : next
   return revealed(scrolled(opening, state.top))
+}
+
+const pageOf = (place: number): number => Math.floor(place / lanesOfPage)
+
+/** The other pages that are kept beside one that was read: those of the same window, its neighbours, and those in which something is open. */
+const keptPages = ({ open }: PageState, { spans, places }: LaneList, span: Span, page: number): Map<number, Span> => {
+  const opened = new Set([...open].flatMap((id) => places.get(id) ?? []).map(pageOf))
+  const isKept = (other: number, of: Span): boolean =>
+    other !== page && (sameSpan(of, span) || Math.abs(other - page) === 1 || opened.has(other))
+  return new Map([...spans].filter(([other, of]) => isKept(other, of)))
 }
 
 /** Objects that are shown without being asked for: of a small recording all, of a large one those of its only namespace. */
@@ -308,14 +333,9 @@ const withTile = (
   state: PageState,
   { span, tile, isMore }: { readonly span: Span; readonly tile: LaneTile; readonly isMore: boolean },
 ): PageState => {
-  const { lane, part, columns, changes } = tile
+  const { lane, part } = tile
   const key = part === undefined ? lane : partKey(lane, part.id)
-  const drawn: DrawnTile = {
-    from: span.from,
-    micros: (span.to - span.from) / Math.max(1, columns.length),
-    columns,
-    changes,
-  }
+  const drawn = tileOf(span, tile)
   const tiles = new Map(state.tiles)
   const known = tiles.get(key)
   tiles.delete(key)
@@ -333,11 +353,23 @@ const withTile = (
 /** Findings that are listed: more are not read. */
 const mostFindings = 2000
 
+/** While the window moves with the present, what was found before stays until all of the window is examined again. */
+const examined = ({ found, ...state }: PageState, span: Span): PageState => {
+  const begun = { span, findings: [], progress: 0 }
+  const isSameLength = found.span.to - found.span.from === span.to - span.from
+  const isNext = state.isFollowing && found.progress >= 1 && isSameLength
+  return { ...state, found: isNext ? { ...found, next: begun } : begun }
+}
+
 const withFinding = (state: PageState, span: Span, found: Finding | { readonly progress: number }): PageState => {
-  const list = sameSpan(state.found.span, span) ? state.found : { span, findings: [], progress: 0 }
-  if ("progress" in found) return { ...state, found: { ...list, progress: found.progress } }
-  if (list.findings.length >= mostFindings) return { ...state, found: list }
-  return { ...state, found: { ...list, findings: [...list.findings, found] } }
+  const { next, ...shown } = state.found
+  const isNext = next !== undefined && sameSpan(next.span, span)
+  const list = isNext ? next : sameSpan(shown.span, span) ? shown : { span, findings: [], progress: 0 }
+  const grown =
+    "progress" in found
+      ? { ...list, progress: found.progress }
+      : { ...list, findings: [...list.findings, found].slice(0, mostFindings) }
+  return { ...state, found: isNext && grown.progress < 1 ? { ...shown, next: grown } : grown }
 }
 
 const withFailure = (state: PageState, about: string, failure: Failure | undefined): PageState => {
@@ -357,16 +389,12 @@ const withCursor = (state: PageState, time: number | undefined, isOther: boolean
 
 const linked = (state: PageState, link: string): PageState => {
   const { window, filter, selection, cursor, other, pane } = linkedState(link)
-  const { selection: _, cursor: __, other: ___, ...rest } = state
+  const isSame = JSON.stringify(filter) === JSON.stringify(state.filter)
+  const { selection: _, cursor: __, other: ___, ...rest } = isSame ? state : filtered(state, filter)
   const next: PageState = {
     ...rest,
     ...(window && { window, settled: window, isFollowing: false }),
-    ...(JSON.stringify(filter) !== JSON.stringify(state.filter) && {
-      lists: new Map(),
-      open: new Set<string>(),
-      top: 0,
-    }),
-    ...{ filter, pane },
+    pane,
     ...(selection && { selection: { object: selection }, reveals: revealing(selection) }),
     ...(cursor !== undefined && { cursor }),
     ...(other !== undefined && { other }),

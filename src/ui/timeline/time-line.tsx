@@ -8,6 +8,7 @@ import type { Input } from "../state/updates.ts"
 import { visible } from "../text/shown-text.ts"
 import { momentText, ticksOf, type Zone } from "./axis.ts"
 import { HistogramBars } from "./histogram.tsx"
+import { NoRows } from "./no-rows.tsx"
 import { lacksOf, Pointed } from "./pointed.tsx"
 import { RowLabel } from "./row-label.tsx"
 import { TileCanvas } from "./tile-canvas.tsx"
@@ -150,7 +151,10 @@ export const TimeLine = ({ state, send, zone, scheme }: TimeLineProps) => {
   return (
     <section class="time-line" aria-label="Time line">
       <div class="head">
-        <div class="corner">{`${state.overview === undefined ? "…" : total.toLocaleString("en")} rows`}</div>
+        <div class="corner">
+          {`${total.toLocaleString("en")} rows`}
+          {state.isRestricted && <span class="warn"> of what you may read</span>}
+        </div>
         <div class="over">
           <HistogramBars state={state} send={send} scheme={scheme} />
           <Lacks state={state} send={send} />
@@ -163,6 +167,7 @@ export const TimeLine = ({ state, send, zone, scheme }: TimeLineProps) => {
         onScroll={(event) => send({ type: "scrolled", top: event.currentTarget.scrollTop / rowHeight })}
         onWheel={onWheel}
       >
+        {total === 0 && <NoRows {...{ state, send }} />}
         <div class="tall" style={{ height: `${total * rowHeight}px` }}>
           <div class="sticky">
             <div class="rows" role="treegrid" aria-label="Objects" aria-rowcount={total} aria-colcount={1}>

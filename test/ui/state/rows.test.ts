@@ -54,7 +54,7 @@ const planted = (forest: ReadonlyArray<Node>) => {
       plant(lane.id, below, [...above, lane.id], isVisible)
     }
     const places = new Map([...lanes].map(([place, lane]) => [lane.id, place]))
-    lists.set(id, { span: { from: 0, to: 1 }, total: nodes.length, lanes, places })
+    lists.set(id, { span: { from: 0, to: 1 }, spans: new Map(), total: nodes.length, lanes, places })
   }
   plant("", forest, [], true)
   return { tree: { lists, open, parts }, written }
@@ -81,7 +81,9 @@ test("a lane below one that is closed has no number", () => {
 })
 
 test("rows that were not read yet are counted, and can be neither named nor opened", () => {
-  const lists = new Map([["", { span: { from: 0, to: 1 }, total: 100_000, lanes: new Map(), places: new Map() }]])
+  const lists = new Map([
+    ["", { span: { from: 0, to: 1 }, spans: new Map(), total: 100_000, lanes: new Map(), places: new Map() }],
+  ])
   const tree = { lists, open: new Set<string>(), parts: new Map() }
   expect(rowCount(tree)).toBe(100_000)
   const row = rowAt(tree, 99_999)

@@ -3,11 +3,10 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
 import { marks, tones } from "../../../src/timeline/index.ts"
-import { appended, resample } from "../../../src/ui/state/tile-strip.ts"
+import { appended, tileOf as drawnTile, resample } from "../../../src/ui/state/tile-strip.ts"
 
-const tileOf = (from: number, columns: ReadonlyArray<number>, micros = 10, changes = 0) => ({
-  ...{ from, micros, columns: Uint8Array.from(columns), changes },
-})
+const tileOf = (from: number, columns: ReadonlyArray<number>, micros = 10, changes = 0) =>
+  drawnTile({ from, to: from + columns.length * micros }, { columns: Uint8Array.from(columns), changes })
 
 const columns = fc.array(fc.nat({ max: 127 }), { minLength: 1, maxLength: 40 })
 
@@ -60,4 +59,23 @@ test("later columns of another scale, or after a hole, begin a tile of their own
   expect(appended(tileOf(0, [tones.bad]), later, 10)).toBe(later)
   const finer = tileOf(10, [tones.good], 5)
   expect(appended(tileOf(0, [tones.bad]), finer, 10)).toBe(finer)
+})
+
+test("a tile that grows counts the changes of its columns, and of none that it has dropped", () => {
+  const changed = tones.good | marks.changed
+  const burst = tileOf(0, [changed, tones.good, tones.good, changed], 10, 1000)
+  let tile = burst
+  for (let column = 4; column < 6; column++) tile = appended(tile, tileOf(column * 10, [changed], 10, 1), 4)
+  expect(tile.changes).toBe(502)
+  for (let column = 6; column < 40; column++) tile = appended(tile, tileOf(column * 10, [changed], 10, 1), 4)
+  expect(tile.changes).toBe(4)
+})
+
+test("the columns of an answer together have its changes", () => {
+  fc.assert(
+    fc.property(columns, fc.nat({ max: 5000 }), (bytes, changes) => {
+      const { counts } = tileOf(0, bytes, 10, changes)
+      expect(counts.reduce((sum, count) => sum + count, 0)).toBe(changes)
+    }),
+  )
 })

@@ -9,7 +9,7 @@ import { type Input, updated } from "../../../src/ui/state/updates.ts"
 const from = 1_700_000_000_000_000
 const span = { from, to: from + 3600e6 }
 const object = { gvk: "v1.Pod", namespace: "shop", name: "web", uid: "1" }
-const overview = { name: "demo", kinds: [], span, lacks: [], isRestricted: false }
+const overview = { name: "demo", kinds: [], span, lacks: [] }
 const keys =
   "ArrowDown ArrowUp ArrowLeft ArrowRight PageDown PageUp Home End Enter Escape + - < > , . [ ] 0 f F n N c d w ? constructor"
 
@@ -76,4 +76,16 @@ test("a window that is moved or enlarged stays with the recording", () => {
   expect(state.window.to).toBeLessThanOrEqual(span.to + (state.window.to - state.window.from) / 10 + 1)
   for (let step = 0; step < 40; step++) state = updated(state, { type: "zoomed", factor: 3, at: 0.5 })
   expect(state.window.to - state.window.from).toBeLessThanOrEqual((span.to - span.from) * 1.1 + 1)
+})
+
+test("the window of a recording that has just begun keeps its beginning, up to a quarter of an hour", () => {
+  const after = (seconds: number) => ({ ...overview, span: { from, to: from + seconds * 1e6 }, isLive: true })
+  let state = updated(firstState, { type: "overview", overview: after(3) })
+  const lengths = new Set<number>()
+  for (let seconds = 3; seconds < 1800; seconds++) {
+    state = updated(state, { type: "overview", overview: after(seconds) })
+    lengths.add((state.window.to - state.window.from) / 60e6)
+    if (seconds <= 900) expect(state.window.from).toBeLessThanOrEqual(from)
+  }
+  expect([...lengths]).toEqual([1, 2, 4, 8, 15])
 })
