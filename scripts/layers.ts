@@ -34,6 +34,7 @@ const cli = [
   "audit",
   "validation",
   "trace",
+  "timeline",
   "page",
   "kube",
   "text",

@@ -90,3 +90,18 @@ export const conditionTone = (kind: string, type: string, status: string): Tone 
   if (!wished.has(type)) return tones.plain
   return status === "True" ? tones.good : tones.waiting
 }
+
+/**
+ * µs from the transition of a condition to the change that brings it within which they are one: transitions are in whole seconds, rounded down, and the
+ * change knows better.
+ */
+const sameMicros = 2_000_000
+
+/**
+ * When a condition became what it is, µs: at its `lastTransitionTime`, not when a state with it was `seen`, which may be much later: by the first list, or
+ * in a recording that does not have every status. `seen` if it says nothing, or a later time.
+ */
+export const conditionMicros = (lastTransitionTime: string | undefined, seen: number): number => {
+  const since = Date.parse(lastTransitionTime ?? "") * 1000
+  return since + sameMicros <= seen ? since : seen
+}

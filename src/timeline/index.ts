@@ -6,8 +6,16 @@
  * is given.
  */
 
-export { wrongStatusesOf } from "./conditions.ts"
+export { conditionMicros, wrongStatusesOf } from "./conditions.ts"
 export { containerLists, terminatedName, waitingName } from "./containers.ts"
+export {
+  type EventStatement,
+  type ExplainingFact,
+  Explanation,
+  type FactSort,
+  isConsequence,
+  statementText,
+} from "./explanation.ts"
 export { type Finding, type FindingCode, findingCodes } from "./finding.ts"
 export { FindingTracker } from "./findings.ts"
 export {

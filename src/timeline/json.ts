@@ -5,7 +5,8 @@ export type Members = Readonly<Record<string, unknown>>
 const isMembers = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-const own = (value: unknown, name: string): unknown =>
+/** A member of its own; `undefined`: there is none. */
+export const own = (value: unknown, name: string): unknown =>
   isMembers(value) && Object.hasOwn(value, name) ? value[name] : undefined
 
 export const membersIn = (value: unknown, name: string): Members | undefined => {

@@ -26,7 +26,7 @@ export type {
   TraceEvent,
   TraceGapReason,
 } from "./event.ts"
-export { type EventStatement, eventKinds, eventStatement, isCreation, statementText } from "./event-statement.ts"
+export { eventKinds, eventStatement, isCreation } from "./event-statement.ts"
 export { openDecoder, openEncoder } from "./files/codecs.ts"
 export { type ConvertError, type ConvertProgress, type ConvertSummary, convertInto } from "./files/convert-file.ts"
 export { type HtmlReportOptions, htmlReport } from "./files/html-report.ts"
@@ -205,7 +205,6 @@ export {
   type TraceItem,
 } from "./trace-item.ts"
 export { type HtmlOptions, htmlEncoder } from "./views/html/html-encoder.ts"
-export { conditionMicros } from "./views/lives/conditions.ts"
 export {
   type ExportedFormat,
   exportedFormatOf,

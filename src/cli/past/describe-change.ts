@@ -1,14 +1,8 @@
 /** One change of one object in lines that people read: when, what, to which object, who, and each field before and after. */
 import { formatLocalTime } from "../../local-time.ts"
 import { visible } from "../../text/index.ts"
-import {
-  type EventStatement,
-  formatExactJson,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  statementText,
-} from "../../trace/index.ts"
+import { type EventStatement, statementText } from "../../timeline/index.ts"
+import { formatExactJson, isJsonObject, type JsonObject, type JsonValue } from "../../trace/index.ts"
 import { formatCount } from "../terminal/quantities.ts"
 
 /** characters of a value that are shown. */
@@ -110,20 +104,20 @@ const shown = (difference: JsonObject, name: "before" | "after"): string | undef
   return text.length > longestValue ? `${text.slice(0, longestValue)}…` : text
 }
 
-/** What a Kubernetes Event says: `Warning BackOff of Pod web-0: Back-off restarting failed container (kubelet)`; empty for every other object. */
-export const eventText = ({ event }: JsonObject): string => {
-  if (!isJsonObject(event)) return ""
+/** What a Kubernetes Event says; `undefined`: it is no Event. */
+export const statementOf = ({ event }: JsonObject): EventStatement | undefined => {
+  if (!isJsonObject(event)) return undefined
   const text = (name: keyof EventStatement): string => String(event[name])
-  return statementText({
+  return {
     ...{ type: text("type"), reason: text("reason"), message: text("message") },
     ...{ about: text("about"), source: text("source") },
-  })
+  }
 }
 
 /** The lines below the head of a change: what an Event says, and the fields that differ. */
 export const detailLines = (change: JsonObject): ReadonlyArray<string> => {
-  const said = eventText(change)
-  return [...(said === "" ? [] : [`    ${said}`]), ...differenceLines(change)]
+  const said = statementOf(change)
+  return [...(said === undefined ? [] : [`    ${statementText(said)}`]), ...differenceLines(change)]
 }
 
 /** What became of an object, for people. */

@@ -5,8 +5,9 @@
  */
 
 import { hash } from "node:crypto"
+import { statementText } from "../../timeline/index.ts"
 import type { ObjectEvent } from "../event.ts"
-import { eventKinds, eventStatement, statementText } from "../event-statement.ts"
+import { eventKinds, eventStatement } from "../event-statement.ts"
 import {
   exactJsonIn,
   formatExactJson,

@@ -1,13 +1,13 @@
 /** What explains the object: its Events, conditions, containers and the changes of its owners on one axis, and as a list. */
 
 import { useState } from "preact/hooks"
-import { tones } from "../../timeline/index.ts"
+import { type FactSort, tones } from "../../timeline/index.ts"
 import type { Span } from "../source/source.ts"
 import { kindOf, visible } from "../text/shown-text.ts"
 import { momentText, type Zone } from "../timeline/axis.ts"
 import { FieldList } from "./field-change.tsx"
 import { writerText } from "./field-text.ts"
-import type { Fact, FactSort } from "./why.ts"
+import type { Fact } from "./why.ts"
 
 interface StoryViewProps {
   readonly facts: ReadonlyArray<Fact>
@@ -23,9 +23,6 @@ const sorts: ReadonlyArray<readonly [FactSort, string]> = [
   ["container", "containers"],
   ["event", "Events"],
 ]
-
-/** Facts of which one wants to know who did it. */
-const isWriting = /^is (?:created|first seen|changed|deleted|being deleted)/
 
 /** Facts that are drawn at once. */
 const step = 200
@@ -79,8 +76,10 @@ export const StoryView = ({ facts, span, cursor, zone, onChoose }: StoryViewProp
 type FactLineProps = Pick<StoryViewProps, "zone" | "onChoose"> & { readonly fact: Fact }
 
 const FactLine = ({ fact, zone, onChoose }: FactLineProps) => {
-  const { time, text, isOwn, object, fields, change, sort } = fact
-  const by = sort === "change" && isWriting.test(text) ? writerText(change) : ""
+  const { time, text, isOwn, fields, change, isWritten } = fact
+  const { object } = change
+  // Who asked for a deletion is not among those who wrote the object.
+  const by = isWritten === false ? "" : writerText(isWritten === "deletion" ? { ...change, managers: [] } : change)
   return (
     <>
       <button type="button" class="time" title={momentText(zone, time)} onClick={() => onChoose(time)}>
@@ -88,7 +87,6 @@ const FactLine = ({ fact, zone, onChoose }: FactLineProps) => {
       </button>
       <span class="said">
         {!isOwn && <b>{`${kindOf(object.gvk)} ${visible(object.name)} `}</b>}
-        {sort === "event" && <span class="quiet">Event </span>}
         {visible(text, 600)}
         {by !== "" && <span class="quiet">{` by ${by}`}</span>}
         <FieldList fields={fields} />

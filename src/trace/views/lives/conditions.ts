@@ -5,7 +5,7 @@
  *
  * Total: what is not as Kubernetes writes it counts as absent.
  */
-import { wrongStatusesOf } from "../../../timeline/index.ts"
+import { conditionMicros, wrongStatusesOf } from "../../../timeline/index.ts"
 import type { JsonObject } from "../../json/exact-json.ts"
 import { memberIn, objectsIn } from "../../json/members.ts"
 import { groupKindOf } from "../../ownership/ownership.ts"
@@ -20,21 +20,6 @@ export interface ToldCondition {
   readonly name: string
   readonly message: string | undefined
   readonly isWrong: boolean
-}
-
-/**
- * µs from the transition of a condition to the change that brings it within which they are one: transitions are in whole seconds, rounded down, and the
- * change knows better.
- */
-const sameMicros = 2_000_000
-
-/**
- * When a condition became what it is, µs: at its `lastTransitionTime`, not when a state with it was `seen`, which may be much later: by the first list, or
- * in a recording that does not have every status. `seen` if it says nothing, or a later time.
- */
-export const conditionMicros = (lastTransitionTime: string | undefined, seen: number): number => {
-  const since = Date.parse(lastTransitionTime ?? "") * 1000
-  return since + sameMicros <= seen ? since : seen
 }
 
 /** Follows the conditions of one object. */

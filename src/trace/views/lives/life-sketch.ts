@@ -5,7 +5,7 @@
  * All times are µs since the Unix epoch, none before the start of the trace. The states of containers have the clock of the pod's node, so
  * two of them may be out of order.
  */
-import type { EventStatement } from "../../event-statement.ts"
+import type { EventStatement } from "../../../timeline/index.ts"
 import type { FieldDifference } from "../../json/difference.ts"
 import type { JsonObject } from "../../json/exact-json.ts"
 import { memberIn, objectsIn } from "../../json/members.ts"
