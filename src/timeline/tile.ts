@@ -33,6 +33,8 @@ export const marks = {
   late: 32,
   /** It was bad at some moment of the column, whatever it is at its end. */
   wasBad: 64,
+  /** It changed several times within the column, and only the last state was looked at: it may have been bad before. */
+  unseen: 128,
 } as const
 
 /** The tone in a column. */

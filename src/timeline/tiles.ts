@@ -31,35 +31,57 @@ export interface TileRange {
 export const columnOf = ({ from, to, width }: TileWindow, time: number): number =>
   Math.min(width - 1, Math.floor(((time - from) * width) / (to - from + 1)))
 
-/**
- * The columns of a lane that was `before` just before the window, and then changed, in the order of time. Changes outside the window are passed over. Takes
- * time in proportion to changes, ranges and columns.
- */
+/** Draws one lane, change by change in the order of time. Takes time in proportion to changes, ranges and columns. */
+export class TileDrawing {
+  readonly #window: TileWindow
+  readonly #columns: Uint8Array
+  #column = 0
+  #tone: Tone
+  #bits: number
+
+  /** `before`: how the lane is just before the window. */
+  constructor(window: TileWindow, before: Tone) {
+    this.#window = window
+    this.#columns = new Uint8Array(window.width)
+    this.#tone = before
+    this.#bits = wasBad(before)
+  }
+
+  /** How the lane is from a moment in a column on; `undefined`: as before, or not looked at. */
+  change(column: number, tone: Tone | undefined): void {
+    this.#drawTo(column)
+    this.#tone = tone ?? this.#tone
+    this.#bits |= marks.changed | wasBad(this.#tone)
+  }
+
+  /** `unseen`: columns with changes that were not looked at. Call it once, in the end. */
+  finish(ranges: ReadonlyArray<TileRange> = [], unseen: Iterable<number> = []): Uint8Array {
+    const columns = this.#columns
+    this.#drawTo(columns.length)
+    for (const column of unseen) columns[column] = (columns[column] as number) | marks.unseen
+    drawRanges(columns, this.#window, ranges)
+    return columns
+  }
+
+  #drawTo(column: number): void {
+    for (; this.#column < column; this.#column++) {
+      this.#columns[this.#column] = this.#tone | this.#bits
+      this.#bits = wasBad(this.#tone)
+    }
+  }
+}
+
+/** The columns of a lane that was `before` just before the window, and then changed, in the order of time. Changes outside the window are passed over. */
 export const tileOf = (
   window: TileWindow,
   before: Tone,
   changes: Iterable<ToneChange>,
   ranges: ReadonlyArray<TileRange> = [],
 ): Uint8Array => {
-  const columns = new Uint8Array(window.width)
-  let tone: Tone = before
-  let column = 0
-  let bits = wasBad(before)
-  for (const change of changes) {
-    if (change.time < window.from || change.time > window.to) continue
-    for (const reached = columnOf(window, change.time); column < reached; column++) {
-      columns[column] = tone | bits
-      bits = wasBad(tone)
-    }
-    tone = change.tone ?? tone
-    bits |= marks.changed | wasBad(tone)
-  }
-  for (; column < window.width; column++) {
-    columns[column] = tone | bits
-    bits = wasBad(tone)
-  }
-  drawRanges(columns, window, ranges)
-  return columns
+  const drawing = new TileDrawing(window, before)
+  for (const { time, tone } of changes)
+    if (time >= window.from && time <= window.to) drawing.change(columnOf(window, time), tone)
+  return drawing.finish(ranges)
 }
 
 const wasBad = (tone: Tone): number => (tone === tones.bad ? marks.wasBad : 0)

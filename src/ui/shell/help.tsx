@@ -74,6 +74,7 @@ const legend = [
   ["over", "has done what it was for"],
   ["plain", "exists"],
   ["gap", "not recorded, or changes were lost"],
+  ["unseen", "so many changes that not all states were looked at: zoom in"],
 ] as const
 
 const Legend = () => (

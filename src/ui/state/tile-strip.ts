@@ -49,7 +49,7 @@ export const resample = (tile: DrawnTile, { from, to }: Span, into: Uint8Array):
   const { columns, micros } = tile
   const step = (to - from) / into.length / micros
   let position = (from - tile.from) / micros
-  const sticky = marks.changed | marks.gap | marks.late | marks.wasBad
+  const sticky = marks.changed | marks.gap | marks.late | marks.wasBad | marks.unseen
   if (Math.abs(step - 1) < 1e-9 && Math.abs(position - Math.round(position)) < 1e-6) {
     const shift = Math.round(position)
     for (let column = 0; column < into.length; column++) into[column] = columns[column + shift] ?? 255

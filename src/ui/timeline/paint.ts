@@ -27,8 +27,8 @@ export interface PaintTable {
 
 const phases = 8
 
-/** What is not known yet: the value that a tile's column never has. */
-const loading = 128
+/** What is not known yet: the value that a tile's column never has, because its tone would be none. */
+const loading = 255
 
 /** `height`: of a row, in pixels of the device. */
 export const paintTable = (palette: Palette, height: number): PaintTable => {
@@ -62,7 +62,9 @@ const colourOf = (palette: Palette, value: number, y: number, phase: number): nu
   if (value === loading) return y >= 0.46 && y < 0.54 && phase < 2 ? palette.hatch : 0
   const tone = value & 7
   if ((value & marks.late) !== 0 && y >= 0.9 && phase % 4 < 2) return palette.late
-  if ((value & marks.wasBad) !== 0 && tone !== tones.bad && y >= 0.04 && y < 0.2) return palette.bad
+  const isAbove = tone !== tones.bad && y >= 0.04 && y < 0.2
+  if ((value & marks.wasBad) !== 0 && isAbove) return palette.bad
+  if ((value & marks.unseen) !== 0 && isAbove && phase % 4 < 2) return palette.hatch
   const inHatch = (value & marks.gap) !== 0 || tone === tones.unknown
   if (inHatch && y >= 0.1 && y < 0.9 && phase < 2) return palette.hatch
   if (tone === tones.absent || tone === tones.unknown) return 0
@@ -98,13 +100,13 @@ export const paintRow = (
   const values = new Set(columns)
   for (let x = 0; x < width; x++) {
     const value = columns[scale === 1 ? x : Math.floor(x / scale)] ?? loading
-    places[x] = Math.min(value, loading) * height * phases
+    places[x] = value * height * phases
   }
   for (let y = 0; y < height; y++) {
     const line = (top + y) * width
     if (line >= pixels.length) return
     let isRepeated = true
-    for (const value of values) isRepeated &&= repeats[Math.min(value, loading) * height + y] === 1
+    for (const value of values) isRepeated &&= repeats[value * height + y] === 1
     if (isRepeated) pixels.copyWithin(line, line - width, line)
     else for (let x = 0; x < width; x++) pixels[line + x] = colours[(places[x] ?? 0) + y * phases + ((x + y) & 7)] ?? 0
   }

@@ -7,7 +7,7 @@ import type { Row } from "../state/rows.ts"
 import type { PageState } from "../state/state.ts"
 import { visible } from "../text/shown-text.ts"
 import { momentText, type Zone } from "./axis.ts"
-import { toneText } from "./row-label.tsx"
+import { toneText } from "./tone-text.ts"
 
 interface PointedProps {
   readonly state: Pick<PageState, "window" | "width" | "tiles" | "lacks">

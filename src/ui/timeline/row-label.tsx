@@ -1,27 +1,9 @@
 /** The label of one row, which is also what a screen reader reads of it. */
 
-import { marks, toneIn, tones } from "../../timeline/index.ts"
 import { canOpen, type Row } from "../state/rows.ts"
 import type { DrawnTile } from "../state/state.ts"
 import { kindOf, visible } from "../text/shown-text.ts"
-
-const toneNames: Readonly<Record<number, string>> = {
-  [tones.absent]: "does not exist",
-  [tones.unknown]: "not recorded",
-  [tones.plain]: "exists",
-  [tones.good]: "fine",
-  [tones.waiting]: "not ready yet",
-  [tones.bad]: "something is wrong",
-  [tones.over]: "over",
-}
-
-/** How the row is at a moment, in words; empty if that is not known. */
-export const toneText = (tile: DrawnTile | undefined, time: number): string => {
-  if (tile === undefined) return ""
-  const value = tile.columns[Math.min(tile.columns.length - 1, Math.floor((time - tile.from) / tile.micros))]
-  if (value === undefined) return ""
-  return `${toneNames[toneIn(value)] ?? ""}${(value & marks.gap) === 0 ? "" : ", changes may be missing"}`
-}
+import { toneText } from "./tone-text.ts"
 
 interface RowLabelProps {
   readonly row: Row

@@ -1,16 +1,16 @@
 /**
  * Tiles: how lanes look in a window, a byte for each column. When objects changed is in tables of contents; only the states at the ends of columns are read,
- * and all others too as long as they are few, so the cost is bounded by pixels and not by changes (docs/decisions/0100-tiles-cost-pixels.md).
+ * and all others too as long as they are few, so the cost is bounded by pixels and not by changes (docs/decisions/0100-tiles-cost-pixels.md). Columns of
+ * which states were passed over are marked `unseen`.
  */
 import {
-  columnOf,
   isAlwaysPlain,
   type Part,
+  type PartHealth,
+  TileDrawing,
   type TileRange,
   type TileWindow,
   type Tone,
-  type ToneChange,
-  tileOf,
   tones,
 } from "../../../timeline/index.ts"
 import type { KeptKind } from "../../rows/kind-table.ts"
@@ -22,8 +22,8 @@ import { type Shortcomings, shortcomingsOf } from "../shortcomings.ts"
 import { judge } from "./judged-states.ts"
 import { rangesOf } from "./known-ranges.ts"
 import { laneId, laneNumbers } from "./lane-directory.ts"
-import { type Revisions, revisionsOf } from "./revisions.ts"
-import type { TimelineCache } from "./timeline-cache.ts"
+import { type ColumnChanges, revisionsOf } from "./revisions.ts"
+import type { Judged, TimelineCache } from "./timeline-cache.ts"
 
 interface TilesQuestion extends TileWindow, Pick<ObjectSelection, "namespace" | "shownNamespaces"> {
   /** Ids of lanes. Those that are none, or not those of objects, have no tiles. */
@@ -41,9 +41,6 @@ export interface DrawnTile {
   /** Changes in the window. */
   readonly changes: number
 }
-
-/** States that one question reads, beyond which of each column only the last is read: some 40 ms for 1,000. */
-const mostRead = 20_000
 
 /** States that are read before anything is drawn; if they are more, lanes are drawn first without them, and again with them. */
 const mostBeforeDrawing = 600
@@ -66,10 +63,11 @@ export function* tileSteps(
     const namespaces = shownObjects(recording, kind, new Set(asked.get(kind.id)?.map(({ number }) => number)), question)
     const numbers = new Set(namespaces.keys())
     if (numbers.size === 0) continue
-    const revisions = yield* revisionsOf(recording, cache, kind, { numbers, from, to })
-    const lanes = Array.from(revisions, ([number, each]): LaneRevisions => {
+    const onlyLast = isAlwaysPlain(kind.gvk)
+    const found = yield* revisionsOf(recording, cache, kind, { numbers, window: question, onlyLast })
+    const lanes = Array.from(found, ([number, changes]): Lane => {
       const ranges = rangesOf(lacks, kind.gvk, namespaces.get(number) ?? "")
-      return { lane: laneId(kind, number), revisions: each, ranges }
+      return { id: laneId(kind, number), changes, ranges }
     })
     yield* drawn({ kind, cache, damage, question }, lanes)
     damage.noteLostTables(kind, 0, from, to + 1)
@@ -96,9 +94,9 @@ const shownObjects = (
   return found
 }
 
-interface LaneRevisions {
-  readonly lane: string
-  readonly revisions: Revisions
+interface Lane {
+  readonly id: string
+  readonly changes: ColumnChanges
   readonly ranges: ReadonlyArray<TileRange>
 }
 
@@ -111,98 +109,116 @@ interface Drawing {
 
 function* drawn(
   { kind, cache, damage, question }: Drawing,
-  lanes: ReadonlyArray<LaneRevisions>,
+  lanes: ReadonlyArray<Lane>,
 ): Generator<DrawnTile | undefined, void, void> {
   const { withParts } = question
-  const isPlain = isAlwaysPlain(kind.gvk)
-  const count = lanes.reduce((sum, { revisions }) => sum + revisions.times.length, 0)
-  const wanted = isPlain
-    ? []
-    : lanes.flatMap(({ revisions }) => [...statesToRead(question, revisions, count > mostRead)])
-  const unknown = wanted.filter((sequence) => cache.judged(sequence) === undefined)
-  const judged = new Map<number, ReturnType<typeof judge>>()
-  const drawing = { question, judged, withParts }
-  if (unknown.length > mostBeforeDrawing)
-    for (const lane of lanes) yield wholeTile({ ...drawing, withParts: false }, lane)
-  for (const [index, sequence] of wanted.sort((one, other) => one - other).entries()) {
-    judged.set(sequence, judge(cache, damage, kind, { sequence, withParts }))
-    if (index % passedOver === passedOver - 1) yield undefined
+  if (isAlwaysPlain(kind.gvk)) return yield* plainTiles(question, lanes)
+  const states = statesOf(lanes)
+  const unknown = states.sequences.filter((sequence) => sequence > 0 && cache.judged(sequence) === undefined)
+  if (unknown.length > mostBeforeDrawing) yield* plainTiles(question, lanes)
+  const rows = lanes.map(() => new ObjectRows(question))
+  for (const [read, at] of states.order.entries()) {
+    const [sequence, column] = [states.sequences[at] as number, states.columns[at] as number]
+    const judged = sequence < 0 ? gone : judge(cache, damage, kind, { sequence, withParts })
+    rows[states.lanes[at] as number]?.change(column, judged)
+    if (read % passedOver === passedOver - 1) yield undefined
   }
-  for (const lane of lanes) {
-    yield wholeTile(drawing, lane)
-    if (withParts) yield* partTiles(drawing, lane)
-  }
+  for (const [at, lane] of lanes.entries()) yield* rows[at]?.tiles(lane) ?? []
 }
 
-/** Sequence numbers of the states that are looked at. */
-function* statesToRead(
-  window: TileWindow,
-  { before, times, sequences }: Revisions,
-  onlyLast: boolean,
-): Generator<number, void, void> {
-  if (before > 0) yield before
-  for (const [index, sequence] of sequences.entries()) {
-    if (sequence < 0) continue
-    const next = times[index + 1]
-    const isLast = next === undefined || columnOf(window, next) > columnOf(window, times[index] as number)
-    if (isLast || !onlyLast) yield sequence
+/** As long as nothing is known of how objects are: whether they exist. */
+function* plainTiles(question: TilesQuestion, lanes: ReadonlyArray<Lane>): Generator<DrawnTile, void, void> {
+  const toneOf = (sequence: number): Tone => (sequence > 0 ? tones.plain : tones.absent)
+  for (const { id, changes, ranges } of lanes) {
+    const drawing = new TileDrawing(question, toneOf(changes.before))
+    for (const [index, column] of changes.columns.entries())
+      drawing.change(column, toneOf(changes.sequences[index] as number))
+    yield { lane: id, columns: drawing.finish(ranges), changes: changes.count }
   }
 }
 
-interface JudgedWindow {
-  readonly question: TilesQuestion
-  /** By sequence number. */
-  readonly judged: ReadonlyMap<number, ReturnType<typeof judge>>
-  readonly withParts: boolean
+/** Place of the last state before the window in place of a column. */
+const BEFORE = -1
+
+/** All states that are held of lanes, in columns. `order`: their places in the order in which they were recorded, as blocks are read. */
+const statesOf = (lanes: ReadonlyArray<Lane>) => {
+  const count = lanes.reduce((sum, { changes }) => sum + changes.sequences.length + 1, 0)
+  const states = { sequences: new Float64Array(count), columns: new Int32Array(count), lanes: new Uint32Array(count) }
+  let at = 0
+  for (const [lane, { changes }] of lanes.entries()) {
+    states.lanes.fill(lane, at, at + changes.sequences.length + 1)
+    states.sequences[at] = changes.before
+    states.columns[at++] = BEFORE
+    states.sequences.set(changes.sequences, at)
+    states.columns.set(changes.columns, at)
+    at += changes.columns.length
+  }
+  const time = (index: number): number => Math.abs(states.sequences[index] as number)
+  const order = Uint32Array.from({ length: count }, (_, index) => index)
+  return { ...states, order: order.filter((index) => time(index) > 0).sort((one, other) => time(one) - time(other)) }
 }
 
-const wholeTile = ({ question, judged }: JudgedWindow, { lane, revisions, ranges }: LaneRevisions): DrawnTile => {
-  const { before, times, sequences } = revisions
-  const toneAt = (sequence: number): Tone => judged.get(sequence)?.tone ?? tones.plain
-  const changes = times.map((time, index): ToneChange => {
-    const sequence = sequences[index] as number
-    return { time, tone: sequence < 0 ? tones.absent : toneAt(sequence) }
-  })
-  const first = before > 0 ? toneAt(before) : tones.absent
-  return { lane, columns: tileOf(question, first, changes, ranges), changes: times.length }
-}
+const gone: Judged = { tone: tones.absent, parts: [] }
 
-interface PartRevisions {
+interface PartRow {
   readonly part: Part
-  before: Tone
+  readonly drawing: TileDrawing
   tone: Tone
   text: string
-  readonly changes: ToneChange[]
+  changes: number
 }
 
-/** Conditions and containers that the object had at any state that was read. */
-function* partTiles(
-  { question, judged }: JudgedWindow,
-  { lane, revisions, ranges }: LaneRevisions,
-): Generator<DrawnTile, void, void> {
-  const parts = new Map<string, PartRevisions>()
-  const enter = (sequence: number, time: number | undefined): void => {
-    const found = sequence > 0 ? judged.get(sequence)?.parts : []
-    if (found === undefined) return
-    const gone = new Set(parts.keys())
-    for (const { part, tone, text } of found) {
-      gone.delete(part.id)
-      const known = parts.get(part.id) ?? { part, before: tones.absent, tone: tones.absent, text: "", changes: [] }
-      parts.set(part.id, known)
-      if (time === undefined) known.before = tone
-      else if (known.tone !== tone || known.text !== text) known.changes.push({ time, tone })
-      known.tone = tone
-      known.text = text
+/** The rows of one object, drawn while its states are read: conditions and containers are those that it had in any of them. */
+class ObjectRows {
+  readonly #window: TileWindow
+  readonly #parts = new Map<string, PartRow>()
+  #own: TileDrawing | undefined
+
+  constructor(window: TileWindow) {
+    this.#window = window
+  }
+
+  /** `column`: {@link BEFORE}: it is the state before the window, which comes first. */
+  change(column: number, { tone, parts = [] }: Judged): void {
+    if (column === BEFORE) this.#own = new TileDrawing(this.#window, tone)
+    else this.#drawing().change(column, tone)
+    const missing = new Set(this.#parts.keys())
+    for (const each of parts) {
+      missing.delete(each.part.id)
+      this.#changePart(column, each)
     }
-    for (const id of gone) {
-      const known = parts.get(id)
-      if (known === undefined || known.tone === tones.absent || time === undefined) continue
-      known.changes.push({ time, tone: tones.absent })
-      known.tone = tones.absent
+    for (const id of missing) {
+      const row = this.#parts.get(id)
+      if (row === undefined || row.tone === tones.absent) continue
+      row.drawing.change(column, tones.absent)
+      row.tone = tones.absent
+      row.changes++
     }
   }
-  if (revisions.before > 0) enter(revisions.before, undefined)
-  for (const [index, sequence] of revisions.sequences.entries()) enter(sequence, revisions.times[index])
-  for (const { part, before, changes } of parts.values())
-    yield { lane, part, columns: tileOf(question, before, changes, ranges), changes: changes.length }
+
+  #changePart(column: number, { part, tone, text }: PartHealth): void {
+    let row = this.#parts.get(part.id)
+    if (row === undefined) {
+      const before = column === BEFORE ? tone : tones.absent
+      row = { part, drawing: new TileDrawing(this.#window, before), tone: before, text: "", changes: 0 }
+      this.#parts.set(part.id, row)
+    }
+    if (column !== BEFORE && (row.tone !== tone || row.text !== text)) {
+      row.drawing.change(column, tone)
+      row.changes++
+    }
+    row.tone = tone
+    row.text = text
+  }
+
+  *tiles({ id, changes, ranges }: Lane): Generator<DrawnTile, void, void> {
+    yield { lane: id, columns: this.#drawing().finish(ranges, changes.unseen), changes: changes.count }
+    for (const { part, drawing, changes: own } of this.#parts.values())
+      yield { lane: id, part, columns: drawing.finish(ranges, changes.unseen), changes: own }
+  }
+
+  #drawing(): TileDrawing {
+    this.#own ??= new TileDrawing(this.#window, tones.absent)
+    return this.#own
+  }
 }
