@@ -27,6 +27,7 @@ import { DiskFullError, toArchiveError, UncommittedFramesError } from "./directo
 import { type DirectoryLock, lockDirectory } from "./directory/directory-lock.ts"
 import { makeLeases } from "./leases/lease.ts"
 import { changeTimesOf, checkFrame, PendingRows } from "./pending-rows.ts"
+import { Pins } from "./pins/pins.ts"
 import { Retention } from "./retention/retention.ts"
 import { type AuditedRange, AuthorRows } from "./rows/author-rows.ts"
 import { type KindState, KindTable, unknownKind } from "./rows/kind-table.ts"
@@ -69,6 +70,7 @@ export class ArchiveWriter {
   readonly #owners: UnrecordedOwners
   readonly #authors: AuthorRows
   readonly #open: OpenBlock
+  readonly #pins: Pins
   /** Removes the beginning of the recording, in steps between commits. */
   readonly retention: Retention
   readonly #lostBeginning: LostBeginning | undefined
@@ -135,6 +137,7 @@ export class ArchiveWriter {
     this.#nextSequence = this.#cut + 1
     restoreOrSeal(database, this.#open, (gvk) => this.#kinds.idOf(gvk))
     makeLeases(directory)
+    this.#pins = new Pins({ directory, database: this.#database, now: this.#now })
     this.retention = new Retention(
       {
         ...{ directory, database: this.#database, kinds: this.#kinds, ownerSets: this.#ownerSets, now: this.#now },
@@ -297,6 +300,12 @@ export class ArchiveWriter {
     this.#database.regain(this.#cut)
     const place = { database: this.#database, metadata: this.metadata, idOf: (gvk: string) => this.#kinds.idOf(gvk) }
     return this.#authors.add(place, writes, range)
+  }
+
+  /** Windows that are kept. @throws ArchiveError if the database is in doubt */
+  get pins(): Pins {
+    this.#database.regain(this.#cut)
+    return this.#pins
   }
 
   setRecordedKinds(kinds: ReadonlyArray<string>): void {
