@@ -27,6 +27,7 @@ import { DiskFullError, toArchiveError, UncommittedFramesError } from "./directo
 import { type DirectoryLock, lockDirectory } from "./directory/directory-lock.ts"
 import { makeLeases } from "./leases/lease.ts"
 import { changeTimesOf, checkFrame, PendingRows } from "./pending-rows.ts"
+import { Pins } from "./pins/pins.ts"
 import { Retention } from "./retention/retention.ts"
 import { type AuditedRange, AuthorRows } from "./rows/author-rows.ts"
 import { type KindState, KindTable, unknownKind } from "./rows/kind-table.ts"
@@ -71,6 +72,7 @@ export class ArchiveWriter {
   readonly #owners: UnrecordedOwners
   readonly #authors: AuthorRows
   readonly #open: OpenBlock
+  readonly #pins: Pins
   /** Removes the beginning of the recording, in steps between commits. */
   readonly retention: Retention
   readonly #lostBeginning: LostBeginning | undefined
@@ -137,10 +139,11 @@ export class ArchiveWriter {
     this.#nextSequence = this.#cut + 1
     restoreOrSeal(database, this.#open, (gvk) => this.#kinds.idOf(gvk))
     makeLeases(directory)
+    this.#pins = new Pins({ directory, database: this.#database, now: this.#now })
     this.retention = new Retention(
       {
         ...{ directory, database: this.#database, kinds: this.#kinds, ownerSets: this.#ownerSets, now: this.#now },
-        ...{ source: this.#source, history: this.#history, owners: this.#owners },
+        ...{ source: this.#source, history: this.#history, owners: this.#owners, pins: this.#pins },
         isPending: () => this.#pendingBytes > 0 || this.#rows.hasGaps,
       },
       options.limits?.retention,
@@ -307,6 +310,12 @@ export class ArchiveWriter {
     if (text !== undefined) this.metadata.set(UNSENT_WRITES_KEY, withoutSent(writes, text))
   }
 
+  /** Windows that are kept. @throws ArchiveError if the database is in doubt */
+  get pins(): Pins {
+    this.#database.regain(this.#cut)
+    return this.#pins
+  }
+
   setRecordedKinds(kinds: ReadonlyArray<string>): void {
     this.#ownerSets.setRecordedKinds(kinds)
   }
@@ -392,6 +401,7 @@ export class ArchiveWriter {
   abandon(): void {
     if (this.#isClosed) return
     this.#isClosed = true
+    this.retention.stop()
     try {
       this.#database.abandon()
     } finally {
@@ -461,6 +471,7 @@ export class ArchiveWriter {
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
+    this.retention.stop()
     try {
       if (!this.#open.isEmpty) this.#seal()
       this.commit()

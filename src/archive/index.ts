@@ -33,6 +33,8 @@ export {
 export { directoryInUse, thisProcess } from "./directory/directory-lock.ts"
 export { exposureOf } from "./directory/private-files.ts"
 export { type Lease, takeLease } from "./leases/lease.ts"
+export { type Pin, PinRefused, type PinRequest, pinPlaces, pinSources } from "./pins/pin.ts"
+export { pinRecording, readPins, removePin } from "./pins/pinned-recording.ts"
 export { type ChangeAuthor, ChangeAuthors } from "./queries/change-authors.ts"
 export { type ChangeType, changeSteps, type RecordedChange } from "./queries/changes.ts"
 export { type LiveChange, LiveChanges } from "./queries/live-changes.ts"

@@ -9,7 +9,7 @@
  */
 import * as Effect from "effect/Effect"
 import * as Semaphore from "effect/Semaphore"
-import { countWindow, KnownIntact, readCoverage, readRecordedSince } from "../../archive/index.ts"
+import { countWindow, KnownIntact, readCoverage, readPins, readRecordedSince } from "../../archive/index.ts"
 import { messageOf } from "../../message-of.ts"
 import { type ActorBody, cedeCore } from "../../runtime/index.ts"
 import { compileFilters } from "../../trace/index.ts"
@@ -33,6 +33,7 @@ export const readerBody: ActorBody<ReaderConfig, ReaderControl, never> = ({ conf
     return {
       coverage: (window) => Effect.try({ try: () => readCoverage(directory, window, intact), catch: failed }),
       recordedSince: () => Effect.try({ try: () => readRecordedSince(directory), catch: failed }),
+      pins: () => Effect.try({ try: () => readPins(directory), catch: failed }),
       count: (question) =>
         queue(Effect.tryPromise({ try: (signal) => count({ directory, intact }, question, signal), catch: failed })),
       askedKinds: ({ names }) =>

@@ -4,6 +4,7 @@ import { RedactedValues } from "../../kube/offline.ts"
 import type { ActorDefinition } from "../../runtime/index.ts"
 import { GivenFilters } from "../../trace/index.ts"
 import { EventTimes, LateChanges } from "../late-changes.ts"
+import { PinFields } from "../pins.ts"
 import { Question } from "./question.ts"
 
 export interface ReaderConfig {
@@ -118,6 +119,8 @@ const readerControl = {
   coverage: { payload: ReadWindow, success: ReadCoverage, error: ReadingFailed },
   /** From when and up to when each kind and namespace is recorded; excludes those whose first list is in progress. */
   recordedSince: { payload: Schema.Void, success: Schema.Array(RecordedSince), error: ReadingFailed },
+  /** The windows that are kept, the earliest first. */
+  pins: { payload: Schema.Void, success: Schema.Array(PinFields), error: ReadingFailed },
   /**
    * By kind, the number of objects that exist at the start of the window, and of changes in it, without reading an object. One at a time.
    */

@@ -24,6 +24,7 @@ import {
   FIRST_LISTS_KEY,
   lendReserve,
   openOrBegin,
+  PinRefused,
   removesAnything,
   thisProcess,
   withDiscovered,
@@ -71,6 +72,13 @@ export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (con
             archive.metadata.set(FIRST_LISTS_KEY, String(atMicros))
         }),
       addAuthors: ({ writes, range }) => attempt(() => writer.addAuthors(writes, range)),
+      pin: (request) =>
+        Effect.try({
+          try: () => archive.pins.add(request),
+          catch: (cause) => (cause instanceof PinRefused ? cause : new StoreUnavailable({ message: messageOf(cause) })),
+        }),
+      unpin: (id) => attempt(() => archive.pins.remove(id)),
+      pinExported: ({ id, atMicros }) => attempt(() => archive.pins.noteExported(id, atMicros)),
       setClusterUid: (uid) => attempt(() => archive.metadata.set("clusterUid", uid)),
       expect: (expected) => Effect.sync(() => writer.expect(expected)),
       setRetention: (settings) => Effect.sync(() => writer.setRetention(settings)),

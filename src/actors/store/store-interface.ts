@@ -1,9 +1,11 @@
 /** The store's interface: its configuration, its control calls and its reports. */
 import * as Schema from "effect/Schema"
+import { PinRefused } from "../../archive/index.ts"
 import { RedactedValues } from "../../kube/offline.ts"
 import type { ActorDefinition } from "../../runtime/index.ts"
 import { writeEffects } from "../../trace/index.ts"
 import { DiscoveredKind } from "../../wire/index.ts"
+import { PinFields, PinRequestFields } from "../pins.ts"
 
 export interface StoreConfig {
   /** The data directory; locked for as long as the store lives. */
@@ -178,6 +180,16 @@ const storeControl = {
   firstLists: { payload: Schema.Number, success: Schema.Void, error: StoreUnavailable },
   /** Adds who wrote, durably with the reply. Returns how many writes were to recorded kinds; others are not kept. */
   addAuthors: { payload: AuditBatch, success: Schema.Number, error: StoreUnavailable },
+  /** Makes a pin, or extends the one with the same key, durably with the reply. */
+  pin: { payload: PinRequestFields, success: PinFields, error: Schema.Union([StoreUnavailable, PinRefused]) },
+  /** Removes a pin and its copy; whether there was one. */
+  unpin: { payload: Schema.String, success: Schema.Boolean, error: StoreUnavailable },
+  /** The window of a pin was exported at that moment, µs since the Unix epoch; whether there is such a pin. */
+  pinExported: {
+    payload: Schema.Struct({ id: Schema.String, atMicros: Schema.Number }),
+    success: Schema.Boolean,
+    error: StoreUnavailable,
+  },
   setClusterUid: { payload: Schema.String, success: Schema.Void, error: StoreUnavailable },
   /**
    * Replaces `watchers` and `recordedKinds` of the configuration. Watchers must be linked only after the reply, and those omitted here must

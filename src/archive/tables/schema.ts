@@ -41,7 +41,7 @@ export { DATABASE_FILE } from "./reading-access.ts"
 const APPLICATION_ID = 0x7265656c
 
 /** The only format that this program reads and writes (`PRAGMA user_version`). */
-export const FORMAT_VERSION = 11
+export const FORMAT_VERSION = 12
 
 /** `interval`: the owner calls `sync` each second. `always`: every commit reaches the disk before it returns. */
 export type FsyncMode = "interval" | "always"
@@ -155,7 +155,7 @@ const opened = (directory: string, open: () => DatabaseSync): DatabaseSync => {
  * Makes a whole database under another name first: a recording.db that is empty or cut off has been damaged since, and must not look like
  * one that was just begun.
  */
-const createDatabase = (path: string): void => {
+export const createDatabase = (path: string): void => {
   const draft = `${path}.new`
   for (const left of [draft, `${draft}-journal`]) rmSync(left, { force: true })
   makePrivateFile(draft)

@@ -27,7 +27,7 @@ export const CENTRAL_TABLES = [
 export const TABLES_OF_ROWS = [
   ...CENTRAL_TABLES,
   ...["sender", "object", "pod", "pod_life", "owner_set", "former_owner_set", "owner"],
-  "author",
+  ...["author", "pin"],
 ] as const
 
 /** Rows that are many, and of which a damaged one costs no more than itself: checked as they are read. */

@@ -108,6 +108,25 @@ const AUTHOR_TABLES = `
   CREATE INDEX timed_write ON audited_write (kind, received) WHERE (version <= 0 OR is_certain = 0);
 `
 
+/** Windows that are kept although retention removes what is around them. */
+const PIN_TABLE = `
+  -- Times are µs since the Unix epoch. labels: JSON. key: of what extends the window when it asks again; empty: nothing does. lost_through: some kinds lack what
+  -- was received up to then; 0: nothing was removed. bytes: of its copy in pins/ID; 0: it has none. exported: when; 0: it was not.
+  CREATE TABLE pin (
+    id TEXT PRIMARY KEY,
+    from_time INTEGER NOT NULL,
+    until_time INTEGER NOT NULL,
+    note TEXT NOT NULL,
+    source TEXT NOT NULL,
+    labels TEXT NOT NULL,
+    key TEXT NOT NULL,
+    created INTEGER NOT NULL,
+    lost_through INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    exported INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+`
+
 const WITHOUT_CHECKSUMS = `
   CREATE TABLE metadata (
     key TEXT PRIMARY KEY,
@@ -253,6 +272,7 @@ const WITHOUT_CHECKSUMS = `
   ${POD_TABLES}
   ${OWNER_TABLES}
   ${AUTHOR_TABLES}
+  ${PIN_TABLE}
 `
 
 /** By table, the columns that the checksum of a row covers. */

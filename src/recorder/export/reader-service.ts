@@ -30,6 +30,7 @@ const deadlineMs: Readonly<Record<Question, number>> = {
   coverage: 30_000,
   recordedSince: 30_000,
   askedKinds: 30_000,
+  pins: 30_000,
   count: 120_000,
 }
 

@@ -38,6 +38,7 @@ const start = async (coverage: (life: number) => Effect.Effect<typeof empty> = (
           redacted: () => Effect.succeed([]),
           recordedSince: () => Effect.succeed([]),
           count: () => Effect.succeed({}),
+          pins: () => Effect.succeed([]),
           askedKinds: () => Effect.succeed({ named: [], others: [] }),
           query: () => Effect.void,
         }
