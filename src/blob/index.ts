@@ -8,5 +8,5 @@ export { type AllowedPlace, type AllowListReading, isAllowed, readAllowList } fr
 export { openSource } from "./open-source.ts"
 export { openTarget } from "./open-target.ts"
 export type { ExportTarget, WrittenObject } from "./part-writer.ts"
-export { addressUrl, readSourcePath, readTargetPath, type StoreAddress } from "./target-address.ts"
+export { addressUrl, readSourcePath, readStoreUrl, readTargetPath, type StoreAddress } from "./target-address.ts"
 export { TargetError } from "./target-error.ts"

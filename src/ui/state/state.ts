@@ -1,7 +1,7 @@
 /** What the page shows: no DOM, no requests and no time. Changed only by `updated` (updates.ts). Times are µs since the Unix epoch. */
 
 import type { Finding, Lack, Lane, LaneObject, Part } from "../../timeline/index.ts"
-import type { LaneFilter, ObjectChange, Overview, SourceError, Span } from "../source/source.ts"
+import type { LaneFilter, ObjectChange, Overview, Pin, SourceError, Span } from "../source/source.ts"
 
 /** Lanes below one parent, as far as they were asked for. */
 export interface LaneList {
@@ -25,7 +25,7 @@ export interface DrawnTile {
 }
 
 /** What is beside the time line. */
-export type Pane = "none" | "object" | "findings" | "differences"
+export type Pane = "none" | "object" | "findings" | "differences" | "pins"
 
 /** What can be selected: an object of the recording, with the moment at which it is looked at. */
 interface Selection {
@@ -97,6 +97,8 @@ export interface PageState {
   readonly reveals?: Revealed
   /** What the recording lacks in the window. */
   readonly lacks: ReadonlyArray<Lack>
+  /** The windows that are kept; absent: the source keeps none, or they are not known yet. */
+  readonly pins?: ReadonlyArray<Pin>
 }
 
 /** µs: what is shown of a recording at first, unless a link says something else. */
