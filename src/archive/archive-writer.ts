@@ -141,7 +141,7 @@ export class ArchiveWriter {
     this.retention = new Retention(
       {
         ...{ directory, database: this.#database, kinds: this.#kinds, ownerSets: this.#ownerSets, now: this.#now },
-        ...{ source: this.#source, history: this.#history, owners: this.#owners },
+        ...{ source: this.#source, history: this.#history, owners: this.#owners, pins: this.#pins },
         isPending: () => this.#pendingBytes > 0 || this.#rows.hasGaps,
       },
       options.limits?.retention,
@@ -393,6 +393,7 @@ export class ArchiveWriter {
   abandon(): void {
     if (this.#isClosed) return
     this.#isClosed = true
+    this.retention.stop()
     try {
       this.#database.abandon()
     } finally {
@@ -462,6 +463,7 @@ export class ArchiveWriter {
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
+    this.retention.stop()
     try {
       if (!this.#open.isEmpty) this.#seal()
       this.commit()

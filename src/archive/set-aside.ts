@@ -10,6 +10,7 @@ import { ArchiveWriter } from "./archive-writer.ts"
 import { CorruptArchiveError, isDamage, NotARecordingError, toArchiveError } from "./directory/archive-errors.ts"
 import { lockDirectory } from "./directory/directory-lock.ts"
 import { makePrivateDirectory } from "./directory/private-files.ts"
+import { PINS } from "./pins/pin-copies.ts"
 import { type KindState, readKinds } from "./rows/kind-table.ts"
 import { beginningOf, type LostBeginning, SET_ASIDE_KEY } from "./rows/metadata.ts"
 import { DATABASE_FILE, faultOfLog, hasLog, isBeingWritten, logOf, openDamaged } from "./tables/reading-access.ts"
@@ -127,6 +128,8 @@ const moveAside = (directory: string, nowMicros: number, options: ArchiveWriterO
       const file = `${DATABASE_FILE}${suffix}`
       if (existsSync(join(directory, file))) renameSync(join(directory, file), join(path, file))
     }
+    // Copies of pinned windows belong to the pins of that recording.
+    if (existsSync(join(directory, PINS))) renameSync(join(directory, PINS), join(path, PINS))
     return path
   } catch (error) {
     throw toArchiveError(directory, "set aside", error)

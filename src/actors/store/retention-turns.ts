@@ -123,7 +123,7 @@ export class RetentionTurns {
     let hasMore = false
     try {
       hasMore = this.#retention.step(() => passed() >= lengthMs)
-      this.#tell(undefined)
+      this.#tell(this.#retention.pinTrouble)
     } catch (cause) {
       this.#tell(messageOf(cause))
       // What cannot be read now will not be readable later; the next life looks again.

@@ -23,6 +23,7 @@ import {
 } from "../directory/archive-errors.ts"
 import { lockDirectory } from "../directory/directory-lock.ts"
 import { makePrivateDirectory } from "../directory/private-files.ts"
+import { forgetCopies } from "../pins/pin-rows.ts"
 import { gapWriter } from "../rows/gap-rows.ts"
 import type { KindKey } from "../rows/kind-table.ts"
 import { beginningOf, FIRST_LISTS_KEY, LOST_BEGINNING_KEY, type LostBeginning, WRITER_KEY } from "../rows/metadata.ts"
@@ -194,6 +195,7 @@ class Salvager {
     this.#findKinds()
     this.#findNames()
     if (silent.length > 0) this.#markAll(`${silent.join(", ")}: rows were lost when the recording was salvaged`)
+    forgetCopies(this.#to)
     this.#to.prepare("INSERT OR REPLACE INTO metadata (key, value) VALUES (?, 'closed')").run(WRITER_KEY)
     this.#to.exec("PRAGMA wal_checkpoint(TRUNCATE)")
   }

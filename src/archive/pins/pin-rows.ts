@@ -36,6 +36,10 @@ export interface PinRow {
 export const pinRowsOf = (database: Connection): ReadonlyArray<PinRow> =>
   rowsOf<PinRow>(database, `SELECT ${fieldsOf("pin")} FROM pin ORDER BY from_time, id`)
 
+/** Makes pins of a copied recording say that the copies of their windows are not there. @throws what SQLite throws */
+export const forgetCopies = (database: Connection): void =>
+  prepare(database, "UPDATE pin SET lost_through = until_time, bytes = 0 WHERE bytes > 0").run()
+
 /** Whether all of a window that will ever come has been committed, as far as that can be known. @throws what SQLite throws */
 export const isWindowOver = (database: Connection, untilTime: number, nowMicros: number): boolean => {
   if (nowMicros < untilTime) return false
@@ -71,6 +75,7 @@ export class PinRows {
   readonly #lose: Statement<never>
   readonly #kept: Statement<never>
   readonly #exported: Statement<unknown>
+  readonly #ofKey: Statement<PinRow>
   readonly #removedThrough: Statement<{ readonly value: number }>
 
   constructor(database: Connection) {
@@ -83,6 +88,10 @@ export class PinRows {
     )
     this.#kept = prepare(database, "UPDATE pin SET bytes = ?2 WHERE id = ?1")
     this.#exported = prepare(database, "UPDATE pin SET exported = ?2 WHERE id = ?1 RETURNING 1")
+    this.#ofKey = prepare(
+      database,
+      `SELECT ${fieldsOf("pin")} FROM pin WHERE key = ? AND key <> '' ORDER BY from_time DESC LIMIT 1`,
+    )
     this.#removedThrough = prepare(
       database,
       `SELECT coalesce(max(removed_through), 0) AS value FROM retained JOIN kind ON id = kind WHERE recorded_since < removed_through`,
@@ -93,15 +102,14 @@ export class PinRows {
   add(request: PinRequest, nowMicros: number): Pin {
     requirePossible(request, nowMicros)
     const { from, until, note = "", source, labels = {}, key = "" } = request
-    const rows = pinRowsOf(this.#database)
-    const known = key === "" ? undefined : rows.findLast((row) => row.key === key)
+    const known = this.#ofKey.get(key)
     const fresh = { note, source, labels: JSON.stringify(labels) }
     const kept = known !== undefined && known.bytes > 0
     // A copy stays as it is: what follows its window is a pin of its own.
     const fromTime = kept ? Math.max(from, known.untilTime) : Math.min(from, known?.fromTime ?? from)
     if (kept && until <= known.untilTime) return pinOf(known, true)
     if (known === undefined || kept) {
-      if (rows.length >= maximumPins)
+      if (numberOf(this.#database, "SELECT count(*) AS value FROM pin") >= maximumPins)
         throw new PinRefused({ problem: `the recording has ${maximumPins} pins, which is the limit`, fault: "limit" })
     }
     const removedThrough = this.#removedThrough.get()?.value ?? 0

@@ -1,7 +1,15 @@
-/** The pins of a recording, as its writer makes, changes and removes them. */
+/**
+ * The pins of a recording, as its writer makes and removes them, and as its retention heeds them: a window without a copy holds the beginning of the recording
+ * back, until it is copied.
+ */
+
+import { messageOf } from "../../message-of.ts"
+import { DiskFullError, isArchiveError, systemCodeOf, toArchiveError } from "../directory/archive-errors.ts"
 import type { TrustedDatabase } from "../tables/trusted-database.ts"
 import type { Pin, PinRequest } from "./pin.ts"
-import { PinRows, pinsIn } from "./pin-rows.ts"
+import { PinCopies } from "./pin-copies.ts"
+import { isWindowOver, type PinRow, PinRows, pinRowsOf, pinsIn } from "./pin-rows.ts"
+import { blocksOfWindow, type CopiedRecording, copyWindowRoom } from "./window-copy.ts"
 
 /** What pins use of the writer of a recording. */
 interface PinParts {
@@ -11,14 +19,35 @@ interface PinParts {
   readonly now: () => number
 }
 
+/** How a window is copied. */
+interface CopyConditions {
+  /** Bytes that may be written. */
+  readonly room: () => number
+  /** Whether the copy is to be given up, because commits find no room. */
+  readonly isGivenUp: () => boolean
+  /** Whether nothing else is done between the steps. */
+  readonly isAlone: boolean
+}
+
 /** Belongs to the writer of a recording. Each change is durable as a commit is. */
 export class Pins {
   readonly #parts: PinParts
   readonly #rows: PinRows
+  readonly #copies: PinCopies
+  #holding: ReadonlyArray<PinRow> = []
+  #trouble: string | undefined
 
+  /** Finishes what an earlier writer had begun. @throws ArchiveError, or what SQLite and the file system throw */
   constructor(parts: PinParts) {
     this.#parts = parts
     this.#rows = new PinRows(parts.database.shared)
+    this.#copies = new PinCopies(parts.directory)
+    for (const { id, bytes } of pinRowsOf(parts.database.shared)) {
+      const found = this.#copies.bytesOf(id)
+      if (bytes === 0 && found > 0) this.#write(() => this.#rows.noteKept(id, found))
+    }
+    this.#reload()
+    this.#tidy()
   }
 
   /** The earliest window first. @throws ArchiveError */
@@ -28,17 +57,103 @@ export class Pins {
 
   /** Makes a pin, or extends the one with the same key. @throws PinRefused, ArchiveError */
   add(request: PinRequest): Pin {
-    return this.#write(() => this.#rows.add(request, this.#parts.now()))
+    const pin = this.#write(() => this.#rows.add(request, this.#parts.now()))
+    // One that was just made, and not noted yet, may lack what the window has now.
+    if (pin.bytes === 0) this.#copies.discard(pin.id)
+    this.#reload()
+    return pin
   }
 
-  /** Whether there was one. @throws ArchiveError */
+  /** Removes a pin with its copy, which stays for as long as it is being read. Whether there was one. @throws ArchiveError */
   remove(id: string): boolean {
-    return this.#write(() => this.#rows.remove(id))
+    const isRemoved = this.#write(() => this.#rows.remove(id))
+    this.#reload()
+    this.#tidy()
+    return isRemoved
   }
 
   /** Whether there is one. `atMicros`: when its window was exported. @throws ArchiveError */
   noteExported(id: string, atMicros: number): boolean {
     return this.#write(() => this.#rows.noteExported(id, atMicros))
+  }
+
+  /** Something may be removed now. `isPinned`: when it was last looked at, a pin held it back. @throws what SQLite throws */
+  beginRound(isPinned: boolean): void {
+    if (!isPinned) this.#trouble = undefined
+    this.#tidy()
+  }
+
+  /** Removes copies of pins that are there no more. What the file system refuses is tried again later. */
+  #tidy(): void {
+    const { database, directory, now } = this.#parts
+    try {
+      this.#copies.tidy(() => new Set(pinRowsOf(database.shared).map(({ id }) => id)), now())
+    } catch (error) {
+      if (systemCodeOf(error) === undefined) throw error
+      this.#trouble = `Copies of pins cannot be removed: ${messageOf(toArchiveError(directory, "pin", error))}`
+    }
+  }
+
+  /** µs since the Unix epoch: what was received from then on belongs to windows that have no copy yet. Infinity: there are none. */
+  get heldFrom(): number {
+    return this.#holding[0]?.fromTime ?? Number.POSITIVE_INFINITY
+  }
+
+  /** Why the copy that is needed cannot be made, or what was lost without one; one sentence. `undefined`: nothing is wrong. */
+  get trouble(): string | undefined {
+    return this.#trouble
+  }
+
+  /** What was received up to this moment is being removed of some kinds, in a transaction of the caller. @throws what SQLite throws */
+  noteLost(throughMicros: number): void {
+    if (throughMicros < this.heldFrom) return
+    this.#rows.noteLost(throughMicros)
+    const ids = this.#holding.filter(({ fromTime }) => fromTime <= throughMicros).map(({ id }) => id)
+    this.#trouble = `For lack of room, what pins keep is removed without a copy: ${ids.join(", ")}.`
+    this.#reload()
+  }
+
+  /**
+   * Copies the earliest window that has no copy, unless it is not over or there is no room. Yields after each transaction; returns whether it has a copy now, or
+   * holds nothing back any more. @throws what SQLite throws for the recording
+   */
+  *copyNext(recording: CopiedRecording, conditions: CopyConditions): Generator<void, boolean, void> {
+    const [row] = this.#holding
+    const { database, directory, now } = this.#parts
+    if (row === undefined || !isWindowOver(database.shared, row.untilTime, now())) return false
+    const blocks = yield* blocksOfWindow(database.shared, row)
+    if (blocks.isOpen) return false
+    const noRoom = `Pin ${row.id} keeps them, and there is no room for its copy of about ${blocks.bytes} bytes.`
+    if (conditions.room() < copyWindowRoom(blocks)) {
+      this.#trouble = noRoom
+      return false
+    }
+    try {
+      for (const _ of this.#copies.make(recording, row.id, { window: row, blocks, isAlone: conditions.isAlone })) {
+        if (conditions.isGivenUp()) return false
+        yield
+      }
+    } catch (error) {
+      const known = toArchiveError(directory, "copying a pinned window", error)
+      if (!isArchiveError(known)) throw known
+      this.#trouble = known instanceof DiskFullError ? noRoom : `Pin ${row.id} keeps them: ${known.message}`
+      return false
+    }
+    this.#trouble = undefined
+    // It may have been removed or extended meanwhile.
+    if (
+      this.#holding.some((now) => now.id === row.id && now.fromTime === row.fromTime && now.untilTime === row.untilTime)
+    )
+      this.#write(() => this.#rows.noteKept(row.id, this.#copies.bytesOf(row.id)))
+    else this.#copies.discard(row.id)
+    this.#reload()
+    return true
+  }
+
+  #reload(): void {
+    this.#holding = pinRowsOf(this.#parts.database.shared).filter(
+      ({ bytes, lostThrough, untilTime }) => bytes === 0 && lostThrough < untilTime,
+    )
   }
 
   #write<Answer>(write: () => Answer): Answer {

@@ -8,6 +8,7 @@ import type { BlockSource } from "../blocks/block-source.ts"
 import { encodeStates, NO_STATES, type ObjectStates, StateCollector } from "../checkpoints/object-states.ts"
 import { mergeAll, REMAINS, type StateHistory } from "../checkpoints/state-history.ts"
 import { unlessDamaged } from "../directory/archive-errors.ts"
+import type { Pins } from "../pins/pins.ts"
 import type { RetainedKinds, RetainedRow } from "../rows/beginnings.ts"
 import { gapWriter } from "../rows/gap-rows.ts"
 import type { KindTable } from "../rows/kind-table.ts"
@@ -76,6 +77,7 @@ export class BeginningMove {
     const packed = new Map([...states].map(([kind, each]) => [kind, pack(encodeStates(each))]))
     let events = 0
     this.#parts.database.transaction("retention", () => {
+      this.#parts.pins.noteLost(removedThrough)
       const lastSequence = damaged.size === 0 ? 0 : lastSequenceOf(this.#parts.database.shared)
       for (const { id } of kinds) {
         const before = this.#retained.of(id)
@@ -185,6 +187,7 @@ export interface WriterParts {
   readonly kinds: KindTable
   readonly ownerSets: OwnerSets
   readonly owners: Pick<UnrecordedOwners, "noteUids" | "endNoting">
+  readonly pins: Pins
   readonly source: BlockSource
   readonly history: StateHistory
   /** Whether frames wait for a commit. */

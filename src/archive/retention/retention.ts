@@ -101,6 +101,10 @@ export class Retention {
   /** The log is to be written into the database, for which there was no room before. */
   #isLogLeft = false
   #isHeldUp = false
+  /** What is to be removed belongs to a pinned window without a copy. */
+  #isPinned = false
+  /** Nobody commits between the steps. */
+  #isAlone = false
   readonly #limit = new BytesLimit(() => this.#used())
   /** The limit was exceeded when this step began, and nothing has been removed since. */
   #isOver = false
@@ -163,6 +167,11 @@ export class Retention {
     const shared = this.#parts.kinds.all().filter(({ gvk }) => !isNamed(this.#policy, gvk))
     const removedThrough = Math.max(0, ...shared.map(({ id }) => this.#retained.of(id).removedThrough))
     return { blocks: this.#blocks, events: this.#events, carried: this.#carriedOver.count, isHeldUp, removedThrough }
+  }
+
+  /** Why a pinned window keeps what is to be removed, or was lost; one sentence. `undefined`: none does. */
+  get pinTrouble(): string | undefined {
+    return this.#parts.pins.trouble
   }
 
   /**
@@ -282,7 +291,13 @@ export class Retention {
   *#remove(): Generator<void, void, void> {
     yield* this.#carriedOver.sweep()
     if (removesAnything(this.#policy)) {
-      for (let live = yield* this.#moveOn(); live !== undefined; live = yield* this.#moveOn()) {
+      this.#parts.pins.beginRound(this.#isPinned)
+      for (;;) {
+        const live = yield* this.#moveOn()
+        if (live === undefined) {
+          if (this.#isPinned && (yield* this.#copyPin())) continue
+          break
+        }
         yield* this.#carriedOver.sweep(live)
         yield* this.#carriedOver.collectIfMany(this.#manyCarried())
         // Commits wait: the rest is for the next round.
@@ -290,6 +305,18 @@ export class Retention {
       }
       if (this.#isPressed) yield* this.#carriedOver.removeSuperseded()
     }
+  }
+
+  /** Copies the window that holds the beginning back. Returns whether it does so no more. */
+  *#copyPin(): Generator<void, boolean, void> {
+    const { directory, source, history, pins } = this.#parts
+    const recording = { directory, database: this.#database, source, history }
+    return yield* pins.copyNext(recording, {
+      // Room for what is recorded meanwhile, and for the reserve, comes first.
+      room: () => this.#reserve.available() - 2 * this.#reserve.bytes,
+      isGivenUp: () => this.#isPressed,
+      isAlone: this.#isAlone,
+    })
   }
 
   /** Moves the beginning by some strides; returns, by kind, what lives on of their events. `undefined`: there was none. */
@@ -359,10 +386,16 @@ export class Retention {
     }
   }
 
-  /** Removes everything that nothing refers to, for a recording that is to be as small as it can. */
-  *compact(): Generator<void, void, void> {
+  /** Gives up what is under way, before the recording is closed. */
+  stop(): void {
     this.#work?.return()
     this.#work = undefined
+  }
+
+  /** Removes everything that nothing refers to, for a recording that is to be as small as it can. */
+  *compact(): Generator<void, void, void> {
+    this.stop()
+    this.#isAlone = true
     this.#reserve.remove()
     this.#reserve = new DiskReserve(this.#parts.directory, 0)
     this.#isOwed = false
@@ -382,8 +415,10 @@ export class Retention {
     removeExpiredLeases(this.#parts.directory, nowMicros)
     const leasedFrom = this.#leasedFrom()
     const stride = planFor(leasedFrom)
-    this.#isHeldUp =
-      stride === undefined && leasedFrom !== Number.POSITIVE_INFINITY && planFor(Number.POSITIVE_INFINITY) !== undefined
+    const isKept = (by: number, others: number): boolean =>
+      stride === undefined && by !== Number.POSITIVE_INFINITY && planFor(others) !== undefined
+    this.#isHeldUp = isKept(leasedFrom, Number.POSITIVE_INFINITY)
+    this.#isPinned = this.#isHeldUp && isKept(this.#pinnedFrom(), this.#readFrom())
     return stride
   }
 
@@ -419,6 +454,16 @@ export class Retention {
   }
 
   #leasedFrom(): number {
+    return Math.min(this.#readFrom(), this.#pinnedFrom())
+  }
+
+  /** While commits find no room although there is no copy that is being made, recording goes first. */
+  #pinnedFrom(): number {
+    const isLacking = this.#isPressed && this.#reserve.available() < this.#reserve.bytes
+    return isLacking ? Number.POSITIVE_INFINITY : this.#parts.pins.heldFrom
+  }
+
+  #readFrom(): number {
     const { directory, now } = this.#parts
     return Math.min(Number.POSITIVE_INFINITY, ...heldLeases(directory, now()).map(({ fromTime }) => fromTime))
   }

@@ -155,7 +155,7 @@ const opened = (directory: string, open: () => DatabaseSync): DatabaseSync => {
  * Makes a whole database under another name first: a recording.db that is empty or cut off has been damaged since, and must not look like
  * one that was just begun.
  */
-const createDatabase = (path: string): void => {
+export const createDatabase = (path: string): void => {
   const draft = `${path}.new`
   for (const left of [draft, `${draft}-journal`]) rmSync(left, { force: true })
   makePrivateFile(draft)

@@ -12,6 +12,7 @@ import { DirectoryNotWritableError, toArchiveError } from "../directory/archive-
 import { lockDirectory } from "../directory/directory-lock.ts"
 import { makePrivateFile } from "../directory/private-files.ts"
 import { takeLease } from "../leases/lease.ts"
+import { forgetCopies } from "../pins/pin-rows.ts"
 import { WRITER_KEY } from "../rows/metadata.ts"
 import { DATABASE_FILE, openForReading } from "../tables/schema.ts"
 import { addChecksumFunction } from "../tables/sound-rows.ts"
@@ -70,6 +71,7 @@ const markClosed = (path: string): void => {
   try {
     addChecksumFunction(database)
     database.prepare("INSERT OR REPLACE INTO metadata (key, value) VALUES (?, 'closed')").run(WRITER_KEY)
+    forgetCopies(database)
     database.exec("PRAGMA wal_checkpoint(TRUNCATE)")
   } finally {
     database.close()

@@ -1,7 +1,11 @@
+import { join } from "node:path"
+import { DatabaseSync } from "node:sqlite"
 import { describe, expect, test } from "vitest"
 import { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import { maximumPins, PinRefused, type PinRequest } from "../../../src/archive/pins/pin.ts"
 import { pinRecording, readPins, removePin } from "../../../src/archive/pins/pinned-recording.ts"
+import { DATABASE_FILE } from "../../../src/archive/tables/schema.ts"
+import { addChecksumFunction } from "../../../src/archive/tables/sound-rows.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { START } from "../sample-frames.ts"
 import { sample, sampleMiddle } from "../sample-recording.ts"
@@ -87,8 +91,14 @@ describe("a pin", () => {
   })
 
   test("is refused beyond the limit, which does not concern one that is extended", () => {
-    writing(temporaryDirectory(), ({ pins }) => {
-      for (let made = 1; made < maximumPins; made++) pins.add(window)
+    const directory = temporaryDirectory()
+    writing(directory, ({ pins }) => pins.add(window))
+    const database = new DatabaseSync(join(directory, DATABASE_FILE))
+    addChecksumFunction(database)
+    database.exec(`WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < ${maximumPins - 1})
+      INSERT INTO pin SELECT 'p' || i, 1, 2, '', 'page', '{}', '', 0, 0, 1, 0 FROM n`)
+    database.close()
+    writing(directory, ({ pins }) => {
       pins.add({ ...window, key: "last" })
       expect(() => pins.add(window)).toThrow(PinRefused)
       expect(pins.add({ ...window, key: "last", until: window.until + 1 }).until).toBe(window.until + 1)

@@ -1,0 +1,99 @@
+/**
+ * Copies of pinned windows: directories `pins/ID` beside a recording, each a recording of its own.
+ *
+ * A copy is made under another name, flushed, renamed, and then noted in the row of its pin. So what has the name is whole, whenever a process ends; one that
+ * is not noted yet is noted by the next writer, and what belongs to no pin is removed. While someone reads a copy under a lease, its directory stays.
+ */
+import { closeSync, existsSync, fsync, fsyncSync, openSync, readdirSync, renameSync, rmSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { makePrivateDirectory } from "../directory/private-files.ts"
+import { heldLeases, makeLeases } from "../leases/lease.ts"
+import { DATABASE_FILE } from "../tables/schema.ts"
+import { type CopiedRecording, type CopiedWindow, copyWindow, type WindowBlocks } from "./window-copy.ts"
+
+/** Directory of the copies in a data directory. */
+export const PINS = "pins"
+
+/** Of what is a copy, whole or not. */
+const namePattern = /^\.?\d{8}t\d{4}-[0-9a-f]{8}(?:\.partial)?$/
+
+/** Belongs to the writer of a recording. Methods throw what the file system throws. */
+export class PinCopies {
+  readonly #directory: string
+
+  constructor(directory: string) {
+    this.#directory = join(directory, PINS)
+  }
+
+  /** Bytes of a copy on disk; 0: there is none. */
+  bytesOf(id: string): number {
+    return statSync(join(this.#directory, id, DATABASE_FILE), { throwIfNoEntry: false })?.size ?? 0
+  }
+
+  /** Removes a copy that is not what it should be. */
+  discard(id: string): void {
+    rmSync(join(this.#directory, id), { recursive: true, force: true })
+  }
+
+  /** Removes everything that is no copy of these pins, and that nobody reads. `nowMicros`: µs since the Unix epoch. */
+  tidy(idsOf: () => ReadonlySet<string>, nowMicros: number): void {
+    if (!existsSync(this.#directory)) return
+    const ids = idsOf()
+    for (const name of readdirSync(this.#directory)) {
+      const path = join(this.#directory, name)
+      if (ids.has(name) || !namePattern.test(name) || heldLeases(path, nowMicros).length > 0) continue
+      rmSync(path, { recursive: true, force: true })
+    }
+  }
+
+  /**
+   * Makes the copy; yields between steps of some ms. `isAlone`: nothing else is done between the steps, so it may wait for the disk.
+   *
+   * @throws what SQLite and the file system throw; then nothing is left of it
+   */
+  *make(
+    recording: CopiedRecording,
+    id: string,
+    {
+      window,
+      blocks,
+      isAlone,
+    }: { readonly window: CopiedWindow; readonly blocks: WindowBlocks; readonly isAlone: boolean },
+  ): Generator<void, void, void> {
+    const draft = join(this.#directory, `.${id}.partial`)
+    const remove = (): void => rmSync(draft, { recursive: true, force: true })
+    makePrivateDirectory(this.#directory)
+    remove()
+    try {
+      makePrivateDirectory(draft)
+      makeLeases(draft)
+      yield* copyWindow(recording, window, blocks, draft)
+      for (const path of [join(draft, DATABASE_FILE), draft]) yield* flushed(path, isAlone)
+      renameSync(draft, join(this.#directory, id))
+      yield* flushed(this.#directory, isAlone)
+    } finally {
+      remove()
+    }
+  }
+}
+
+/** Flushes a file or a directory to the disk: on another thread, unless it may be waited for here. */
+function* flushed(path: string, isAlone: boolean): Generator<void, void, void> {
+  const descriptor = openSync(path, "r")
+  if (isAlone) {
+    try {
+      fsyncSync(descriptor)
+    } finally {
+      closeSync(descriptor)
+    }
+    return
+  }
+  let outcome: { readonly error: Error | null } | undefined
+  fsync(descriptor, (error) => {
+    outcome = { error }
+    closeSync(descriptor)
+  })
+  while (outcome === undefined) yield
+  const { error } = outcome as { readonly error: Error | null }
+  if (error !== null) throw error
+}

@@ -1,0 +1,433 @@
+/**
+ * Copies a window of a recording into a recording of its own, in steps of some ms between which the writer commits.
+ *
+ * Blocks are copied as they are, from the first with something that was received in the window to the last with something that happened in it. What is before
+ * looks like what retention has removed: each kind has a beginning, a checkpoint with the states there, and the last events of what was alive are carried over.
+ *
+ * Only the writer's retention replaces blocks, and it makes the copy itself, so what is copied stays as it is meanwhile.
+ */
+
+import { join } from "node:path"
+import { DatabaseSync, type SQLInputValue } from "node:sqlite"
+import { pathToFileURL } from "node:url"
+import { podLivesKind } from "../../trace/index.ts"
+import { pack } from "../blocks/block.ts"
+import { type BlockRow, BlockRows, blockFields, objectsOf, tableOf } from "../blocks/block-rows.ts"
+import type { BlockSource } from "../blocks/block-source.ts"
+import { MergedBlock } from "../blocks/merged-block.ts"
+import type { ObjectBytes } from "../blocks/object-bytes.ts"
+import { encodeStates, includes, joined, liveSequences, type Sequences } from "../checkpoints/object-states.ts"
+import type { StateHistory } from "../checkpoints/state-history.ts"
+import { unlessDamaged } from "../directory/archive-errors.ts"
+import { Beginnings } from "../rows/beginnings.ts"
+import { type KindEntry, readKinds } from "../rows/kind-table.ts"
+import { WRITER_KEY } from "../rows/metadata.ts"
+import { knownNamesOf } from "../rows/object-rows.ts"
+import { type Connection, numberOf, prepare, rowsOf, type Statement } from "../tables/database.ts"
+import { createDatabase, DATABASE_FILE } from "../tables/schema.ts"
+import { addChecksumFunction } from "../tables/sound-rows.ts"
+import { columnsOf, isSoundRow, rowWriter } from "../tables/tables.ts"
+
+/** What is copied of: lent by the writer. */
+export interface CopiedRecording {
+  readonly directory: string
+  readonly database: Connection
+  readonly source: BlockSource
+  readonly history: StateHistory
+}
+
+/** µs since the Unix epoch; the end is exclusive. */
+export interface CopiedWindow {
+  readonly fromTime: number
+  readonly untilTime: number
+}
+
+/** Events of a window, as blocks hold them. */
+export interface WindowBlocks {
+  /** All events up to this one were received before the window. */
+  readonly afterSequence: number
+  /** The last event of the last block with something that happened before the end. */
+  readonly lastSequence: number
+  /** On disk. */
+  readonly bytes: number
+  /** Whether the last block is not sealed: more may be added to it. */
+  readonly isOpen: boolean
+}
+
+const pageRows = 1000
+
+/** Events, and bytes of blocks that are read for them, that are carried over in one block. */
+const carriedEvents = 1000
+const carriedBytes = 4 * 1024 * 1024
+
+/** µs around a window for which writes are kept: clocks of API servers differ, and a late change has an estimated time. */
+const authorSlackMicros = 3_600_000_000
+
+/** Where the events of a window are. Yields after each kind. @throws what SQLite throws */
+export function* blocksOfWindow(
+  database: Connection,
+  { fromTime, untilTime }: CopiedWindow,
+): Generator<void, WindowBlocks, void> {
+  let [first, lastSequence] = [Number.POSITIVE_INFINITY, 0]
+  const ends = prepare<{ readonly first: number | null; readonly last: number | null }>(
+    database,
+    `SELECT (SELECT min(last_sequence) FROM block_kind WHERE kind = ?1 AND max_received >= ?2) AS first,
+      (SELECT max(last_sequence) FROM block_kind WHERE kind = ?1 AND min_time < ?3) AS last`,
+  )
+  for (const { id } of rowsOf<{ readonly id: number }>(database, "SELECT id FROM kind")) {
+    const row = ends.get(id, fromTime, untilTime)
+    first = Math.min(first, row?.first ?? Number.POSITIVE_INFINITY)
+    lastSequence = Math.max(lastSequence, row?.last ?? 0)
+    yield
+  }
+  const before = "SELECT coalesce(max(last_sequence), 0) AS value FROM block WHERE last_sequence < ?"
+  const afterSequence = numberOf(database, before, Math.min(first, Number.MAX_SAFE_INTEGER))
+  const between = "FROM block WHERE last_sequence > ? AND last_sequence <= ?"
+  const range = [afterSequence, lastSequence] as const
+  return {
+    ...{ afterSequence, lastSequence: Math.max(afterSequence, lastSequence) },
+    bytes: numberOf(database, `SELECT sum(length(toc) + length(data)) AS value ${between}`, ...range),
+    isOpen: numberOf(database, `SELECT count(*) AS value ${between} AND sealed = 0`, ...range) > 0,
+  }
+}
+
+/** Bytes that a copy may take on disk, with what is not in blocks. */
+export const copyWindowRoom = ({ bytes }: WindowBlocks): number => bytes * 1.25 + 4 * 1024 * 1024
+
+/** `target`: a directory without a recording. Yields after each transaction. @throws what SQLite and the file system throw */
+export function* copyWindow(
+  recording: CopiedRecording,
+  window: CopiedWindow,
+  blocks: WindowBlocks,
+  target: string,
+): Generator<void, void, void> {
+  const path = join(target, DATABASE_FILE)
+  createDatabase(path)
+  const copy = new DatabaseSync(path)
+  try {
+    addChecksumFunction(copy)
+    // A copy that is not finished is made anew; one that is finished is flushed as a whole.
+    copy.exec("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")
+    const from = pathToFileURL(join(recording.directory, DATABASE_FILE))
+    from.search = "mode=ro"
+    prepare(copy, "ATTACH ? AS recording").run(from.href)
+    yield* new WindowCopy(recording, window, blocks, copy).run()
+  } finally {
+    copy.close()
+  }
+}
+
+/** A kind in the copy: its states where it begins. */
+interface CopiedKind {
+  readonly kind: KindEntry
+  /** Its changes in the copy are after this event. */
+  readonly throughSequence: number
+  readonly live: Sequences
+}
+
+class WindowCopy {
+  readonly #recording: CopiedRecording
+  readonly #window: CopiedWindow
+  readonly #blocks: WindowBlocks
+  readonly #copy: DatabaseSync
+  readonly #ownerSets = new Set<number>()
+
+  constructor(recording: CopiedRecording, window: CopiedWindow, blocks: WindowBlocks, copy: DatabaseSync) {
+    this.#recording = recording
+    this.#window = window
+    this.#blocks = blocks
+    this.#copy = copy
+  }
+
+  *run(): Generator<void, void, void> {
+    this.#smallTables()
+    yield
+    const kinds: Array<CopiedKind> = []
+    for (const kind of readKinds(this.#copy)) {
+      kinds.push(yield* this.#beginning(kind))
+      yield
+    }
+    yield* this.#carried(joined(kinds.map(({ live }) => live)))
+    yield* this.#changes()
+    for (const kind of kinds) {
+      this.#transaction(() => this.#checkpoints(kind))
+      yield
+    }
+    yield* this.#pods()
+    yield* this.#authors()
+    yield* this.#owners()
+  }
+
+  #smallTables(): void {
+    const { fromTime, untilTime } = this.#window
+    // A recorder that went on with the copy would lack what followed: without versions it lists anew.
+    const ended = {
+      complete_through: "''",
+      complete_through_time: "min(complete_through_time, max(?1, recorded_since))",
+    }
+    const complete = "min(complete_time, max(?1, recorded_since))"
+    this.#transaction(() => {
+      this.#rows("metadata", `key <> '${WRITER_KEY}'`).run()
+      prepare(this.#copy, "INSERT INTO metadata (key, value) VALUES (?, 'closed')").run(WRITER_KEY)
+      this.#rows("kind", "?1 > 0", ended).run(untilTime)
+      this.#rows("kind_namespace", "?1 > 0", { complete_through: "''", complete_time: complete }).run(untilTime)
+      this.#rows("gap", "from_time < ?").run(untilTime)
+      this.#rows("late_range", "not_before < ?").run(untilTime)
+      this.#rows("retained", "1").run()
+      // Blocks of the copy have nothing to be freed of.
+      this.#copy.exec("UPDATE retained SET swept_sequence = through_sequence")
+      const lives = prepare<{ readonly id: number; readonly through: number }>(
+        this.#copy,
+        `SELECT id, coalesce(through_sequence, 0) AS through FROM kind LEFT JOIN retained ON kind = id
+        WHERE gvk = '${podLivesKind}' AND recorded_since < ? AND coalesce(removed_through, 0) < ? - 1`,
+      ).get(fromTime, fromTime)
+      if (lives !== undefined) this.#retain(lives.id, lives.through, fromTime - 1)
+      this.#rows("owner", "1").run()
+    })
+  }
+
+  #retain(kind: number, throughSequence: number, removedThrough: number): void {
+    rowWriter(this.#copy, "retained", { or: "REPLACE" })({
+      ...{ kind, throughSequence, removedThrough, sweptSequence: throughSequence },
+    })
+  }
+
+  /** The states of a kind where it begins, and the rows of its objects. */
+  *#beginning(kind: KindEntry): Generator<void, CopiedKind, void> {
+    const { database, history, source } = this.#recording
+    const { afterSequence, lastSequence } = this.#blocks
+    const [removed] = rowsOf<{ readonly through: number }>(
+      database,
+      `SELECT max_received AS through FROM block_kind WHERE kind = ? AND last_sequence <= ? ORDER BY last_sequence DESC LIMIT 1`,
+      ...[kind.id, afterSequence],
+    )
+    const before = new Beginnings(database).of(kind.id)
+    const throughSequence =
+      removed === undefined ? before.throughSequence : Math.max(before.throughSequence, afterSequence)
+    const removedThrough = Math.max(before.removedThrough, removed?.through ?? 0)
+    const states = history.aliveAt(kind, { throughSequence })
+    yield
+    // States that are not known are missing in the copy, and its readers say so.
+    const areKnown = source.lostBeginningOf(kind) === undefined && !source.lacksTableAfter(kind, 0)
+    if (throughSequence > 0)
+      this.#transaction(() => {
+        this.#retain(kind.id, throughSequence, removedThrough)
+        const { bytes, size, checksum } = pack(encodeStates(states))
+        if (!areKnown) return
+        rowWriter(this.#copy, "checkpoint", { blobs: ["states"] })({
+          ...{ kind: kind.id, throughSequence, lastTime: removedThrough, lastReceived: removedThrough, isFull: 1 },
+          ...{ objects: states.count, afterSequence: 0, states: bytes, statesSize: size, statesChecksum: checksum },
+        })
+      })
+    yield
+    const numbers = states.numbers.subarray(0, states.count)
+    const one = this.#rows("object", "kind = ?1 AND number = ?2", {}, "RETURNING owners AS id")
+    for (let start = 0; start < numbers.length; start += pageRows) {
+      this.#transaction(() => {
+        for (const number of numbers.subarray(start, start + pageRows)) this.#noteOwners(one.all(kind.id, number))
+      })
+      yield
+    }
+    // Numbers are given in the order of first events.
+    const later = this.#rows(
+      "object",
+      "kind = ?1 AND number > ?2 AND number <= ?2 + ?3 AND first_sequence <= ?4",
+      {},
+      "RETURNING owners AS id",
+    )
+    const highest = numberOf(database, "SELECT max(number) AS value FROM object WHERE kind = ?", kind.id)
+    for (let last = numbers.at(-1) ?? 0; last < highest; last += pageRows) {
+      this.#transaction(() => this.#noteOwners(later.all(kind.id, last, pageRows, lastSequence)))
+      yield
+    }
+    const live = liveSequences(states).filter((sequence) => sequence <= afterSequence)
+    return { kind, throughSequence, live }
+  }
+
+  #noteOwners(rows: ReadonlyArray<{ readonly id: number }>): void {
+    for (const { id } of rows) this.#ownerSets.add(id)
+  }
+
+  /** The last events of what was alive, out of the blocks before. One that is damaged is copied as it is, so that readers name it. */
+  *#carried(live: Sequences): Generator<void, void, void> {
+    const { afterSequence } = this.#blocks
+    const blocks = new BlockRows(this.#copy)
+    const namesOf = knownNamesOf(this.#copy)
+    const next = prepare<{ readonly key: number; readonly first: number }>(
+      this.#recording.database,
+      `SELECT last_sequence AS key, first_sequence AS first FROM block WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1`,
+    )
+    const read = prepare<BlockRow>(this.#recording.database, `SELECT ${blockFields} FROM block WHERE last_sequence = ?`)
+    const asItIs = this.#rows("block", "last_sequence = ?", {}, "", ["toc", "data"])
+    let merged = new MergedBlock(namesOf)
+    let held: Array<ObjectBytes> = []
+    let [first, last, bytes] = [0, 0, 0]
+    const flush = (): void => {
+      if (merged.events > 0) {
+        const block = merged.pack(first, last)
+        this.#transaction(() => blocks.insertCarried(block, block.summary.events))
+      }
+      for (const objects of held) objects.release()
+      merged = new MergedBlock(namesOf)
+      held = []
+      ;[first, bytes] = [0, 0]
+    }
+    for (let at = 0; at < live.length; ) {
+      const place = next.get(live[at] as number)
+      if (place === undefined || place.key > afterSequence) break
+      const row = read.get(place.key)
+      const content = unlessDamaged(() => {
+        if (row === undefined) return undefined
+        const table = tableOf(row, () => row.data)
+        return { table, objects: objectsOf(row, table) }
+      })
+      if (content === undefined) {
+        flush()
+        this.#transaction(() => asItIs.run(place.key))
+      } else {
+        if (held.length === 0) first = place.first
+        last = place.key
+        bytes += row?.dataSize ?? 0
+        held.push(content.objects)
+        for (const frame of content.table.frames)
+          merged.add(frame, content.objects, (sequence) => includes(live, sequence))
+        if (merged.events >= carriedEvents || bytes >= carriedBytes) flush()
+      }
+      while ((live[at] ?? Number.POSITIVE_INFINITY) <= place.key) at++
+      yield
+    }
+    flush()
+    yield
+  }
+
+  /** The blocks of the window, byte for byte. */
+  *#changes(): Generator<void, void, void> {
+    const { afterSequence, lastSequence } = this.#blocks
+    const next = prepare<{ readonly key: number }>(
+      this.#recording.database,
+      "SELECT last_sequence AS key FROM block WHERE last_sequence > ? AND last_sequence <= ? ORDER BY last_sequence LIMIT 1",
+    )
+    const block = this.#rows("block", "last_sequence = ?", {}, "", ["toc", "data"])
+    // By kind, because that is the key.
+    const kinds = this.#rows(
+      "block_kind",
+      "kind IN (SELECT id FROM main.kind) AND last_sequence > ? AND last_sequence <= ?",
+    )
+    let position = afterSequence
+    for (let row = next.get(position, lastSequence); row !== undefined; row = next.get(position, lastSequence)) {
+      const { key } = row
+      this.#transaction(() => {
+        block.run(key)
+        kinds.run(position, key)
+      })
+      position = key
+      yield
+    }
+  }
+
+  /** Those that continue from a full one: the first states are in a checkpoint of the copy. */
+  #checkpoints({ kind, throughSequence }: CopiedKind): void {
+    this.#rows(
+      "checkpoint",
+      `kind = ?1 AND is_full < 2 AND through_sequence <= ?3 AND through_sequence >= (
+        SELECT min(through_sequence) FROM recording.checkpoint WHERE kind = ?1 AND is_full = 1 AND through_sequence > ?2)`,
+      {},
+      "",
+      ["states"],
+    ).run(kind.id, throughSequence, this.#blocks.lastSequence)
+  }
+
+  /** All but the pods that were gone before the window, with their lives up to its end. */
+  *#pods(): Generator<void, void, void> {
+    const { fromTime, untilTime } = this.#window
+    const { afterSequence, lastSequence } = this.#blocks
+    const isWithin = "(sequence <= ?3 OR time < ?4)"
+    const pods = this.#rows(
+      "pod",
+      `number > ?1 AND number <= ?2 AND EXISTS (SELECT 1 FROM recording.pod_life WHERE pod = number AND ${isWithin})
+      AND NOT (is_gone = 1 AND NOT EXISTS
+        (SELECT 1 FROM recording.pod_life WHERE pod = number AND (sequence > ?5 OR received >= ?6)))`,
+    )
+    const lives = this.#rows(
+      "pod_life",
+      `pod IN (SELECT number FROM main.pod WHERE number > ?1 AND number <= ?2) AND ${isWithin}`,
+    )
+    const highest = numberOf(this.#recording.database, "SELECT max(number) AS value FROM pod")
+    for (let last = 0; last < highest; last += pageRows) {
+      const page = [last, last + pageRows, lastSequence, untilTime] as const
+      this.#transaction(() => {
+        pods.run(...page, afterSequence, fromTime)
+        lives.run(...page)
+      })
+      yield
+    }
+  }
+
+  *#authors(): Generator<void, void, void> {
+    const key = "version, object, effect, author, received"
+    const end = prepare<Readonly<Record<string, number>>>(
+      this.#recording.database,
+      `SELECT ${key} FROM audited_write WHERE kind = ? AND (${key}) > (?, ?, ?, ?, ?) ORDER BY ${key} LIMIT 1 OFFSET ${pageRows - 1}`,
+    )
+    const page = this.#rows(
+      "audited_write",
+      `kind = ? AND (${key}) > (?, ?, ?, ?, ?) AND (${key}) <= (?, ?, ?, ?, ?) AND received >= ? AND received < ?`,
+    )
+    const fromTime = this.#window.fromTime - authorSlackMicros
+    const untilTime = this.#window.untilTime + authorSlackMicros
+    for (const { id } of readKinds(this.#copy)) {
+      let after: ReadonlyArray<SQLInputValue> = Array(5).fill(Number.MIN_SAFE_INTEGER)
+      for (let isLast = false; !isLast; ) {
+        const found = end.get(id, ...after)
+        isLast = found === undefined
+        const through = found === undefined ? Array(5).fill(Number.MAX_SAFE_INTEGER) : Object.values(found)
+        this.#transaction(() => page.run(id, ...after, ...through, fromTime, untilTime))
+        after = through
+        yield
+      }
+    }
+    this.#transaction(() => this.#rows("author", "id IN (SELECT author FROM main.audited_write)").run())
+    yield
+  }
+
+  /** The owners that copied objects have and had. */
+  *#owners(): Generator<void, void, void> {
+    const former = this.#rows("former_owner_set", "1", {}, "RETURNING owners AS id")
+    this.#transaction(() => this.#noteOwners(former.all()))
+    yield
+    const one = this.#rows("owner_set", "id = ?")
+    const ids = [...this.#ownerSets]
+    for (let start = 0; start < ids.length; start += pageRows) {
+      this.#transaction(() => {
+        for (const id of ids.slice(start, start + pageRows)) one.run(id)
+      })
+      yield
+    }
+  }
+
+  /**
+   * Copies the rows of a table for which a condition holds, other than damaged ones. `changed`: SQL of columns that are not copied as they are; `end`: of the statement;
+   * `blobs`: columns with BLOBs.
+   */
+  #rows(
+    table: string,
+    condition: string,
+    changed: Readonly<Record<string, string>> = {},
+    end = "",
+    blobs: ReadonlyArray<string> = [],
+  ): Statement<{ readonly id: number }> {
+    const columns = [...columnsOf(table), ...blobs]
+    const values = columns.map((column) => changed[column] ?? `${table}.${column}`)
+    return prepare(
+      this.#copy,
+      `INSERT INTO main.${table} (${columns.join(", ")}) SELECT ${values.join(", ")} FROM recording.${table}
+      WHERE (${condition}) AND ${isSoundRow(table)} ${end}`,
+    )
+  }
+
+  #transaction(write: () => void): void {
+    this.#copy.exec("BEGIN")
+    write()
+    this.#copy.exec("COMMIT")
+  }
+}
