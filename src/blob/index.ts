@@ -17,6 +17,7 @@ export {
   addressUrl,
   readSourcePath,
   readStorePlace,
+  readStoreUrl,
   readTargetPath,
   type StoreAddress,
   type StorePlace,

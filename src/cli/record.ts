@@ -33,6 +33,7 @@ import { listenOption } from "./command-line/listen-option.ts"
 import { allowSecretsAdvice, clusterOptions, clusterVariables } from "./command-line/shared-options.ts"
 import { accessOptions, readAccess } from "./record/record-access.ts"
 import { givenLimits, ofKinds } from "./record/record-limits.ts"
+import { pinOptions, pinSettingsOf } from "./record/record-pins.ts"
 import type { RecordOptions, RecordOutput, RunRecorder } from "./record/run-recorder.ts"
 import { type RecorderStatus, renderStatusLine } from "./record/status-line.ts"
 import { createLiveLine } from "./terminal/live-line.ts"
@@ -198,6 +199,7 @@ const options = {
     "how much the recording may take on disk, such as 20Gi, at least 64Mi; of a kind: v1.Event=1Gi, at least 1Mi; default: any",
     ofKinds((text, gvk) => readRetainBytes(text, gvk !== undefined)),
   ),
+  ...pinOptions,
   listCompression: withDefault(
     "auto",
     "WHEN",
@@ -280,7 +282,14 @@ export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): 
       ...others
     } = given
     const { maximumExportTime, maximumExportSize, retainFor, retainBytes, all, except, ...more } = others
-    const { lease: _lease, leaseDuration: _duration, ...rest } = more
+    const {
+      lease: _lease,
+      leaseDuration: _duration,
+      pinBefore: _before,
+      pinAfter: _after,
+      pinExportTo: _to,
+      ...rest
+    } = more
     const where = { bind: listen.host, port: listen.port }
     const access = kindsProblem(given) ?? leaseProblem(given) ?? readAccess({ ...given, ...where })
     if (typeof access === "string") return access
@@ -289,6 +298,7 @@ export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): 
       ...{ ...rest, ...where, ...access, namespaces, verbosity: verbose, lease: leaseOf(given) },
       ...(all && { config: { text: everyKindConfiguration(except) } }),
       limits: givenLimits(retainFor, retainBytes),
+      pins: pinSettingsOf(given),
     }
     const { output, close } = createOutput(recordOptions, terminal)
     if (given.allowSecrets) output.log.warn(allowSecretsAdvice)

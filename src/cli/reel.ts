@@ -67,6 +67,16 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./why.ts")).whyCommand(),
   },
   {
+    name: "pin",
+    summary: "Keeps a window of a recording although retention removes what is around it.",
+    load: async () => (await import("./pin.ts")).pinCommand(),
+  },
+  {
+    name: "pins",
+    summary: "Lists the windows of a recording that are kept, or removes some of them.",
+    load: async () => (await import("./pins.ts")).pinsCommand(),
+  },
+  {
     name: "store",
     summary: "Shows what a recording takes, checks it, makes it smaller, copies it.",
     load: async () => (await import("./store.ts")).storeCommand(),

@@ -147,8 +147,8 @@ const exporters = (settings: ManifestSettings): Manifest =>
           resourceNames: [settings.name, settings.lease].flatMap((name) =>
             name === undefined ? [] : [`${name}:http`],
           ),
-          // The API server checks create for an export, which is a POST, and get for a question of the past.
-          verbs: ["create", "get"],
+          // The API server checks create for an export, which is a POST, get for a question of the past, and delete for a pin that is removed.
+          verbs: ["create", "delete", "get"],
         },
       ],
     },
@@ -160,6 +160,20 @@ const exporters = (settings: ManifestSettings): Manifest =>
       path: ["rules", 1],
       text: "for --in-cluster, through the API server; the recorder still requires the rule above",
     },
+  )
+
+/**
+ * With `--auth kubernetes`: the ClusterRole that lets users, and Alertmanager, see and change which windows are kept. A path is in no namespace. It is not bound to anyone either.
+ */
+const pinners = (settings: ManifestSettings): Manifest =>
+  manifest(
+    {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRole",
+      metadata: { name: `${settings.name}-pins`, labels: labelsOf(settings) },
+      rules: [{ nonResourceURLs: ["/v1/pins"], verbs: ["create", "delete", "get"] }],
+    },
+    { path: ["rules", 0], text: "create permits pinning, delete removing pins; Alertmanager needs create alone" },
   )
 
 /** Permission to create Events for its own pod; it needs nothing else in its namespace. */
@@ -244,7 +258,7 @@ export const manifestsFor = (settings: ManifestSettings): ReadonlyArray<Manifest
   ...roles(settings),
   ...ownEvents(settings),
   ...(settings.lease === undefined ? [] : leaseHolding(settings, settings.lease)),
-  ...(settings.authentication.tag === "kubernetes" ? [exporters(settings)] : []),
+  ...(settings.authentication.tag === "kubernetes" ? [exporters(settings), pinners(settings)] : []),
   configMap(settings),
   ...(settings.volume.isClaim ? [volumeClaim(metadataOf(settings), settings.volume)] : []),
   service(settings),

@@ -69,6 +69,9 @@ export { podVariables } from "./notices/pod-events.ts"
 export { RecorderError } from "./notices/recorder-error.ts"
 export type { RecorderNotice } from "./notices/recorder-notice.ts"
 export { openOfflineRecording } from "./offline-recording.ts"
+export { type AlertMargins, defaultAlertMargins } from "./pins/alert-pin.ts"
+export type { PinSettings } from "./pins/open-pins.ts"
+export { pinJson } from "./pins/pins-api.ts"
 export {
   type RecorderSettings,
   type RecorderSummary,

@@ -6,6 +6,7 @@
  * system; a recorder may be writing to it or not. All that is written are leases (src/archive/leases/lease.ts), where that is possible. What is known ends at {@link RecordingFacts.lastTime}: beyond that, a window is
  * incomplete. If a recorder starts in the directory while an export runs, that export fails.
  */
+import type { IncomingMessage, ServerResponse } from "node:http"
 import { tmpdir } from "node:os"
 import { type Duplex, duplexPair } from "node:stream"
 import * as Effect from "effect/Effect"
@@ -27,7 +28,7 @@ import { ExportPlaces, PagePlaces } from "./export/places.ts"
 import type { Recording } from "./export/recording.ts"
 import type { ExportService } from "./export/service.ts"
 import { type ExportContext, startExport } from "./export/start.ts"
-import { makeApiServer, serveHttpApi } from "./http/http-api.ts"
+import { type HttpApiSources, makeApiServer, serveHttpApi } from "./http/http-api.ts"
 import { shownTo, startQuery } from "./http/past.ts"
 import { Subscriptions } from "./http/subscriptions.ts"
 import { memoryLimitsOf } from "./memory/memory-shares.ts"
@@ -38,6 +39,10 @@ import { decodeRecorderState, type RecorderState, recorderStateKey } from "./sta
 
 export interface OfflineRecording {
   readonly facts: RecordingFacts
+  /** Begins an export, as a request for it does. */
+  readonly startExport: HttpApiSources["startExport"]
+  /** Has the HTTP interface of the recording answer a request that another server received. */
+  readonly answer: (request: IncomingMessage, response: ServerResponse) => void
   /** A connection to the HTTP interface of the recording, the client's side. */
   readonly connect: () => Duplex
   /** How the next export that ends has ended, in words. */
@@ -52,10 +57,19 @@ const unlimited = { milliseconds: 2 ** 31 - 1, bytes: Number.POSITIVE_INFINITY }
 /** Questions and exports at once: there is one client, and a page asks several questions at a time. */
 const placesForOne = 64
 
-/** Starts no thread until something is asked. Rejects with an ArchiveError. `onTrouble`: parts of an upload may remain in a store. */
+/** What a recorder that shows a copy to its own clients has for them. */
+export type OwnClients = Pick<
+  HttpApiSources,
+  "access" | "rejected" | "places" | "placesOfPages" | "limits" | "audit" | "barred"
+>
+
+/**
+ * Starts no thread until something is asked. Rejects with an ArchiveError. `onTrouble`: parts of an upload may remain in a store. `clients`: default, one who may see and do everything.
+ */
 export const openOfflineRecording = async (
   directory: string,
   onTrouble: (message: string) => void,
+  clients?: OwnClients,
 ): Promise<OfflineRecording> => {
   const facts = readRecordingFacts(directory)
   const scope = await Effect.runPromise(Scope.make())
@@ -64,18 +78,21 @@ export const openOfflineRecording = async (
     for (const resolve of waiting) resolve(outcome)
     waiting = []
   }
-  const serving = serve(directory, facts, { onTrouble, onOutcome }).pipe(Effect.provideService(Scope.Scope, scope))
-  const connect = await Effect.runPromise(serving)
+  const serving = serve(directory, facts, { onTrouble, onOutcome, clients }).pipe(
+    Effect.provideService(Scope.Scope, scope),
+  )
+  const served = await Effect.runPromise(serving)
   const outcome = (): Promise<string> => new Promise((resolve) => waiting.push(resolve))
-  return { facts, connect, outcome, close: () => Effect.runPromise(Scope.close(scope, Exit.void)) }
+  return { facts, ...served, outcome, close: () => Effect.runPromise(Scope.close(scope, Exit.void)) }
 }
 
 interface Listeners {
   readonly onTrouble: (message: string) => void
   readonly onOutcome: (outcome: string) => void
+  readonly clients: OwnClients | undefined
 }
 
-const serve = (directory: string, facts: RecordingFacts, { onTrouble, onOutcome }: Listeners) =>
+const serve = (directory: string, facts: RecordingFacts, { onTrouble, onOutcome, clients }: Listeners) =>
   Effect.gen(function* () {
     const state = stateOf(facts)
     const { kinds } = state
@@ -104,6 +121,7 @@ const serve = (directory: string, facts: RecordingFacts, { onTrouble, onOutcome 
       isOver: true,
     }
     const context: ExportContext = { recording, configuration, nowMicros: facts.lastTime }
+    const beginExport: HttpApiSources["startExport"] = (request, sink) => startExport(context, request, sink)
     const api = yield* makeApiServer(systemClock)
     yield* serveHttpApi(api, {
       notReady: () => undefined,
@@ -117,7 +135,7 @@ const serve = (directory: string, facts: RecordingFacts, { onTrouble, onOutcome 
       startQuery: (question, answerReader) => startQuery(recording, question, answerReader, facts.lastTime + 1),
       nowMicros: () => facts.lastTime,
       forecast: (request) => forecastExport(context, request),
-      startExport: (request, sink) => startExport(context, request, sink),
+      startExport: beginExport,
       places: new ExportPlaces(systemClock, placesForOne, placesForOne),
       placesOfPages: new PagePlaces(),
       subscriptions: new Subscriptions(),
@@ -126,8 +144,12 @@ const serve = (directory: string, facts: RecordingFacts, { onTrouble, onOutcome 
       barred: () => undefined,
       openTarget: (address, contentType) => openTarget(address, { contentType }),
       uploadLeft: (error) => onTrouble(`an upload was aborted, and parts of it may remain: ${error.message}`),
+      ...clients,
     })
-    return (): Duplex => {
+    const answer = (request: IncomingMessage, response: ServerResponse): void => {
+      api.server.emit("request", request, response)
+    }
+    const connect = (): Duplex => {
       const [client, server] = duplexPair()
       // A pair of streams does not pass this on, as the two ends of a socket do. Without it, an answer that the client no longer wants would keep its query running, and the
       // server could not end.
@@ -136,6 +158,7 @@ const serve = (directory: string, facts: RecordingFacts, { onTrouble, onOutcome 
       api.server.emit("connection", server)
       return client
     }
+    return { connect, answer, startExport: beginExport }
   })
 
 /**

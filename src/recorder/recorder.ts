@@ -46,6 +46,7 @@ import { NoticeLog, type RecorderLog } from "./notices/notice-log.ts"
 import { openPodEvents } from "./notices/pod-events.ts"
 import { RecorderError } from "./notices/recorder-error.ts"
 import type { RecorderNotice } from "./notices/recorder-notice.ts"
+import { openPins, type PinSettings } from "./pins/open-pins.ts"
 import { learnCluster, openCredentials, refreshCredentials } from "./recorder-credentials.ts"
 import { type RecorderActors, startRecorderActors } from "./recording/recorder-actors.ts"
 import { readRedactionKey } from "./redaction/redaction-key.ts"
@@ -97,6 +98,8 @@ export interface RecorderSettings {
   readonly auditTokenFile?: string | undefined
   /** Where in object stores the recorder writes requested traces. Default: nowhere. */
   readonly allowedTargets?: ReadonlyArray<AllowedPlace>
+  /** Default: what {@link PinSettings} says. */
+  readonly pins?: PinSettings
   /** Maximum duration and size of an export. Default: an hour, any size. */
   readonly exportLimits?: ExportLimits
   /** For tests. */
@@ -190,12 +193,15 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
     yield* Effect.forkScoped(learnCluster(actors, credentials.source, userAgent))
     yield* refreshCredentials(actors, credentials.source)
     const auditWebhook = openAuditWebhook(settings, actors, log)
-    const metrics = () => [...reloads.metrics(), ...(leadership?.metrics() ?? [])]
-    if (bound !== undefined)
-      yield* serveHttpApi(
-        bound,
-        servedRecording({ actors, access, exportContext, settings, dataDirectory, metrics, auditWebhook, log }),
-      )
+    const { exportLimits, pins: pinSettings = {} } = settings
+    const pinned = yield* openPins(pinSettings, { actors, exportContext, exportLimits, dataDirectory, log })
+    const metrics = () => [...reloads.metrics(), ...(leadership?.metrics() ?? []), ...pinned.metrics()]
+    if (bound !== undefined) {
+      const parts = { actors, access, exportContext, settings, dataDirectory, metrics, auditWebhook, log }
+      const served = servedRecording({ ...parts, pins: pinned.pins })
+      yield* Effect.addFinalizer(() => Effect.promise(() => served.pinned.copies.close()))
+      yield* serveHttpApi(bound, served)
+    }
     const followed = { configuration: loaded.configuration, load, limits: settings.limits }
     const reload =
       typeof config !== "string"

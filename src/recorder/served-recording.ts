@@ -16,6 +16,11 @@ import { DiskMetrics, readVolumeBytes, volumeVariable } from "./metrics/disk-met
 import { formatMetrics, type Metric } from "./metrics/metrics-text.ts"
 import { gatherMetrics } from "./metrics/recorder-metrics.ts"
 import type { RecorderLog } from "./notices/notice-log.ts"
+import { openOfflineRecording } from "./offline-recording.ts"
+import { pinDirectory } from "./pins/open-pins.ts"
+import { PinnedRecordings } from "./pins/pinned-recordings.ts"
+import type { PinSources } from "./pins/pins-api.ts"
+import type { RecorderPins } from "./pins/recorder-pins.ts"
 import type { RecorderSettings } from "./recorder.ts"
 import type { RecorderActors } from "./recording/recorder-actors.ts"
 
@@ -25,10 +30,16 @@ interface ServedParts {
   readonly exportContext: () => ExportContext
   readonly settings: RecorderSettings
   readonly dataDirectory: string
+  readonly pins: RecorderPins
   /** Besides those of actors and disk. */
   readonly metrics: () => ReadonlyArray<Metric>
   readonly auditWebhook: AuditWebhook | undefined
   readonly log: RecorderLog
+}
+
+/** What is served, and the copies of pins that are open for it, to be closed with it. */
+export interface ServedRecording extends HttpApiSources {
+  readonly pinned: PinSources & { readonly copies: PinnedRecordings }
 }
 
 export const servedRecording = ({
@@ -38,9 +49,22 @@ export const servedRecording = ({
   settings,
   log,
   ...parts
-}: ServedParts): HttpApiSources => {
+}: ServedParts): ServedRecording => {
   const disk = new DiskMetrics(parts.dataDirectory, readVolumeBytes(process.env[volumeVariable]), systemClock)
   const nowMicros = (): number => systemClock.wallMicros()
+  const clients = {
+    access,
+    rejected: (facts: object) => log.warn("rejected", { ...facts }),
+    places: new ExportPlaces(),
+    placesOfPages: new PagePlaces(),
+    limits: settings.exportLimits ?? defaultExportLimits,
+    audit: (line: object) => log.info("export", { ...line }),
+    barred: (address: StoreAddress) => barredTarget(address, settings.allowedTargets ?? []),
+  }
+  const copies = new PinnedRecordings(
+    (id) => openOfflineRecording(pinDirectory(parts.dataDirectory, id), (trouble) => log.warn(trouble), clients),
+    systemClock,
+  )
   return {
     notReady: () => actors.statuses.notReady(),
     degraded: () => actors.statuses.degraded(),
@@ -52,21 +76,16 @@ export const servedRecording = ({
         formatMetrics([...ofActors, ...ofDisk, ...parts.metrics(), ...(parts.auditWebhook?.metrics() ?? [])]),
       ),
     ),
-    access,
+    ...clients,
     auditWebhook: parts.auditWebhook,
-    rejected: (facts) => log.warn("rejected", { ...facts }),
+    pinned: { pins: parts.pins, copies, nowMicros },
     coverage: (window) => askCoverage(actors, window, nowMicros()),
     shownTo: (reader, question) => shownTo(actors, reader, question),
     startQuery: (question, reader) => startQuery(actors, question, reader, nowMicros()),
     nowMicros,
     forecast: (request) => forecastExport(exportContext(), request),
     startExport: (request, reader) => startExport(exportContext(), request, reader),
-    places: new ExportPlaces(),
-    placesOfPages: new PagePlaces(),
     subscriptions: new Subscriptions(),
-    limits: settings.exportLimits ?? defaultExportLimits,
-    audit: (line) => log.info("export", { ...line }),
-    barred: (address) => barredTarget(address, settings.allowedTargets ?? []),
     openTarget: (address, contentType) => openTarget(address, { contentType }),
     uploadLeft: (error) => log.warn(`an upload was aborted, and parts of it may remain: ${error.message}`),
   }

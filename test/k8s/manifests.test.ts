@@ -148,7 +148,7 @@ describe("with a Lease", () => {
       "create coordination.k8s.io/leases",
     ])
     expect(named("Role", "kubereel-export").flatMap(rightsOf)).toContain(
-      "create,get /services/proxy kubereel:http shared:http",
+      "create,delete,get /services/proxy kubereel:http shared:http",
     )
     expect((await printed("--offline")).named("Role", "kubereel-lease")).toEqual([])
   })
@@ -168,10 +168,13 @@ describe("unless --auth is none", () => {
     const roles = named("Role", "kubereel-export")
     expect(roles.flatMap(rightsOf)).toEqual([
       "create,get kubereel.dev/exports",
-      "create,get /services/proxy kubereel:http",
+      "create,delete,get /services/proxy kubereel:http",
     ])
     expect(roles.map(({ metadata }) => metadata.namespace)).toEqual(["kubereel"])
     expect(named("RoleBinding", "kubereel-export")).toEqual([])
+    const pinners = named("ClusterRole", "kubereel-pins").map(({ rules }) => rules)
+    expect(pinners).toEqual([[{ nonResourceURLs: ["/v1/pins"], verbs: ["create", "delete", "get"] }]])
+    expect(named("ClusterRoleBinding", "kubereel-pins")).toEqual([])
   })
 
   test("anyone can connect, and Prometheus presents its token", async () => {
@@ -184,7 +187,8 @@ describe("unless --auth is none", () => {
   })
 
   test("without it there are none of these objects", async () => {
-    expect((await printed("--offline", "--auth", "none")).named("Role", "kubereel-export")).toEqual([])
+    const { named } = await printed("--offline", "--auth", "none")
+    expect([...named("Role", "kubereel-export"), ...named("ClusterRole", "kubereel-pins")]).toEqual([])
   })
 })
 
@@ -284,12 +288,15 @@ describe("another name and namespace", () => {
 describe("unprintable manifests", () => {
   test("omit only a kind that is not built in, without a cluster, and the exit code says so", async () => {
     const file = configuration.write("example.com/v1.Widget: {}", "v1.ConfigMap: {}")
-    const { code, error, one } = await printed("--offline", "-c", file)
+    const { code, error, named } = await printed("--offline", "-c", file)
     expect(code).toBe(3)
     expect(error).toContain(
       `"example.com/v1.Widget": example.com/v1.Widget is not built into Kubernetes 1.34. The roles have no rule for it`,
     )
-    expect(rightsOf(one("ClusterRole")).slice(0, 2)).toEqual(["list,watch /configmaps", clusterIdentity])
+    expect(named("ClusterRole", "kubereel").flatMap(rightsOf).slice(0, 2)).toEqual([
+      "list,watch /configmaps",
+      clusterIdentity,
+    ])
   })
 
   test("a configuration with mistakes yields none", async () => {

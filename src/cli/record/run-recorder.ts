@@ -13,6 +13,7 @@ import {
   type KindStatus,
   type LeaseSettings,
   namedKinds,
+  type PinSettings,
   type RecorderClose,
   type RunningRecorder,
   reasonOf,
@@ -52,6 +53,8 @@ export interface RecordOptions extends RecordAccess {
   readonly redactKeyFile: string | undefined
   /** Tokens of API servers that send audit events. */
   readonly auditTokenFile?: string | undefined
+  /** What is kept around alerts, and where pinned windows are written. */
+  readonly pins?: PinSettings
   readonly fsync: "interval" | "always"
   readonly listCompression: "auto" | "always" | "never"
   /** Record only while this Lease is held; `undefined`: record. */

@@ -12,7 +12,7 @@ import { text } from "../../recorder/index.ts"
 import type { ListenAddress } from "../command-line/listen-option.ts"
 import { isByOwnName, type ListeningServer, listenOn } from "../command-line/listening-server.ts"
 import type { RecorderAddress } from "../export/connection/recorder-connection.ts"
-import { isQuestion, passOn } from "./passed-on.ts"
+import { isQuestion, passOn, withoutPin } from "./passed-on.ts"
 
 /** Characters of a secret: 256 bits. */
 const secretBytes = 32
@@ -31,7 +31,8 @@ export const servePageOf = async (address: RecorderAddress, listen: ListenAddres
     const isKnown = timingSafeEqual(digest(given), expected)
     if (isKnown && isQuestion(path)) return void passOn(address, request, response, url)
     request.resume()
-    if (isKnown && isPagePath(path)) return servePage(request, response, path)
+    const page = withoutPin(path)
+    if (isKnown && isPagePath(page)) return servePage(request, response, page)
     text(response, 404, "not found; reel ui has printed the address of its page\n")
   })
   const listening = await listenOn(server, listen, "--listen")

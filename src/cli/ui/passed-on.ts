@@ -18,8 +18,16 @@ import type { RecorderAddress } from "../export/connection/recorder-connection.t
 const asked = ["accept", "accept-encoding", "content-type", "content-length", "last-event-id"]
 const answered = ["content-type", "content-encoding", "content-length", "cache-control", "retry-after", "vary", "allow"]
 
-/** Whether the page asks this of a recording. */
-export const isQuestion = (path: string): boolean => /^\/v1\/[a-z]+(?:\/[A-Za-z0-9_-]+)?$/.test(path)
+/** What the address of the page of a pin begins with. */
+const pinned = "/pins/[a-z0-9-]+"
+
+const question = new RegExp(`^(?:${pinned})?/v1/[a-z]+(?:/[A-Za-z0-9_-]+)?$`)
+
+/** Whether the page asks this of a recording, or of one of its pins. */
+export const isQuestion = (path: string): boolean => question.test(path)
+
+/** A path of the page of a pin, as one of the page. */
+export const withoutPin = (path: string): string => path.replace(new RegExp(`^${pinned}(?=/ui/)`), "")
 
 /** ms for a connection. Answers that do not end may be silent for longer. */
 const connectMs = 30_000

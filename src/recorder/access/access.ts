@@ -8,11 +8,14 @@ import type { IncomingHttpHeaders } from "node:http"
 import type { ReviewedUser } from "../../kube/index.ts"
 
 /**
- * The requested action: export a trace (or forecast one), ask about the past, read the coverage, or read the metrics.
+ * The requested action: export a trace (or forecast one), ask about the past, read the coverage, read the metrics, or see and change which windows are kept.
  * Metrics are separate because Prometheus has its own permission for them. A client that may export may ask everything;
  * others may, where rights of readers are known, ask about what they may read.
  */
-export type Action = "export" | "query" | "coverage" | "metrics"
+export type Action = "export" | "query" | "coverage" | "metrics" | PinAction
+
+/** What is done with pins. */
+export type PinAction = "list-pins" | "create-pin" | "delete-pin"
 
 /** Whether the client is allowed, and who it is. */
 export type Decision =

@@ -24,7 +24,7 @@ export const withoutForeignPages = (access: Access, ownNames: OwnNames): Access 
     decide: async (headers, action) => {
       const refusal = otherHost(headers)
       if (refusal !== undefined) return refusal
-      if ((action === "export" || action === "query") && isForeignPage(headers)) return foreign
+      if (action !== "coverage" && action !== "metrics" && isForeignPage(headers)) return foreign
       return access.decide(headers, action)
     },
     close: () => access.close(),

@@ -14,7 +14,15 @@ import type { Clock } from "../../clock.ts"
 import { type Attributes, DecisionCache, type ReviewedUser, ReviewFailed, type Reviews } from "../../kube/index.ts"
 
 import { visible } from "../../text/index.ts"
-import { type Access, type Action, type Decision, type MayRead, presentedToken, type ReadAction } from "./access.ts"
+import {
+  type Access,
+  type Action,
+  type Decision,
+  type MayRead,
+  type PinAction,
+  presentedToken,
+  type ReadAction,
+} from "./access.ts"
 
 // Readers' rights by SubjectAccessReview, each decision kept for seconds: a permission that is revoked is effective after {@link grantedMs} at the latest.
 //
@@ -184,17 +192,30 @@ const review = async (
 
 const verbs = { export: "create", query: "create", coverage: "get" } as const
 
+/** On the path `/v1/pins`, which is in no namespace: who may pin keeps what limits would remove, and needs a right that others do not have. */
+const pathVerbs: Readonly<Record<PinAction | "metrics", string>> = {
+  ...{ metrics: "get", "list-pins": "get", "create-pin": "create", "delete-pin": "delete" },
+}
+
+type PathAction = keyof typeof pathVerbs
+
+const isOfPath = (action: Action): action is PathAction => action in pathVerbs
+
+const pathOf = (action: PathAction): string => (action === "metrics" ? "/metrics" : "/v1/pins")
+
 const attributesOf = (action: Action, namespace: string): Attributes =>
-  action === "metrics"
-    ? { nonResourceAttributes: { path: "/metrics", verb: "get" } }
+  isOfPath(action)
+    ? { nonResourceAttributes: { path: pathOf(action), verb: pathVerbs[action] } }
     : {
         resourceAttributes: { group: exportsGroup, resource: exportsResource, verb: verbs[action], namespace },
       }
 
 /** The missing permission, and the rule that grants it. */
 const missing = (action: Action, namespace: string): string => {
-  if (action === "metrics")
-    return 'may not get /metrics. A ClusterRole bound to this user needs the rule {nonResourceURLs: ["/metrics"], verbs: ["get"]}'
+  if (isOfPath(action)) {
+    const [path, verb] = [pathOf(action), pathVerbs[action]]
+    return `may not ${verb} ${path}. A ClusterRole bound to this user needs the rule {nonResourceURLs: ["${path}"], verbs: ["${verb}"]}`
+  }
   const verb = verbs[action]
   const rule = `{apiGroups: ["${exportsGroup}"], resources: ["${exportsResource}"], verbs: ["${verb}"]}`
   return `may not ${verb} ${exportsResource}.${exportsGroup} in namespace ${namespace}. A Role there, bound to this user, needs the rule ${rule}`

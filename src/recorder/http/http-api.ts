@@ -26,6 +26,7 @@ import type { Coverage, TimeRange } from "../export/coverage.ts"
 import { type ExportSources, handleExportRequest } from "../export/handle.ts"
 import { metricsContentType } from "../metrics/metrics-text.ts"
 import type { RecorderLog } from "../notices/notice-log.ts"
+import { answerPinned, answerPins, isPinsPath, type PinSources, pinnedPath } from "../pins/pins-api.ts"
 import { type ExportRefusal, refuse, respondJson, text } from "./body/http-answer.ts"
 import { elapsed } from "./body/races.ts"
 import { RequestBodies } from "./body/request-bodies.ts"
@@ -76,6 +77,8 @@ export interface HttpApiSources extends ExportSources, PastSources, Subscription
   readonly verboseReadiness: () => string
   readonly metrics: Effect.Effect<string>
   readonly coverage: (window: TimeRange) => Effect.Effect<Coverage, ExportRefusal>
+  /** The windows that are kept; absent: none are. */
+  readonly pinned?: PinSources
   /** What takes audit events; `undefined`: nothing does. */
   readonly auditWebhook?: AuditWebhook | undefined
   /** Called for each rejected request. */
@@ -229,12 +232,9 @@ const requestIdOf = (headers: IncomingHttpHeaders): string => {
   return typeof given === "string" && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : randomUUID()
 }
 
-const answer = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  { sources, standby, bodies, clock }: Answering,
-): Effect.Effect<void> =>
+const answer = (request: IncomingMessage, response: ServerResponse, answering: Answering): Effect.Effect<void> =>
   Effect.gen(function* () {
+    const { sources, standby, bodies, clock } = answering
     const requestId = requestIdOf(request.headers)
     response.setHeader(requestIdHeader, requestId)
     // With a base, nearly everything is a valid URL; the rest (`http://[`) is nothing we serve.
@@ -245,6 +245,21 @@ const answer = (
     const from = request.socket.remoteAddress ?? ""
     const discard = (): void => bodies.discard(request, response, from)
     if (path === auditPath && sources !== undefined) return yield* answerAudit(request, response, discard, sources)
+    if (sources?.pinned !== undefined) {
+      const { access, pinned } = sources
+      const reject = (decision: Refusal): void =>
+        rejectRequest(request, response, { requestId, path, decision, sources })
+      const asked = { request, response, path, from, access, bodies, discard, reject }
+      const below = pinnedPath(path)
+      const decision = isPinsPath(path) || below ? access.otherHost?.(request.headers) : undefined
+      if (decision !== undefined) {
+        discard()
+        return reject(decision)
+      }
+      if (isPinsPath(path)) return yield* answerPins(asked, pinned)
+      if (below !== undefined)
+        return yield* answerPinned(asked, below, pinned, () => answer(request, response, answering))
+    }
     if (!isExport || sources === undefined) discard()
     if (path === "/healthz" && reads) return text(response, 200, "ok\n")
     if (sources === undefined && standby !== undefined) return yield* answerStandby(request, response, path, standby)

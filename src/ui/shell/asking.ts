@@ -48,6 +48,7 @@ const mostBusy = 3
 const lanesAge = 1_000_000
 const histogramAge = 2_000_000
 const findingsAge = 15_000_000
+const pinsAge = 15_000_000
 
 /** Rows beyond those in sight that are asked for. */
 const margin = 8
@@ -83,6 +84,7 @@ export class Asking {
     this.#tiles(state, rows)
     this.#ask("histogram", this.#histogram(state))
     this.#ask("findings", this.#findings(state))
+    this.#ask("pins", this.#pins(state))
     if (state.reveals !== undefined && state.reveals.above === undefined) this.#ask("reveal", this.#reveal(state))
   }
 
@@ -270,6 +272,19 @@ export class Asking {
           },
           signal,
         )
+      },
+    }
+  }
+
+  #pins({ overview }: PageState): Question | undefined {
+    const { pins } = this.#source
+    if (pins === undefined || overview === undefined) return undefined
+    return {
+      // Alerts and other people pin as well.
+      key: overview.isLive ? `${Math.floor(overview.span.to / pinsAge)}` : "",
+      run: async (signal) => {
+        const listed = await pins.list(signal)
+        if (!signal.aborted) this.#surroundings.send({ type: "pins", pins: listed })
       },
     }
   }

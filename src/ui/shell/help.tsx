@@ -31,6 +31,7 @@ const groups: ReadonlyArray<readonly [title: string, keys: ReadonlyArray<readonl
       ["w", "the list of what went wrong"],
       ["c", "put the second cursor at the first"],
       ["d", "what differs between the two cursors"],
+      ["p", "pinned windows, where the recording keeps them"],
       ["Esc", "close, or remove the cursor"],
     ],
   ],

@@ -1,6 +1,7 @@
 /** The line at the top: what is looked at, filters, and the views. */
 
 import { useEffect, useRef } from "preact/hooks"
+import { PinnedNotice } from "../pins/pinned-notice.tsx"
 import type { Overview } from "../source/source.ts"
 import { inNamespace, type PageState, type Pane } from "../state/state.ts"
 import type { Input } from "../state/updates.ts"
@@ -55,6 +56,11 @@ export const Toolbar = ({ state, send, zone, onZone, theme, onTheme }: ToolbarPr
       >
         Differences
       </button>
+      {state.pins !== undefined && (
+        <button type="button" aria-pressed={pane === "pins"} title="windows that are kept" onClick={toggle("pins")}>
+          {state.pins.length === 0 ? "Pin" : `Pins (${state.pins.length})`}
+        </button>
+      )}
       <button type="button" onClick={() => overview !== undefined && send({ type: "window", span: overview.span })}>
         Whole
       </button>
@@ -71,6 +77,7 @@ export const Toolbar = ({ state, send, zone, onZone, theme, onTheme }: ToolbarPr
       >
         ?
       </button>
+      {overview?.pin !== undefined && <PinnedNotice pin={overview.pin} send={send} zone={zone} />}
     </header>
   )
 }

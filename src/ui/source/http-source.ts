@@ -5,6 +5,7 @@
  */
 
 import type { Finding, Lack, Lane, LaneObject, Part } from "../../timeline/index.ts"
+import { timeIn } from "../state/permalink.ts"
 import {
   type Author,
   type FieldChange,
@@ -88,6 +89,7 @@ const turnsOf = (most: number) => {
 
 export const httpSource = ({ base, fetch, token, ...rest }: HttpSurroundings): HistorySource => {
   const inTurn = turnsOf(mostAtOnce)
+  const isOfPin = /\/pins\/[^/]+\/ui\/$/.test(new URL(base).pathname)
 
   const send = async (path: string, signal: AbortSignal, init: RequestInit): Promise<Response> => {
     const known = token()
@@ -130,9 +132,21 @@ export const httpSource = ({ base, fetch, token, ...rest }: HttpSurroundings): H
     })
   }
 
+  /** A recording without pins has no such path; a reader without the right to them is shown none. */
+  const listed = async (signal: AbortSignal): Promise<ReadonlyArray<Pin> | undefined> => {
+    try {
+      const answer: unknown = await (await send("../v1/pins", signal, {})).json()
+      return isItem(answer) ? itemsOf(answer.items).map(pinIn) : undefined
+    } catch (cause) {
+      if (cause instanceof SourceError && (cause.code === "refused" || cause.code === "forbidden")) return undefined
+      throw cause
+    }
+  }
+
   return {
     overview: async (signal) => {
       const kinds: Item[] = []
+      const pin = isOfPin ? (await listed(signal))?.[0] : undefined
       const end = await stream("kinds", [], (item) => kinds.push(item), signal)
       const span = { from: numberOf(end.since), to: Math.max(numberOf(end.since) + 1, numberOf(end.until)) }
       const now = Date.parse(textOf(end.date)) * 1000
@@ -142,8 +156,9 @@ export const httpSource = ({ base, fetch, token, ...rest }: HttpSurroundings): H
           ...{ gvk: textOf(gvk), since: numberOf(since), until: numberOf(until), namespaced: namespaced !== false },
         })),
         span,
-        isLive: Math.abs(now - span.to) < liveMicros,
+        isLive: pin === undefined && Math.abs(now - span.to) < liveMicros,
         lacks: [],
+        ...(pin && { pin }),
       }
     },
     lanes: async ({ parent, offset, limit, ...asked }, signal) => {
@@ -249,18 +264,19 @@ export const httpSource = ({ base, fetch, token, ...rest }: HttpSurroundings): H
       ]
       await stream("differences", [...window, ...kindNames], take, signal)
     },
-    pins: {
-      list: async (signal) => {
-        const answer: unknown = await (await send("../v1/pins", signal, {})).json()
-        return itemsOf(isItem(answer) ? answer.items : answer).map(pinIn)
+    ...(!isOfPin && {
+      pins: {
+        list: listed,
+        add: async (pin, signal) => {
+          const headers = { "Content-Type": "application/json" }
+          await send("../v1/pins", signal, { method: "POST", headers, body: JSON.stringify(pin) })
+        },
+        remove: async (id, signal) => {
+          await send(`../v1/pins/${encodeURIComponent(id)}`, signal, { method: "DELETE" })
+        },
+        address: (id) => new URL(`../pins/${encodeURIComponent(id)}/ui/`, base).href,
       },
-      add: async (pin, signal) => {
-        const headers = { "Content-Type": "application/json" }
-        const response = await send("../v1/pins", signal, { method: "POST", headers, body: JSON.stringify(pin) })
-        const answer: unknown = await response.json()
-        return pinIn(isItem(answer) ? answer : {})
-      },
-    },
+    }),
     ...rest,
   }
 }
@@ -397,6 +413,7 @@ const lacksIn = ({ gaps, unrecorded, late }: Item): ReadonlyArray<Lack> => [
   })),
 ]
 
-const pinIn = (item: Item): Pin => ({
-  ...{ id: textOf(item.id), from: numberOf(item.from), until: numberOf(item.until), note: textOf(item.note) },
+const pinIn = ({ id, from, until, note, source, place }: Item): Pin => ({
+  ...{ id: textOf(id), from: timeIn(textOf(from)) ?? 0, until: timeIn(textOf(until)) ?? 0, note: textOf(note) },
+  ...{ isAlert: source === "alert", isLost: place === "lost" },
 })

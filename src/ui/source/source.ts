@@ -37,6 +37,8 @@ export interface Overview {
   /** Whether the recording goes on: its end is now. */
   readonly isLive: boolean
   readonly lacks: ReadonlyArray<Lack>
+  /** The pin that is looked at; of the recording around it there may be nothing any more. */
+  readonly pin?: Pin
 }
 
 /** Lanes below one lane. */
@@ -107,12 +109,26 @@ export interface ObjectChange {
   readonly state?: Readonly<Record<string, unknown>>
 }
 
-/** A window that is kept. */
+/** A window that is kept. `until` is exclusive. */
 export interface Pin {
   readonly id: string
   readonly from: number
   readonly until: number
   readonly note: string
+  /** Whether an alert made it. */
+  readonly isAlert: boolean
+  /** Whether a part of it had been removed before it was kept. */
+  readonly isLost: boolean
+}
+
+/** Where pins are kept. */
+export interface PinSource {
+  /** `undefined`: this recording keeps none, or the reader may not see them. */
+  readonly list: (signal: AbortSignal) => Promise<ReadonlyArray<Pin> | undefined>
+  readonly add: (pin: Pick<Pin, "from" | "until" | "note">, signal: AbortSignal) => Promise<void>
+  readonly remove: (id: string, signal: AbortSignal) => Promise<void>
+  /** Of the page that shows the pin, as long as there is the pin. */
+  readonly address: (id: string) => string
 }
 
 /** Where the page gets what it shows. */
@@ -179,10 +195,7 @@ export interface HistorySource {
     signal: AbortSignal,
   ) => Promise<void>
   /** Absent: the source keeps no pins. */
-  readonly pins?: {
-    readonly list: (signal: AbortSignal) => Promise<ReadonlyArray<Pin>>
-    readonly add: (pin: Omit<Pin, "id">, signal: AbortSignal) => Promise<Pin>
-  }
+  readonly pins?: PinSource
 }
 
 /** Why a source could not answer. */

@@ -22,7 +22,8 @@ export const timeText = (micros: number): string => {
   return date.toISOString().replace("Z", `${String(rest).padStart(3, "0")}Z`)
 }
 
-const timeIn = (text: string | null): number | undefined => {
+/** A time of {@link timeText}, or in any other form that browsers read; `undefined`: it is none. */
+export const timeIn = (text: string | null): number | undefined => {
   if (text === null) return undefined
   if (/^\d{1,16}$/.test(text)) return Number(text)
   const parts = /^(.*\.\d{3})(\d{3})Z$/.exec(text)
@@ -30,7 +31,13 @@ const timeIn = (text: string | null): number | undefined => {
   return Number.isNaN(milliseconds) ? undefined : milliseconds * 1000 + Number(parts?.[2] ?? 0)
 }
 
-const panes: ReadonlySet<string> = new Set(["none", "object", "findings", "differences"] satisfies ReadonlyArray<Pane>)
+const panes: ReadonlySet<string> = new Set([
+  "none",
+  "object",
+  "findings",
+  "differences",
+  "pins",
+] satisfies ReadonlyArray<Pane>)
 
 const isPane = (text: string): text is Pane => panes.has(text)
 

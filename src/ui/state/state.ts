@@ -1,7 +1,7 @@
 /** What the page shows: no DOM, no requests and no time. Changed only by `updated` (updates.ts). Times are µs since the Unix epoch. */
 
 import type { Finding, Lack, Lane, LaneObject, Part } from "../../timeline/index.ts"
-import type { LaneFilter, ObjectChange, Overview, SourceError, Span } from "../source/source.ts"
+import type { LaneFilter, ObjectChange, Overview, Pin, SourceError, Span } from "../source/source.ts"
 
 /** Lanes of one answer. */
 export const lanesOfPage = 200
@@ -33,7 +33,7 @@ export interface DrawnTile {
 }
 
 /** What is beside the time line. */
-export type Pane = "none" | "object" | "findings" | "differences"
+export type Pane = "none" | "object" | "findings" | "differences" | "pins"
 
 /** What can be selected: an object of the recording, with the moment at which it is looked at. */
 interface Selection {
@@ -109,6 +109,8 @@ export interface PageState {
   readonly lacks: ReadonlyArray<Lack>
   /** Whether there may be more than the reader may read. */
   readonly isRestricted: boolean
+  /** The windows that are kept; absent: the source keeps none, or they are not known yet. */
+  readonly pins?: ReadonlyArray<Pin>
 }
 
 /** µs: what is shown of a recording at first, unless a link says something else. */

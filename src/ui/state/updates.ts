@@ -1,7 +1,7 @@
 /** The page as a state machine: what each input does to what is shown. Total: no order of inputs throws. */
 
 import type { Finding, Lane, LaneObject } from "../../timeline/index.ts"
-import type { LaneFilter, LanePage, LaneTile, ObjectChange, Overview, Span } from "../source/source.ts"
+import type { LaneFilter, LanePage, LaneTile, ObjectChange, Overview, Pin, Span } from "../source/source.ts"
 import { linkedState } from "./permalink.ts"
 import { canOpen, numberOfLane, partKey, type Row, rowAt, rowCount } from "./rows.ts"
 import {
@@ -35,6 +35,8 @@ export type Input =
   | { readonly type: "examined"; readonly span: Span }
   | { readonly type: "placed"; readonly lane: Lane | undefined; readonly above: ReadonlyArray<string> }
   | { readonly type: "changes"; readonly changes: ReadonlyArray<Pick<ObjectChange, "time">> }
+  /** `undefined`: the source keeps none. */
+  | { readonly type: "pins"; readonly pins: ReadonlyArray<Pin> | undefined }
   | { readonly type: "failed"; readonly about: string; readonly failure: Failure | undefined }
   | { readonly type: "settled" }
   | { readonly type: "resized"; readonly rows: number; readonly width: number }
@@ -77,6 +79,8 @@ export const updated = (state: PageState, input: Input): PageState => {
       return placed(state, input.lane, input.above)
     case "changes":
       return { ...state, changes: input.changes }
+    case "pins":
+      return withPins(state, input.pins)
     case "failed":
       return withFailure(state, input.about, input.failure)
     case "settled":
@@ -165,9 +169,10 @@ const following = (state: PageState, isFollowing: boolean): PageState => {
 const withOverview = (state: PageState, overview: Overview): PageState => {
   const next = { ...state, overview }
   if (state.overview === undefined && state.window.to <= 1) {
-    const recorded = Math.min(firstWindow, overview.span.to - overview.span.from)
+    const { pin, span } = overview
+    const recorded = Math.min(firstWindow, span.to - span.from)
     const length = Math.max(overview.isLive ? liveWindow : shortestWindow, recorded)
-    const window = { from: overview.span.to - length, to: overview.span.to }
+    const window = pin ? { from: pin.from, to: pin.until } : { from: span.to - length, to: span.to }
     return { ...next, window, settled: window, isFollowing: overview.isLive }
   }
   return state.isFollowing ? following({ ...next, window: outgrown(state.window, overview) }, true) : next
@@ -179,6 +184,9 @@ const outgrown = (window: Span, { span }: Overview): Span => {
   const isOutgrown = length < firstWindow && window.from <= span.from && span.to - length > span.from
   return isOutgrown ? { from: window.to - Math.min(firstWindow, 2 * length), to: window.to } : window
 }
+
+const withPins = ({ pins: _, ...state }: PageState, pins: ReadonlyArray<Pin> | undefined): PageState =>
+  pins !== undefined ? { ...state, pins } : state.pane === "pins" ? { ...state, pane: "none" } : state
 
 // Rows.
 
@@ -453,6 +461,7 @@ const keys: Readonly<Record<string, (state: PageState, isShifted: boolean) => Pa
   c: (state) => (state.cursor === undefined ? state : withCursor(state, state.cursor, true)),
   d: (state) => ({ ...state, pane: state.pane === "differences" ? "none" : "differences" }),
   w: (state) => ({ ...state, pane: state.pane === "findings" ? "none" : "findings" }),
+  p: (state) => (state.pins === undefined ? state : { ...state, pane: state.pane === "pins" ? "none" : "pins" }),
   "?": (state) => ({ ...state, isHelpShown: true }),
   Escape: (state) => escaped(state),
 }

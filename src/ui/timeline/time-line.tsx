@@ -1,6 +1,7 @@
 /** The time line: axis, histogram, and below them the tree of rows as a grid with the canvas beside it. Only the rows in sight exist. */
 
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks"
+import { PinsBand } from "../pins/pins-band.tsx"
 import type { Span } from "../source/source.ts"
 import { canOpen, type Row, rowCount, rowsFrom } from "../state/rows.ts"
 import type { PageState } from "../state/state.ts"
@@ -156,6 +157,7 @@ export const TimeLine = ({ state, send, zone, scheme }: TimeLineProps) => {
           {state.isRestricted && <span class="warn"> of what you may read</span>}
         </div>
         <div class="over">
+          <PinsBand state={state} send={send} zone={zone} />
           <HistogramBars state={state} send={send} scheme={scheme} />
           <Lacks state={state} send={send} />
           <Axis state={state} zone={zone} />

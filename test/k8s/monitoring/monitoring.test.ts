@@ -16,6 +16,7 @@ beforeAll(async () => {
   const recorder = workplace.record({
     cluster: { server: sandbox.url },
     kinds: { "apps/v1.Deployment": "{trackLifecycle: true}" },
+    more: ["--pin-export-to", "s3://traces/pins"],
   })
   await recorder.ready()
   sandbox.put("v1.Pod", {

@@ -6,9 +6,9 @@ import { ConfigurationFile, clusterIdentity, rightsOf } from "../rights.ts"
 const configuration = new ConfigurationFile()
 afterAll(() => configuration.close())
 
-/** Of a ClusterRole or Role. */
+/** Of the recorder's ClusterRole or Role. */
 const rights = async (kind: string, ...words: ReadonlyArray<string>): Promise<ReadonlyArray<string>> =>
-  rightsOf((await printed("--offline", "--auth", "none", ...words)).one(kind))
+  (await printed("--offline", "--auth", "none", ...words)).named(kind, "kubereel").flatMap(rightsOf)
 
 describe("the permissions", () => {
   test("are to list and watch recorded kinds, and to get owners that are not recorded", async () => {
@@ -147,7 +147,7 @@ describe("the permissions", () => {
     expect(await rights("ClusterRole")).not.toEqual(expect.arrayContaining(reviews))
     expect(await rights("ClusterRole", "--auth", "kubernetes")).toEqual([...(await rights("ClusterRole")), ...reviews])
     const output = await printed("--offline", "--record-namespace", "shop")
-    expect(rightsOf(output.one("ClusterRole"))).toEqual(reviews)
+    expect(output.named("ClusterRole", "kubereel").flatMap(rightsOf)).toEqual(reviews)
   })
 
   test("include posting Events in the recorder's own namespace, and nothing else there", async () => {

@@ -59,10 +59,10 @@ const serverFor = (may: (attributes: ReviewQuestion["spec"]) => boolean): Promis
   )
 
 describe("the API server decides who has access", () => {
-  test("an export requires create, read-only requests get, in the recorder's namespace; metrics require get on their path", async () => {
+  test("an export requires create, read-only requests get, in the recorder's namespace; metrics and pins have paths", async () => {
     await using server = await serverFor(() => true)
     using asked = accessTo({ server: server.url })
-    for (const action of ["export", "coverage", "metrics"] as const)
+    for (const action of ["export", "coverage", "metrics", "list-pins", "create-pin", "delete-pin"] as const)
       expect(await asked.decide(action)).toEqual({ tag: "allowed", who: ci.username })
     const reviews = server.questions.filter(({ path }) => path.endsWith("/subjectaccessreviews"))
     const { username: user, ...who } = ci
@@ -71,6 +71,9 @@ describe("the API server decides who has access", () => {
       { user, ...who, resourceAttributes: { ...resource, verb: "create" } },
       { user, ...who, resourceAttributes: { ...resource, verb: "get" } },
       { user, ...who, nonResourceAttributes: { path: "/metrics", verb: "get" } },
+      { user, ...who, nonResourceAttributes: { path: "/v1/pins", verb: "get" } },
+      { user, ...who, nonResourceAttributes: { path: "/v1/pins", verb: "create" } },
+      { user, ...who, nonResourceAttributes: { path: "/v1/pins", verb: "delete" } },
     ])
     expect(new Set(server.questions.map(({ authorization }) => authorization))).toEqual(new Set(["Bearer own"]))
   })
@@ -88,6 +91,10 @@ describe("the API server decides who has access", () => {
     expect(await asked.decide("metrics")).toMatchObject({
       status: 403,
       message: expect.stringContaining('{nonResourceURLs: ["/metrics"], verbs: ["get"]}'),
+    })
+    expect(await asked.decide("create-pin")).toMatchObject({
+      status: 403,
+      message: expect.stringContaining('{nonResourceURLs: ["/v1/pins"], verbs: ["create"]}'),
     })
   })
 

@@ -11,7 +11,7 @@ const span = { from, to: from + 3600e6 }
 const object = { gvk: "v1.Pod", namespace: "shop", name: "web", uid: "1" }
 const overview = { name: "demo", kinds: [], span, lacks: [] }
 const keys =
-  "ArrowDown ArrowUp ArrowLeft ArrowRight PageDown PageUp Home End Enter Escape + - < > , . [ ] 0 f F n N c d w ? constructor"
+  "ArrowDown ArrowUp ArrowLeft ArrowRight PageDown PageUp Home End Enter Escape + - < > , . [ ] 0 f F n N c d p w ? constructor"
 
 const share = fc.double({ min: -2, max: 2, noNaN: true })
 const time = fc.integer({ min: from - 1e9, max: from + 5e9 })

@@ -126,14 +126,23 @@ const expectsTls = async ({ protocol, hostname, port }: URL, cause: unknown): Pr
   return speaksTls({ host, port: Number(port || 80) }, backgroundClock)
 }
 
+/** A request for what is below `/v1/` that is neither an export nor a question about the past. */
+export interface OtherQuestion {
+  readonly accept: string
+  readonly method: "GET" | "POST" | "DELETE"
+  readonly path: string
+  /** JSON; empty: none. */
+  readonly body: string
+}
+
 /** An export, or a question about the past. */
-type Question = { readonly accept: string } & (
-  | { /** JSON. */ readonly body: string }
-  | { /** Below `/v1/`. */ readonly path: string; readonly parameters: URLSearchParams }
-)
+type Question =
+  | OtherQuestion
+  | { readonly accept: string /** JSON. */; readonly body: string }
+  | { readonly accept: string /** Below `/v1/`. */; readonly path: string; readonly parameters: URLSearchParams }
 
 /**
- * Sends a request and resolves with the response if its status is 200. Rejects with the errors of
+ * Sends a request and resolves with the response if its status is one of success. Rejects with the errors of
  * {@link Recorder.unreachable} and {@link Recorder.refused} or, once `signal` is aborted, with {@link ExportInterrupted}.
  */
 export const askRecorder = async (
@@ -147,17 +156,17 @@ export const askRecorder = async (
     throw signal.aborted ? new ExportInterrupted() : await recorder.unreachable(cause)
   })
   const { statusCode: status = 0, headers } = response
-  if (status === 200) return response
+  if (status >= 200 && status < 300) return response
   const refused = recorder.refused({ status, headers, body: await beginningOf(response) })
   const isOfQuestion = "path" in question && refused instanceof ExportRefused
   throw isOfQuestion ? new ExportRefused({ ...refused, what: "the question" }) : refused
 }
 
 const urlOf = (exports: URL, question: Question): URL => {
-  if ("body" in question) return exports
+  if (!("path" in question)) return exports
   const url = new URL(exports)
   url.pathname = url.pathname.replace(/export$/, `v1/${question.path}`)
-  url.search = question.parameters.toString()
+  if ("parameters" in question) url.search = question.parameters.toString()
   return url
 }
 
@@ -186,7 +195,7 @@ const send = async (
   return new Promise((resolve, reject) => {
     const sent = request(urlOf(recorder.url, question), {
       ...connection,
-      method: body === "" ? "GET" : "POST",
+      method: "method" in question ? question.method : body === "" ? "GET" : "POST",
       headers: {
         ...connection.headers,
         ...recorder.headers,
