@@ -41,7 +41,7 @@ export { DATABASE_FILE } from "./reading-access.ts"
 const APPLICATION_ID = 0x7265656c
 
 /** The only format that this program reads and writes (`PRAGMA user_version`). */
-export const FORMAT_VERSION = 11
+export const FORMAT_VERSION = 12
 
 /** `interval`: the owner calls `sync` each second. `always`: every commit reaches the disk before it returns. */
 export type FsyncMode = "interval" | "always"
