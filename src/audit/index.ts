@@ -4,7 +4,7 @@
  * Guarantee: what a log does not say is missing from the trace and counted, never guessed; memory is bounded by the objects alive.
  */
 
-export { readAuditBatch } from "./authors/event-batch.ts"
+export { AuditBatchReader } from "./authors/event-batch.ts"
 export { importAuthors } from "./authors/import-authors.ts"
 export { importAudit } from "./import-audit.ts"
 export type { ImportProgress, ImportSummary } from "./import-order.ts"

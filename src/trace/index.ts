@@ -5,7 +5,14 @@
  * place, or a line that was left out and counted. Times are µs since the Unix epoch.
  */
 
-export { type Author, type AuthoredWrite, type WriteEffect, writeEffects } from "./audited-authors.ts"
+export {
+  type Author,
+  type AuthoredWrite,
+  type Client,
+  requestedObject,
+  type WriteEffect,
+  writeEffects,
+} from "./audited-authors.ts"
 export type { ComparedName } from "./comparison/change-log.ts"
 export {
   type ChangedObject,

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { patient } from "../harness/patience.ts"
+import { open } from "./connection.ts"
 import { type Json, parseExactly } from "./exact-json.ts"
 import type { TestCluster } from "./guard.ts"
 
@@ -33,7 +34,7 @@ export const churn = async (cluster: TestCluster, prefix: string, ...words: stri
 
 /** A running `reel record`. */
 export interface Recorder {
-  /** `http://127.0.0.1:<port>`. */
+  /** `http://127.0.0.1:<port>`, or with https. */
   readonly address: string
   /** Everything it wrote to standard error so far: for messages about failures. */
   readonly log: () => string
@@ -58,13 +59,13 @@ export const startRecorder = async (
   const reel = fileURLToPath(new URL("../../bin/reel.js", import.meta.url))
   const what = config === undefined ? ["--all"] : ["--config", config]
   const words = ["record", ...what, "--kubeconfig", cluster.kubeconfig]
-  words.push("--listen", "0", "--data-dir", dataDirectory, ...more)
+  words.push(...(more.includes("--listen") ? [] : ["--listen", "0"]), "--data-dir", dataDirectory, ...more)
   const { KUBECONFIG: _never, ...env } = process.env
   const child = spawn(process.execPath, [reel, ...words], { env, stdio: ["ignore", "ignore", "pipe"] })
   const log: string[] = []
   child.stderr.setEncoding("utf8").on("data", (text: string) => log.push(text))
   const ended = endOf(child)
-  const address = (): string | undefined => /listening on (http:\S+)/.exec(log.join(""))?.[1]
+  const address = (): string | undefined => /listening on (https?:\S+)/.exec(log.join(""))?.[1]
   const isStarted = async (): Promise<boolean> => {
     const url = address()
     return url !== undefined && ((await isReady(url)) || /INFO +standby; /.test(log.join("")))
@@ -106,10 +107,10 @@ const endOf = (child: ChildProcess): Promise<{ code: number | null; signal: stri
 
 /** Whether it records, and no kind is still being listed. */
 export const isReady = (address: string): Promise<boolean> =>
-  fetch(`${address}/readyz`).then(
+  open({ server: address, options: { rejectUnauthorized: false } }, "/readyz").then(
     async (response) => {
-      await response.arrayBuffer()
-      return response.status === 200
+      await response.resume().toArray()
+      return response.statusCode === 200
     },
     // Not listening yet: the caller checks whether the process is still running.
     () => false,

@@ -141,14 +141,18 @@ const Author = Schema.Struct({
   userAgent: Schema.String,
   sourceIPs: Schema.Array(Schema.String),
   impersonated: Schema.optionalKey(Schema.String),
+  verb: Schema.String,
+  subresource: Schema.optionalKey(Schema.String),
+  fieldManager: Schema.optionalKey(Schema.String),
 })
 
 /** What a batch of audit events says of who wrote. */
 export const AuditBatch = Schema.Struct({
   writes: Schema.Array(
     Schema.Struct({
-      ...{ group: Schema.String, resource: Schema.String, uid: Schema.String, effect: Schema.Literals(writeEffects) },
-      ...{ version: Schema.String, isCertain: Schema.Boolean, action: Schema.String },
+      ...{ group: Schema.String, resource: Schema.String, object: Schema.String },
+      ...{ effect: Schema.Literals(writeEffects), version: Schema.String, isCertain: Schema.Boolean },
+      auditID: Schema.String,
       ...{ received: Schema.Number, completed: Schema.Number, author: Author },
     }),
   ),

@@ -374,7 +374,7 @@ class Salvager {
 
 const keys: Readonly<Record<string, string>> = {
   author: "id",
-  audited_write: "kind, version, object, effect, author, received",
+  audited_write: "kind, version, object, effect, received, author",
   metadata: "key",
   kind: "id",
   kind_namespace: "kind, namespace",

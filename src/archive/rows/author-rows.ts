@@ -62,7 +62,7 @@ interface AddingPlace {
   readonly idOf: (gvk: string) => number
 }
 
-const effectNumbers: Readonly<Record<WriteEffect, number>> = { wrote: 0, bound: 1, removed: 2 }
+const effectNumbers: Readonly<Record<WriteEffect, number>> = { wrote: 0, bound: 1, removed: 2, requested: 3 }
 
 const hashOf = (text: string): number => createHash("sha256").update(text).digest().readUIntBE(0, 6)
 
@@ -87,6 +87,19 @@ const firstOf = (
     }
   return first
 }
+
+const uuid = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/
+
+/** API servers make UUIDs, which take 22 bytes so instead of 36; clients may send other texts. */
+const packed = (auditID: string): string =>
+  uuid.test(auditID) ? Buffer.from(auditID.replaceAll("-", ""), "hex").toString("base64url") : `=${auditID}`
+
+const unpacked = (text: string): string =>
+  text.startsWith("=")
+    ? text.slice(1)
+    : Buffer.from(text, "base64url")
+        .toString("hex")
+        .replace(/(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-")
 
 /** Texts of authors that the writer knows by heart. */
 const rememberedAuthors = 4096
@@ -139,11 +152,12 @@ export class AuthorRows {
   }
 
   /** A row that is there already stays. */
-  #add(kind: number, { uid, effect, version, isCertain, action, received, completed, author }: AuthoredWrite): void {
+  #add(kind: number, write: AuthoredWrite): void {
+    const { object, effect, version, isCertain, auditID, received, completed, author } = write
     this.#insertWrite({
-      ...{ kind, version: effect === "wrote" ? versionNumber(version) : 0, object: hashOf(uid) },
+      ...{ kind, version: effect === "wrote" ? versionNumber(version) : 0, object: hashOf(object) },
       ...{ effect: effectNumbers[effect], author: this.#idOf(author, received), received, took: completed - received },
-      ...{ isCertain: isCertain ? 1 : 0, action },
+      ...{ isCertain: isCertain ? 1 : 0, auditId: packed(auditID) },
     })
   }
 
@@ -165,38 +179,68 @@ export class AuthorRows {
   }
 }
 
-/** A row that may belong to a change. Times are µs since the Unix epoch. */
-export interface FoundWrite {
+interface WriteRow {
   readonly author: number
   readonly received: number
   readonly took: number
   readonly isCertain: number
-  readonly action: string
+  readonly auditId: string
 }
+
+/** A write that may belong to a change, as {@link AuthoredWrite} has it. */
+export interface FoundWrite extends Pick<AuthoredWrite, "received" | "completed" | "isCertain" | "auditID"> {
+  /** Its number. */
+  readonly authorId: number
+  readonly author: Author
+}
+
+/** µs that a request takes at most: API servers end those that are no watches after a minute. */
+const longestRequest = 65_000_000
 
 /** Finds rows. Every method throws what SQLite throws. */
 export class FoundAuthors {
-  readonly #writes: Statement<FoundWrite>
+  readonly #writes: Statement<WriteRow>
   readonly #author: Statement<{ readonly identity: string }>
   readonly #known = new Map<number, Author>()
 
   constructor(database: Connection) {
-    const columns = ["author", "received", "took", "is_certain", "action"]
+    const columns = ["author", "received", "took", "is_certain", "audit_id"]
     this.#writes = prepare(
       database,
       `SELECT ${fieldsOf("audited_write", columns)} FROM audited_write
-      WHERE kind = ? AND version = ? AND object = ? AND effect = ? AND ${isSoundRow("audited_write")} ORDER BY received`,
+      WHERE kind = ? AND version = ? AND object = ? AND effect = ? AND received BETWEEN ? AND ? AND ${isSoundRow("audited_write")}
+      ORDER BY received`,
     )
     this.#author = prepare(database, `SELECT identity FROM author WHERE id = ? AND ${isSoundRow("author")}`)
   }
 
-  /** What may have had this effect on the object, in the order of time. `version`: of those that wrote one. */
+  /**
+   * What may have had this effect on the object, in the order of time. `version`: of those that wrote one. Authors
+   * whose rows are damaged are left out.
+   */
   writes(kind: number, uid: string, effect: WriteEffect, version = ""): ReadonlyArray<FoundWrite> {
-    return this.#writes.all(kind, effect === "wrote" ? versionNumber(version) : 0, hashOf(uid), effectNumbers[effect])
+    const number = effect === "wrote" ? versionNumber(version) : 0
+    return this.#found(kind, number, hashOf(uid), effectNumbers[effect], 0, Number.MAX_SAFE_INTEGER)
   }
 
-  /** `undefined`: the row is damaged. */
-  author(id: number): Author | undefined {
+  /** Requests to what {@link requestedObject} names that were under way at any moment between the two. */
+  requests(kind: number, object: string, { from, to }: AuditedRange): ReadonlyArray<FoundWrite> {
+    const effect = effectNumbers.requested
+    const found = this.#found(kind, 0, hashOf(object), effect, from - longestRequest, to)
+    return found.filter(({ completed }) => completed >= from)
+  }
+
+  #found(...key: [number, number, number, number, number, number]): ReadonlyArray<FoundWrite> {
+    return this.#writes.all(...key).flatMap(({ author: authorId, received, took, isCertain, auditId }) => {
+      const author = this.#authorOf(authorId)
+      const times = { received, completed: received + took }
+      return author === undefined
+        ? []
+        : [{ ...{ authorId, author, ...times }, isCertain: isCertain === 1, auditID: unpacked(auditId) }]
+    })
+  }
+
+  #authorOf(id: number): Author | undefined {
     const known = this.#known.get(id)
     if (known !== undefined) return known
     const identity = this.#author.get(id)?.identity
@@ -247,7 +291,7 @@ export class AuthorRemoval {
     this.#timed = page("(version <= 0 OR is_certain = 0)", "received")
     this.#delete = prepare(
       database,
-      "DELETE FROM audited_write WHERE kind = ? AND version = ? AND object = ? AND effect = ? AND author = ? AND received = ?",
+      "DELETE FROM audited_write WHERE kind = ? AND version = ? AND object = ? AND effect = ? AND received = ? AND author = ?",
     )
     this.#deleteAuthors = prepare(database, "DELETE FROM author WHERE last_received < ?")
   }
@@ -278,7 +322,7 @@ export class AuthorRemoval {
     if (old.length === 0) return false
     this.#transaction(() => {
       for (const { version, object, effect, author, received } of old)
-        this.#delete.run(kind, version, object, effect, author, received)
+        this.#delete.run(kind, version, object, effect, received, author)
     })
     return old.length === rows.length && rows.length === pageRows
   }

@@ -81,8 +81,9 @@ const OWNER_TABLES = `
  * Who wrote, out of audit logs. Rows are not those of changes: either may arrive first, and which belongs to which is found when it is asked.
  */
 const AUTHOR_TABLES = `
-  -- id: 48 bits of a hash of the identity, so that a number that retention has freed is never that of another author. identity: user, groups, user agent and addresses as
-  -- JSON. last_received: the latest write, or up to a day before, µs since the Unix epoch.
+  -- id: 48 bits of a hash of the identity, so that a number that retention has freed is never that of another author.
+  -- identity: user, groups, user agent, addresses, and what kind of request it was, as JSON. last_received: the latest
+  -- write, or up to a day before, µs since the Unix epoch.
   CREATE TABLE author (
     id INTEGER PRIMARY KEY,
     identity TEXT NOT NULL,
@@ -90,8 +91,9 @@ const AUTHOR_TABLES = `
   ) STRICT;
 
   -- version: which the write led to, negative if it is no number; 0 where it is not known, and effect with the object says which write it was.
-  -- object: 48 bits of a hash of the UID. is_certain 0: the request may have changed nothing, and returned a version that another one wrote. Times are those of the API
-  -- server, µs since the Unix epoch; took: until the response was complete. action: the verb, and the subresource if there is one.
+  -- object: 48 bits of a hash of the UID, or of namespace and name. is_certain 0: the request may have changed nothing,
+  -- and returned a version that another one wrote. Times are those of the API server, µs since the Unix epoch; took:
+  -- until the response was complete. audit_id: a UUID as base64url, 22 letters; other texts after an equals sign.
   CREATE TABLE audited_write (
     kind INTEGER NOT NULL,
     version INTEGER NOT NULL,
@@ -101,8 +103,8 @@ const AUTHOR_TABLES = `
     received INTEGER NOT NULL,
     took INTEGER NOT NULL,
     is_certain INTEGER NOT NULL,
-    action TEXT NOT NULL,
-    PRIMARY KEY (kind, version, object, effect, author, received)
+    audit_id TEXT NOT NULL,
+    PRIMARY KEY (kind, version, object, effect, received, author)
   ) STRICT, WITHOUT ROWID;
   -- A request that changed nothing has the version of an older write.
   CREATE INDEX timed_write ON audited_write (kind, received) WHERE (version <= 0 OR is_certain = 0);

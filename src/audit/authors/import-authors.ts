@@ -20,7 +20,7 @@ interface AuthorsSummary {
   readonly texts: number
   /** Successful writes. */
   readonly writes: number
-  /** Writes of which the log says to which object and version they led, and those of recorded kinds. */
+  /** Writes of which the log says to which object they were made, and those of recorded kinds. */
   readonly named: number
   readonly kept: number
   /** Texts that are no audit entries. */

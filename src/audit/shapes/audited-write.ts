@@ -1,5 +1,5 @@
 /** One successful write to a cluster, whatever the log it was read from. */
-import type { Author, JsonObject } from "../../trace/index.ts"
+import type { Client, JsonObject } from "../../trace/index.ts"
 
 /** The verbs that change objects. */
 export const writeVerbs = ["create", "update", "patch", "delete", "deletecollection"] as const
@@ -26,7 +26,12 @@ export interface AuditedWrite extends AuditedResource {
   /** µs since the Unix epoch: when the request was received, if the log says it, else the same. */
   readonly received: number
   /** `undefined`: the log does not say who made the request. */
-  readonly author: Author | undefined
+  readonly author: Client | undefined
+  /**
+   * The name under which the API server notes the fields that the request changes; `undefined`: the log does not say
+   * it.
+   */
+  readonly fieldManager: string | undefined
   /** Of the request. Empty: the log does not have it. Clients may choose it, so that several requests may have the same one. */
   readonly id: string
   readonly verb: WriteVerb
@@ -36,6 +41,8 @@ export interface AuditedWrite extends AuditedResource {
   readonly namespace: string
   /** Empty: of a collection, or the server made the name. */
   readonly name: string
+  /** Of the object, as the reference says it; empty: it does not. */
+  readonly uid: string
   readonly level: AuditLevel
   /** Whether the API server left the bodies out because the entry was too long. */
   readonly isTruncated: boolean

@@ -23,7 +23,7 @@ import {
   type WriteVerb,
   writeVerbs,
 } from "./audited-write.ts"
-import { authorOf, cloudAuthorOf } from "./author.ts"
+import { authorOf, cloudAuthorOf, fieldManagerOf } from "./author.ts"
 
 const levels: ReadonlyArray<AuditLevel> = ["Metadata", "Request", "RequestResponse"]
 
@@ -113,10 +113,12 @@ export const kubernetesEntry = (event: JsonObject): AuditEntry => {
     ...{ time, verb, group, version, resource, subresource, level, request },
     received: microsOf(memberIn(event, "requestReceivedTimestamp")) ?? time,
     author: authorOf(event),
+    fieldManager: fieldManagerOf(event, query),
     id: textIn(event, "auditID"),
     // The reference to a namespace names it as its own namespace.
     namespace: isNamespace ? "" : textIn(reference, "namespace"),
     name: textIn(reference, "name"),
+    uid: textIn(reference, "uid"),
     isTruncated: textIn(objectIn(event, "annotations"), truncatedAnnotation) === "true",
     isCreation: code === 201,
     isSelection: query.has("labelSelector") || query.has("fieldSelector"),
@@ -162,8 +164,8 @@ export const cloudLoggingEntry = (entry: JsonObject): AuditEntry => {
   if (isDryRun(request)) return noWrite
   if (time === undefined) return unknownEntry("an entry of Cloud Logging without a valid timestamp")
   const write = {
-    ...{ time, received: time, verb, ...place, id: textIn(entry, "insertId") },
-    author: cloudAuthorOf(payload),
+    ...{ time, received: time, verb, ...place, id: textIn(entry, "insertId"), uid: "" },
+    ...{ author: cloudAuthorOf(payload), fieldManager: undefined },
     level: response !== undefined ? "RequestResponse" : request !== undefined ? "Request" : "Metadata",
     isTruncated: false,
     isCreation: verb === "create",

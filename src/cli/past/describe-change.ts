@@ -32,11 +32,15 @@ export const writersOf = ({ managers }: JsonObject): ReadonlyMap<string, Readonl
   return writers
 }
 
-/** The user of an audit log, by whose request the object changed: `alice`, or `admin as alice`. `undefined`: not known. */
+/**
+ * The user of an audit log, by whose request the object changed: `alice`, `admin as alice`, or `alice (by time)`.
+ * `undefined`: not known.
+ */
 const userOf = ({ author }: JsonObject): string | undefined => {
   if (!isJsonObject(author)) return undefined
-  const { user, impersonated } = author
-  return impersonated === undefined ? String(user) : `${user} as ${impersonated}`
+  const { user, impersonated, isInferred } = author
+  const name = impersonated === undefined ? String(user) : `${user} as ${impersonated}`
+  return isInferred === true ? `${name} (by time)` : name
 }
 
 /** `  by kubectl-edit; status by kubelet; scale by kubectl; user alice`. `  by ?`: neither the object nor an audit log says. */

@@ -1,16 +1,18 @@
 /**
  * `POST /v1/audit`: what an API server sends to its audit webhook, of which who wrote what is kept.
  *
- * A batch is answered with 200 once its authors are committed, as changes are: the API server sends every other one again, for a minute or so. Memory: two bodies and what is read
- * of one; further batches are refused meanwhile, and come again.
+ * A batch is answered with 200 once its authors are committed, as changes are: the API server sends every other one
+ * again, for a minute or so. Two batches are received at once, each within {@link receiveMs}; further ones are refused
+ * meanwhile, and come again. Memory: an event of each, and what is read of their others.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { AuditBatch } from "../../actors/index.ts"
-import { readAuditBatch } from "../../audit/index.ts"
+import { AuditBatchReader } from "../../audit/index.ts"
 import type { Clock } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
 import type { Access } from "../access/access.ts"
 import { refuse, text } from "../http/body/http-answer.ts"
+import { awaitsContinue, receiveMs } from "../http/body/request-bodies.ts"
 import type { Metric } from "../metrics/metrics-text.ts"
 import type { RecorderLog } from "../notices/notice-log.ts"
 
@@ -36,7 +38,7 @@ interface WebhookParts {
   readonly log: Pick<RecorderLog, "warn">
 }
 
-const outcomes = ["taken", "unauthorised", "too-large", "malformed", "busy", "failed"] as const
+const outcomes = ["taken", "unauthorised", "too-large", "late", "malformed", "busy", "failed"] as const
 type Outcome = (typeof outcomes)[number]
 
 interface Refused {
@@ -129,13 +131,14 @@ export class AuditWebhook {
     }
     this.#receiving++
     try {
-      const body = await bodyOf(request)
-      if (body === undefined) {
+      const reader = new AuditBatchReader()
+      const refusal = await this.#received(request, response, reader)
+      if (refusal !== undefined) {
+        // The rest of the body is not read.
         response.setHeader("Connection", "close")
-        const message = `a batch may have at most ${maximumBatchBytes} bytes; lower --audit-webhook-batch-max-size of the API server`
-        return { outcome: "too-large", status: 413, message }
+        return refusal
       }
-      const reading = readAuditBatch(body)
+      const reading = reader.end()
       if (reading.tag === "malformed") return { outcome: "malformed", status: 400, message: reading.problem }
       const { writes, range, events, unknown } = reading
       const kept = range === undefined ? 0 : await add({ writes, range })
@@ -150,6 +153,23 @@ export class AuditWebhook {
     }
   }
 
+  /** Why the body was not received; `undefined`: it was. Rejects if the connection breaks. */
+  async #received(
+    request: IncomingMessage,
+    response: ServerResponse,
+    reader: AuditBatchReader,
+  ): Promise<Refused | undefined> {
+    if (Number(request.headers["content-length"] ?? 0) > maximumBatchBytes) return tooLarge
+    if (awaitsContinue(request)) response.writeContinue()
+    const { promise: expired, resolve } = Promise.withResolvers<Refused>()
+    const timer = this.#parts.clock.after(receiveMs, () => resolve(late))
+    try {
+      return await Promise.race([read(request, reader), expired])
+    } finally {
+      timer.cancel()
+    }
+  }
+
   #say({ status, message }: Refused): void {
     const now = this.#parts.clock.monotonicMs()
     if (now - this.#saidMs < sayEveryMs) return
@@ -158,15 +178,22 @@ export class AuditWebhook {
   }
 }
 
-/** `undefined`: it is too large. Rejects if the connection breaks. */
-const bodyOf = async (request: IncomingMessage): Promise<string | undefined> => {
-  if (Number(request.headers["content-length"] ?? 0) > maximumBatchBytes) return undefined
-  const pieces: Buffer[] = []
+const tooLarge: Refused = {
+  ...{ outcome: "too-large", status: 413 },
+  message: `a batch may have at most ${maximumBatchBytes} bytes; lower --audit-webhook-batch-max-size of the API server`,
+}
+
+const late: Refused = {
+  ...{ outcome: "late", status: 408 },
+  message: `the batch did not arrive within ${receiveMs / 1000} s`,
+}
+
+const read = async (request: IncomingMessage, reader: AuditBatchReader): Promise<Refused | undefined> => {
   let length = 0
   for await (const piece of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     length += piece.length
-    if (length > maximumBatchBytes) return undefined
-    pieces.push(piece)
+    if (length > maximumBatchBytes) return tooLarge
+    reader.push(piece)
   }
-  return Buffer.concat(pieces).toString("utf8")
+  return undefined
 }

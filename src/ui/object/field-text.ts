@@ -77,11 +77,14 @@ export const authorLines = ({
   userAgent,
   sourceIPs,
   verb,
+  auditID,
+  isInferred,
 }: Author): ReadonlyArray<readonly [string, string]> =>
   [
-    ["user", user] as const,
+    ["user", isInferred ? `${user} (by time)` : user] as const,
     ["verb", verb] as const,
     ["groups", groups.join(", ")] as const,
     ["user agent", userAgent] as const,
     ["from", sourceIPs.join(", ")] as const,
+    ["audit ID", auditID] as const,
   ].flatMap(([label, text]) => (text === "" ? [] : [[label, visible(text, 500)] as const]))

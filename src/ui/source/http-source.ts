@@ -360,6 +360,7 @@ const authorIn = (value: unknown): Author | undefined =>
     ? {
         ...{ user: textOf(value.user), groups: textsOf(value.groups), userAgent: textOf(value.userAgent) },
         ...{ sourceIPs: textsOf(value.sourceIPs), verb: textOf(value.verb) },
+        ...{ auditID: textOf(value.auditID), isInferred: value.isInferred === true },
       }
     : undefined
 

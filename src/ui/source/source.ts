@@ -84,6 +84,10 @@ export interface Author {
   readonly userAgent: string
   readonly sourceIPs: ReadonlyArray<string>
   readonly verb: string
+  /** Of the request in that log; empty: not known. */
+  readonly auditID: string
+  /** Whether only times say that it was this request. */
+  readonly isInferred: boolean
 }
 
 /** One change of one object. */

@@ -1,14 +1,22 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { readAuditBatch } from "../../../src/audit/index.ts"
+import { AuditBatchReader } from "../../../src/audit/index.ts"
 import type { JsonValue } from "../../../src/trace/index.ts"
 import { auditEvent, begin, configMap, type EventFacts, stored, success } from "../audit-events.ts"
 
 const batchOf = (...items: ReadonlyArray<JsonValue>): string =>
   JSON.stringify({ kind: "EventList", apiVersion: "audit.k8s.io/v1", metadata: {}, items })
 
-const readingOf = (text: string) => {
-  const reading = readAuditBatch(text)
+/** `pieceBytes`: of each piece in which the body arrives. */
+const read = (text: string, pieceBytes = Number.POSITIVE_INFINITY) => {
+  const reader = new AuditBatchReader()
+  const body = Buffer.from(text)
+  for (let start = 0; start < body.length; start += pieceBytes) reader.push(body.subarray(start, start + pieceBytes))
+  return reader.end()
+}
+
+const readingOf = (text: string, pieceBytes?: number) => {
+  const reading = read(text, pieceBytes)
   if (reading.tag === "malformed") throw new Error(reading.problem)
   return reading
 }
@@ -16,7 +24,7 @@ const readingOf = (text: string) => {
 /** `wrote u1 7 certain`. */
 const effectsOf = (facts: EventFacts): ReadonlyArray<string> =>
   readingOf(batchOf(auditEvent(facts))).writes.map(
-    ({ effect, uid, version, isCertain }) => `${effect} ${uid} ${version} ${isCertain ? "certain" : "possible"}`,
+    ({ effect, object, version, isCertain }) => `${effect} ${object} ${version} ${isCertain ? "certain" : "possible"}`,
   )
 
 const marked = { deletionTimestamp: "2026-03-01T12:00:30Z" }
@@ -32,9 +40,11 @@ describe("a write", () => {
       ...{ tag: "batch", events: 2, unknown: 0, range: { from: begin + 2_000_000, to: begin + 5_000_000 } },
       writes: [
         {
-          ...{ group: "", resource: "configmaps", uid: "u1", effect: "wrote", version: "7", isCertain: false },
-          ...{ action: "patch status", received: begin + 1_990_000, completed: begin + 2_000_000 },
+          ...{ group: "", resource: "configmaps", object: "u1", effect: "wrote", version: "7", isCertain: false },
+          ...{ received: begin + 1_990_000, completed: begin + 2_000_000 },
+          auditID: "3b9e3a10-6b1f-4f0c-9a86-8d3a0c2f6d11",
           author: {
+            ...{ verb: "patch", subresource: "status", fieldManager: "kubectl" },
             ...{ user: "alice", groups: ["ops", "system:authenticated"], impersonated: "bob" },
             ...{ userAgent: "kubectl/v1.34", sourceIPs: ["10.0.0.7"] },
           },
@@ -74,12 +84,29 @@ describe("a write", () => {
     expect(effectsOf({ ...given, request: { target: { name: "node-1" } } })).toEqual([])
   })
 
+  test("has the field manager that it names, or else that of its user agent", () => {
+    const managersOf = (query: string, userAgent: string): ReadonlyArray<string | undefined> =>
+      readingOf(batchOf({ ...auditEvent({ query, response: configMap(7) }), userAgent })).writes.map(
+        ({ author }) => author.fieldManager,
+      )
+    expect(managersOf("?fieldManager=kubectl-edit&fieldValidation=Strict", "kubectl/v1.34")).toEqual(["kubectl-edit"])
+    expect(managersOf("", "kube-controller-manager/v1.34 (linux/amd64)")).toEqual(["kube-controller-manager"])
+  })
+
+  test("of which the log has no response is known by the name of its object", () => {
+    expect(effectsOf({ level: "Metadata" })).toEqual(["requested shop/web  possible"])
+    expect(effectsOf({ level: "Metadata", verb: "create", code: 201 })).toEqual(["requested shop/web  certain"])
+    expect(effectsOf({ level: "Metadata", resource: "nodes", namespace: "" })).toEqual(["requested /web  possible"])
+    // The server made the name.
+    expect(effectsOf({ level: "Metadata", verb: "create", code: 201, name: "" })).toEqual([])
+    const eviction = { verb: "create", code: 201, resource: "pods", subresource: "eviction", response: success("") }
+    expect(effectsOf(eviction)).toEqual(["requested shop/web  possible"])
+  })
+
   test.each<EventFacts>([
-    { level: "Metadata" },
     { code: 409, response: configMap(7) },
     { query: "?dryRun=All", response: configMap(7) },
     { stage: "ResponseStarted", response: configMap(7) },
-    { verb: "create", code: 201, resource: "pods", subresource: "eviction", response: success("") },
   ])("that says of no object what became of it names no one: %o", (facts) => {
     expect(effectsOf(facts)).toEqual([])
   })
@@ -99,7 +126,12 @@ describe("a deletion", () => {
   test("of a collection may have removed what nothing held", () => {
     const held = configMap(8, {}, { uid: "u2", finalizers: ["a/b"] })
     const response = { kind: "ConfigMapList", apiVersion: "v1", items: [configMap(7), held] }
-    expect(effectsOf({ verb: "deletecollection", name: "", response })).toEqual(["removed u1  possible"])
+    expect(effectsOf({ verb: "deletecollection", name: "", response })).toEqual([
+      ...["requested shop/  certain", "removed u1  possible"],
+    ])
+    expect(effectsOf({ verb: "deletecollection", name: "", query: "?labelSelector=a%3Db" })).toEqual([
+      "requested shop/  possible",
+    ])
   })
 })
 
@@ -114,7 +146,7 @@ test("texts and lists that clients choose are cut", () => {
 })
 
 test("what is no batch is refused in words that quote nothing, and an event that cannot be read is counted", () => {
-  const problems = ["secret", "[]", "{}", `{"kind":"EventList","apiVersion":"v1","items":[]}`].map(readAuditBatch)
+  const problems = ["secret", "[]", "{}", `{"kind":"EventList","apiVersion":"v1","items":[]}`].map((text) => read(text))
   expect(problems).toEqual([
     { tag: "malformed", problem: "the body is not JSON" },
     ...Array.from({ length: 3 }, () => ({
@@ -130,10 +162,28 @@ test("any JSON is read, or refused, and never ends the recorder", () => {
     fc.property(
       fc.array(fc.jsonValue()),
       fc.dictionary(fc.constantFrom("user", "responseObject", "verb"), fc.jsonValue()),
-      (items, broken) => {
+      fc.integer({ min: 1, max: 100 }),
+      (items, broken, pieceBytes) => {
         const events = [{ ...auditEvent({ response: configMap(7) }), ...broken }, ...items] as ReadonlyArray<JsonValue>
-        expect(readingOf(batchOf(...events)).events).toBe(events.length)
+        const reading = readingOf(batchOf(...events))
+        expect(reading.events).toBe(events.length)
+        expect(readingOf(batchOf(...events), pieceBytes)).toEqual(reading)
       },
     ),
   )
+})
+
+test("a list without its end, a too long event and too many of them are refused or counted, and kept nowhere", () => {
+  const whole = batchOf(auditEvent({ response: configMap(7) }), {})
+  for (const end of [1, 2, 20]) expect(read(whole.slice(0, -end)).tag).toBe("malformed")
+  expect(readingOf(batchOf({ long: "x".repeat(8 * 1024 * 1024) }, auditEvent({})))).toMatchObject({
+    events: 2,
+    unknown: 1,
+  })
+  expect(read(batchOf().replace("[]", `[1${",1".repeat(600_000)}]`))).toEqual({
+    ...{ tag: "malformed", problem: "the list has too many events" },
+  })
+  // What is in other lists is no event.
+  const strange = `{"kind":"EventList","apiVersion":"audit.k8s.io/v1","other":[${JSON.stringify(auditEvent({ response: configMap(7) }))}],"items":[]}`
+  expect(read(strange).tag).toBe("malformed")
 })

@@ -178,7 +178,8 @@ export class RequestBodies {
   }
 }
 
-const awaitsContinue = (request: IncomingMessage): boolean => /100-continue/i.test(request.headers.expect ?? "")
+/** Whether the client sends the body only when it is asked to. */
+export const awaitsContinue = (request: IncomingMessage): boolean => /100-continue/i.test(request.headers.expect ?? "")
 
 /** More than {@link mostDiscardedBytes} were sent. */
 const unread = Symbol("unread")
