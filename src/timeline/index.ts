@@ -30,6 +30,6 @@ export {
 } from "./health.ts"
 export type { Lack } from "./lack.ts"
 export { kindsWithoutLanes, type Lane, type LaneObject, type Part } from "./lane.ts"
-export { type LaneOwner, type LaneRow, LaneTree } from "./lane-tree.ts"
+export { type LaneOwner, type LaneRow, type LaneRows, LaneTree, laneRows } from "./lane-tree.ts"
 export { marks, type Tone, toneIn, tones } from "./tile.ts"
 export { columnOf, TileDrawing, type TileRange, type TileWindow, type ToneChange, tileOf } from "./tiles.ts"

@@ -19,13 +19,61 @@ export interface LaneRow extends LaneObject {
   readonly owners: ReadonlyArray<LaneOwner>
 }
 
+/** The objects of a tree, by their index from 0: trees of one recording share its names. */
+export interface LaneRows {
+  readonly count: number
+  /** Names, by the numbers of {@link namespaceAt}; they may be more than are used. */
+  readonly namespaces: ReadonlyArray<string>
+  /** By the numbers of {@link ownersAt}. 0: none. */
+  readonly ownerSets: ReadonlyArray<ReadonlyArray<LaneOwner>>
+  readonly namespaceAt: (index: number) => number
+  readonly ownersAt: (index: number) => number
+  readonly nameAt: (index: number) => string
+  readonly objectAt: (index: number) => LaneObject & Pick<LaneRow, "id">
+  /** By the id of its lane; −1: there is none. */
+  readonly indexOf: (id: string) => number
+  /** The first object with a UID, which is not empty; −1: there is none. */
+  readonly indexOfUid: (uid: string) => number
+}
+
+/** Rows that are in memory. */
+export const laneRows = (rows: ReadonlyArray<LaneRow>): LaneRows => {
+  const namespaces = [...new Set(rows.map(({ namespace }) => namespace))]
+  const numbers = new Map(namespaces.map((name, number) => [name, number]))
+  const sets = new Map<ReadonlyArray<LaneOwner>, number>([[[], 0]])
+  for (const { owners } of rows) if (owners.length > 0 && !sets.has(owners)) sets.set(owners, sets.size)
+  const firstOf = (keyOf: (row: LaneRow) => string) =>
+    new Map(rows.map((row, at) => [keyOf(row), at] as const).reverse())
+  const [byId, byUid] = [firstOf(({ id }) => id), firstOf(({ uid }) => uid)]
+  const at = (index: number): LaneRow => rows[index] as LaneRow
+  return {
+    ...{ count: rows.length, namespaces, ownerSets: [...sets.keys()] },
+    namespaceAt: (index) => numbers.get(at(index).namespace) ?? 0,
+    ownersAt: (index) => sets.get(at(index).owners) ?? 0,
+    nameAt: (index) => at(index).name,
+    objectAt: at,
+    indexOf: (id) => byId.get(id) ?? NONE,
+    indexOfUid: (uid) => byUid.get(uid) ?? NONE,
+  }
+}
+
 /** A lane with the ids of those above it, outermost first. */
 interface PlacedLane {
   readonly lane: Lane
   readonly above: ReadonlyArray<string>
 }
 
-const namespaceId = (name: string): string => `namespace/${name}`
+/** An owner of which only the name is recorded. */
+interface OwnerRow extends LaneOwner {
+  readonly id: string
+  /** Its number. */
+  readonly namespace: number
+  /** Its index in the tree. */
+  readonly place: number
+}
+
+const namespacePrefix = "namespace/"
+const ownerPrefix = "owner/"
 
 /** `parent` of a namespace. */
 const NONE = -1
@@ -33,8 +81,9 @@ const NONE = -1
 /** Memory: the rows that it is given, and 25 bytes each. */
 export class LaneTree {
   /** Objects, then owners that are only names, then namespaces. */
-  readonly #rows: ReadonlyArray<LaneRow>
-  readonly #owners: ReadonlyArray<LaneRow>
+  readonly #rows: LaneRows
+  readonly #owners: ReadonlyMap<string, OwnerRow>
+  readonly #ownersInOrder: ReadonlyArray<OwnerRow>
   readonly #namespaces: ReadonlyArray<string>
   readonly #parents: Int32Array
   /** Objects below each, of those that are kept. */
@@ -44,17 +93,17 @@ export class LaneTree {
   readonly #order: Uint32Array
   readonly #starts: Uint32Array
   readonly #sorted: Uint8Array
-  #byId: Map<string, number> | undefined
 
   /** `find`: a part of a name in any case; only objects that have it are kept, with what is above them. */
-  constructor(rows: ReadonlyArray<LaneRow>, find = "") {
+  constructor(rows: LaneRows, find = "") {
     const { owners, namespaces, parents, namespaceOf } = parentsOf(rows)
     this.#rows = rows
     this.#owners = owners
+    this.#ownersInOrder = [...owners.values()]
     this.#namespaces = namespaces
     this.#parents = parents
     const size = parents.length
-    const downwards = cutCircles(parents, rows.length + owners.length, namespaceOf)
+    const downwards = cutCircles(parents, rows.count + owners.size, namespaceOf)
     this.#objects = new Uint32Array(size)
     this.#children = new Uint32Array(size)
     const kept = this.#count(downwards, find.toLowerCase())
@@ -76,6 +125,11 @@ export class LaneTree {
     this.#sorted = new Uint8Array(size)
   }
 
+  /** Bytes that it holds, without the names of its rows. */
+  get bytes(): number {
+    return 29 * this.#parents.length
+  }
+
   /** The lanes directly below one; `undefined`: the namespaces. `total`: of all pages. None, if there is no such lane. */
   page(
     parent: string | undefined,
@@ -92,14 +146,15 @@ export class LaneTree {
   }
 
   /** The lane of an object by what is known of it; of several of the same name, the last row. */
-  laneOf(object: Partial<LaneObject>): PlacedLane | undefined {
-    const { gvk, namespace, name, uid } = object
-    const is = (asked: string | undefined, found: string): boolean => asked === undefined || asked === found
-    return this.#placed(
-      this.#rows.findLastIndex(
-        (row) => is(uid, row.uid) && is(name, row.name) && is(namespace, row.namespace) && is(gvk, row.gvk),
-      ),
-    )
+  laneOf({ gvk, namespace, name, uid }: Partial<LaneObject>): PlacedLane | undefined {
+    const { namespaces } = this.#rows
+    for (let at = this.#rows.count - 1; at >= 0; at--) {
+      if (namespace !== undefined && namespaces[this.#rows.namespaceAt(at)] !== namespace) continue
+      if (name !== undefined && this.#rows.nameAt(at) !== name) continue
+      const found = this.#rows.objectAt(at)
+      if ((uid ?? found.uid) === found.uid && (gvk ?? found.gvk) === found.gvk) return this.#placed(at)
+    }
+    return undefined
   }
 
   #placed(index: number): PlacedLane | undefined {
@@ -116,40 +171,44 @@ export class LaneTree {
     return this.#order.subarray(this.#starts[parent], this.#starts[parent + 1]).includes(index)
   }
 
-  #rowAt(index: number): LaneRow | undefined {
-    return this.#rows[index] ?? this.#owners[index - this.#rows.length]
+  #ownerAt(index: number): OwnerRow | undefined {
+    return this.#ownersInOrder[index - this.#rows.count]
   }
 
   #namespaceAt(index: number): string {
-    return this.#namespaces[index - this.#rows.length - this.#owners.length] ?? ""
+    return this.#namespaces[index - this.#rows.count - this.#owners.size] ?? ""
   }
 
   #idOf(index: number): string {
-    return this.#rowAt(index)?.id ?? namespaceId(this.#namespaceAt(index))
+    return this.#lane(index).id
   }
 
   #lane(index: number): Lane {
     const counts = { children: this.#children[index] as number, objects: this.#objects[index] as number }
-    const row = this.#rowAt(index)
-    if (row === undefined) {
-      const name = this.#namespaceAt(index)
-      return { id: namespaceId(name), type: "namespace", object: { gvk: "", namespace: "", name, uid: "" }, ...counts }
+    if (index < this.#rows.count) {
+      const { id, gvk, namespace, name, uid } = this.#rows.objectAt(index)
+      return { id, type: "object", object: { gvk, namespace, name, uid }, ...counts }
     }
-    const { id, gvk, namespace, name, uid } = row
-    const type = index < this.#rows.length ? "object" : "owner"
-    return { id, type, object: { gvk, namespace, name, uid }, ...counts }
+    const owner = this.#ownerAt(index)
+    if (owner !== undefined) {
+      const { id, gvk, name, uid } = owner
+      const namespace = this.#rows.namespaces[owner.namespace] ?? ""
+      return { id, type: "owner", object: { gvk, namespace, name, uid }, ...counts }
+    }
+    const name = this.#namespaceAt(index)
+    const object = { gvk: "", namespace: "", name, uid: "" }
+    return { id: `${namespacePrefix}${name}`, type: "namespace", object, ...counts }
   }
 
   #indexOf(id: string): number {
-    if (this.#byId === undefined) {
-      this.#byId = new Map()
-      for (let at = 0; at < this.#parents.length; at++) this.#byId.set(this.#idOf(at), at)
-    }
-    return this.#byId.get(id) ?? -1
+    if (id.startsWith(ownerPrefix)) return this.#owners.get(id)?.place ?? NONE
+    if (!id.startsWith(namespacePrefix)) return this.#rows.indexOf(id)
+    const place = this.#namespaces.indexOf(id.slice(namespacePrefix.length))
+    return place < 0 ? NONE : this.#rows.count + this.#owners.size + place
   }
 
   #keptNamespaces(): Uint32Array {
-    const first = this.#rows.length + this.#owners.length
+    const first = this.#rows.count + this.#owners.size
     return Uint32Array.from(this.#namespaces.keys(), (at) => first + at).filter(
       (index) => (this.#objects[index] as number) > 0,
     )
@@ -161,8 +220,8 @@ export class LaneTree {
     if (this.#sorted[index] === 1) return below
     this.#sorted[index] = 1
     const named = Array.from(below, (at) => {
-      const row = this.#rowAt(at)
-      return { at, kind: row?.gvk.slice(row.gvk.lastIndexOf(".") + 1) ?? "", name: row?.name ?? "" }
+      const { gvk, name } = this.#lane(at).object
+      return { at, kind: gvk.slice(gvk.lastIndexOf(".") + 1), name }
     })
     named.sort((one, other) => compare(one.kind, other.kind) || compare(one.name, other.name) || one.at - other.at)
     for (const [place, { at }] of named.entries()) below[place] = at
@@ -174,8 +233,8 @@ export class LaneTree {
     const kept = new Uint8Array(this.#parents.length)
     for (let place = downwards.length - 1; place >= 0; place--) {
       const at = downwards[place] as number
-      const isObject = at < this.#rows.length
-      if (isObject && (find === "" || (this.#rows[at]?.name.toLowerCase().includes(find) ?? false))) kept[at] = 1
+      const isObject = at < this.#rows.count
+      if (isObject && (find === "" || this.#rows.nameAt(at).toLowerCase().includes(find))) kept[at] = 1
       if (kept[at] !== 1) continue
       const parent = this.#parents[at] as number
       if (parent === NONE) continue
@@ -191,44 +250,47 @@ export class LaneTree {
 const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
 
 /** What is directly above each. */
-const parentsOf = (rows: ReadonlyArray<LaneRow>) => {
-  const byUid = new Map<string, number>()
-  for (let at = 0; at < rows.length; at++) {
-    const { uid } = rows[at] as LaneRow
-    if (uid !== "" && !byUid.has(uid)) byUid.set(uid, at)
+const parentsOf = (rows: LaneRows) => {
+  const { count, ownerSets } = rows
+  const owners = new Map<string, OwnerRow>()
+  /** By the number of a set, the rows of its owners; −1 for those that have none. */
+  const known = new Map<number, ReadonlyArray<number>>()
+  const rowsOfSet = (set: number): ReadonlyArray<number> => {
+    const found = known.get(set) ?? ownerSets[set]?.map(({ uid }) => (uid === "" ? NONE : rows.indexOfUid(uid))) ?? []
+    known.set(set, found)
+    return found
   }
-  const owners: LaneRow[] = []
-  const named = new Map<string, number>()
-  const ownerOf = ({ namespace, owners: given }: LaneRow, at: number): number | undefined => {
-    for (const { uid } of given) {
-      const found = byUid.get(uid)
-      if (found !== undefined && found !== at && rows[found]?.namespace === namespace) return found
-    }
-    const [owner] = given.filter(({ uid }) => uid !== "" && !byUid.has(uid))
-    if (owner === undefined) return undefined
-    const id = `owner/${namespace}/${owner.uid}`
-    const index = named.get(id) ?? rows.length + owners.push({ ...owner, id, namespace, owners: [] }) - 1
-    named.set(id, index)
-    return index
+  const nameOnly = ({ gvk, name, uid }: LaneOwner, namespace: number): number => {
+    const id = `${ownerPrefix}${rows.namespaces[namespace]}/${uid}`
+    const row = owners.get(id) ?? { id, gvk, name, uid, namespace, place: count + owners.size }
+    owners.set(id, row)
+    return row.place
   }
-  const owning = new Int32Array(rows.length).fill(NONE)
-  const names = new Set<string>()
-  for (let at = 0; at < rows.length; at++) {
-    const row = rows[at] as LaneRow
-    names.add(row.namespace)
-    if (row.owners.length > 0) owning[at] = ownerOf(row, at) ?? NONE
+  const owning = new Int32Array(count).fill(NONE)
+  const used = new Uint8Array(rows.namespaces.length)
+  for (let at = 0; at < count; at++) {
+    const [namespace, set] = [rows.namespaceAt(at), rows.ownersAt(at)]
+    used[namespace] = 1
+    if (set === 0) continue
+    const above = rowsOfSet(set)
+    const found = above.find((row) => row !== NONE && row !== at && rows.namespaceAt(row) === namespace)
+    const missing = ownerSets[set]?.find(({ uid }, place) => uid !== "" && above[place] === NONE)
+    owning[at] = found ?? (missing === undefined ? NONE : nameOnly(missing, namespace))
   }
-  const namespaces = [...names].sort(compare)
-  const first = rows.length + owners.length
-  const placeOf = new Map(namespaces.map((name, at) => [name, first + at]))
+  const first = count + owners.size
+  const numbers = [...used.keys()].filter((number) => used[number] === 1)
+  numbers.sort((one, other) => compare(rows.namespaces[one] ?? "", rows.namespaces[other] ?? ""))
+  const placeOf = new Int32Array(rows.namespaces.length)
+  for (const [place, number] of numbers.entries()) placeOf[number] = first + place
+  const named = [...owners.values()]
   const namespaceOf = (at: number): number =>
-    placeOf.get((rows[at] ?? owners[at - rows.length])?.namespace ?? "") ?? NONE
-  const parents = new Int32Array(first + namespaces.length).fill(NONE)
+    placeOf[at < count ? rows.namespaceAt(at) : (named[at - count]?.namespace ?? 0)] ?? NONE
+  const parents = new Int32Array(first + numbers.length).fill(NONE)
   for (let at = 0; at < first; at++) {
-    const above = at < rows.length ? (owning[at] as number) : NONE
+    const above = at < count ? (owning[at] as number) : NONE
     parents[at] = above === NONE ? namespaceOf(at) : above
   }
-  return { owners, namespaces, parents, namespaceOf }
+  return { owners, namespaces: numbers.map((number) => rows.namespaces[number] ?? ""), parents, namespaceOf }
 }
 
 /** Puts one object of each circle directly below its namespace, and returns all, each after what is above it. `count`: of those that are no namespaces. */

@@ -125,7 +125,8 @@ export function* answerOf(
       const kinds = kindsOrAll(recording, question, shown) ?? recording.objectKinds
       const asked = { recording, cache: timeline, question, kinds, shown }
       const { lacks, facts } = yield* timelineItems[question.about](asked)
-      return { ...endOf(recording, lacks, shown), ...facts }
+      const leftOut = question.kinds === undefined ? shown.leftOut(recording.objectKinds) : shown.leftOut(kinds)
+      return { ...endOf(recording, lacks, shown), ...(leftOut && { leftOut: { ...leftOut } }), ...facts }
     }
   }
 }

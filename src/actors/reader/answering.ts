@@ -2,7 +2,7 @@
  * Runs questions in the reader: several at once, each a piece at a time in turn, and each only as fast as its client takes the answer. A question whose client
  * has gone, or whose recording cannot be read any further, ends, and nothing else does.
  */
-import { setTimeout as delay } from "node:timers/promises"
+import { setTimeout as delay, setImmediate } from "node:timers/promises"
 import {
   type KnownIntact,
   type Lease,
@@ -17,7 +17,7 @@ import { cedeCore, type OutgoingStream } from "../../runtime/index.ts"
 import type { JsonObject } from "../../trace/index.ts"
 import { answerOf } from "./answer.ts"
 import type { AnswerItem } from "./answer-items.ts"
-import { askedKinds } from "./asked-kinds.ts"
+import { type AskedKind, askedKinds } from "./asked-kinds.ts"
 import type { Question } from "./question.ts"
 import { ReadingFailed } from "./reader-interface.ts"
 import { type ReaderEnding, waiting } from "./subscription.ts"
@@ -36,6 +36,12 @@ const sliceMs = 0.5
 
 /** Takes an answer. */
 export type AnswerStream = Pick<OutgoingStream, "writable" | "send" | "end">
+
+interface AskedNames {
+  readonly names: ReadonlyArray<string>
+  /** Also where objects of the kinds were recorded. */
+  readonly withNamespaces: boolean
+}
 
 interface OpenAnswer {
   readonly recording: QueriedRecording
@@ -113,16 +119,31 @@ export class Answering {
     void this.#run(open)
   }
 
-  /** The kinds that a question with these names is about, and all others; throws ReadingFailed. */
-  askedKinds(names: ReadonlyArray<string>): ReturnType<typeof askedKinds> {
-    return attempt(() => {
-      const recording = QueriedRecording.open(this.#directory)
+  /** The kinds that a question with these names is about, and all others; rejects with ReadingFailed. */
+  async askedKinds({ names, withNamespaces }: AskedNames): Promise<ReturnType<typeof askedKinds>> {
+    try {
+      const recording = QueriedRecording.open(this.#directory, { intact: this.#intact })
       try {
-        return askedKinds(recording, names)
+        const asked = askedKinds(recording, names)
+        if (!withNamespaces) return asked
+        const { directory } = this.#timeline
+        this.#timeline.renew(recording)
+        for (const kind of recording.kinds)
+          for (const _ of directory.read(recording, kind)) {
+            cedeCore()
+            await setImmediate()
+          }
+        const located = (kind: AskedKind): AskedKind => {
+          const kept = recording.kindOf(kind.gvk)
+          return kept === undefined ? kind : { ...kind, namespaces: directory.namespacesOf(kept) }
+        }
+        return { named: asked.named.map(located), others: asked.others.map(located) }
       } finally {
         recording.close()
       }
-    })
+    } catch (cause) {
+      throw failureOf(cause)
+    }
   }
 
   /** Ends all of them. */

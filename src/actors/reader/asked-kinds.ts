@@ -4,11 +4,13 @@ import { findKind } from "../../kube/index.ts"
 import { formatGvk, parseGvk } from "../../kube/offline.ts"
 
 /** A kind, with what has to be known to ask for rights to it. */
-interface AskedKind {
+export interface AskedKind {
   readonly gvk: string
   /** `deployments`; absent: not recorded. */
   readonly plural?: string
   readonly namespaced?: boolean
+  /** In which objects were recorded. Absent: not looked for. */
+  readonly namespaces?: ReadonlyArray<string>
 }
 
 /**

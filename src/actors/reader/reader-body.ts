@@ -36,8 +36,8 @@ export const readerBody: ActorBody<ReaderConfig, ReaderControl, never> = ({ conf
       pins: () => Effect.try({ try: () => readPins(directory), catch: failed }),
       count: (question) =>
         queue(Effect.tryPromise({ try: (signal) => count({ directory, intact }, question, signal), catch: failed })),
-      askedKinds: ({ names }) =>
-        Effect.try({ try: () => answering.askedKinds(names), catch: (cause) => asFailure(cause) }),
+      askedKinds: (asked) =>
+        Effect.tryPromise({ try: () => answering.askedKinds(asked), catch: (cause) => asFailure(cause) }),
       query: (question, stream) =>
         Effect.try({ try: () => answering.start(question, stream), catch: (cause) => asFailure(cause) }),
     }

@@ -76,6 +76,8 @@ const AskedKind = Schema.Struct({
   /** `deployments`; absent: not recorded. */
   plural: Schema.optionalKey(Schema.String),
   namespaced: Schema.optionalKey(Schema.Boolean),
+  /** In which objects were recorded; absent: not asked for. */
+  namespaces: Schema.optionalKey(Schema.Array(Schema.String)),
 })
 
 /** What to count. */
@@ -130,11 +132,11 @@ const readerControl = {
     error: ReadingFailed,
   },
   /**
-   * The kinds that these names mean, and all others that are recorded, with what has to be known to ask for rights to them. Fails as a question with these
-   * names would.
+   * The kinds that these names mean, and all others that are recorded, with what has to be known to ask for rights to them; `withNamespaces`: also where
+   * objects of them were recorded. Fails as a question with these names would.
    */
   askedKinds: {
-    payload: Schema.Struct({ names: Schema.Array(Schema.String) }),
+    payload: Schema.Struct({ names: Schema.Array(Schema.String), withNamespaces: Schema.Boolean }),
     success: Schema.Struct({ named: Schema.Array(AskedKind), others: Schema.Array(AskedKind) }),
     error: ReadingFailed,
   },

@@ -11,11 +11,21 @@ export interface ShownPart {
   /** Whether all of them may be. */
   readonly showsAll: (gvk: string) => boolean
   readonly shows: (object: { readonly gvk: string; readonly namespace: string }) => boolean
+  /** What of some kinds is not shown, for who reads the answer; `undefined`: it is all shown. */
+  readonly leftOut: (gvks: ReadonlyArray<string>) => LeftOut | undefined
   /** What an answer lacks, without what the recorder says in words, which may name other objects. */
   readonly readable: (lacks: Shortcomings) => Shortcomings
 }
 
+/** Kinds of which nothing is shown, and the only namespaces of which objects of some of the others are. */
+interface LeftOut {
+  readonly kinds: ReadonlyArray<string>
+  /** Absent: of all namespaces. */
+  readonly namespaces?: ReadonlyArray<string>
+}
+
 const everything: ShownPart = {
+  leftOut: () => undefined,
   namespaces: undefined,
   showsSome: () => true,
   showsAll: () => true,
@@ -39,6 +49,10 @@ export const shownPart = ({ shown }: Pick<Question, "shown">): ShownPart => {
     namespaces,
     showsSome: (gvk) => kinds.has(gvk),
     showsAll,
+    leftOut: (gvks) => {
+      const partly = [...new Set(gvks.filter((gvk) => kinds.has(gvk)).flatMap((gvk) => [...(namespaces(gvk) ?? [])]))]
+      return { kinds: gvks.filter((gvk) => !kinds.has(gvk)), ...(partly.length > 0 && { namespaces: partly.sort() }) }
+    },
     shows: ({ gvk, namespace }) => namespaces(gvk)?.has(namespace) !== false,
     readable: ({ gaps, late, selected, unrecorded }) => ({
       gaps: gaps.filter(concerns).map((gap) => (showsAll(gap.gvk) ? gap : { ...gap, detail: "" })),

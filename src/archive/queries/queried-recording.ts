@@ -20,7 +20,7 @@ import { ObjectNames } from "../rows/object-rows.ts"
 import { prepare, rowsInPages, type Statement } from "../tables/database.ts"
 import { isBeingWritten } from "../tables/reading-access.ts"
 import { lastSequenceOf, openForReading } from "../tables/schema.ts"
-import { requireSoundObjects } from "../tables/sound-rows.ts"
+import { requireSoundObjects, requireSoundObjectTrees } from "../tables/sound-rows.ts"
 import { hasNames, type ObjectSelection } from "./objects/object-selection.ts"
 
 /**
@@ -54,6 +54,7 @@ export class QueriedRecording {
   readonly #adoption: Statement<unknown>
   #now: Now
   #hasSoundObjects = false
+  #hasSoundObjectTrees = false
 
   /** @throws NotARecordingError, NewerRecordingError, OlderRecordingError, ArchiveIoError, CorruptArchiveError */
   static open(directory: string, options: QueriedRecordingOptions = {}): QueriedRecording {
@@ -133,6 +134,18 @@ export class QueriedRecording {
     if (this.#hasSoundObjects) return
     this.reading(() => requireSoundObjects(this.database, this.directory, this.#soundObjects))
     this.#hasSoundObjects = true
+  }
+
+  /** The same for who reads rows of objects and compares their checksums: looks only for rows that damage hides. */
+  requireSoundObjectTrees(): void {
+    if (this.#hasSoundObjects || this.#hasSoundObjectTrees) return
+    this.reading(() => requireSoundObjectTrees(this.database, this.directory))
+    this.#hasSoundObjectTrees = true
+  }
+
+  /** All rows of a kind up to a number were found to be as they were written. */
+  noteSoundObjects({ id }: KeptKind, number: number): void {
+    this.#soundObjects.set(id, Math.max(number, this.#soundObjects.get(id) ?? 0))
   }
 
   hasSoundObjects(): boolean {

@@ -74,6 +74,12 @@ export const requireSoundTables = (database: Connection, directory: string, tabl
   }
 }
 
+/** Whether rows of objects may be hidden by damage. @throws CorruptArchiveError, or what SQLite throws */
+export const requireSoundObjectTrees = (database: Connection, directory: string): void => {
+  const reason = faultOfTrees(database, "object")
+  if (reason !== undefined) throw new CorruptArchiveError({ directory, reason })
+}
+
 /**
  * Rows of objects, of which there are many, are checked once by a reader: afterwards only those that have been added. Call it before a
  * search among the names of objects, where a row that damage hides would not be missed. `known`: by kind, the number up to which rows were
@@ -88,12 +94,9 @@ export const requireSoundObjects = (database: Connection, directory: string, kno
   ).filter(({ id, last }) => last > (known.get(id) ?? 0))
   if (grown.length === 0) return
   const wrong = `SELECT count(*) AS value FROM object WHERE kind = ? AND number > ? AND NOT (${isSoundRow("object")})`
-  let reason = faultOfTrees(database, "object")
-  if (reason === undefined) {
-    const rows = grown.reduce((sum, { id }) => sum + numberOf(database, wrong, id, known.get(id) ?? 0), 0)
-    if (rows > 0) reason = wrongRows("object", rows)
-  }
-  if (reason !== undefined) throw new CorruptArchiveError({ directory, reason })
+  requireSoundObjectTrees(database, directory)
+  const rows = grown.reduce((sum, { id }) => sum + numberOf(database, wrong, id, known.get(id) ?? 0), 0)
+  if (rows > 0) throw new CorruptArchiveError({ directory, reason: wrongRows("object", rows) })
   for (const { id, last } of grown) known.set(id, last)
 }
 

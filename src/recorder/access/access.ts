@@ -87,6 +87,8 @@ export interface ReadAction {
   readonly namespace: string
   /** The only object, for `get`. Absent: all. */
   readonly name?: string
+  /** It is asked of many namespaces in turn, most of which are not the reader's: a denial may be a minute old. */
+  readonly isSearch?: true
 }
 
 /**

@@ -33,6 +33,8 @@ import {
 export const grantedMs = 10_000
 /** ms for a denied one: shorter, because a client that was just given a permission tries again. */
 export const deniedMs = 5000
+/** ms for one of a search through namespaces, which an open page repeats every few seconds. */
+export const deniedSearchMs = 60_000
 /** Decisions kept, some 250 bytes each. */
 const maximumRights = 20_000
 /** A question about 150 kinds takes as many reviews. */
@@ -62,16 +64,17 @@ export const cachedRights = ({ authorise, clock }: CachedRightsOptions): MayRead
   }
   const review = async (key: string, identity: ReviewedUser, action: ReadAction): Promise<boolean> => {
     try {
-      const { isAllowed } = await inTurn(() => authorise(identity, { resourceAttributes: action }))
-      decisions.set(key, isAllowed, isAllowed ? grantedMs : deniedMs)
+      const { isSearch, ...resourceAttributes } = action
+      const { isAllowed } = await inTurn(() => authorise(identity, { resourceAttributes }))
+      decisions.set(key, isAllowed, isAllowed ? grantedMs : isSearch === true ? deniedSearchMs : deniedMs)
       return isAllowed
     } finally {
       asking.delete(key)
     }
   }
   return async (identity, action) => {
-    const { verb, group, resource, namespace, name = "" } = action
-    const key = [keyOf(identity), verb, group, resource, namespace, name].join(" ")
+    const { verb, group, resource, namespace, name = "", isSearch = false } = action
+    const key = [keyOf(identity), verb, group, resource, namespace, name, isSearch].join(" ")
     const known = decisions.get(key) ?? asking.get(key)
     if (known !== undefined) return known
     const question = review(key, identity, action)

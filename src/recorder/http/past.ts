@@ -26,6 +26,9 @@ import { readPastRequest } from "./past-request.ts"
 //
 // As an API server does, a question without a namespace needs the right to list the kind in all of them, and a kind that was asked for by name and may not be
 // listed is an error and no empty answer. Kinds that come in without being named (all of them, neighbours in an owner tree) are left out.
+//
+// A page of the time line opens without a namespace, and who may read only some must not have to guess their names: for it, each namespace that the recording
+// has objects of a kind in is asked about, up to a number.
 
 /** A kind that a question is about. */
 export interface AskedKind {
@@ -35,6 +38,8 @@ export interface AskedKind {
   readonly plural?: string
   /** Absent: not known. */
   readonly namespaced?: boolean
+  /** Those in which objects were recorded. Absent: not asked for. */
+  readonly namespaces?: ReadonlyArray<string>
 }
 
 /** What of a question concerns rights. */
@@ -72,23 +77,62 @@ export const readablePart = async (
   named: ReadonlyArray<AskedKind>,
   others: ReadonlyArray<AskedKind>,
 ): Promise<ReadablePart> => {
-  const may: (action: Parameters<MayRead>[1]) => Promise<boolean> = (action) => mayRead(identity, action)
+  const may: May = (action) => mayRead(identity, action)
   const isTree = question.withOwned === true || question.withOwners === true
   // The right to one object shows none of its neighbours.
   const name = isTree ? undefined : question.name
-  const ofNamed = await Promise.all(named.map((kind) => shownOf(may, kind, question.namespace, name)))
+  const ofNamed = await shownOfAll(may, named, question.namespace, name)
+  if (ofNamed === undefined) return { tag: "refused", message: tooMany(visible(identity.username)) }
   const missing = named.find((_, index) => ofNamed[index] === undefined)
   if (missing !== undefined) {
     const message = refusalOf(visible(identity.username), missing, question.namespace)
     return { tag: "refused", message }
   }
-  const ofOthers = await Promise.all(others.map((kind) => shownOf(may, kind, question.namespace, undefined)))
+  const ofOthers = await shownOfAll(may, others, question.namespace, undefined)
+  if (ofOthers === undefined) return { tag: "refused", message: tooMany(visible(identity.username)) }
   return { tag: "shown", kinds: [...ofNamed, ...ofOthers].filter((kind) => kind !== undefined) }
+}
+
+type May = (action: Parameters<MayRead>[1]) => Promise<boolean>
+
+/** Kinds in namespaces that are asked about for one question: a page asks again every few seconds. */
+export const mostPlaces = 1000
+
+const tooMany = (reader: string): string =>
+  `${reader} may not list everything in all namespaces, and the recording has more than ${mostPlaces} kinds in namespaces, too many to ask about each: ` +
+  "name a namespace with the parameter namespace, or a kind with the parameter kind"
+
+/** In the order of the kinds; `undefined`: they are in too many namespaces to be asked about. */
+const shownOfAll = async (
+  may: May,
+  kinds: ReadonlyArray<AskedKind>,
+  namespace: string | undefined,
+  name: string | undefined,
+): Promise<ReadonlyArray<ShownKind | undefined> | undefined> => {
+  const shown = await Promise.all(kinds.map((kind) => shownOf(may, kind, namespace, name)))
+  if (namespace !== undefined) return shown
+  const placesOf = (kind: AskedKind, at: number) => (shown[at] === undefined ? (kind.namespaces ?? []) : [])
+  const places = kinds.reduce((sum, kind, at) => sum + placesOf(kind, at).length, 0)
+  if (places > mostPlaces) return undefined
+  return Promise.all(kinds.map(async (kind, at) => shown[at] ?? shownIn(may, kind, placesOf(kind, at))))
+}
+
+const shownIn = async (
+  may: May,
+  { gvk, plural, namespaced = true }: AskedKind,
+  namespaces: ReadonlyArray<string>,
+): Promise<ShownKind | undefined> => {
+  const group = parseGvk(gvk)?.group
+  if (plural === undefined || group === undefined || !namespaced) return undefined
+  const action = { verb: "list", group, resource: plural, isSearch: true } as const
+  const mayIn = await Promise.all(namespaces.map((namespace) => namespace !== "" && may({ ...action, namespace })))
+  const readable = namespaces.filter((_, at) => mayIn[at] === true)
+  return readable.length === 0 ? undefined : { gvk, namespaces: readable }
 }
 
 /** `undefined`: nothing. */
 const shownOf = async (
-  may: (action: Parameters<MayRead>[1]) => Promise<boolean>,
+  may: May,
   { gvk, plural, namespaced = true }: AskedKind,
   namespace = "",
   name: string | undefined,
@@ -181,8 +225,11 @@ export const answerPast = (
     else refuse(response, { status: outcome.tag === "limit" ? outcome.status : 500, message: outcome.message })
   })
 
+/** The time line. */
+const drawn: ReadonlySet<Question["about"]> = new Set(["lanes", "tiles", "histogram", "findings"])
+
 /** Questions that an open page asks again and again. */
-const ofPages: ReadonlySet<Question["about"]> = new Set(["kinds", "lanes", "tiles", "histogram", "findings"])
+const ofPages: ReadonlySet<Question["about"]> = new Set(["kinds", ...drawn])
 
 /** The question, restricted to what the reader may see. */
 export const withRights = (
@@ -233,7 +280,10 @@ export const shownTo = (
   question: AskedQuestion,
 ): Effect.Effect<ReadonlyArray<ShownKind>, ExportRefusal> =>
   Effect.gen(function* () {
-    const { named, others } = yield* recording.reader.ask("askedKinds", { names: question.kinds ?? [] })
+    const withNamespaces = drawn.has(question.about) && question.namespace === undefined
+    const { named, others } = yield* recording.reader.ask("askedKinds", {
+      ...{ names: question.kinds ?? [], withNamespaces },
+    })
     const isTree = question.withOwned === true || question.withOwners === true
     const besides = question.kinds === undefined || isTree ? others : []
     // The right to one object does not show where it is among others.

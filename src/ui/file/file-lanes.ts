@@ -1,6 +1,14 @@
 /** The rows of a file: which objects exist when, and who owns whom. */
 
-import { kindsWithoutLanes, type LaneObject, type LaneRow, LaneTree, type Tone, tones } from "../../timeline/index.ts"
+import {
+  kindsWithoutLanes,
+  type LaneObject,
+  type LaneRow,
+  LaneTree,
+  laneRows,
+  type Tone,
+  tones,
+} from "../../timeline/index.ts"
 import type { LaneFilter, Span } from "../source/source.ts"
 import { eventTypes, type FileObject, type RecordedEvents } from "./recorded-events.ts"
 
@@ -54,7 +62,7 @@ export class FileLanes {
         this.#existed(number, from, to)
       )
         rows.push(rowOf(number, object))
-    const tree = new LaneTree(rows, find)
+    const tree = new LaneTree(laneRows(rows), find)
     this.#trees.set(key, tree)
     const [oldest] = this.#trees.keys()
     if (this.#trees.size > MOST_TREES && oldest !== undefined) this.#trees.delete(oldest)

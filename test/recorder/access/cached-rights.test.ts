@@ -1,7 +1,13 @@
 /** Rights of readers are asked for once in a while, a bounded number of them at once. */
 import { expect, test } from "vitest"
 import type { ReadAction } from "../../../src/recorder/access/access.ts"
-import { cachedRights, deniedMs, grantedMs, maximumReviews } from "../../../src/recorder/access/kubernetes-access.ts"
+import {
+  cachedRights,
+  deniedMs,
+  deniedSearchMs,
+  grantedMs,
+  maximumReviews,
+} from "../../../src/recorder/access/kubernetes-access.ts"
 
 const ann = { username: "ann", groups: ["shop"] }
 const listPods: ReadAction = { verb: "list", group: "", resource: "pods", namespace: "shop" }
@@ -34,6 +40,20 @@ test("a right is kept for ten seconds, the lack of one for five", async () => {
   expect(await mayRead(ann, listPods)).toBe(false)
   pass(1)
   expect(await mayRead(ann, listPods)).toBe(true)
+  expect(reviews()).toBe(3)
+})
+
+test("what a search through namespaces finds denied is kept for a minute, and does not answer for a question about that namespace", async () => {
+  const { mayRead, pass, reviews } = scripted(() => false)
+  const search = { ...listPods, isSearch: true } as const
+  await mayRead(ann, search)
+  pass(deniedSearchMs - 1)
+  await mayRead(ann, search)
+  expect(reviews()).toBe(1)
+  await mayRead(ann, listPods)
+  expect(reviews()).toBe(2)
+  pass(1)
+  await mayRead(ann, search)
   expect(reviews()).toBe(3)
 })
 

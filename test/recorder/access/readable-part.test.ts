@@ -1,7 +1,7 @@
 /** What readers may see of an answer, from the rights that an API server would report. */
 import { describe, expect, test } from "vitest"
 import type { ReadAction } from "../../../src/recorder/access/access.ts"
-import { type AskedKind, type AskedPart, readablePart } from "../../../src/recorder/http/past.ts"
+import { type AskedKind, type AskedPart, mostPlaces, readablePart } from "../../../src/recorder/http/past.ts"
 
 const pods: AskedKind = { gvk: "v1.Pod", plural: "pods", namespaced: true }
 const deployments: AskedKind = { gvk: "apps/v1.Deployment", plural: "deployments", namespaced: true }
@@ -112,4 +112,29 @@ test("what cannot be decided is not shown", async () => {
   const reader = { identity: { username: "ann" }, mayRead: () => Promise.reject(new Error("no API server")) }
   await expect(readablePart(reader, {}, [pods], [])).rejects.toThrow("no API server")
   await expect(readablePart(reader, {}, [], [pods])).rejects.toThrow("no API server")
+})
+
+describe("kinds of which it is known where they are recorded, without a namespace in the question", () => {
+  const located = { ...pods, namespaces: ["bank", "shop", ""] }
+
+  test("are shown in the namespaces in which they may be listed", async () => {
+    const { reader, asked } = rights("list pods shop")
+    expect(await readablePart(reader, {}, [], [located])).toEqual({
+      ...{ tag: "shown", kinds: [{ gvk: "v1.Pod", namespaces: ["shop"] }] },
+    })
+    expect(asked).toEqual(["list pods *", "list pods bank", "list pods shop"])
+    expect(await readablePart(reader, {}, [located], [])).toMatchObject({ kinds: [{ namespaces: ["shop"] }] })
+  })
+
+  test("are not asked about one by one if they are too many, and the refusal says what to name", async () => {
+    const namespaces = Array.from({ length: mostPlaces + 1 }, (_, at) => `ns-${at}`)
+    const { reader, asked } = rights("list pods ns-0")
+    expect(await readablePart(reader, {}, [], [{ ...pods, namespaces }])).toEqual({
+      ...{ tag: "refused", message: expect.stringMatching(/name a namespace with the parameter namespace, or a kind/) },
+    })
+    expect(asked).toEqual(["list pods *"])
+    expect(await readablePart(reader, { namespace: "ns-0" }, [], [{ ...pods, namespaces }])).toMatchObject({
+      kinds: [{ namespaces: ["ns-0"] }],
+    })
+  })
 })

@@ -78,7 +78,14 @@ export class FollowedRecording {
       reader: {
         query: reader.query,
         // The recording knows no plurals, which discovery tells a recorder.
-        ask: () => Effect.succeed({ named: [{ gvk: followedKind, plural: "pods", namespaced: true }], others: [] }),
+        ask: (_: "askedKinds", asked: { readonly names: ReadonlyArray<string>; readonly withNamespaces: boolean }) => {
+          const known = { gvk: followedKind, plural: "pods", namespaced: true }
+          if (!asked.withNamespaces) return Effect.succeed({ named: [known], others: [] })
+          return Effect.map(reader.ask("askedKinds", asked), ({ named, others }) => ({
+            named: named.map((kind) => ({ ...kind, ...known })),
+            others: others.map((kind) => ({ ...kind, ...known })),
+          }))
+        },
       },
       reach: () => Effect.succeed({ cut: 0, knownUntil: undefined }),
     } as unknown as Recording
@@ -137,6 +144,15 @@ export class FollowedRecording {
     const event = { action: "applied", number: 1, time: START + version, version, object } as const
     const newObjects = version === 2 ? [1] : []
     const frame = { gvk: followedKind, newObjects, events: [event], completeThrough: String(version) }
+    this.#writer.append("watcher/sample", 1, version, encodeFrame(frame))
+    this.#writer.commit()
+  }
+
+  /** Records another object, of the namespace that `nameOf` gives it. */
+  add(number: number): void {
+    const version = ++this.#version
+    const event = { action: "applied", number, time: START + version, version, object: "{}" } as const
+    const frame = { gvk: followedKind, newObjects: [number], events: [event], completeThrough: String(version) }
     this.#writer.append("watcher/sample", 1, version, encodeFrame(frame))
     this.#writer.commit()
   }

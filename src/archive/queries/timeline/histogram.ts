@@ -50,7 +50,7 @@ function* count(counting: Counting, kind: KeptKind): Generator<undefined, void, 
   const { recording, question, counts } = counting
   const { from, to } = question
   const { removedThrough, throughSequence } = recording.source.beginningOf(kind)
-  const isCounted = countedObjects(counting, kind)
+  const isCounted = yield* countedObjects(counting, kind)
   const blocks = recording.reading(() =>
     rowsOf<BlockOfKind>(
       recording.database,
@@ -100,15 +100,21 @@ function* countEvents(
 }
 
 /** Which objects of a kind are counted; `undefined`: all. */
-const countedObjects = (
+function* countedObjects(
   { recording, cache, question: { namespace, shownNamespaces } }: Counting,
   kind: KeptKind,
-): ((number: number) => boolean) | undefined => {
+): Generator<undefined, ((number: number) => boolean) | undefined, void> {
   const shown = shownNamespaces?.(kind.gvk)
   if (namespace === undefined && shown === undefined) return undefined
+  cache.renew(recording)
+  const { directory } = cache
+  yield* directory.read(recording, kind)
+  const isIn = directory.namespaces.map(
+    (name) => (namespace === undefined || name === namespace) && shown?.has(name) !== false,
+  )
   const counted = new Uint8Array(kind.nextObjectNumber)
-  for (const row of cache.directory.rowsOf(recording, kind))
-    if ((namespace === undefined || row.namespace === namespace) && shown?.has(row.namespace) !== false)
-      counted[row.number] = 1
+  const { numbers, namespaces } = directory.columns
+  for (const row of directory.rowsOf(kind))
+    if (isIn[namespaces[row] as number] === true) counted[numbers[row] as number] = 1
   return (number) => counted[number] === 1
 }

@@ -1,5 +1,6 @@
 /** What questions about one recording's time line share: names, trees of lanes, and how states were judged. Everything is bounded. */
 import type { LaneTree, PartHealth, Tone } from "../../../timeline/index.ts"
+import type { QueriedRecording } from "../queried-recording.ts"
 import { LaneDirectory } from "./lane-directory.ts"
 
 /** A tree with what may be missing from it. */
@@ -18,7 +19,8 @@ export interface Judged {
   readonly parts: ReadonlyArray<PartHealth> | undefined
 }
 
-const mostTrees = 4
+/** Bytes of trees, beyond which only the newest is kept: some 14 trees of 100,000 objects. */
+const mostTreeBytes = 40 * 1024 * 1024
 const mostJudged = 20_000
 
 /** The last changes of lanes that are drawn again and again, up to an event. */
@@ -34,12 +36,25 @@ export class TimelineCache {
   readonly #judged = new Map<number, Judged>()
   readonly #last = new Map<number, LastChanges>()
 
+  /** Call it before a question looks for a tree, or reads names. */
+  renew(recording: QueriedRecording): void {
+    // Trees have the names of the directory of which they were made.
+    if (recording.reading(() => this.directory.forgetIfOutdated(recording))) this.#trees.clear()
+  }
+
   tree(key: string): KeptTree | undefined {
     return this.#trees.get(key)
   }
 
   keepTree(key: string, tree: KeptTree): void {
-    keepNewest(this.#trees, key, tree, mostTrees)
+    this.#trees.delete(key)
+    this.#trees.set(key, tree)
+    let bytes = [...this.#trees.values()].reduce((sum, each) => sum + each.tree.bytes, 0)
+    for (const [oldest, { tree: old }] of this.#trees) {
+      if (bytes <= mostTreeBytes || oldest === key) return
+      bytes -= old.bytes
+      this.#trees.delete(oldest)
+    }
   }
 
   /** By the sequence number of the state. */
