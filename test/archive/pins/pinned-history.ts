@@ -56,11 +56,11 @@ export const recordedHistory = (): string => {
     }),
   )
   writer.commit()
-  const author = { groups: ["g"], userAgent: "test", sourceIPs: ["10.0.0.1"] }
+  const author = { groups: ["g"], userAgent: "test", sourceIPs: ["10.0.0.1"], verb: "update" }
   writer.addAuthors(
     Array.from({ length: seconds - 10 }, (_, index) => ({
-      ...{ group: "", resource: "pods", uid: `uid-v1.Pod-${1 + (index % 9)}`, effect: "wrote" as const },
-      ...{ version: String(100 + index), isCertain: true, action: "update" },
+      ...{ group: "", resource: "pods", object: `uid-v1.Pod-${1 + (index % 9)}`, effect: "wrote" as const },
+      ...{ version: String(100 + index), isCertain: true, auditID: "" },
       ...{ received: at(index) - 5000, completed: at(index), author: { ...author, user: `user-${index % 4}` } },
     })),
     { from: START, to: at(seconds) },

@@ -143,9 +143,9 @@ test("audited writes are sent when they arrive, whatever they are of, and few ag
   writer.commit()
   const add = (version: number, more: Partial<AuthoredWrite> = {}): void => {
     const write: AuthoredWrite = {
-      ...{ group: "", resource: "pods", uid: "u", effect: "wrote", version: String(version), isCertain: true },
-      ...{ action: "update", received: START + version, completed: START + version + 1 },
-      author: { user: "a", groups: [], userAgent: "", sourceIPs: [] },
+      ...{ group: "", resource: "pods", object: "u", effect: "wrote", version: String(version), isCertain: true },
+      ...{ auditID: "", received: START + version, completed: START + version + 1 },
+      author: { user: "a", groups: [], userAgent: "", sourceIPs: [], verb: "update" },
       ...more,
     }
     writer.addAuthors([write], { from: START, to: START + 1000 })
@@ -164,7 +164,7 @@ test("audited writes are sent when they arrive, whatever they are of, and few ag
   expect(seen.size).toBe(100)
   expect(of(read(reader, position), "author")).toEqual([])
   writer.noteSent(position)
-  add(195, { uid: "late" })
+  add(195, { object: "late" })
   add(200)
   add(5, { version: "", effect: "removed" })
   const next = read(reader, position)

@@ -12,7 +12,8 @@ const coloursOf = (value: number): ReadonlySet<number> => {
   return new Set(pixels)
 }
 
-const textOf = (value: number): string => toneText({ from: 0, micros: 1, columns: Uint8Array.of(value), counts: Uint32Array.of(9), changes: 9 }, 0)
+const textOf = (value: number): string =>
+  toneText({ from: 0, micros: 1, columns: Uint8Array.of(value), counts: Uint32Array.of(9), changes: 9 }, 0)
 
 test("a good column of which states were passed over is neither drawn nor described as a good one", () => {
   const good = tones.good | marks.changed
