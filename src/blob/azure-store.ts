@@ -34,19 +34,19 @@ class AzureStore implements StoreProvider {
     this.#container = container
   }
 
-  async create(key: string, parts: ReadonlyArray<Uint8Array>, ask: Ask): Promise<"created" | "exists"> {
-    return (await this.#put(key, parts, { ifNoneMatch: "*" }, ask)) === undefined ? "exists" : "created"
-  }
-
-  async replace(
-    key: string,
-    bytes: Uint8Array,
-    version: string,
-    ask: Ask,
-  ): Promise<{ readonly version: string } | "changed"> {
-    const condition = version === "absent" ? { ifNoneMatch: "*" } : { ifMatch: version }
-    const written = await this.#put(key, [bytes], condition, ask)
-    return written === undefined ? "changed" : { version: written }
+  async put(key: string, parts: ReadonlyArray<Uint8Array>, version: string, ask: Ask): Promise<string | undefined> {
+    const size = lengthOf(parts)
+    const blob = this.#container.getBlockBlobClient(key)
+    const conditions = version === "absent" ? { ifNoneMatch: "*" } : { ifMatch: version }
+    try {
+      const answer = await ask("write", size, (abortSignal) =>
+        blob.upload(() => Readable.from(parts), size, { conditions, abortSignal }),
+      )
+      return answer.etag ?? ""
+    } catch (cause) {
+      if (hasCode(cause, "BlobAlreadyExists", "ConditionNotMet", "BlobNotFound")) return undefined
+      throw cause
+    }
   }
 
   async read(key: string, range: ByteRange | undefined, abortSignal: AbortSignal): Promise<ReadBytes | undefined> {
@@ -125,25 +125,5 @@ class AzureStore implements StoreProvider {
   /** The SDK shares its connections, and keeps none open beyond their requests. */
   close(): void {
     return
-  }
-
-  /** The blob's new version; `undefined` if the condition was not met. */
-  async #put(
-    key: string,
-    parts: ReadonlyArray<Uint8Array>,
-    conditions: Azure.BlobRequestConditions,
-    ask: Ask,
-  ): Promise<string | undefined> {
-    const size = lengthOf(parts)
-    const blob = this.#container.getBlockBlobClient(key)
-    try {
-      const answer = await ask("write", size, (abortSignal) =>
-        blob.upload(() => Readable.from(parts), size, { conditions, abortSignal }),
-      )
-      return answer.etag ?? ""
-    } catch (cause) {
-      if (hasCode(cause, "BlobAlreadyExists", "ConditionNotMet", "BlobNotFound")) return undefined
-      throw cause
-    }
   }
 }

@@ -61,8 +61,8 @@ export interface BlobStore {
 
 /** What differs between providers. Keys are whole; rejections are the SDKs' own errors, and each request goes through `ask`. */
 export interface StoreProvider {
-  create(key: string, parts: ReadonlyArray<Uint8Array>, ask: Ask): Promise<"created" | "exists">
-  replace(key: string, bytes: Uint8Array, version: string, ask: Ask): Promise<{ readonly version: string } | "changed">
+  /** Writes an object if its version is this one ("absent": there is none); returns the new version, or `undefined` if it is not. */
+  put(key: string, parts: ReadonlyArray<Uint8Array>, version: string, ask: Ask): Promise<string | undefined>
   /** One request or two; not more than the range. */
   read(key: string, range: ByteRange | undefined, signal: AbortSignal): Promise<ReadBytes | undefined>
   /** May begin before `after`. */

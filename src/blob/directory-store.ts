@@ -89,38 +89,20 @@ class Directory implements StoreProvider {
     this.#clock = clock
   }
 
-  create(key: string, parts: ReadonlyArray<Uint8Array>, ask: Ask): Promise<"created" | "exists"> {
+  put(key: string, parts: ReadonlyArray<Uint8Array>, version: string, ask: Ask): Promise<string | undefined> {
     const path = this.#path(key)
     return ask("write", lengthOf(parts), async () => {
-      const outcome =
-        (await stat(path).catch(absent)) === undefined
-          ? await this.#draft(parts, async (draft) => {
-              await mkdir(dirname(path), { recursive: true })
-              const linked = await link(draft, path).then(() => true, unless("EEXIST"))
-              return linked ? "created" : "exists"
-            })
-          : "exists"
-      // Also for an object of another writer, who may have linked it just now: "exists" is a promise too.
-      await this.#syncFolders(path)
-      return outcome
-    })
-  }
-
-  async replace(
-    key: string,
-    bytes: Uint8Array,
-    version: string,
-    ask: Ask,
-  ): Promise<{ readonly version: string } | "changed"> {
-    const path = this.#path(key)
-    if (version === "absent") {
-      if ((await this.create(key, [bytes], ask)) === "exists") return "changed"
-      return { version: versionOf(await stat(path, { bigint: true })) }
-    }
-    return ask("write", bytes.length, async () => {
-      const replaced = await this.#draft([bytes], async (draft) => this.#exchange(draft, path, version))
-      if (replaced !== "changed") await this.#syncFolders(path)
-      return replaced
+      const before = await stat(path, { bigint: true }).catch(absent)
+      const present = before === undefined ? "absent" : versionOf(before)
+      const written =
+        present === version
+          ? await this.#draft(parts, (draft) =>
+              version === "absent" ? this.#create(draft, path) : this.#exchange(draft, path, version),
+            )
+          : undefined
+      // Also for an object of another writer, who may have linked it just now: that it exists is a promise too.
+      if (before !== undefined || version === "absent") await this.#syncFolders(path)
+      return written
     })
   }
 
@@ -186,17 +168,23 @@ class Directory implements StoreProvider {
     }
   }
 
-  #exchange(draft: string, path: string, version: string): { readonly version: string } | "changed" {
+  async #create(draft: string, path: string): Promise<string | undefined> {
+    await mkdir(dirname(path), { recursive: true })
+    const linked = await link(draft, path).then(() => true, unless("EEXIST"))
+    return linked ? versionOf(await stat(path, { bigint: true })) : undefined
+  }
+
+  async #exchange(draft: string, path: string, version: string): Promise<string | undefined> {
     const lock = new DatabaseSync(join(this.#root, drafts, "lock"), { timeout: lockMs })
     try {
       lock.exec("BEGIN EXCLUSIVE")
       const before = statSync(path, { bigint: true, throwIfNoEntry: false })
-      if (before === undefined || versionOf(before) !== version) return "changed"
+      if (before === undefined || versionOf(before) !== version) return undefined
       // File systems take times from a clock of some ms, and reuse inodes.
       const milliseconds = Math.max(this.#clock.wallMicros() / 1000, Number(before.mtimeNs / 1_000_000n) + 1)
       utimesSync(draft, milliseconds / 1000, milliseconds / 1000)
       renameSync(draft, path)
-      return { version: versionOf(statSync(path, { bigint: true })) }
+      return versionOf(statSync(path, { bigint: true }))
     } finally {
       lock.close()
     }

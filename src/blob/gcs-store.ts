@@ -56,18 +56,30 @@ class GcsStore implements StoreProvider {
     this.#isEmulated = isEmulated
   }
 
-  async create(key: string, parts: ReadonlyArray<Uint8Array>, ask: Ask): Promise<"created" | "exists"> {
-    return (await this.#put(key, parts, "0", ask)) === undefined ? "exists" : "created"
-  }
-
-  async replace(
-    key: string,
-    bytes: Uint8Array,
-    version: string,
-    ask: Ask,
-  ): Promise<{ readonly version: string } | "changed"> {
-    const written = await this.#put(key, [bytes], version === "absent" ? "0" : version, ask)
-    return written === undefined ? "changed" : { version: written }
+  async put(key: string, parts: ReadonlyArray<Uint8Array>, version: string, ask: Ask): Promise<string | undefined> {
+    // 0: it must not exist.
+    const generation = version === "absent" ? "0" : version
+    const md5 = createHash("md5")
+    for (const part of parts) md5.update(part)
+    const boundary = randomUUID()
+    const metadata = JSON.stringify({ name: key, md5Hash: md5.digest("base64") })
+    const body = Buffer.concat([
+      Buffer.from(`--${boundary}\r\nContent-Type: application/json; charset=UTF-8\r\n\r\n${metadata}\r\n`),
+      Buffer.from(`--${boundary}\r\nContent-Type: application/octet-stream\r\n\r\n`),
+      ...parts,
+      Buffer.from(`\r\n--${boundary}--`),
+    ])
+    const path = `/upload/storage/v1/b/${this.#bucket}/o?uploadType=multipart&ifGenerationMatch=${generation}`
+    const headers = { "Content-Type": `multipart/related; boundary=${boundary}` }
+    try {
+      const written = await ask("write", lengthOf(parts), (signal) =>
+        this.#ask("POST", path, { headers, body, signal }),
+      )
+      return written.generation ?? ""
+    } catch (cause) {
+      if (statusOf(cause) === 412 || (generation !== "0" && isMissing(cause))) return undefined
+      throw cause
+    }
   }
 
   async read(key: string, range: ByteRange | undefined, signal: AbortSignal): Promise<ReadBytes | undefined> {
@@ -120,31 +132,6 @@ class GcsStore implements StoreProvider {
   /** Nothing is open: each request is a `fetch`. */
   close(): void {
     this.#storage.interceptors.length = 0
-  }
-
-  /** The object's new generation; `undefined` if it has another than the given one (0: it must not exist). */
-  async #put(key: string, parts: ReadonlyArray<Uint8Array>, generation: string, ask: Ask): Promise<string | undefined> {
-    const md5 = createHash("md5")
-    for (const part of parts) md5.update(part)
-    const boundary = randomUUID()
-    const metadata = JSON.stringify({ name: key, md5Hash: md5.digest("base64") })
-    const body = Buffer.concat([
-      Buffer.from(`--${boundary}\r\nContent-Type: application/json; charset=UTF-8\r\n\r\n${metadata}\r\n`),
-      Buffer.from(`--${boundary}\r\nContent-Type: application/octet-stream\r\n\r\n`),
-      ...parts,
-      Buffer.from(`\r\n--${boundary}--`),
-    ])
-    const path = `/upload/storage/v1/b/${this.#bucket}/o?uploadType=multipart&ifGenerationMatch=${generation}`
-    const headers = { "Content-Type": `multipart/related; boundary=${boundary}` }
-    try {
-      const written = await ask("write", lengthOf(parts), (signal) =>
-        this.#ask("POST", path, { headers, body, signal }),
-      )
-      return written.generation ?? ""
-    } catch (cause) {
-      if (statusOf(cause) === 412 || (generation !== "0" && isMissing(cause))) return undefined
-      throw cause
-    }
   }
 
   #path(key: string): string {

@@ -89,11 +89,18 @@ class Store implements BlobStore {
   }
 
   create(key: string, parts: ReadonlyArray<Uint8Array>, signal?: AbortSignal): Promise<"created" | "exists"> {
-    return this.#about(key, "write", signal, (whole, ask) => this.#provider.create(whole, parts, ask))
+    return this.#about(key, "write", signal, async (whole, ask) =>
+      (await this.#provider.put(whole, parts, "absent", ask)) === undefined ? "exists" : "created",
+    )
   }
 
   replace(key: string, bytes: Uint8Array, version: string): Promise<{ readonly version: string } | "changed"> {
-    return this.#about(key, "write", undefined, (whole, ask) => this.#provider.replace(whole, bytes, version, ask))
+    return this.#about(key, "write", undefined, async (whole, ask) => {
+      if (bytes.length > largestRequest)
+        throw new Error(`documents of more than ${largestRequest} bytes are not replaced`)
+      const written = await this.#provider.put(whole, [bytes], version, ask)
+      return written === undefined ? "changed" : { version: written }
+    })
   }
 
   read(key: string, range?: ByteRange, signal?: AbortSignal): Promise<ReadBytes | undefined> {

@@ -8,7 +8,7 @@ import { isPassing } from "./target-error.ts"
 
 /** What requests are counted by. */
 const requestKinds = ["write", "read", "list", "remove"] as const
-export type RequestKind = (typeof requestKinds)[number]
+type RequestKind = (typeof requestKinds)[number]
 
 /** Requests that were sent, those that failed and were sent again included, and the bytes of objects in them. */
 export type StoreUsage = Readonly<Record<RequestKind, { readonly requests: number; readonly bytes: number }>>

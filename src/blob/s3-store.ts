@@ -48,28 +48,21 @@ class S3Store implements StoreProvider {
     this.#bucket = bucket
   }
 
-  async create(key: string, parts: ReadonlyArray<Uint8Array>, ask: Ask): Promise<"created" | "exists"> {
+  async put(key: string, parts: ReadonlyArray<Uint8Array>, version: string, ask: Ask): Promise<string | undefined> {
     const size = lengthOf(parts)
-    if (size <= largestRequest)
-      return (await this.#put(key, sliceOf(parts, 0, size), { IfNoneMatch: "*" }, ask)) === undefined
-        ? "exists"
-        : "created"
-    for (let attempt = 1; ; attempt++) {
-      const outcome = await this.#upload(key, parts, ask)
-      if (outcome !== "conflict") return outcome
-      if (attempt === conflicts) throw new Error(`other writers interfered with ${attempt} uploads`)
-    }
-  }
-
-  async replace(
-    key: string,
-    bytes: Uint8Array,
-    version: string,
-    ask: Ask,
-  ): Promise<{ readonly version: string } | "changed"> {
+    if (size > largestRequest) return this.#putLarge(key, parts, ask)
     const condition = version === "absent" ? { IfNoneMatch: "*" } : { IfMatch: version }
-    const written = await this.#put(key, bytes, condition, ask)
-    return written === undefined ? "changed" : { version: written }
+    const input = { ...this.#named(key), ...condition, Body: sliceOf(parts, 0, size) }
+    try {
+      const answer = await ask("write", size, (abortSignal) =>
+        this.#client.send(new this.#sdk.PutObjectCommand(input), { abortSignal }),
+      )
+      return answer.ETag ?? ""
+    } catch (cause) {
+      // 404: there is nothing to replace.
+      if (statusOf(cause) === 412 || hasCode(cause, "NoSuchKey")) return undefined
+      throw cause
+    }
   }
 
   async read(key: string, range: ByteRange | undefined, abortSignal: AbortSignal): Promise<ReadBytes | undefined> {
@@ -125,21 +118,12 @@ class S3Store implements StoreProvider {
     return { Bucket: this.#bucket, Key: key }
   }
 
-  /** The object's new version; `undefined` if the condition was not met. */
-  async #put(
-    key: string,
-    Body: Uint8Array,
-    condition: Pick<S3.PutObjectCommandInput, "IfMatch" | "IfNoneMatch">,
-    ask: Ask,
-  ): Promise<string | undefined> {
-    const command = () => new this.#sdk.PutObjectCommand({ ...this.#named(key), ...condition, Body })
-    try {
-      const answer = await ask("write", Body.length, (abortSignal) => this.#client.send(command(), { abortSignal }))
-      return answer.ETag ?? ""
-    } catch (cause) {
-      // 404: there is nothing to replace.
-      if (statusOf(cause) === 412 || hasCode(cause, "NoSuchKey")) return undefined
-      throw cause
+  /** Creates an object; its version is not known, and not asked for. */
+  async #putLarge(key: string, parts: ReadonlyArray<Uint8Array>, ask: Ask): Promise<string | undefined> {
+    for (let attempt = 1; ; attempt++) {
+      const outcome = await this.#upload(key, parts, ask)
+      if (outcome !== "conflict") return outcome === "created" ? "" : undefined
+      if (attempt === conflicts) throw new Error(`other writers interfered with ${attempt} uploads`)
     }
   }
 
@@ -148,6 +132,7 @@ class S3Store implements StoreProvider {
     const upload = await ask("write", 0, () =>
       startUpload(this.#sdk, this.#client, this.#named(key), { onlyNew: true }),
     )
+    let outcome: "created" | "exists" | "conflict" = "exists"
     try {
       const offsets = Array.from({ length: Math.ceil(size / partBytes) }, (_, index) => index * partBytes)
       await inParallel(offsets, partsAtOnce, (offset, index) => {
@@ -155,17 +140,25 @@ class S3Store implements StoreProvider {
         const part = { number: index + 1, offset, bytes, last: offset + partBytes >= size }
         return ask("write", bytes.length, (signal) => upload.put(part, signal))
       })
-      await ask("write", 0, (signal) => upload.commit(signal))
-      return "created"
+      outcome = await ask("write", 0, (signal) =>
+        upload.commit(signal).then(
+          () => "created",
+          (cause: unknown) => {
+            // Not sent again by itself: S3 demands that the parts are sent again, too.
+            if (hasCode(cause, "ConditionalRequestConflict")) return "conflict"
+            throw cause
+          },
+        ),
+      )
     } catch (cause) {
-      // Parts that cannot be removed now are left for the bucket's lifecycle rule: what happened to the object is known, and more important.
-      await ask("write", 0, (signal) => upload.discard(signal)).catch(() => undefined)
-      if (statusOf(cause) === 412) return "exists"
-      if (hasCode(cause, "ConditionalRequestConflict")) return "conflict"
       // The answer to an earlier completion was lost, or someone ended the upload.
-      if (hasCode(cause, "NoSuchUpload")) return (await this.#exists(key, ask)) ? "exists" : "conflict"
-      throw cause
+      if (hasCode(cause, "NoSuchUpload")) outcome = (await this.#exists(key, ask)) ? "exists" : "conflict"
+      else if (statusOf(cause) !== 412) throw cause
+    } finally {
+      // Parts that cannot be removed now are left for the bucket's lifecycle rule: what happened to the object is known, and more important.
+      if (outcome !== "created") await ask("write", 0, (signal) => upload.discard(signal)).catch(() => undefined)
     }
+    return outcome
   }
 
   async #exists(key: string, ask: Ask): Promise<boolean> {

@@ -53,6 +53,13 @@ test("nothing is left beside an object, whether it was created or existed", asyn
   expect(await readdir(join(directory, "a"))).toEqual(["b"])
 })
 
+test("keys are listed in the order of their bytes, which is not that of JavaScript's strings", async () => {
+  const store = await open(temporaryDirectory())
+  for (const key of ["𝄞", "\uff5e", "a"]) await store.create(key, [])
+  expect(await all(store.list(""))).toEqual(["a", "\uff5e", "𝄞"])
+  expect(await all(store.list("", { after: "\uff5e" }))).toEqual(["𝄞"])
+})
+
 test("what is no file is no object", async () => {
   const directory = temporaryDirectory()
   const store = await open(directory)

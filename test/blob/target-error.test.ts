@@ -29,7 +29,7 @@ test.each<[string, unknown, string, string]>([
   [
     "S3's overload",
     thrown({ name: "SlowDown", $metadata: { httpStatusCode: 503 } }, "Please reduce your request rate."),
-    "failed",
+    "throttled",
     "SlowDown: Please reduce your request rate.",
   ],
   [

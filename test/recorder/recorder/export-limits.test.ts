@@ -280,7 +280,8 @@ describe("a trace for an object store", () => {
         reader.end(undefined)
         expect([(await answer).status, await (await answer).text()]).toEqual([
           502,
-          "cannot write s3://traces/monday: AccessDenied: not yours\n",
+          "cannot write s3://traces/monday: AccessDenied: not yours; give these credentials the permissions that " +
+            "docs/reference/export-targets.md lists, or use others\n",
         ])
       })
       expect(store.aborted).toBeDefined()
