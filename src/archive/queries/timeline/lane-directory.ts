@@ -2,7 +2,7 @@
  * Names and owners of the objects of each kind, kept between the questions of a time line, and shared by its trees.
  *
  * Rows never change but for the owners of an object that is adopted; retention removes rows of objects that have ended, which no state names any more. So
- * what is kept is only added to, until an object is adopted. Memory: some 85 bytes an object; beyond {@link mostBytes} it is kept for one question only.
+ * what is kept is only added to, until an object is adopted. Memory: some 120 bytes an object; beyond {@link mostBytes} it is kept for one question only.
  *
  * A page of rows comes from SQLite as one text, and what their checksums cover is read from it too: rows one by one, and their checksums by another statement,
  * take twice as long.
