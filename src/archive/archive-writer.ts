@@ -12,7 +12,6 @@
  * It must be used by one thread only; `open` takes the directory's lock, so there is no other writer.
  */
 
-import { closeSync, fsyncSync, openSync } from "node:fs"
 import type { DatabaseSync } from "node:sqlite"
 import { RedactedSums } from "../kube/offline.ts"
 import { type AuthoredWrite, podLivesKind } from "../trace/index.ts"
@@ -25,6 +24,7 @@ import { BLOCKS_PER_CHECKPOINT, Checkpoints, EVENTS_PER_OBJECT } from "./checkpo
 import { type LiveObject, liveObjectsOf, StateHistory } from "./checkpoints/state-history.ts"
 import { DiskFullError, toArchiveError, UncommittedFramesError } from "./directory/archive-errors.ts"
 import { type DirectoryLock, lockDirectory } from "./directory/directory-lock.ts"
+import { flush } from "./directory/private-files.ts"
 import { makeLeases } from "./leases/lease.ts"
 import { changeTimesOf, checkFrame, PendingRows } from "./pending-rows.ts"
 import { Pins } from "./pins/pins.ts"
@@ -93,7 +93,8 @@ export class ArchiveWriter {
       const open = () => openForWriting(directory, { fsync, maximumBytes })
       database = open()
       if (readMetadata(database).get(WRITER_KEY) === "open") requireSoundStructure(database, directory)
-      syncDirectory(directory)
+      // Otherwise the database's files could vanish with their directory entry in a power failure.
+      flush(directory)
       return new ArchiveWriter(directory, options, lock, database, open)
     } catch (error) {
       database?.close()
@@ -496,15 +497,5 @@ export class ArchiveWriter {
 
   #refuseUncommitted(gvk: string): void {
     if (this.#kinds.isChanged(gvk)) throw new UncommittedFramesError({ gvk })
-  }
-}
-
-/** Otherwise the database's files could vanish with their directory entry in a power failure. */
-const syncDirectory = (directory: string): void => {
-  const descriptor = openSync(directory, "r")
-  try {
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
   }
 }

@@ -5,7 +5,7 @@
  * Files of an earlier version, and directories that someone else made, keep their modes, because a mode may have been widened on purpose.
  * They are reported.
  */
-import { chmodSync, closeSync, fchmodSync, mkdirSync, openSync, readdirSync, statSync } from "node:fs"
+import { chmodSync, closeSync, fchmodSync, fsyncSync, mkdirSync, openSync, readdirSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { systemCodeOf } from "./archive-errors.ts"
 
@@ -42,6 +42,16 @@ export const makePrivateFile = (path: string): void => {
   }
   try {
     fchmodSync(descriptor, privateFile)
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** Writes a file or a directory to the disk; a file must not be open in SQLite. @throws what the file system throws */
+export const flush = (path: string): void => {
+  const descriptor = openSync(path, "r")
+  try {
+    fsyncSync(descriptor)
   } finally {
     closeSync(descriptor)
   }

@@ -4,9 +4,9 @@
  * A copy is made under another name, flushed, renamed, and then noted in the row of its pin. So what has the name is whole, whenever a process ends; one that
  * is not noted yet is noted by the next writer, and what belongs to no pin is removed. While someone reads a copy under a lease, its directory stays.
  */
-import { closeSync, existsSync, fsync, fsyncSync, openSync, readdirSync, renameSync, rmSync, statSync } from "node:fs"
+import { closeSync, existsSync, fsync, openSync, readdirSync, renameSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path"
-import { makePrivateDirectory } from "../directory/private-files.ts"
+import { flush, makePrivateDirectory } from "../directory/private-files.ts"
 import { heldLeases, makeLeases } from "../leases/lease.ts"
 import { DATABASE_FILE } from "../tables/schema.ts"
 import { type CopiedRecording, type CopiedWindow, copyWindow, type WindowBlocks } from "./window-copy.ts"
@@ -79,21 +79,13 @@ export class PinCopies {
 
 /** Flushes a file or a directory to the disk: on another thread, unless it may be waited for here. */
 function* flushed(path: string, isAlone: boolean): Generator<void, void, void> {
+  if (isAlone) return flush(path)
   const descriptor = openSync(path, "r")
-  if (isAlone) {
-    try {
-      fsyncSync(descriptor)
-    } finally {
-      closeSync(descriptor)
-    }
-    return
-  }
-  let outcome: { readonly error: Error | null } | undefined
+  const outcome: { error?: Error | null } = {}
   fsync(descriptor, (error) => {
-    outcome = { error }
+    outcome.error = error
     closeSync(descriptor)
   })
-  while (outcome === undefined) yield
-  const { error } = outcome as { readonly error: Error | null }
-  if (error !== null) throw error
+  while (outcome.error === undefined) yield
+  if (outcome.error !== null) throw outcome.error
 }

@@ -11,10 +11,11 @@ import { join } from "node:path"
 import { DatabaseSync, type SQLInputValue } from "node:sqlite"
 import { pathToFileURL } from "node:url"
 import { podLivesKind } from "../../trace/index.ts"
-import { pack } from "../blocks/block.ts"
-import { type BlockRow, BlockRows, blockFields, objectsOf, tableOf } from "../blocks/block-rows.ts"
+import { type PackedBlock, pack } from "../blocks/block.ts"
+import type { BlockFrame } from "../blocks/block-frame.ts"
+import { type BlockRow, BlockRows, type BlockTable, blockFields, objectsOf, tableOf } from "../blocks/block-rows.ts"
 import type { BlockSource } from "../blocks/block-source.ts"
-import { MergedBlock } from "../blocks/merged-block.ts"
+import { MergedBlock, type NamesOf } from "../blocks/merged-block.ts"
 import type { ObjectBytes } from "../blocks/object-bytes.ts"
 import { encodeStates, includes, joined, liveSequences, type Sequences } from "../checkpoints/object-states.ts"
 import type { StateHistory } from "../checkpoints/state-history.ts"
@@ -56,9 +57,9 @@ export interface WindowBlocks {
 
 const pageRows = 1000
 
-/** Events, and bytes of blocks that are read for them, that are carried over in one block. */
-const carriedEvents = 1000
-const carriedBytes = 4 * 1024 * 1024
+/** Events, and bytes of their objects, that are carried over in one block, at least. */
+const carriedEvents = 4096
+const carriedBytes = 1024 * 1024
 
 /** µs around a window for which writes are kept: clocks of API servers differ, and a late change has an estimated time. */
 const authorSlackMicros = 3_600_000_000
@@ -102,7 +103,7 @@ export function* copyWindow(
   target: string,
 ): Generator<void, void, void> {
   const path = join(target, DATABASE_FILE)
-  createDatabase(path)
+  createDatabase(path, "OFF")
   const copy = new DatabaseSync(path)
   try {
     addChecksumFunction(copy)
@@ -116,6 +117,23 @@ export function* copyWindow(
     copy.close()
   }
 }
+
+/** How rows are copied. */
+interface RowCopy {
+  /** SQL of columns that are not copied as they are. */
+  readonly changed?: Readonly<Record<string, string>>
+  /** The end of the statement. */
+  readonly end?: string
+  /** Columns with BLOBs. */
+  readonly blobs?: ReadonlyArray<string>
+}
+
+/** The owner set of an object that was copied. */
+interface OwnerSetOf {
+  readonly id: number
+}
+
+const returningOwners: RowCopy = { end: "RETURNING owners AS id" }
 
 /** A kind in the copy: its states where it begins. */
 interface CopiedKind {
@@ -169,8 +187,10 @@ class WindowCopy {
     this.#transaction(() => {
       this.#rows("metadata", `key <> '${WRITER_KEY}'`).run()
       prepare(this.#copy, "INSERT INTO metadata (key, value) VALUES (?, 'closed')").run(WRITER_KEY)
-      this.#rows("kind", "?1 > 0", ended).run(untilTime)
-      this.#rows("kind_namespace", "?1 > 0", { complete_through: "''", complete_time: complete }).run(untilTime)
+      this.#rows("kind", "?1 > 0", { changed: ended }).run(untilTime)
+      this.#rows("kind_namespace", "?1 > 0", { changed: { complete_through: "''", complete_time: complete } }).run(
+        untilTime,
+      )
       this.#rows("gap", "from_time < ?").run(untilTime)
       this.#rows("late_range", "not_before < ?").run(untilTime)
       this.#rows("retained", "1").run()
@@ -221,7 +241,7 @@ class WindowCopy {
       })
     yield
     const numbers = states.numbers.subarray(0, states.count)
-    const one = this.#rows("object", "kind = ?1 AND number = ?2", {}, "RETURNING owners AS id")
+    const one = this.#rows("object", "kind = ?1 AND number = ?2", returningOwners)
     for (let start = 0; start < numbers.length; start += pageRows) {
       this.#transaction(() => {
         for (const number of numbers.subarray(start, start + pageRows)) this.#noteOwners(one.all(kind.id, number))
@@ -232,8 +252,7 @@ class WindowCopy {
     const later = this.#rows(
       "object",
       "kind = ?1 AND number > ?2 AND number <= ?2 + ?3 AND first_sequence <= ?4",
-      {},
-      "RETURNING owners AS id",
+      returningOwners,
     )
     const highest = numberOf(database, "SELECT max(number) AS value FROM object WHERE kind = ?", kind.id)
     for (let last = numbers.at(-1) ?? 0; last < highest; last += pageRows) {
@@ -244,7 +263,7 @@ class WindowCopy {
     return { kind, throughSequence, live }
   }
 
-  #noteOwners(rows: ReadonlyArray<{ readonly id: number }>): void {
+  #noteOwners(rows: ReadonlyArray<OwnerSetOf>): void {
     for (const { id } of rows) this.#ownerSets.add(id)
   }
 
@@ -258,22 +277,10 @@ class WindowCopy {
       `SELECT last_sequence AS key, first_sequence AS first FROM block WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1`,
     )
     const read = prepare<BlockRow>(this.#recording.database, `SELECT ${blockFields} FROM block WHERE last_sequence = ?`)
-    const asItIs = this.#rows("block", "last_sequence = ?", {}, "", ["toc", "data"])
-    let merged = new MergedBlock(namesOf)
-    let held: Array<ObjectBytes> = []
-    let [first, last, bytes] = [0, 0, 0]
-    const flush = (): void => {
-      if (merged.events > 0) {
-        const block = merged.pack(first, last)
-        this.#transaction(() => blocks.insertCarried(block, block.summary.events))
-      }
-      for (const objects of held) objects.release()
-      merged = new MergedBlock(namesOf)
-      held = []
-      ;[first, bytes] = [0, 0]
-    }
+    const asItIs = this.#rows("block", "last_sequence = ?", { blobs: ["toc", "data"] })
+    let batch = new CarriedBatch(namesOf)
     for (let at = 0; at < live.length; ) {
-      const place = next.get(live[at] as number)
+      const place = next.get(live[at] ?? 0)
       if (place === undefined || place.key > afterSequence) break
       const row = read.get(place.key)
       const content = unlessDamaged(() => {
@@ -281,22 +288,21 @@ class WindowCopy {
         const table = tableOf(row, () => row.data)
         return { table, objects: objectsOf(row, table) }
       })
-      if (content === undefined) {
-        flush()
-        this.#transaction(() => asItIs.run(place.key))
-      } else {
-        if (held.length === 0) first = place.first
-        last = place.key
-        bytes += row?.dataSize ?? 0
-        held.push(content.objects)
-        for (const frame of content.table.frames)
-          merged.add(frame, content.objects, (sequence) => includes(live, sequence))
-        if (merged.events >= carriedEvents || bytes >= carriedBytes) flush()
+      if (content === undefined || batch.isFull) {
+        yield* this.#insert(batch, blocks)
+        batch = new CarriedBatch(namesOf)
       }
+      if (content === undefined) this.#transaction(() => asItIs.run(place.key))
+      else batch.add(place, content, live)
       while ((live[at] ?? Number.POSITIVE_INFINITY) <= place.key) at++
       yield
     }
-    flush()
+    yield* this.#insert(batch, blocks)
+  }
+
+  *#insert(batch: CarriedBatch, blocks: BlockRows): Generator<void, void, void> {
+    const packed = yield* batch.packing()
+    if (packed !== undefined) this.#transaction(() => blocks.insertCarried(packed, packed.summary.events))
     yield
   }
 
@@ -307,7 +313,7 @@ class WindowCopy {
       this.#recording.database,
       "SELECT last_sequence AS key FROM block WHERE last_sequence > ? AND last_sequence <= ? ORDER BY last_sequence LIMIT 1",
     )
-    const block = this.#rows("block", "last_sequence = ?", {}, "", ["toc", "data"])
+    const block = this.#rows("block", "last_sequence = ?", { blobs: ["toc", "data"] })
     // By kind, because that is the key.
     const kinds = this.#rows(
       "block_kind",
@@ -331,9 +337,7 @@ class WindowCopy {
       "checkpoint",
       `kind = ?1 AND is_full < 2 AND through_sequence <= ?3 AND through_sequence >= (
         SELECT min(through_sequence) FROM recording.checkpoint WHERE kind = ?1 AND is_full = 1 AND through_sequence > ?2)`,
-      {},
-      "",
-      ["states"],
+      { blobs: ["states"] },
     ).run(kind.id, throughSequence, this.#blocks.lastSequence)
   }
 
@@ -392,7 +396,7 @@ class WindowCopy {
 
   /** The owners that copied objects have and had. */
   *#owners(): Generator<void, void, void> {
-    const former = this.#rows("former_owner_set", "1", {}, "RETURNING owners AS id")
+    const former = this.#rows("former_owner_set", "1", returningOwners)
     this.#transaction(() => this.#noteOwners(former.all()))
     yield
     const one = this.#rows("owner_set", "id = ?")
@@ -406,16 +410,9 @@ class WindowCopy {
   }
 
   /**
-   * Copies the rows of a table for which a condition holds, other than damaged ones. `changed`: SQL of columns that are not copied as they are; `end`: of the statement;
-   * `blobs`: columns with BLOBs.
+   * Copies the rows of a table for which a condition holds, other than damaged ones.
    */
-  #rows(
-    table: string,
-    condition: string,
-    changed: Readonly<Record<string, string>> = {},
-    end = "",
-    blobs: ReadonlyArray<string> = [],
-  ): Statement<{ readonly id: number }> {
+  #rows(table: string, condition: string, { changed = {}, end = "", blobs = [] }: RowCopy = {}): Statement<OwnerSetOf> {
     const columns = [...columnsOf(table), ...blobs]
     const values = columns.map((column) => changed[column] ?? `${table}.${column}`)
     return prepare(
@@ -430,4 +427,47 @@ class WindowCopy {
     write()
     this.#copy.exec("COMMIT")
   }
+}
+
+/** Events of some blocks that are carried over in one. */
+class CarriedBatch {
+  readonly #merged: MergedBlock
+  readonly #held: Array<ObjectBytes> = []
+  #first = 0
+  #last = 0
+  #bytes = 0
+
+  constructor(namesOf: NamesOf) {
+    this.#merged = new MergedBlock(namesOf)
+  }
+
+  get isFull(): boolean {
+    return this.#merged.events >= carriedEvents || this.#bytes >= carriedBytes
+  }
+
+  /** Those of a block that live on. Its objects are released when the batch is packed. */
+  add(
+    { key, first }: { readonly key: number; readonly first: number },
+    { table, objects }: { readonly table: BlockTable; readonly objects: ObjectBytes },
+    live: Sequences,
+  ): void {
+    if (this.#held.length === 0) this.#first = first
+    this.#last = key
+    this.#held.push(objects)
+    const isWanted = (sequence: number): boolean => includes(live, sequence)
+    for (const frame of table.frames) this.#bytes += this.#merged.add(frame, objects, isWanted) * averageBytes(frame)
+  }
+
+  /** Yields after each piece. `undefined`: there are no events. */
+  *packing(): Generator<void, PackedBlock | undefined, void> {
+    const packed = this.#merged.events === 0 ? undefined : yield* this.#merged.packing(this.#first, this.#last)
+    for (const objects of this.#held) objects.release()
+    return packed
+  }
+}
+
+const averageBytes = ({ events }: BlockFrame): number => {
+  let bytes = 0
+  for (let index = 0; index < events.count; index++) bytes += events.length(index)
+  return bytes / Math.max(1, events.count)
 }

@@ -153,9 +153,9 @@ const opened = (directory: string, open: () => DatabaseSync): DatabaseSync => {
 
 /**
  * Makes a whole database under another name first: a recording.db that is empty or cut off has been damaged since, and must not look like
- * one that was just begun.
+ * one that was just begun. `synchronous`: `OFF` does not wait for the disk.
  */
-export const createDatabase = (path: string): void => {
+export const createDatabase = (path: string, synchronous: "FULL" | "OFF" = "FULL"): void => {
   const draft = `${path}.new`
   for (const left of [draft, `${draft}-journal`]) rmSync(left, { force: true })
   makePrivateFile(draft)
@@ -163,6 +163,7 @@ export const createDatabase = (path: string): void => {
   try {
     addChecksumFunction(database)
     database.exec(`
+      PRAGMA synchronous = ${synchronous};
       PRAGMA page_size = ${PAGE_BYTES};
       PRAGMA auto_vacuum = INCREMENTAL;
       BEGIN IMMEDIATE;

@@ -5,10 +5,10 @@ import { describe, expect, onTestFinished, test } from "vitest"
 import type { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
 import { verifyRecording } from "../../../src/archive/damage/verify-recording.ts"
 import { takeLease } from "../../../src/archive/leases/lease.ts"
-import { pinRecording, readPins, removePin } from "../../../src/archive/pins/pinned-recording.ts"
 import { readRecordedSince } from "../../../src/archive/reading/recorded-since.ts"
 import { backupRecording } from "../../../src/archive/upkeep/backup-recording.ts"
 import { compactRecording } from "../../../src/archive/upkeep/compact-recording.ts"
+import { pinRecording, readPins, removePin } from "../../../src/archive/upkeep/pinned-recording.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import {
   answers,

@@ -1,9 +1,9 @@
 /** Pins of a recording that no recorder writes to, and of any that is read. */
 import { ArchiveWriter } from "../archive-writer.ts"
+import type { Pin, PinRequest } from "../pins/pin.ts"
+import { pinsIn } from "../pins/pin-rows.ts"
 import { openForReading, readingRecording } from "../tables/schema.ts"
 import { requireSoundTables } from "../tables/sound-rows.ts"
-import type { Pin, PinRequest } from "./pin.ts"
-import { pinsIn } from "./pin-rows.ts"
 
 /**
  * The pins of a recording, the earliest window first. `nowMicros`: µs since the Unix epoch.
