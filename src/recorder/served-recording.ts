@@ -70,10 +70,12 @@ export const servedRecording = ({
     degraded: () => actors.statuses.degraded(),
     verboseReadiness: () => actors.statuses.verboseReadiness(),
     metrics: Effect.suspend(() =>
-      Effect.all([gatherMetrics(actors, nowMicros()), Effect.promise(() => disk.now())], { concurrency: "unbounded" }),
+      Effect.all([gatherMetrics(actors, nowMicros()), Effect.promise(() => disk.now()), parts.pins.metrics()], {
+        concurrency: "unbounded",
+      }),
     ).pipe(
-      Effect.map(([ofActors, ofDisk]) =>
-        formatMetrics([...ofActors, ...ofDisk, ...parts.metrics(), ...(parts.auditWebhook?.metrics() ?? [])]),
+      Effect.map((gathered) =>
+        formatMetrics([...gathered.flat(), ...parts.metrics(), ...(parts.auditWebhook?.metrics() ?? [])]),
       ),
     ),
     ...clients,

@@ -10,7 +10,7 @@ import { openOfflineRecording } from "../offline-recording.ts"
 import type { RecorderActors } from "../recording/recorder-actors.ts"
 import { type AlertMargins, defaultAlertMargins } from "./alert-pin.ts"
 import { PinExports } from "./pin-exports.ts"
-import { RecorderPins } from "./recorder-pins.ts"
+import { pinActors, RecorderPins } from "./recorder-pins.ts"
 
 /** How pins are made and passed on. */
 export interface PinSettings {
@@ -37,7 +37,7 @@ export const openPins = (
   { actors, exportContext, exportLimits: limits = defaultExportLimits, dataDirectory, log }: PinSurroundings,
 ) =>
   Effect.gen(function* () {
-    const pins = new RecorderPins({ actors, clock: systemClock, margins, log })
+    const pins = new RecorderPins({ actors: pinActors(actors), clock: systemClock, margins, log })
     const exports =
       to &&
       new PinExports({

@@ -6,16 +6,33 @@ import type { Clock } from "../../clock.ts"
 import { formatInstant } from "../../local-time.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ExportRefusal } from "../http/body/http-answer.ts"
+import type { Metric } from "../metrics/metrics-text.ts"
 import type { RecorderLog } from "../notices/notice-log.ts"
 import type { RecorderActors } from "../recording/recorder-actors.ts"
 import { type AlertMargins, alertPin } from "./alert-pin.ts"
 import type { AlertGroup } from "./pin-body.ts"
 
+/** What makes, removes and lists pins. */
+export interface PinActors {
+  readonly list: () => Effect.Effect<ReadonlyArray<Pin>, ExportRefusal>
+  readonly add: (request: PinRequest) => Effect.Effect<Pin, { readonly message: string }>
+  readonly remove: (id: string) => Effect.Effect<boolean, { readonly message: string }>
+  readonly noteExported: (id: string, atMicros: number) => Effect.Effect<boolean, { readonly message: string }>
+}
+
+/** The store makes and removes them, the reader lists them. */
+export const pinActors = ({ store, reader }: Pick<RecorderActors, "store" | "reader">): PinActors => ({
+  list: () => reader.ask("pins", undefined),
+  add: (request) => store.call("pin", request),
+  remove: (id) => store.call("unpin", id),
+  noteExported: (id, atMicros) => store.call("pinExported", { id, atMicros }),
+})
+
 interface PinParts {
-  readonly actors: Pick<RecorderActors, "store" | "reader">
+  readonly actors: PinActors
   readonly clock: Pick<Clock, "wallMicros">
   readonly margins: AlertMargins
-  readonly log: Pick<RecorderLog, "info">
+  readonly log: Pick<RecorderLog, "info" | "warn">
 }
 
 /** Every method fails with the refusal for the client. */
@@ -25,6 +42,10 @@ export class RecorderPins {
   readonly #turn = Semaphore.makeUnsafe(1)
 
   #changes = 0
+  /** As of the last list; `undefined`: there was none in this life. */
+  #known: ReadonlyArray<Pin> | undefined
+  /** Those of which a part was seen to be lost in this life. */
+  readonly #lost = new Set<string>()
 
   constructor(parts: PinParts) {
     this.#parts = parts
@@ -37,7 +58,36 @@ export class RecorderPins {
 
   /** The earliest window first. */
   list(): Effect.Effect<ReadonlyArray<Pin>, ExportRefusal> {
-    return this.#parts.actors.reader.ask("pins", undefined)
+    return Effect.tap(this.#parts.actors.list(), (pins) => Effect.sync(() => this.#heard(pins)))
+  }
+
+  /**
+   * How many there are, and what they take. The list is read anew for each scrape as long as there are any: a recorder without pins keeps no reader for that. What cannot be read
+   * within a second is as it was.
+   */
+  metrics(): Effect.Effect<ReadonlyArray<Metric>> {
+    const isEmpty = this.#known?.length === 0
+    const fresh = Effect.timeoutOrElse(this.list(), { duration: metricsMs, orElse: () => Effect.void })
+    return Effect.map(isEmpty ? Effect.void : Effect.ignore(fresh), () => {
+      const pins = this.#known ?? []
+      const bytes = pins.reduce((sum, pin) => sum + pin.bytes, 0)
+      return [
+        metric("pins", "gauge", "Windows that are kept although retention removes what is around them.", pins.length),
+        metric("pins_bytes", "gauge", "Bytes of their copies.", bytes),
+        metric("pins_lost_total", "counter", "Pins of which a part was removed before it was copied.", this.#lost.size),
+      ]
+    })
+  }
+
+  #heard(pins: ReadonlyArray<Pin>): void {
+    this.#known = pins
+    for (const { id, lostThrough } of pins) {
+      if (lostThrough === undefined || this.#lost.has(id)) continue
+      this.#lost.add(id)
+      this.#parts.log.warn(
+        `the pinned window ${id} lacks what happened up to ${formatInstant(lostThrough)}: it was removed before it could be copied`,
+      )
+    }
   }
 
   find(id: string): Effect.Effect<Pin, ExportRefusal> {
@@ -50,11 +100,12 @@ export class RecorderPins {
   /** `who`: for the log. */
   add(request: PinRequest, who: string): Effect.Effect<Pin, ExportRefusal> {
     const { actors, log } = this.#parts
-    return actors.store.call("pin", request).pipe(
+    return actors.add(request).pipe(
       Effect.mapError(refusalOf),
       Effect.tap(({ id, from, until }) =>
         Effect.sync(() => {
           this.#changes++
+          this.#known = undefined
           log.info("pinned", { id, from: formatInstant(from), until: formatInstant(until), who })
         }),
       ),
@@ -72,19 +123,26 @@ export class RecorderPins {
 
   /** The window of a pin was exported at that moment, µs since the Unix epoch. */
   noteExported(id: string, atMicros: number): Effect.Effect<void, ExportRefusal> {
-    const note = this.#parts.actors.store.call("pinExported", { id, atMicros })
+    const note = this.#parts.actors.noteExported(id, atMicros)
     return Effect.asVoid(Effect.mapError(note, refusalOf))
   }
 
   /** Whether there was one. */
   remove(id: string, who: string): Effect.Effect<boolean, ExportRefusal> {
     const { actors, log } = this.#parts
-    return actors.store.call("unpin", id).pipe(
+    return actors.remove(id).pipe(
       Effect.mapError(refusalOf),
       Effect.tap((wasThere) => Effect.sync(() => wasThere && log.info("removed a pin", { id, who }))),
     )
   }
 }
+
+/** ms that a scrape waits for the list, as for what actors say. */
+const metricsMs = 1000
+
+const metric = (name: string, type: Metric["type"], help: string, value: number): Metric => ({
+  ...{ name: `kubereel_${name}`, help, type, samples: [{ value }] },
+})
 
 const refusalOf = (error: { readonly message: string }): ExportRefusal =>
   error instanceof PinRefused

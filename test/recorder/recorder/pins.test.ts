@@ -57,6 +57,8 @@ describe("over HTTP", () => {
     expect(made).toMatchObject({ note: "slow", source: "command", place: "open", bytes: 0, labels: { team: "shop" } })
     expect(Date.parse(made.until) - Date.parse(made.from)).toBe(15 * 60_000)
     expect(await pins()).toContainEqual(made)
+    expect(await recorder.metric("kubereel_pins")).toBe((await pins()).length)
+    expect(await recorder.metric("kubereel_pins_bytes")).toBe(0)
     expect(JSON.parse((await ask(`/v1/pins/${made.id}`)).text)).toEqual(made)
     expect((await ask(`/v1/pins/${made.id}`, { method: "DELETE" })).status).toBe(204)
     const gone = await ask(`/v1/pins/${made.id}`, { method: "DELETE" })
