@@ -1,6 +1,6 @@
 /** What the browser runs: finds out whether the page is a file or has a server, and shows it. */
 
-import { options, render } from "preact"
+import { render } from "preact"
 import { inlinedSource } from "./file/file-source.ts"
 import { panes } from "./panes.ts"
 import { DocumentView } from "./report/document-view.tsx"
@@ -10,9 +10,6 @@ import { httpSource } from "./source/http-source.ts"
 import { type HistorySource, SourceError } from "./source/source.ts"
 
 const tokenKey = "kubereel-token"
-
-// Rows arrive one by one, some fifty in a moment: they are drawn together.
-options.debounceRendering = (draw) => void requestAnimationFrame(draw)
 
 const start = (): void => {
   const root = document.getElementById("page")
