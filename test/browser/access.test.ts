@@ -79,7 +79,7 @@ describe("a reader of one namespace", () => {
       expect(await violations(opened)).toEqual([])
       const { page } = opened
       await page.getByRole("button", { name: /^What went wrong/ }).click()
-      await page.getByText("Nothing of what you may read in this window.").waitFor()
+      await page.getByText("Nothing of what you may read in this window").waitFor()
       await page.getByRole("button", { name: "close" }).click()
       await page.getByRole("row", { name: /web-of-shop/ }).click()
       await page

@@ -115,3 +115,31 @@ describe("with the keyboard alone", () => {
     expectQuiet(opened)
   })
 })
+
+browserTest("a window that is dragged is painted again when it has come to rest, and moved until then", async () => {
+  await using opened = await open("time-line", desk)
+  const { page } = opened
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  await page.route(/\/v1\//, async (route) => {
+    await released
+    await route.continue()
+  })
+  await page.evaluate(`
+    globalThis.paintings = 0
+    const put = CanvasRenderingContext2D.prototype.putImageData
+    CanvasRenderingContext2D.prototype.putImageData = function (...given) { paintings++; put.apply(this, given) }`)
+  const canvas = page.locator("canvas.tiles")
+  const moved = () => canvas.evaluate((element) => [element.style.transform, Reflect.get(globalThis, "paintings")])
+  const box = await canvas.boundingBox()
+  const [x, y] = [(box?.x ?? 0) + 600, (box?.y ?? 0) + 60]
+  await page.mouse.move(x, y)
+  await page.mouse.down()
+  for (let step = 1; step <= 10; step++) await page.mouse.move(x - 10 * step, y)
+  // As many pixels as the pointer.
+  await expect.poll(moved).toEqual(["translateX(-100px)", 0])
+  await page.mouse.up()
+  release()
+  await expect.poll(async () => (await moved())[0]).toBe("")
+  expect((await moved())[1]).toBeGreaterThan(0)
+  expectQuiet(opened)
+})

@@ -26,6 +26,9 @@ export const settled = async ({ page }: Pick<OpenPage, "page">): Promise<void> =
   await page.getByRole("treegrid").getByRole("row").first().waitFor()
   await page.getByRole("button", { name: /^What went wrong \(\d+\)$/ }).waitFor()
   await page.waitForLoadState("networkidle")
+  // A row whose tile has arrived says how it is.
+  const undrawn = ".row:has(.kind):not(:has(.hidden)):not(:has-text('not recorded'))"
+  await page.locator(undrawn).first().waitFor({ state: "detached" })
 }
 
 /** Nothing was asked of another origin, and the browser complained about nothing. */

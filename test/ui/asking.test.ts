@@ -47,7 +47,7 @@ const pageOn = (source: HistorySource) => {
     },
     isHidden: () => isHidden,
   })
-  asking.follow(state)
+  send({ type: "resized", rows: 20, width: 800 })
   return {
     ...{ asked, givenUp, send, asking },
     state: () => state,
@@ -237,4 +237,33 @@ test("while the page follows the present, findings stay until the window is exam
   await page.calm()
   const { found } = page.state()
   expect([found.span.to, found.progress, found.findings.length, found.next]).toEqual([end, 1, length, undefined])
+})
+
+test("an object is brought into sight although the page follows the present, and the answer takes longer than a second", async () => {
+  const source = fakeSource({ ...recording, isLive: true })
+  let end = recording.span.to
+  let release = (): void => undefined
+  const page = pageOn({
+    ...source,
+    overview: async (signal) => ({ ...(await source.overview(signal)), span: { from, to: end } }),
+    laneOf: async (asked, signal) => {
+      await new Promise<void>((resolve, reject) => {
+        release = resolve
+        signal.addEventListener("abort", () => reject(signal.reason))
+      })
+      return source.laneOf(asked, signal)
+    },
+  })
+  await page.calm()
+  page.send({ type: "opened", object: { gvk: "v1.Pod", namespace: "shop", name: "web-0-7d9f8c0", uid: "" } })
+  await page.calm()
+  const first = release
+  for (let second = 0; second < 3; second++) {
+    end += 1_000_000
+    page.pass()
+    await page.calm()
+  }
+  first()
+  await page.calm()
+  expect(page.state().row).toBe("pod.shop.0.0")
 })

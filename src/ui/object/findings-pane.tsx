@@ -12,7 +12,7 @@ import { wordsOf } from "./why.ts"
 const mostObjects = 100
 
 export const FindingsPane = ({ state, send, zone }: PaneProps) => {
-  const { findings, progress } = state.found
+  const { findings, progress, span } = state.found
   const groups = useMemo(() => groupsOf(findings), [findings])
   const codes = [...new Set(groups.map(({ code }) => code))]
   const open = (finding: Finding): void =>
@@ -35,7 +35,9 @@ export const FindingsPane = ({ state, send, zone }: PaneProps) => {
           </p>
         ) : (
           groups.length === 0 && (
-            <p class="good">Nothing{state.isRestricted ? " of what you may read" : ""} in this window.</p>
+            <p class="good">
+              {`Nothing${state.isRestricted ? " of what you may read" : ""} in this window${state.isFollowing ? ` up to ${momentText(zone, span.to).slice(11, 19)}` : ""}.`}
+            </p>
           )
         )}
       </header>

@@ -61,7 +61,8 @@ const useLink = (state: PageState, send: (input: Input) => void): void => {
     addEventListener("hashchange", onLink)
     return () => removeEventListener("hashchange", onLink)
   }, [])
-  const link = state.overview === undefined ? undefined : linkOf(state)
+  // Not of each moment while the window is dragged: browsers limit how often the address may change.
+  const link = state.overview === undefined ? undefined : linkOf({ ...state, window: state.settled })
   useEffect(() => {
     if (link === undefined || link === written.current) return
     written.current = link
@@ -85,6 +86,12 @@ export const App = ({ source, panes, onToken }: AppProps) => {
   useTitle(state)
   const unauthorized = [...state.failures.values()].find(({ code }) => code === "unauthorized")
   const Shown = state.pane === "none" ? undefined : panes[state.pane]
+  const { window: _, top, lists, tiles, row, ...concerned } = state
+  // A pane that nothing concerns is left alone: while the window is dragged, there is a new state for each frame.
+  const shown = useMemo(
+    () => Shown && <Shown {...{ source, state, send, zone }} />,
+    [Shown, source, zone, ...Object.values(concerned)],
+  )
   return (
     <div class={`app ${Shown === undefined ? "" : "with-pane"}`}>
       <Toolbar {...{ state, send, zone, theme }} onZone={() => setUtc(!isUtc)} onTheme={next} />
@@ -99,7 +106,7 @@ export const App = ({ source, panes, onToken }: AppProps) => {
             <button type="button" class="close" aria-label="close" onClick={() => send({ type: "pane", pane: "none" })}>
               ✕
             </button>
-            <Shown {...{ source, state, send, zone }} />
+            {shown}
           </aside>
         )}
       </main>

@@ -49,6 +49,8 @@ const lanesAge = 1_000_000
 const histogramAge = 2_000_000
 const findingsAge = 15_000_000
 const pinsAge = 15_000_000
+/** The same while they are looked at: "nothing" is to be true. */
+const shownFindingsAge = 3_000_000
 
 /** Rows beyond those in sight that are asked for. */
 const margin = 8
@@ -81,8 +83,10 @@ export class Asking {
     if (!sameSpan(state.window, state.settled)) return
     const rows = rowsFrom(state, Math.max(0, state.top - margin), state.rows + 2 * margin)
     this.#lanes(state, rows)
-    this.#tiles(state, rows)
-    this.#ask("histogram", this.#histogram(state))
+    if (state.isMeasured) {
+      this.#tiles(state, rows)
+      this.#ask("histogram", this.#histogram(state))
+    }
     this.#ask("findings", this.#findings(state))
     this.#ask("pins", this.#pins(state))
     if (state.reveals !== undefined && state.reveals.above === undefined) this.#ask("reveal", this.#reveal(state))
@@ -258,7 +262,8 @@ export class Asking {
   }
 
   #findings(state: PageState): Question {
-    const span = keptSpan(state, (state.found.next ?? state.found).span, findingsAge)
+    const age = state.pane === "findings" ? shownFindingsAge : findingsAge
+    const span = keptSpan(state, (state.found.next ?? state.found).span, age)
     const { filter } = state
     return {
       key: JSON.stringify([span, filter]),
@@ -289,10 +294,12 @@ export class Asking {
     }
   }
 
-  #reveal({ reveals, settled }: PageState): Question | undefined {
+  #reveal(state: PageState): Question | undefined {
+    const { reveals, settled } = state
     if (reveals === undefined) return undefined
     return {
       key: JSON.stringify([reveals, settled]),
+      items: sameWhileFollowing(state, settled, reveals),
       run: async (signal) => {
         const found = await this.#source.laneOf({ ...settled, ...reveals }, signal)
         if (!signal.aborted) this.#surroundings.send({ type: "placed", lane: found?.lane, above: found?.above ?? [] })

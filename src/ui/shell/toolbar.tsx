@@ -21,6 +21,7 @@ export const Toolbar = ({ state, send, zone, onZone, theme, onTheme }: ToolbarPr
   const { overview, window: span, isFollowing, found, pane, other, cursor } = state
   const toggle = (wanted: Pane) => () => send({ type: "pane", pane: pane === wanted ? "none" : wanted })
   const isExamined = found.progress >= 1
+  const isLost = state.failures.has("overview")
   return (
     <header class="toolbar">
       <h1 title={overview?.name}>{overview === undefined ? "kubereel" : visible(overview.name, 60)}</h1>
@@ -33,10 +34,10 @@ export const Toolbar = ({ state, send, zone, onZone, theme, onTheme }: ToolbarPr
         <button
           type="button"
           aria-pressed={isFollowing}
-          class={isFollowing ? "live on" : "live"}
+          class={isFollowing && !isLost ? "live on" : "live"}
           onClick={() => send({ type: "followed", isFollowing: !isFollowing })}
         >
-          {isFollowing ? "Live" : "Follow"}
+          {isFollowing ? (isLost ? "Not live: asking again…" : "Live") : "Follow"}
         </button>
       )}
       <button

@@ -90,6 +90,8 @@ export interface PageState {
   readonly top: number
   readonly rows: number
   readonly width: number
+  /** Whether they are those of the screen. What is drawn is not asked for before. */
+  readonly isMeasured: boolean
   /** The key of the row that has the focus. */
   readonly row: string
   readonly selection?: Selection
@@ -136,6 +138,7 @@ export const firstState: PageState = {
   top: 0,
   rows: 20,
   width: 800,
+  isMeasured: false,
   row: "",
   pane: "none",
   changes: [],

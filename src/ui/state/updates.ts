@@ -87,7 +87,7 @@ export const updated = (state: PageState, input: Input): PageState => {
       return sameSpan(state.settled, state.window) ? state : { ...state, settled: state.window }
     case "resized":
       return scrolled(
-        { ...state, rows: Math.max(1, input.rows), width: Math.max(16, Math.floor(input.width)) },
+        { ...state, rows: Math.max(1, input.rows), width: Math.max(16, Math.floor(input.width)), isMeasured: true },
         state.top,
       )
     case "scrolled":

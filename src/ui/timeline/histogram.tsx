@@ -25,21 +25,22 @@ export const HistogramBars = ({ state, send, scheme }: HistogramProps) => {
     ;[element.width, element.height] = [Math.round(width * scale), height * scale]
     context.scale(scale, scale)
     if (histogram === undefined) return
-    const { counts, span: counted } = histogram
+    const { counts } = histogram
     const most = counts.reduce((one, other) => Math.max(one, other), 0)
     if (most === 0) return
     context.fillStyle = getComputedStyle(element).getPropertyValue("--bar")
-    const micros = (counted.to - counted.from) / counts.length
-    const xOf = (time: number): number => ((time - span.from) / (span.to - span.from)) * width
+    const bar = width / counts.length
     counts.forEach((count, index) => {
       if (count === 0) return
-      const left = xOf(counted.from + index * micros)
-      const right = xOf(counted.from + (index + 1) * micros)
       // A square root, so that single changes are seen beside bursts.
       const tall = Math.max(1, Math.sqrt(count / most) * (height - 4))
-      context.fillRect(left, height - tall, Math.max(1, right - left - 0.5), tall)
+      context.fillRect(index * bar, height - tall, Math.max(1, bar - 0.5), tall)
     })
-  }, [histogram, span, width, scheme])
+  }, [histogram, width, scheme])
+  // Bars of another window are moved and stretched to where they belong in this one until its own are read.
+  const { span: counted } = histogram ?? { span }
+  const length = span.to - span.from
+  const place = `translateX(${((counted.from - span.from) / length) * width}px) scaleX(${(counted.to - counted.from) / length})`
 
   const placeOf = (event: PointerEvent): number => event.clientX - (canvas.current?.getBoundingClientRect().left ?? 0)
   const total = histogram?.counts.reduce((sum, count) => sum + count, 0) ?? 0
@@ -68,7 +69,7 @@ export const HistogramBars = ({ state, send, scheme }: HistogramProps) => {
         send({ type: "zoomed", factor: Math.exp(event.deltaY / 400), at: (event.offsetX ?? 0) / width })
       }}
     >
-      <canvas ref={canvas} style={{ width: `${width}px`, height: `${height}px` }} />
+      <canvas ref={canvas} style={{ width: `${width}px`, height: `${height}px`, transform: place }} />
       {brush !== undefined && (
         <div
           class="brush"

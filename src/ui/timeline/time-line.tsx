@@ -116,8 +116,9 @@ const usePointer = (state: PageState, send: (input: Input) => void) => {
 export const TimeLine = ({ state, send, zone, scheme }: TimeLineProps) => {
   const scroller = useRef<HTMLDivElement>(null)
   const lane = useRef<HTMLDivElement>(null)
-  const total = rowCount(state)
-  const rows = useMemo(() => rowsFrom(state, state.top, state.rows + 1), [state])
+  const { lists, open, parts, top } = state
+  const total = useMemo(() => rowCount(state), [lists, open, parts])
+  const rows = useMemo(() => rowsFrom(state, top, state.rows + 1), [lists, open, parts, top, state.rows])
   const pointer = usePointer(state, send)
 
   useLayoutEffect(() => {
@@ -147,8 +148,20 @@ export const TimeLine = ({ state, send, zone, scheme }: TimeLineProps) => {
     if (isZoom) send({ type: "zoomed", factor: Math.exp(event.deltaY / 300), at: (event.clientX - left) / state.width })
     else send({ type: "panned", by: (event.deltaX || event.deltaY) / state.width })
   }
-  const time = state.cursor ?? state.window.to
+  const time = state.cursor ?? state.settled.to
   const at = rows.findIndex(({ key }) => key === state.row)
+  // While the window is dragged, there is a new state for each frame, and the labels are the same.
+  const labels = useMemo(
+    () =>
+      rows.map((row, index) => (
+        <GridRow
+          key={row.key}
+          {...{ row, state, send, time, number: top + index }}
+          isEntrance={at < 0 ? index === 0 : index === at}
+        />
+      )),
+    [rows, time, at, top, state.tiles, state.lacks, state.selection, state.row, state.isTyping],
+  )
   return (
     <section class="time-line" aria-label="Time line">
       <div class="head">
@@ -173,13 +186,7 @@ export const TimeLine = ({ state, send, zone, scheme }: TimeLineProps) => {
         <div class="tall" style={{ height: `${total * rowHeight}px` }}>
           <div class="sticky">
             <div class="rows" role="treegrid" aria-label="Objects" aria-rowcount={total} aria-colcount={1}>
-              {rows.map((row, index) => (
-                <GridRow
-                  key={row.key}
-                  {...{ row, state, send, time, number: state.top + index }}
-                  isEntrance={at < 0 ? index === 0 : index === at}
-                />
-              ))}
+              {labels}
             </div>
             <div class="lane" ref={lane} {...pointer}>
               <div class="ruled" style={{ height: `${rows.length * rowHeight}px` }}>
