@@ -68,7 +68,8 @@ export const layers: ReadonlyArray<Layer> = [
   { folder: "audit", imports: ["trace", "kube"], reason: "A log is imported without a cluster." },
   { folder: "wire", imports: ["trace", offline] },
   { folder: "archive", imports: ["wire", "trace", "timeline", offline], reason: "A recording is read without actors." },
-  { folder: "actors", imports: ["archive", "wire", "trace", "timeline", "kube", "blob", "runtime"] },
+  { folder: "fleet", imports: ["archive", "blob"], reason: "A stream is read and written without a recorder." },
+  { folder: "actors", imports: ["fleet", "archive", "wire", "trace", "timeline", "kube", "blob", "runtime"] },
   {
     folder: "host",
     imports: ["kube", "runtime"],
