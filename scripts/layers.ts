@@ -30,6 +30,7 @@ const cli = [
   "sandbox",
   "apiserver",
   "host",
+  "fleet",
   "archive",
   "audit",
   "validation",
@@ -68,7 +69,11 @@ export const layers: ReadonlyArray<Layer> = [
   { folder: "audit", imports: ["trace", "kube"], reason: "A log is imported without a cluster." },
   { folder: "wire", imports: ["trace", offline] },
   { folder: "archive", imports: ["wire", "trace", "timeline", offline], reason: "A recording is read without actors." },
-  { folder: "fleet", imports: ["archive", "blob"], reason: "A stream is read and written without a recorder." },
+  {
+    folder: "fleet",
+    imports: ["archive", "blob"],
+    reason: "A stream is read and written without a recorder.",
+  },
   { folder: "actors", imports: ["fleet", "archive", "wire", "trace", "timeline", "kube", "blob", "runtime"] },
   {
     folder: "host",
@@ -84,7 +89,7 @@ export const layers: ReadonlyArray<Layer> = [
   { folder: "sandbox", imports: ["apiserver", "host", "trace", "kube", "runtime"] },
   {
     folder: "recorder",
-    imports: ["actors", "archive", "audit", "wire", "trace", "page", "kube", "text", "blob", "runtime"],
+    imports: ["actors", "fleet", "archive", "audit", "wire", "trace", "page", "kube", "text", "blob", "runtime"],
     doors: { "embedded/index.ts": "the same recorder for programs without Effect, with the same names" },
   },
   {

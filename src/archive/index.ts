@@ -66,6 +66,17 @@ export type { KindState } from "./rows/kind-table.ts"
 export { FIRST_LISTS_KEY, redactedIn } from "./rows/metadata.ts"
 export type { AnsweredOwner, NamedOwner } from "./rows/owner-sets.ts"
 export { openOrBegin } from "./set-aside.ts"
+export {
+  blobsOf,
+  type Delta,
+  type DeltaRow,
+  fromTheBeginning,
+  type Position,
+  type ShippedTable,
+  shippedTables,
+} from "./shipping/delta.ts"
+export { DeltaReader } from "./shipping/delta-reader.ts"
+export { RecordingCopy } from "./shipping/recording-copy.ts"
 export { DATABASE_FILE, isBeingWritten } from "./tables/reading-access.ts"
 export { openForReading } from "./tables/schema.ts"
 export { requireSoundTables } from "./tables/sound-rows.ts"

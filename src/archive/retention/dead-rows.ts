@@ -102,7 +102,8 @@ export class DeadRows {
     for (const rows of pagesOf<OwnerSetRow>(PAGE_ROWS, (before) => ownerSets.all(before?.id ?? 0, last))) {
       rows.filter(({ id }) => named.has(id)).forEach(note)
       this.#removing(
-        rows.filter(({ id }) => !named.has(id)),
+        // The last one stays, because the next gets the number after it, and a copy of the recording has this one.
+        rows.filter(({ id }) => !named.has(id) && id !== last),
         ({ id }) => deleteOwnerSet.run(id),
       )
       yield

@@ -12,9 +12,10 @@ import { fieldsOf, isSoundRow, rowWriter } from "../tables/tables.ts"
 import type { TrustedDatabase } from "../tables/trusted-database.ts"
 import { decodeDiscovery, discoveryKey } from "./discovery.ts"
 import type { Metadata } from "./metadata.ts"
+import { type FirstUnsent, UNSENT_WRITES_KEY, withBatch } from "./unsent-writes.ts"
 
 /** Key of the metadata: between which moments audited requests were taken, as JSON `{from, to}`. Absent: none were. */
-const AUDITED_KEY = "audited"
+export const AUDITED_KEY = "audited"
 
 /** µs since the Unix epoch, on the API server's clock: the first and the last request that was logged. */
 export interface AuditedRange {
@@ -69,6 +70,24 @@ const hashOf = (text: string): number => createHash("sha256").update(text).diges
 const versionNumber = (version: string): number =>
   /^[1-9]\d{0,14}$/.test(version) ? Number(version) : -1 - hashOf(version)
 
+/** By kind, the lowest version and the earliest time of these writes: rows of no version, or of an uncertain one, are found by time. */
+const firstOf = (
+  kinds: ReadonlyMap<string, ReadonlyArray<number>>,
+  writes: ReadonlyArray<AuthoredWrite>,
+): Readonly<Record<string, FirstUnsent>> => {
+  const first: Record<string, FirstUnsent> = {}
+  for (const { group, resource, effect, version, received } of writes)
+    for (const id of kinds.get(resourceKey(group, resource)) ?? []) {
+      const before = first[id] ?? { version: Number.MAX_SAFE_INTEGER, received }
+      const own = effect === "wrote" ? versionNumber(version) : 0
+      first[id] = {
+        version: own > 0 ? Math.min(own, before.version) : before.version,
+        received: Math.min(received, before.received),
+      }
+    }
+  return first
+}
+
 /** Texts of authors that the writer knows by heart. */
 const rememberedAuthors = 4096
 
@@ -97,6 +116,7 @@ export class AuthorRows {
     let taken = 0
     try {
       database.transaction("authors", () => {
+        metadata.set(UNSENT_WRITES_KEY, withBatch(metadata.get(UNSENT_WRITES_KEY), firstOf(kinds, writes)))
         taken = this.addAll(kinds, writes)
       })
     } catch (error) {

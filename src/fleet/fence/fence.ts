@@ -138,7 +138,10 @@ export const afterEvent = (state: FenceState, event: FenceEvent): FenceState => 
       return event.tag === "found" ? { tenure, step: judged(tenure, event.link) } : state
     case "building":
       if (event.tag !== "built") return state
-      return { tenure, step: event.intent === undefined ? { tag: "resting" } : { tag: "intending", intent: event.intent } }
+      return {
+        tenure,
+        step: event.intent === undefined ? { tag: "resting" } : { tag: "intending", intent: event.intent },
+      }
     case "intending":
       if (event.tag === "lost") return { tenure, step: { tag: "looking" } }
       return event.tag === "kept" ? { tenure: keptOf(state), step: { tag: "creating", intent: step.intent } } : state

@@ -48,7 +48,8 @@ export const startOf = (stream: FoundStream, { clusterUid, tenure }: FoundDirect
 }
 
 const endsWith = ({ shipped, intents }: Tenure, { number, sha256 }: ChainLink): boolean =>
-  shipped?.sha256 === sha256 || (number === (shipped?.number ?? 0) + 1 && intents.some((each) => each.sha256 === sha256))
+  shipped?.sha256 === sha256 ||
+  (number === (shipped?.number ?? 0) + 1 && intents.some((each) => each.sha256 === sha256))
 
 /**
  * The tenure of a recorder in an empty stream, or in one that it has restored. `restored`: the last segment, with the position of the last whole one: parts of

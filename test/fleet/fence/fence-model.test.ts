@@ -11,7 +11,14 @@ type Move = (stream: ModelledStream) => void
 
 /** A command that goes well and whose answer arrives is the most frequent: otherwise nothing is ever shipped. */
 const move: fc.Arbitrary<Move> = fc.oneof(
-  { weight: 6, arbitrary: writer.map((w): Move => (stream) => stream.record(w)) },
+  {
+    weight: 6,
+    arbitrary: writer.map(
+      (w): Move =>
+        (stream) =>
+          stream.record(w),
+    ),
+  },
   {
     weight: 30,
     arbitrary: fc.tuple(writer, outcome, fc.integer({ min: 1, max: 3 })).map(
@@ -22,17 +29,87 @@ const move: fc.Arbitrary<Move> = fc.oneof(
         },
     ),
   },
-  { weight: 10, arbitrary: fc.tuple(writer, outcome).map(([w, how]): Move => (stream) => stream.perform(w, how, 2)) },
-  { weight: 10, arbitrary: writer.map((w): Move => (stream) => stream.deliver(w)) },
-  { weight: 3, arbitrary: writer.map((w): Move => (stream) => stream.kill(w)) },
-  { weight: 1, arbitrary: writer.map((w): Move => (stream) => stream.loseBytes(w)) },
-  { weight: 2, arbitrary: writer.map((w): Move => (stream) => stream.restart(w)) },
+  {
+    weight: 10,
+    arbitrary: fc.tuple(writer, outcome).map(
+      ([w, how]): Move =>
+        (stream) =>
+          stream.perform(w, how, 2),
+    ),
+  },
+  {
+    weight: 10,
+    arbitrary: writer.map(
+      (w): Move =>
+        (stream) =>
+          stream.deliver(w),
+    ),
+  },
+  {
+    weight: 3,
+    arbitrary: writer.map(
+      (w): Move =>
+        (stream) =>
+          stream.kill(w),
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: writer.map(
+      (w): Move =>
+        (stream) =>
+          stream.loseBytes(w),
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: writer.map(
+      (w): Move =>
+        (stream) =>
+          stream.restart(w),
+    ),
+  },
   { weight: 1, arbitrary: fc.constant<Move>((stream) => stream.join()) },
-  { weight: 1, arbitrary: writer.map((w): Move => (stream) => stream.copy(w)) },
-  { weight: 1, arbitrary: writer.map((w): Move => (stream) => stream.snapshot(w)) },
-  { weight: 1, arbitrary: writer.map((w): Move => (stream) => stream.putBack(w)) },
-  { weight: 2, arbitrary: fc.nat({ max: 9 }).map((which): Move => (stream) => stream.arrive(which)) },
-  { weight: 1, arbitrary: fc.nat({ max: 9 }).map((through): Move => (stream) => stream.compact(through)) },
+  {
+    weight: 1,
+    arbitrary: writer.map(
+      (w): Move =>
+        (stream) =>
+          stream.copy(w),
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: writer.map(
+      (w): Move =>
+        (stream) =>
+          stream.snapshot(w),
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: writer.map(
+      (w): Move =>
+        (stream) =>
+          stream.putBack(w),
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.nat({ max: 9 }).map(
+      (which): Move =>
+        (stream) =>
+          stream.arrive(which),
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.nat({ max: 9 }).map(
+      (through): Move =>
+        (stream) =>
+          stream.compact(through),
+    ),
+  },
   { weight: 1, arbitrary: fc.constant<Move>((stream) => stream.removeCompacted()) },
 )
 
@@ -59,13 +136,34 @@ test("whatever recorders, copies of them, the store and a compaction do, each nu
 /** What happens to a recorder that nobody takes over, and whose directory is neither copied nor put back. */
 const lonelyMove: fc.Arbitrary<Move> = fc.oneof(
   { weight: 4, arbitrary: fc.constant<Move>((stream) => stream.record(0)) },
-  { weight: 10, arbitrary: outcome.map((how): Move => (stream) => stream.perform(0, how, 2)) },
+  {
+    weight: 10,
+    arbitrary: outcome.map(
+      (how): Move =>
+        (stream) =>
+          stream.perform(0, how, 2),
+    ),
+  },
   { weight: 8, arbitrary: fc.constant<Move>((stream) => stream.deliver(0)) },
   { weight: 2, arbitrary: fc.constant<Move>((stream) => stream.kill(0)) },
   { weight: 2, arbitrary: fc.constant<Move>((stream) => stream.restart(0)) },
   { weight: 1, arbitrary: fc.constant<Move>((stream) => stream.loseBytes(0)) },
-  { weight: 1, arbitrary: fc.nat({ max: 9 }).map((which): Move => (stream) => stream.arrive(which)) },
-  { weight: 1, arbitrary: fc.nat({ max: 9 }).map((through): Move => (stream) => stream.compact(through)) },
+  {
+    weight: 1,
+    arbitrary: fc.nat({ max: 9 }).map(
+      (which): Move =>
+        (stream) =>
+          stream.arrive(which),
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.nat({ max: 9 }).map(
+      (through): Move =>
+        (stream) =>
+          stream.compact(through),
+    ),
+  },
   { weight: 1, arbitrary: fc.constant<Move>((stream) => stream.removeCompacted()) },
 )
 

@@ -95,12 +95,7 @@ class ModelledWriter {
     if (outcome !== "answer-lost") this.answer = answer
   }
 
-  #answerOf(
-    command: FenceCommand,
-    stream: ModelledStream,
-    outcome: Outcome,
-    events: number,
-  ): FenceEvent | undefined {
+  #answerOf(command: FenceCommand, stream: ModelledStream, outcome: Outcome, events: number): FenceEvent | undefined {
     switch (command.tag) {
       case "look":
         return { tag: "found", link: stream.objects.get(command.number) }
@@ -128,12 +123,7 @@ class ModelledWriter {
     }
   }
 
-  #build(
-    stream: ModelledStream,
-    after: Shipment | undefined,
-    isOpening: boolean,
-    most: number,
-  ): Segment | undefined {
+  #build(stream: ModelledStream, after: Shipment | undefined, isOpening: boolean, most: number): Segment | undefined {
     const from = after?.throughSequence ?? 0
     const events = this.log.slice(from, from + most)
     if (events.length === 0 && !isOpening) return undefined

@@ -1,0 +1,363 @@
+/**
+ * Reads deltas of a recording, also while it is being written. Each is one read transaction of some hundred ms at most, in which the writer goes on.
+ *
+ * Rows that are only ever added are found by their position. Tables whose rows change are small and have no order of change: all of each is looked at,
+ * and a row is sent if its checksum is another one than was sent. That is kept in memory; a new reader sends those rows again, which changes nothing.
+ *
+ * Memory: what `take` keeps, a block with its table of contents, and some 100 bytes for each row of the tables whose rows change.
+ */
+import type { DatabaseSync, SQLInputValue } from "node:sqlite"
+import { pack } from "../blocks/block.ts"
+import { tableOf } from "../blocks/block-rows.ts"
+import { BlockSource } from "../blocks/block-source.ts"
+import { encodeStates } from "../checkpoints/object-states.ts"
+import { StateHistory } from "../checkpoints/state-history.ts"
+import { CorruptArchiveError, reading, unlessDamaged } from "../directory/archive-errors.ts"
+import { Beginnings } from "../rows/beginnings.ts"
+import type { KindKey } from "../rows/kind-table.ts"
+import { readMetadata } from "../rows/metadata.ts"
+import { type FirstUnsent, lastBatch, UNSENT_WRITES_KEY, unsentAfter } from "../rows/unsent-writes.ts"
+import { numberOf, prepareTuples, rowsOf, type Statement } from "../tables/database.ts"
+import { FORMAT_VERSION, lastSequenceOf, openForReading } from "../tables/schema.ts"
+import { columnsOf, isSoundRow } from "../tables/tables.ts"
+import {
+  blobsOf,
+  type Delta,
+  type DeltaKind,
+  type DeltaRow,
+  type Position,
+  type ShippedTable,
+  type ShippedValue,
+  shippedKeys,
+} from "./delta.ts"
+
+/** Takes a row, and returns how many bytes it has taken of this delta. */
+export type TakeRow = (row: DeltaRow) => number
+
+/** Values of a row, then its BLOBs, its checksum, and whether it is as it was written. */
+type Tuple = ReadonlyArray<ShippedValue | Uint8Array>
+
+/** A damaged row of these costs no more than itself, and whoever reads what it belongs to names it: it is not sent. Any other ends the delta. */
+const confinedTables: ReadonlyArray<ShippedTable> = ["block", "checkpoint", "audited_write"]
+
+/** Tables whose rows change, with their keys. */
+const changingTables = [
+  ["late_range", ["kind", "namespace", "not_before", "cause"]],
+  ["former_owner_set", ["kind", "number", "until_time"]],
+  ["owner", ["uid", "gvk"]],
+  ["author", ["id"]],
+] as const
+
+/** The place of each column in a row of the table `block`. */
+const blockColumns = new Map(columnsOf("block").map((column, index) => [column, index]))
+
+const numberIn = (row: Tuple, column: string): number => Number(row[blockColumns.get(column) ?? -1])
+
+/** Reads one recording. What was read counts as sent: whoever gives a delta up goes on with a new reader. */
+export class DeltaReader {
+  readonly #directory: string
+  readonly #database: DatabaseSync
+  readonly #statements = new Map<string, Statement<Tuple>>()
+  /** By table and key, the checksum of what was sent. */
+  readonly #sent = new Map<string, number>()
+  /** What is left of audited writes for which a delta before had no room, up to a batch. */
+  #writes: { readonly batch: number; readonly kinds: Map<number, FirstUnsent> } | undefined
+
+  /** @throws NotARecordingError, NewerRecordingError, OlderRecordingError, ArchiveIoError, CorruptArchiveError */
+  constructor(directory: string) {
+    this.#directory = directory
+    this.#database = openForReading(directory)
+  }
+
+  /**
+   * The next delta after a position: whole if it has fewer bytes than the limit, at which it is cut otherwise, after a block or a row.
+   *
+   * @throws CorruptArchiveError if a row is damaged without which others are wrong, ArchiveIoError
+   */
+  read(position: Position, take: TakeRow, maximumBytes: number): Delta {
+    return reading(this.#directory, () => {
+      this.#database.exec("BEGIN")
+      try {
+        return this.#read(new Sending(position, take, maximumBytes))
+      } finally {
+        this.#database.exec("COMMIT")
+      }
+    })
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+
+  #read(sending: Sending): Delta {
+    const { before } = sending
+    const kinds = rowsOf<KindKey>(this.#database, "SELECT id, gvk FROM kind ORDER BY id")
+    const names = new Map(kinds.map(({ id, gvk }) => [id, gvk]))
+    if (before.sequence === 0) this.#all(sending, "retained")
+    const hasBlocks = this.#blocks(sending, names)
+    const through = hasBlocks ? lastSequenceOf(this.#database) : sending.position.sequence
+    sending.moveOn({ sequence: through })
+    this.#checkpoints(sending, kinds, through)
+    for (const row of this.#rows("gap", "sequence > ? AND sequence <= ? ORDER BY sequence", before.sequence, through)) {
+      sending.row("gap", row)
+      sending.count(names.get(Number(row[1])) ?? "", { gaps: 1 })
+    }
+    const isWhole = hasBlocks && this.#others(sending, kinds, through)
+    if (isWhole) {
+      if (numberOf(this.#database, "SELECT count(*) AS value FROM block WHERE sealed = 0") === 0)
+        sending.moveOn({ sealedThrough: through })
+      const { rows } = sending
+      for (const table of ["kind", "kind_namespace"] as const) this.#all(sending, table)
+      const keys = shippedKeys.map(() => "?").join()
+      for (const row of this.#rows("metadata", `key IN (${keys})`, ...shippedKeys)) sending.row("metadata", row)
+      sending.rows = rows
+    }
+    const { position, rows } = sending
+    const facts = { after: before.sequence, through, isWhole, position, rows, kinds: sending.kinds }
+    return { recordingFormat: FORMAT_VERSION, ...facts }
+  }
+
+  #all(sending: Sending, table: ShippedTable): void {
+    for (const row of this.#rows(table, "true")) sending.row(table, row)
+  }
+
+  /** Returns whether these were all. */
+  #blocks(sending: Sending, names: ReadonlyMap<number, string>): boolean {
+    const { sequence, sealedThrough } = sending.before
+    const wanted = "last_sequence > ?1 AND (sealed > 0 OR last_sequence > ?2) ORDER BY last_sequence"
+    for (const row of this.#rows("block", wanted, sealedThrough, sequence)) {
+      const last = numberIn(row, "last_sequence")
+      const isSealed = numberIn(row, "sealed") > 0
+      if (numberIn(row, "first_sequence") <= sealedThrough && numberIn(row, "carried") === 0) {
+        const reason = `the block up to event ${last} spans event ${sealedThrough}, up to which blocks were sent`
+        throw new CorruptArchiveError({ directory: this.#directory, reason })
+      }
+      sending.row("block", row)
+      const ranges = [...this.#rows("block_kind", "kind IN (SELECT id FROM kind) AND last_sequence = ?", last)]
+      for (const range of ranges) sending.row("block_kind", range)
+      this.#countEvents(sending, row, ranges, names)
+      sending.moveOn({ sequence: Math.max(sequence, last), ...(isSealed && { sealedThrough: last }) })
+      if (sending.isFull) return false
+    }
+    return true
+  }
+
+  /** Of a block that takes the place of parts, the events that were not sent with them. */
+  #countEvents(sending: Sending, row: Tuple, ranges: ReadonlyArray<Tuple>, names: ReadonlyMap<number, string>): void {
+    const [toc] = sending.blobsIn("block", row)
+    const position = { firstSequence: numberIn(row, "first_sequence"), lastSequence: numberIn(row, "last_sequence") }
+    const sizes = { tocSize: numberIn(row, "toc_size"), tocChecksum: numberIn(row, "toc_checksum") }
+    const isMerged = numberIn(row, "sealed") > 1
+    const table =
+      isMerged || toc === undefined
+        ? undefined
+        : unlessDamaged(() => tableOf({ ...position, ...sizes, toc }, () => undefined))
+    if (table === undefined) {
+      for (const [kind, , fromTime, toTime, , events] of ranges)
+        sending.count(names.get(Number(kind)) ?? "", {
+          ...{ events: Number(events), fromTime: Number(fromTime), toTime: Number(toTime) },
+        })
+      return
+    }
+    for (const frame of table.frames) {
+      const { gvk, count } = frame.events
+      if (frame.firstSequence <= sending.before.sequence || count === 0) continue
+      sending.count(gvk, {
+        ...{ events: count, fromTime: frame.time(0), toTime: frame.time(count - 1) },
+        firstVersion: frame.events.resourceVersionText(0),
+        lastVersion: frame.events.resourceVersionText(count - 1),
+      })
+    }
+  }
+
+  #checkpoints(sending: Sending, kinds: ReadonlyArray<KindKey>, through: number): void {
+    const { sequence, sealedThrough } = sending.before
+    const beginnings = new Beginnings(this.#database)
+    for (const kind of kinds) {
+      const wanted = "kind = ? AND through_sequence > ? AND through_sequence <= ?"
+      for (const row of this.#rows("checkpoint", wanted, kind.id, sealedThrough, through))
+        sending.row("checkpoint", row)
+      const { throughSequence, removedThrough } = beginnings.of(kind.id)
+      if (sequence > 0 && throughSequence > sequence)
+        sending.row("checkpoint", this.#statesAt(kind, throughSequence, removedThrough))
+    }
+  }
+
+  /**
+   * Retention that could not wait until what it removed was sent has left the states at the new beginning. A copy keeps its own beginning, so it
+   * gets them as a checkpoint of all that was alive.
+   */
+  #statesAt(kind: KindKey, throughSequence: number, time: number): Tuple {
+    const source = new BlockSource(this.#database, this.#directory, { cachedBytes: 0, passesOverDamage: true })
+    const states = new StateHistory(this.#database, source, this.#directory, true).aliveAt(kind, { throughSequence })
+    const { bytes, size, checksum } = pack(encodeStates(states))
+    return [kind.id, throughSequence, time, time, 1, states.count, 0, size, checksum, bytes, 0, 1]
+  }
+
+  /** Everything else that has a position. Returns whether that was all. */
+  #others(sending: Sending, kinds: ReadonlyArray<KindKey>, through: number): boolean {
+    const { ownerSets, pods, lives } = sending.before
+    const objects: Record<string, number> = { ...sending.before.objects }
+    for (const { id } of kinds) {
+      const wanted = "kind = ? AND number > ? ORDER BY number"
+      const isDone = this.#eachOf(sending, "object", wanted, [id, objects[id] ?? 0], (row) => {
+        objects[id] = Number(row[1])
+      })
+      sending.moveOn({ objects })
+      if (!isDone) return false
+    }
+    return (
+      this.#eachOf(sending, "owner_set", "id > ? ORDER BY id", [ownerSets], ([id]) =>
+        sending.moveOn({ ownerSets: Number(id) }),
+      ) &&
+      this.#eachOf(sending, "pod", "number > ? ORDER BY number", [pods], ([number]) =>
+        sending.moveOn({ pods: Number(number) }),
+      ) &&
+      this.#eachOf(
+        ...([sending, "pod_life", "sequence > ? AND sequence <= ? ORDER BY sequence", [lives, through]] as const),
+        ([sequence]) => sending.moveOn({ lives: Number(sequence) }),
+      ) &&
+      changingTables.every(([table, key]) => this.#changed(sending, table, key)) &&
+      this.#auditedWrites(sending, kinds)
+    )
+  }
+
+  /** Sends rows until there is no more room. Returns whether these were all. */
+  #eachOf(
+    sending: Sending,
+    table: ShippedTable,
+    wanted: string,
+    values: ReadonlyArray<SQLInputValue>,
+    sent: (row: Tuple) => void,
+  ): boolean {
+    for (const row of this.#rows(table, wanted, ...values)) {
+      sending.row(table, row)
+      sent(row)
+      if (sending.isFull) return false
+    }
+    return true
+  }
+
+  #changed(sending: Sending, table: ShippedTable, key: ReadonlyArray<string>): boolean {
+    const columns = columnsOf(table)
+    const places = key.map((column) => columns.indexOf(column))
+    for (const row of this.#rows(table, "true")) {
+      const name = `${table} ${places.map((place) => row[place]).join("\u001f")}`
+      const checksum = Number(row.at(-2))
+      if (this.#sent.get(name) === checksum) continue
+      sending.row(table, row)
+      // An object whose owners were replaced.
+      if (table === "former_owner_set")
+        for (const object of this.#rows("object", "kind = ? AND number = ?", Number(row[0]), Number(row[1])))
+          sending.row("object", object)
+      this.#sent.set(name, checksum)
+      if (sending.isFull) return false
+    }
+    return true
+  }
+
+  #auditedWrites(sending: Sending, kinds: ReadonlyArray<KindKey>): boolean {
+    const text = readMetadata(this.#database).get(UNSENT_WRITES_KEY)
+    for (;;) {
+      const { writes } = sending.position
+      if (this.#writes === undefined && writes === lastBatch(text)) return true
+      const all = kinds.map(({ id }) => [id, { version: 0, received: 0 }] as const)
+      const unsent = Object.entries(unsentAfter(text, writes)).map(([id, first]) => [Number(id), first] as const)
+      this.#writes ??= { batch: lastBatch(text), kinds: new Map(writes < 0 ? all : unsent) }
+      const left = this.#writes.kinds
+      for (const [kind, first] of left) {
+        const ordered = "kind = ? AND version >= ? AND version > 0 AND is_certain = 1 ORDER BY version"
+        const timed = "kind = ? AND (version <= 0 OR is_certain = 0) AND received >= ? ORDER BY received"
+        const isDone =
+          this.#eachOf(sending, "audited_write", ordered, [kind, first.version], ([, version]) =>
+            left.set(kind, { ...first, version: Number(version) }),
+          ) &&
+          this.#eachOf(sending, "audited_write", timed, [kind, first.received], (row) =>
+            left.set(kind, { version: Number.MAX_SAFE_INTEGER, received: Number(row[5]) }),
+          )
+        if (!isDone) return false
+        left.delete(kind)
+      }
+      sending.moveOn({ writes: this.#writes.batch })
+      this.#writes = undefined
+    }
+  }
+
+  /** Sound rows. @throws CorruptArchiveError */
+  *#rows(table: ShippedTable, wanted: string, ...values: ReadonlyArray<SQLInputValue>): Generator<Tuple, void, void> {
+    const sql = `SELECT ${[...columnsOf(table).map(exact), ...blobsOf(table), "checksum"].join(", ")}, ${isSoundRow(table)} FROM ${table} WHERE ${wanted}`
+    let statement = this.#statements.get(sql)
+    if (statement === undefined) {
+      statement = prepareTuples<ReadonlyArray<ShippedValue | Uint8Array<ArrayBuffer>>>(this.#database, sql)
+      this.#statements.set(sql, statement)
+    }
+    for (const row of statement.iterate(...values)) {
+      if (row.at(-1) === 1) yield row
+      else if (!confinedTables.includes(table))
+        throw new CorruptArchiveError({ directory: this.#directory, reason: `table ${table}: a row is damaged` })
+    }
+  }
+}
+
+/** A hash of 64 bits has more than a number represents. */
+const exact = (column: string): string => (column === "spec_hash" ? "CAST(spec_hash AS TEXT)" : column)
+
+const isShipped = (value: ShippedValue | Uint8Array): value is ShippedValue => !(value instanceof Uint8Array)
+
+/** What of a delta has been taken. */
+class Sending {
+  readonly before: Position
+  position: Position
+  rows = 0
+  readonly #take: TakeRow
+  readonly #maximumBytes: number
+  readonly #kinds = new Map<string, DeltaKind>()
+  #bytes = 0
+
+  constructor(before: Position, take: TakeRow, maximumBytes: number) {
+    this.before = before
+    this.position = before
+    this.#take = take
+    this.#maximumBytes = maximumBytes
+  }
+
+  get isFull(): boolean {
+    return this.#bytes >= this.#maximumBytes
+  }
+
+  get kinds(): ReadonlyArray<DeltaKind> {
+    return [...this.#kinds.values()]
+  }
+
+  row(table: ShippedTable, row: Tuple): void {
+    const values = row.slice(0, columnsOf(table).length).filter(isShipped)
+    this.#bytes = this.#take({ table, values, blobs: this.blobsIn(table, row) })
+    this.rows++
+  }
+
+  blobsIn(table: ShippedTable, row: Tuple): ReadonlyArray<Uint8Array> {
+    const first = columnsOf(table).length
+    return row.slice(first, first + blobsOf(table).length).filter((value) => value instanceof Uint8Array)
+  }
+
+  moveOn(on: Partial<Position>): void {
+    this.position = { ...this.position, ...on }
+  }
+
+  count(gvk: string, more: Partial<DeltaKind>): void {
+    const before = this.#kinds.get(gvk) ?? noEvents(gvk)
+    this.#kinds.set(gvk, {
+      gvk,
+      events: before.events + (more.events ?? 0),
+      gaps: before.gaps + (more.gaps ?? 0),
+      fromTime: before.fromTime || (more.fromTime ?? 0),
+      toTime: Math.max(before.toTime, more.toTime ?? 0),
+      firstVersion: before.firstVersion || (more.firstVersion ?? ""),
+      lastVersion: more.lastVersion ?? before.lastVersion,
+    })
+  }
+}
+
+const noEvents = (gvk: string): DeltaKind => ({
+  ...{ gvk, events: 0, gaps: 0, fromTime: 0, toTime: 0, firstVersion: "", lastVersion: "" },
+})

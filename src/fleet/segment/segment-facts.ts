@@ -1,0 +1,107 @@
+/** What a segment says of itself, in its footer: enough to decide whether to read it, and to continue after it. */
+import * as Schema from "effect/Schema"
+import { shippedTables } from "../../archive/index.ts"
+
+/** The only format that this program reads and writes. */
+export const SEGMENT_FORMAT = 1
+
+/** One segment of one stream. */
+export const SegmentIdentity = Schema.Struct({
+  /** UID of the namespace kube-system. */
+  clusterUid: Schema.String,
+  /** The stream's random id. */
+  stream: Schema.String,
+  /** From 1 on, without a hole. */
+  number: Schema.Number,
+  /** One more for each recorder that took the stream over. */
+  epoch: Schema.Number,
+  /** Random id of the writer's tenure. */
+  owner: Schema.String,
+  /** {@link StoredSegment.sha256} of the segment before; empty for the first. */
+  previous: Schema.String,
+})
+export type SegmentIdentity = typeof SegmentIdentity.Type
+
+const Position = Schema.Struct({
+  sequence: Schema.Number,
+  sealedThrough: Schema.Number,
+  lives: Schema.Number,
+  objects: Schema.Record(Schema.String, Schema.Number),
+  ownerSets: Schema.Number,
+  pods: Schema.Number,
+  writes: Schema.Number,
+})
+
+const Kind = Schema.Struct({
+  gvk: Schema.String,
+  events: Schema.Number,
+  gaps: Schema.Number,
+  fromTime: Schema.Number,
+  toTime: Schema.Number,
+  firstVersion: Schema.String,
+  lastVersion: Schema.String,
+})
+
+/** Times are µs since the Unix epoch. */
+export const SegmentFacts = Schema.Struct({
+  ...SegmentIdentity.fields,
+  format: Schema.Literal(SEGMENT_FORMAT),
+  /** Of the recording's tables. */
+  recordingFormat: Schema.Number,
+  /** It has what came after this sequence number, and up to this one. */
+  after: Schema.Number,
+  through: Schema.Number,
+  /** False: it counts only with the segments that follow it, up to a whole one of the same epoch. */
+  isWhole: Schema.Boolean,
+  /** From where the next segment continues. */
+  position: Position,
+  /** Of its events; 0 if it has none. */
+  fromTime: Schema.Number,
+  toTime: Schema.Number,
+  kinds: Schema.Array(Kind),
+})
+export type SegmentFacts = typeof SegmentFacts.Type
+
+/** Rows of one table, compressed together. */
+const Page = Schema.Struct({
+  table: Schema.Literals(shippedTables),
+  rows: Schema.Number,
+  at: Schema.Number,
+  bytes: Schema.Number,
+  /** CRC-32 of these bytes. */
+  checksum: Schema.Number,
+})
+export type Page = typeof Page.Type
+
+export const Footer = Schema.fromJsonString(
+  Schema.Struct({
+    facts: SegmentFacts,
+    pages: Schema.Array(Page),
+    /** Hexadecimal: of all bytes before the footer. */
+    bodySha256: Schema.String,
+  }),
+)
+export type Footer = typeof Footer.Type
+
+/** At both ends of a segment. */
+export const SEGMENT_MAGIC: Buffer = Buffer.from("reelseg1")
+
+/** Behind the footer: its length and its CRC-32, 4 bytes each, little-endian, and {@link SEGMENT_MAGIC}. */
+export const TAIL_BYTES = 16
+
+/** A segment as it is known from its footer. */
+export interface StoredSegment {
+  readonly facts: SegmentFacts
+  /** Hexadecimal: of the footer, which has the hash of everything before it. It identifies the segment. */
+  readonly sha256: string
+  /** Of the object. */
+  readonly bytes: number
+}
+
+/** A segment that is to be created. */
+export interface EncodedSegment extends StoredSegment {
+  /** The object, in parts of at most 8 MiB. */
+  readonly parts: ReadonlyArray<Uint8Array>
+  /** Rows besides those that every whole segment has: 0 says that nothing has happened. */
+  readonly rows: number
+}

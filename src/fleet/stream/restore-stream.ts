@@ -1,0 +1,87 @@
+/**
+ * Makes a recording of a stream, in a directory without one. A process that ends in the middle leaves what it has, and the next one goes on there if the
+ * stream still has it; nothing in the directory is a recording before all of it is there and was checked.
+ *
+ * Memory: one segment, and the facts of all.
+ */
+import type { Position } from "../../archive/index.ts"
+import { RecordingCopy } from "../../archive/index.ts"
+import { RestoredUnsoundError, StreamBrokenError } from "../fleet-errors.ts"
+import type { StoredSegment } from "../segment/segment-facts.ts"
+import { readSegment } from "../segment/segment-reader.ts"
+import { type StreamDescription, StreamReader, type StreamStore } from "./stream-reader.ts"
+
+export interface RestoreOptions {
+  /** Takes how much has been done, after each segment; those that an earlier process has applied count as done. */
+  readonly onProgress?: (progress: RestoreProgress) => void
+  readonly signal?: AbortSignal
+}
+
+export interface RestoreProgress {
+  readonly segments: number
+  readonly allSegments: number
+  readonly bytes: number
+  readonly allBytes: number
+}
+
+/** What was restored. */
+export interface Restored {
+  readonly description: StreamDescription
+  /** The last segment of the stream, also if it does not count: the next one has its hash. `undefined`: it has none. */
+  readonly last: StoredSegment | undefined
+  /** Where the next segment of the recording continues. */
+  readonly position: Position
+  /** Segments that were applied, now or by an earlier process. */
+  readonly segments: number
+  readonly bytes: number
+  readonly blocks: number
+}
+
+/**
+ * `directory` is created, or has no recording.
+ *
+ * Rejects with a StreamError, an ArchiveError, an error of the store, or the reason of `signal`.
+ */
+export const restoreStream = async (
+  store: StreamStore,
+  directory: string,
+  { onProgress, signal }: RestoreOptions = {},
+): Promise<Restored> => {
+  const { description, counted, last, position } = await new StreamReader(store).read()
+  const copy = new RecordingCopy(directory)
+  try {
+    const applied = counted.findIndex(({ sha256 }) => sha256 === copy.mark()) + 1
+    if (applied === 0) copy.beginAnew()
+    const allBytes = counted.reduce((sum, { bytes }) => sum + bytes, 0)
+    let bytes = counted.slice(0, applied).reduce((sum, segment) => sum + segment.bytes, 0)
+    for (const [index, segment] of counted.entries()) {
+      if (index < applied) continue
+      signal?.throwIfAborted()
+      await apply(store, copy, segment, signal)
+      bytes += segment.bytes
+      onProgress?.({ segments: index + 1, allSegments: counted.length, bytes, allBytes })
+    }
+    const { faults, damagedBlocks, blocks, isSound } = copy.finish()
+    if (!isSound) {
+      const reason = [...faults, ...damagedBlocks.map(({ fault }) => fault)].slice(0, 3).join("; ")
+      throw new RestoredUnsoundError({ location: store.location, reason })
+    }
+    return { description, last, position, segments: counted.length, bytes, blocks }
+  } finally {
+    copy.close()
+  }
+}
+
+const apply = async (
+  store: StreamStore,
+  copy: RecordingCopy,
+  { facts, sha256 }: StoredSegment,
+  signal: AbortSignal | undefined,
+): Promise<void> => {
+  const segment = await readSegment(store, facts.number, signal)
+  if (segment?.sha256 !== sha256) {
+    const reason = `it was ${segment === undefined ? "removed" : "replaced"} while the stream was read. Try again`
+    throw new StreamBrokenError({ location: store.location, number: facts.number, reason })
+  }
+  copy.apply(facts, segment.rows, sha256)
+}
