@@ -10,8 +10,8 @@
 import { randomUUID } from "node:crypto"
 import type * as Azure from "@azure/storage-blob"
 import type { Part, PartSink } from "./part-writer.ts"
-import type { StoreAddress } from "./target-address.ts"
-import { type ImportPackage, loadSdk, targetError } from "./target-error.ts"
+import type { StoreAddress, StorePlace } from "./target-address.ts"
+import { hasCode, type ImportPackage, loadSdk, targetError } from "./target-error.ts"
 
 /** Requests the blob, which proves that the container exists and may be read or written. */
 export const openAzure = async (
@@ -20,14 +20,13 @@ export const openAzure = async (
   environment: NodeJS.ProcessEnv,
   importing: ImportPackage,
 ): Promise<PartSink> => {
-  const sdk = await loadSdk<typeof Azure>(importing, "@azure/storage-blob", address)
-  const service = await connectAzure(sdk, address, environment, importing)
+  const service = await connectAzure(address, environment, importing)
   const blob = service.getContainerClient(address.bucket).getBlockBlobClient(address.key)
   try {
     await blob.getProperties()
   } catch (cause) {
     // A signature that permits nothing but writing is enough.
-    if (!is(cause, "BlobNotFound", "AuthorizationPermissionMismatch")) throw cause
+    if (!hasCode(cause, "BlobNotFound", "AuthorizationPermissionMismatch")) throw cause
   }
   return new AzureSink(blob, contentType)
 }
@@ -84,7 +83,7 @@ class AzureSink implements PartSink {
     try {
       return await this.#blob.getProperties({ abortSignal })
     } catch (cause) {
-      if (is(cause, "BlobNotFound")) return undefined
+      if (hasCode(cause, "BlobNotFound")) return undefined
       throw cause
     }
   }
@@ -95,7 +94,7 @@ class AzureSink implements PartSink {
       await this.#blob.delete({ conditions: { ifMatch: empty.etag ?? "" }, abortSignal })
     } catch (cause) {
       // Another writer committed in between, which discarded our blocks.
-      if (!is(cause, "BlobAlreadyExists", "ConditionNotMet", "BlobNotFound")) throw cause
+      if (!hasCode(cause, "BlobAlreadyExists", "ConditionNotMet", "BlobNotFound")) throw cause
     }
   }
 
@@ -105,7 +104,7 @@ class AzureSink implements PartSink {
       const blocks = await this.#blob.getBlockList("all", { abortSignal })
       return blocks.uncommittedBlocks?.some(({ name }) => this.#blocks.includes(name)) ? blocks : undefined
     } catch (cause) {
-      if (is(cause, "BlobNotFound")) return undefined
+      if (hasCode(cause, "BlobNotFound")) return undefined
       throw cause
     }
   }
@@ -130,7 +129,7 @@ class AzureSink implements PartSink {
         },
       )
     } catch (cause) {
-      if (!is(cause, "ConditionNotMet")) throw cause
+      if (!hasCode(cause, "ConditionNotMet")) throw cause
     }
   }
 }
@@ -144,13 +143,6 @@ const headersOf = (before: Azure.BlobGetPropertiesResponse): Azure.BlobHTTPHeade
   ...(before.contentMD5 === undefined ? {} : { blobContentMD5: before.contentMD5 }),
 })
 
-/** Whether the store's error has one of these codes; a response without a body has it in a header. */
-const is = (cause: unknown, ...codes: ReadonlyArray<string>): boolean => {
-  if (!(cause instanceof Error)) return false
-  const { code, details } = cause as { readonly code?: unknown; readonly details?: { readonly errorCode?: unknown } }
-  return [code, details?.errorCode].some((value) => typeof value === "string" && codes.includes(value))
-}
-
 // The storage account of an Azure address, and the credentials for it. In this order: a connection string
 // (`AZURE_STORAGE_CONNECTION_STRING`, which also names endpoints such as an emulator's), the account's key, a shared access signature, and
 // what Azure's default chain finds (workload identity, managed identity, `az login`). Both spellings of the variables are read, Azure's
@@ -163,21 +155,21 @@ interface IdentitySdk {
   readonly DefaultAzureCredential: new () => Azure.BlobServiceClient["credential"]
 }
 
-const pipeline: Azure.StoragePipelineOptions = {
-  retryOptions: { maxTries: 4, retryDelayInMs: 250, maxRetryDelayInMs: 4000 },
-}
-
-/** @throws TargetError `credentials` if no account is named, `package-missing` if only @azure/identity could help */
+/** `attempts`: how often a request is sent. @throws TargetError `credentials` if no account is named, `package-missing` if only @azure/identity could help */
 export const connectAzure = async (
-  sdk: typeof Azure,
-  address: StoreAddress,
+  address: StorePlace,
   environment: NodeJS.ProcessEnv,
   importing: ImportPackage,
+  attempts = 4,
 ): Promise<Azure.BlobServiceClient> => {
+  const sdk = await loadSdk<typeof Azure>(importing, "@azure/storage-blob", address)
+  const pipeline = { retryOptions: { maxTries: attempts, retryDelayInMs: 250, maxRetryDelayInMs: 4000 } }
   const wanted = address.host?.split(".", 1)[0]
   const connectionString = environment.AZURE_STORAGE_CONNECTION_STRING
   if (connectionString) {
-    const service = fromConnectionString(sdk, address, connectionString)
+    const service = fromConnectionString(address, () =>
+      sdk.BlobServiceClient.fromConnectionString(connectionString, pipeline),
+    )
     if (wanted === undefined || service.accountName === wanted) return service
   }
   const named = environment.AZURE_STORAGE_ACCOUNT_NAME || environment.AZURE_STORAGE_ACCOUNT
@@ -197,9 +189,9 @@ export const connectAzure = async (
   return new sdk.BlobServiceClient(url, new identity.DefaultAzureCredential(), pipeline)
 }
 
-const fromConnectionString = (sdk: typeof Azure, address: StoreAddress, text: string): Azure.BlobServiceClient => {
+const fromConnectionString = <Service>(address: StorePlace, read: () => Service): Service => {
   try {
-    return sdk.BlobServiceClient.fromConnectionString(text, pipeline)
+    return read()
   } catch {
     // The SDK's message quotes the string, which is a secret.
     throw targetError(address, "credentials", "AZURE_STORAGE_CONNECTION_STRING is not a connection string")

@@ -8,7 +8,7 @@ import { pipeline } from "node:stream/promises"
 import { setImmediate } from "node:timers/promises"
 import type * as Gcs from "@google-cloud/storage"
 import type { Part, PartSink } from "./part-writer.ts"
-import type { StoreAddress } from "./target-address.ts"
+import type { StoreAddress, StorePlace } from "./target-address.ts"
 import { type ImportPackage, loadSdk, targetError } from "./target-error.ts"
 
 /** Seconds for which the SDK keeps repeating a request; our own deadlines end it earlier. */
@@ -29,7 +29,7 @@ export const openGcs = async (
 
 /** The client for an address. Rejects with TargetError `package-missing` or `credentials`. */
 export const connectGcs = async (
-  address: StoreAddress,
+  address: StorePlace,
   environment: NodeJS.ProcessEnv,
   importing: ImportPackage,
 ): Promise<{ readonly storage: Gcs.Storage }> => {
@@ -64,7 +64,7 @@ async function* slices(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   }
 }
 
-const readKeyFile = async (path: string, address: StoreAddress): Promise<object> => {
+const readKeyFile = async (path: string, address: StorePlace): Promise<object> => {
   try {
     const key: unknown = JSON.parse(await readFile(path, "utf8"))
     if (typeof key === "object" && key !== null) return key

@@ -1,12 +1,24 @@
 /**
- * Object stores behind one small port: S3 and compatible, Google Cloud Storage, Azure, and the addresses of their objects.
+ * Object stores behind small ports: S3 and compatible, Google Cloud Storage, Azure, directories, and the addresses of their objects. `openStore` is
+ * for many objects that are created once, `openTarget` writes and `openSource` reads one object of any size as a stream.
  *
  * Guarantee: an object is complete or absent; memory is bounded by the parts under way; credentials are never part of a message.
  */
 
 export { type AllowedPlace, type AllowListReading, isAllowed, readAllowList } from "./allow-list.ts"
+export type { BlobStore, ByteRange, ListedObject, ReadBytes } from "./blob-store.ts"
 export { openSource } from "./open-source.ts"
+export { openStore } from "./open-store.ts"
 export { openTarget } from "./open-target.ts"
 export type { ExportTarget, WrittenObject } from "./part-writer.ts"
-export { addressUrl, readSourcePath, readTargetPath, type StoreAddress } from "./target-address.ts"
+export { openRangeCache, type RangeCache } from "./range-cache.ts"
+export type { StoreUsage } from "./requests.ts"
+export {
+  addressUrl,
+  readSourcePath,
+  readStorePlace,
+  readTargetPath,
+  type StoreAddress,
+  type StorePlace,
+} from "./target-address.ts"
 export { TargetError } from "./target-error.ts"

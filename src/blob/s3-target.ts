@@ -4,7 +4,7 @@
  */
 import type * as S3 from "@aws-sdk/client-s3"
 import type { Part, PartSink } from "./part-writer.ts"
-import type { StoreAddress } from "./target-address.ts"
+import type { StoreAddress, StorePlace } from "./target-address.ts"
 import { type ImportPackage, loadSdk } from "./target-error.ts"
 
 /** ms within which a server must accept a connection, and longest silence on it. */
@@ -18,49 +18,61 @@ export const openS3 = async (
   environment: NodeJS.ProcessEnv,
   importing: ImportPackage,
 ): Promise<PartSink> => {
-  const sdk = await loadSdk<typeof S3>(importing, "@aws-sdk/client-s3", address)
-  const client = await connectS3(sdk, address, environment)
-  const place = { Bucket: address.bucket, Key: address.key }
+  const { sdk, client } = await connectS3(address, environment, importing)
   try {
-    // Parts carry checksums unless AWS_REQUEST_CHECKSUM_CALCULATION disables them; the upload must be announced accordingly.
-    const checksummed = (await client.config.requestChecksumCalculation()) === "WHEN_SUPPORTED"
-    const created = await client.send(
-      new sdk.CreateMultipartUploadCommand({
-        ...place,
-        ContentType: contentType,
-        ...(checksummed ? { ChecksumAlgorithm: "CRC32" } : {}),
-      }),
-    )
-    if (created.UploadId === undefined) throw new Error("the response has no upload ID")
-    return new S3Sink(sdk, client, { ...place, UploadId: created.UploadId }, checksummed)
+    return await startUpload(sdk, client, { Bucket: address.bucket, Key: address.key }, { contentType })
   } catch (cause) {
     client.destroy()
     throw cause
   }
 }
 
-/** The client for an address. */
-export const connectS3 = async (
+/** Begins a multipart upload. `onlyNew`: completing it fails with 412 if the object exists. */
+export const startUpload = async (
   sdk: typeof S3,
-  address: StoreAddress,
+  client: S3.S3Client,
+  place: { readonly Bucket: string; readonly Key: string },
+  { contentType, onlyNew = false }: { readonly contentType?: string; readonly onlyNew?: boolean },
+): Promise<PartSink> => {
+  // Parts carry checksums unless AWS_REQUEST_CHECKSUM_CALCULATION disables them; the upload must be announced accordingly.
+  const checksummed = (await client.config.requestChecksumCalculation()) === "WHEN_SUPPORTED"
+  const created = await client.send(
+    new sdk.CreateMultipartUploadCommand({
+      ...place,
+      ContentType: contentType,
+      ...(checksummed ? { ChecksumAlgorithm: "CRC32" } : {}),
+    }),
+  )
+  if (created.UploadId === undefined) throw new Error("the response has no upload ID")
+  return new S3Sink(sdk, client, { ...place, UploadId: created.UploadId }, { checksummed, onlyNew })
+}
+
+/** The client for an address. `attempts`: how often it sends a request. */
+export const connectS3 = async (
+  address: StorePlace,
   environment: NodeJS.ProcessEnv,
-): Promise<S3.S3Client> => {
+  importing: ImportPackage,
+  attempts = 4,
+): Promise<{ readonly sdk: typeof S3; readonly client: S3.S3Client }> => {
+  const sdk = await loadSdk<typeof S3>(importing, "@aws-sdk/client-s3", address)
   const { host } = address
   const region = address.region ?? (await configuredRegion(sdk))
   const options: S3.S3ClientConfig = {
     region,
-    maxAttempts: 4,
+    maxAttempts: attempts,
     followRegionRedirects: true,
     requestHandler: { connectionTimeout: connectionMs, socketTimeout: silenceMs },
   }
   if (host === undefined) {
     const endpoint = environment.AWS_ENDPOINT_URL_S3 ?? environment.AWS_ENDPOINT_URL
     // Servers other than Amazon's seldom respond to bucket names as subdomains of their own.
-    return new sdk.S3Client({ ...options, forcePathStyle: endpoint !== undefined })
+    return { sdk, client: new sdk.S3Client({ ...options, forcePathStyle: endpoint !== undefined }) }
   }
   // What the URL names takes precedence over where the environment points s3://.
-  if (host.startsWith("amazonaws.")) return new sdk.S3Client({ ...options, endpoint: `https://s3.${region}.${host}` })
-  return new sdk.S3Client({ ...options, endpoint: `https://${host}`, forcePathStyle: true })
+  const place = host.startsWith("amazonaws.")
+    ? { endpoint: `https://s3.${region}.${host}` }
+    : { endpoint: `https://${host}`, forcePathStyle: true }
+  return { sdk, client: new sdk.S3Client({ ...options, ...place }) }
 }
 
 /** Without a configured region, the one where Amazon looks for buckets by default; self-hosted servers ignore it. */
@@ -82,6 +94,11 @@ interface Upload {
   readonly UploadId: string
 }
 
+interface UploadMode {
+  readonly checksummed: boolean
+  readonly onlyNew: boolean
+}
+
 /** How many times parts are removed until the store lists none: a part under way may arrive after the first removal. */
 const discardAttempts = 4
 
@@ -93,28 +110,29 @@ class S3Sink implements PartSink {
   readonly #sdk: typeof S3
   readonly #client: S3.S3Client
   readonly #upload: Upload
-  /** Whether the store requires each part's checksum again at the end. */
-  readonly #checksummed: boolean
+  /** `checksummed`: whether the store requires each part's checksum again at the end. */
+  readonly #mode: UploadMode
   readonly #parts: S3.CompletedPart[] = []
 
-  constructor(sdk: typeof S3, client: S3.S3Client, upload: Upload, checksummed: boolean) {
+  constructor(sdk: typeof S3, client: S3.S3Client, upload: Upload, mode: UploadMode) {
     this.#sdk = sdk
     this.#client = client
     this.#upload = upload
-    this.#checksummed = checksummed
+    this.#mode = mode
   }
 
   async put({ number, bytes }: Part, signal: AbortSignal): Promise<void> {
     const command = new this.#sdk.UploadPartCommand({ ...this.#upload, PartNumber: number, Body: bytes })
     const answer = await this.#client.send(command, { abortSignal: signal })
     const { ETag, ChecksumCRC32 } = answer
-    this.#parts[number - 1] = { PartNumber: number, ETag, ...(this.#checksummed ? { ChecksumCRC32 } : {}) }
+    this.#parts[number - 1] = { PartNumber: number, ETag, ...(this.#mode.checksummed ? { ChecksumCRC32 } : {}) }
   }
 
   async commit(signal: AbortSignal): Promise<void> {
     const command = new this.#sdk.CompleteMultipartUploadCommand({
       ...this.#upload,
       MultipartUpload: { Parts: this.#parts },
+      ...(this.#mode.onlyNew ? { IfNoneMatch: "*" } : {}),
     })
     await this.#client.send(command, { abortSignal: signal })
   }

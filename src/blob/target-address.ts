@@ -6,6 +6,8 @@
  * `.` and `..` are resolved as in any URL; credentials, queries, ports, empty segments, and dot segments that only
  * decoding reveals (`%2F..%2F`) are rejected.
  */
+import { join, resolve } from "node:path"
+import { fileURLToPath, pathToFileURL } from "node:url"
 
 /** Supported object stores, named after their URL schemes. */
 export const providers = ["s3", "gs", "azure"] as const
@@ -28,18 +30,23 @@ export interface StoreAddress {
   readonly key: string
 }
 
+/** A prefix in an object store (`key`, without a slash at its end; empty: the whole bucket), or a directory, whose path is its `bucket`. */
+export interface StorePlace extends Omit<StoreAddress, "provider"> {
+  readonly provider: Provider | "file"
+}
+
 /** The destination that a path names, or why it names none. */
 type PathReading =
   /** A file path, `file:`, `memory:`, or a web address that is not a store: the export is the response, as in SimKube's tracer. */
-  | { readonly tag: "answer" }
-  | { readonly tag: "store"; readonly address: StoreAddress }
-  | {
-      readonly tag: "refused"
-      readonly message: string
-      /** The path without secrets, and the reason: what the message consists of. */
-      readonly path: string
-      readonly reason: string
-    }
+  { readonly tag: "answer" } | { readonly tag: "store"; readonly address: StoreAddress } | Refusal
+
+interface Refusal {
+  readonly tag: "refused"
+  readonly message: string
+  /** The path without secrets, and the reason: what the message consists of. */
+  readonly path: string
+  readonly reason: string
+}
 
 /** Reads the path of an export. Never throws. */
 export const readTargetPath = (path: string): PathReading => {
@@ -70,6 +77,23 @@ export const readStoreUrl = (path: string): PathReading => {
   }
 }
 
+/** Reads the address of a store of many objects: a bucket or a prefix of one, `file:`, or the path of a directory. Never throws. */
+export const readStorePlace = (path: string): { readonly tag: "place"; readonly place: StorePlace } | Refusal => {
+  const reading = readStoreUrl(path)
+  if (reading.tag === "refused") return reading
+  if (reading.tag === "answer") {
+    if (/^(?!file:)[a-z][a-z0-9+.-]+:/i.test(path))
+      return refused(path, "it is neither an object store nor a directory")
+    const url = /^file:/i.test(path) ? URL.parse(path) : undefined
+    if (url === null || (url !== undefined && url.host !== "")) return refused(path, "it is not the URL of a directory")
+    const bucket = resolve(url === undefined ? path : fileURLToPath(url))
+    return { tag: "place", place: { provider: "file", host: undefined, region: undefined, bucket, key: "" } }
+  }
+  const key = reading.address.key.replace(/\/$/, "")
+  const fault = key === "" ? undefined : keyFault(key)
+  return fault === undefined ? { tag: "place", place: { ...reading.address, key } } : refused(path, fault)
+}
+
 /** Throws a URIError for a `%` that starts no encoded character. */
 const readPlace = (path: string, url: URL, place: Place | string | undefined): PathReading => {
   if (place === undefined) return { tag: "answer" }
@@ -87,9 +111,10 @@ const readPlace = (path: string, url: URL, place: Place | string | undefined): P
   return { tag: "store", address: { provider, host, region, bucket, key: decodeURIComponent(place.path) } }
 }
 
-/** The address as a URL that {@link readTargetPath} reads as the same address. */
-export const addressUrl = ({ provider, host, region, bucket, key }: StoreAddress): string => {
-  const path = `${bucket}/${key.split("/").map(encodeURIComponent).join("/")}`
+/** The address as a URL that {@link readTargetPath} or {@link readStorePlace} reads as the same address. */
+export const addressUrl = ({ provider, host, region, bucket, key }: StorePlace): string => {
+  if (provider === "file") return pathToFileURL(join(bucket, key)).href
+  const path = `${bucket}/${key.toWellFormed().split("/").map(encodeURIComponent).join("/")}`
   if (host === undefined) return `${provider}://${path}`
   return `https://${host.startsWith("amazonaws.") ? `s3.${region === undefined ? "" : `${region}.`}` : ""}${host}/${path}`
 }
@@ -155,17 +180,18 @@ const inAzure = (host: string, container: string, path: string): Place | undefin
 /** Bytes of UTF-8 that all three stores allow. */
 const longestKey = 1024
 
-const keyFault = (key: string): string | undefined => {
+/** Why a key cannot be one; `undefined`: it can. */
+export const keyFault = (key: string): string | undefined => {
   if (key === "") return "it names no object in the bucket"
   if (key.endsWith("/")) return "it ends with a slash, so it names a folder; add a file name"
-  if (/\p{Cc}/u.test(key)) return "its key has control characters"
+  if (/\p{Cc}/u.test(key) || !key.isWellFormed()) return "its key has control characters or half of a surrogate pair"
   if (Buffer.byteLength(key) > longestKey) return `its key is longer than ${longestKey} bytes`
   if (key.split("/").some((segment) => ["", ".", ".."].includes(segment)))
     return "its key has an empty segment, . or .."
   return undefined
 }
 
-const refused = (given: string, reason: string): PathReading => {
+const refused = (given: string, reason: string): Refusal => {
   // A URL with credentials in it must not appear in a response or a log. They may have any character, so all before the
   // last @ is hidden, and what follows it as well if it may be the rest of a query.
   const hidden = given.replace(/^([^:/?]*:)[/\\]*.*\?.*@.*$/su, "$1//…").replace(/^([^:/?]*:)[/\\]*.*@/su, "$1//…@")

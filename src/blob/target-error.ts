@@ -1,18 +1,22 @@
 /** Why an object could not be written or read: one error for all stores, with the store's own reason. */
 import * as Schema from "effect/Schema"
 import { messageOf } from "../message-of.ts"
-import { addressUrl, providers, type StoreAddress } from "./target-address.ts"
+import { addressUrl, providers, type StorePlace } from "./target-address.ts"
 
 /**
  * What needs attention:
  * - `package-missing`: the store's SDK is not installed; the reason names it
  * - `credentials`: none were found, or they could not be read
  * - `denied`: the store identified the caller and refused (401, 403)
- * - `no-bucket`: there is no such bucket, container or account
+ * - `no-bucket`: there is no such bucket, container, account or directory
  * - `no-object`: there is no such object
+ * - `throttled`: the store asks for fewer requests, and kept asking
+ * - `full`: no space, or a quota is used up
  * - `unreachable`: no connection, no name, no TLS
  * - `deadline`: connected, but no response in time
  * - `too-large`: more bytes than an object written in parts can have
+ * - `no-conditions`: the store ignores or refuses conditional requests, so two writers could both create an object
+ * - `bad-key`: the key names no object, or not one of this store
  * - `aborted`: aborted by the caller
  * - `failed`: any other error of the store
  */
@@ -22,35 +26,50 @@ const targetFaults = [
   "denied",
   "no-bucket",
   "no-object",
+  "throttled",
+  "full",
   "unreachable",
   "deadline",
   "too-large",
+  "no-conditions",
+  "bad-key",
   "aborted",
   "failed",
 ] as const
 
 type TargetFault = (typeof targetFaults)[number]
 
+/** What the operator can do, where the reason, which is the store's, does not say it. */
+const advice: Readonly<Partial<Record<TargetFault, string>>> = {
+  denied: "give these credentials the permissions that docs/reference/export-targets.md lists, or use others",
+  "no-bucket": "create it, or correct the address",
+  throttled: "send fewer requests at once, or raise the store's limit",
+  full: "free space, or raise the quota",
+  unreachable: "check the network, and the endpoint in the environment",
+  "no-conditions": "use a store that supports If-None-Match and If-Match",
+}
+
 /** An object could not be written to its store, or read from it. */
 export class TargetError extends Schema.TaggedError<TargetError>()("TargetError", {
-  provider: Schema.Literals(providers),
+  provider: Schema.Literals([...providers, "file"]),
   bucket: Schema.String,
   key: Schema.String,
   /** The address in its canonical form. */
   location: Schema.String,
   code: Schema.Literals(targetFaults),
-  access: Schema.Literals(["write", "read"]),
+  access: Schema.Literals(["write", "read", "list", "remove"]),
   /** The store's own message if it sent one; one line, without secrets. */
   reason: Schema.String,
 }) {
   override get message(): string {
-    return `cannot ${this.access} ${this.location}: ${this.reason}`
+    const then = advice[this.code]
+    return `cannot ${this.access} ${this.location}: ${this.reason}${then === undefined ? "" : `; ${then}`}`
   }
 }
 
 /** The error for an address. */
 export const targetError = (
-  address: StoreAddress,
+  address: StorePlace,
   code: TargetFault,
   reason: string,
   access: TargetError["access"] = "write",
@@ -62,7 +81,7 @@ export const targetError = (
 
 /** The error for a value that an SDK threw; a TargetError is returned as it is. */
 export const targetErrorOf = (
-  address: StoreAddress,
+  address: StorePlace,
   cause: unknown,
   access: TargetError["access"] = "write",
 ): TargetError => {
@@ -125,8 +144,27 @@ const factsOf = (cause: unknown): ErrorFacts => {
   return { codes, status, message: message === "" && typeof cause === "string" ? cause : message }
 }
 
+/** Whether the store's error has one of these codes; a response without a body has it in a header. */
+export const hasCode = (cause: unknown, ...codes: ReadonlyArray<string>): boolean =>
+  factsOf(cause).codes.some((code) => codes.includes(code))
+
+/** The HTTP status of an SDK's error; 0 if there was no response. */
+export const statusOf = (cause: unknown): number => factsOf(cause).status
+
+/** Whether the same request may succeed a little later. */
+export const isPassing = (cause: unknown): boolean => {
+  const facts = factsOf(cause)
+  const code = cause instanceof TargetError ? cause.code : faultOf(facts)
+  if (code === "unreachable" || code === "throttled" || code === "deadline") return true
+  // 501: the store will never do it. Conflicts are writers of the same object at the same moment.
+  if (code === "failed" && facts.status >= 500 && facts.status !== 501) return true
+  return (
+    facts.status === 408 || facts.codes.some((name) => /^(ConditionalRequestConflict|OperationAborted)$/.test(name))
+  )
+}
+
 const connectionCodes =
-  /^(ECONN(REFUSED|RESET|ABORTED)|ENOTFOUND|EAI_\w+|E(HOST|NET)UNREACH|ETIMEDOUT|EPIPE|ERR_TLS_\w+|ERR_SSL_\w+|CERT_\w+|DEPTH_ZERO_\w+|SELF_SIGNED_\w+|UNABLE_TO_\w+|REQUEST_SEND_ERROR)$/
+  /^(ECONN(REFUSED|RESET|ABORTED)|ENOTFOUND|EAI_\w+|E(HOST|NET)UNREACH|ETIMEDOUT|EPIPE|ERR_TLS_\w+|ERR_SSL_\w+|CERT_\w+|DEPTH_ZERO_\w+|SELF_SIGNED_\w+|UNABLE_TO_\w+|REQUEST_SEND_ERROR|PARSE_ERROR|ERR_STREAM_PREMATURE_CLOSE|UND_ERR_\w+)$/
 
 const faultOf = ({ codes, status, message }: ErrorFacts): TargetFault => {
   const says = (pattern: RegExp): boolean => codes.some((code) => pattern.test(code))
@@ -139,11 +177,17 @@ const faultOf = ({ codes, status, message }: ErrorFacts): TargetFault => {
   if (/could not load the default credentials|invalid_grant|no such file or directory.*json/i.test(message))
     return "credentials"
   if (says(/^(NoSuchBucket|ContainerNotFound|PermanentRedirect)$/)) return "no-bucket"
-  if (status === 401 || status === 403) return "denied"
+  if (status === 429 || says(/^(SlowDown\w*|ServerBusy|Throttl\w+|RequestLimitExceeded|rateLimitExceeded)$/))
+    return "throttled"
+  if (status === 507 || says(/^(ENOSPC|EDQUOT|\w*QuotaExceeded|quotaExceeded|XMinioStorageFull|InsufficientStorage)$/))
+    return "full"
+  if (status === 501 && says(/^NotImplemented$/)) return "no-conditions"
+  if (status === 401 || status === 403 || says(/^(EACCES|EPERM|EROFS)$/)) return "denied"
   if (status === 404 && says(/^(NoSuchKey|BlobNotFound)$/)) return "no-object"
   // An upload that someone else has ended is also reported as missing, although the bucket exists.
   if (status === 404 && !says(/^NoSuchUpload$/)) return "no-bucket"
-  if (status === 0 && says(connectionCodes)) return "unreachable"
+  // Below 400: the connection broke in the middle of the response.
+  if (status < 400 && says(connectionCodes)) return "unreachable"
   if (status === 0 && (says(/^(TimeoutError|AbortError|RequestTimeout)$/) || /timed? ?out/i.test(message)))
     return "deadline"
   return "failed"
@@ -177,7 +221,7 @@ export const importPackage: ImportPackage = (name) => import(name)
  *
  * @throws TargetError `package-missing`, which names the package to install
  */
-export const loadSdk = async <Sdk>(importing: ImportPackage, name: string, address: StoreAddress): Promise<Sdk> => {
+export const loadSdk = async <Sdk>(importing: ImportPackage, name: string, address: StorePlace): Promise<Sdk> => {
   try {
     return (await importing(name)) as Sdk
   } catch (cause) {

@@ -3,6 +3,7 @@ import { BlobServiceClient, type ContainerClient, ContainerSASPermissions, RestE
 import * as Effect from "effect/Effect"
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest"
 import { type ExportTarget, openTarget, readTargetPath } from "../../../src/blob/index.ts"
+import { describeBlobStore, describeFailures, httpResponse, testedStore } from "../../blob/blob-store-contract.ts"
 import { startServer } from "../../blob/server-process.ts"
 import { describeStore, type StoreServer } from "../../blob/store-contract.ts"
 import { buildMs, buildServers } from "./programs.ts"
@@ -52,12 +53,23 @@ const start = async (): Promise<Azurite> => {
   }
 }
 
-describeStore("azure", start, ({ environment }) => ({
+const wrongSecret = ({ environment }: StoreServer): Readonly<Record<string, string>> => ({
   AZURE_STORAGE_CONNECTION_STRING: (environment.AZURE_STORAGE_CONNECTION_STRING ?? "").replace(
     accountKey,
     Buffer.alloc(64, 7).toString("base64"),
   ),
-}))
+})
+
+describeStore("azure", start, wrongSecret)
+
+const busy = httpResponse(
+  "503 Server Busy",
+  ["Content-Type: application/xml", "x-ms-error-code: ServerBusy"],
+  "<Error><Code>ServerBusy</Code><Message>The server is busy.</Message></Error>",
+)
+const startStore = async () => testedStore("azure", await start(), { busy, wrongSecret })
+describeBlobStore("Azure", startStore)
+describeFailures("Azure", startStore)
 
 describe("a blob that an export was to replace, and did not", () => {
   let server: Azurite

@@ -5,6 +5,7 @@
  */
 import { createServer, request } from "node:http"
 import { vi } from "vitest"
+import { describeBlobStore, describeFailures, httpResponse, testedStore } from "../../blob/blob-store-contract.ts"
 import { freePort, startServer } from "../../blob/server-process.ts"
 import { describeStore, type StoreServer } from "../../blob/store-contract.ts"
 import { buildMs, buildServers } from "./programs.ts"
@@ -80,3 +81,12 @@ const start = async (): Promise<StoreServer> => {
 }
 
 describeStore("gs", start, undefined)
+
+const busy = httpResponse(
+  "429 Too Many Requests",
+  ["Content-Type: application/json"],
+  JSON.stringify({ error: { code: 429, message: "Too many requests", errors: [{ reason: "rateLimitExceeded" }] } }),
+)
+const startStore = async () => testedStore("gs", await start(), { busy, wrongSecret: undefined })
+describeBlobStore("Google", startStore)
+describeFailures("Google", startStore)

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { CreateBucketCommand, GetObjectCommand, ListMultipartUploadsCommand, S3Client } from "@aws-sdk/client-s3"
 import { vi } from "vitest"
+import { describeBlobStore, describeFailures, httpResponse, testedStore } from "../../blob/blob-store-contract.ts"
 import { freePort, startServer } from "../../blob/server-process.ts"
 import { describeStore, type StoreServer } from "../../blob/store-contract.ts"
 import { buildMs, buildServers } from "./programs.ts"
@@ -57,4 +58,15 @@ const start = async (): Promise<StoreServer> => {
   }
 }
 
-describeStore("s3", start, () => ({ AWS_SECRET_ACCESS_KEY: "another-secret" }))
+const wrongSecret = (): Readonly<Record<string, string>> => ({ AWS_SECRET_ACCESS_KEY: "another-secret" })
+
+describeStore("s3", start, wrongSecret)
+
+const busy = httpResponse(
+  "503 Slow Down",
+  ["Content-Type: application/xml"],
+  "<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>",
+)
+const startStore = async () => testedStore("s3", await start(), { busy, wrongSecret })
+describeBlobStore("S3", startStore)
+describeFailures("S3", startStore)
