@@ -23,6 +23,7 @@ export type {
   LateCause,
   LateChanges,
   ObjectEvent,
+  RecordedGapReason,
   TraceEvent,
   TraceGapReason,
 } from "./event.ts"

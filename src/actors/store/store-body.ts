@@ -25,6 +25,7 @@ import {
   lendReserve,
   openOrBegin,
   removesAnything,
+  TENURE_KEY,
   thisProcess,
   withDiscovered,
 } from "../../archive/index.ts"
@@ -63,6 +64,8 @@ export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (con
       clusterUid: () => Effect.sync(() => archive.metadata.get("clusterUid") ?? ""),
       recorderState: () => Effect.sync(() => archive.metadata.get("recorder") ?? ""),
       setRecorderState: (state) => attempt(() => archive.metadata.set("recorder", state)),
+      tenure: () => Effect.sync(() => archive.metadata.get(TENURE_KEY) ?? ""),
+      keepTenure: (kept) => attempt(() => writer.keepTenure(kept)),
       learnKind: (kind) =>
         attempt(() => archive.metadata.set(discoveryKey, withDiscovered(archive.metadata.get(discoveryKey), kind))),
       firstLists: (atMicros) =>

@@ -10,39 +10,7 @@
  * this recording is another's even with this owner: a copy of the directory writes it.
  */
 
-/** A segment of a stream, as far as its successor depends on it. */
-export interface ChainLink {
-  readonly number: number
-  readonly epoch: number
-  /** Of the tenure that wrote it. */
-  readonly owner: string
-  /** Of the whole segment, hexadecimal. */
-  readonly sha256: string
-}
-
-/** A segment with up to where it takes the recording that it was made of. */
-export interface Shipment extends ChainLink {
-  /** False: it is a part, which counts only with the segments of its epoch up to the next whole one. */
-  readonly isWhole: boolean
-  readonly throughSequence: number
-  /** Retention and merging leave blocks alone that end after this sequence number: with the whole segments up to this one, the stream has the others for good. */
-  readonly heldAfter: number
-  /** Where the next segment begins: the position of the archive's deltas, as JSON. */
-  readonly position: string
-}
-
-/** What a recording knows of its place in a stream; kept in it, and changed by nobody else. */
-export interface Tenure {
-  /** Of the stream: a directory is at home in one. */
-  readonly stream: string
-  /** 128 random bits, hexadecimal. */
-  readonly owner: string
-  readonly epoch: number
-  /** The last segment that is certain; `undefined`: the stream is empty. */
-  readonly shipped: Shipment | undefined
-  /** What was built for the next number, and may have been created: the last one that it is known by, and those of lives before. */
-  readonly intents: ReadonlyArray<Shipment>
-}
+import type { ChainLink, Shipment, Tenure } from "./tenure.ts"
 
 /** Intents beyond this many are forgotten, the oldest first: one is added by each life that ends while the store does not answer. Forgetting can only fence. */
 const MOST_INTENTS = 32
@@ -59,10 +27,10 @@ export type Fenced =
 export type FenceCommand =
   /** Read what is under the next number. */
   | { readonly tag: "look"; readonly number: number }
-  /** Seal, and build the segment after `after`. */
-  | { readonly tag: "build"; readonly after: Shipment | undefined; readonly isOpening: boolean }
-  /** Keep the tenure in the recording, synced. */
-  | { readonly tag: "keep"; readonly tenure: Tenure }
+  /** Build the segment after the one that has been shipped. */
+  | { readonly tag: "build"; readonly tenure: Tenure }
+  /** Keep the tenure in the recording. `isShipped`: because its last segment has become certain. */
+  | { readonly tag: "keep"; readonly tenure: Tenure; readonly isShipped: boolean }
   /** Create the segment that was built, if there is none of its number. */
   | { readonly tag: "create"; readonly intent: Shipment }
   /** Read up to which number segments have been compacted; 0: none. */
@@ -114,15 +82,17 @@ export const commandOf = ({ tenure, step }: FenceState): FenceCommand => {
     case "looking":
       return { tag: "look", number: nextNumber(tenure) }
     case "building":
-      return { tag: "build", after: tenure.shipped, isOpening: isOpening(tenure) }
-    case "intending":
-      return { tag: "keep", tenure: { ...tenure, intents: [...tenure.intents, step.intent].slice(-MOST_INTENTS) } }
+      return { tag: "build", tenure }
+    case "intending": {
+      const intents = [...tenure.intents, step.intent].slice(-MOST_INTENTS)
+      return { tag: "keep", isShipped: false, tenure: { ...tenure, intents } }
+    }
     case "creating":
       return { tag: "create", intent: step.intent }
     case "confirming":
       return { tag: "confirm" }
     case "recording":
-      return { tag: "keep", tenure: { ...tenure, shipped: step.intent, intents: [] } }
+      return { tag: "keep", isShipped: true, tenure: { ...tenure, shipped: step.intent, intents: [] } }
     case "resting":
       return { tag: "rest" }
     case "fenced":

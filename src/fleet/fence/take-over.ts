@@ -1,12 +1,12 @@
 /** What a recorder that starts does about the stream that it is to write: pure. */
 
-import type { ChainLink, Shipment, Tenure } from "./fence.ts"
+import type { ChainLink, Shipment, Tenure } from "./tenure.ts"
 
 /** A stream as it is found. */
 export interface FoundStream {
   /** Its identity, made with it. */
   readonly id: string
-  /** UID of the namespace kube-system of the cluster that it is of; empty: not known. */
+  /** UID of the namespace kube-system of the cluster that it is of. */
   readonly clusterUid: string
   /** The segment with the greatest number; `undefined`: it has none. */
   readonly last: ChainLink | undefined
@@ -14,7 +14,7 @@ export interface FoundStream {
 
 /** A data directory as it is found. */
 export interface FoundDirectory {
-  /** UID of the cluster that is to be recorded; empty: not known. */
+  /** The same of the cluster that is to be recorded. */
   readonly clusterUid: string
   readonly tenure: Tenure | undefined
 }
@@ -30,7 +30,7 @@ export type Start =
 
 /** Pure. Decides by identities and hashes alone. */
 export const startOf = (stream: FoundStream, { clusterUid, tenure }: FoundDirectory): Start => {
-  if (stream.clusterUid !== "" && clusterUid !== "" && stream.clusterUid !== clusterUid)
+  if (stream.clusterUid !== clusterUid)
     return {
       tag: "refuse",
       reason: `the stream is of another cluster (kube-system has UID ${stream.clusterUid} there, and ${clusterUid} here); give each cluster a prefix of its own`,
@@ -59,6 +59,6 @@ export const newTenure = (stream: string, owner: string, restored?: Shipment): T
   stream,
   owner,
   epoch: (restored?.epoch ?? 0) + 1,
-  shipped: restored,
+  ...(restored !== undefined && { shipped: restored }),
   intents: [],
 })

@@ -3,17 +3,18 @@
  * every process killed and every directory copied or put back, between any two steps. Only the fence is the real one.
  */
 import { expect } from "vitest"
+import { fromTheBeginning } from "../../../src/archive/index.ts"
 import {
   afterEvent,
   commandOf,
   type FenceCommand,
   type FenceEvent,
   type FenceState,
+  isOpening,
   openFence,
-  type Shipment,
-  type Tenure,
 } from "../../../src/fleet/fence/fence.ts"
 import { newTenure, startOf } from "../../../src/fleet/fence/take-over.ts"
+import type { Shipment, Tenure } from "../../../src/fleet/fence/tenure.ts"
 
 interface Segment extends Shipment {
   readonly previous: string
@@ -100,7 +101,7 @@ class ModelledWriter {
       case "look":
         return { tag: "found", link: stream.objects.get(command.number) }
       case "build":
-        this.#built = this.#build(stream, command.after, command.isOpening, events)
+        this.#built = this.#build(stream, command.tenure, events)
         return { tag: "built", intent: this.#built }
       case "keep":
         this.tenure = command.tenure
@@ -123,17 +124,20 @@ class ModelledWriter {
     }
   }
 
-  #build(stream: ModelledStream, after: Shipment | undefined, isOpening: boolean, most: number): Segment | undefined {
-    const from = after?.throughSequence ?? 0
+  #build(stream: ModelledStream, tenure: Tenure, most: number): Segment | undefined {
+    const { shipped: after, owner, epoch } = tenure
+    const from = after?.position.sequence ?? 0
     const events = this.log.slice(from, from + most)
-    if (events.length === 0 && !isOpening) return undefined
-    const { owner, epoch } = this.tenure
+    if (events.length === 0 && !isOpening(tenure)) return undefined
     const throughSequence = from + events.length
     const isWhole = throughSequence === this.log.length
     return {
       ...{ number: (after?.number ?? 0) + 1, epoch, owner, sha256: `sha ${stream.unique()}`, isWhole },
-      ...{ throughSequence, heldAfter: isWhole ? throughSequence : (after?.heldAfter ?? 0) },
-      ...{ position: "", previous: after?.sha256 ?? "", events },
+      ...{
+        position: { ...fromTheBeginning, sequence: throughSequence },
+        heldAfter: isWhole ? throughSequence : (after?.heldAfter ?? 0),
+      },
+      ...{ previous: after?.sha256 ?? "", events },
     }
   }
 }
@@ -275,7 +279,12 @@ export class ModelledStream {
   #restored(accepted: ReadonlyArray<Segment>): Directory {
     const log = wholeEvents(accepted)
     const last = accepted.at(-1)
-    const restored = last && { ...last, throughSequence: log.length, heldAfter: log.length, isWhole: true }
+    const restored = last && {
+      ...last,
+      position: { ...fromTheBeginning, sequence: log.length },
+      heldAfter: log.length,
+      isWhole: true,
+    }
     return { log, tenure: newTenure(streamId, this.#owner(), restored) }
   }
 
@@ -309,7 +318,7 @@ export class ModelledStream {
       expect(events.slice(0, shipped.heldAfter), "what retention may remove is not in the stream").toEqual(held)
       const until = shipped.isWhole ? undefined : shipped
       const shippedEvents = wholeEvents(accepted.slice(0, shipped.number), until)
-      expect(log.slice(0, shipped.throughSequence), "shipped is not what was recorded").toEqual(shippedEvents)
+      expect(log.slice(0, shipped.position.sequence), "shipped is not what was recorded").toEqual(shippedEvents)
     }
   }
 
