@@ -4,14 +4,12 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import { expect, onTestFinished, test } from "vitest"
-import { ArchiveReader } from "../../../src/archive/index.ts"
-import { openStore, readStorePlace } from "../../../src/blob/index.ts"
-import { restoreStream } from "../../../src/fleet/index.ts"
 import type { ArchiveStatus } from "../../../src/recorder/export/recording.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { patient } from "../../harness/patience.ts"
 import { until } from "../recorder/recorder-command.ts"
-import { type Change, differences, ledgerOf, RecordedSandbox, tracked } from "./recorded-sandbox.ts"
+import { RecordedSandbox, tracked } from "./recorded-sandbox.ts"
+import { expectLedger } from "./restored-stream.ts"
 import { Workload } from "./workload.ts"
 
 const kinds = ["apps/v1.Deployment", "v1.ConfigMap"]
@@ -33,27 +31,6 @@ const record = (sandbox: Sandbox, directory: string, address: string, clusterUid
     ...archivedTo(address, clusterUid),
   })
 
-/** Every change in a stream, restored. */
-const restored = async (address: string): Promise<ReadonlyArray<Change>> => {
-  const reading = readStorePlace(address)
-  if (reading.tag !== "place") throw new Error(reading.message)
-  const store = await openStore(reading.place)
-  const directory = temporary()
-  await restoreStream(store, directory)
-  store.close()
-  const reader = ArchiveReader.open(directory)
-  try {
-    const window = { cut: reader.cut(), fromTime: 0, untilTime: Number.MAX_SAFE_INTEGER, kinds }
-    return [...reader.events(window)].flatMap((event) => {
-      if (event.type === "gap") throw new Error(`a gap: ${JSON.stringify(event)}`)
-      const { gvk, uid, resourceVersion, action, name } = event
-      return [{ gvk, uid, resourceVersion, action, name } as Change]
-    })
-  } finally {
-    reader.close()
-  }
-}
-
 /** Everything that happened so far is in the stream. */
 const archived = async (recorder: RecordedSandbox): Promise<ArchiveStatus> => {
   await recorder.caughtUp()
@@ -63,12 +40,6 @@ const archived = async (recorder: RecordedSandbox): Promise<ArchiveStatus> => {
     () => `everything to be archived: ${JSON.stringify(recorder.actors.archive)}`,
   )
   return recorder.actors.archive as ArchiveStatus
-}
-
-const expectLedger = async (sandbox: Sandbox, address: string): Promise<void> => {
-  const changes = await restored(address)
-  const ordered = changes.toSorted((one, other) => Number(one.resourceVersion) - Number(other.resourceVersion))
-  for (const gvk of kinds) expect(differences(ordered, ledgerOf(sandbox, gvk), gvk)).toEqual({})
 }
 
 test("what is recorded is in the stream soon, and its next recorder goes on there", {
@@ -90,7 +61,7 @@ test("what is recorded is in the stream soon, and its next recorder goes on ther
     expect((await archived(second)).segment).toBeGreaterThan(segment)
     await second.stopRecording()
     expect(second.actors.archive?.epoch).toBe(1)
-    await expectLedger(sandbox, address)
+    await expectLedger(sandbox, address, kinds)
   } finally {
     await sandbox.close()
   }
@@ -115,7 +86,7 @@ test("a recorder with an empty directory restores the stream, and the one before
     expect(end.message).toMatch(/^another recorder has taken the stream over: segment \d+ is of epoch 2/)
     await first.stopRecording()
     await second.stopRecording()
-    await expectLedger(sandbox, address)
+    await expectLedger(sandbox, address, kinds)
     // Started again, the first one is behind: its directory makes place.
     for (let step = 0; step < 50; step++) workload.step()
     const third = await record(sandbox, first.directory, address)
@@ -125,7 +96,7 @@ test("a recorder with an empty directory restores the stream, and the one before
     expect(third.notices).toContainEqual(
       expect.objectContaining({ type: "restored", epoch: 3, setAside: expect.stringContaining("replaced-") }),
     )
-    await expectLedger(sandbox, address)
+    await expectLedger(sandbox, address, kinds)
   } finally {
     await sandbox.close()
   }
