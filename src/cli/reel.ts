@@ -72,6 +72,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./store.ts")).storeCommand(),
   },
   {
+    name: "restore",
+    summary: "Makes a recording of what a recorder has sent to an object store.",
+    load: async () => (await import("./restore.ts")).restoreCommand(),
+  },
+  {
     name: "serve",
     summary: "Serves a recording or a trace as a read-only API server: kubectl sees the cluster as it was.",
     load: async () => (await import("./serve.ts")).serveCommand(),

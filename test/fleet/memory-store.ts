@@ -1,30 +1,37 @@
-/** An object store in memory, for what reads and creates segments: creating is atomic, and every byte can be changed behind a reader's back. */
+/** An object store in memory, whose objects a test may change, and whose reads it may see and let fail. */
+import type { BlobStore, ByteRange, ListedObject, ReadBytes } from "../../src/blob/index.ts"
 import type { CreatingStore } from "../../src/fleet/index.ts"
 
 export class MemoryStore implements CreatingStore {
   readonly location = "memory:"
   readonly objects = new Map<string, Buffer>()
-  /** Bytes that were read, by key. */
-  readonly bytesRead = new Map<string, number>()
+  /** What was read: keys, with the bytes that were asked for from the end. */
+  readonly reads: string[] = []
+  /** Called before each read. */
+  beforeRead: (key: string) => void = () => undefined
 
-  create(key: string, parts: ReadonlyArray<Uint8Array>): Promise<"created" | "exists"> {
+  create(key: string, parts: ReadonlyArray<Uint8Array>): ReturnType<BlobStore["create"]> {
     if (this.objects.has(key)) return Promise.resolve("exists")
     this.objects.set(key, Buffer.concat(parts))
     return Promise.resolve("created")
   }
 
-  read(
-    key: string,
-    range?: { readonly last: number },
-  ): Promise<{ readonly bytes: Uint8Array; readonly size: number } | undefined> {
+  read(key: string, range?: ByteRange): Promise<ReadBytes | undefined> {
+    const last = range !== undefined && "last" in range ? range.last : undefined
+    this.reads.push(last === undefined ? key : `${key} ${last}`)
     const object = this.objects.get(key)
+    try {
+      this.beforeRead(key)
+    } catch (error) {
+      return Promise.reject(error)
+    }
     if (object === undefined) return Promise.resolve(undefined)
-    const bytes = range === undefined ? object : object.subarray(Math.max(0, object.length - range.last))
-    this.bytesRead.set(key, (this.bytesRead.get(key) ?? 0) + bytes.length)
-    return Promise.resolve({ bytes, size: object.length })
+    const bytes = last === undefined ? object : object.subarray(Math.max(0, object.length - last))
+    return Promise.resolve({ bytes, size: object.length, version: "1" })
   }
 
-  async *list(prefix: string, { after = "" } = {}): AsyncGenerator<{ readonly key: string }, void> {
-    for (const key of [...this.objects.keys()].sort()) if (key.startsWith(prefix) && key > after) yield { key }
+  async *list(prefix: string, { after = "" } = {}): AsyncGenerator<ListedObject, void> {
+    for (const [key, { length }] of [...this.objects].sort())
+      if (key.startsWith(prefix) && key > after) yield { key, bytes: length, modifiedMs: 0 }
   }
 }

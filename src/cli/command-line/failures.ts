@@ -4,6 +4,7 @@
  */
 import type { ArchiveError } from "../../archive/index.ts"
 import type { TargetError } from "../../blob/index.ts"
+import type { StreamError } from "../../fleet/index.ts"
 import type { ApiError, CredentialsError } from "../../kube/index.ts"
 import { withLocalTimes } from "../../local-time.ts"
 import type { ListenError, TokenFileError } from "../../recorder/index.ts"
@@ -53,6 +54,7 @@ type Failure =
   | RemovalUnchecked
   | ReplayExists
   | SpoolError
+  | StreamError
   | TargetError
   | TargetLacks
   | TargetUnusable
@@ -87,6 +89,12 @@ const codes: Codes = {
   RecordingDisturbedError: failed,
   RetentionOutranError: failed,
   UncommittedFramesError: failed,
+  // Of streams.
+  NoStreamError: failed,
+  NewerStreamError: failed,
+  SegmentDamagedError: failed,
+  StreamBrokenError: failed,
+  RestoredUnsoundError: failed,
   // Of kubeconfigs and what they name.
   NoClusterConfigured: failed,
   KubeconfigUnreadable: failed,

@@ -4,19 +4,16 @@ import { crc32, zstdDecompressSync } from "node:zlib"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { blobsOf, type DeltaRow } from "../../archive/index.ts"
+import type { BlobStore } from "../../blob/index.ts"
 import { NewerStreamError, SegmentDamagedError } from "../fleet-errors.ts"
 import { Footer, SEGMENT_FORMAT, SEGMENT_MAGIC, type StoredSegment, TAIL_BYTES } from "./segment-facts.ts"
 
-/** What is read of a segment from a store. */
-export interface SegmentStore {
-  /** For messages. */
-  readonly location: string
-  read(
-    key: string,
-    range?: { readonly last: number },
-    signal?: AbortSignal,
-  ): Promise<{ readonly bytes: Uint8Array; readonly size: number } | undefined>
-}
+/** What is needed of a store to read one. */
+export type SegmentStore = Pick<BlobStore, "location" | "read">
+
+/** The address of an object, for messages. */
+export const locationOf = ({ location }: Pick<BlobStore, "location">, key: string): string =>
+  `${location.replace(/\/$/, "")}/${key}`
 
 /** With the number in twelve digits, so that a list is in order. */
 export const segmentKey = (number: number): string => `segments/${String(number).padStart(12, "0")}.segment`
@@ -40,7 +37,7 @@ export const readSegmentEnd = async (
   signal?: AbortSignal,
 ): Promise<SegmentEnd | undefined> => {
   const key = segmentKey(number)
-  const location = `${store.location}/${key}`
+  const location = locationOf(store, key)
   for (let last = endBytes; ; ) {
     const found = await store.read(key, { last }, signal)
     if (found === undefined) return undefined
@@ -58,7 +55,7 @@ export const readSegment = async (
   signal?: AbortSignal,
 ): Promise<(SegmentEnd & { readonly rows: Iterable<DeltaRow> }) | undefined> => {
   const key = segmentKey(number)
-  const location = `${store.location}/${key}`
+  const location = locationOf(store, key)
   const found = await store.read(key, undefined, signal)
   if (found === undefined) return undefined
   const { bytes } = found

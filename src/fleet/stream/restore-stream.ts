@@ -35,6 +35,8 @@ export interface Restored {
   readonly segments: number
   readonly bytes: number
   readonly blocks: number
+  /** When the last event happened that was restored, µs since the Unix epoch; 0: there is none. */
+  readonly until: number
 }
 
 /**
@@ -50,7 +52,8 @@ export const restoreStream = async (
   const { description, counted, last, position } = await new StreamReader(store).read()
   const copy = new RecordingCopy(directory)
   try {
-    const applied = counted.findIndex(({ sha256 }) => sha256 === copy.mark()) + 1
+    const mark = copy.mark()
+    const applied = counted.findIndex(({ sha256 }) => sha256 === mark) + 1
     if (applied === 0) copy.beginAnew()
     const allBytes = counted.reduce((sum, { bytes }) => sum + bytes, 0)
     let bytes = counted.slice(0, applied).reduce((sum, segment) => sum + segment.bytes, 0)
@@ -66,7 +69,8 @@ export const restoreStream = async (
       const reason = [...faults, ...damagedBlocks.map(({ fault }) => fault)].slice(0, 3).join("; ")
       throw new RestoredUnsoundError({ location: store.location, reason })
     }
-    return { description, last, position, segments: counted.length, bytes, blocks }
+    const until = counted.reduce((latest, { facts }) => Math.max(latest, facts.toTime), 0)
+    return { description, last, position, segments: counted.length, bytes, blocks, until }
   } finally {
     copy.close()
   }

@@ -8,9 +8,10 @@
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
 import { fromTheBeginning, type Position } from "../../archive/index.ts"
+import type { BlobStore } from "../../blob/index.ts"
 import { NewerStreamError, NoStreamError, SegmentDamagedError, StreamBrokenError } from "../fleet-errors.ts"
 import type { StoredSegment } from "../segment/segment-facts.ts"
-import { readSegmentEnd, type SegmentStore } from "../segment/segment-reader.ts"
+import { locationOf, readSegmentEnd, type SegmentStore, segmentKey } from "../segment/segment-reader.ts"
 
 /** The only format of streams that this program reads and writes. */
 export const STREAM_FORMAT = 1
@@ -29,21 +30,15 @@ const StreamDescription = Schema.Struct({
 })
 export type StreamDescription = typeof StreamDescription.Type
 
-/** What is read of an object store. */
-export interface StreamStore extends SegmentStore {
-  list(prefix: string, options?: { readonly after?: string }): AsyncIterable<{ readonly key: string }>
-}
-
-/** The same, for the one who begins a stream. */
-export interface CreatingStore extends StreamStore {
-  create(key: string, parts: ReadonlyArray<Uint8Array>): Promise<"created" | "exists">
-}
+/** What is needed of a store to read a stream, and to begin one. */
+export type StreamStore = Pick<BlobStore, "location" | "read" | "list">
+export type CreatingStore = Pick<BlobStore, "location" | "read" | "list" | "create">
 
 /** `undefined`: there is no stream. Rejects with SegmentDamagedError, NewerStreamError, or an error of the store. */
 export const readDescription = async (store: SegmentStore): Promise<StreamDescription | undefined> => {
   const found = await store.read(STREAM_KEY)
   if (found === undefined) return undefined
-  const location = `${store.location}/${STREAM_KEY}`
+  const location = locationOf(store, STREAM_KEY)
   const text = Buffer.from(found.bytes).toString("utf8")
   const description = Schema.decodeUnknownResult(Schema.fromJsonString(StreamDescription))(text)
   if (Result.isSuccess(description)) return description.success
@@ -114,14 +109,12 @@ export class StreamReader {
     return { description, segments: [...segments], counted: [...counted], last: segments.at(-1), position }
   }
 
-  /** @throws StreamBrokenError */
   async #newNumbers(): Promise<ReadonlyArray<number>> {
-    const { segments } = this.#chain
+    const last = this.#chain.segments.length
     const numbers: number[] = []
-    for await (const { key } of this.#store.list(SEGMENTS, {})) {
+    for await (const { key } of this.#store.list(SEGMENTS, last === 0 ? {} : { after: segmentKey(last) })) {
       const [, digits] = /^segments\/(\d{12})\.segment$/.exec(key) ?? []
-      if (digits === undefined || Number(digits) <= segments.length) continue
-      numbers.push(Number(digits))
+      if (digits !== undefined) numbers.push(Number(digits))
     }
     return numbers
   }
