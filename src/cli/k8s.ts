@@ -171,6 +171,7 @@ const run = async (
     redactKeySecret: given.redactKeySecret,
     permissions: permissionsFor(watched, {
       reviews: given.auth === "kubernetes",
+      isArchived: given.archiveTo !== undefined,
       ...(every !== undefined && { every: { namespaces: every.namespaces } }),
     }),
     volume: { size: given.size, isClaim: given.volumeClaim, storageClass: given.storageClass },

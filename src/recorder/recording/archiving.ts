@@ -160,7 +160,8 @@ export class Archiving {
         schedule: patiently,
       }),
     )
-    return Effect.matchEffect(found, {
+    // A thread that does not start, too.
+    return Effect.matchEffect(found.pipe(Effect.timeout(4 * startPatienceMs)), {
       onFailure: () => Effect.void,
       onSuccess: (start) => {
         switch (start.tag) {

@@ -1,5 +1,5 @@
 /** Recorders as processes that archive: killed, paused and taken over; the stream has what happened, once and in order. */
-import { readdirSync } from "node:fs"
+import { mkdirSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
@@ -20,6 +20,7 @@ const open = async () => {
   const sandbox = await Sandbox.start({ bookmarkInterval: 500 })
   const workload = new Workload(sandbox, Object.keys(kinds), seed)
   const address = place.path("stream")
+  mkdirSync(address)
   return {
     ...{ place, sandbox, workload, address },
     record: (name: string, dataDir = place.path(name)): RecorderProcess =>
