@@ -9,7 +9,7 @@ const storeOf = (keys: ReadonlyArray<string>) => {
     ...{ counted, location: "memory:" },
     read: async (key: string) => {
       const bytes = Buffer.from(JSON.stringify({ compactedThrough: Number(key.replace(/\D/g, "")) }))
-      return sorted.includes(key) ? { bytes, size: bytes.length } : undefined
+      return sorted.includes(key) ? { bytes, size: bytes.length, version: key } : undefined
     },
     async *list(prefix: string, { after = "" }: { readonly after?: string } = {}) {
       counted.requests++
@@ -17,7 +17,7 @@ const storeOf = (keys: ReadonlyArray<string>) => {
       for (const key of sorted) {
         if (!key.startsWith(prefix) || key <= after) continue
         if (++taken % 1000 === 0) counted.requests++
-        yield { key }
+        yield { key, bytes: 1, modifiedMs: 0 }
       }
     },
   }
