@@ -7,6 +7,13 @@
  */
 
 export {
+  ArchivingFailed,
+  type ArchivistConfig,
+  type ArchivistControl,
+  type ArchivistReport,
+  archivistDefinition,
+} from "./archivist/archivist-interface.ts"
+export {
   type ExporterConfig,
   type ExporterControl,
   type ExportJob,
@@ -18,6 +25,7 @@ export {
 } from "./exporter/exporter-interface.ts"
 export { clockTolerance, incompleteKinds, instantOf, type RequestedWindow } from "./exporter/incomplete-kinds.ts"
 export {
+  archivistName,
   exporterName,
   observationsMailbox,
   ownerAnswersMailbox,

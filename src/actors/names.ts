@@ -15,6 +15,8 @@ export const storedStateMailbox = (watcher: string): string => `stored-state of 
 
 export const ownerResolverName = "owner-resolver"
 
+export const archivistName = "archivist"
+
 /** Store → owner-resolver: questions of `proto/owners.proto`. */
 export const ownerQuestionsMailbox = "owner-questions"
 

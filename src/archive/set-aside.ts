@@ -116,16 +116,30 @@ const namesOfSetAside = (directory: string): ReadonlyArray<string> =>
     .map(({ name }) => name)
     .sort()
 
-const moveAside = (directory: string, nowMicros: number, options: ArchiveWriterOptions): string => {
+/** What names of directories begin with in which a recording is whose stream another recorder has taken over. */
+const REPLACED_PREFIX = "replaced-"
+
+/** Moves the recording of a directory, if it has one, into a directory of its own, whose path is returned. Nothing of it is a gap: what follows has its place. @throws ArchiveError */
+export const setAsideReplaced = (directory: string, nowMicros: number): string | undefined =>
+  DATABASE_FILES.some((file) => existsSync(join(directory, file)))
+    ? moveAside(directory, nowMicros, {}, REPLACED_PREFIX)
+    : undefined
+
+/** The log last: without its database it makes the next start notice that setting aside was interrupted. */
+const DATABASE_FILES = ["-shm", "", "-wal"].map((suffix) => `${DATABASE_FILE}${suffix}`)
+
+const moveAside = (
+  directory: string,
+  nowMicros: number,
+  options: ArchiveWriterOptions,
+  prefix = SET_ASIDE_PREFIX,
+): string => {
   const lock = lockDirectory(directory, options.holder, options.fileSystemTypeOf)
   try {
     const stamp = new Date(nowMicros / 1000).toISOString().replaceAll(/[-:]|\.\d+/g, "")
-    let path = join(directory, `${SET_ASIDE_PREFIX}${stamp}`)
-    for (let number = 2; !makePrivateDirectory(path); number++)
-      path = join(directory, `${SET_ASIDE_PREFIX}${stamp}-${number}`)
-    // The log last: without its database it makes the next start notice that it was interrupted here.
-    for (const suffix of ["-shm", "", "-wal"]) {
-      const file = `${DATABASE_FILE}${suffix}`
+    let path = join(directory, `${prefix}${stamp}`)
+    for (let number = 2; !makePrivateDirectory(path); number++) path = join(directory, `${prefix}${stamp}-${number}`)
+    for (const file of DATABASE_FILES) {
       if (existsSync(join(directory, file))) renameSync(join(directory, file), join(path, file))
     }
     // Copies of pinned windows belong to the pins of that recording.

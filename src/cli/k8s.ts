@@ -98,6 +98,7 @@ const syntax: CommandSyntax<typeof k8sOptions> = {
     "reel k8s --config tracer.yml --image registry.example.com/kubereel:0.1.0 | kubectl apply -f -",
     "reel k8s --record-namespace shop --auth none --volume-claim --size 50Gi",
     "reel k8s --auth token --allow-target s3://traces/shop --target-secret store-access",
+    "reel k8s --archive-to s3://recordings/production --target-secret store-access",
     "reel k8s --name kubereel-a --lease kubereel --volume-claim",
     "reel k8s --offline",
     "reel k8s --host modules --image registry.example.com/kubereel:0.1.0",
@@ -170,6 +171,7 @@ const run = async (
     redactKeySecret: given.redactKeySecret,
     permissions: permissionsFor(watched, {
       reviews: given.auth === "kubernetes",
+      isArchived: given.archiveTo !== undefined,
       ...(every !== undefined && { every: { namespaces: every.namespaces } }),
     }),
     volume: { size: given.size, isClaim: given.volumeClaim, storageClass: given.storageClass },
@@ -180,6 +182,8 @@ const run = async (
     allowedTargets: given.allowTarget,
     targetPorts: given.targetPort.length === 0 ? defaultTargetPorts : given.targetPort,
     targetSecret: given.targetSecret,
+    archiveTo: given.archiveTo,
+    serviceAccount: given.serviceAccount,
     bind: given.bind,
     expectedObjects: given.expectedObjects,
     expectedChangesPerSecond: given.expectedChanges,
@@ -196,11 +200,11 @@ const run = async (
 
 /** The authentication that the options configure, or the problem with their combination. */
 const authenticationOf = (given: Options): Authentication | string => {
-  const { auth, name, tokenSecret, allowTarget, targetSecret, lease } = given
+  const { auth, name, tokenSecret, allowTarget, archiveTo, targetSecret, lease } = given
   if (lease === name)
     return `--lease must not be the --name, ${name}: a Service with the name of the Lease leads to the recorder that records`
-  if (targetSecret !== undefined && allowTarget.length === 0)
-    return "--target-secret is for the stores of --allow-target, which is not given"
+  if (targetSecret !== undefined && allowTarget.length === 0 && archiveTo === undefined)
+    return "--target-secret is for the stores of --allow-target and --archive-to, of which none is given"
   if (auth === "token") return { tag: auth, secret: tokenSecret ?? { name: `${name}-tokens`, key: "tokens" } }
   return tokenSecret === undefined ? { tag: auth } : `--token-secret is for --auth token, not for --auth ${auth}`
 }

@@ -32,6 +32,7 @@ import { readKind } from "./command-line/kind-option.ts"
 import { listenOption } from "./command-line/listen-option.ts"
 import { allowSecretsAdvice, clusterOptions, clusterVariables } from "./command-line/shared-options.ts"
 import { accessOptions, readAccess } from "./record/record-access.ts"
+import { archiveOf, archiveOptions, archiveProblem } from "./record/record-archive.ts"
 import { givenLimits, ofKinds } from "./record/record-limits.ts"
 import { pinOptions, pinSettingsOf } from "./record/record-pins.ts"
 import type { RecordOptions, RecordOutput, RunRecorder } from "./record/run-recorder.ts"
@@ -183,6 +184,7 @@ const options = {
     "where to keep the recording; started again on the same directory, the recorder continues it; default: a new temporary directory",
   ),
   ...leaseOptions,
+  ...archiveOptions,
   fsync: withDefault(
     "interval",
     "WHEN",
@@ -235,6 +237,7 @@ const syntax: CommandSyntax<typeof options> = {
     ok: "stopped, and everything was being recorded",
     incomplete: "stopped while a kind was not being recorded, or the last events could not be written",
     notPermitted: "the server refuses these credentials, or all kinds that are not being recorded",
+    fenced: "another recorder has taken over the stream of --archive-to",
     leaseLost: "the Lease could not be renewed in time, so that another recorder may record now",
     interrupted: "a second signal ended it at once",
   },
@@ -249,6 +252,7 @@ const syntax: CommandSyntax<typeof options> = {
     "reel record -c tracer.yml --data-dir /var/lib/kubereel --log-format json",
     "reel record -c tracer.yml --namespace shop,stock --context staging",
     "reel record -c tracer.yml --data-dir /var/lib/kubereel --lease kubereel/recorder",
+    "reel record -c tracer.yml --data-dir /var/lib/kubereel --archive-to s3://recordings/production",
     "reel record --listen 0.0.0.0:7777 --auth token --token-file tokens --tls-cert tls.crt --tls-key tls.key",
     "reel record -c tracer.yml --listen 0.0.0.0:7777 --auth kubernetes --allow-target s3://traces/shop",
   ],
@@ -287,15 +291,26 @@ export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): 
       leaseDuration: _duration,
       pinBefore: _before,
       pinAfter: _after,
-      pinExportTo: _to,
+      pinExportTo: _exportTo,
+      archiveTo: _archiveTo,
+      archiveEvery: _every,
       ...rest
     } = more
     const where = { bind: listen.host, port: listen.port }
-    const access = kindsProblem(given) ?? leaseProblem(given) ?? readAccess({ ...given, ...where })
+    const access =
+      kindsProblem(given) ?? leaseProblem(given) ?? archiveProblem(given) ?? readAccess({ ...given, ...where })
     if (typeof access === "string") return access
     const namespaces = [...new Set(namespace)]
     const recordOptions: RecordOptions = {
-      ...{ ...rest, ...where, ...access, namespaces, verbosity: verbose, lease: leaseOf(given) },
+      ...{
+        ...rest,
+        ...where,
+        ...access,
+        namespaces,
+        verbosity: verbose,
+        lease: leaseOf(given),
+        archive: archiveOf(given),
+      },
       ...(all && { config: { text: everyKindConfiguration(except) } }),
       limits: givenLimits(retainFor, retainBytes),
       pins: pinSettingsOf(given),

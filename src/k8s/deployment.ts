@@ -18,6 +18,7 @@ import { type Manifest, manifest } from "./manifest/manifest.ts"
 import { deployment } from "./manifest/objects.ts"
 import {
   type Authentication,
+  accountOf,
   httpPort,
   leaseLabel,
   type ManifestSettings,
@@ -60,15 +61,17 @@ const podResources = ({
   expectedObjects,
   expectedChangesPerSecond,
   volume,
+  archiveTo,
 }: Pick<
   ManifestSettings,
-  "kinds" | "isEveryKind" | "expectedObjects" | "expectedChangesPerSecond" | "volume"
+  "kinds" | "isEveryKind" | "expectedObjects" | "expectedChangesPerSecond" | "volume" | "archiveTo"
 >): PodResources => {
+  const archivist = archiveTo === undefined ? 0 : measuredMemory.archivist
   const { threeKinds, furtherKind, sharedKind, thousandObjects } = measuredMemory
   const named = watchedKinds(tracked).kinds.length
   const kinds = isEveryKind ? Math.max(named, everyKindCount) : named
-  const usual = usualMegabytes(kinds, expectedObjects)
-  const worst = worstMegabytes(kinds, expectedObjects)
+  const usual = usualMegabytes(kinds, expectedObjects) + archivist
+  const worst = worstMegabytes(kinds, expectedObjects) + archivist
   const changes = (expectedChangesPerSecond * microsecondsPerChange) / 1000
   const memory = mebibytes(usual)
   const cpu = Math.ceil((listingMillicores + changes) / 10) * 10
@@ -82,6 +85,7 @@ const podResources = ({
       `  + ${thousandObjects} per 1,000 objects beyond ${included.objects} (${expectedObjects} are expected) = ${Math.ceil(usual)}; the limit`,
       `  adds ${Math.ceil(mailboxMegabytes(kinds))} for mailboxes while the disk is full, ${Math.ceil(exportMegabytes(expectedObjects))} for an export`,
       `  and ${measuredMemory.reader} for queries of the recording.`,
+      ...(archivist === 0 ? [] : [`  ${archivist} of it are for what is archived.`]),
       `cpu: ${listingMillicores}m for the first lists + ${microsecondsPerChange} µs for each of ${expectedChangesPerSecond} changes per second. No limit: the API server`,
       "  closes watches whose reader is throttled.",
       ...(volume.isClaim
@@ -139,6 +143,7 @@ const containerArguments = (settings: ManifestSettings): ReadonlyArray<string> =
     ? []
     : [`--redact-key-file=${redactionDirectory}/${settings.redactKeySecret.key}`]),
   ...authenticationArguments(settings.authentication),
+  ...(settings.archiveTo === undefined ? [] : [`--archive-to=${settings.archiveTo}`]),
   ...settings.allowedTargets.map((place) => `--allow-target=${place}`),
 ]
 
@@ -172,6 +177,7 @@ export const recorderDeployment = (settings: ManifestSettings): Manifest => {
   return deployment({
     ...metadataOf(settings),
     container: "recorder",
+    account: accountOf(settings),
     image: settings.image,
     args: containerArguments(settings),
     env: environment(settings),

@@ -14,6 +14,7 @@ import {
 } from "./manifest/objects.ts"
 import {
   type Authentication,
+  accountOf,
   httpPort,
   labelsOf,
   leaseLabel,
@@ -58,7 +59,7 @@ const serviceOf = (
  */
 const network = (settings: ManifestSettings): Manifest => {
   const { apiServerPorts, allowedTargets, targetPorts, authentication } = settings
-  const hasStores = allowedTargets.length > 0
+  const hasStores = allowedTargets.length > 0 || settings.archiveTo !== undefined
   const admitted = {
     none: "Anyone admitted here can export. Probes and port-forwards come from the node, which no policy blocks.",
     kubernetes: "Open to all: the recorder has the API server authorise each request.",
@@ -117,7 +118,7 @@ const disruptionBudget = (settings: ManifestSettings): Manifest =>
 /** ClusterRole and Roles with their bindings: only what the configuration needs. */
 const roles = (settings: ManifestSettings): ReadonlyArray<Manifest> => {
   const { cluster, namespaces } = settings.permissions
-  const account = { namespace: settings.namespace, name: settings.name }
+  const account = { namespace: settings.namespace, name: accountOf(settings) }
   const bound = (namespace: string | undefined, rules: ReadonlyArray<Rule>) =>
     boundRole({ name: settings.name, namespace, labels: labelsOf(settings) }, rules, account)
   return [
@@ -177,7 +178,7 @@ const pinners = (settings: ManifestSettings): Manifest =>
   )
 
 /** Permission to create Events for its own pod; it needs nothing else in its namespace. */
-const ownEvents = ({ name, namespace, version }: ManifestSettings): ReadonlyArray<Manifest> =>
+const ownEvents = ({ name, namespace, version, ...more }: ManifestSettings): ReadonlyArray<Manifest> =>
   boundRole(
     { name: `${name}-events`, namespace, labels: labelsOf({ name, version }) },
     [
@@ -189,11 +190,14 @@ const ownEvents = ({ name, namespace, version }: ManifestSettings): ReadonlyArra
           "Events about an invalid configuration, on the recorder's own pod; without it, only the log and the metrics report it",
       },
     ],
-    { namespace, name },
+    { namespace, name: accountOf({ name, ...more }) },
   )
 
 /** Permission to hold the Lease. RBAC cannot restrict `create` to a name. */
-const leaseHolding = ({ name, namespace, version }: ManifestSettings, lease: string): ReadonlyArray<Manifest> => {
+const leaseHolding = (
+  { name, namespace, version, ...more }: ManifestSettings,
+  lease: string,
+): ReadonlyArray<Manifest> => {
   const group = { apiGroups: ["coordination.k8s.io"], resources: ["leases"] } as const
   const reason = "The Lease that chooses the recorder that records; without it, none records"
   return boundRole(
@@ -202,7 +206,7 @@ const leaseHolding = ({ name, namespace, version }: ManifestSettings, lease: str
       { ...group, resourceNames: [lease], verbs: ["get", "update"], reason },
       { ...group, verbs: ["create"], reason: "The Lease itself, once" },
     ],
-    { namespace, name },
+    { namespace, name: accountOf({ name, ...more }) },
   )
 }
 
@@ -254,7 +258,7 @@ const monitoringManifests = (settings: ManifestSettings): ReadonlyArray<Manifest
 /** Pure. */
 export const manifestsFor = (settings: ManifestSettings): ReadonlyArray<Manifest> => [
   namespaceManifest(settings.namespace, labelsOf(settings)),
-  serviceAccount(metadataOf(settings)),
+  ...(settings.serviceAccount === undefined ? [serviceAccount(metadataOf(settings))] : []),
   ...roles(settings),
   ...ownEvents(settings),
   ...(settings.lease === undefined ? [] : leaseHolding(settings, settings.lease)),

@@ -53,13 +53,21 @@ export const learnCluster = (
   Effect.gen(function* () {
     const known = yield* actors.store.call("clusterUid", undefined)
     if (known !== "") return
-    const endpoint = yield* Effect.tryPromise(() => credentials.endpoint())
-    const client = new HttpClient(endpoint, { userAgent })
-    const uid = yield* Effect.promise(() => clusterUid(client)).pipe(Effect.ensuring(Effect.sync(() => client.close())))
+    const uid = yield* Effect.tryPromise(() => askClusterUid(credentials, userAgent))
     // A watcher may have reported it meanwhile, more recently than this request.
     const isStillUnknown = (yield* actors.store.call("clusterUid", undefined)) === ""
-    if (uid !== undefined && isStillUnknown) actors.suggestClusterUid(uid)
+    if (uid !== "" && isStillUnknown) actors.suggestClusterUid(uid)
   }).pipe(Effect.ignore)
+
+/** UID of the namespace kube-system; the empty string: the server does not say it. Rejects if there are no credentials. */
+export const askClusterUid = async (credentials: EndpointSource, userAgent: string): Promise<string> => {
+  const client = new HttpClient(await credentials.endpoint(), { userAgent })
+  try {
+    return (await clusterUid(client)) ?? ""
+  } finally {
+    client.close()
+  }
+}
 
 type Credentials = EndpointSource & { readonly refreshAfter: number | undefined }
 

@@ -47,7 +47,8 @@ import { openPodEvents } from "./notices/pod-events.ts"
 import { RecorderError } from "./notices/recorder-error.ts"
 import type { RecorderNotice } from "./notices/recorder-notice.ts"
 import { openPins, type PinSettings } from "./pins/open-pins.ts"
-import { learnCluster, openCredentials, refreshCredentials } from "./recorder-credentials.ts"
+import { askClusterUid, learnCluster, openCredentials, refreshCredentials } from "./recorder-credentials.ts"
+import type { ArchiveSettings } from "./recording/archiving.ts"
 import { type RecorderActors, startRecorderActors } from "./recording/recorder-actors.ts"
 import { readRedactionKey } from "./redaction/redaction-key.ts"
 import { servedRecording } from "./served-recording.ts"
@@ -85,6 +86,8 @@ export interface RecorderSettings {
   /** File with the key for redacted values; default: one in the data directory, which is made if there is none. */
   readonly redactKeyFile?: string | undefined
   readonly fsync: "interval" | "always"
+  /** Where the recording is archived, and how often in ms. Default: nowhere. */
+  readonly archive?: Omit<ArchiveSettings, "clusterUid"> | undefined
   /** How long and how much is kept, with precedence over the configuration. Default: what that says. */
   readonly limits?: GivenLimits
   /** Default `auto`. */
@@ -133,7 +136,7 @@ export interface RecorderSummary {
 /**
  * Starts a recorder in the surrounding scope; closing that scope stops it in order.
  *
- * Fails with ConfigurationInvalidError, ConfigurationUnreadableError, AnonymousRefused, TokenFileError, CertificateFileError and RedactionKeyError (usage),
+ * Fails with ConfigurationInvalidError, ConfigurationUnreadableError, AnonymousRefused, TokenFileError, CertificateFileError, RedactionKeyError and StreamRefused (usage),
  * CredentialsError, ListenError and RecorderError (the machine).
  */
 export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
@@ -170,11 +173,18 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       kinds: wanted.kinds,
       directory: dataDirectory,
       retention: retentionSettings(loaded.configuration, settings.limits),
+      ...(settings.archive !== undefined && {
+        archive: { ...settings.archive, clusterUid: () => askClusterUid(credentials.source, userAgent) },
+      }),
       ...{ endpoints, userAgent, memory },
       onDefinition: (definition) => void serverKinds.defined(definition),
       unseenSince: (gvk) => serverKinds.unseenSince(gvk),
       notify: (notice) => notify.hear(notice),
-    }).pipe(Effect.mapError((error) => new RecorderError({ message: reasonOf(error) })))
+    }).pipe(
+      Effect.mapError((error) =>
+        error._tag === "StreamRefused" ? error : new RecorderError({ message: reasonOf(error) }),
+      ),
+    )
     notify.follow(actors.statuses)
     serverKinds.follow(actors)
     const shortage = describeShortage(memory, actors.watchers.length)
@@ -195,7 +205,12 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
     const auditWebhook = openAuditWebhook(settings, actors, log)
     const { exportLimits, pins: pinSettings = {} } = settings
     const pinned = yield* openPins(pinSettings, { actors, exportContext, exportLimits, dataDirectory, log })
-    const metrics = () => [...reloads.metrics(), ...(leadership?.metrics() ?? []), ...pinned.metrics()]
+    const metrics = () => [
+      ...reloads.metrics(),
+      ...(leadership?.metrics() ?? []),
+      ...pinned.metrics(),
+      ...actors.archiveMetrics(),
+    ]
     if (bound !== undefined) {
       const parts = { actors, access, exportContext, settings, dataDirectory, metrics, auditWebhook, log }
       const served = servedRecording({ ...parts, pins: pinned.pins })

@@ -71,8 +71,11 @@ export interface LateChanges {
 /** Why a range of versions of one kind is not in the recording. */
 export type GapReason = "expired" | "overload" | "stopped" | "cluster-restored" | "damaged"
 
+/** The same of all gaps. `dropped-before-upload`: a full disk had no room for it until it was archived. */
+export type RecordedGapReason = GapReason | "dropped-before-upload"
+
 /** The same of a trace. `unlogged`: it was made from audit logs, which have changes without the objects that these led to. */
-export type TraceGapReason = GapReason | "unlogged"
+export type TraceGapReason = RecordedGapReason | "unlogged"
 
 /** A range of one kind's history that is missing from the recording. It is in every export of the kind and namespace concerned. */
 export interface GapEvent {

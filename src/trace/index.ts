@@ -30,6 +30,7 @@ export type {
   LateCause,
   LateChanges,
   ObjectEvent,
+  RecordedGapReason,
   TraceEvent,
   TraceGapReason,
 } from "./event.ts"

@@ -5,7 +5,7 @@
  * a test compares every field with the .proto file through reflection.
  */
 
-import type { Action, GapReason, LateCause, TraceGapReason } from "../trace/index.ts"
+import type { Action, LateCause, RecordedGapReason, TraceGapReason } from "../trace/index.ts"
 
 /** An action as encoded in its column. */
 export type ActionCode = 1 | 2 | 3
@@ -21,7 +21,9 @@ export const VANISHED: ActionCode = 3
 export const ACTION_NAMES: readonly [undefined, Action, Action, Action] = [undefined, "applied", "deleted", "vanished"]
 
 /** Every valid reason of a gap; anything else on the wire is malformed. */
-export const GAP_REASONS: ReadonlyArray<GapReason> = ["expired", "overload", "stopped", "cluster-restored", "damaged"]
+export const GAP_REASONS: ReadonlyArray<RecordedGapReason> = [
+  ...(["expired", "overload", "stopped", "cluster-restored", "damaged", "dropped-before-upload"] as const),
+]
 
 /** Every valid cause of a late range; anything else on the wire is malformed. */
 export const LATE_CAUSES: ReadonlyArray<LateCause> = ["stopped", "disconnected", "delayed"]

@@ -26,6 +26,7 @@ import {
   openOrBegin,
   PinRefused,
   removesAnything,
+  TENURE_KEY,
   thisProcess,
   withDiscovered,
 } from "../../archive/index.ts"
@@ -64,6 +65,8 @@ export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (con
       clusterUid: () => Effect.sync(() => archive.metadata.get("clusterUid") ?? ""),
       recorderState: () => Effect.sync(() => archive.metadata.get("recorder") ?? ""),
       setRecorderState: (state) => attempt(() => archive.metadata.set("recorder", state)),
+      tenure: () => Effect.sync(() => archive.metadata.get(TENURE_KEY) ?? ""),
+      keepTenure: (kept) => attempt(() => writer.keepTenure(kept)),
       learnKind: (kind) =>
         attempt(() => archive.metadata.set(discoveryKey, withDiscovered(archive.metadata.get(discoveryKey), kind))),
       firstLists: (atMicros) =>

@@ -26,6 +26,8 @@ export interface StoreConfig {
   readonly recordedKinds: ReadonlyArray<string>
   /** NAMESPACE/NAME of the recorder's Lease, for another process that wants the directory too. Default: none. */
   readonly lease?: string
+  /** Whether the recording is archived: what is not yet is held then ({@link Retention.hold}). Default: it is not. */
+  readonly isArchived?: boolean
   /** How much is kept. The control call `setRetention` changes it. Default: everything. */
   readonly retention?: RetentionSettings
 }
@@ -119,6 +121,8 @@ const StoreStatistics = Schema.Struct({
   redacted: Schema.Array(RedactedValues),
   /** Whether a reader's lease keeps what is to be removed. */
   isRetentionHeldUp: Schema.Boolean,
+  /** Events removed in this life although they were not archived, because the disk was full. */
+  unsentEvents: Schema.Number,
   /** ms of the longest turn of retention in this life. */
   longestRetentionMs: Schema.Number,
   /** µs since the Unix epoch: kinds without limits of their own are kept from then on; 0: nothing was removed. */
@@ -180,6 +184,14 @@ const storeControl = {
   setRecorderState: { payload: Schema.String, success: Schema.Void, error: StoreUnavailable },
   /** Keeps what the API server's discovery says of a kind, for readers of the recording. */
   learnKind: { payload: DiscoveredKind, success: Schema.Void, error: StoreUnavailable },
+  /** The recording's place in its stream, as it was kept; the empty string: it was never archived. */
+  tenure: { payload: Schema.Void, success: Schema.String, error: Schema.Never },
+  /** Keeps it in place of another, and up to where blocks are in the stream for good; fails if this recording has neither. */
+  keepTenure: {
+    payload: Schema.Struct({ before: Schema.String, text: Schema.String, heldAfter: Schema.Number }),
+    success: Schema.Void,
+    error: StoreUnavailable,
+  },
   /** The recorder has all its first lists, at that moment (µs since the Unix epoch). Has no effect on a recording that other recorders began. */
   firstLists: { payload: Schema.Number, success: Schema.Void, error: StoreUnavailable },
   /** Adds who wrote, durably with the reply. Returns how many writes were to recorded kinds; others are not kept. */

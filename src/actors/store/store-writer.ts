@@ -18,7 +18,9 @@ import {
   DATABASE_FILE,
   DiskFullError,
   type DiskUse,
+  HELD_AFTER_KEY,
   type NamedOwner,
+  TENURE_KEY,
 } from "../../archive/index.ts"
 import type { Timer } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
@@ -40,7 +42,7 @@ import {
 } from "../names.ts"
 import { RetentionTurns } from "./retention-turns.ts"
 import { sendStoredState } from "./send-stored-state.ts"
-import type { ExpectedKinds, RetentionSettings, StoreConfig, StoreReport } from "./store-interface.ts"
+import type { ExpectedKinds, RetentionSettings, StoreConfig, StoreControl, StoreReport } from "./store-interface.ts"
 
 // Sends the owner-resolver the owners that were named: after each commit those that it made durable, each owner once.
 //
@@ -160,6 +162,8 @@ export class StoreWriter {
 
   start(): void {
     this.#syncLater()
+    const { metadata, retention } = this.#archive
+    if (this.#context.config.isArchived === true) retention.hold(Number(metadata.get(HELD_AFTER_KEY) ?? 0))
     this.#retention.start(this.#context.config.retention)
     if (this.#questions !== undefined && this.#archive.hasOpenOwners) this.#reportOwnersNamed()
   }
@@ -284,6 +288,16 @@ export class StoreWriter {
     }
   }
 
+  /** Both are durable when this returns, or it throws an ArchiveError: then repeat the call. @throws Error if another recording has taken the place of the one meant */
+  keepTenure({ before, text, heldAfter }: StoreControl["keepTenure"]["payload"]["Type"]): void {
+    const { metadata, retention } = this.#archive
+    const present = metadata.get(TENURE_KEY) ?? ""
+    if (present !== before && present !== text) throw new Error("the recording is not the one that was archived")
+    metadata.set(TENURE_KEY, text)
+    metadata.set(HELD_AFTER_KEY, String(heldAfter))
+    retention.hold(heldAfter)
+  }
+
   /** The caller repeats the call when the disk fails. */
   nextIncarnation(sender: string): number {
     try {
@@ -331,9 +345,9 @@ export class StoreWriter {
     // A database in doubt is not asked.
     if (!isDistrusted) this.#diskUse = retention.diskUse()
     const { database, free, log } = this.#diskUse
-    const { blocks, events, carried, isHeldUp, removedThrough } = retention.statistics
+    const { blocks, events, carried, isHeldUp, removedThrough, unsentEvents } = retention.statistics
     return {
-      ...{ databaseBytes: database, freeBytes: free, logBytes: log, removedThrough },
+      ...{ databaseBytes: database, freeBytes: free, logBytes: log, removedThrough, unsentEvents },
       ...{ removedBlocks: blocks, removedEvents: events, carriedEvents: carried, isRetentionHeldUp: isHeldUp },
       longestRetentionMs: this.#retention.longestMs,
     }

@@ -1,12 +1,14 @@
 /** A recording as a whole, for readers without its recorder: what it says of itself, up to when it reaches, and whether all of it is there. */
 
+import { existsSync } from "node:fs"
+import { join } from "node:path"
 import type { GapEvent, LateChanges } from "../../trace/index.ts"
 import { CorruptArchiveError } from "../directory/archive-errors.ts"
 import { readGaps, readLateRanges } from "../rows/gap-rows.ts"
 import { lastTimeOf, readKeptKinds, readKinds } from "../rows/kind-table.ts"
 import { readMetadata, WRITER_KEY } from "../rows/metadata.ts"
 import { rowsOf } from "../tables/database.ts"
-import { hasLog, isBeingWritten } from "../tables/reading-access.ts"
+import { DATABASE_FILE, hasLog, isBeingWritten } from "../tables/reading-access.ts"
 import { lastSequenceOf, readingRecording } from "../tables/schema.ts"
 
 export interface RecordingFacts {
@@ -59,6 +61,12 @@ export const readRecordingFacts = (directory: string): RecordingFacts => {
     }
   })
 }
+
+/** The value of a key in the recording of a directory; the empty string: there is none, or no recording. @throws as openForReading */
+export const readKeptText = (directory: string, key: string): string =>
+  existsSync(join(directory, DATABASE_FILE))
+    ? readingRecording(directory, (database) => readMetadata(database).get(key) ?? "")
+    : ""
 
 // What a recording holds, for people who look at it for the first time: events by kind and how they are spread over time, objects, gaps, late changes. Reads
 // rows alone, no block, so that a recording of ten million events takes some ms; damage to blocks is therefore not noticed.

@@ -3,6 +3,7 @@
  * these states the remains that the state at the new beginning is read from, and its blocks no blocks of these kinds any more.
  */
 
+import type { Gap } from "../../wire/index.ts"
 import { pack } from "../blocks/block.ts"
 import type { BlockSource } from "../blocks/block-source.ts"
 import { encodeStates, NO_STATES, type ObjectStates, StateCollector } from "../checkpoints/object-states.ts"
@@ -21,6 +22,8 @@ import type { PlannedStride } from "./stride-plan.ts"
 
 const GAP_DETAIL =
   "a damaged block that retention removed: objects that were last changed in it are not in the states at the beginning"
+
+const UNSENT_DETAIL = "the disk had no room for what could not be archived yet, so that it was removed"
 
 /** What the tables of contents of a stride say. */
 interface Folded {
@@ -68,17 +71,22 @@ export class BeginningMove {
     }
   }
 
-  /** Returns how many events were removed, and how many of the objects in them had ended. @throws ArchiveError */
+  /**
+   * Returns how many events were removed, and how many of the objects in them had ended. `heldAfter`: those after this sequence number are nowhere else, and are
+   * a gap. @throws ArchiveError
+   */
   move(
     { kinds, throughSequence, removedThrough }: PlannedStride,
     { states, damaged }: Folded,
+    heldAfter: number,
   ): { readonly events: number; readonly ended: number } {
     const moved: Array<RetainedRow> = []
     const packed = new Map([...states].map(([kind, each]) => [kind, pack(encodeStates(each))]))
     let events = 0
     this.#parts.database.transaction("retention", () => {
       this.#parts.pins.noteLost(removedThrough)
-      const lastSequence = damaged.size === 0 ? 0 : lastSequenceOf(this.#parts.database.shared)
+      const isUnsent = throughSequence > heldAfter
+      const lastSequence = damaged.size === 0 && !isUnsent ? 0 : lastSequenceOf(this.#parts.database.shared)
       for (const { id } of kinds) {
         const before = this.#retained.of(id)
         const until = Math.max(before.removedThrough, removedThrough)
@@ -86,9 +94,18 @@ export class BeginningMove {
         const removed = going?.events ?? 0
         const blocks = damaged.size === 0 ? [] : this.#statements.blocks.all(id, throughSequence)
         const isDamaged = blocks.some(({ key }) => damaged.has(key))
+        const unsent = isUnsent ? this.#statements.unsent.get(id, heldAfter, throughSequence)?.fromTime : undefined
         this.#statements.deleteBlocks.run(id, throughSequence)
         this.#statements.deleteGaps.run(id, throughSequence, until)
-        if (isDamaged) this.#noteDamage(id, lastSequence, removedThrough)
+        const noted = { fromTime: removedThrough, toTime: removedThrough + 1 }
+        if (isDamaged) this.#noteGap(id, lastSequence, { ...noted, reason: "damaged", detail: GAP_DETAIL })
+        if (typeof unsent === "number")
+          this.#noteGap(id, lastSequence, {
+            ...noted,
+            fromTime: unsent,
+            reason: "dropped-before-upload",
+            detail: UNSENT_DETAIL,
+          })
         this.#statements.deleteLate.run(id, throughSequence, until)
         this.#statements.deleteFormer.run(id, until)
         // A quiet kind lacks nothing but gaps.
@@ -122,19 +139,16 @@ export class BeginningMove {
   }
 
   /**
-   * Which objects changed in a block without its table of contents is unknown. Inside the transaction that removes the
-   * block: with the next commit the gap could be lost in a crash. It takes a number up to the last committed one,
+   * Of what is removed and nowhere else. Which objects changed in a block without its table of contents is unknown, too. Inside the transaction that removes
+   * the block: with the next commit the gap could be lost in a crash. It takes a number up to the last committed one,
    * because the next ones belong to what waits for a commit; followers, which are beyond it, do not see it.
    */
-  #noteDamage(kind: number, lastSequence: number, removedThrough: number): void {
+  #noteGap(kind: number, lastSequence: number, noted: Pick<Gap, "fromTime" | "toTime" | "reason" | "detail">): void {
     let sequence = lastSequence
     while (this.#statements.gapAt.get(sequence) !== undefined) sequence--
     this.#statements.insertGap({
       ...{ sequence, kind },
-      gap: {
-        ...{ fromVersion: "", toVersion: "", namespace: "" },
-        ...{ fromTime: removedThrough, toTime: removedThrough + 1, reason: "damaged", detail: GAP_DETAIL },
-      },
+      gap: { fromVersion: "", toVersion: "", namespace: "", ...noted },
     })
   }
 }
@@ -160,6 +174,11 @@ const statementsOf = (database: Connection) => {
       `
       SELECT coalesce(sum(events), 0) AS events, min(last_sequence) AS first FROM block_kind
       WHERE kind = ? AND last_sequence <= ?`,
+    ),
+    unsent: prepare<{ readonly fromTime: number | null }>(
+      database,
+      `
+      SELECT min(min_time) AS fromTime FROM block_kind WHERE kind = ? AND last_sequence > ? AND last_sequence <= ?`,
     ),
     blocks: prepare<{ readonly key: number }>(
       database,

@@ -89,22 +89,22 @@ export class BlockMerging {
   }
 
   /**
-   * `after`: up to here retention has removed events of some kind, and blocks are its own. `spanMicros`: time that a merged block may span, so that what
-   * expires in it need not wait for the rest.
+   * `after`: up to here retention has removed events of some kind, and blocks are its own. `through`: blocks that end later stay as they are. `spanMicros`:
+   * time that a merged block may span, so that what expires in it need not wait for the rest.
    *
    * @throws what SQLite throws
    */
-  *round(after: number, spanMicros: number): Generator<void, void, void> {
+  *round(after: number, through: number, spanMicros: number): Generator<void, void, void> {
     this.#position = Math.max(this.#position, after)
     for (let made = 0; made < this.#bounds.perRound; made++) {
-      const run = this.#next(spanMicros)
+      const run = this.#next(through, spanMicros)
       if (run === undefined) return
       yield* this.#merge(run)
     }
   }
 
   /** The next blocks of which there are enough. */
-  #next(spanMicros: number): Run | undefined {
+  #next(through: number, spanMicros: number): Run | undefined {
     let [keys, firstSequence, minTime]: [number[], number, number] = [[], 0, 0]
     let [objects, stored, tables] = [0, 0, 0]
     const bounds = this.#bounds
@@ -113,7 +113,7 @@ export class BlockMerging {
       this.#page.all(last?.lastSequence ?? this.#position),
     )) {
       const key = row.lastSequence
-      if (row.sealed === 0 && row.isSound === 1) return undefined
+      if (key > through || (row.sealed === 0 && row.isSound === 1)) return undefined
       const isLone = keys.length > 0 && row.maxTime - minTime > spanMicros
       if (isLone && keys.length > 1) return run()
       // What a damaged row says must not get a checksum that is right.

@@ -57,6 +57,8 @@ interface RetentionStatistics {
   readonly isHeldUp: boolean
   /** µs since the Unix epoch up to which kinds that no limit names have been removed; 0: nothing was. */
   readonly removedThrough: number
+  /** Events that were removed although they were held. */
+  readonly unsentEvents: number
 }
 
 /**
@@ -111,6 +113,8 @@ export class Retention {
   /** Merging was given up, because a limit of time, or of the bytes of a kind, had something to be removed. */
   #isDue = false
   #isGivingBack = false
+  #heldAfter = Number.POSITIVE_INFINITY
+  #unsentEvents = 0
   #blocks = 0
   #events = 0
 
@@ -147,6 +151,14 @@ export class Retention {
     this.#isMakingRoom = this.#isOwed && removesAnything(policy) && this.#reserve.available() < this.#reserve.bytes
   }
 
+  /**
+   * Blocks that end after this sequence number stay as they are, because they are still to be copied elsewhere; but when commits find no room, retention
+   * goes on beyond it, and what it removes there is a gap of each kind. Infinity: nothing is held.
+   */
+  hold(heldAfter: number): void {
+    this.#heldAfter = heldAfter
+  }
+
   /** Whether the room that there is serves to make more. Nothing may be committed meanwhile. */
   get isMakingRoom(): boolean {
     return this.#isMakingRoom
@@ -166,7 +178,11 @@ export class Retention {
     const isHeldUp = this.#isHeldUp
     const shared = this.#parts.kinds.all().filter(({ gvk }) => !isNamed(this.#policy, gvk))
     const removedThrough = Math.max(0, ...shared.map(({ id }) => this.#retained.of(id).removedThrough))
-    return { blocks: this.#blocks, events: this.#events, carried: this.#carriedOver.count, isHeldUp, removedThrough }
+    const { count: carried } = this.#carriedOver
+    return {
+      ...{ blocks: this.#blocks, events: this.#events, unsentEvents: this.#unsentEvents },
+      ...{ carried, isHeldUp, removedThrough },
+    }
   }
 
   /** Why a pinned window keeps what is to be removed, or was lost; one sentence. `undefined`: none does. */
@@ -330,7 +346,8 @@ export class Retention {
       const folded = yield* this.#move.fold(stride)
       // Someone may have begun to read meanwhile.
       if (stride.removedThrough >= this.#leasedFrom()) break
-      const { events, ended } = this.#move.move(stride, folded)
+      const { events, ended } = this.#move.move(stride, folded, this.#heldAfter)
+      if (stride.throughSequence > this.#heldAfter) this.#unsentEvents += events
       this.#blocks += stride.blocks.length
       this.#events += events
       this.#carriedOver.noteEnded(ended)
@@ -358,7 +375,7 @@ export class Retention {
    */
   *#merge(after: number): Generator<void, void, void> {
     let { merged } = this.#merging
-    for (const _ of this.#merging.round(after, shortestOf(this.#policy) / STRIDES)) {
+    for (const _ of this.#merging.round(after, this.#heldAfter, shortestOf(this.#policy) / STRIDES)) {
       if (this.#isOver) return
       if (merged !== this.#merging.merged) {
         merged = this.#merging.merged
@@ -410,7 +427,7 @@ export class Retention {
   #next(unswept: number): PlannedStride | undefined {
     const nowMicros = this.#parts.now()
     const kinds = this.#parts.kinds.all()
-    const demand = { nowMicros, ...this.#demand(), unswept, isShort: this.isShort }
+    const demand = { nowMicros, ...this.#demand(), unswept, ...this.#urgency() }
     const planFor = (leasedFrom: number) => this.#plan.next(this.#policy, kinds, { ...demand, leasedFrom })
     removeExpiredLeases(this.#parts.directory, nowMicros)
     const leasedFrom = this.#leasedFrom()
@@ -422,10 +439,14 @@ export class Retention {
     return stride
   }
 
+  #urgency(): { readonly heldAfter: number; readonly isShort: boolean } {
+    return { heldAfter: this.#isPressed ? Number.POSITIVE_INFINITY : this.#heldAfter, isShort: this.isShort }
+  }
+
   /** Whether a limit of time, or of the bytes of a kind, has something to remove that no lease of a reader holds. */
   #hasDueStride(): boolean {
     if (!removesAnything(this.#policy)) return false
-    const demand = { nowMicros: this.#parts.now(), used: 0, excess: 0, unswept: 0, isShort: this.isShort }
+    const demand = { nowMicros: this.#parts.now(), used: 0, excess: 0, unswept: 0, ...this.#urgency() }
     const leasedFrom = this.#leasedFrom()
     return this.#plan.next(this.#policy, this.#parts.kinds.all(), { ...demand, leasedFrom }) !== undefined
   }

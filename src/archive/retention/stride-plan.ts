@@ -81,6 +81,8 @@ interface StrideDemand {
   readonly unswept: number
   /** What was received from this moment on is being read, µs since the Unix epoch. */
   readonly leasedFrom: number
+  /** Blocks that end after this sequence number stay as they are. */
+  readonly heldAfter: number
   /** Whether everything is removed whose time is up, however little that is. */
   readonly isShort: boolean
 }
@@ -116,6 +118,7 @@ export class StridePlan {
   readonly #bytes: KindBytes
   readonly #bounds: StrideBounds
   #leasedFrom = Number.POSITIVE_INFINITY
+  #heldAfter = Number.POSITIVE_INFINITY
 
   constructor(database: Connection, bounds: StrideBounds) {
     this.#bounds = bounds
@@ -139,9 +142,10 @@ export class StridePlan {
   next(
     policy: RetentionPolicy,
     kinds: ReadonlyArray<KindEntry>,
-    { nowMicros, used, excess, unswept, leasedFrom, isShort }: StrideDemand,
+    { nowMicros, used, excess, unswept, leasedFrom, heldAfter, isShort }: StrideDemand,
   ): PlannedStride | undefined {
     this.#leasedFrom = leasedFrom
+    this.#heldAfter = heldAfter
     // Of what there is: the limit may be much larger than the disk.
     const wanted = excess + Math.min(used, policy.bytes ?? 0) / STRIDES - unswept
     if (excess > 0 && wanted > 0) return this.#ofBytes(kinds, wanted)
@@ -198,7 +202,8 @@ export class StridePlan {
         (blocks.length >= this.#bounds.blocks ||
           events + block.events > this.#bounds.events ||
           rows + block.rows > this.#bounds.rows)
-      if (isTooMuch || block.maxReceived >= this.#leasedFrom || !isWanted(block)) break
+      const isKept = block.key > this.#heldAfter || block.maxReceived >= this.#leasedFrom
+      if (isTooMuch || isKept || !isWanted(block)) break
       blocks.push(block.key)
       events += block.events
       rows += block.rows

@@ -32,6 +32,12 @@ export const LOST_BEGINNING_KEY = "lostBeginning"
 /** Key of the metadata that says when the recorder had all its first lists, µs since the Unix epoch. Absent if it ended before. */
 export const FIRST_LISTS_KEY = "firstLists"
 
+/** Key of the metadata with the recording's place in a stream, as its archivist keeps it. Absent: it was never archived. */
+export const TENURE_KEY = "stream"
+
+/** Key of the metadata: the stream has the blocks up to this sequence number for good. */
+export const HELD_AFTER_KEY = "streamHeldAfter"
+
 export interface LostBeginning {
   /** µs since the Unix epoch: the lost recording did not begin before. */
   readonly fromTime: number

@@ -6,6 +6,7 @@ export const exitCodes = {
   incomplete: 3,
   notPermitted: 4,
   leaseLost: 5,
+  fenced: 6,
   /** 128 + SIGINT, the shell's own convention. */
   interrupted: 130,
 } as const
@@ -20,6 +21,7 @@ export const exitCodeMeanings: Readonly<Record<keyof typeof exitCodes, string>> 
   incomplete: "done, but the recording or the export is incomplete",
   notPermitted: "the server refused these credentials; the message says why, or names the missing permission",
   leaseLost: "the recorder could not renew its Lease in time, so that another one may record now",
+  fenced: "another recorder has taken over the stream of this recording",
   interrupted: "stopped by Ctrl-C or SIGTERM before it was finished",
 }
 

@@ -6,7 +6,7 @@ import { formatLocalTime } from "../../local-time.ts"
 import { visible } from "../../text/index.ts"
 import type { JsonValue } from "../../trace/index.ts"
 import { alignedRows } from "../terminal/display-width.ts"
-import { formatInteger } from "../terminal/quantities.ts"
+import { formatDuration, formatInteger } from "../terminal/quantities.ts"
 import { ExportCut } from "./connection/export-errors.ts"
 import type { RecorderAddress } from "./connection/recorder-connection.ts"
 import { requestCoverage } from "./export-client.ts"
@@ -43,6 +43,12 @@ const CoverageAnswer = Schema.Struct({
       isComplete: Schema.Boolean,
     }),
   ),
+  archive: Schema.optionalKey(
+    Schema.Struct({
+      ...{ address: Schema.String, lagSeconds: Schema.Number, segment: Schema.Number, epoch: Schema.Number },
+      trouble: Schema.optionalKey(Schema.String),
+    }),
+  ),
   /** Absent in the response of an earlier version. */
   redacted: Schema.optionalKey(Schema.Array(RedactedValues)),
 })
@@ -69,15 +75,21 @@ export const isWhole = ({ kinds }: CoverageAnswer): boolean =>
 const head = ["KIND", "EVENTS", "SINCE", "UNTIL", "COMPLETE", "STATE"]
 
 /** Lines without line breaks. `nowMs` decides which times need a date. */
-export const coverageLines = ({ kinds, redacted = [] }: CoverageAnswer, nowMs: number): ReadonlyArray<string> => {
+export const coverageLines = (
+  { kinds, redacted = [], archive }: CoverageAnswer,
+  nowMs: number,
+): ReadonlyArray<string> => {
   const time = (micros: number): string => formatLocalTime(micros / 1000, nowMs)
   const blocks = kinds.map((kind) => ({ rows: rowsOf(kind, time), notes: notesOf(kind, time, nowMs) }))
   // A note belongs below the rows of its kind.
   const [headLine = "", ...lines] = alignedRows([head, ...blocks.flatMap(({ rows }) => rows)], (column) => column === 1)
   const replaced = redacted.length === 0 ? [] : [`values replaced in the recording: ${describeRedacted(redacted)}`]
   const told = blocks.flatMap(({ rows, notes }) => [...lines.splice(0, rows.length), ...notes])
-  return [headLine, ...[...told, ...replaced].map(visible)]
+  return [headLine, ...[...told, ...replaced, ...(archive === undefined ? [] : [archiveLine(archive)])].map(visible)]
 }
+
+const archiveLine = ({ address, lagSeconds, segment, trouble }: NonNullable<CoverageAnswer["archive"]>): string =>
+  `archived in ${address} up to segment ${segment}, ${formatDuration(lagSeconds * 1000)} ago${trouble === undefined ? "" : `: ${trouble}`}`
 
 type Time = (micros: number) => string
 

@@ -16,6 +16,7 @@ import {
   value,
   withDefault,
 } from "../command-line/arguments.ts"
+import { parseArchiveAddress } from "../record/record-archive.ts"
 import { ofKinds } from "../record/record-limits.ts"
 
 // How much a recorder in a cluster keeps: as given, and by default four fifths of its volume, so that it never fills it.
@@ -183,6 +184,16 @@ export const k8sOptions = {
     "PREFIX",
     "object store location that the recorder may write traces to, such as s3://traces/team-a; default: none",
     parsePlace,
+  ),
+  archiveTo: optional(
+    "ADDRESS",
+    "keep the recording in an object store too: s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or azure://CONTAINER/PREFIX, a prefix for each cluster; default: it is not",
+    parseArchiveAddress,
+  ),
+  serviceAccount: optional(
+    "NAME",
+    "ServiceAccount of the pod, which exists and has rights to those stores (workload identity); it gets the roles. Default: one is made",
+    parseSecretName,
   ),
   targetSecret: optional(
     "NAME",

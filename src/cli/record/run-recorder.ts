@@ -190,11 +190,13 @@ const usageErrors: ReadonlySet<string> = new Set([
   "TokenFileError",
   "CertificateFileError",
   "RedactionKeyError",
+  "StreamRefused",
 ])
 
 const fail = (cause: unknown, output: RecordOutput): ExitCode => {
   const tag = typeof cause === "object" && cause !== null && "_tag" in cause ? String(cause._tag) : ""
   for (const line of reasonOf(cause).split("\n")) output.log.error(line)
+  if (tag === "StreamTakenOver") return exitCodes.fenced
   return usageErrors.has(tag) ? exitCodes.usage : exitCodes.failed
 }
 
@@ -233,6 +235,7 @@ const showStatus = ({ actors }: RunningRecorder, output: RecordOutput) =>
         eventsPerSecond: (events * 1000) / (nowMs - lastMs),
         objects: live.reduce((sum, objects) => sum + objects, 0),
         lagMs: store?.lagMs,
+        archive: actors.archive,
         kinds: actors.statuses.all(),
         uptimeMs: nowMs - startedMs,
       })

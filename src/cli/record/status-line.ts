@@ -16,6 +16,8 @@ export interface RecorderStatus {
   readonly objects: number
   /** ms by which the recording is behind the server; `undefined` while unknown. */
   readonly lagMs: number | undefined
+  /** How far it is archived; `undefined`: it is not. */
+  readonly archive?: { readonly lagSeconds: number; readonly trouble?: string } | undefined
   /** In display order. */
   readonly kinds: ReadonlyArray<{ readonly gvk: string; readonly state: KindState }>
   /** ms since recording began. */
@@ -38,7 +40,10 @@ const separator = " · "
 function forms(status: RecorderStatus): string[] {
   const rate = `${formatInteger(status.eventsPerSecond)} events/s`
   const objects = formatCount(status.objects, "object")
-  const lag = status.lagMs === undefined ? [] : [`lag ${formatDuration(status.lagMs)}`]
+  const lag = [
+    ...(status.lagMs === undefined ? [] : [`lag ${formatDuration(status.lagMs)}`]),
+    ...(status.archive === undefined ? [] : [archiveText(status.archive)]),
+  ]
   const uptime = formatDuration(status.uptimeMs)
   const named = kindsBy(status, () => true)
   const troubled = kindsBy(status, (state) => state !== "watching")
@@ -55,6 +60,9 @@ function forms(status: RecorderStatus): string[] {
     [rate],
   ].map((parts) => parts.join(separator))
 }
+
+const archiveText = ({ lagSeconds, trouble }: NonNullable<RecorderStatus["archive"]>): string =>
+  `${trouble === undefined ? "archived" : "not archived"} ${formatDuration(lagSeconds * 1000)} ago`
 
 /** `watching 3`, or with names `watching Deployment Pod`: one part for each state that occurs. */
 const kindsBy = (status: RecorderStatus, isNamed: (state: KindState) => boolean): string[] =>

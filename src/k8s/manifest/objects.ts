@@ -175,6 +175,8 @@ export const prometheusRule = ({ name, namespace, labels }: Metadata, group: str
 interface Program extends Metadata {
   /** Name of the container. */
   readonly container: string
+  /** Its ServiceAccount. Default: the one with its name. */
+  readonly account?: string
   readonly image: string
   readonly args: ReadonlyArray<string>
   readonly env?: Json
@@ -207,6 +209,7 @@ const probe = (path: string) => ({ httpGet: { path, port: "http" }, timeoutSecon
 /** One container with no privileges and nothing to write to but volumes, which is more than the restricted pod security standard asks for. */
 export const deployment = (program: Program): Manifest => {
   const { name, namespace, labels, container, texts, replicas, podLabels, placement, env, envFrom } = program
+  const { account = name } = program
   const pod = ["spec", "template", "spec"]
   const inContainer = [...pod, "containers", 0]
   const comment = (path: ReadonlyArray<string | number>, text: string | undefined) =>
@@ -226,7 +229,7 @@ export const deployment = (program: Program): Manifest => {
             annotations: { "kubectl.kubernetes.io/default-container": container },
           },
           spec: {
-            serviceAccountName: name,
+            serviceAccountName: account,
             automountServiceAccountToken: true,
             enableServiceLinks: false,
             terminationGracePeriodSeconds: program.graceSeconds,

@@ -56,7 +56,11 @@ export interface ManifestSettings {
   readonly authentication: Authentication
   /** Object store locations that the recorder may write traces to, as its `--allow-target` takes them. */
   readonly allowedTargets: ReadonlyArray<string>
-  /** TCP ports of those stores. */
+  /** Where the recording is archived, as the recorder's `--archive-to` takes it; `undefined`: nowhere. */
+  readonly archiveTo: string | undefined
+  /** ServiceAccount of the pod, which exists and to which the cluster's provider gives rights to a store; `undefined`: one is made. */
+  readonly serviceAccount: string | undefined
+  /** TCP ports of all these stores. */
   readonly targetPorts: ReadonlyArray<number>
   /** Secret with the environment variables that hold the credentials for those stores; `undefined`: none. */
   readonly targetSecret: string | undefined
@@ -102,6 +106,10 @@ export const metadataOf = (settings: Pick<ManifestSettings, "name" | "namespace"
   namespace: settings.namespace,
   labels: labelsOf(settings),
 })
+
+/** Name of the ServiceAccount of the pod. */
+export const accountOf = ({ serviceAccount, name }: Pick<ManifestSettings, "serviceAccount" | "name">): string =>
+  serviceAccount ?? name
 
 /** Label of the pods of all recorders with one Lease; its value is the name of the Lease. */
 export const leaseLabel = "kubereel.dev/lease"

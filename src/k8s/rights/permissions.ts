@@ -36,6 +36,8 @@ export interface WatchedResource {
 }
 
 interface PermissionOptions {
+  /** Whether the recording is archived, for which the recorder must know the cluster. */
+  readonly isArchived: boolean
   /** Every kind is recorded, in these namespaces; `undefined` as its value: in all. Default: only those that are watched by name. */
   readonly every?: { readonly namespaces: ReadonlyArray<string> | undefined }
   /** Whether the recorder reviews tokens and access, for `--auth kubernetes`. */
@@ -54,6 +56,7 @@ const everyKind: Rule = {
 const owner = "owners of recorded objects; without it, exports report them as unknown"
 /** Why whatever watches reads the namespace kube-system. */
 export const clusterIdentity = "identity of the cluster; without it, a cluster restored from a backup may go unnoticed"
+const streamIdentity = "identity of the cluster; without it, nothing is archived"
 const aggregated = "which APIs other servers provide; without it, a first list of them may take a minute longer"
 const reviews = "authentication and authorisation of clients"
 
@@ -89,14 +92,15 @@ export const permissionsFor = (watched: ReadonlyArray<WatchedResource>, options:
         verbs: ["list"],
         reason: aggregated,
       })
+  }
+  if ((isClusterWide || options.isArchived) && !isEveryWhere)
     rules.push({
       apiGroups: [""],
       resources: ["namespaces"],
       resourceNames: ["kube-system"],
       verbs: ["get"],
-      reason: clusterIdentity,
+      reason: options.isArchived ? streamIdentity : clusterIdentity,
     })
-  }
   if (options.reviews) {
     const verbs = ["create"]
     rules.push(

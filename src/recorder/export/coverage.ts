@@ -9,7 +9,7 @@ import { type CompiledFilters, type EventTimes, type LateCause, podLivesKind } f
 import type { ExportRefusal } from "../http/body/http-answer.ts"
 import { type KindStatus, requestedStatus } from "../status/kind-status.ts"
 import { latestOf } from "./late-changes.ts"
-import type { Reach, Recording } from "./recording.ts"
+import type { ArchiveStatus, Reach, Recording } from "./recording.ts"
 
 /** µs since the Unix epoch; the end is exclusive. */
 export interface TimeRange {
@@ -66,6 +66,8 @@ export interface Coverage {
   readonly kinds: ReadonlyArray<KindCoverage>
   /** How many values were replaced before objects were recorded, by kind and place, in the whole recording. */
   readonly redacted: ReadCoverage["redacted"]
+  /** How far it is archived; absent: it is not. */
+  readonly archive?: ArchiveStatus
   /** Between which moments who wrote is known from audit events, as far as they arrived, in the whole recording; absent: none ever did. */
   readonly authors?: TimeRange
 }
@@ -210,5 +212,6 @@ export const askCoverage = (
     const { knownUntil } = reach ?? (yield* recording.reach())
     const { start, end } = window
     const recorded = yield* recording.reader.ask("coverage", { fromTime: start, untilTime: end, times })
-    return coverageOf(recorded, recording.statuses.all(), window, nowMicros, { requested, knownUntil })
+    const coverage = coverageOf(recorded, recording.statuses.all(), window, nowMicros, { requested, knownUntil })
+    return { ...coverage, ...(recording.archive !== undefined && { archive: recording.archive }) }
   })

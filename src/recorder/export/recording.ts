@@ -17,6 +17,18 @@ export interface Reach {
   readonly knownUntil: number | undefined
 }
 
+/** How far a recording is archived. */
+export interface ArchiveStatus {
+  readonly address: string
+  /** Seconds since everything that had been recorded was in the stream. */
+  readonly lagSeconds: number
+  /** The last segment that is certain; 0: none is yet. */
+  readonly segment: number
+  readonly epoch: number
+  /** Why nothing can be archived now; absent: it can. */
+  readonly trouble?: string
+}
+
 export interface Recording {
   readonly statuses: Pick<KindStatuses, "all" | "hasAppeared">
   readonly reader: Pick<ReaderService, "ask" | "query">
@@ -27,6 +39,8 @@ export interface Recording {
   readonly reach: () => Effect.Effect<Reach, ExportRefusal>
   /** Those of the kinds that are just being listed for the first time: an export has to wait for them. */
   readonly firstLists: (statuses: ReadonlyArray<KindStatus>) => Effect.Effect<ReadonlyArray<string>>
+  /** How far it is archived; absent: it is not. */
+  readonly archive?: ArchiveStatus | undefined
   /** Whether it has no recorder any more: what a window has beyond its end is missing, however far in the future. */
   readonly isOver: boolean
 }

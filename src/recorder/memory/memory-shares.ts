@@ -10,6 +10,7 @@
  * | reader | 16 | 5 % | 256 |
  * | store | 24 | 5 % | 512 |
  * | owner-resolver | 32 | 5 % | 256 |
+ * | archivist, if there is one | 64 | 2 % | 128 |
  *
  * So all threads at their limits stay within the bound, with full mailboxes and a running export, as long as at most one watcher grows
  * beyond the size measured for few objects. Which one is not known: most clusters have most of their objects in one kind, and even shares
@@ -26,7 +27,7 @@ import type { MemoryBound, MemoryLimits } from "../../runtime/index.ts"
 import { defaultSharing } from "../watchers/placement.ts"
 
 /** Roles that run in their own workers. */
-export type WorkerRole = "watcher" | "store" | "owner-resolver" | "exporter" | "reader"
+export type WorkerRole = "watcher" | "store" | "owner-resolver" | "exporter" | "reader" | "archivist"
 
 /**
  * Memory limits per role in MiB if memory is plentiful; otherwise {@link memoryLimitsOf} lowers them. Young generations are deliberately small:
@@ -39,6 +40,7 @@ export const memoryLimits: Readonly<Record<WorkerRole, MemoryLimits>> = {
   "owner-resolver": { oldGenerationMb: 256, youngGenerationMb: 3 },
   exporter: { oldGenerationMb: 1024, youngGenerationMb: 3 },
   reader: { oldGenerationMb: 256, youngGenerationMb: 3 },
+  archivist: { oldGenerationMb: 128, youngGenerationMb: 3 },
 }
 
 interface Share {
@@ -58,6 +60,8 @@ const shares: Readonly<Record<WorkerRole, Share>> = {
   store: { least: 24, part: 0.05 },
   // 24 MB with its maximum number of concurrent look-ups.
   "owner-resolver": { least: 32, part: 0.05 },
+  // The rows of a segment as text; its bytes, 8 MiB, are outside of the heap. More objects and owners are more of what it remembers to have sent.
+  archivist: { least: 64, part: 0.02 },
 }
 
 /** Limits of each role's next thread, in a recorder of so many kinds. */
@@ -74,6 +78,7 @@ export const memoryLimitsOf = ({ bytes }: MemoryBound, kinds: number): Readonly<
     "owner-resolver": limits("owner-resolver"),
     exporter: limits("exporter"),
     reader: limits("reader"),
+    archivist: limits("archivist"),
   }
 }
 
@@ -118,6 +123,8 @@ export const measuredMemory = {
    * for each query some 15 of unpacked blocks.
    */
   reader: 185,
+  /** The archivist's thread, with a segment of 8 MiB. */
+  archivist: 60,
   /** JavaScript heap of a watcher of few objects, excluding garbage. */
   watcherHeap: 8.5,
   /** JavaScript heap of the main thread. */

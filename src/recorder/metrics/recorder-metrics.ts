@@ -142,6 +142,11 @@ const storeSeries: ReadonlyArray<Series<StoreStatistics>> = [
   ],
   ["store_removed_events_total", "Events removed by retention.", (store) => store.removedEvents],
   [
+    "store_unsent_events_total",
+    "Events removed from a full disk before they were archived, each range of which is a gap.",
+    (store) => store.unsentEvents,
+  ],
+  [
     "store_carried_events_total",
     "Events that were written anew because their objects live on.",
     (store) => store.carriedEvents,

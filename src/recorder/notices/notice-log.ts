@@ -122,6 +122,17 @@ export class NoticeLog {
       case "retention":
         if (notice.trouble === undefined) return this.#relief("retention", "old events are removed again")
         return this.#trouble("retention", `old events cannot be removed: ${notice.trouble} Recording continues`)
+      case "archive":
+        if (notice.trouble === undefined) return this.#relief("archive", "the recording is archived again")
+        return this.#trouble("archive", `the recording cannot be archived: ${notice.trouble}. Recording continues`)
+      case "restoring":
+        return log.debug("restoring the stream", { ...notice })
+      case "restored":
+        if (notice.setAside !== "")
+          log.warn(
+            `the recording that was in the directory is in ${notice.setAside}: another recorder went on with its stream`,
+          )
+        return log.info(`continuing the stream after segment ${notice.segment}, in epoch ${notice.epoch}`)
       case "exposed":
         return log.warn(notice.message)
       case "owners":

@@ -1,5 +1,5 @@
 /** What the actors of a recorder report about themselves, for the log. */
-import type { WatcherReport } from "../../actors/index.ts"
+import type { ArchivistReport, WatcherReport } from "../../actors/index.ts"
 import type { ActorGaveUp } from "../../runtime/index.ts"
 import type { RedactionKeyNotice } from "../redaction/redaction-key.ts"
 
@@ -29,6 +29,12 @@ export type RecorderNotice =
   | { readonly type: "exposed"; readonly message: string }
   /** `trouble`: why the beginning of the recording cannot be removed, although its time is up; `undefined` when it can. */
   | { readonly type: "retention"; readonly trouble: string | undefined }
+  /** `trouble`: why nothing can be archived now; `undefined` when it can. */
+  | { readonly type: "archive"; readonly trouble: string | undefined }
+  /** How far a stream has been restored into the directory, before anything is recorded. */
+  | ({ readonly type: "restoring" } & ArchivistReport)
+  /** A stream is continued after this segment. `setAside`: where the recording is that was in the directory; the empty string: there was none. */
+  | { readonly type: "restored"; readonly segment: number; readonly epoch: number; readonly setAside: string }
   /** Owners of a kind cannot be looked up; reported once per kind and reason. */
   | { readonly type: "owners"; readonly trouble: string }
   | { readonly type: "stopped-kind"; readonly gvk: string; readonly error: ActorGaveUp }

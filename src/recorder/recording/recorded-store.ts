@@ -210,6 +210,7 @@ export class RecordedStore {
         directory: base.directory,
         fsync: base.fsync,
         asksOwners: base.looksUpOwners,
+        isArchived: base.archive !== undefined,
         ...(this.#retention !== undefined && { retention: this.#retention }),
         ...(base.lease !== undefined && { lease: base.lease }),
         ...kinds.plan.expected,

@@ -11,9 +11,10 @@ import * as Effect from "effect/Effect"
 import type { RetentionSettings } from "../../actors/index.ts"
 import { CredentialRefresh } from "../../kube/index.ts"
 import type { TrackedKind } from "../configuration/tracked-kind.ts"
-import type { Reach } from "../export/recording.ts"
+import type { ArchiveStatus, Reach } from "../export/recording.ts"
 import type { ExportRefusal } from "../http/body/http-answer.ts"
 import type { KindStatus } from "../status/kind-status.ts"
+import { openArchiving } from "./archiving.ts"
 import { openOwners } from "./owner-resolution.ts"
 import { readingActors } from "./reading-actors.ts"
 import { openStore, type UnlistedLife } from "./recorded-store.ts"
@@ -34,7 +35,9 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
   Effect.gen(function* () {
     const base = yield* openBase(options)
     const { kinds, senders, system } = base
+    const archiving = yield* openArchiving(base)
     const store = yield* openStore(base)
+    if (archiving !== undefined) yield* archiving.run(store)
     const { exports, reader } = yield* readingActors(system, { ...base, config: { directory: base.directory } })
     const credentials = new CredentialRefresh(base.endpoints, {
       had: (endpoint) => senders.handOver(endpoint),
@@ -83,8 +86,13 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       firstLists: (given: ReadonlyArray<KindStatus>) => store.firstLists(reader, given),
       isOver: false,
       reach: (): Effect.Effect<Reach, ExportRefusal> => store.reach(reader),
+      /** How far the recording is archived; `undefined`: it is not. */
+      get archive(): ArchiveStatus | undefined {
+        return archiving?.status
+      },
+      archiveMetrics: () => archiving?.metrics() ?? [],
       /** Fails when the recording cannot continue. */
-      ended: store.ended,
+      ended: Effect.raceFirst(store.ended, archiving?.ended ?? Effect.never),
       /** How the recording was closed; `undefined` until the scope is closed. */
       closed: () => base.end.closed,
       /** Passes the current credentials to every watcher, if they are new. Returns whether they could be obtained. */

@@ -26,6 +26,7 @@ import { memoryLimitsOf, type WorkerRole } from "../memory/memory-shares.ts"
 import type { RecorderNotice } from "../notices/recorder-notice.ts"
 import type { ListCompression } from "../watchers/list-manners.ts"
 import { defaultSharing, type SharingPolicy } from "../watchers/placement.ts"
+import type { ArchiveSettings } from "./archiving.ts"
 import { PatientWrites } from "./patient-writes.ts"
 import { RecordedKinds } from "./recorded-kinds.ts"
 import { workerEntry } from "./worker-entries.ts"
@@ -94,6 +95,8 @@ export interface RecorderActorsOptions {
   readonly fsync: "interval" | "always"
   /** NAMESPACE/NAME of the Lease that this recorder holds. Default: none. */
   readonly lease?: string
+  /** Where the recording is archived. Default: nowhere. */
+  readonly archive?: ArchiveSettings
   /** How much is kept. Default: everything. */
   readonly retention?: RetentionSettings
   readonly endpoints: EndpointSource

@@ -16,7 +16,7 @@ beforeAll(async () => {
   const recorder = workplace.record({
     cluster: { server: sandbox.url },
     kinds: { "apps/v1.Deployment": "{trackLifecycle: true}" },
-    more: ["--pin-export-to", "s3://traces/pins"],
+    more: ["--pin-export-to", "s3://traces/pins", "--archive-to", workplace.path("stream")],
   })
   await recorder.ready()
   sandbox.put("v1.Pod", {

@@ -10,6 +10,7 @@ import { defaultWatchPolicy, type WatchPolicy } from "../../../src/kube/index.ts
 import { parseGvk } from "../../../src/kube/offline.ts"
 import type { TrackedKind } from "../../../src/recorder/configuration/tracked-kind.ts"
 import type { WorkerRole } from "../../../src/recorder/memory/memory-shares.ts"
+import type { ArchiveSettings } from "../../../src/recorder/recording/archiving.ts"
 import {
   type RecorderActors,
   type RecorderNotice,
@@ -79,6 +80,8 @@ export interface RecordedSandboxOptions {
   readonly entry?: (role: WorkerRole) => URL
   readonly sharing?: SharingPolicy
   readonly reportEvents?: boolean
+  /** Default: it is not archived. */
+  readonly archive?: ArchiveSettings
 }
 
 export class RecordedSandbox {
@@ -125,8 +128,12 @@ export class RecordedSandbox {
         restart: options.restart ?? untiring,
         entry: options.entry ?? workerEntry,
         reportEvents: options.reportEvents ?? false,
+        ...(options.archive !== undefined && { archive: options.archive }),
         ...(options.sharing !== undefined && { sharing: options.sharing }),
-      }).pipe(Effect.provideService(Scope.Scope, scope)),
+      }).pipe(
+        Effect.provideService(Scope.Scope, scope),
+        Effect.onError(() => Scope.close(scope, Exit.void)),
+      ),
     )
     return new RecordedSandbox(sandbox, actors, directory, notices, scope)
   }

@@ -57,6 +57,7 @@ const reasons: ReadonlyMap<string, string> = new Map([
   ["stopped", "the kind was not recorded in that time"],
   ["cluster-restored", "the cluster was restored from a backup, so that its versions began anew"],
   ["damaged", "what was recorded there cannot be read"],
+  ["dropped-before-upload", "the disk of the recorder was full before it could be archived"],
   ["unlogged", "the audit logs have changes without the objects"],
   ["forbidden", "the recorder was not permitted to list and watch it"],
 ])

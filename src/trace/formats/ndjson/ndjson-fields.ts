@@ -112,6 +112,7 @@ const GAP_REASONS: ReadonlyArray<TraceGapReason> = [
   "stopped",
   "cluster-restored",
   "damaged",
+  "dropped-before-upload",
   "unlogged",
 ]
 

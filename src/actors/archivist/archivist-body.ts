@@ -1,0 +1,228 @@
+/**
+ * The archivist: reads what is new in the recording from a read-only connection, encodes it as segments, and creates them in an object store, in its own
+ * thread. It decides nothing: which segment may be created, and what an answer means, is the fence's (src/fleet/fence), which the recorder's main thread
+ * drives; the store keeps the state. So a life that ends anywhere costs at most the segment that it had built.
+ *
+ * Memory: one segment of 8 MiB, and what reading it takes.
+ */
+import { randomBytes } from "node:crypto"
+import * as Effect from "effect/Effect"
+import {
+  ArchiveWriter,
+  DeltaReader,
+  fromTheBeginning,
+  isArchiveError,
+  readKeptText,
+  setAsideReplaced,
+  TENURE_KEY,
+} from "../../archive/index.ts"
+import { type BlobStore, openStore, readStorePlace, TargetError } from "../../blob/index.ts"
+import type { Clock } from "../../clock.ts"
+import {
+  beginStream,
+  type ChainLink,
+  compactedThrough,
+  decodeTenure,
+  type EncodedSegment,
+  encodeSegment,
+  encodeTenure,
+  isOpening,
+  isStreamError,
+  lastSegment,
+  newTenure,
+  nextNumber,
+  readDescription,
+  readSegmentEnd,
+  requireConditions,
+  restoreStream,
+  type Shipment,
+  type StoredSegment,
+  type StreamDescription,
+  segmentKey,
+  type Tenure,
+} from "../../fleet/index.ts"
+import { messageOf } from "../../message-of.ts"
+import type { ActorBody } from "../../runtime/index.ts"
+import {
+  ArchivingFailed,
+  type ArchivistConfig,
+  type ArchivistControl,
+  type ArchivistReport,
+} from "./archivist-interface.ts"
+
+/** Bytes of a segment at which it is cut. */
+const segmentBytes = 8 * 1024 * 1024
+
+/** ms for which a request is sent again before the trouble is told. */
+const patienceMs = 10_000
+
+export const archivistBody: ActorBody<ArchivistConfig, ArchivistControl, ArchivistReport> = ({
+  clock,
+  config,
+  report,
+}) =>
+  Effect.gen(function* () {
+    const archivist = yield* Effect.acquireRelease(
+      Effect.sync(() => new Archivist(config, clock, report)),
+      (ending) => Effect.sync(() => ending.close()),
+    )
+    const attempt = <A>(work: (signal: AbortSignal) => Promise<A>): Effect.Effect<A, ArchivingFailed> =>
+      Effect.tryPromise({ try: work, catch: failureOf })
+    return {
+      find: ({ clusterUid }) => attempt(() => archivist.find(clusterUid)),
+      restore: () => attempt((signal) => archivist.restore(signal)),
+      build: ({ tenure, isForced }) => attempt(() => archivist.build(tenure, isForced)),
+      create: ({ sha256 }) => attempt((signal) => archivist.create(sha256, signal)),
+      look: (number) => attempt((signal) => archivist.look(number, signal)),
+      compacted: () => attempt(() => archivist.compacted()),
+    }
+  })
+
+/** What was read last: which rows a reader has sent is known only as long as each delta was shipped. */
+interface Reading {
+  readonly reader: DeltaReader
+  /** Of the segment that the next one follows; the empty string: it is the first. */
+  readonly after: string
+}
+
+class Archivist {
+  readonly #config: ArchivistConfig
+  readonly #clock: Clock
+  readonly #report: (progress: ArchivistReport) => void
+  #opening: Promise<BlobStore> | undefined
+  #description: StreamDescription | undefined
+  #reading: Reading | undefined
+  #built: EncodedSegment | undefined
+
+  constructor(config: ArchivistConfig, clock: Clock, report: (progress: ArchivistReport) => void) {
+    this.#config = config
+    this.#clock = clock
+    this.#report = report
+  }
+
+  close(): void {
+    this.#forget()
+    void this.#opening?.then(
+      (store) => store.close(),
+      // It never opened, which its caller was told.
+      () => undefined,
+    )
+  }
+
+  async find(clusterUid: string) {
+    const store = await this.#store()
+    const description = await beginStream(store, { stream: randomBytes(16).toString("hex"), clusterUid })
+    await requireConditions(store)
+    this.#description = description
+    const last = await lastSegment(store)
+    const tenure = decodeTenure(readKeptText(this.#config.directory, TENURE_KEY))
+    return {
+      id: description.stream,
+      clusterUid: description.clusterUid,
+      ...(last !== undefined && { last: linkOf(last) }),
+      ...(tenure !== undefined && { tenure }),
+    }
+  }
+
+  async restore(signal: AbortSignal) {
+    const { directory } = this.#config
+    const setAside = setAsideReplaced(directory, this.#clock.wallMicros()) ?? ""
+    const { description, last, position } = await restoreStream(await this.#store(), directory, {
+      signal,
+      onProgress: this.#report,
+    })
+    const shipped = last && { ...linkOf(last), isWhole: true, position, heldAfter: position.sealedThrough }
+    const tenure = newTenure(description.stream, randomBytes(16).toString("hex"), shipped)
+    const writer = ArchiveWriter.open(directory)
+    try {
+      writer.metadata.set(TENURE_KEY, encodeTenure(tenure))
+    } finally {
+      writer.close()
+    }
+    return { tenure, setAside }
+  }
+
+  async build(tenure: Tenure, isForced: boolean) {
+    this.#built = undefined
+    const { stream, clusterUid } = await this.#describe()
+    const { shipped, owner, epoch } = tenure
+    const { reader } = this.#readingAfter(shipped?.sha256 ?? "")
+    const segment = encodeSegment(
+      reader,
+      shipped?.position ?? fromTheBeginning,
+      { clusterUid, stream, number: nextNumber(tenure), epoch, owner, previous: shipped?.sha256 ?? "" },
+      segmentBytes,
+    )
+    if (segment.rows === 0 && segment.facts.isWhole && !isForced && !isOpening(tenure)) return {}
+    this.#built = segment
+    this.#reading = { reader, after: segment.sha256 }
+    const { isWhole, position } = segment.facts
+    const heldAfter = isWhole ? position.sealedThrough : (shipped?.heldAfter ?? 0)
+    return { intent: { ...linkOf(segment), isWhole, position, heldAfter } satisfies Shipment }
+  }
+
+  async create(sha256: string, signal: AbortSignal) {
+    const segment = this.#built
+    if (segment?.sha256 !== sha256) return "lost" as const
+    const answer = await (await this.#store()).create(segmentKey(segment.facts.number), segment.parts, signal)
+    this.#built = undefined
+    return answer
+  }
+
+  async look(number: number, signal: AbortSignal) {
+    const found = await readSegmentEnd(await this.#store(), number, signal)
+    return found === undefined ? {} : { link: linkOf(found) }
+  }
+
+  async compacted(): Promise<number> {
+    return await compactedThrough(await this.#store())
+  }
+
+  async #describe(): Promise<StreamDescription> {
+    // A life after the first.
+    this.#description ??= await readDescription(await this.#store())
+    if (this.#description !== undefined) return this.#description
+    throw new ArchivingFailed({ message: `${this.#config.address} has no stream.json any more`, isLasting: true })
+  }
+
+  #readingAfter(sha256: string): Reading {
+    if (this.#reading?.after !== sha256) {
+      this.#forget()
+      this.#reading = { reader: new DeltaReader(this.#config.directory), after: sha256 }
+    }
+    return this.#reading
+  }
+
+  #forget(): void {
+    this.#reading?.reader.close()
+    this.#reading = undefined
+  }
+
+  /** Once; after a failure anew. */
+  #store(): Promise<BlobStore> {
+    const reading = readStorePlace(this.#config.address)
+    if (reading.tag === "refused") throw new ArchivingFailed({ message: reading.message, isLasting: true })
+    const opening = this.#opening ?? openStore(reading.place, { patienceMs, clock: this.#clock })
+    this.#opening = opening
+    opening.catch(() => {
+      this.#opening = undefined
+    })
+    return opening
+  }
+}
+
+const linkOf = ({ facts: { number, epoch, owner }, sha256 }: StoredSegment): ChainLink => ({
+  ...{ number, epoch, owner, sha256 },
+})
+
+const lasting: ReadonlySet<string> = new Set(["package-missing", "credentials", "denied", "no-bucket", "no-conditions"])
+
+/** Anything else is a defect, which ends this life. */
+const failureOf = (cause: unknown): ArchivingFailed => {
+  if (cause instanceof ArchivingFailed) return cause
+  if (cause instanceof TargetError)
+    return new ArchivingFailed({ message: cause.message, isLasting: lasting.has(cause.code) })
+  if (isStreamError(cause) || isArchiveError(cause))
+    return new ArchivingFailed({ message: cause.message, isLasting: true })
+  return new ArchivingFailed({ message: messageOf(cause), isLasting: false })
+}

@@ -1,0 +1,78 @@
+/** The archivist's interface. Every call may be repeated. */
+import * as Schema from "effect/Schema"
+import { ChainLink, Shipment, Tenure } from "../../fleet/index.ts"
+import type { ActorDefinition } from "../../runtime/index.ts"
+
+export interface ArchivistConfig {
+  /** The data directory. */
+  readonly directory: string
+  /** Where the stream is: s3://, gs://, azure://, or a directory. */
+  readonly address: string
+}
+
+/** Something could not be done now; it is tried again. The message says what, and what to do. */
+export class ArchivingFailed extends Schema.TaggedError<ArchivingFailed>()("ArchivingFailed", {
+  message: Schema.String,
+  /** Whether only a person can end it: nobody is denied, no bucket is missing, no package either. */
+  isLasting: Schema.Boolean,
+}) {}
+
+const FoundStream = Schema.Struct({
+  id: Schema.String,
+  clusterUid: Schema.String,
+  last: Schema.optional(ChainLink),
+  /** What the recording in the directory says; absent: there is none, or it was never archived. */
+  tenure: Schema.optional(Tenure),
+})
+
+const Restored = Schema.Struct({
+  tenure: Tenure,
+  /** Where the recording is that was in the directory; the empty string: there was none. */
+  setAside: Schema.String,
+})
+
+const error = ArchivingFailed
+
+const archivistControl = {
+  /** Reads the end of the stream, which is begun for this cluster if there is none. */
+  find: { payload: Schema.Struct({ clusterUid: Schema.String }), success: FoundStream, error },
+  /** Only while no store has the directory: sets aside what is in it, and restores the stream. The recording has the next epoch's tenure then. */
+  restore: { payload: Schema.Void, success: Restored, error },
+  /**
+   * Builds the segment after the one that the tenure has shipped, and keeps its bytes until the next call. Without an intent, nothing has happened since.
+   * `isForced`: build it all the same.
+   */
+  build: {
+    payload: Schema.Struct({ tenure: Tenure, isForced: Schema.Boolean }),
+    success: Schema.Struct({ intent: Schema.optional(Shipment) }),
+    error,
+  },
+  /** Creates the segment that was built, if it has this hash; `lost`: it is not here any more. */
+  create: {
+    payload: Schema.Struct({ sha256: Schema.String }),
+    success: Schema.Literals(["created", "exists", "lost"]),
+    error,
+  },
+  /** What is under a number. */
+  look: { payload: Schema.Number, success: Schema.Struct({ link: Schema.optional(ChainLink) }), error },
+  /** Up to which number segments have been compacted; 0: none. */
+  compacted: { payload: Schema.Void, success: Schema.Number, error },
+} as const
+
+export type ArchivistControl = typeof archivistControl
+
+/** How far a restore is. */
+export interface ArchivistReport {
+  readonly segments: number
+  readonly allSegments: number
+  readonly bytes: number
+  readonly allBytes: number
+}
+
+/** Priority of the thread, in `nice` units: recording has precedence. */
+export const archivistNice = 10
+
+export const archivistDefinition: ActorDefinition<ArchivistConfig, ArchivistControl, ArchivistReport> = {
+  role: "archivist",
+  control: archivistControl,
+}
