@@ -10,6 +10,7 @@
  *   test/FOLDER/workers/NAME.ts  dist/test-workers/NAME.js   actors and processes that only tests start
  *   exports of package.json     dist/lib/NAME.js              the package's dependencies stay imports, but for lib/index.js
  *   src/ui/page.tsx             dist/ui/page.js               the page, for browsers; what it loads on demand is beside it (plot.js)
+ *   src/ui/file.tsx             dist/ui/file.js               the page of one file, which loads nothing
  *   style sheets below src/ui   dist/ui/page.css              one, page.css first
  *   src/library/host.ts         dist/script-library/host.js   the same without dependencies, for scripts of a host
  *   src/kube/credentials/entries/auth-providers.ts   dist/auth-providers.js   loaded on demand
@@ -20,8 +21,9 @@
  * Modules of src are taken to have no side effects: what imports a room's door gets the modules that it uses and no others.
  *
  * Guaranteed: a bundle is one file that imports nothing but Node's modules and `external` packages, except that lib/rehearsal.js imports
- * lib/host.js, so that there is one copy of each error class that controllers catch, and that the command is split into parts, which
- * together have a sixth of the bytes of a bundle for each command, and are built in a tenth of the time; a bundle is replaced in
+ * lib/host.js, so that there is one copy of each error class that controllers catch, that lib/recorder.js loads on demand what reads a
+ * recording, and that the command is split into parts, which together have a sixth of the bytes of a bundle for each command, and are
+ * built in a tenth of the time; a bundle is replaced in
  * one step, so a process that starts meanwhile loads either the old or the new one completely, even if several builds
  * run at once; a bundle whose inputs have the same content is left alone. A bundle that fails to build is replaced by a
  * module that throws the reason, so that programs without it still work and outdated code never runs.
@@ -68,6 +70,9 @@ const promiseLibrary = "."
 
 /** The folders of programs that only tests start. Their names must be unique. */
 const testFolders: readonly string[] = ["test/runtime/workers", "test/recorder/workers", "test/archive/workers"]
+
+/** A recorder that is embedded opens copies of pinned windows on demand, and only then what reads a recording. */
+const splitLibrary = "./recorder"
 
 /** What lib/rehearsal.js imports in place of a copy. */
 const hostLibrary = "./host.js"
@@ -239,8 +244,10 @@ const findTargets = async (root: string): Promise<{ targets: Target[]; absent: s
   const optional = [...external, ...Object.keys(manifest.peerDependencies ?? {})]
   if ((await sourcesIn(root, "src/cli")).includes("main"))
     targets.push({ name: "cli", entry: "src/cli/main.ts", external: optional, isSplit: true })
-  if ((await readdir(join(root, "src/ui")).catch(absentAs<string[]>([]))).includes("page.tsx"))
+  if ((await readdir(join(root, "src/ui")).catch(absentAs<string[]>([]))).includes("page.tsx")) {
     targets.push({ name: "ui/page", entry: "src/ui/page.tsx", external: [], isSplit: true, isPage: true })
+    targets.push({ name: "ui/file", entry: "src/ui/file.tsx", external: [], isPage: true })
+  }
   if ((await sourcesIn(root, authProviders.folder)).includes(authProviders.name))
     targets.push({
       name: authProviders.name,
@@ -263,6 +270,7 @@ const findTargets = async (root: string): Promise<{ targets: Target[]; absent: s
         name: `lib/${name}`,
         entry,
         external: path === promiseLibrary ? optional : Object.keys(manifest.dependencies ?? {}),
+        isSplit: path === splitLibrary,
       })
     if (path === scriptLibrary && !absent.includes(path))
       targets.push({ name: `script-library/${name}`, entry, external: optional })
@@ -313,7 +321,10 @@ const bundle = async (root: string, target: Target): Promise<Bundle> => {
           importer !== undefined &&
           join(dirname(importer), source) === join(root, "src/host/controllers.ts")
             ? { id: hostLibrary, external: true }
-            : undefined,
+            : // A file draws its plots without a library.
+              target.name === "ui/file" && source === "./plot.ts"
+              ? { id: "./plot.js", external: true }
+              : undefined,
       },
     ],
     onLog: (_level, log) => {
@@ -328,7 +339,7 @@ const bundle = async (root: string, target: Target): Promise<Bundle> => {
         ? {
             dir: join(root, "dist"),
             entryFileNames: `${target.name}.js`,
-            chunkFileNames: target.isPage === true ? `${dirname(target.name)}/[name].js` : "part-[name]-[hash].js",
+            chunkFileNames: join(dirname(target.name), target.isPage === true ? "[name].js" : "part-[name]-[hash].js"),
             codeSplitting: true,
           }
         : { file: join(root, "dist", `${target.name}.js`), codeSplitting: false }),

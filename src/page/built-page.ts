@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from "node:fs"
 
 /** What the build makes of src/ui. */
-export type PageFile = "page.js" | "page.css" | "plot.js"
+export type PageFile = "page.js" | "page.css" | "plot.js" | "file.js"
 
 /** `undefined`: there is no build. */
 export const builtFile = (name: PageFile): Buffer | undefined => {

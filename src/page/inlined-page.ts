@@ -9,7 +9,7 @@ import { hash } from "node:crypto"
 import { builtFile } from "./built-page.ts"
 import { html } from "./html.ts"
 
-/** The texts of the page's script and style. */
+/** The texts of the script and the style of a page in one file. */
 export interface BuiltPage {
   readonly script: string
   readonly style: string
@@ -20,13 +20,13 @@ export class PageNotBuilt extends Error {
   override readonly name = "PageNotBuilt"
 
   constructor() {
-    super("the page is not built: run `npm run build`, which makes dist/ui/page.js and dist/ui/page.css")
+    super("the page is not built: run `npm run build`, which makes dist/ui/file.js and dist/ui/page.css")
   }
 }
 
 /** @throws PageNotBuilt */
 export const builtPage = (): BuiltPage => {
-  const [script, style] = [builtFile("page.js"), builtFile("page.css")]
+  const [script, style] = [builtFile("file.js"), builtFile("page.css")]
   if (script === undefined || style === undefined) throw new PageNotBuilt()
   // A map is beside the script, where a file has nothing.
   return { script: script.toString().replace(/^\/\/# sourceMappingURL=.*\n?/m, ""), style: style.toString() }

@@ -52,7 +52,7 @@ const document = `<!doctype html>
 </html>
 `
 
-const types: Readonly<Record<PageFile, string>> = {
+const types: Readonly<Record<Exclude<PageFile, "file.js">, string>> = {
   "page.js": "text/javascript; charset=utf-8",
   "page.css": "text/css; charset=utf-8",
   "plot.js": "text/javascript; charset=utf-8",

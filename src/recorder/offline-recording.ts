@@ -13,7 +13,13 @@ import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Scope from "effect/Scope"
 import { maximumNamed, openOwnershipGraph, type Settled } from "../actors/index.ts"
-import { isBeingWritten, RecordingDisturbedError, type RecordingFacts, readRecordingFacts } from "../archive/index.ts"
+import {
+  isBeingWritten,
+  PinRefused,
+  RecordingDisturbedError,
+  type RecordingFacts,
+  readRecordingFacts,
+} from "../archive/index.ts"
 import { openTarget } from "../blob/index.ts"
 import { systemClock } from "../clock.ts"
 import { parseGvk } from "../kube/offline.ts"
@@ -32,6 +38,9 @@ import { type HttpApiSources, makeApiServer, serveHttpApi } from "./http/http-ap
 import { shownTo, startQuery } from "./http/past.ts"
 import { Subscriptions } from "./http/subscriptions.ts"
 import { memoryLimitsOf } from "./memory/memory-shares.ts"
+import { defaultAlertMargins } from "./pins/alert-pin.ts"
+import { PinnedRecordings, pinDirectory } from "./pins/pinned-recordings.ts"
+import { type PinActors, RecorderPins } from "./pins/recorder-pins.ts"
 import { readingActors } from "./recording/reading-actors.ts"
 import { workerEntry } from "./recording/worker-entries.ts"
 import { type KindStatus, KindStatuses } from "./status/kind-status.ts"
@@ -122,6 +131,16 @@ const serve = (directory: string, facts: RecordingFacts, { onTrouble, onOutcome,
     }
     const context: ExportContext = { recording, configuration, nowMicros: facts.lastTime }
     const beginExport: HttpApiSources["startExport"] = (request, sink) => startExport(context, request, sink)
+    const pins = new RecorderPins({
+      ...{ actors: pinsToRead(recording), clock: systemClock, margins: defaultAlertMargins },
+      log: { info: () => undefined, warn: onTrouble },
+    })
+    const copies = yield* Effect.acquireRelease(
+      Effect.sync(
+        () => new PinnedRecordings((id) => openOfflineRecording(pinDirectory(directory, id), onTrouble), systemClock),
+      ),
+      (opened) => Effect.promise(() => opened.close()),
+    )
     const api = yield* makeApiServer(systemClock)
     yield* serveHttpApi(api, {
       notReady: () => undefined,
@@ -134,6 +153,7 @@ const serve = (directory: string, facts: RecordingFacts, { onTrouble, onOutcome,
       shownTo: (answerReader, question) => shownTo(recording, answerReader, question),
       startQuery: (question, answerReader) => startQuery(recording, question, answerReader, facts.lastTime + 1),
       nowMicros: () => facts.lastTime,
+      pinned: { pins, copies, nowMicros: () => facts.lastTime },
       forecast: (request) => forecastExport(context, request),
       startExport: beginExport,
       places: new ExportPlaces(systemClock, placesForOne, placesForOne),
@@ -160,6 +180,14 @@ const serve = (directory: string, facts: RecordingFacts, { onTrouble, onOutcome,
     }
     return { connect, answer, startExport: beginExport }
   })
+
+/** The pins of a recording without a recorder are listed. What changes them takes the recording's directory (src/archive/upkeep/pinned-recording.ts). */
+const pinsToRead = ({ reader }: Pick<Recording, "reader">): PinActors => {
+  const problem =
+    "no recorder holds this recording; reel pin --data-dir DIRECTORY and reel pins rm --data-dir DIRECTORY change its pins"
+  const refused = () => Effect.fail(new PinRefused({ problem, fault: "request" }))
+  return { list: () => reader.ask("pins", undefined), add: refused, remove: refused, noteExported: refused }
+}
 
 /**
  * Has a stream of a pair copy what is written to it. A pair hands the other end the very same memory and reports it as taken at once, while an export reuses the memory of a

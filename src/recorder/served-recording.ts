@@ -16,9 +16,8 @@ import { DiskMetrics, readVolumeBytes, volumeVariable } from "./metrics/disk-met
 import { formatMetrics, type Metric } from "./metrics/metrics-text.ts"
 import { gatherMetrics } from "./metrics/recorder-metrics.ts"
 import type { RecorderLog } from "./notices/notice-log.ts"
-import { openOfflineRecording } from "./offline-recording.ts"
-import { pinDirectory } from "./pins/open-pins.ts"
-import { PinnedRecordings } from "./pins/pinned-recordings.ts"
+import { openPinned } from "./pins/open-pins.ts"
+import { PinnedRecordings, pinDirectory } from "./pins/pinned-recordings.ts"
 import type { PinSources } from "./pins/pins-api.ts"
 import type { RecorderPins } from "./pins/recorder-pins.ts"
 import type { RecorderSettings } from "./recorder.ts"
@@ -62,7 +61,7 @@ export const servedRecording = ({
     barred: (address: StoreAddress) => barredTarget(address, settings.allowedTargets ?? []),
   }
   const copies = new PinnedRecordings(
-    (id) => openOfflineRecording(pinDirectory(parts.dataDirectory, id), (trouble) => log.warn(trouble), clients),
+    (id) => openPinned(pinDirectory(parts.dataDirectory, id), (trouble) => log.warn(trouble), clients),
     systemClock,
   )
   return {

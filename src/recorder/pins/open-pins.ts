@@ -1,15 +1,15 @@
 /** The pins of a recorder, with what it does for them by itself. */
-import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import { openTarget, type StoreAddress } from "../../blob/index.ts"
 import { systemClock } from "../../clock.ts"
 import { defaultExportLimits, type ExportLimits } from "../export/limits.ts"
 import { type ExportContext, startExport } from "../export/start.ts"
 import type { RecorderLog } from "../notices/notice-log.ts"
-import { openOfflineRecording } from "../offline-recording.ts"
+import type { openOfflineRecording } from "../offline-recording.ts"
 import type { RecorderActors } from "../recording/recorder-actors.ts"
 import { type AlertMargins, defaultAlertMargins } from "./alert-pin.ts"
 import { PinExports } from "./pin-exports.ts"
+import { pinDirectory } from "./pinned-recordings.ts"
 import { pinActors, RecorderPins } from "./recorder-pins.ts"
 
 /** How pins are made and passed on. */
@@ -28,8 +28,10 @@ interface PinSurroundings {
   readonly log: RecorderLog
 }
 
-/** The data directory of the copy of a pin. */
-export const pinDirectory = (dataDirectory: string, id: string): string => join(dataDirectory, "pins", id)
+/** Opens a copy as a recording without a recorder. On demand: most recorders never do, and their main thread reads no recording. */
+export const openPinned = async (
+  ...given: Parameters<typeof openOfflineRecording>
+): ReturnType<typeof openOfflineRecording> => (await import("../offline-recording.ts")).openOfflineRecording(...given)
 
 /** Exports run until the surrounding scope closes. */
 export const openPins = (
@@ -43,7 +45,7 @@ export const openPins = (
       new PinExports({
         ...{ pins, to, limits, log, clock: systemClock, random: Math.random },
         start: (request, reader) => startExport(exportContext(), request, reader),
-        openCopy: (id) => openOfflineRecording(pinDirectory(dataDirectory, id), (trouble) => log.warn(trouble)),
+        openCopy: (id) => openPinned(pinDirectory(dataDirectory, id), (trouble) => log.warn(trouble)),
         openTarget: (address, contentType) => openTarget(address, { contentType }),
       })
     if (exports !== undefined) yield* Effect.forkScoped(exports.run())

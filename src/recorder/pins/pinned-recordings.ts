@@ -5,9 +5,13 @@
  * longest when another is asked for. If all are being read, further ones are refused, to be tried again.
  */
 import type { IncomingMessage, ServerResponse } from "node:http"
+import { join } from "node:path"
 import type { Clock, Timer } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ExportRefusal } from "../http/body/http-answer.ts"
+
+/** The data directory of the copy of a pin. */
+export const pinDirectory = (dataDirectory: string, id: string): string => join(dataDirectory, "pins", id)
 
 /** Copies that are open at once. */
 export const mostOpen = 2

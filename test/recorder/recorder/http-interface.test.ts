@@ -89,7 +89,7 @@ test("every metric is in the reference, and the reference names no other", async
   const served = (await recorder.get("/metrics")).text
     .split("\n")
     .flatMap((line) => line.match(/^# TYPE (\S+)/)?.[1] ?? [])
-  // What has no samples is not served: nothing is recorded namespace by namespace here, no value was redacted, there is no Lease, no audit webhook, and no --pin-export-to.
+  // What has no samples is not served: nothing is recorded namespace by namespace here, no value was redacted, there is no Lease, no audit webhook, no --pin-export-to and no --archive-to.
   const ofAudit = [
     "batches_total",
     "events_total",
@@ -99,7 +99,10 @@ test("every metric is in the reference, and the reference names no other", async
   ]
   const others = ["kubereel_kind_namespace_state", "kubereel_redacted_values_total", "kubereel_leader"]
   const ofPins = ["kubereel_pin_exports_total", "kubereel_pin_export_failures_total"]
-  const empty = [...others, ...ofPins, ...ofAudit.map((name) => `kubereel_audit_${name}`)]
+  const ofArchive = ["lag_seconds", "failing", "segments_total", "segment", "epoch"].map(
+    (name) => `kubereel_archive_${name}`,
+  )
+  const empty = [...others, ...ofPins, ...ofArchive, ...ofAudit.map((name) => `kubereel_audit_${name}`)]
   expect(new Set(named)).toEqual(new Set([...served, ...empty]))
 })
 

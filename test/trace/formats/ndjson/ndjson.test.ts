@@ -366,7 +366,7 @@ describe("reading NDJSON traces", () => {
       "snapshot is not a boolean",
     )
     expect(failure(() => read(withLine(3, (lines[3] as string).replace("expired", "holiday")))).detail).toBe(
-      "reason is none of expired, overload, stopped, cluster-restored, damaged, unlogged",
+      "reason is none of expired, overload, stopped, cluster-restored, damaged, dropped-before-upload, unlogged",
     )
   })
 
