@@ -11,8 +11,7 @@ export { openSource } from "./open-source.ts"
 export { openStore } from "./open-store.ts"
 export { openTarget } from "./open-target.ts"
 export type { ExportTarget, WrittenObject } from "./part-writer.ts"
-export { openRangeCache, type RangeCache } from "./range-cache.ts"
-export type { StoreUsage } from "./requests.ts"
+export { openRangeCache } from "./range-cache.ts"
 export {
   addressUrl,
   readSourcePath,
@@ -20,6 +19,5 @@ export {
   readStoreUrl,
   readTargetPath,
   type StoreAddress,
-  type StorePlace,
 } from "./target-address.ts"
 export { TargetError } from "./target-error.ts"

@@ -29,7 +29,7 @@ export interface RangeCacheOptions {
 }
 
 /** The store behind it is the caller's to close. */
-export interface RangeCache {
+interface RangeCache {
   /**
    * The bytes of each range, in this order. `undefined`: there is no such object, unless pages of it are still here. Pages that are missing and adjacent
    * are one request. Rejects with the store's TargetError.

@@ -49,6 +49,7 @@ export { type ExportReader, ExportService, type RunningExport } from "./export/s
 export { json, refuse, text } from "./http/body/http-answer.ts"
 export { RequestBodies } from "./http/body/request-bodies.ts"
 export { bracketed, ListenError } from "./http/listen-error.ts"
+export { pinJson } from "./http/pins.ts"
 export { CertificateFileError, type CertificateFiles } from "./http/serving-certificate.ts"
 export type { StreamEndReason } from "./http/stream-end.ts"
 export type { LeaseSettings } from "./leadership/leadership.ts"
@@ -69,9 +70,8 @@ export { podVariables } from "./notices/pod-events.ts"
 export { RecorderError } from "./notices/recorder-error.ts"
 export type { RecorderNotice } from "./notices/recorder-notice.ts"
 export { openOfflineRecording } from "./offline-recording.ts"
-export { type AlertMargins, defaultAlertMargins } from "./pins/alert-pin.ts"
+export { defaultAlertMargins } from "./pins/alert-pin.ts"
 export type { PinSettings } from "./pins/open-pins.ts"
-export { pinJson } from "./pins/pins-api.ts"
 export {
   type RecorderSettings,
   type RecorderSummary,

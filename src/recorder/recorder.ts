@@ -41,11 +41,13 @@ import { pastPaths } from "./http/past-request.ts"
 import type { CertificateFiles } from "./http/serving-certificate.ts"
 import { leaseName, openLeadership, type RecorderLease } from "./leadership/leadership.ts"
 import { describeShortage } from "./memory/memory-shares.ts"
+import { archiveMetrics } from "./metrics/archive-metrics.ts"
 import { formatMetrics } from "./metrics/metrics-text.ts"
 import { NoticeLog, type RecorderLog } from "./notices/notice-log.ts"
 import { openPodEvents } from "./notices/pod-events.ts"
 import { RecorderError } from "./notices/recorder-error.ts"
 import type { RecorderNotice } from "./notices/recorder-notice.ts"
+import { openPinned } from "./open-pinned.ts"
 import { openPins, type PinSettings } from "./pins/open-pins.ts"
 import { askClusterUid, learnCluster, openCredentials, refreshCredentials } from "./recorder-credentials.ts"
 import type { ArchiveSettings } from "./recording/archiving.ts"
@@ -204,12 +206,19 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
     yield* refreshCredentials(actors, credentials.source)
     const auditWebhook = openAuditWebhook(settings, actors, log)
     const { exportLimits, pins: pinSettings = {} } = settings
-    const pinned = yield* openPins(pinSettings, { actors, exportContext, exportLimits, dataDirectory, log })
+    const pinned = yield* openPins(pinSettings, {
+      actors,
+      exportContext,
+      exportLimits,
+      dataDirectory,
+      openCopy: openPinned,
+      log,
+    })
     const metrics = () => [
       ...reloads.metrics(),
       ...(leadership?.metrics() ?? []),
       ...pinned.metrics(),
-      ...actors.archiveMetrics(),
+      ...archiveMetrics(actors.archiveFigures()),
     ]
     if (bound !== undefined) {
       const parts = { actors, access, exportContext, settings, dataDirectory, metrics, auditWebhook, log }

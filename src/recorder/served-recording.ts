@@ -11,14 +11,14 @@ import { ExportPlaces, PagePlaces } from "./export/places.ts"
 import { type ExportContext, startExport } from "./export/start.ts"
 import type { HttpApiSources } from "./http/http-api.ts"
 import { shownTo, startQuery } from "./http/past.ts"
+import type { PinSources } from "./http/pins.ts"
 import { Subscriptions } from "./http/subscriptions.ts"
 import { DiskMetrics, readVolumeBytes, volumeVariable } from "./metrics/disk-metrics.ts"
 import { formatMetrics, type Metric } from "./metrics/metrics-text.ts"
 import { gatherMetrics } from "./metrics/recorder-metrics.ts"
 import type { RecorderLog } from "./notices/notice-log.ts"
-import { openPinned } from "./pins/open-pins.ts"
+import { openPinned } from "./open-pinned.ts"
 import { PinnedRecordings, pinDirectory } from "./pins/pinned-recordings.ts"
-import type { PinSources } from "./pins/pins-api.ts"
 import type { RecorderPins } from "./pins/recorder-pins.ts"
 import type { RecorderSettings } from "./recorder.ts"
 import type { RecorderActors } from "./recording/recorder-actors.ts"
@@ -37,7 +37,7 @@ interface ServedParts {
 }
 
 /** What is served, and the copies of pins that are open for it, to be closed with it. */
-export interface ServedRecording extends HttpApiSources {
+interface ServedRecording extends HttpApiSources {
   readonly pinned: PinSources & { readonly copies: PinnedRecordings }
 }
 

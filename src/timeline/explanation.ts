@@ -29,7 +29,7 @@ export const statementText = ({ type, reason, message, about, source }: EventSta
   `${`${type} ${reason}`.trim()} of ${about}: ${message}${source === "" ? "" : ` (${source})`}`
 
 /** One change of one object, in the order in which it was recorded. */
-export interface ExplainedChange {
+interface ExplainedChange {
   /** `created`, `appeared` (first seen), `changed`, `deleted`, `vanished`. */
   readonly type: string
   readonly gvk: string

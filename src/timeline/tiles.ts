@@ -12,7 +12,7 @@ export interface TileWindow {
 }
 
 /** How the lane is from a moment on. */
-export interface ToneChange {
+interface ToneChange {
   /** µs since the Unix epoch. */
   readonly time: number
   /** `absent`: it was deleted. `undefined`: as before, or not looked at. */

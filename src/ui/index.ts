@@ -5,4 +5,3 @@
  * Guarantee: everything from a cluster is text content and cannot become markup; the page asks no other origin for anything.
  */
 
-export type { HistorySource } from "./source/source.ts"

@@ -25,7 +25,7 @@ export interface PinRequest {
  * of it was removed before and the rest is in the recording, if anything is left.
  */
 export const pinPlaces = ["open", "recording", "kept", "lost"] as const
-export type PinPlace = (typeof pinPlaces)[number]
+type PinPlace = (typeof pinPlaces)[number]
 
 /** A window that is kept. */
 export interface Pin {

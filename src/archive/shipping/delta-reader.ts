@@ -32,7 +32,7 @@ import {
 } from "./delta.ts"
 
 /** Takes a row, and returns how many bytes it has taken of this delta. */
-export type TakeRow = (row: DeltaRow) => number
+type TakeRow = (row: DeltaRow) => number
 
 /** Values of a row, then its BLOBs, its checksum, and whether it is as it was written. */
 type Tuple = ReadonlyArray<ShippedValue | Uint8Array>

@@ -24,7 +24,7 @@ import { columnsOf } from "../tables/tables.ts"
 import { blobsOf, type Delta, type DeltaRow, type ShippedTable } from "./delta.ts"
 
 /** Directory of a copy that is not whole, in the one that it is for. */
-export const UNFINISHED = "restoring"
+const UNFINISHED = "restoring"
 
 /** Key of the metadata of such a copy: what the caller says of the last delta. */
 const MARK_KEY = "restoring"

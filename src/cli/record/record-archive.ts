@@ -10,7 +10,7 @@ export const parseArchiveAddress = (given: string): Reading<string> => {
 }
 
 /** ms. */
-export const parseArchiveEvery = (given: string): Reading<number> => {
+const parseArchiveEvery = (given: string): Reading<number> => {
   const micros = parseDuration(given)
   return micros === undefined || micros < 1_000_000 || micros > 3_600_000_000
     ? refused("must be from 1s to 1h")

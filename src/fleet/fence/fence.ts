@@ -16,7 +16,7 @@ import type { ChainLink, Shipment, Tenure } from "./tenure.ts"
 const MOST_INTENTS = 32
 
 /** Who is in the place of this recorder. */
-export type Fenced =
+type Fenced =
   | { readonly by: "another"; readonly link: ChainLink }
   /** Another directory with the same owner: this one was copied, or is an older copy. */
   | { readonly by: "copy"; readonly link: ChainLink }

@@ -3,7 +3,7 @@
 import type { ChainLink, Shipment, Tenure } from "./tenure.ts"
 
 /** A stream as it is found. */
-export interface FoundStream {
+interface FoundStream {
   /** Its identity, made with it. */
   readonly id: string
   /** UID of the namespace kube-system of the cluster that it is of. */
@@ -13,13 +13,13 @@ export interface FoundStream {
 }
 
 /** A data directory as it is found. */
-export interface FoundDirectory {
+interface FoundDirectory {
   /** The same of the cluster that is to be recorded. */
   readonly clusterUid: string
   readonly tenure: Tenure | undefined
 }
 
-export type Start =
+type Start =
   /** The stream is empty: the whole recording is shipped from its beginning. */
   | { readonly tag: "begin" }
   /** The stream ends with what this directory shipped, or was to ship. */

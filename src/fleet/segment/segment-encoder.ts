@@ -24,7 +24,7 @@ import {
 } from "./segment-facts.ts"
 
 /** Bytes of a segment at which it is cut: requests of this size need no parts, and what is sent again after an error is little. */
-export const SEGMENT_BYTES = 16 * 1024 * 1024
+const SEGMENT_BYTES = 16 * 1024 * 1024
 
 const partBytes = 8 * 1024 * 1024
 

@@ -22,7 +22,7 @@ export const segmentKey = (number: number): string => `segments/${String(number)
 const endBytes = 256 * 1024
 
 /** A segment with the places of its rows. */
-export interface SegmentEnd extends StoredSegment {
+interface SegmentEnd extends StoredSegment {
   readonly footer: Footer
 }
 

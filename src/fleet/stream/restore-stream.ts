@@ -11,13 +11,13 @@ import type { StoredSegment } from "../segment/segment-facts.ts"
 import { readSegment } from "../segment/segment-reader.ts"
 import { type StreamDescription, StreamReader, type StreamStore } from "./stream-reader.ts"
 
-export interface RestoreOptions {
+interface RestoreOptions {
   /** Takes how much has been done, after each segment; those that an earlier process has applied count as done. */
   readonly onProgress?: (progress: RestoreProgress) => void
   readonly signal?: AbortSignal
 }
 
-export interface RestoreProgress {
+interface RestoreProgress {
   readonly segments: number
   readonly allSegments: number
   readonly bytes: number

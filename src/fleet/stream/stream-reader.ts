@@ -14,7 +14,7 @@ import type { StoredSegment } from "../segment/segment-facts.ts"
 import { locationOf, readSegmentEnd, type SegmentStore, segmentKey } from "../segment/segment-reader.ts"
 
 /** The only format of streams that this program reads and writes. */
-export const STREAM_FORMAT = 1
+const STREAM_FORMAT = 1
 
 export const STREAM_KEY = "stream.json"
 
@@ -62,7 +62,7 @@ export const beginStream = async (
 }
 
 /** A stream as it is now. */
-export interface Stream {
+interface Stream {
   readonly description: StreamDescription
   /** All, in order. */
   readonly segments: ReadonlyArray<StoredSegment>
@@ -124,7 +124,7 @@ const brokenAt = (location: string, number: number, reason: string): StreamBroke
   new StreamBrokenError({ location, number, reason })
 
 /** Checks segments one after the other. */
-export class SegmentChain {
+class SegmentChain {
   readonly #location: string
   readonly segments: StoredSegment[] = []
   readonly counted: StoredSegment[] = []

@@ -29,6 +29,12 @@ export interface ArchiveStatus {
   readonly trouble?: string
 }
 
+/** The same for metrics. */
+export interface ArchiveFigures extends ArchiveStatus {
+  /** That this process has archived. */
+  readonly segments: number
+}
+
 export interface Recording {
   readonly statuses: Pick<KindStatuses, "all" | "hasAppeared">
   readonly reader: Pick<ReaderService, "ask" | "query">

@@ -26,7 +26,6 @@ import type { Coverage, TimeRange } from "../export/coverage.ts"
 import { type ExportSources, handleExportRequest } from "../export/handle.ts"
 import { metricsContentType } from "../metrics/metrics-text.ts"
 import type { RecorderLog } from "../notices/notice-log.ts"
-import { answerPinned, answerPins, isPinsPath, type PinSources, pinnedPath } from "../pins/pins-api.ts"
 import { type ExportRefusal, refuse, respondJson, text } from "./body/http-answer.ts"
 import { elapsed } from "./body/races.ts"
 import { RequestBodies } from "./body/request-bodies.ts"
@@ -34,6 +33,7 @@ import { lastItemMs } from "./event-body.ts"
 import { bracketed, ListenError } from "./listen-error.ts"
 import { answerPast, type PastSources } from "./past.ts"
 import { isPastPath, pastPaths, subscriptionPath } from "./past-request.ts"
+import { answerPinned, answerPins, isPinsPath, type PinSources, pinnedPath } from "./pins.ts"
 import {
   type CertificateFileError,
   type CertificateFiles,

@@ -5,10 +5,9 @@ import { systemClock } from "../../clock.ts"
 import { defaultExportLimits, type ExportLimits } from "../export/limits.ts"
 import { type ExportContext, startExport } from "../export/start.ts"
 import type { RecorderLog } from "../notices/notice-log.ts"
-import type { openOfflineRecording } from "../offline-recording.ts"
 import type { RecorderActors } from "../recording/recorder-actors.ts"
 import { type AlertMargins, defaultAlertMargins } from "./alert-pin.ts"
-import { PinExports } from "./pin-exports.ts"
+import { type PinExportParts, PinExports } from "./pin-exports.ts"
 import { pinDirectory } from "./pinned-recordings.ts"
 import { pinActors, RecorderPins } from "./recorder-pins.ts"
 
@@ -25,18 +24,15 @@ interface PinSurroundings {
   readonly exportContext: () => ExportContext
   readonly exportLimits: ExportLimits | undefined
   readonly dataDirectory: string
+  /** Opens the recording in a directory. */
+  readonly openCopy: (directory: string, onTrouble: (message: string) => void) => ReturnType<PinExportParts["openCopy"]>
   readonly log: RecorderLog
 }
-
-/** Opens a copy as a recording without a recorder. On demand: most recorders never do, and their main thread reads no recording. */
-export const openPinned = async (
-  ...given: Parameters<typeof openOfflineRecording>
-): ReturnType<typeof openOfflineRecording> => (await import("../offline-recording.ts")).openOfflineRecording(...given)
 
 /** Exports run until the surrounding scope closes. */
 export const openPins = (
   { alertMargins: margins = defaultAlertMargins, exportTo: to }: PinSettings,
-  { actors, exportContext, exportLimits: limits = defaultExportLimits, dataDirectory, log }: PinSurroundings,
+  { actors, exportContext, exportLimits: limits = defaultExportLimits, dataDirectory, openCopy, log }: PinSurroundings,
 ) =>
   Effect.gen(function* () {
     const pins = new RecorderPins({ actors: pinActors(actors), clock: systemClock, margins, log })
@@ -45,7 +41,7 @@ export const openPins = (
       new PinExports({
         ...{ pins, to, limits, log, clock: systemClock, random: Math.random },
         start: (request, reader) => startExport(exportContext(), request, reader),
-        openCopy: (id) => openPinned(pinDirectory(dataDirectory, id), (trouble) => log.warn(trouble)),
+        openCopy: (id) => openCopy(pinDirectory(dataDirectory, id), (trouble) => log.warn(trouble)),
         openTarget: (address, contentType) => openTarget(address, { contentType }),
       })
     if (exports !== undefined) yield* Effect.forkScoped(exports.run())

@@ -8,7 +8,7 @@ import { messageOf } from "../../message-of.ts"
 import { microsOf } from "../../trace/index.ts"
 
 /** A window as a client asks for it; times are µs since the Unix epoch. */
-export interface AskedPin {
+interface AskedPin {
   readonly from: number
   /** Exclusive. */
   readonly until: number

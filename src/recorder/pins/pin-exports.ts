@@ -31,7 +31,7 @@ const policy: BackOffPolicy = {
 
 type StartExport = (request: ExportRequest, reader: ExportReader) => Effect.Effect<StartedExport, ExportRefusal>
 
-interface PinExportParts {
+export interface PinExportParts {
   readonly pins: Pick<RecorderPins, "list" | "noteExported" | "changes">
   /** The objects are below its key. */
   readonly to: StoreAddress

@@ -14,13 +14,13 @@ import type { ExportRefusal } from "../http/body/http-answer.ts"
 export const pinDirectory = (dataDirectory: string, id: string): string => join(dataDirectory, "pins", id)
 
 /** Copies that are open at once. */
-export const mostOpen = 2
+const mostOpen = 2
 
 /** ms without a question after which a copy is closed, as the recorder's own reader is. */
 export const idleMs = 90_000
 
 /** A copy that can be asked. */
-export interface OpenCopy {
+interface OpenCopy {
   /** Answers a request, whose URL is that of a recorder. */
   readonly answer: (request: IncomingMessage, response: ServerResponse) => void
   readonly close: () => Promise<void>

@@ -33,8 +33,7 @@ import {
 } from "../../fleet/index.ts"
 import { messageOf } from "../../message-of.ts"
 import type { Supervisor } from "../../runtime/index.ts"
-import type { ArchiveStatus } from "../export/recording.ts"
-import type { Metric } from "../metrics/metrics-text.ts"
+import type { ArchiveFigures, ArchiveStatus } from "../export/recording.ts"
 import type { RecordedStore } from "./recorded-store.ts"
 import { counter, type RecordingBase } from "./recording-base.ts"
 
@@ -91,7 +90,7 @@ export const openArchiving = (base: RecordingBase) =>
     return archiving
   })
 
-export class Archiving {
+class Archiving {
   readonly #base: RecordingBase
   readonly #settings: ArchiveSettings
   readonly #archivist: Archivist
@@ -140,14 +139,8 @@ export class Archiving {
     return Math.max(0, (this.#base.clock.wallMicros() - this.#shippedMicros) / 1e6)
   }
 
-  metrics(): ReadonlyArray<Metric> {
-    const { lagSeconds, segment, epoch, trouble } = this.status
-    return archiveSeries.map(([name, type, help, value]) => ({
-      ...{ name: `kubereel_archive_${name}`, type, help },
-      samples: [
-        { value: value({ lagSeconds, segment, epoch, segments: this.#segments, isFailing: trouble !== undefined }) },
-      ],
-    }))
+  get figures(): ArchiveFigures {
+    return { ...this.status, segments: this.#segments }
   }
 
   /** What a start does about the stream. */
@@ -348,16 +341,3 @@ const unknownCluster = new ArchivingFailed({
     "which cluster this is is not known: the API server does not say the UID of the namespace kube-system, which the recorder needs the right to get",
   isLasting: false,
 })
-
-interface ArchiveFigures extends Omit<ArchiveStatus, "address" | "trouble"> {
-  readonly segments: number
-  readonly isFailing: boolean
-}
-
-const archiveSeries: ReadonlyArray<readonly [string, Metric["type"], string, (of: ArchiveFigures) => number]> = [
-  ["lag_seconds", "gauge", "Seconds since everything that had been recorded was archived.", (of) => of.lagSeconds],
-  ["failing", "gauge", "1 while nothing can be archived; the log says why.", (of) => (of.isFailing ? 1 : 0)],
-  ["segments_total", "counter", "Segments that this process has archived.", (of) => of.segments],
-  ["segment", "gauge", "Number of the last archived segment.", (of) => of.segment],
-  ["epoch", "gauge", "How many recorders have written the stream one after the other.", (of) => of.epoch],
-]

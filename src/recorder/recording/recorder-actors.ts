@@ -11,7 +11,7 @@ import * as Effect from "effect/Effect"
 import type { RetentionSettings } from "../../actors/index.ts"
 import { CredentialRefresh } from "../../kube/index.ts"
 import type { TrackedKind } from "../configuration/tracked-kind.ts"
-import type { ArchiveStatus, Reach } from "../export/recording.ts"
+import type { ArchiveFigures, ArchiveStatus, Reach } from "../export/recording.ts"
 import type { ExportRefusal } from "../http/body/http-answer.ts"
 import type { KindStatus } from "../status/kind-status.ts"
 import { openArchiving } from "./archiving.ts"
@@ -90,7 +90,7 @@ export const startRecorderActors = (options: RecorderActorsOptions) =>
       get archive(): ArchiveStatus | undefined {
         return archiving?.status
       },
-      archiveMetrics: () => archiving?.metrics() ?? [],
+      archiveFigures: (): ArchiveFigures | undefined => archiving?.figures,
       /** Fails when the recording cannot continue. */
       ended: Effect.raceFirst(store.ended, archiving?.ended ?? Effect.never),
       /** How the recording was closed; `undefined` until the scope is closed. */

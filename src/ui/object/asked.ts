@@ -4,7 +4,7 @@
  */
 
 import { useEffect, useState } from "preact/hooks"
-import type { PaneProps } from "../shell/pane.ts"
+import { type PaneProps, paneQuestion } from "../shell/pane.ts"
 import { SourceError } from "../source/source.ts"
 
 interface Answer<Value> {
@@ -22,9 +22,6 @@ const drawMs = 150
 
 /** ms until the server is asked again that was busy, or out of reach. */
 const againMs = 2000
-
-/** By this name the page knows that a pane was refused for want of a token. */
-export const paneQuestion = "pane"
 
 interface PaneQuestion<Value> {
   /** Questions with the same key have the same answer; empty: nothing is asked. */

@@ -2,7 +2,6 @@
 
 import type { ComponentType } from "preact"
 import { useEffect, useMemo, useReducer, useRef, useState } from "preact/hooks"
-import { paneQuestion } from "../object/asked.ts"
 import type { HistorySource } from "../source/source.ts"
 import { linkOf } from "../state/permalink.ts"
 import { firstState, type PageState, type Pane } from "../state/state.ts"
@@ -13,7 +12,7 @@ import { useScheme } from "../timeline/scheme.ts"
 import { TimeLine } from "../timeline/time-line.tsx"
 import { Asking } from "./asking.ts"
 import { Help } from "./help.tsx"
-import type { PaneProps } from "./pane.ts"
+import { type PaneProps, paneQuestion } from "./pane.ts"
 import { TokenDialog } from "./token-dialog.tsx"
 import { Toolbar } from "./toolbar.tsx"
 

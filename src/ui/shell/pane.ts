@@ -10,3 +10,6 @@ export interface PaneProps {
   readonly send: (input: Input) => void
   readonly zone: Zone
 }
+
+/** By this name the page knows that a pane was refused for want of a token. */
+export const paneQuestion = "pane"

@@ -1,12 +1,12 @@
 /** The line at the top: what is looked at, filters, and the views. */
 
 import { useEffect, useRef } from "preact/hooks"
-import { PinnedNotice } from "../pins/pinned-notice.tsx"
 import type { Overview } from "../source/source.ts"
 import { inNamespace, type PageState, type Pane } from "../state/state.ts"
 import type { Input } from "../state/updates.ts"
 import { kindOf, visible } from "../text/shown-text.ts"
 import { durationText, momentText, type Zone } from "../timeline/axis.ts"
+import { PinnedNotice } from "./pinned-notice.tsx"
 
 interface ToolbarProps {
   readonly state: PageState

@@ -5,7 +5,7 @@
  */
 
 import type { Finding, Lack, Lane, LaneObject, Part } from "../../timeline/index.ts"
-import { timeIn } from "../state/permalink.ts"
+import { timeIn } from "../text/instants.ts"
 import {
   type Author,
   type FieldChange,

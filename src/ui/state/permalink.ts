@@ -2,6 +2,7 @@
 
 import type { LaneObject } from "../../timeline/index.ts"
 import type { LaneFilter, Span } from "../source/source.ts"
+import { timeIn, timeText } from "../text/instants.ts"
 import type { PageState, Pane } from "./state.ts"
 
 /** What a link says. */
@@ -12,23 +13,6 @@ interface Linked {
   readonly cursor?: number
   readonly other?: number
   readonly pane: Pane
-}
-
-/** `2026-11-21T10:20:00.123456Z`; for times that are no time, the number. */
-export const timeText = (micros: number): string => {
-  const date = new Date(Math.floor(micros / 1000))
-  if (Number.isNaN(date.getTime())) return String(micros)
-  const rest = micros - Math.floor(micros / 1000) * 1000
-  return date.toISOString().replace("Z", `${String(rest).padStart(3, "0")}Z`)
-}
-
-/** A time of {@link timeText}, or in any other form that browsers read; `undefined`: it is none. */
-export const timeIn = (text: string | null): number | undefined => {
-  if (text === null) return undefined
-  if (/^\d{1,16}$/.test(text)) return Number(text)
-  const parts = /^(.*\.\d{3})(\d{3})Z$/.exec(text)
-  const milliseconds = Date.parse(parts === null ? text : `${parts[1]}Z`)
-  return Number.isNaN(milliseconds) ? undefined : milliseconds * 1000 + Number(parts?.[2] ?? 0)
 }
 
 const panes: ReadonlySet<string> = new Set([

@@ -1,7 +1,6 @@
 /** The time line: axis, histogram, and below them the tree of rows as a grid with the canvas beside it. Only the rows in sight exist. */
 
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks"
-import { PinsBand } from "../pins/pins-band.tsx"
 import type { Span } from "../source/source.ts"
 import { canOpen, type Row, rowCount, rowsFrom } from "../state/rows.ts"
 import type { PageState } from "../state/state.ts"
@@ -10,6 +9,7 @@ import { visible } from "../text/shown-text.ts"
 import { momentText, ticksOf, type Zone } from "./axis.ts"
 import { HistogramBars } from "./histogram.tsx"
 import { NoRows } from "./no-rows.tsx"
+import { PinsBand } from "./pins-band.tsx"
 import { lacksOf, Pointed } from "./pointed.tsx"
 import { RowLabel } from "./row-label.tsx"
 import { TileCanvas } from "./tile-canvas.tsx"

@@ -2,8 +2,9 @@
 
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { linkedState, linkOf, timeText } from "../../../src/ui/state/permalink.ts"
+import { linkedState, linkOf } from "../../../src/ui/state/permalink.ts"
 import { firstState } from "../../../src/ui/state/state.ts"
+import { timeText } from "../../../src/ui/text/instants.ts"
 
 const time = fc.integer({ min: 1, max: 4_000_000_000_000_000 })
 const text = fc.string({ unit: "grapheme", minLength: 1, maxLength: 20 })

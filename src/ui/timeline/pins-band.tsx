@@ -3,7 +3,7 @@
 import type { PageState } from "../state/state.ts"
 import type { Input } from "../state/updates.ts"
 import { visible } from "../text/shown-text.ts"
-import { durationText, momentText, type Zone } from "../timeline/axis.ts"
+import { durationText, momentText, type Zone } from "./axis.ts"
 
 interface PinsBandProps {
   readonly state: Pick<PageState, "pins" | "window">

@@ -10,15 +10,15 @@ import type { Pin } from "../../archive/index.ts"
 import { formatInstant } from "../../local-time.ts"
 import { servePage } from "../../page/index.ts"
 import type { Access, Action, Decision, Refusal } from "../access/access.ts"
-import { json, refuse, respondJson, text } from "../http/body/http-answer.ts"
-import type { RequestBodies } from "../http/body/request-bodies.ts"
-import { isPastPath } from "../http/past-request.ts"
-import { readPinBody } from "./pin-body.ts"
-import type { PinnedRecordings } from "./pinned-recordings.ts"
-import type { RecorderPins } from "./recorder-pins.ts"
+import { readPinBody } from "../pins/pin-body.ts"
+import type { PinnedRecordings } from "../pins/pinned-recordings.ts"
+import type { RecorderPins } from "../pins/recorder-pins.ts"
+import { json, refuse, respondJson, text } from "./body/http-answer.ts"
+import type { RequestBodies } from "./body/request-bodies.ts"
+import { isPastPath } from "./past-request.ts"
 
 /** Of the pins of a recorder. */
-export const pinsPath = "/v1/pins"
+const pinsPath = "/v1/pins"
 
 /** What answers need. */
 export interface PinSources {
