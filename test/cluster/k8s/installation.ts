@@ -67,6 +67,13 @@ export const only = (objects: ReadonlyArray<KubernetesObject>, kind: string): Ku
   return found
 }
 
+/** Of the recorder itself; the role for those who pin is bound to no one. */
+export const recorderRole = (objects: ReadonlyArray<KubernetesObject>): KubernetesObject =>
+  only(
+    objects.filter(({ metadata }) => !metadata.name.endsWith("-pins")),
+    "ClusterRole",
+  )
+
 /** Where a recorder is installed, and where it finds the API server. */
 export type InstallationPlace = Pick<AuditedCluster, "cluster" | "authority" | "host" | "port">
 
@@ -107,7 +114,7 @@ export class Installation {
 
   /** Of the ClusterRole. */
   get rules(): ReadonlyArray<Rule> {
-    return only(this.objects, "ClusterRole").rules
+    return recorderRole(this.objects).rules
   }
 
   /** Of the Role for its own Events. */

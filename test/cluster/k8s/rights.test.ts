@@ -15,7 +15,7 @@ import { parseLedger } from "../ledger.ts"
 import { Observer } from "../observer.ts"
 import { redactedLedger } from "../redacted-ledger.ts"
 import { type AuditedCluster, openAuditedCluster } from "./audited-cluster.ts"
-import { Installation, only, printManifests, type Rule } from "./installation.ts"
+import { Installation, only, printManifests, type Rule, recorderRole } from "./installation.ts"
 import { makeNamespace, makeOwnedPods } from "./owners.ts"
 
 const base = `kubereel-rights-${process.pid}`
@@ -32,7 +32,7 @@ const recorded: ReadonlyArray<readonly [gvk: string, path: string, detect: Detec
   ["v1.Pod", "/api/v1/pods", "all"],
 ]
 
-const rules: ReadonlyArray<Rule> = only(await printManifests("offline"), "ClusterRole").rules
+const rules: ReadonlyArray<Rule> = recorderRole(await printManifests("offline")).rules
 const isAboutOwners = ({ verbs, resourceNames }: Rule): boolean => verbs.includes("get") && resourceNames === undefined
 
 let audited: AuditedCluster
@@ -202,9 +202,11 @@ test.each(rules.map((rule, index) => [`${rule.verbs} ${rule.apiGroups[0]}/${rule
   "without the right to %s something named fails, and nothing else",
   async (_, rule, index) => {
     const rest = rules.filter((each) => each !== rule)
+    const name = `${base}-without-${index}`
     const installed = await install({
-      name: `${base}-without-${index}`,
-      change: (object) => (object.kind === "ClusterRole" ? { ...object, rules: rest } : object),
+      name,
+      change: (object) =>
+        object.kind === "ClusterRole" && object.metadata.name === name ? { ...object, rules: rest } : object,
     })
     const container = await installed.start(image)
     const address = await container.listening()
