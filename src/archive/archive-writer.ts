@@ -44,8 +44,6 @@ import {
 } from "./rows/metadata.ts"
 import { type AnsweredOwner, type NamedOwner, OwnerSets, UnrecordedOwners } from "./rows/owner-sets.ts"
 import { type LivingPod, PodTable } from "./rows/pod-table.ts"
-import { UNSENT_WRITES_KEY, withoutSent } from "./rows/unsent-writes.ts"
-import type { Position } from "./shipping/delta.ts"
 import { lastSequenceOf, openForWriting } from "./tables/schema.ts"
 import { requireSoundStructure } from "./tables/sound-rows.ts"
 import { TrustedDatabase } from "./tables/trusted-database.ts"
@@ -303,12 +301,6 @@ export class ArchiveWriter {
     this.#database.regain(this.#cut)
     const place = { database: this.#database, metadata: this.metadata, idOf: (gvk: string) => this.#kinds.idOf(gvk) }
     return this.#authors.add(place, writes, range)
-  }
-
-  /** A copy of the recording has everything up to this position (shipping/delta.ts). @throws DiskFullError, ArchiveIoError */
-  noteSent({ writes }: Pick<Position, "writes">): void {
-    const text = this.metadata.get(UNSENT_WRITES_KEY)
-    if (text !== undefined) this.metadata.set(UNSENT_WRITES_KEY, withoutSent(writes, text))
   }
 
   /** Windows that are kept. @throws ArchiveError if the database is in doubt */

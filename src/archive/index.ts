@@ -66,6 +66,7 @@ export { readGaps } from "./rows/gap-rows.ts"
 export type { KindState } from "./rows/kind-table.ts"
 export { FIRST_LISTS_KEY, HELD_AFTER_KEY, redactedIn, TENURE_KEY } from "./rows/metadata.ts"
 export type { AnsweredOwner, NamedOwner } from "./rows/owner-sets.ts"
+export { beginSending, endSending, noteSent } from "./rows/unsent-writes.ts"
 export { openOrBegin, setAsideReplaced } from "./set-aside.ts"
 export {
   blobsOf,

@@ -147,11 +147,13 @@ class Archivist {
     const { stream, clusterUid } = await this.#describe()
     const { shipped, owner, epoch } = tenure
     const { reader } = this.#readingAfter(shipped?.sha256 ?? "")
-    const segment = encodeSegment(
-      reader,
-      shipped?.position ?? fromTheBeginning,
-      { clusterUid, stream, number: nextNumber(tenure), epoch, owner, previous: shipped?.sha256 ?? "" },
-      segmentBytes,
+    const segment = this.#encoded(() =>
+      encodeSegment(
+        reader,
+        shipped?.position ?? fromTheBeginning,
+        { clusterUid, stream, number: nextNumber(tenure), epoch, owner, previous: shipped?.sha256 ?? "" },
+        segmentBytes,
+      ),
     )
     if (segment.rows === 0 && segment.facts.isWhole && !isForced && !isOpening(tenure)) return {}
     this.#built = segment
@@ -159,6 +161,16 @@ class Archivist {
     const { isWhole, position } = segment.facts
     const heldAfter = isWhole ? position.sealedThrough : (shipped?.heldAfter ?? 0)
     return { intent: { ...linkOf(segment), isWhole, position, heldAfter } satisfies Shipment }
+  }
+
+  /** What a reader has read counts as sent, so after a failure another one reads it again. */
+  #encoded(encode: () => EncodedSegment): EncodedSegment {
+    try {
+      return encode()
+    } catch (cause) {
+      this.#forget()
+      throw cause
+    }
   }
 
   async create(sha256: string, signal: AbortSignal) {

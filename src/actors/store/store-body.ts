@@ -66,7 +66,15 @@ export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (con
       recorderState: () => Effect.sync(() => archive.metadata.get("recorder") ?? ""),
       setRecorderState: (state) => attempt(() => archive.metadata.set("recorder", state)),
       tenure: () => Effect.sync(() => archive.metadata.get(TENURE_KEY) ?? ""),
-      keepTenure: (kept) => attempt(() => writer.keepTenure(kept)),
+      // An intent that a power failure takes back would make a segment of this recording another recorder's.
+      keepTenure: (kept) =>
+        Effect.andThen(
+          attempt(() => writer.keepTenure(kept)),
+          Effect.tryPromise({
+            try: () => archive.sync(),
+            catch: (cause) => new StoreUnavailable({ message: messageOf(cause) }),
+          }),
+        ),
       learnKind: (kind) =>
         attempt(() => archive.metadata.set(discoveryKey, withDiscovered(archive.metadata.get(discoveryKey), kind))),
       firstLists: (atMicros) =>

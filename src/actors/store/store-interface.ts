@@ -188,7 +188,12 @@ const storeControl = {
   tenure: { payload: Schema.Void, success: Schema.String, error: Schema.Never },
   /** Keeps it in place of another, and up to where blocks are in the stream for good; fails if this recording has neither. */
   keepTenure: {
-    payload: Schema.Struct({ before: Schema.String, text: Schema.String, heldAfter: Schema.Number }),
+    payload: Schema.Struct({
+      before: Schema.String,
+      text: Schema.String,
+      heldAfter: Schema.Number,
+      sentWrites: Schema.Number,
+    }),
     success: Schema.Void,
     error: StoreUnavailable,
   },

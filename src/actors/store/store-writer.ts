@@ -13,13 +13,16 @@ import {
   type AppendResult,
   type ArchiveWriter,
   type AuditedRange,
+  beginSending,
   type CommitResult,
   CorruptArchiveError,
   DATABASE_FILE,
   DiskFullError,
   type DiskUse,
+  endSending,
   HELD_AFTER_KEY,
   type NamedOwner,
+  noteSent,
   TENURE_KEY,
 } from "../../archive/index.ts"
 import type { Timer } from "../../clock.ts"
@@ -163,7 +166,14 @@ export class StoreWriter {
   start(): void {
     this.#syncLater()
     const { metadata, retention } = this.#archive
-    if (this.#context.config.isArchived === true) retention.hold(Number(metadata.get(HELD_AFTER_KEY) ?? 0))
+    if (this.#context.config.isArchived === true) {
+      beginSending(metadata)
+      retention.hold(Number(metadata.get(HELD_AFTER_KEY) ?? 0))
+    } else {
+      // Merging and retention go on, so that the rest of this recording can no longer be put behind what its stream has: it is another recording now.
+      endSending(metadata)
+      if ((metadata.get(TENURE_KEY) ?? "") !== "") metadata.set(TENURE_KEY, "")
+    }
     this.#retention.start(this.#context.config.retention)
     if (this.#questions !== undefined && this.#archive.hasOpenOwners) this.#reportOwnersNamed()
   }
@@ -289,12 +299,13 @@ export class StoreWriter {
   }
 
   /** Both are durable when this returns, or it throws an ArchiveError: then repeat the call. @throws Error if another recording has taken the place of the one meant */
-  keepTenure({ before, text, heldAfter }: StoreControl["keepTenure"]["payload"]["Type"]): void {
+  keepTenure({ before, text, heldAfter, sentWrites }: StoreControl["keepTenure"]["payload"]["Type"]): void {
     const { metadata, retention } = this.#archive
     const present = metadata.get(TENURE_KEY) ?? ""
     if (present !== before && present !== text) throw new Error("the recording is not the one that was archived")
     metadata.set(TENURE_KEY, text)
     metadata.set(HELD_AFTER_KEY, String(heldAfter))
+    noteSent(metadata, sentWrites)
     retention.hold(heldAfter)
   }
 

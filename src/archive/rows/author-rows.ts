@@ -12,7 +12,7 @@ import { fieldsOf, isSoundRow, rowWriter } from "../tables/tables.ts"
 import type { TrustedDatabase } from "../tables/trusted-database.ts"
 import { decodeDiscovery, discoveryKey } from "./discovery.ts"
 import type { Metadata } from "./metadata.ts"
-import { type FirstUnsent, UNSENT_WRITES_KEY, withBatch } from "./unsent-writes.ts"
+import { type FirstUnsent, noteAdded } from "./unsent-writes.ts"
 
 /** Key of the metadata: between which moments audited requests were taken, as JSON `{from, to}`. Absent: none were. */
 export const AUDITED_KEY = "audited"
@@ -129,7 +129,7 @@ export class AuthorRows {
     let taken = 0
     try {
       database.transaction("authors", () => {
-        metadata.set(UNSENT_WRITES_KEY, withBatch(metadata.get(UNSENT_WRITES_KEY), firstOf(kinds, writes)))
+        noteAdded(metadata, () => firstOf(kinds, writes))
         taken = this.addAll(kinds, writes)
       })
     } catch (error) {

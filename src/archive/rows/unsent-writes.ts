@@ -5,8 +5,9 @@
  *
  * The text is kept in the recording's metadata, and is written in the transaction that adds the rows.
  */
+import type { Metadata } from "./metadata.ts"
 
-/** Key of the metadata. Absent: nothing was added. */
+/** Key of the metadata. Absent or empty: the recording is not sent, and nothing is noted. */
 export const UNSENT_WRITES_KEY = "unsentWrites"
 
 /** From where on rows of one kind may be new: by version, and, if versions do not say when they were written, by µs since the Unix epoch. */
@@ -24,7 +25,7 @@ interface Batch {
 const mostBatches = 64
 
 const batchesIn = (text: string | undefined): ReadonlyArray<Batch> =>
-  text === undefined ? [] : (JSON.parse(text) as ReadonlyArray<Batch>)
+  text === undefined || text === "" ? [] : (JSON.parse(text) as ReadonlyArray<Batch>)
 
 const joined = (batches: ReadonlyArray<Batch>): Readonly<Record<string, FirstUnsent>> => {
   const kinds: Record<string, FirstUnsent> = {}
@@ -44,11 +45,37 @@ export const unsentAfter = (text: string | undefined, number: number): Readonly<
   joined(batchesIn(text).filter((batch) => batch.number > number))
 
 /** The text with one batch more. */
-export const withBatch = (text: string | undefined, kinds: Readonly<Record<string, FirstUnsent>>): string => {
+const withBatch = (text: string | undefined, kinds: Readonly<Record<string, FirstUnsent>>): string => {
   const batches = [...batchesIn(text), { number: lastBatch(text) + 1, kinds }]
   const [first, second, ...rest] = batches
   const isMany = batches.length > mostBatches && first !== undefined && second !== undefined
   return JSON.stringify(isMany ? [{ number: second.number, kinds: joined([first, second]) }, ...rest] : batches)
+}
+
+/** The recording's metadata. */
+type Texts = Pick<Metadata, "get" | "set">
+
+/** Before the first delta is read: what is added from here on is noted. A first delta has all rows. */
+export const beginSending = (metadata: Texts): void => {
+  if ((metadata.get(UNSENT_WRITES_KEY) ?? "") === "") metadata.set(UNSENT_WRITES_KEY, withoutSent(0))
+}
+
+/** The recording is not sent any more. */
+export const endSending = (metadata: Texts): void => {
+  if ((metadata.get(UNSENT_WRITES_KEY) ?? "") !== "") metadata.set(UNSENT_WRITES_KEY, "")
+}
+
+/** Writes were added. Costs nothing where the recording is not sent. */
+export const noteAdded = (metadata: Texts, kinds: () => Readonly<Record<string, FirstUnsent>>): void => {
+  const text = metadata.get(UNSENT_WRITES_KEY) ?? ""
+  if (text !== "") metadata.set(UNSENT_WRITES_KEY, withBatch(text, kinds()))
+}
+
+/** A copy has everything up to a batch. */
+export const noteSent = (metadata: Texts, number: number): void => {
+  const text = metadata.get(UNSENT_WRITES_KEY) ?? ""
+  if (text !== "" && number > (batchesIn(text)[0]?.number ?? 0))
+    metadata.set(UNSENT_WRITES_KEY, withoutSent(number, text))
 }
 
 /** The text after a copy got everything up to a batch. Its number stays, because the next one continues from it. */

@@ -245,7 +245,8 @@ class Archiving {
   #keep(store: RecordedStore, tenure: Tenure) {
     const text = encodeTenure(tenure)
     const heldAfter = tenure.shipped?.heldAfter ?? 0
-    return Effect.map(store.actor.call("keepTenure", { before: this.#kept, text, heldAfter }), () => {
+    const sentWrites = tenure.shipped?.position.writes ?? 0
+    return Effect.map(store.actor.call("keepTenure", { before: this.#kept, text, heldAfter, sentWrites }), () => {
       this.#kept = text
     })
   }

@@ -14,6 +14,7 @@ import {
 } from "../../../src/archive/index.ts"
 import { keepsAll } from "../../../src/archive/retention/policy.ts"
 import { discoveryKey, withDiscovered } from "../../../src/archive/rows/discovery.ts"
+import { beginSending, noteSent } from "../../../src/archive/rows/unsent-writes.ts"
 import type { AuthoredWrite } from "../../../src/trace/index.ts"
 import { ObservationsBuilder } from "../../../src/wire/index.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
@@ -137,6 +138,7 @@ test("an object whose owners were replaced is sent again, with those that it had
 
 test("audited writes are sent when they arrive, whatever they are of, and few again", () => {
   const writer = opened(ArchiveWriter.open(temporaryDirectory(), { now: () => START }))
+  beginSending(writer.metadata)
   const known = { gvk: "v1.Pod", plural: "pods", singular: "", shortNames: [], categories: [], namespaced: true }
   writer.metadata.set(discoveryKey, withDiscovered(undefined, known))
   writer.append("w", 1, 1, podFrame(undefined, 1))
@@ -163,7 +165,7 @@ test("audited writes are sent when they arrive, whatever they are of, and few ag
   }
   expect(seen.size).toBe(100)
   expect(of(read(reader, position), "author")).toEqual([])
-  writer.noteSent(position)
+  noteSent(writer.metadata, position.writes)
   add(195, { object: "late" })
   add(200)
   add(5, { version: "", effect: "removed" })
@@ -235,4 +237,13 @@ test("blocks that were removed before they were sent leave the states that were 
   const restored = opened(ArchiveWriter.open(target, { now: () => START }))
   expect([...restored.liveObjects(gvk)]).toEqual([...writer.liveObjects(gvk)])
   expect(restored.cut()).toBe(writer.cut())
+})
+
+test("of a recording that is not sent nothing is noted when writes are added", () => {
+  const writer = opened(ArchiveWriter.open(temporaryDirectory(), { now: () => START }))
+  writer.addAuthors([], { from: START, to: START + 1000 })
+  expect(writer.metadata.get("unsentWrites") ?? "").toBe("")
+  beginSending(writer.metadata)
+  writer.addAuthors([], { from: START, to: START + 1000 })
+  expect(writer.metadata.get("unsentWrites")).toContain('"number":1')
 })
