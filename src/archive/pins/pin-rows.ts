@@ -36,6 +36,18 @@ export interface PinRow {
 export const pinRowsOf = (database: Connection): ReadonlyArray<PinRow> =>
   rowsOf<PinRow>(database, `SELECT ${fieldsOf("pin")} FROM pin ORDER BY from_time, id`)
 
+/**
+ * Those whose windows have no copy, and of which something is left, the earliest window first: a kind with another limit may have all of a window of which
+ * others have nothing. @throws what SQLite throws
+ */
+export const holdingRowsOf = (database: Connection): ReadonlyArray<PinRow> =>
+  rowsOf<PinRow>(
+    database,
+    `SELECT ${fieldsOf("pin")} FROM pin WHERE bytes = 0 AND (lost_through < until_time OR EXISTS (
+      SELECT 1 FROM kind LEFT JOIN retained ON kind = kind.id WHERE recorded_since < until_time AND coalesce(removed_through, 0) < until_time
+    )) ORDER BY from_time, id`,
+  )
+
 /** Makes pins of a copied recording say that the copies of their windows are not there. @throws what SQLite throws */
 export const forgetCopies = (database: Connection): void =>
   prepare(database, "UPDATE pin SET lost_through = until_time, bytes = 0 WHERE bytes > 0").run()

@@ -8,7 +8,7 @@ import { DiskFullError, isArchiveError, systemCodeOf, toArchiveError } from "../
 import type { TrustedDatabase } from "../tables/trusted-database.ts"
 import type { Pin, PinRequest } from "./pin.ts"
 import { PinCopies } from "./pin-copies.ts"
-import { isWindowOver, type PinRow, PinRows, pinRowsOf, pinsIn } from "./pin-rows.ts"
+import { holdingRowsOf, isWindowOver, type PinRow, PinRows, pinRowsOf, pinsIn } from "./pin-rows.ts"
 import { blocksOfWindow, type CopiedRecording, copyWindowRoom } from "./window-copy.ts"
 
 /** What pins use of the writer of a recording. */
@@ -104,7 +104,7 @@ export class Pins {
     return this.#trouble
   }
 
-  /** What was received up to this moment is being removed of some kinds, in a transaction of the caller. @throws what SQLite throws */
+  /** What was received up to this moment has been removed of some kinds, in a transaction of the caller. @throws what SQLite throws */
   noteLost(throughMicros: number): void {
     if (throughMicros < this.heldFrom) return
     this.#rows.noteLost(throughMicros)
@@ -151,9 +151,7 @@ export class Pins {
   }
 
   #reload(): void {
-    this.#holding = pinRowsOf(this.#parts.database.shared).filter(
-      ({ bytes, lostThrough, untilTime }) => bytes === 0 && lostThrough < untilTime,
-    )
+    this.#holding = holdingRowsOf(this.#parts.database.shared)
   }
 
   #write<Answer>(write: () => Answer): Answer {

@@ -17,7 +17,14 @@ import { type BlockRow, BlockRows, type BlockTable, blockFields, objectsOf, tabl
 import type { BlockSource } from "../blocks/block-source.ts"
 import { MergedBlock, type NamesOf } from "../blocks/merged-block.ts"
 import type { ObjectBytes } from "../blocks/object-bytes.ts"
-import { encodeStates, includes, joined, liveSequences, type Sequences } from "../checkpoints/object-states.ts"
+import {
+  encodeStates,
+  includes,
+  joined,
+  liveSequences,
+  NO_STATES,
+  type Sequences,
+} from "../checkpoints/object-states.ts"
 import type { StateHistory } from "../checkpoints/state-history.ts"
 import { unlessDamaged } from "../directory/archive-errors.ts"
 import { Beginnings } from "../rows/beginnings.ts"
@@ -225,7 +232,8 @@ class WindowCopy {
     const throughSequence =
       removed === undefined ? before.throughSequence : Math.max(before.throughSequence, afterSequence)
     const removedThrough = Math.max(before.removedThrough, removed?.through ?? 0)
-    const states = history.aliveAt(kind, { throughSequence })
+    // The last events of one that was removed beyond the end are not in the copy: it has nothing of that kind.
+    const states = throughSequence > lastSequence ? NO_STATES : history.aliveAt(kind, { throughSequence })
     yield
     // States that are not known are missing in the copy, and its readers say so.
     const areKnown = source.lostBeginningOf(kind) === undefined && !source.lacksTableAfter(kind, 0)

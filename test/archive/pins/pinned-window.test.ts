@@ -140,6 +140,22 @@ describe("a window that retention would remove", () => {
     expect(whole).toMatchObject({ place: "lost", lostThrough: window.until })
   })
 
+  test("has a copy of the kinds that have it, although others had lost it when it was pinned", async () => {
+    const { directory, writer } = opened()
+    const changes = async (of: string) =>
+      (await exported(of, "ndjson")).split("\n").filter((line) => line.includes('"gvk":"v1.ConfigMap"'))
+    const before = await changes(directory)
+    expect(before.length).toBeGreaterThan(50)
+    writer.retention.setPolicy({ kinds: new Map([["v1.Pod", { forMicros: second }]]) })
+    await finished(writer)
+    const { id } = writer.pins.add(pinned)
+    writer.retention.setPolicy(everything)
+    await finished(writer)
+    expect(writer.pins.all()).toMatchObject([{ id, place: "kept", lostThrough: window.until }])
+    expect(verifyRecording(copyOf(directory, id))).toMatchObject({ faults: [], damagedBlocks: [] })
+    expect(await changes(copyOf(directory, id))).toEqual(before)
+  })
+
   test("is copied by `compact`, of a recording without a recorder", async () => {
     const directory = recordedHistory()
     const before = await exported(directory, "ndjson")
