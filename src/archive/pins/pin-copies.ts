@@ -2,9 +2,10 @@
  * Copies of pinned windows: directories `pins/ID` beside a recording, each a recording of its own.
  *
  * A copy is made under another name, flushed, renamed, and then noted in the row of its pin. So what has the name is whole, whenever a process ends; one that
- * is not noted yet is noted by the next writer, and what belongs to no pin is removed. While someone reads a copy under a lease, its directory stays.
+ * is not noted yet is noted by the next writer. A copy is removed only after its pin was: a file `.ID.removed` says so. One that no pin knows stays, because the
+ * recording may be an older one that was restored. While someone reads a copy under a lease, its directory stays.
  */
-import { closeSync, existsSync, fsync, openSync, readdirSync, renameSync, rmSync, statSync } from "node:fs"
+import { closeSync, existsSync, fsync, openSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { flush, makePrivateDirectory } from "../directory/private-files.ts"
 import { heldLeases, makeLeases } from "../leases/lease.ts"
@@ -14,8 +15,8 @@ import { type CopiedRecording, type CopiedWindow, copyWindow, type WindowBlocks 
 /** Directory of the copies in a data directory. */
 export const PINS = "pins"
 
-/** Of what is a copy, whole or not. */
-const namePattern = /^\.?\d{8}t\d{4}-[0-9a-f]{8}(?:\.partial)?$/
+/** Of what is a copy that is not whole, and of what says that a pin is removed. */
+const namePattern = /^\.(\d{8}t\d{4}-[0-9a-f]{8})\.(?:partial|removed)$/
 
 /** Belongs to the writer of a recording. Methods throw what the file system throws. */
 export class PinCopies {
@@ -35,14 +36,24 @@ export class PinCopies {
     rmSync(join(this.#directory, id), { recursive: true, force: true })
   }
 
-  /** Removes everything that is no copy of these pins, and that nobody reads. `nowMicros`: µs since the Unix epoch. */
+  /** The pin is about to be removed: once it is, its copy goes too. */
+  noteRemoving(id: string): void {
+    if (this.bytesOf(id) > 0) writeFileSync(join(this.#directory, `.${id}.removed`), "", { mode: 0o600 })
+  }
+
+  /** Removes what is not whole, and the copies of removed pins that nobody reads. `idsOf`: the pins that there are. `nowMicros`: µs since the Unix epoch. */
   tidy(idsOf: () => ReadonlySet<string>, nowMicros: number): void {
     if (!existsSync(this.#directory)) return
     const ids = idsOf()
     for (const name of readdirSync(this.#directory)) {
-      const path = join(this.#directory, name)
-      if (ids.has(name) || !namePattern.test(name) || heldLeases(path, nowMicros).length > 0) continue
-      rmSync(path, { recursive: true, force: true })
+      const id = namePattern.exec(name)?.[1]
+      if (id === undefined) continue
+      // A pin that is there after all was not removed.
+      if (name.endsWith(".removed") && !ids.has(id)) {
+        if (heldLeases(join(this.#directory, id), nowMicros).length > 0) continue
+        this.discard(id)
+      }
+      rmSync(join(this.#directory, name), { recursive: true, force: true })
     }
   }
 

@@ -66,6 +66,11 @@ export class Pins {
 
   /** Removes a pin with its copy, which stays for as long as it is being read. Whether there was one. @throws ArchiveError */
   remove(id: string): boolean {
+    try {
+      this.#copies.noteRemoving(id)
+    } catch (error) {
+      throw toArchiveError(this.#parts.directory, "pin", error)
+    }
     const isRemoved = this.#write(() => this.#rows.remove(id))
     this.#reload()
     this.#tidy()
@@ -83,7 +88,7 @@ export class Pins {
     this.#tidy()
   }
 
-  /** Removes copies of pins that are there no more. What the file system refuses is tried again later. */
+  /** Removes copies of pins that were removed. What the file system refuses is tried again later. */
   #tidy(): void {
     const { database, directory, now } = this.#parts
     try {
@@ -130,7 +135,7 @@ export class Pins {
     }
     try {
       for (const _ of this.#copies.make(recording, row.id, { window: row, blocks, isAlone: conditions.isAlone })) {
-        if (conditions.isGivenUp()) return false
+        if (conditions.isGivenUp() || !this.#isHolding(row)) return false
         yield
       }
     } catch (error) {
@@ -141,13 +146,15 @@ export class Pins {
     }
     this.#trouble = undefined
     // It may have been removed or extended meanwhile.
-    if (
-      this.#holding.some((now) => now.id === row.id && now.fromTime === row.fromTime && now.untilTime === row.untilTime)
-    )
+    if (this.#isHolding(row))
       this.#write(() => this.#rows.noteKept(row.id, this.#copies.bytesOf(row.id)))
     else this.#copies.discard(row.id)
     this.#reload()
     return true
+  }
+
+  #isHolding({ id, fromTime, untilTime }: PinRow): boolean {
+    return this.#holding.some((now) => now.id === id && now.fromTime === fromTime && now.untilTime === untilTime)
   }
 
   #reload(): void {

@@ -244,6 +244,25 @@ describe("a copy", () => {
     second.close()
   })
 
+  test("that no pin knows stays, as after an older recording was restored; a pin that is removed takes its copy along", () => {
+    const directory = recordedHistory()
+    const older = readFileSync(join(directory, "recording.db"))
+    const { id } = pinRecording(directory, pinned)
+    compactRecording(directory, everything)
+    const noted = readFileSync(join(directory, "recording.db"))
+    const copy = join(copyOf(directory, id), "recording.db")
+    writeFileSync(join(directory, "recording.db"), older)
+    openHistory(directory, { micros: later }).close()
+    expect(existsSync(copy)).toBe(true)
+    writeFileSync(join(directory, "recording.db"), noted)
+    // The pin was about to be removed when the process ended.
+    writeFileSync(join(directory, "pins", `.${id}.removed`), "")
+    openHistory(directory, { micros: later }).close()
+    expect(readdirSync(join(directory, "pins"))).toEqual([id])
+    expect(removePin(directory, id)).toBe(true)
+    expect(readdirSync(join(directory, "pins"))).toEqual([])
+  })
+
   test("is a recording that its owner reads without leaving anything in it", async () => {
     const { copy } = await kept()
     const before = readdirSync(copy)
