@@ -31,8 +31,9 @@ export class PinCopies {
     return statSync(join(this.#directory, id, DATABASE_FILE), { throwIfNoEntry: false })?.size ?? 0
   }
 
-  /** Removes a copy that is not what it should be. */
+  /** Removes a copy that is not what it should be. Without its database it is none, wherever this is interrupted. */
   discard(id: string): void {
+    rmSync(join(this.#directory, id, DATABASE_FILE), { force: true })
     rmSync(join(this.#directory, id), { recursive: true, force: true })
   }
 
@@ -80,6 +81,8 @@ export class PinCopies {
       makeLeases(draft)
       yield* copyWindow(recording, window, blocks, draft)
       for (const path of [join(draft, DATABASE_FILE), draft]) yield* flushed(path, isAlone)
+      // What an interrupted removal left.
+      this.discard(id)
       renameSync(draft, join(this.#directory, id))
       yield* flushed(this.#directory, isAlone)
     } finally {

@@ -126,6 +126,11 @@ export class Pins {
     const [row] = this.#holding
     const { database, directory, now } = this.#parts
     if (row === undefined || !isWindowOver(database.shared, row.untilTime, now())) return false
+    // One that could not be noted, as on a full disk.
+    if (this.#copies.bytesOf(row.id) > 0) {
+      this.#noteKept(row.id)
+      return true
+    }
     const blocks = yield* blocksOfWindow(database.shared, row)
     if (blocks.isOpen) return false
     const noRoom = `Pin ${row.id} keeps them, and there is no room for its copy of about ${blocks.bytes} bytes.`
@@ -135,7 +140,8 @@ export class Pins {
     }
     try {
       for (const _ of this.#copies.make(recording, row.id, { window: row, blocks, isAlone: conditions.isAlone })) {
-        if (conditions.isGivenUp() || !this.#isHolding(row)) return false
+        // Once it is whole it is worth being noted.
+        if ((conditions.isGivenUp() || !this.#isHolding(row)) && this.#copies.bytesOf(row.id) === 0) return false
         yield
       }
     } catch (error) {
@@ -144,13 +150,16 @@ export class Pins {
       this.#trouble = known instanceof DiskFullError ? noRoom : `Pin ${row.id} keeps them: ${known.message}`
       return false
     }
-    this.#trouble = undefined
     // It may have been removed or extended meanwhile.
-    if (this.#isHolding(row))
-      this.#write(() => this.#rows.noteKept(row.id, this.#copies.bytesOf(row.id)))
+    if (this.#isHolding(row)) this.#noteKept(row.id)
     else this.#copies.discard(row.id)
-    this.#reload()
     return true
+  }
+
+  #noteKept(id: string): void {
+    this.#trouble = undefined
+    this.#write(() => this.#rows.noteKept(id, this.#copies.bytesOf(id)))
+    this.#reload()
   }
 
   #isHolding({ id, fromTime, untilTime }: PinRow): boolean {

@@ -1,5 +1,5 @@
 /** A pinned window reads the same from its copy, after retention has removed all around it, as from the recording before. */
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, onTestFinished, test } from "vitest"
 import type { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
@@ -242,6 +242,21 @@ describe("a copy", () => {
     const second = openHistory(directory, { micros: later })
     expect(second.pins.all()).toEqual([{ ...whole, bytes: second.pins.all()[0]?.bytes }])
     second.close()
+  })
+
+  test("that could not be noted when it was made is noted by the next attempt", async () => {
+    const directory = recordedHistory()
+    const { id } = pinRecording(directory, pinned)
+    const other = temporaryDirectory()
+    cpSync(directory, other, { recursive: true })
+    compactRecording(other, everything)
+    const { writer } = opened(directory)
+    cpSync(join(other, "pins"), join(directory, "pins"), { recursive: true })
+    writer.retention.setPolicy(everything)
+    await finished(writer)
+    expect(writer.retention.pinTrouble).toBeUndefined()
+    expect(writer.pins.all()).toMatchObject([{ id, place: "kept" }])
+    expect(Math.max(...removedOf(directory))).toBeGreaterThan(window.until)
   })
 
   test("that no pin knows stays, as after an older recording was restored; a pin that is removed takes its copy along", () => {
