@@ -21,6 +21,7 @@ const namePattern = /^\.(\d{8}t\d{4}-[0-9a-f]{8})\.(?:partial|removed)$/
 /** Belongs to the writer of a recording. Methods throw what the file system throws. */
 export class PinCopies {
   readonly #directory: string
+  #underWay: string | undefined
 
   constructor(directory: string) {
     this.#directory = join(directory, PINS)
@@ -42,13 +43,13 @@ export class PinCopies {
     if (this.bytesOf(id) > 0) writeFileSync(join(this.#directory, `.${id}.removed`), "", { mode: 0o600 })
   }
 
-  /** Removes what is not whole, and the copies of removed pins that nobody reads. `idsOf`: the pins that there are. `nowMicros`: µs since the Unix epoch. */
+  /** Removes what is not whole, unless it is being made, and the copies of removed pins that nobody reads. `idsOf`: the pins that there are. `nowMicros`: µs since the Unix epoch. */
   tidy(idsOf: () => ReadonlySet<string>, nowMicros: number): void {
     if (!existsSync(this.#directory)) return
     const ids = idsOf()
     for (const name of readdirSync(this.#directory)) {
       const id = namePattern.exec(name)?.[1]
-      if (id === undefined) continue
+      if (id === undefined || name === this.#underWay) continue
       // A pin that is there after all was not removed.
       if (name.endsWith(".removed") && !ids.has(id)) {
         if (heldLeases(join(this.#directory, id), nowMicros).length > 0) continue
@@ -72,10 +73,12 @@ export class PinCopies {
       isAlone,
     }: { readonly window: CopiedWindow; readonly blocks: WindowBlocks; readonly isAlone: boolean },
   ): Generator<void, void, void> {
-    const draft = join(this.#directory, `.${id}.partial`)
+    const name = `.${id}.partial`
+    const draft = join(this.#directory, name)
     const remove = (): void => rmSync(draft, { recursive: true, force: true })
     makePrivateDirectory(this.#directory)
     remove()
+    this.#underWay = name
     try {
       makePrivateDirectory(draft)
       makeLeases(draft)
@@ -86,6 +89,7 @@ export class PinCopies {
       renameSync(draft, join(this.#directory, id))
       yield* flushed(this.#directory, isAlone)
     } finally {
+      this.#underWay = undefined
       remove()
     }
   }

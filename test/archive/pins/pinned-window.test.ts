@@ -181,6 +181,22 @@ describe("a window that retention would remove", () => {
     expect(Math.max(...removedOf(directory))).toBeGreaterThan(window.until)
   })
 
+  test("is copied to the end although another pin is removed meanwhile", async () => {
+    const { directory, writer } = opened()
+    const { id } = writer.pins.add(pinned)
+    const other = writer.pins.add({ ...pinned, from: at(100) })
+    writer.retention.setPolicy(everything)
+    const draft = join(directory, "pins", `.${id}.partial`)
+    for (let steps = 0; !existsSync(draft); steps++) {
+      expect(steps).toBeLessThan(1000)
+      await retain(writer, 1)
+    }
+    expect(writer.pins.remove(other.id)).toBe(true)
+    expect(existsSync(draft)).toBe(true)
+    await finished(writer)
+    expect(writer.pins.all()).toMatchObject([{ id, place: "kept" }])
+  })
+
   test("that is extended while it is copied is copied anew", async () => {
     const { directory, writer } = opened()
     const keyed = { ...pinned, key: "alert" }
