@@ -88,6 +88,7 @@ export class PinRows {
   readonly #kept: Statement<never>
   readonly #exported: Statement<unknown>
   readonly #ofKey: Statement<PinRow>
+  readonly #keptUntil: Statement<{ readonly value: number }>
   readonly #removedThrough: Statement<{ readonly value: number }>
 
   constructor(database: Connection) {
@@ -104,6 +105,10 @@ export class PinRows {
       database,
       `SELECT ${fieldsOf("pin")} FROM pin WHERE key = ? AND key <> '' ORDER BY from_time DESC LIMIT 1`,
     )
+    this.#keptUntil = prepare(
+      database,
+      "SELECT coalesce(max(until_time), 0) AS value FROM pin WHERE key = ? AND key <> '' AND bytes > 0",
+    )
     this.#removedThrough = prepare(
       database,
       `SELECT coalesce(max(removed_through), 0) AS value FROM retained JOIN kind ON id = kind WHERE recorded_since < removed_through`,
@@ -118,8 +123,10 @@ export class PinRows {
     const fresh = { note, source, labels: JSON.stringify(labels) }
     const kept = known !== undefined && known.bytes > 0
     // A copy stays as it is: what follows its window is a pin of its own.
-    const fromTime = kept ? Math.max(from, known.untilTime) : Math.min(from, known?.fromTime ?? from)
-    if (kept && until <= known.untilTime) return pinOf(known, true)
+    const keptUntil = this.#keptUntil.get(key)?.value ?? 0
+    const start = Math.max(from, keptUntil)
+    const fromTime = kept ? start : Math.min(start, known?.fromTime ?? start)
+    if (kept && until <= keptUntil) return pinOf(known, true)
     if (known === undefined || kept) {
       if (numberOf(this.#database, "SELECT count(*) AS value FROM pin") >= maximumPins)
         throw new PinRefused({ problem: `the recording has ${maximumPins} pins, which is the limit`, fault: "limit" })

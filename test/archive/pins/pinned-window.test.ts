@@ -215,6 +215,7 @@ describe("a window that retention would remove", () => {
     const next = writer.pins.add({ ...keyed, until: at(200) })
     expect(next).toMatchObject({ from: at(180), until: at(200) })
     expect(next.id).not.toBe(id)
+    expect(writer.pins.add({ ...keyed, until: at(210) })).toMatchObject({ id: next.id, from: at(180), until: at(210) })
   })
 })
 
