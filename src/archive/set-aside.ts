@@ -139,11 +139,11 @@ const moveAside = (
     const stamp = new Date(nowMicros / 1000).toISOString().replaceAll(/[-:]|\.\d+/g, "")
     let path = join(directory, `${prefix}${stamp}`)
     for (let number = 2; !makePrivateDirectory(path); number++) path = join(directory, `${prefix}${stamp}-${number}`)
+    // Copies of pinned windows belong to the pins of that recording. First: they must not be left to one that begins after an interruption.
+    if (existsSync(join(directory, PINS))) renameSync(join(directory, PINS), join(path, PINS))
     for (const file of DATABASE_FILES) {
       if (existsSync(join(directory, file))) renameSync(join(directory, file), join(path, file))
     }
-    // Copies of pinned windows belong to the pins of that recording.
-    if (existsSync(join(directory, PINS))) renameSync(join(directory, PINS), join(path, PINS))
     return path
   } catch (error) {
     throw toArchiveError(directory, "set aside", error)

@@ -2,9 +2,10 @@
  * Copies of pinned windows: directories `pins/ID` beside a recording, each a recording of its own.
  *
  * A copy is made under another name, flushed, renamed, and then noted in the row of its pin. So what has the name is whole, whenever a process ends; one that
- * is not noted yet is noted by the next writer, and what belongs to no pin is removed. While someone reads a copy under a lease, its directory stays.
+ * is not noted yet is noted by the next writer. A copy is removed only after its pin was: a file `.ID.removed` says so. One that no pin knows stays, because the
+ * recording may be an older one that was restored. While someone reads a copy under a lease, its directory stays.
  */
-import { closeSync, existsSync, fsync, openSync, readdirSync, renameSync, rmSync, statSync } from "node:fs"
+import { closeSync, existsSync, fsync, openSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { flush, makePrivateDirectory } from "../directory/private-files.ts"
 import { heldLeases, makeLeases } from "../leases/lease.ts"
@@ -14,12 +15,13 @@ import { type CopiedRecording, type CopiedWindow, copyWindow, type WindowBlocks 
 /** Directory of the copies in a data directory. */
 export const PINS = "pins"
 
-/** Of what is a copy, whole or not. */
-const namePattern = /^\.?\d{8}t\d{4}-[0-9a-f]{8}(?:\.partial)?$/
+/** Of what is a copy that is not whole, and of what says that a pin is removed. */
+const namePattern = /^\.(\d{8}t\d{4}-[0-9a-f]{8})\.(?:partial|removed)$/
 
 /** Belongs to the writer of a recording. Methods throw what the file system throws. */
 export class PinCopies {
   readonly #directory: string
+  #underWay: string | undefined
 
   constructor(directory: string) {
     this.#directory = join(directory, PINS)
@@ -30,19 +32,30 @@ export class PinCopies {
     return statSync(join(this.#directory, id, DATABASE_FILE), { throwIfNoEntry: false })?.size ?? 0
   }
 
-  /** Removes a copy that is not what it should be. */
+  /** Removes a copy that is not what it should be. Without its database it is none, wherever this is interrupted. */
   discard(id: string): void {
+    rmSync(join(this.#directory, id, DATABASE_FILE), { force: true })
     rmSync(join(this.#directory, id), { recursive: true, force: true })
   }
 
-  /** Removes everything that is no copy of these pins, and that nobody reads. `nowMicros`: µs since the Unix epoch. */
+  /** The pin is about to be removed: once it is, its copy goes too. */
+  noteRemoving(id: string): void {
+    if (this.bytesOf(id) > 0) writeFileSync(join(this.#directory, `.${id}.removed`), "", { mode: 0o600 })
+  }
+
+  /** Removes what is not whole, unless it is being made, and the copies of removed pins that nobody reads. `idsOf`: the pins that there are. `nowMicros`: µs since the Unix epoch. */
   tidy(idsOf: () => ReadonlySet<string>, nowMicros: number): void {
     if (!existsSync(this.#directory)) return
     const ids = idsOf()
     for (const name of readdirSync(this.#directory)) {
-      const path = join(this.#directory, name)
-      if (ids.has(name) || !namePattern.test(name) || heldLeases(path, nowMicros).length > 0) continue
-      rmSync(path, { recursive: true, force: true })
+      const id = namePattern.exec(name)?.[1]
+      if (id === undefined || name === this.#underWay) continue
+      // A pin that is there after all was not removed.
+      if (name.endsWith(".removed") && !ids.has(id)) {
+        if (heldLeases(join(this.#directory, id), nowMicros).length > 0) continue
+        this.discard(id)
+      }
+      rmSync(join(this.#directory, name), { recursive: true, force: true })
     }
   }
 
@@ -60,18 +73,23 @@ export class PinCopies {
       isAlone,
     }: { readonly window: CopiedWindow; readonly blocks: WindowBlocks; readonly isAlone: boolean },
   ): Generator<void, void, void> {
-    const draft = join(this.#directory, `.${id}.partial`)
+    const name = `.${id}.partial`
+    const draft = join(this.#directory, name)
     const remove = (): void => rmSync(draft, { recursive: true, force: true })
     makePrivateDirectory(this.#directory)
     remove()
+    this.#underWay = name
     try {
       makePrivateDirectory(draft)
       makeLeases(draft)
       yield* copyWindow(recording, window, blocks, draft)
       for (const path of [join(draft, DATABASE_FILE), draft]) yield* flushed(path, isAlone)
+      // What an interrupted removal left.
+      this.discard(id)
       renameSync(draft, join(this.#directory, id))
       yield* flushed(this.#directory, isAlone)
     } finally {
+      this.#underWay = undefined
       remove()
     }
   }

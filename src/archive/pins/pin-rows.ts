@@ -36,6 +36,18 @@ export interface PinRow {
 export const pinRowsOf = (database: Connection): ReadonlyArray<PinRow> =>
   rowsOf<PinRow>(database, `SELECT ${fieldsOf("pin")} FROM pin ORDER BY from_time, id`)
 
+/**
+ * Those whose windows have no copy, and of which something is left, the earliest window first: a kind with another limit may have all of a window of which
+ * others have nothing. @throws what SQLite throws
+ */
+export const holdingRowsOf = (database: Connection): ReadonlyArray<PinRow> =>
+  rowsOf<PinRow>(
+    database,
+    `SELECT ${fieldsOf("pin")} FROM pin WHERE bytes = 0 AND (lost_through < until_time OR EXISTS (
+      SELECT 1 FROM kind LEFT JOIN retained ON kind = kind.id WHERE recorded_since < until_time AND coalesce(removed_through, 0) < until_time
+    )) ORDER BY from_time, id`,
+  )
+
 /** Makes pins of a copied recording say that the copies of their windows are not there. @throws what SQLite throws */
 export const forgetCopies = (database: Connection): void =>
   prepare(database, "UPDATE pin SET lost_through = until_time, bytes = 0 WHERE bytes > 0").run()
@@ -76,6 +88,7 @@ export class PinRows {
   readonly #kept: Statement<never>
   readonly #exported: Statement<unknown>
   readonly #ofKey: Statement<PinRow>
+  readonly #keptUntil: Statement<{ readonly value: number }>
   readonly #removedThrough: Statement<{ readonly value: number }>
 
   constructor(database: Connection) {
@@ -92,6 +105,10 @@ export class PinRows {
       database,
       `SELECT ${fieldsOf("pin")} FROM pin WHERE key = ? AND key <> '' ORDER BY from_time DESC LIMIT 1`,
     )
+    this.#keptUntil = prepare(
+      database,
+      "SELECT coalesce(max(until_time), 0) AS value FROM pin WHERE key = ? AND key <> '' AND bytes > 0",
+    )
     this.#removedThrough = prepare(
       database,
       `SELECT coalesce(max(removed_through), 0) AS value FROM retained JOIN kind ON id = kind WHERE recorded_since < removed_through`,
@@ -106,8 +123,10 @@ export class PinRows {
     const fresh = { note, source, labels: JSON.stringify(labels) }
     const kept = known !== undefined && known.bytes > 0
     // A copy stays as it is: what follows its window is a pin of its own.
-    const fromTime = kept ? Math.max(from, known.untilTime) : Math.min(from, known?.fromTime ?? from)
-    if (kept && until <= known.untilTime) return pinOf(known, true)
+    const keptUntil = this.#keptUntil.get(key)?.value ?? 0
+    const start = Math.max(from, keptUntil)
+    const fromTime = kept ? start : Math.min(start, known?.fromTime ?? start)
+    if (kept && until <= keptUntil) return pinOf(known, true)
     if (known === undefined || kept) {
       if (numberOf(this.#database, "SELECT count(*) AS value FROM pin") >= maximumPins)
         throw new PinRefused({ problem: `the recording has ${maximumPins} pins, which is the limit`, fault: "limit" })

@@ -8,7 +8,7 @@ import { DiskFullError, isArchiveError, systemCodeOf, toArchiveError } from "../
 import type { TrustedDatabase } from "../tables/trusted-database.ts"
 import type { Pin, PinRequest } from "./pin.ts"
 import { PinCopies } from "./pin-copies.ts"
-import { isWindowOver, type PinRow, PinRows, pinRowsOf, pinsIn } from "./pin-rows.ts"
+import { holdingRowsOf, isWindowOver, type PinRow, PinRows, pinRowsOf, pinsIn } from "./pin-rows.ts"
 import { blocksOfWindow, type CopiedRecording, copyWindowRoom } from "./window-copy.ts"
 
 /** What pins use of the writer of a recording. */
@@ -66,6 +66,11 @@ export class Pins {
 
   /** Removes a pin with its copy, which stays for as long as it is being read. Whether there was one. @throws ArchiveError */
   remove(id: string): boolean {
+    try {
+      this.#copies.noteRemoving(id)
+    } catch (error) {
+      throw toArchiveError(this.#parts.directory, "pin", error)
+    }
     const isRemoved = this.#write(() => this.#rows.remove(id))
     this.#reload()
     this.#tidy()
@@ -83,7 +88,7 @@ export class Pins {
     this.#tidy()
   }
 
-  /** Removes copies of pins that are there no more. What the file system refuses is tried again later. */
+  /** Removes copies of pins that were removed. What the file system refuses is tried again later. */
   #tidy(): void {
     const { database, directory, now } = this.#parts
     try {
@@ -104,7 +109,7 @@ export class Pins {
     return this.#trouble
   }
 
-  /** What was received up to this moment is being removed of some kinds, in a transaction of the caller. @throws what SQLite throws */
+  /** What was received up to this moment has been removed of some kinds, in a transaction of the caller. @throws what SQLite throws */
   noteLost(throughMicros: number): void {
     if (throughMicros < this.heldFrom) return
     this.#rows.noteLost(throughMicros)
@@ -121,6 +126,11 @@ export class Pins {
     const [row] = this.#holding
     const { database, directory, now } = this.#parts
     if (row === undefined || !isWindowOver(database.shared, row.untilTime, now())) return false
+    // One that could not be noted, as on a full disk.
+    if (this.#copies.bytesOf(row.id) > 0) {
+      this.#noteKept(row.id)
+      return true
+    }
     const blocks = yield* blocksOfWindow(database.shared, row)
     if (blocks.isOpen) return false
     const noRoom = `Pin ${row.id} keeps them, and there is no room for its copy of about ${blocks.bytes} bytes.`
@@ -130,7 +140,8 @@ export class Pins {
     }
     try {
       for (const _ of this.#copies.make(recording, row.id, { window: row, blocks, isAlone: conditions.isAlone })) {
-        if (conditions.isGivenUp()) return false
+        // Once it is whole it is worth being noted.
+        if ((conditions.isGivenUp() || !this.#isHolding(row)) && this.#copies.bytesOf(row.id) === 0) return false
         yield
       }
     } catch (error) {
@@ -139,21 +150,24 @@ export class Pins {
       this.#trouble = known instanceof DiskFullError ? noRoom : `Pin ${row.id} keeps them: ${known.message}`
       return false
     }
-    this.#trouble = undefined
     // It may have been removed or extended meanwhile.
-    if (
-      this.#holding.some((now) => now.id === row.id && now.fromTime === row.fromTime && now.untilTime === row.untilTime)
-    )
-      this.#write(() => this.#rows.noteKept(row.id, this.#copies.bytesOf(row.id)))
+    if (this.#isHolding(row)) this.#noteKept(row.id)
     else this.#copies.discard(row.id)
-    this.#reload()
     return true
   }
 
+  #noteKept(id: string): void {
+    this.#trouble = undefined
+    this.#write(() => this.#rows.noteKept(id, this.#copies.bytesOf(id)))
+    this.#reload()
+  }
+
+  #isHolding({ id, fromTime, untilTime }: PinRow): boolean {
+    return this.#holding.some((now) => now.id === id && now.fromTime === fromTime && now.untilTime === untilTime)
+  }
+
   #reload(): void {
-    this.#holding = pinRowsOf(this.#parts.database.shared).filter(
-      ({ bytes, lostThrough, untilTime }) => bytes === 0 && lostThrough < untilTime,
-    )
+    this.#holding = holdingRowsOf(this.#parts.database.shared)
   }
 
   #write<Answer>(write: () => Answer): Answer {

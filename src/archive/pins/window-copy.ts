@@ -17,7 +17,14 @@ import { type BlockRow, BlockRows, type BlockTable, blockFields, objectsOf, tabl
 import type { BlockSource } from "../blocks/block-source.ts"
 import { MergedBlock, type NamesOf } from "../blocks/merged-block.ts"
 import type { ObjectBytes } from "../blocks/object-bytes.ts"
-import { encodeStates, includes, joined, liveSequences, type Sequences } from "../checkpoints/object-states.ts"
+import {
+  encodeStates,
+  includes,
+  joined,
+  liveSequences,
+  NO_STATES,
+  type Sequences,
+} from "../checkpoints/object-states.ts"
 import type { StateHistory } from "../checkpoints/state-history.ts"
 import { unlessDamaged } from "../directory/archive-errors.ts"
 import { Beginnings } from "../rows/beginnings.ts"
@@ -64,7 +71,10 @@ const carriedBytes = 1024 * 1024
 /** µs around a window for which writes are kept: clocks of API servers differ, and a late change has an estimated time. */
 const authorSlackMicros = 3_600_000_000
 
-/** Where the events of a window are. Yields after each kind. @throws what SQLite throws */
+/**
+ * Where the events of a window are. Yields after each kind, which may take 60 ms for all; commits seal the open block meanwhile, so what is not sealed at the
+ * beginning is looked at after the last of these. @throws what SQLite throws
+ */
 export function* blocksOfWindow(
   database: Connection,
   { fromTime, untilTime }: CopiedWindow,
@@ -72,15 +82,23 @@ export function* blocksOfWindow(
   let [first, lastSequence] = [Number.POSITIVE_INFINITY, 0]
   const ends = prepare<{ readonly first: number | null; readonly last: number | null }>(
     database,
-    `SELECT (SELECT min(last_sequence) FROM block_kind WHERE kind = ?1 AND max_received >= ?2) AS first,
-      (SELECT max(last_sequence) FROM block_kind WHERE kind = ?1 AND min_time < ?3) AS last`,
+    `SELECT (SELECT min(last_sequence) FROM block_kind WHERE kind = ?1 AND max_received >= ?2 AND last_sequence BETWEEN ?4 AND ?5) AS first,
+      (SELECT max(last_sequence) FROM block_kind WHERE kind = ?1 AND min_time < ?3 AND last_sequence BETWEEN ?4 AND ?5) AS last`,
   )
-  for (const { id } of rowsOf<{ readonly id: number }>(database, "SELECT id FROM kind")) {
-    const row = ends.get(id, fromTime, untilTime)
+  const look = (kind: number, from: number, through: number): void => {
+    const row = ends.get(kind, fromTime, untilTime, from, through)
     first = Math.min(first, row?.first ?? Number.POSITIVE_INFINITY)
     lastSequence = Math.max(lastSequence, row?.last ?? 0)
+  }
+  const kinds = (): ReadonlyArray<{ readonly id: number }> => rowsOf(database, "SELECT id FROM kind")
+  const sealed =
+    "SELECT coalesce((SELECT last_sequence FROM block WHERE sealed > 0 ORDER BY last_sequence DESC LIMIT 1), 0) AS value"
+  const sealedThrough = numberOf(database, sealed)
+  for (const { id } of kinds()) {
+    look(id, 0, sealedThrough)
     yield
   }
+  for (const { id } of kinds()) look(id, sealedThrough + 1, Number.MAX_SAFE_INTEGER)
   const before = "SELECT coalesce(max(last_sequence), 0) AS value FROM block WHERE last_sequence < ?"
   const afterSequence = numberOf(database, before, Math.min(first, Number.MAX_SAFE_INTEGER))
   const between = "FROM block WHERE last_sequence > ? AND last_sequence <= ?"
@@ -225,7 +243,8 @@ class WindowCopy {
     const throughSequence =
       removed === undefined ? before.throughSequence : Math.max(before.throughSequence, afterSequence)
     const removedThrough = Math.max(before.removedThrough, removed?.through ?? 0)
-    const states = history.aliveAt(kind, { throughSequence })
+    // The last events of one that was removed beyond the end are not in the copy: it has nothing of that kind.
+    const states = throughSequence > lastSequence ? NO_STATES : history.aliveAt(kind, { throughSequence })
     yield
     // States that are not known are missing in the copy, and its readers say so.
     const areKnown = source.lostBeginningOf(kind) === undefined && !source.lacksTableAfter(kind, 0)

@@ -84,7 +84,6 @@ export class BeginningMove {
     const packed = new Map([...states].map(([kind, each]) => [kind, pack(encodeStates(each))]))
     let events = 0
     this.#parts.database.transaction("retention", () => {
-      this.#parts.pins.noteLost(removedThrough)
       const isUnsent = throughSequence > heldAfter
       const lastSequence = damaged.size === 0 && !isUnsent ? 0 : lastSequenceOf(this.#parts.database.shared)
       for (const { id } of kinds) {
@@ -131,6 +130,7 @@ export class BeginningMove {
         this.#statements.deleteCheckpoints.run(id, throughSequence)
         this.#statements.deleteRemains.run(id, throughSequence)
       }
+      this.#parts.pins.noteLost(removedThrough)
     })
     this.#retained.took(moved)
     let ended = 0

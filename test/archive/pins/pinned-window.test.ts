@@ -1,5 +1,5 @@
 /** A pinned window reads the same from its copy, after retention has removed all around it, as from the recording before. */
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, onTestFinished, test } from "vitest"
 import type { ArchiveWriter } from "../../../src/archive/archive-writer.ts"
@@ -140,6 +140,22 @@ describe("a window that retention would remove", () => {
     expect(whole).toMatchObject({ place: "lost", lostThrough: window.until })
   })
 
+  test("has a copy of the kinds that have it, although others had lost it when it was pinned", async () => {
+    const { directory, writer } = opened()
+    const changes = async (of: string) =>
+      (await exported(of, "ndjson")).split("\n").filter((line) => line.includes('"gvk":"v1.ConfigMap"'))
+    const before = await changes(directory)
+    expect(before.length).toBeGreaterThan(50)
+    writer.retention.setPolicy({ kinds: new Map([["v1.Pod", { forMicros: second }]]) })
+    await finished(writer)
+    const { id } = writer.pins.add(pinned)
+    writer.retention.setPolicy(everything)
+    await finished(writer)
+    expect(writer.pins.all()).toMatchObject([{ id, place: "kept", lostThrough: window.until }])
+    expect(verifyRecording(copyOf(directory, id))).toMatchObject({ faults: [], damagedBlocks: [] })
+    expect(await changes(copyOf(directory, id))).toEqual(before)
+  })
+
   test("is copied by `compact`, of a recording without a recorder", async () => {
     const directory = recordedHistory()
     const before = await exported(directory, "ndjson")
@@ -165,6 +181,22 @@ describe("a window that retention would remove", () => {
     expect(Math.max(...removedOf(directory))).toBeGreaterThan(window.until)
   })
 
+  test("is copied to the end although another pin is removed meanwhile", async () => {
+    const { directory, writer } = opened()
+    const { id } = writer.pins.add(pinned)
+    const other = writer.pins.add({ ...pinned, from: at(100) })
+    writer.retention.setPolicy(everything)
+    const draft = join(directory, "pins", `.${id}.partial`)
+    for (let steps = 0; !existsSync(draft); steps++) {
+      expect(steps).toBeLessThan(1000)
+      await retain(writer, 1)
+    }
+    expect(writer.pins.remove(other.id)).toBe(true)
+    expect(existsSync(draft)).toBe(true)
+    await finished(writer)
+    expect(writer.pins.all()).toMatchObject([{ id, place: "kept" }])
+  })
+
   test("that is extended while it is copied is copied anew", async () => {
     const { directory, writer } = opened()
     const keyed = { ...pinned, key: "alert" }
@@ -183,6 +215,7 @@ describe("a window that retention would remove", () => {
     const next = writer.pins.add({ ...keyed, until: at(200) })
     expect(next).toMatchObject({ from: at(180), until: at(200) })
     expect(next.id).not.toBe(id)
+    expect(writer.pins.add({ ...keyed, until: at(210) })).toMatchObject({ id: next.id, from: at(180), until: at(210) })
   })
 })
 
@@ -226,6 +259,40 @@ describe("a copy", () => {
     const second = openHistory(directory, { micros: later })
     expect(second.pins.all()).toEqual([{ ...whole, bytes: second.pins.all()[0]?.bytes }])
     second.close()
+  })
+
+  test("that could not be noted when it was made is noted by the next attempt", async () => {
+    const directory = recordedHistory()
+    const { id } = pinRecording(directory, pinned)
+    const other = temporaryDirectory()
+    cpSync(directory, other, { recursive: true })
+    compactRecording(other, everything)
+    const { writer } = opened(directory)
+    cpSync(join(other, "pins"), join(directory, "pins"), { recursive: true })
+    writer.retention.setPolicy(everything)
+    await finished(writer)
+    expect(writer.retention.pinTrouble).toBeUndefined()
+    expect(writer.pins.all()).toMatchObject([{ id, place: "kept" }])
+    expect(Math.max(...removedOf(directory))).toBeGreaterThan(window.until)
+  })
+
+  test("that no pin knows stays, as after an older recording was restored; a pin that is removed takes its copy along", () => {
+    const directory = recordedHistory()
+    const older = readFileSync(join(directory, "recording.db"))
+    const { id } = pinRecording(directory, pinned)
+    compactRecording(directory, everything)
+    const noted = readFileSync(join(directory, "recording.db"))
+    const copy = join(copyOf(directory, id), "recording.db")
+    writeFileSync(join(directory, "recording.db"), older)
+    openHistory(directory, { micros: later }).close()
+    expect(existsSync(copy)).toBe(true)
+    writeFileSync(join(directory, "recording.db"), noted)
+    // The pin was about to be removed when the process ended.
+    writeFileSync(join(directory, "pins", `.${id}.removed`), "")
+    openHistory(directory, { micros: later }).close()
+    expect(readdirSync(join(directory, "pins"))).toEqual([id])
+    expect(removePin(directory, id)).toBe(true)
+    expect(readdirSync(join(directory, "pins"))).toEqual([])
   })
 
   test("is a recording that its owner reads without leaving anything in it", async () => {
