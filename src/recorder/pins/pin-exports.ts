@@ -80,7 +80,7 @@ export class PinExports {
       if (all === undefined) return
       const left = all.filter(({ exported }) => exported === undefined)
       if (left.length === 0) this.#settled = changes
-      const due = left.filter(({ place }) => place !== "open")
+      const due = left.filter((pin) => isOver(pin, clock.wallMicros()))
       for (const id of this.#waiting.keys()) if (!due.some((pin) => pin.id === id)) this.#waiting.delete(id)
       for (const pin of due)
         if ((this.#waiting.get(pin.id)?.dueMs ?? 0) <= clock.monotonicMs()) yield* this.#export(pin)
@@ -167,6 +167,9 @@ export class PinExports {
     this.#waiting.set(id, { ...waiting, reason, dueMs: now + waiting.backOff.next(now) })
   }
 }
+
+/** A window of which a part was lost is not `open` while it lasts, and would be exported without its end. */
+const isOver = ({ place, until }: Pin, nowMicros: number): boolean => place !== "open" && until <= nowMicros
 
 const everything = { excluded_namespaces: [], excluded_labels: [] }
 

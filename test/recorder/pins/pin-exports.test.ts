@@ -83,6 +83,18 @@ test("a window is written once it is over, from the recording or from its copy, 
   expect(state.closed).toBe(1)
 })
 
+test("a window of which a part was lost is written once it is over too", async () => {
+  const pins: Pin[] = []
+  const { clock, asked, look } = exporting(pins)
+  const until = clock.wallMicros() + 60_000_000
+  pins.push(pinOf("lost", { place: "lost", lostThrough: 2_000_000, until }))
+  await look()
+  expect(asked).toEqual([])
+  clock.advance(60_000)
+  await look()
+  expect(asked).toEqual([`recording 1000000..${until} ndjson+zstd`])
+})
+
 test("nothing is asked for when nothing is left to be exported, until there are more pins", async () => {
   const pins = [pinOf("over", { exported: 5 })]
   const { state, look } = exporting(pins)
