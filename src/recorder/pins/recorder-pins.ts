@@ -121,10 +121,19 @@ export class RecorderPins {
     return this.#turn.withPermits(1)(change)
   }
 
-  /** The window of a pin was exported at that moment, µs since the Unix epoch. */
-  noteExported(id: string, atMicros: number): Effect.Effect<void, ExportRefusal> {
-    const note = this.#parts.actors.noteExported(id, atMicros)
-    return Effect.asVoid(Effect.mapError(note, refusalOf))
+  /**
+   * The window of this pin was exported at that moment, µs since the Unix epoch. `false`: it is not noted, because the pin was extended or copied since it was listed, so that what was
+   * exported may lack a part.
+   */
+  noteExported({ id, from, until, bytes }: Pin, atMicros: number): Effect.Effect<boolean, ExportRefusal> {
+    const note = Effect.flatMap(this.list(), (pins) => {
+      const pin = pins.find((each) => each.id === id)
+      if (pin !== undefined && (pin.from !== from || pin.until !== until || pin.bytes !== bytes))
+        return Effect.succeed(false)
+      return Effect.as(Effect.mapError(this.#parts.actors.noteExported(id, atMicros), refusalOf), true)
+    })
+    // No alert extends it between the look and the note.
+    return this.#turn.withPermits(1)(note)
   }
 
   /** Whether there was one. */
