@@ -63,6 +63,12 @@ export const pinJson = ({ id, from, until, note, source, labels, place, bytes, .
   ...(pin.exported !== undefined && { exported: formatInstant(pin.exported) }),
 })
 
+/** What its page needs of a pin: the note and the labels are for who may list pins, which readers of a part of the recording need not be allowed to. */
+const windowJson = (pin: Pin) => {
+  const { id, from, until, place, bytes } = pinJson(pin)
+  return { id, from, until, place, bytes }
+}
+
 type Allowed = Extract<Decision, { readonly tag: "allowed" }>
 
 /** Decides, and responds if the request is refused. */
@@ -184,7 +190,9 @@ export const answerPinned = (
       discard()
       return found._tag === "Failure"
         ? refuse(response, found.failure)
-        : json(response, 200, { items: [pinJson(found.success)] })
+        : json(response, 200, {
+            items: [decision.reader === undefined ? pinJson(found.success) : windowJson(found.success)],
+          })
     }
     request.url = (request.url ?? "").replace(/^[^?]*/, rest)
     if (found.success.bytes === 0) return yield* pass()

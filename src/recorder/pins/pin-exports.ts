@@ -32,7 +32,7 @@ const policy: BackOffPolicy = {
 type StartExport = (request: ExportRequest, reader: ExportReader) => Effect.Effect<StartedExport, ExportRefusal>
 
 export interface PinExportParts {
-  readonly pins: Pick<RecorderPins, "list" | "noteExported" | "changes">
+  readonly pins: Pick<RecorderPins, "list" | "find" | "noteExported" | "changes">
   /** The objects are below its key. */
   readonly to: StoreAddress
   /** Of a window in the recording. */
@@ -80,10 +80,14 @@ export class PinExports {
       if (all === undefined) return
       const left = all.filter(({ exported }) => exported === undefined)
       if (left.length === 0) this.#settled = changes
-      const due = left.filter(({ place }) => place !== "open")
+      const due = left.filter((pin) => isOver(pin, clock.wallMicros()))
       for (const id of this.#waiting.keys()) if (!due.some((pin) => pin.id === id)) this.#waiting.delete(id)
       for (const pin of due)
-        if ((this.#waiting.get(pin.id)?.dueMs ?? 0) <= clock.monotonicMs()) yield* this.#export(pin)
+        if ((this.#waiting.get(pin.id)?.dueMs ?? 0) <= clock.monotonicMs()) {
+          // The exports before may have taken long enough for it to be extended, copied or removed.
+          const now = yield* Effect.orElseSucceed(pins.find(pin.id), () => undefined)
+          if (now !== undefined && isOver(now, clock.wallMicros())) yield* this.#export(now)
+        }
     })
   }
 
@@ -101,15 +105,17 @@ export class PinExports {
     const { to, pins, clock, log } = this.#parts
     const address = { ...to, key: `${to.key.replace(/\/?$/, to.key === "" ? "" : "/")}${pin.id}.ndjson.zst` }
     const written = Effect.flatMap(this.#written(pin, address), (bytes) =>
-      Effect.as(
-        Effect.mapError(pins.noteExported(pin.id, clock.wallMicros()), ({ message }) => message),
-        bytes,
-      ),
+      Effect.mapBoth(pins.noteExported(pin, clock.wallMicros()), {
+        onSuccess: (isNoted) => ({ bytes, isNoted }),
+        onFailure: ({ message }) => message,
+      }),
     )
     return Effect.match(written, {
-      onSuccess: (bytes) => {
-        this.#exported++
+      onSuccess: ({ bytes, isNoted }) => {
         this.#waiting.delete(pin.id)
+        // It is written again with the next look, over this object.
+        if (!isNoted) return
+        this.#exported++
         log.info("exported a pinned window", { id: pin.id, to: addressUrl(address), bytes })
       },
       onFailure: (reason) => this.#failed(pin.id, address, reason),
@@ -167,6 +173,9 @@ export class PinExports {
     this.#waiting.set(id, { ...waiting, reason, dueMs: now + waiting.backOff.next(now) })
   }
 }
+
+/** A window of which a part was lost is not `open` while it lasts, and would be exported without its end. */
+const isOver = ({ place, until }: Pin, nowMicros: number): boolean => place !== "open" && until <= nowMicros
 
 const everything = { excluded_namespaces: [], excluded_labels: [] }
 

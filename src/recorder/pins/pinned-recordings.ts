@@ -47,6 +47,8 @@ export class PinnedRecordings {
 
   /** Has the copy of a pin answer a request; resolves with the refusal if it cannot. Never rejects. */
   async answer(id: string, request: IncomingMessage, response: ServerResponse): Promise<ExportRefusal | undefined> {
+    // Its "close" has been, so that nothing would take it from what is being answered again.
+    if (response.destroyed) return undefined
     const held = this.#held.get(id) ?? this.#enter(id)
     if (held === undefined) {
       const message = `${mostOpen} pinned windows are being read, which is the limit; try again`

@@ -44,8 +44,10 @@ export class RecorderPins {
   #changes = 0
   /** As of the last list; `undefined`: there was none in this life. */
   #known: ReadonlyArray<Pin> | undefined
+  /** Those of which a part was lost when they were last listed, or before; `undefined`: there was no list in this life. */
+  #lost: Set<string> | undefined
   /** Those of which a part was seen to be lost in this life. */
-  readonly #lost = new Set<string>()
+  #losses = 0
 
   constructor(parts: PinParts) {
     this.#parts = parts
@@ -74,16 +76,21 @@ export class RecorderPins {
       return [
         metric("pins", "gauge", "Windows that are kept although retention removes what is around them.", pins.length),
         metric("pins_bytes", "gauge", "Bytes of their copies.", bytes),
-        metric("pins_lost_total", "counter", "Pins of which a part was removed before it was copied.", this.#lost.size),
+        metric("pins_lost_total", "counter", "Pins of which a part was removed before it was copied.", this.#losses),
       ]
     })
   }
 
   #heard(pins: ReadonlyArray<Pin>): void {
     this.#known = pins
+    const isFirst = this.#lost === undefined
+    this.#lost ??= new Set()
     for (const { id, lostThrough } of pins) {
       if (lostThrough === undefined || this.#lost.has(id)) continue
       this.#lost.add(id)
+      // What was lost before, an earlier life has said and counted.
+      if (isFirst) continue
+      this.#losses++
       this.#parts.log.warn(
         `the pinned window ${id} lacks what happened up to ${formatInstant(lostThrough)}: it was removed before it could be copied`,
       )
@@ -121,10 +128,19 @@ export class RecorderPins {
     return this.#turn.withPermits(1)(change)
   }
 
-  /** The window of a pin was exported at that moment, µs since the Unix epoch. */
-  noteExported(id: string, atMicros: number): Effect.Effect<void, ExportRefusal> {
-    const note = this.#parts.actors.noteExported(id, atMicros)
-    return Effect.asVoid(Effect.mapError(note, refusalOf))
+  /**
+   * The window of this pin was exported at that moment, µs since the Unix epoch. `false`: it is not noted, because the pin was extended or copied since it was listed, so that what was
+   * exported may lack a part.
+   */
+  noteExported({ id, from, until, bytes }: Pin, atMicros: number): Effect.Effect<boolean, ExportRefusal> {
+    const note = Effect.flatMap(this.list(), (pins) => {
+      const pin = pins.find((each) => each.id === id)
+      if (pin !== undefined && (pin.from !== from || pin.until !== until || pin.bytes !== bytes))
+        return Effect.succeed(false)
+      return Effect.as(Effect.mapError(this.#parts.actors.noteExported(id, atMicros), refusalOf), true)
+    })
+    // No alert extends it between the look and the note.
+    return this.#turn.withPermits(1)(note)
   }
 
   /** Whether there was one. */

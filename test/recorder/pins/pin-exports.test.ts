@@ -7,6 +7,7 @@ import { targetError } from "../../../src/blob/target-error.ts"
 import type { HttpApiSources } from "../../../src/recorder/http/http-api.ts"
 import { formatMetrics } from "../../../src/recorder/metrics/metrics-text.ts"
 import { PinExports } from "../../../src/recorder/pins/pin-exports.ts"
+import { RecorderPins } from "../../../src/recorder/pins/recorder-pins.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 
 const to = { provider: "s3", host: undefined, region: undefined, bucket: "traces", key: "pins" } as const
@@ -19,11 +20,12 @@ const pinOf = (id: string, more: Partial<Pin> = {}): Pin => ({
 const exporting = (pins: Pin[]) => {
   const clock = new ManualClock()
   const [said, objects, asked]: [string[], Map<string, string>, string[]] = [[], new Map(), []]
-  const state = { isAway: false, lists: 0, changes: 1, closed: 0 }
+  const state = { isAway: false, lists: 0, changes: 1, closed: 0, during: (): void => undefined }
   const startFrom =
     (place: string): HttpApiSources["startExport"] =>
     ({ start_time, end_time, format, compression }, reader) =>
       Effect.sync(() => {
+        state.during()
         asked.push(`${place} ${start_time}..${end_time} ${format}+${compression}`)
         void reader.piece(Buffer.from("trace")).then(() => reader.end(undefined, 0))
         return {
@@ -31,20 +33,32 @@ const exporting = (pins: Pin[]) => {
           ...{ gaps: 0, late: undefined, leftOut: [], warnings: [], cancel: () => undefined },
         }
       })
+  const never = () => Effect.die("no pin is made or removed here")
+  const kept = new RecorderPins({
+    actors: {
+      list: () => Effect.sync(() => [...pins]),
+      ...{ add: never, remove: never },
+      noteExported: (id, exported) =>
+        Effect.sync(() => {
+          const index = pins.findIndex((pin) => pin.id === id)
+          const pin = pins[index]
+          if (pin !== undefined) pins[index] = { ...pin, exported }
+          return pin !== undefined
+        }),
+    },
+    ...{ clock, margins: { before: 0, after: 0 }, log: { info: () => undefined, warn: () => undefined } },
+  })
   const exports = new PinExports({
     pins: {
       get changes() {
         return state.changes
       },
-      list: () =>
-        Effect.sync(() => {
-          state.lists++
-          return [...pins]
-        }),
-      noteExported: (id, exported) =>
-        Effect.sync(() => {
-          for (const [index, pin] of pins.entries()) if (pin.id === id) pins[index] = { ...pin, exported }
-        }),
+      list: () => {
+        state.lists++
+        return kept.list()
+      },
+      find: (id) => kept.find(id),
+      noteExported: (pin, atMicros) => kept.noteExported(pin, atMicros),
     },
     ...{ to, clock, random: () => 0, limits: { milliseconds: 60_000, bytes: 1000 } },
     log: { info: (text) => void said.push(text), warn: (text) => void said.push(text) },
@@ -81,6 +95,46 @@ test("a window is written once it is over, from the recording or from its copy, 
   ])
   expect(asked).toEqual(["recording 1000000..61500000 ndjson+zstd", "copied 1000000..61500000 ndjson+zstd"])
   expect(state.closed).toBe(1)
+})
+
+test("a window of which a part was lost is written once it is over too", async () => {
+  const pins: Pin[] = []
+  const { clock, asked, look } = exporting(pins)
+  const until = clock.wallMicros() + 60_000_000
+  pins.push(pinOf("lost", { place: "lost", lostThrough: 2_000_000, until }))
+  await look()
+  expect(asked).toEqual([])
+  clock.advance(60_000)
+  await look()
+  expect(asked).toEqual([`recording 1000000..${until} ndjson+zstd`])
+})
+
+test("a window that is extended while it is written is written again, and noted only then", async () => {
+  const pins = [pinOf("over")]
+  const { exports, asked, state, look } = exporting(pins)
+  state.during = () => {
+    pins[0] = pinOf("over", { until: 90_000_000 })
+  }
+  await look()
+  expect([pins[0]?.exported, formatMetrics(exports.metrics())]).toEqual([
+    undefined,
+    expect.stringMatching(/_total 0\n/),
+  ])
+  await look()
+  await look()
+  expect(asked).toEqual(["recording 1000000..61500000 ndjson+zstd", "recording 1000000..90000000 ndjson+zstd"])
+  expect(pins[0]?.exported).toBeDefined()
+})
+
+test("a window that was copied while another was written is written from its copy", async () => {
+  const pins = [pinOf("first"), pinOf("second")]
+  const { asked, state, look } = exporting(pins)
+  state.during = () => {
+    pins[1] = pinOf("second", { place: "kept", bytes: 9 })
+    state.during = () => undefined
+  }
+  await look()
+  expect(asked.map((each) => each.split(" ")[0])).toEqual(["recording", "second"])
 })
 
 test("nothing is asked for when nothing is left to be exported, until there are more pins", async () => {

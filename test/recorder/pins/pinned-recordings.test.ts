@@ -67,3 +67,16 @@ test("what is asked of a pin that is removed breaks off", async () => {
   await copies.forget("a")
   expect([response.destroyed, closed]).toEqual([true, ["a"]])
 })
+
+test("clients that left before their question was taken keep no copy open", async () => {
+  const { opened, answered, copies, ask } = opening()
+  for (const id of ["a", "b"]) {
+    const request = new IncomingMessage(new Socket())
+    const response = new ServerResponse(request)
+    response.destroy()
+    await settle()
+    expect(await copies.answer(id, request, response)).toBeUndefined()
+  }
+  expect((await ask("c")).refusal).toBeUndefined()
+  expect([opened, answered]).toEqual([["c"], ["c"]])
+})

@@ -10,9 +10,10 @@ const pin: Pin = {
   ...{ place: "kept", lostThrough: 2_000_000 },
 }
 
-test("what is lost of a pin is said and counted once, and without pins nothing is asked for a scrape", async () => {
+test("what is lost of a pin in this life is said and counted once, and without pins nothing is asked for a scrape", async () => {
   const said: string[] = []
-  let [pins, asked]: [ReadonlyArray<Pin>, number] = [[pin], 0]
+  const { lostThrough: _, ...whole } = pin
+  let [pins, asked]: [ReadonlyArray<Pin>, number] = [[whole, { ...pin, id: "of-an-earlier-life" }], 0]
   const actors: PinActors = {
     list: () =>
       Effect.sync(() => {
@@ -27,11 +28,14 @@ test("what is lost of a pin is said and counted once, and without pins nothing i
   const margins = { before: 0, after: 0 }
   const kept = new RecorderPins({ actors, clock: new ManualClock(), margins, log })
   const scrape = async () => formatMetrics(await Effect.runPromise(kept.metrics()))
+  expect(await scrape()).toMatch(/kubereel_pins 2\n[\s\S]*pins_bytes 1400\n[\s\S]*pins_lost_total 0\n/)
+  expect(said).toEqual([])
+  pins = [pin]
   expect(await scrape()).toMatch(/kubereel_pins 1\n[\s\S]*pins_bytes 700\n[\s\S]*pins_lost_total 1\n/)
   await scrape()
   expect(said).toEqual([expect.stringMatching(/^the pinned window a-1 lacks what happened up to 1970-01-01T00:00:02Z/)])
   pins = []
   expect(await scrape()).toMatch(/kubereel_pins 0\n[\s\S]*pins_lost_total 1\n/)
   await scrape()
-  expect(asked).toBe(3)
+  expect(asked).toBe(4)
 })
