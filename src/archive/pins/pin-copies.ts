@@ -5,7 +5,17 @@
  * is not noted yet is noted by the next writer. A copy is removed only after its pin was: a file `.ID.removed` says so. One that no pin knows stays, because the
  * recording may be an older one that was restored. While someone reads a copy under a lease, its directory stays.
  */
-import { closeSync, existsSync, fsync, openSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
+import {
+  closeSync,
+  existsSync,
+  fsync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs"
 import { join } from "node:path"
 import { flush, makePrivateDirectory } from "../directory/private-files.ts"
 import { heldLeases, makeLeases } from "../leases/lease.ts"
@@ -34,7 +44,7 @@ export class PinCopies {
 
   /** Removes a copy that is not what it should be. Without its database it is none, wherever this is interrupted. */
   discard(id: string): void {
-    rmSync(join(this.#directory, id, DATABASE_FILE), { force: true })
+    rmSync(join(this.#directory, id, DATABASE_FILE), { recursive: true, force: true })
     rmSync(join(this.#directory, id), { recursive: true, force: true })
   }
 
