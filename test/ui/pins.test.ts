@@ -42,17 +42,17 @@ const answered = (path: string): Response =>
 
 describe("the page of a recorder", () => {
   test("lists pins, makes and removes them, and knows their addresses, below any prefix", async () => {
-    const { source, said } = sourceAt("http://proxy/a/b/ui/", answered)
+    const { source, said } = sourceAt("http://recorder.example/a/b/ui/", answered)
     const { pins } = source
     expect(await pins?.list(signal)).toEqual([shown])
     await pins?.add({ from: 5, until: 9, note: "mine" }, signal)
     await pins?.remove(pin.id, signal)
     expect(said).toEqual([
-      "GET http://proxy/a/b/v1/pins",
-      'POST http://proxy/a/b/v1/pins {"from":5,"until":9,"note":"mine"}',
-      `DELETE http://proxy/a/b/v1/pins/${pin.id}`,
+      "GET http://recorder.example/a/b/v1/pins",
+      'POST http://recorder.example/a/b/v1/pins {"from":5,"until":9,"note":"mine"}',
+      `DELETE http://recorder.example/a/b/v1/pins/${pin.id}`,
     ])
-    expect(pins?.address(pin.id)).toBe(`http://proxy/a/b/pins/${pin.id}/ui/`)
+    expect(pins?.address(pin.id)).toBe(`http://recorder.example/a/b/pins/${pin.id}/ui/`)
     expect((await source.overview(signal)).pin).toBeUndefined()
   })
 
