@@ -107,7 +107,10 @@ describe.concurrent("a recorder", { timeout: patient(40_000) }, () => {
     const [, dropped = ""] = await recorder.says(/WARN {2}([\d,]+) log lines dropped here: standard error was not read/)
     const missing = Number(dropped.replaceAll(",", ""))
     expect(missing).toBeGreaterThan(count / 4)
-    expect(recorder.log.match(/ObjectApplied @/g)).toHaveLength(count - missing)
+    // Among the dropped lines are a few that are not of events, as of a checkpoint.
+    const applied = recorder.log.match(/ObjectApplied @/g)?.length
+    expect(applied).toBeGreaterThanOrEqual(count - missing)
+    expect(applied).toBeLessThan(count - missing + 20)
     expect(await recorder.stop()).toMatchObject({ code: 0 })
   })
 

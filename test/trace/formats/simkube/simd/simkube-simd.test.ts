@@ -21,7 +21,7 @@ import { rounds } from "../../../../harness/effort.ts"
 import { write } from "../../../../kube/scanner/json-text.ts"
 import { kubernetesObject } from "../../../../kube/scanner/kubernetes-object.ts"
 import { mutated } from "../../../../kube/scanner/mutation.ts"
-import { jsonObject, jsonValue } from "../../../json-values.ts"
+import { jsonObject, jsonValue, objectOf } from "../../../json-values.ts"
 
 const deployment: SimkubeType = { apiVersion: "apps/v1", kind: "Deployment" }
 const pod: SimkubeType = { apiVersion: "v1", kind: "Pod" }
@@ -116,8 +116,9 @@ describe("the WebAssembly encoder of SimKube's objects", () => {
     let taken = 0
     fc.assert(
       fc.property(jsonObject, jsonValue, jsonObject, types, (labels, spec, rest, type) => {
-        const { metadata: _, ...others } = rest
-        const text = formatExactJson({ ...others, metadata: { name: "a", labels }, spec })
+        // Not spread: a key with a backslash would get a shape, and V8 would misread the keys of later texts (see withProperty).
+        const others = Object.entries(rest).filter(([key]) => key !== "metadata" && key !== "spec")
+        const text = formatExactJson(objectOf([...others, ["metadata", { name: "a", labels }], ["spec", spec]]))
         const ours = quickly(text, type)
         if (ours === undefined) return
         taken++
