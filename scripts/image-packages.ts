@@ -9,7 +9,7 @@ const uselessFolder = /^(?:test|tests|test-jest|docs?|examples?|benchmarks?|scri
 const otherPlatforms = /\/(?:dist-es|dist\/(?:browser|react-native))$/
 const uselessFile = /(?:\.map|\.[cm]?ts|\.md|\.markdown|\.flow|\.tsbuildinfo)$|^(?:\.|tsconfig)/i
 
-/** The SDKs for exports to object stores: imported by names that are not visible in a bundle (src/blob/target-error.ts). */
+/** The SDKs for exports to object stores: imported by names that are not visible in a bundle (src/blob/providers/provider.ts). */
 const sdks: ReadonlyArray<string> = ["@aws-sdk/client-s3", "@azure/storage-blob", "@google-cloud/storage"]
 
 /** Loaded by the sandbox with the first expression (src/sandbox/cel/values.ts), which a bundle does not show either. */

@@ -5,13 +5,7 @@
  * Guarantee: an object is complete or absent; memory is bounded by the parts under way; credentials are never part of a message.
  */
 
-export { type AllowedPlace, type AllowListReading, isAllowed, readAllowList } from "./allow-list.ts"
-export type { BlobStore, ByteRange, ListedObject, ReadBytes } from "./blob-store.ts"
-export { openSource } from "./open-source.ts"
-export { openStore } from "./open-store.ts"
-export { openTarget } from "./open-target.ts"
-export type { ExportTarget, WrittenObject } from "./part-writer.ts"
-export { openRangeCache } from "./range-cache.ts"
+export { type AllowedPlace, type AllowListReading, isAllowed, readAllowList } from "./addresses/allow-list.ts"
 export {
   addressUrl,
   readSourcePath,
@@ -19,5 +13,11 @@ export {
   readStoreUrl,
   readTargetPath,
   type StoreAddress,
-} from "./target-address.ts"
-export { TargetError } from "./target-error.ts"
+} from "./addresses/target-address.ts"
+export { openSource } from "./objects/open-source.ts"
+export { openTarget } from "./objects/open-target.ts"
+export type { ExportTarget, WrittenObject } from "./objects/part-writer.ts"
+export type { ByteRange, ListedObject, ReadBytes } from "./providers/provider.ts"
+export { TargetError } from "./requests/target-error.ts"
+export { type BlobStore, openStore } from "./stores/open-store.ts"
+export { openRangeCache } from "./stores/range-cache.ts"

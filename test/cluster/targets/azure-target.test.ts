@@ -3,9 +3,14 @@ import { BlobServiceClient, type ContainerClient, ContainerSASPermissions, RestE
 import * as Effect from "effect/Effect"
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest"
 import { type ExportTarget, openTarget, readTargetPath } from "../../../src/blob/index.ts"
-import { describeBlobStore, describeFailures, httpResponse, testedStore } from "../../blob/blob-store-contract.ts"
+import { describeStore, type StoreServer } from "../../blob/objects/store-contract.ts"
 import { startServer } from "../../blob/server-process.ts"
-import { describeStore, type StoreServer } from "../../blob/store-contract.ts"
+import {
+  describeBlobStore,
+  describeFailures,
+  httpResponse,
+  testedStore,
+} from "../../blob/stores/blob-store-contract.ts"
 import { buildMs, buildServers } from "./programs.ts"
 
 vi.setConfig({ hookTimeout: buildMs })

@@ -5,9 +5,14 @@
  */
 import { createServer, request } from "node:http"
 import { vi } from "vitest"
-import { describeBlobStore, describeFailures, httpResponse, testedStore } from "../../blob/blob-store-contract.ts"
+import { describeStore, type StoreServer } from "../../blob/objects/store-contract.ts"
 import { freePort, startServer } from "../../blob/server-process.ts"
-import { describeStore, type StoreServer } from "../../blob/store-contract.ts"
+import {
+  describeBlobStore,
+  describeFailures,
+  httpResponse,
+  testedStore,
+} from "../../blob/stores/blob-store-contract.ts"
 import { buildMs, buildServers } from "./programs.ts"
 
 vi.setConfig({ hookTimeout: buildMs })

@@ -4,9 +4,14 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { CreateBucketCommand, GetObjectCommand, ListMultipartUploadsCommand, S3Client } from "@aws-sdk/client-s3"
 import { vi } from "vitest"
-import { describeBlobStore, describeFailures, httpResponse, testedStore } from "../../blob/blob-store-contract.ts"
+import { describeStore, type StoreServer } from "../../blob/objects/store-contract.ts"
 import { freePort, startServer } from "../../blob/server-process.ts"
-import { describeStore, type StoreServer } from "../../blob/store-contract.ts"
+import {
+  describeBlobStore,
+  describeFailures,
+  httpResponse,
+  testedStore,
+} from "../../blob/stores/blob-store-contract.ts"
 import { buildMs, buildServers } from "./programs.ts"
 
 vi.setConfig({ hookTimeout: buildMs })

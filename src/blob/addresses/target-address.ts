@@ -124,34 +124,21 @@ interface Place extends Omit<StoreAddress, "key"> {
   readonly path: string
 }
 
+/** Schemes that name a bucket where other URLs name a host. */
+const schemes: Readonly<Record<Provider, RegExp>> = { s3: /^s3a?$/, gs: /^gs$/, azure: /^(azure|adl|abfss?)$/ }
+
 /** `undefined`: not a store. A string: why it is rejected. */
 const placeOf = (scheme: string, url: URL): Place | string | undefined => {
   const path = url.pathname.replace(/^\//, "")
-  switch (scheme) {
-    case "s3":
-    case "s3a":
-      return { provider: "s3", host: undefined, region: undefined, bucket: url.hostname, path }
-    case "gs":
-      return { provider: "gs", host: undefined, region: undefined, bucket: url.hostname, path }
-    case "azure":
-    case "adl":
-      return { provider: "azure", host: undefined, region: undefined, bucket: url.hostname, path }
-    case "abfs":
-    case "abfss":
-      if (url.username === "")
-        return { provider: "azure", host: undefined, region: undefined, bucket: url.hostname, path }
-      return (
-        inAzure(url.hostname, decodeURIComponent(url.username), path) ??
-        "after the @ it needs ACCOUNT.dfs.core.windows.net"
-      )
-    case "az":
-      // SimKube's reader drops the first segment of the key; other tools do not.
-      return "tools disagree on the meaning of az://; write azure://CONTAINER/KEY"
-    case "https":
-      return atWebAddress(url.hostname, path)
-    default:
-      return `the scheme ${scheme}: is not supported; use a path, file:, s3:, gs: or azure:`
-  }
+  if (scheme === "https") return atWebAddress(url.hostname, path)
+  // SimKube's reader drops the first segment of the key; other tools do not.
+  if (scheme === "az") return "tools disagree on the meaning of az://; write azure://CONTAINER/KEY"
+  const provider = providers.find((each) => schemes[each].test(scheme))
+  if (provider === undefined) return `the scheme ${scheme}: is not supported; use a path, file:, s3:, gs: or azure:`
+  if (!scheme.startsWith("abfs") || url.username === "")
+    return { provider, host: undefined, region: undefined, bucket: url.hostname, path }
+  const place = inAzure(url.hostname, decodeURIComponent(url.username), path)
+  return place ?? "after the @ it needs ACCOUNT.dfs.core.windows.net"
 }
 
 const atWebAddress = (host: string, path: string): Place | string | undefined => {

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { expect, test } from "vitest"
-import { openStore, readStorePlace } from "../../src/blob/index.ts"
-import { temporaryDirectory } from "../harness/temporary-directory.ts"
-import { all, describeBlobStore } from "./blob-store-contract.ts"
+import { openStore, readStorePlace } from "../../../src/blob/index.ts"
+import { temporaryDirectory } from "../../harness/temporary-directory.ts"
+import { all, describeBlobStore } from "../stores/blob-store-contract.ts"
 
 describeBlobStore("a directory", async () => {
   const directory = await mkdtemp(join(tmpdir(), "kubereel-store-"))

@@ -7,12 +7,12 @@ import { CreateMultipartUploadCommand, S3Client, type S3ClientConfig } from "@aw
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
-import { type OpenTargetOptions, openTarget } from "../../src/blob/open-target.ts"
-import { targetDeadlines } from "../../src/blob/part-writer.ts"
-import { readTargetPath, type StoreAddress } from "../../src/blob/target-address.ts"
-import type { TargetError } from "../../src/blob/target-error.ts"
-import { ManualClock } from "../runtime/manual-clock.ts"
-import { until } from "../runtime/until.ts"
+import { readTargetPath, type StoreAddress } from "../../../src/blob/addresses/target-address.ts"
+import { type OpenTargetOptions, openTarget } from "../../../src/blob/objects/open-target.ts"
+import { targetDeadlines } from "../../../src/blob/objects/part-writer.ts"
+import type { TargetError } from "../../../src/blob/requests/target-error.ts"
+import { ManualClock } from "../../runtime/manual-clock.ts"
+import { until } from "../../runtime/until.ts"
 
 const addressOf = (path: string): StoreAddress => {
   const reading = readTargetPath(path)

@@ -1,8 +1,9 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { type Part, type PartSink, PartWriter, targetDeadlines } from "../../src/blob/part-writer.ts"
-import type { StoreAddress } from "../../src/blob/target-address.ts"
-import { ManualClock } from "../runtime/manual-clock.ts"
+import type { StoreAddress } from "../../../src/blob/addresses/target-address.ts"
+import { PartWriter, targetDeadlines } from "../../../src/blob/objects/part-writer.ts"
+import type { Part, PartSink } from "../../../src/blob/providers/provider.ts"
+import { ManualClock } from "../../runtime/manual-clock.ts"
 
 const address: StoreAddress = { provider: "s3", host: undefined, region: undefined, bucket: "traces", key: "a" }
 

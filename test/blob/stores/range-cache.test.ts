@@ -2,10 +2,10 @@ import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import * as fc from "fast-check"
 import { beforeEach, expect, test } from "vitest"
-import { type BlobStore, openRangeCache, openStore, readStorePlace } from "../../src/blob/index.ts"
-import type { RangeCacheOptions } from "../../src/blob/range-cache.ts"
-import { temporaryDirectory } from "../harness/temporary-directory.ts"
-import { ManualClock } from "../runtime/manual-clock.ts"
+import { type BlobStore, openRangeCache, openStore, readStorePlace } from "../../../src/blob/index.ts"
+import type { RangeCacheOptions } from "../../../src/blob/stores/range-cache.ts"
+import { temporaryDirectory } from "../../harness/temporary-directory.ts"
+import { ManualClock } from "../../runtime/manual-clock.ts"
 
 const page = 64 * 1024
 const object = Buffer.from(Array.from({ length: 20 * page + 100 }, (_, index) => (index * 7919) % 251))

@@ -2,9 +2,9 @@
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { afterEach, beforeEach, expect, test, vi } from "vitest"
-import { openSource, type StoredObject } from "../../src/blob/open-source.ts"
-import { readTargetPath } from "../../src/blob/target-address.ts"
-import { type Clock, systemClock } from "../../src/clock.ts"
+import { readTargetPath } from "../../../src/blob/addresses/target-address.ts"
+import { openSource, type StoredObject } from "../../../src/blob/objects/open-source.ts"
+import { type Clock, systemClock } from "../../../src/clock.ts"
 
 let server: Server
 /** What the bucket has; the version changes when an object is replaced. */

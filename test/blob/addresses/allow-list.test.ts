@@ -1,7 +1,7 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { isAllowed, readAllowList } from "../../src/blob/allow-list.ts"
-import { readTargetPath } from "../../src/blob/target-address.ts"
+import { isAllowed, readAllowList } from "../../../src/blob/addresses/allow-list.ts"
+import { readTargetPath } from "../../../src/blob/addresses/target-address.ts"
 
 const allows = (entries: ReadonlyArray<string>, path: string): boolean => {
   const list = readAllowList(entries)

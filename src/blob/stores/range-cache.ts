@@ -10,11 +10,12 @@ import { createHash, randomUUID } from "node:crypto"
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { crc32 } from "node:zlib"
-import { type Clock, systemClock } from "../clock.ts"
-import { messageOf } from "../message-of.ts"
-import type { BlobStore, ByteRange } from "./blob-store.ts"
-import { inParallel, sliceOf } from "./requests.ts"
-import { hasCode } from "./target-error.ts"
+import { type Clock, systemClock } from "../../clock.ts"
+import { messageOf } from "../../message-of.ts"
+import type { ByteRange } from "../providers/provider.ts"
+import { inParallel, joined } from "../requests/requests.ts"
+import { hasCode } from "../requests/target-error.ts"
+import type { BlobStore } from "./open-store.ts"
 
 export interface RangeCacheOptions {
   /** Is made if it does not exist, for this user only. */
@@ -98,7 +99,7 @@ class Cache implements RangeCache {
       const first = Math.floor(from / this.#pageBytes)
       const pieces: Uint8Array[] = []
       for (let page = first; page * this.#pageBytes < until; page++) pieces.push(pages.get(page)?.bytes ?? none)
-      return sliceOf(pieces, from - first * this.#pageBytes, until - first * this.#pageBytes)
+      return joined(pieces).subarray(from - first * this.#pageBytes, until - first * this.#pageBytes)
     })
   }
 

@@ -1,6 +1,11 @@
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { addressUrl, readSourcePath, readTargetPath, type StoreAddress } from "../../src/blob/target-address.ts"
+import {
+  addressUrl,
+  readSourcePath,
+  readTargetPath,
+  type StoreAddress,
+} from "../../../src/blob/addresses/target-address.ts"
 
 const addressOf = (path: string): StoreAddress | string => {
   const reading = readTargetPath(path)

@@ -6,9 +6,11 @@
  * failure ends the upload; `abort` must still be called, because only it cleans up the store. Not guaranteed: when `finish` rejects, or
  * `abort` overtakes it, the object may exist, whole, because the store's response was lost.
  */
-import type { Clock, Timer } from "../clock.ts"
-import { addressUrl, type StoreAddress } from "./target-address.ts"
-import { type TargetError, targetError, targetErrorOf } from "./target-error.ts"
+import type { Clock } from "../../clock.ts"
+import { addressUrl, type StoreAddress } from "../addresses/target-address.ts"
+import type { Part, PartSink } from "../providers/provider.ts"
+import { responseMs, within } from "../requests/requests.ts"
+import { type TargetError, targetError, targetErrorOf } from "../requests/target-error.ts"
 
 /** An object being written. One call at a time, except `abort`, which may be called at any time. */
 export interface ExportTarget {
@@ -41,32 +43,6 @@ export interface WrittenObject {
   readonly bytes: number
 }
 
-/** One part. */
-export interface Part {
-  /** From 1, without gaps. */
-  readonly number: number
-  /** Bytes of the object before this part. */
-  readonly offset: number
-  /** As large as the sink's part size, except the last. Must not be read after `put` has settled. Empty only if the whole object is. */
-  readonly bytes: Uint8Array
-  readonly last: boolean
-}
-
-/** A store's operations on parts. Rejections are the SDK's own errors. */
-export interface PartSink {
-  /** Bytes of each part but the last. */
-  readonly partBytes: number
-  /** Parts under way at the same time. */
-  readonly parallel: number
-  readonly maximumParts: number
-  put(part: Part, signal: AbortSignal): Promise<void>
-  /** Creates the object from all parts. */
-  commit(signal: AbortSignal): Promise<void>
-  /** Removes what exists of it. Called after `put` and `commit` were aborted, which may still take effect. */
-  discard(signal: AbortSignal): Promise<void>
-  close(): void
-}
-
 /** ms that each step may take, retries included. */
 export interface TargetDeadlines {
   /** From the request to the store's first response. */
@@ -78,7 +54,9 @@ export interface TargetDeadlines {
 }
 
 /** A part of 8 MiB in 2 min is 70 kB/s; an export slower than that is not worth keeping the recording's blocks from retention. */
-export const targetDeadlines: TargetDeadlines = { openMs: 20_000, partMs: 120_000, commitMs: 60_000, discardMs: 30_000 }
+export const targetDeadlines: TargetDeadlines = {
+  ...{ openMs: responseMs, partMs: 120_000, commitMs: 60_000, discardMs: 30_000 },
+}
 
 /** ms that a part under way may take to end after an abort: a nearby store needs a tenth of it. */
 const settleMs = 2000
@@ -179,16 +157,14 @@ export class PartWriter implements ExportTarget {
 
   async #discard(reason: string): Promise<void> {
     this.#failure ??= targetError(this.#address, "aborted", reason)
-    await this.#settled()
+    // The store may still write a part that is cut off, after the request to remove everything.
+    const settled = () => Promise.all(this.#underWay)
+    await within(this.#clock, "parts under way", settleMs, undefined, settled).catch(() => undefined)
     this.#stop.abort(this.#failure)
     await Promise.all(this.#underWay)
     try {
-      await within(
-        this.#clock,
-        "removing the parts",
-        this.#deadlines.discardMs,
-        new AbortController().signal,
-        (signal) => this.#sink.discard(signal),
+      await within(this.#clock, "removing the parts", this.#deadlines.discardMs, undefined, (signal) =>
+        this.#sink.discard(signal),
       )
     } catch (cause) {
       const { code, reason: why } = targetErrorOf(this.#address, cause)
@@ -196,20 +172,6 @@ export class PartWriter implements ExportTarget {
     } finally {
       this.#release()
     }
-  }
-
-  /**
-   * Gives parts under way some time to end by themselves: the store may still write one that is cut off, after the request to remove
-   * everything.
-   */
-  async #settled(): Promise<void> {
-    if (this.#underWay.size === 0) return
-    let settleTimer: Timer | undefined
-    const enough = new Promise<void>((resolve) => {
-      settleTimer = this.#clock.after(settleMs, resolve)
-    })
-    await Promise.race([Promise.all(this.#underWay), enough])
-    settleTimer?.cancel()
   }
 
   #fail(cause: unknown): TargetError {
@@ -226,55 +188,6 @@ export class PartWriter implements ExportTarget {
   #release(): void {
     this.#spare.length = 0
     this.#filling = undefined
-    this.#sink.close()
+    this.#sink.close?.()
   }
 }
-
-// Limits how long work may take, on a clock that tests control.
-
-/** The work took longer than allowed. */
-class DeadlineExceeded extends Error {
-  override readonly name = "TimeoutError"
-
-  constructor(what: string, milliseconds: number) {
-    super(`${what} took longer than ${milliseconds / 1000} s`)
-  }
-}
-
-/**
- * Runs `work` for at most `milliseconds`, and no longer than until `stop` fires. Rejects at once in either case, even if the work ignores
- * its signal; the result of the work is then dropped.
- */
-export const within = <A>(
-  clock: Clock,
-  what: string,
-  milliseconds: number,
-  stop: AbortSignal,
-  work: (signal: AbortSignal) => Promise<A>,
-): Promise<A> =>
-  new Promise((resolve, reject) => {
-    const controller = new AbortController()
-    const give = (cause: unknown): void => {
-      settle()
-      controller.abort(cause)
-      reject(cause)
-    }
-    const stopped = (): void => give(stop.reason)
-    const timer = clock.after(milliseconds, () => give(new DeadlineExceeded(what, milliseconds)))
-    const settle = (): void => {
-      timer.cancel()
-      stop.removeEventListener("abort", stopped)
-    }
-    if (stop.aborted) return stopped()
-    stop.addEventListener("abort", stopped)
-    work(controller.signal).then(
-      (value) => {
-        settle()
-        resolve(value)
-      },
-      (cause: unknown) => {
-        settle()
-        reject(cause)
-      },
-    )
-  })

@@ -1,7 +1,7 @@
 /** Why an object could not be written or read: one error for all stores, with the store's own reason. */
 import * as Schema from "effect/Schema"
-import { messageOf } from "../message-of.ts"
-import { addressUrl, providers, type StorePlace } from "./target-address.ts"
+import { isRecord } from "../../is-record.ts"
+import { addressUrl, providers, type StorePlace } from "../addresses/target-address.ts"
 
 /**
  * What needs attention:
@@ -46,7 +46,7 @@ const advice: Readonly<Partial<Record<TargetFault, string>>> = {
   throttled: "send fewer requests at once, or raise the store's limit",
   full: "free space, or raise the quota",
   unreachable: "check the network, and the endpoint in the environment",
-  "no-conditions": "use a store that supports If-None-Match and If-Match",
+  "no-conditions": "use a store that supports If-None-Match",
 }
 
 /** An object could not be written to its store, or read from it. */
@@ -104,31 +104,16 @@ interface ErrorFacts {
   readonly message: string
 }
 
-type ErrorField =
-  | "$metadata"
-  | "Code"
-  | "cause"
-  | "code"
-  | "details"
-  | "errorCode"
-  | "errors"
-  | "message"
-  | "name"
-  | "response"
-  | "status"
-  | "statusCode"
-
 const factsOf = (cause: unknown): ErrorFacts => {
   const codes: string[] = []
   let status = 0
   let message = ""
-  const visit = (value: unknown, depth: number): void => {
-    if (typeof value !== "object" || value === null || depth > 4) return
-    const error = value as { readonly [field in ErrorField]?: unknown }
+  const visit = (error: unknown, depth: number): void => {
+    if (!isRecord(error) || depth > 4) return
     for (const code of [error.code, error.Code, error.errorCode, error.name]) {
       if (typeof code === "string" && code !== "") codes.push(code)
     }
-    const answered = (error.$metadata as { readonly httpStatusCode?: unknown } | undefined)?.httpStatusCode
+    const answered = isRecord(error.$metadata) ? error.$metadata.httpStatusCode : undefined
     for (const number of [answered, error.statusCode, error.status, error.code, Number(error.code)]) {
       if (status === 0 && typeof number === "number" && number >= 100 && number < 600) status = number
     }
@@ -163,24 +148,20 @@ export const isPassing = (cause: unknown): boolean => {
   )
 }
 
+const credentialCodes =
+  /^(CredentialsProviderError|TokenProviderError|CredentialUnavailableError|AggregateAuthenticationError|AuthenticationRequiredError)$/
+const credentialWords = /could not load the default credentials|invalid_grant|no such file or directory.*json/i
 const connectionCodes =
   /^(ECONN(REFUSED|RESET|ABORTED)|ENOTFOUND|EAI_\w+|E(HOST|NET)UNREACH|ETIMEDOUT|EPIPE|ERR_TLS_\w+|ERR_SSL_\w+|CERT_\w+|DEPTH_ZERO_\w+|SELF_SIGNED_\w+|UNABLE_TO_\w+|REQUEST_SEND_ERROR|PARSE_ERROR|ERR_STREAM_PREMATURE_CLOSE|UND_ERR_\w+)$/
+const overloadCodes = /^(SlowDown\w*|ServerBusy|Throttl\w+|RequestLimitExceeded|rateLimitExceeded)$/
+const fullCodes = /^(ENOSPC|EDQUOT|\w*QuotaExceeded|quotaExceeded|XMinioStorageFull|InsufficientStorage)$/
 
 const faultOf = ({ codes, status, message }: ErrorFacts): TargetFault => {
   const says = (pattern: RegExp): boolean => codes.some((code) => pattern.test(code))
-  if (
-    says(
-      /^(CredentialsProviderError|TokenProviderError|CredentialUnavailableError|AggregateAuthenticationError|AuthenticationRequiredError)$/,
-    )
-  )
-    return "credentials"
-  if (/could not load the default credentials|invalid_grant|no such file or directory.*json/i.test(message))
-    return "credentials"
+  if (says(credentialCodes) || credentialWords.test(message)) return "credentials"
   if (says(/^(NoSuchBucket|ContainerNotFound|PermanentRedirect)$/)) return "no-bucket"
-  if (status === 429 || says(/^(SlowDown\w*|ServerBusy|Throttl\w+|RequestLimitExceeded|rateLimitExceeded)$/))
-    return "throttled"
-  if (status === 507 || says(/^(ENOSPC|EDQUOT|\w*QuotaExceeded|quotaExceeded|XMinioStorageFull|InsufficientStorage)$/))
-    return "full"
+  if (status === 429 || says(overloadCodes)) return "throttled"
+  if (status === 507 || says(fullCodes)) return "full"
   if (status === 501 && says(/^NotImplemented$/)) return "no-conditions"
   if (status === 401 || status === 403 || says(/^(EACCES|EPERM|EROFS)$/)) return "denied"
   if (status === 404 && says(/^(NoSuchKey|BlobNotFound)$/)) return "no-object"
@@ -206,31 +187,4 @@ const presentable = (reason: string): string => {
     )
     .trim()
   return line.length > longestReason ? `${line.slice(0, longestReason)}…` : line
-}
-
-// The SDKs of object stores are optional: an installation that writes to none of them needs none, and a process that does not use them pays
-// nothing. They are imported at the first export that needs one, by a name that bundlers cannot see.
-
-/** Imports a package by its name; default `import()`. */
-export type ImportPackage = (name: string) => Promise<unknown>
-
-export const importPackage: ImportPackage = (name) => import(name)
-
-/**
- * The module of an SDK.
- *
- * @throws TargetError `package-missing`, which names the package to install
- */
-export const loadSdk = async <Sdk>(importing: ImportPackage, name: string, address: StorePlace): Promise<Sdk> => {
-  try {
-    return (await importing(name)) as Sdk
-  } catch (cause) {
-    const code = (cause as { readonly code?: unknown }).code
-    const why = code === "ERR_MODULE_NOT_FOUND" ? "" : ` (${messageOf(cause)})`
-    throw targetError(
-      address,
-      "package-missing",
-      `it needs the package ${name}, which cannot be loaded${why}; install it beside kubereel: npm install ${name}`,
-    )
-  }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest"
-import type { StoreAddress } from "../../src/blob/target-address.ts"
-import { TargetError, targetError, targetErrorOf } from "../../src/blob/target-error.ts"
+import type { StoreAddress } from "../../../src/blob/addresses/target-address.ts"
+import { TargetError, targetError, targetErrorOf } from "../../../src/blob/requests/target-error.ts"
 
 const address: StoreAddress = { provider: "gs", host: undefined, region: undefined, bucket: "traces", key: "a b" }
 
