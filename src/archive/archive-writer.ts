@@ -32,11 +32,11 @@ import { Retention } from "./retention/retention.ts"
 import { type AuditedRange, AuthorRows } from "./rows/author-rows.ts"
 import { type KindState, KindTable, unknownKind } from "./rows/kind-table.ts"
 import {
-  FIRST_LISTS_KEY,
   INCARNATIONS_KEY,
   LOST_BEGINNING_KEY,
   type LostBeginning,
   lostBeginningIn,
+  lostGapOf,
   Metadata,
   REDACTED_KEY,
   readMetadata,
@@ -235,21 +235,12 @@ export class ArchiveWriter {
       this.metadata.get("clusterUid") ?? "",
       this.#now(),
     )
-    if (isFirstList) this.#noteLostBeginning(events.gvk)
+    const lost = isFirstList && lostGapOf(this.metadata, this.#lostBeginning, this.#kinds.get(events.gvk))
+    if (lost) this.#placeGap(kind, lost)
     this.#senders.accept(sender, incarnation, number)
     this.#pendingBytes += frame.length
     if (this.#open.isFull) this.#seal()
     return "appended"
-  }
-
-  /** Of a kind whose first list may just have become complete. What was added after the first lists was not in a lost recording either. */
-  #noteLostBeginning(gvk: string): void {
-    const lost = this.#lostBeginning
-    const { recordedSince = 0, completeThrough = "" } = this.#kinds.get(gvk) ?? {}
-    if (lost === undefined || recordedSince === 0 || this.metadata.get(FIRST_LISTS_KEY) !== undefined) return
-    const times = { fromTime: Math.min(lost.fromTime, recordedSince), toTime: recordedSince }
-    const versions = { fromVersion: "", toVersion: completeThrough, namespace: "" }
-    this.recordGap(gvk, { ...versions, ...times, reason: "damaged", detail: lost.detail })
   }
 
   /** Records a gap without a frame, such as that of a stopped kind. It is durable with the next commit. */

@@ -126,6 +126,9 @@ export interface DiskUse {
   readonly log: number
 }
 
+/** Those that removing rows can free. */
+export const usedBytes = ({ database, free, log }: DiskUse): number => database - free + log
+
 /** Free pages that are kept, as a part of the file: the next blocks use them. */
 const KEPT_PART = 16
 

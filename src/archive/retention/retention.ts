@@ -24,13 +24,14 @@
 import { liveSequences, type ObjectStates, type Sequences } from "../checkpoints/object-states.ts"
 import { mergeAll } from "../checkpoints/state-history.ts"
 import { DiskFullError, toArchiveError } from "../directory/archive-errors.ts"
-import { heldLeases, removeExpiredLeases } from "../leases/lease.ts"
+import { removeExpiredLeases } from "../leases/lease.ts"
 import { AuthorRemoval } from "../rows/author-rows.ts"
 import { RetainedKinds } from "../rows/beginnings.ts"
 import { type Connection, numberOf } from "../tables/database.ts"
 import { BeginningMove, type WriterParts } from "./beginning-move.ts"
 import { BlockMerging, type MergingBounds, mergingBounds } from "./block-merging.ts"
-import { BytesLimit, DiskReserve, type DiskUse, diskUse, giveBack, RESERVE_BYTES } from "./disk-reserve.ts"
+import { BytesLimit, DiskReserve, type DiskUse, diskUse, giveBack, RESERVE_BYTES, usedBytes } from "./disk-reserve.ts"
+import { type Holds, holdsOn } from "./holds.ts"
 import { isNamed, keepsAll, type RetentionPolicy, removesAnything, STRIDES, shortestOf } from "./policy.ts"
 import { type PlannedStride, type StrideBounds, StridePlan, strideBounds } from "./stride-plan.ts"
 import { CarriedOver, Sweeping } from "./sweeping.ts"
@@ -107,7 +108,7 @@ export class Retention {
   #isPinned = false
   /** Nobody commits between the steps. */
   #isAlone = false
-  readonly #limit = new BytesLimit(() => this.#used())
+  readonly #limit = new BytesLimit(() => usedBytes(this.diskUse()))
   /** The limit was exceeded when this step began, and nothing has been removed since. */
   #isOver = false
   /** Merging was given up, because a limit of time, or of the bytes of a kind, had something to be removed. */
@@ -345,7 +346,7 @@ export class Retention {
       if (stride === undefined) break
       const folded = yield* this.#move.fold(stride)
       // Someone may have begun to read meanwhile.
-      if (stride.removedThrough >= this.#leasedFrom()) break
+      if (stride.removedThrough >= this.#holds().all) break
       const { events, ended } = this.#move.move(stride, folded, this.#heldAfter)
       if (stride.throughSequence > this.#heldAfter) this.#unsentEvents += events
       this.#blocks += stride.blocks.length
@@ -430,12 +431,12 @@ export class Retention {
     const demand = { nowMicros, ...this.#demand(), unswept, ...this.#urgency() }
     const planFor = (leasedFrom: number) => this.#plan.next(this.#policy, kinds, { ...demand, leasedFrom })
     removeExpiredLeases(this.#parts.directory, nowMicros)
-    const leasedFrom = this.#leasedFrom()
-    const stride = planFor(leasedFrom)
+    const { all, readers, pins } = this.#holds()
+    const stride = planFor(all)
     const isKept = (by: number, others: number): boolean =>
       stride === undefined && by !== Number.POSITIVE_INFINITY && planFor(others) !== undefined
-    this.#isHeldUp = isKept(leasedFrom, Number.POSITIVE_INFINITY)
-    this.#isPinned = this.#isHeldUp && isKept(this.#pinnedFrom(), this.#readFrom())
+    this.#isHeldUp = isKept(all, Number.POSITIVE_INFINITY)
+    this.#isPinned = this.#isHeldUp && isKept(pins, readers)
     return stride
   }
 
@@ -447,22 +448,17 @@ export class Retention {
   #hasDueStride(): boolean {
     if (!removesAnything(this.#policy)) return false
     const demand = { nowMicros: this.#parts.now(), used: 0, excess: 0, unswept: 0, ...this.#urgency() }
-    const leasedFrom = this.#leasedFrom()
+    const leasedFrom = this.#holds().all
     return this.#plan.next(this.#policy, this.#parts.kinds.all(), { ...demand, leasedFrom }) !== undefined
   }
 
   /** Bytes on disk, and those beyond what is allowed, as far as removing rows helps. */
   #demand(): { readonly used: number; readonly excess: number } {
     const { bytes } = this.#policy
-    const used = this.#used()
+    const used = usedBytes(this.diskUse())
     if (bytes === undefined) return { used, excess: 0 }
     const isRoomy = this.#reserve.isWhole && !this.isShort
     return { used, excess: isRoomy ? used - bytes : Math.max(used - bytes, this.#lacking(this.diskUse().free)) }
-  }
-
-  #used(): number {
-    const { database, free, log } = this.diskUse()
-    return database - free + log
   }
 
   /**
@@ -474,19 +470,10 @@ export class Retention {
     return wanted - free - this.#reserve.available()
   }
 
-  #leasedFrom(): number {
-    return Math.min(this.#readFrom(), this.#pinnedFrom())
-  }
-
-  /** While commits find no room although there is no copy that is being made, recording goes first. */
-  #pinnedFrom(): number {
-    const isLacking = this.#isPressed && this.#reserve.available() < this.#reserve.bytes
-    return isLacking ? Number.POSITIVE_INFINITY : this.#parts.pins.heldFrom
-  }
-
-  #readFrom(): number {
-    const { directory, now } = this.#parts
-    return Math.min(Number.POSITIVE_INFINITY, ...heldLeases(directory, now()).map(({ fromTime }) => fromTime))
+  /** While commits find no room although there is no copy that is being made, recording goes before pinned windows. */
+  #holds(): Holds {
+    const isRoomLacking = this.#isPressed && this.#reserve.available() < this.#reserve.bytes
+    return holdsOn(this.#parts, isRoomLacking)
   }
 
   /** So many steps that the next round, which may have something to remove, need not wait for long. */

@@ -3,6 +3,7 @@
 import { statSync } from "node:fs"
 import { join } from "node:path"
 import { RedactedSums, type RedactedValues } from "../../kube/offline.ts"
+import type { Gap } from "../../wire/index.ts"
 import { toArchiveError } from "../directory/archive-errors.ts"
 import { type Connection, prepare, rowsOf, type Statement } from "../tables/database.ts"
 import { DATABASE_FILE } from "../tables/reading-access.ts"
@@ -54,6 +55,24 @@ export const beginningOf = (directory: string): number | undefined => {
 export const lostBeginningIn = (metadata: { get(key: string): string | undefined }): LostBeginning | undefined => {
   const text = metadata.get(LOST_BEGINNING_KEY)
   return text === undefined ? undefined : (JSON.parse(text) as LostBeginning)
+}
+
+/**
+ * The gap of a kind whose first list may just have become complete, and whose beginning was in the lost recording. What was added after the first lists was
+ * not in it.
+ */
+export const lostGapOf = (
+  metadata: { get(key: string): string | undefined },
+  lost: LostBeginning | undefined,
+  {
+    recordedSince = 0,
+    completeThrough = "",
+  }: { readonly recordedSince?: number; readonly completeThrough?: string } = {},
+): Gap | undefined => {
+  if (lost === undefined || recordedSince === 0 || metadata.get(FIRST_LISTS_KEY) !== undefined) return undefined
+  const times = { fromTime: Math.min(lost.fromTime, recordedSince), toTime: recordedSince }
+  const versions = { fromVersion: "", toVersion: completeThrough, namespace: "" }
+  return { ...versions, ...times, reason: "damaged", detail: lost.detail }
 }
 
 /** All stored values by key. */
