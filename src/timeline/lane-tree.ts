@@ -110,15 +110,15 @@ export class LaneTree {
     this.#starts = new Uint32Array(size + 1)
     for (let at = 0, start = 0; at < size; at++) {
       this.#starts[at] = start
-      start += this.#children[at] as number
+      start += this.#children[at] ?? 0
       this.#starts[at + 1] = start
     }
     const next = this.#starts.slice()
-    this.#order = new Uint32Array(this.#starts[size] as number)
+    this.#order = new Uint32Array(this.#starts[size] ?? 0)
     for (let at = 0; at < size; at++) {
-      const parent = parents[at] as number
+      const parent = parents[at] ?? NONE
       if (kept[at] !== 1 || parent === NONE) continue
-      const place = next[parent] as number
+      const place = next[parent] ?? 0
       this.#order[place] = at
       next[parent] = place + 1
     }
@@ -160,14 +160,13 @@ export class LaneTree {
   #placed(index: number): PlacedLane | undefined {
     if (index < 0 || !this.#isKept(index)) return undefined
     const above: string[] = []
-    for (let at = this.#parents[index] as number; at !== NONE; at = this.#parents[at] as number)
-      above.push(this.#idOf(at))
+    for (let at = this.#parents[index] ?? NONE; at !== NONE; at = this.#parents[at] ?? NONE) above.push(this.#idOf(at))
     return { lane: this.#lane(index), above: above.reverse() }
   }
 
   #isKept(index: number): boolean {
-    const parent = this.#parents[index] as number
-    if (parent === NONE) return (this.#objects[index] as number) > 0
+    const parent = this.#parents[index] ?? NONE
+    if (parent === NONE) return (this.#objects[index] ?? 0) > 0
     return this.#order.subarray(this.#starts[parent], this.#starts[parent + 1]).includes(index)
   }
 
@@ -184,7 +183,7 @@ export class LaneTree {
   }
 
   #lane(index: number): Lane {
-    const counts = { children: this.#children[index] as number, objects: this.#objects[index] as number }
+    const counts = { children: this.#children[index] ?? 0, objects: this.#objects[index] ?? 0 }
     if (index < this.#rows.count) {
       const { id, gvk, namespace, name, uid } = this.#rows.objectAt(index)
       return { id, type: "object", object: { gvk, namespace, name, uid }, ...counts }
@@ -210,7 +209,7 @@ export class LaneTree {
   #keptNamespaces(): Uint32Array {
     const first = this.#rows.count + this.#owners.size
     return Uint32Array.from(this.#namespaces.keys(), (at) => first + at).filter(
-      (index) => (this.#objects[index] as number) > 0,
+      (index) => (this.#objects[index] ?? 0) > 0,
     )
   }
 
@@ -232,15 +231,15 @@ export class LaneTree {
   #count(downwards: Uint32Array, find: string): Uint8Array {
     const kept = new Uint8Array(this.#parents.length)
     for (let place = downwards.length - 1; place >= 0; place--) {
-      const at = downwards[place] as number
+      const at = downwards[place] ?? 0
       const isObject = at < this.#rows.count
       if (isObject && (find === "" || this.#rows.nameAt(at).toLowerCase().includes(find))) kept[at] = 1
       if (kept[at] !== 1) continue
-      const parent = this.#parents[at] as number
+      const parent = this.#parents[at] ?? NONE
       if (parent === NONE) continue
       kept[parent] = 1
-      this.#children[parent] = (this.#children[parent] as number) + 1
-      this.#objects[parent] = (this.#objects[parent] as number) + (this.#objects[at] as number) + (isObject ? 1 : 0)
+      this.#children[parent] = (this.#children[parent] ?? 0) + 1
+      this.#objects[parent] = (this.#objects[parent] ?? 0) + (this.#objects[at] ?? 0) + (isObject ? 1 : 0)
     }
     return kept
   }
@@ -287,7 +286,7 @@ const parentsOf = (rows: LaneRows) => {
     placeOf[at < count ? rows.namespaceAt(at) : (named[at - count]?.namespace ?? 0)] ?? NONE
   const parents = new Int32Array(first + numbers.length).fill(NONE)
   for (let at = 0; at < first; at++) {
-    const above = at < count ? (owning[at] as number) : NONE
+    const above = at < count ? (owning[at] ?? 0) : NONE
     parents[at] = above === NONE ? namespaceOf(at) : above
   }
   return { owners, namespaces: numbers.map((number) => rows.namespaces[number] ?? ""), parents, namespaceOf }
@@ -309,7 +308,7 @@ const cutCircles = (parents: Int32Array, count: number, namespaceOf: (index: num
     while (states[at] === unseen) {
       states[at] = onPath
       path.push(at)
-      at = parents[at] as number
+      at = parents[at] ?? NONE
     }
     const top = path.at(-1)
     if (top !== undefined && states[at] === onPath) parents[top] = namespaceOf(top)

@@ -58,7 +58,7 @@ export class TileDrawing {
   finish(ranges: ReadonlyArray<TileRange> = [], unseen: Iterable<number> = []): Uint8Array {
     const columns = this.#columns
     this.#drawTo(columns.length)
-    for (const column of unseen) columns[column] = (columns[column] as number) | marks.unseen
+    for (const column of unseen) columns[column] = (columns[column] ?? 0) | marks.unseen
     drawRanges(columns, this.#window, ranges)
     return columns
   }
@@ -96,20 +96,20 @@ const drawRanges = (columns: Uint8Array, window: TileWindow, ranges: ReadonlyArr
     const first = columnOf(window, Math.max(from, window.from))
     const last = columnOf(window, Math.min(to, window.to))
     const touched = type === "late" ? lates : gaps
-    touched[first] = (touched[first] as number) + 1
-    touched[last + 1] = (touched[last + 1] as number) - 1
+    touched[first] = (touched[first] ?? 0) + 1
+    touched[last + 1] = (touched[last + 1] ?? 0) - 1
     if (type !== "unrecorded") continue
     // The tone is that of a column's end.
     const ended = to >= window.to || columnOf(window, to + 1) > last ? last + 1 : last
-    unknown[first] = (unknown[first] as number) + 1
-    unknown[ended] = (unknown[ended] as number) - 1
+    unknown[first] = (unknown[first] ?? 0) + 1
+    unknown[ended] = (unknown[ended] ?? 0) - 1
   }
   let [inGaps, inLates, inUnknown] = [0, 0, 0]
   for (let column = 0; column < width; column++) {
-    inGaps += gaps[column] as number
-    inLates += lates[column] as number
-    inUnknown += unknown[column] as number
-    let drawn = columns[column] as number
+    inGaps += gaps[column] ?? 0
+    inLates += lates[column] ?? 0
+    inUnknown += unknown[column] ?? 0
+    let drawn = columns[column] ?? 0
     if (inGaps > 0) drawn |= marks.gap
     if (inLates > 0) drawn |= marks.late
     if (inUnknown > 0) drawn = (drawn & ~7) | tones.unknown

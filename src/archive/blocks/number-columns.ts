@@ -8,12 +8,12 @@
 /** Planes of the first `count` numbers: a multiple of `count` bytes. */
 export const toPlanes = (column: Uint32Array, count: number): Uint8Array => {
   let all = 0
-  for (let index = 0; index < count; index++) all |= column[index] as number
+  for (let index = 0; index < count; index++) all |= column[index] ?? 0
   const planes = Math.ceil((32 - Math.clz32(all)) / 8)
   const bytes = new Uint8Array(planes * count)
   for (let plane = 0; plane < planes; plane++) {
     const [start, shift] = [plane * count, plane * 8]
-    for (let index = 0; index < count; index++) bytes[start + index] = (column[index] as number) >>> shift
+    for (let index = 0; index < count; index++) bytes[start + index] = (column[index] ?? 0) >>> shift
   }
   return bytes
 }
@@ -31,13 +31,12 @@ export const fromPlanes = (bytes: Uint8Array, count: number): Uint32Array => {
   if (bytes.length === count) return new Uint32Array(bytes)
   const column = new Uint32Array(count)
   if (bytes.length === 2 * count) {
-    for (let index = 0; index < count; index++)
-      column[index] = (bytes[index] as number) | ((bytes[count + index] as number) << 8)
+    for (let index = 0; index < count; index++) column[index] = (bytes[index] ?? 0) | ((bytes[count + index] ?? 0) << 8)
     return column
   }
   for (let start = 0, shift = 0; start < bytes.length; start += count, shift += 8) {
     for (let index = 0; index < count; index++)
-      column[index] = (column[index] as number) | ((bytes[start + index] as number) << shift)
+      column[index] = (column[index] ?? 0) | ((bytes[start + index] ?? 0) << shift)
   }
   return column
 }
@@ -46,8 +45,7 @@ export const fromPlanes = (bytes: Uint8Array, count: number): Uint32Array => {
 export const valueInPlanes = (bytes: Uint8Array, count: number, index: number): number => {
   requirePlanes(bytes, count)
   let value = 0
-  for (let at = index, factor = 1; at < bytes.length; at += count, factor *= 256)
-    value += (bytes[at] as number) * factor
+  for (let at = index, factor = 1; at < bytes.length; at += count, factor *= 256) value += (bytes[at] ?? 0) * factor
   return value
 }
 
@@ -60,7 +58,7 @@ export const sumOfPlanes = (bytes: Uint8Array, count: number, from: number, to: 
   let sum = 0
   for (let start = 0, factor = 1; start < bytes.length; start += count, factor *= 256) {
     let inPlane = 0
-    for (let at = start + from; at < start + to; at++) inPlane += bytes[at] as number
+    for (let at = start + from; at < start + to; at++) inPlane += bytes[at] ?? 0
     sum += inPlane * factor
   }
   return sum
@@ -92,22 +90,21 @@ export const indexInPlanes = (bytes: Uint8Array, count: number, number: number, 
  */
 export const byObject = (numbers: Uint32Array, count: number): Uint32Array => {
   let highest = 0
-  for (let index = 0; index < count; index++) highest = Math.max(highest, numbers[index] as number)
+  for (let index = 0; index < count; index++) highest = Math.max(highest, numbers[index] ?? 0)
   let sorted = new Uint32Array(count)
   for (let index = 0; index < count; index++) sorted[index] = index
   let target = new Uint32Array(count)
   for (let shift = 0; shift < 32 && highest >>> shift > 0; shift += 8) {
     const places = new Uint32Array(257)
     for (let index = 0; index < count; index++) {
-      const digit = ((numbers[index] as number) >>> shift) & 0xff
-      places[digit + 1] = (places[digit + 1] as number) + 1
+      const digit = ((numbers[index] ?? 0) >>> shift) & 0xff
+      places[digit + 1] = (places[digit + 1] ?? 0) + 1
     }
-    for (let digit = 0; digit < 256; digit++)
-      places[digit + 1] = (places[digit + 1] as number) + (places[digit] as number)
+    for (let digit = 0; digit < 256; digit++) places[digit + 1] = (places[digit + 1] ?? 0) + (places[digit] ?? 0)
     for (let at = 0; at < count; at++) {
-      const index = sorted[at] as number
-      const digit = ((numbers[index] as number) >>> shift) & 0xff
-      const place = places[digit] as number
+      const index = sorted[at] ?? 0
+      const digit = ((numbers[index] ?? 0) >>> shift) & 0xff
+      const place = places[digit] ?? 0
       target[place] = index
       places[digit] = place + 1
     }
@@ -129,7 +126,7 @@ export const lowerBound = (
   let high = end
   while (low < high) {
     const middle = (low + high) >>> 1
-    if ((values[middle] as number) < value) low = middle + 1
+    if ((values[middle] ?? 0) < value) low = middle + 1
     else high = middle
   }
   return low

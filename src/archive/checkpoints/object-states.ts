@@ -42,13 +42,12 @@ export class ObjectStates {
   version(index: number): ResourceVersion | string {
     const opaque = this.opaqueVersions?.[index]
     if (opaque !== undefined && opaque !== "") return opaque
-    return joinVersion(this.versionsLow[index] as number, this.versionsHigh[index] as number)
+    return joinVersion(this.versionsLow[index] ?? 0, this.versionsHigh[index] ?? 0)
   }
 
   /** The number of each object and the sequence number of its last event. */
   *lastEvents(): Generator<readonly [number: number, sequence: number], void, void> {
-    for (let index = 0; index < this.count; index++)
-      yield [this.numbers[index] as number, this.sequences[index] as number]
+    for (let index = 0; index < this.count; index++) yield [this.numbers[index] ?? 0, this.sequences[index] ?? 0]
   }
 
   indexOf(number: number): number {
@@ -56,7 +55,7 @@ export class ObjectStates {
     let high = this.count - 1
     while (low <= high) {
       const middle = (low + high) >>> 1
-      const found = this.numbers[middle] as number
+      const found = this.numbers[middle] ?? 0
       if (found === number) return middle
       if (found < number) low = middle + 1
       else high = middle - 1
@@ -84,13 +83,13 @@ export class ObjectStates {
   /** Appends the state at `index` of another set; numbers must increase. The caller ensures the capacity. */
   push(from: ObjectStates, index: number): void {
     const at = this.count++
-    this.numbers[at] = from.numbers[index] as number
-    this.sequences[at] = from.sequences[index] as number
-    this.versionsLow[at] = from.versionsLow[index] as number
-    this.versionsHigh[at] = from.versionsHigh[index] as number
-    this.fingerprintsLow[at] = from.fingerprintsLow[index] as number
-    this.fingerprintsHigh[at] = from.fingerprintsHigh[index] as number
-    this.dead[at] = from.dead[index] as number
+    this.numbers[at] = from.numbers[index] ?? 0
+    this.sequences[at] = from.sequences[index] ?? 0
+    this.versionsLow[at] = from.versionsLow[index] ?? 0
+    this.versionsHigh[at] = from.versionsHigh[index] ?? 0
+    this.fingerprintsLow[at] = from.fingerprintsLow[index] ?? 0
+    this.fingerprintsHigh[at] = from.fingerprintsHigh[index] ?? 0
+    this.dead[at] = from.dead[index] ?? 0
     const opaque = from.opaqueVersions?.[index]
     if (opaque !== undefined) {
       this.opaqueVersions ??= new Array<string>(at).fill("")
@@ -130,8 +129,8 @@ export const mergeStates = (older: ObjectStates, newer: ObjectStates, keepDead: 
   let left = 0
   let right = 0
   while (left < older.count || right < newer.count) {
-    const leftNumber = left < older.count ? (older.numbers[left] as number) : TWO_POW_32
-    const rightNumber = right < newer.count ? (newer.numbers[right] as number) : TWO_POW_32
+    const leftNumber = left < older.count ? (older.numbers[left] ?? 0) : TWO_POW_32
+    const rightNumber = right < newer.count ? (newer.numbers[right] ?? 0) : TWO_POW_32
     const takesNewer = rightNumber <= leftNumber
     if (leftNumber === rightNumber) left++
     const from = takesNewer ? newer : older
@@ -173,7 +172,7 @@ export class StateCollector {
     const sorted = byObject(events.numbers, events.count)
     const states = new ObjectStates(events.count)
     for (let at = 0; at < sorted.length; at++) {
-      const position = sorted[at] as number
+      const position = sorted[at] ?? 0
       const next = sorted[at + 1]
       if (next === undefined || events.numbers[next] !== events.numbers[position]) states.push(events, position)
     }
@@ -206,8 +205,8 @@ export const encodeStates = (states: ObjectStates): Uint8Array => {
   if (count === 0) return writer.finish()
   const [steps, low, high] = [new Uint32Array(count), new Uint32Array(count), new Uint32Array(count)]
   for (let index = 0, before = 0; index < count; index++) {
-    const number = states.numbers[index] as number
-    const sequence = states.sequences[index] as number
+    const number = states.numbers[index] ?? 0
+    const sequence = states.sequences[index] ?? 0
     steps[index] = number - before
     before = number
     low[index] = sequence
@@ -247,9 +246,9 @@ export const decodeStates = (bytes: Uint8Array): ObjectStates => {
     states.numbers = new Uint32Array(count)
     states.sequences = new Float64Array(count)
     for (let index = 0, number = 0; index < count; index++) {
-      number += steps[index] as number
+      number += steps[index] ?? 0
       states.numbers[index] = number
-      states.sequences[index] = (low[index] as number) + (high[index] as number) * TWO_POW_32
+      states.sequences[index] = (low[index] ?? 0) + (high[index] ?? 0) * TWO_POW_32
     }
     states.dead = dead === undefined ? new Uint8Array(count) : Uint8Array.from(dead)
     if (opaqueVersions.length > 0) states.opaqueVersions = opaqueVersions

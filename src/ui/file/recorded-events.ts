@@ -88,16 +88,16 @@ export class RecordedEvents {
     const starts = new Uint32Array(this.objects.length + 1)
     for (let at = 0; at < total; at++) {
       const number = this.objectAt(at)
-      starts[number + 1] = (starts[number + 1] as number) + 1
+      starts[number + 1] = (starts[number + 1] ?? 0) + 1
     }
     for (let number = 0; number < this.objects.length; number++)
-      starts[number + 1] = (starts[number + 1] as number) + (starts[number] as number)
+      starts[number + 1] = (starts[number + 1] ?? 0) + (starts[number] ?? 0)
     const next = starts.slice()
     this.#order = new Uint32Array(total)
     for (let at = 0; at < total; at++) {
       const number = this.objectAt(at)
-      this.#order[next[number] as number] = at
-      next[number] = (next[number] as number) + 1
+      this.#order[next[number] ?? 0] = at
+      next[number] = (next[number] ?? 0) + 1
     }
     this.#starts = starts
   }
@@ -118,21 +118,21 @@ export class RecordedEvents {
 
   /** The number under which the event's state is written. */
   numberAt(event: number): number {
-    return this.#objectOf[event] as number
+    return this.#objectOf[event] ?? 0
   }
 
   /** One of {@link eventTypes}. */
   typeAt(event: number): number {
-    return (this.#flags[event] as number) & 3
+    return (this.#flags[event] ?? 0) & 3
   }
 
   /** A `Tone` of the time line. */
   toneAt(event: number): Tone {
-    return toneIn((this.#flags[event] as number) >>> 2)
+    return toneIn((this.#flags[event] ?? 0) >>> 2)
   }
 
   hasVersionCut(event: number): boolean {
-    return ((this.#flags[event] as number) & bits.versionCut) !== 0
+    return ((this.#flags[event] ?? 0) & bits.versionCut) !== 0
   }
 
   versionAt(event: number): string {

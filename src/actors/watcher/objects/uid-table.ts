@@ -34,7 +34,7 @@ export class UidTable<Value> {
   get(bytes: Uint8Array, start: number, end: number): Value | undefined {
     if (end - start !== uidBytes) return this.#others.get(textOf(bytes, start, end))
     const view = this.#viewOf(bytes)
-    const entry = this.#places[this.#placeOf(view, start)] as number
+    const entry = this.#places[this.#placeOf(view, start)] ?? -1
     return entry < 0 ? undefined : this.#values[entry]
   }
 
@@ -48,7 +48,7 @@ export class UidTable<Value> {
     if (this.#size >= this.#places.length * fullShare) this.#grow()
     const view = this.#viewOf(bytes)
     const place = this.#placeOf(view, 0)
-    let entry = this.#places[place] as number
+    let entry = this.#places[place] ?? -1
     if (entry < 0) {
       entry = this.#unused.pop() ?? this.#values.length
       for (let index = 0; index < uidWords; index++)
@@ -63,7 +63,7 @@ export class UidTable<Value> {
     const bytes = Buffer.from(uid)
     if (bytes.length !== uidBytes) return this.#others.delete(uid)
     const place = this.#placeOf(this.#viewOf(bytes), 0)
-    const entry = this.#places[place] as number
+    const entry = this.#places[place] ?? -1
     if (entry < 0) return false
     this.#values[entry] = undefined
     this.#unused.push(entry)
@@ -87,7 +87,7 @@ export class UidTable<Value> {
     for (let at = position; at < position + uidBytes; at += 4) hash = mixed(hash, view.getInt32(at, true))
     let place = spread(hash) & mask
     for (;;) {
-      const entry = places[place] as number
+      const entry = places[place] ?? -1
       if (entry < 0) return place
       let word = 0
       const from = entry * uidWords
@@ -102,10 +102,10 @@ export class UidTable<Value> {
     const places = this.#places
     const mask = places.length - 1
     let hole = free
-    for (let place = (hole + 1) & mask; (places[place] as number) >= 0; place = (place + 1) & mask) {
-      const home = this.#homeOf(places[place] as number)
+    for (let place = (hole + 1) & mask; (places[place] ?? -1) >= 0; place = (place + 1) & mask) {
+      const home = this.#homeOf(places[place] ?? -1)
       if (((place - home) & mask) < ((place - hole) & mask)) continue
-      places[hole] = places[place] as number
+      places[hole] = places[place] ?? -1
       hole = place
     }
     places[hole] = -1
@@ -113,8 +113,7 @@ export class UidTable<Value> {
 
   #homeOf(entry: number): number {
     let hash = 0
-    for (let word = entry * uidWords; word < (entry + 1) * uidWords; word++)
-      hash = mixed(hash, this.#words[word] as number)
+    for (let word = entry * uidWords; word < (entry + 1) * uidWords; word++) hash = mixed(hash, this.#words[word] ?? 0)
     return spread(hash) & (this.#places.length - 1)
   }
 
@@ -128,7 +127,7 @@ export class UidTable<Value> {
     for (const entry of before) {
       if (entry < 0) continue
       let place = this.#homeOf(entry)
-      while ((this.#places[place] as number) >= 0) place = (place + 1) & mask
+      while ((this.#places[place] ?? -1) >= 0) place = (place + 1) & mask
       this.#places[place] = entry
     }
   }

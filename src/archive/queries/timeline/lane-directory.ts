@@ -116,7 +116,7 @@ export class LaneDirectory {
       let [low, high] = [from, to]
       while (low < high) {
         const middle = (low + high) >>> 1
-        if ((numbers[middle] as number) < number) low = middle + 1
+        if ((numbers[middle] ?? 0) < number) low = middle + 1
         else high = middle
       }
       if (low < to && numbers[low] === number) return low
@@ -125,7 +125,7 @@ export class LaneDirectory {
   }
 
   gvkOf(row: number): string {
-    return this.#kinds.get(this.columns.kinds[row] as number)?.gvk ?? ""
+    return this.#kinds.get(this.columns.kinds[row] ?? 0)?.gvk ?? ""
   }
 
   #rowsOf({ id, gvk }: KeptKind): KindRows {
@@ -151,14 +151,14 @@ export class LaneDirectory {
       let columns = 0
       let crc = -1
       for (; at < length; at++) {
-        const byte = page[at] as number
+        const byte = page[at] ?? 0
         if (byte === record) break
         if (byte === unit) ends[columns++] = at
-        crc = (checksums[(crc ^ byte) & 255] as number) ^ (crc >>> 8)
+        crc = (checksums[(crc ^ byte) & 255] ?? 0) ^ (crc >>> 8)
       }
       at++
-      const [kindEnd, numberEnd, uidEnd] = [ends[0] as number, ends[1] as number, ends[2] as number]
-      const [namespaceEnd, nameEnd, sequenceEnd] = [ends[3] as number, ends[4] as number, ends[5] as number]
+      const [kindEnd, numberEnd, uidEnd] = [ends[0] ?? 0, ends[1] ?? 0, ends[2] ?? 0]
+      const [namespaceEnd, nameEnd, sequenceEnd] = [ends[3] ?? 0, ends[4] ?? 0, ends[5] ?? 0]
       added.number = integerIn(page, kindEnd + 1, numberEnd)
       if (columns !== covered.length - 1 || ~crc >>> 0 !== checksum || added.number <= rows.last)
         throw new CorruptArchiveError({ directory, reason: "table object: a row has a wrong checksum" })
@@ -226,14 +226,14 @@ const noObject: AddedObject = {
 /** Decimal digits as a number; another one if they are none. */
 const integerIn = (bytes: Buffer, from: number, to: number): number => {
   let value = 0
-  for (let at = from; at < to; at++) value = value * 10 + (bytes[at] as number) - zero
+  for (let at = from; at < to; at++) value = value * 10 + (bytes[at] ?? 0) - zero
   return value
 }
 
 /** Some rows of a directory as those of a tree: 4 bytes each. `rows`: ascending. */
 export const directoryRows = (directory: LaneDirectory, rows: Uint32Array): LaneRows => {
   const { columns, namespaces, ownerSets } = directory
-  const rowAt = (index: number): number => rows[index] as number
+  const rowAt = (index: number): number => rows[index] ?? 0
   const indexOf = (row: number): number => {
     let [low, high] = [0, rows.length]
     while (low < high) {
@@ -245,14 +245,14 @@ export const directoryRows = (directory: LaneDirectory, rows: Uint32Array): Lane
   }
   return {
     ...{ count: rows.length, namespaces, ownerSets },
-    namespaceAt: (index) => columns.namespaces[rowAt(index)] as number,
-    ownersAt: (index) => columns.owners[rowAt(index)] as number,
+    namespaceAt: (index) => columns.namespaces[rowAt(index)] ?? 0,
+    ownersAt: (index) => columns.owners[rowAt(index)] ?? 0,
     nameAt: (index) => columns.nameOf(rowAt(index)),
     objectAt: (index) => {
       const row = rowAt(index)
       return {
-        id: laneId({ id: columns.kinds[row] as number }, columns.numbers[row] as number),
-        ...{ gvk: directory.gvkOf(row), namespace: namespaces[columns.namespaces[row] as number] ?? "" },
+        id: laneId({ id: columns.kinds[row] ?? 0 }, columns.numbers[row] ?? 0),
+        ...{ gvk: directory.gvkOf(row), namespace: namespaces[columns.namespaces[row] ?? 0] ?? "" },
         ...{ name: columns.nameOf(row), uid: columns.uidOf(row) },
       }
     },
