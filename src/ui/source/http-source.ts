@@ -158,7 +158,8 @@ export const httpSource = ({ base, fetch, token, ...rest }: HttpSurroundings): H
         span,
         isLive: pin === undefined && Math.abs(now - span.to) < liveMicros,
         lacks: [],
-        ...(pin && { pin }),
+        // The end of a window that is held open is not a moment that anything can have happened at.
+        ...(pin && { pin: pin.until > now ? { ...pin, until: now } : pin }),
       }
     },
     lanes: async ({ parent, offset, limit, ...asked }, signal) => {
@@ -414,7 +415,7 @@ const lacksIn = ({ gaps, unrecorded, late }: Item): ReadonlyArray<Lack> => [
   })),
 ]
 
-const pinIn = ({ id, from, until, note, source, place }: Item): Pin => ({
+const pinIn = ({ id, from, until, note, source, place, lostThrough, alert }: Item): Pin => ({
   ...{ id: textOf(id), from: timeIn(textOf(from)) ?? 0, until: timeIn(textOf(until)) ?? 0, note: textOf(note) },
-  ...{ isAlert: source === "alert", isLost: place === "lost" },
+  ...{ isAlert: source === "alert", isLost: place === "lost" || lostThrough !== undefined, alert: textOf(alert) },
 })

@@ -123,6 +123,8 @@ export interface Pin {
   readonly isAlert: boolean
   /** Whether a part of it had been removed before it was kept. */
   readonly isLost: boolean
+  /** What is to be known of its alert; empty: nothing. */
+  readonly alert: string
 }
 
 /** Where pins are kept. */
