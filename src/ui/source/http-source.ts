@@ -11,6 +11,7 @@ import {
   type FieldChange,
   type HistorySource,
   type LaneFilter,
+  type LeftOut,
   type Manager,
   type ObjectChange,
   type Pin,
@@ -172,7 +173,8 @@ export const httpSource = ({ base, fetch, token, ...rest }: HttpSurroundings): H
         ["limit", limit],
       ]
       const end = await stream("lanes", parameters, (item) => lanes.push(laneIn(item)), signal)
-      return { total: numberOf(end.total), lanes, lacks: lacksIn(end), isRestricted: end.isRestricted === true }
+      const leftOut = leftOutIn(end)
+      return { total: numberOf(end.total), lanes, lacks: lacksIn(end), ...(leftOut && { leftOut }) }
     },
     laneOf: async ({ gvk, namespace, name, uid, from, to }, signal) => {
       let found: { readonly lane: Lane; readonly above: ReadonlyArray<string> } | undefined
@@ -414,6 +416,13 @@ const lacksIn = ({ gaps, unrecorded, late }: Item): ReadonlyArray<Lack> => [
     ...{ from: numberOf(each.notBefore), to: numberOf(each.notAfter), why: `received late: ${textOf(each.cause)}` },
   })),
 ]
+
+/** Absent: everything is shown. */
+const leftOutIn = ({ leftOut }: Item): LeftOut | undefined => {
+  if (!isItem(leftOut)) return undefined
+  const [kinds, namespaces] = [textsOf(leftOut.kinds), textsOf(leftOut.namespaces)]
+  return kinds.length + namespaces.length === 0 ? undefined : { kinds, namespaces }
+}
 
 const pinIn = ({ id, from, until, note, source, place, lostThrough, alert }: Item): Pin => ({
   ...{ id: textOf(id), from: timeIn(textOf(from)) ?? 0, until: timeIn(textOf(until)) ?? 0, note: textOf(note) },
