@@ -37,7 +37,7 @@ import {
   requestRecordedKinds,
   requestUpload,
 } from "./export/export-client.ts"
-import { type Destination, defaultStart, exportOptions } from "./export/export-options.ts"
+import { type Destination, defaultEnd, defaultStart, exportOptions } from "./export/export-options.ts"
 import { type Proof, report, reportForecast } from "./export/export-report.ts"
 import { readMoment } from "./past/moments.ts"
 import { type LiveLine, progressLine } from "./terminal/live-line.ts"
@@ -228,10 +228,12 @@ const syntax: CommandSyntax<typeof exportOptions> = {
     "reel export -o s3://traces/shop/monday.sktrace --require all",
     "reel export --dry-run --start 2h",
     "reel export -o all.ndjson --start 0 --data-dir /var/lib/kubereel",
+    "reel export -o outage.ndjson.zst --pin 20261129t0312-1f2e3d4c",
     "reel export -o trace.ndjson --in-cluster kubereel/kubereel --context staging",
   ],
   seeAlso: [
     "reel coverage",
+    "reel pins",
     "reel replay",
     "reel convert",
     "docs/reference/trace-formats.md",
@@ -253,8 +255,13 @@ const systemSurroundings: ExportSurroundings = { now: () => Date.now() * 1000 }
 /** The command; `surroundings` defaults to the real system. */
 export const exportCommand = (surroundings: ExportSurroundings = systemSurroundings): Command =>
   command(syntax, async (given, terminal) => {
-    return faultOfPlace(given) ?? runExport(given, terminal, surroundings)
+    return faultOfPlace(given) ?? faultOfPin(given) ?? runExport(given, terminal, surroundings)
   })
+
+const faultOfPin = ({ pin, start, end }: Options): string | undefined =>
+  pin === undefined || (start === defaultStart && end === defaultEnd)
+    ? undefined
+    : "--pin has a window of its own: leave out --start and --end"
 
 interface Order extends Options {
   /** `undefined` only with `--dry-run`. */
@@ -343,9 +350,11 @@ const runExport = async (
     if (typeof early === "string") return early
     const program = given.transform === undefined ? undefined : await readTransform(given.transform)
     if (typeof program === "string") throw new CommandFailed(program)
-    place = await openPlace(given, terminal, say, interrupted.signal)
+    const opened = await openWindow(given, terminal, interrupted.signal)
+    place = opened.place
     const { offline } = place.recorder
-    const order = early ?? readOrder(given, terminal, { moment: offline?.knownUntil ?? 0, isEnd: true })
+    const end = offline === undefined ? present : { moment: offline.knownUntil, isEnd: true }
+    const order = readOrder({ ...given, ...opened.window }, terminal, end)
     if (typeof order === "string") return order
     if (order.start !== defaultStart || !isOpenEnd(order.end) || offline !== undefined)
       say(describeWindow(order, nowMs * 1000, offline !== undefined))
@@ -376,6 +385,18 @@ const runExport = async (
     progress?.close()
     await place?.close()
   }
+}
+
+/** The window of a pin has a place of its own. */
+const openWindow = async (
+  given: Options,
+  terminal: CommandTerminal,
+  signal: AbortSignal,
+): Promise<{ readonly place: OpenPlace; readonly window?: Pick<Options, "start" | "end"> }> => {
+  if (given.pin === undefined) return { place: await openPlace(given, terminal, terminal.say, signal) }
+  const { openPinnedWindow } = await import("./pins/pinned-window.ts")
+  const { place, ...window } = await openPinnedWindow(given, given.pin, terminal, signal)
+  return { place, window }
 }
 
 /** The parser is loaded only for this option. */

@@ -82,9 +82,9 @@ const table = (found: ReadonlyArray<{ readonly pin: KeptPin }>, nowMs: number): 
     const milliseconds = Date.parse(instant)
     return Number.isNaN(milliseconds) ? visible(instant) : formatLocalTime(milliseconds, nowMs)
   }
-  const rows = found.map(({ pin: { id, from, until, place, bytes, source, note } }) => [
+  const rows = found.map(({ pin: { id, from, until, place, bytes, source, note, alert = "" } }) => [
     ...[visible(id), local(from), local(until), visible(place), bytes === 0 ? "-" : formatBytes(bytes)],
-    ...[visible(source), visible(note.replaceAll(/\s+/g, " "))],
+    ...[visible(source), visible(`${note} ${alert}`.replaceAll(/\s+/g, " ").trim())],
   ])
   return alignedRows([["ID", "FROM", "UNTIL", "PLACE", "SIZE", "SOURCE", "NOTE"], ...rows])
 }

@@ -291,6 +291,7 @@ export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): 
       leaseDuration: _duration,
       pinBefore: _before,
       pinAfter: _after,
+      pinRepeat: _repeat,
       pinExportTo: _exportTo,
       archiveTo: _archiveTo,
       archiveEvery: _every,

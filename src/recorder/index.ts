@@ -72,6 +72,7 @@ export type { RecorderNotice } from "./notices/recorder-notice.ts"
 export { openOfflineRecording } from "./offline-recording.ts"
 export { defaultAlertMargins } from "./pins/alert-pin.ts"
 export type { PinSettings } from "./pins/open-pins.ts"
+export { pinDirectory } from "./pins/pinned-recordings.ts"
 export {
   type RecorderSettings,
   type RecorderSummary,

@@ -75,6 +75,8 @@ describe("a reader of one namespace", () => {
       await using opened = await open("#namespace=shop", screen)
       await settled(opened)
       await expectShopOnly(opened)
+      await opened.page.getByText("of what you may read").first().click()
+      await opened.page.getByText("left out: all of Service").waitFor()
       expect(await overflow(opened)).toBeLessThanOrEqual(0)
       expect(await violations(opened)).toEqual([])
       const { page } = opened
@@ -106,6 +108,8 @@ describe("a reader of one namespace", () => {
       await page.waitForURL(/namespace=shop/)
     }
     await expectShopOnly(opened)
+    await page.getByText("of what you may read").first().click()
+    await page.getByText("all namespaces but shop").or(page.getByText("left out: all of Service")).first().waitFor()
     expectRefusalsOnly(opened)
   })
 

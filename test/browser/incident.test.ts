@@ -68,7 +68,7 @@ browserTest.for([desk, phone])("takes at most four clicks to its cause, $width p
 })
 
 browserTest("has pictures for the guide, each of at most 150 kB", async () => {
-  await using opened = await chromium.open(served.url, { ...desk, width: 1180, height: 600 })
+  await using opened = await chromium.open(served.url, { ...desk, width: 1320, height: 640 })
   await settled(opened)
   await steps(opened, { click: (what) => what.click(), scroll: (to) => to.scrollIntoViewIfNeeded() }, async (name) => {
     const picture = await opened.page.screenshot({ animations: "disabled", caret: "hide" })

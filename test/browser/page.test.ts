@@ -70,6 +70,21 @@ describe.each(names)("the view %s", (view) => {
   })
 })
 
+browserTest("the words of the filter are whole on a phone", async () => {
+  await using opened = await open("time-line", phone)
+  // Of each field, how much wider its words are than the room for them; a select has an arrow, too.
+  const beyond =
+    await opened.page.evaluate(`[...document.querySelectorAll(".filter > input, .filter > select")].map((field) => {
+    const style = getComputedStyle(field)
+    const context = document.createElement("canvas").getContext("2d")
+    context.font = style.font
+    const words = field.placeholder ?? field.selectedOptions[0].text
+    const arrow = field.placeholder === undefined ? 20 : 0
+    return context.measureText(words).width + arrow - field.clientWidth + parseFloat(style.paddingLeft) + parseFloat(style.paddingRight)
+  }).filter((more) => more > 0)`)
+  expect(beyond).toEqual([])
+})
+
 describe("with the keyboard alone", () => {
   /** Presses keys one after the other, as a person does: each is seen before the next. */
   const press = async ({ page }: OpenPage, ...keys: ReadonlyArray<string>): Promise<void> => {

@@ -133,7 +133,10 @@ describe("reel record", () => {
       allowedTargets: [],
       exportLimits: { milliseconds: 3_600_000, bytes: Number.POSITIVE_INFINITY },
       limits: { kinds: new Map() },
-      pins: { alertMargins: { before: 1_800_000_000, after: 1_800_000_000 }, exportTo: undefined },
+      pins: {
+        alertMargins: { before: 1_800_000_000, after: 1_800_000_000, repeat: 14_400_000_000 },
+        exportTo: undefined,
+      },
     })
   })
 
@@ -148,7 +151,7 @@ describe("reel record", () => {
   test("passes all options to the recorder", async () => {
     const dayMicros = 24 * 3600 * 1e6
     const argv =
-      "-c a.yml --kubeconfig k --context x --listen [::1]:0 -d /d -n shop,pay -n shop --log-format json -vv --secrets-in-plain-text --redact-key-file k.key --fsync always --list-compression always --auth token --token-file t --tls-cert t.crt --tls-key t.key --allow-target s3://traces/shop --allow-target gs:// --maximum-export-time 10m --maximum-export-size 10Gi --retain-for 30d,v1.Event=1d --retain-bytes 20Gi --retain-bytes v1.Event=1Gi --pin-before 1h --pin-after 90s --pin-export-to s3://traces/pins"
+      "-c a.yml --kubeconfig k --context x --listen [::1]:0 -d /d -n shop,pay -n shop --log-format json -vv --secrets-in-plain-text --redact-key-file k.key --fsync always --list-compression always --auth token --token-file t --tls-cert t.crt --tls-key t.key --allow-target s3://traces/shop --allow-target gs:// --maximum-export-time 10m --maximum-export-size 10Gi --retain-for 30d,v1.Event=1d --retain-bytes 20Gi --retain-bytes v1.Event=1Gi --pin-before 1h --pin-after 90s --pin-repeat 12h --pin-export-to s3://traces/pins"
     expect(await record(argv.split(" "))).toEqual({
       config: "a.yml",
       kubeconfig: "k",
@@ -162,7 +165,7 @@ describe("reel record", () => {
       secretsInPlainText: true,
       redactKeyFile: "k.key",
       pins: {
-        alertMargins: { before: 3_600_000_000, after: 90_000_000 },
+        alertMargins: { before: 3_600_000_000, after: 90_000_000, repeat: 43_200_000_000 },
         exportTo: { provider: "s3", host: undefined, region: undefined, bucket: "traces", key: "pins" },
       },
       fsync: "always",

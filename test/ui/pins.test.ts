@@ -9,7 +9,7 @@ const pin = {
   ...{ source: "alert", labels: {}, created: "2026-11-29T03:42:00Z", place: "lost", bytes: 0 },
 }
 const shown = {
-  ...{ id: pin.id, note: "slow", isAlert: true, isLost: true },
+  ...{ id: pin.id, note: "slow", isAlert: true, isLost: true, alert: "" },
   ...{ from: Date.parse(pin.from) * 1000, until: Date.parse("2026-11-29T03:22:00Z") * 1000 + 1 },
 }
 const { signal } = new AbortController()

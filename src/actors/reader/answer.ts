@@ -116,7 +116,7 @@ export function* answerOf(
         return differenceItem(difference, withObjects, author)
       })
       const rest = { ...withoutStatus(recording, asked.kinds, from, to), ...authorsRange(authors) }
-      return { ...endOf(recording, lacks, shown), ...rest }
+      return { ...endOf(recording, lacks, shown), ...leftOutOf(recording, question, shown), ...rest }
     }
     case "lanes":
     case "tiles":
@@ -125,10 +125,14 @@ export function* answerOf(
       const kinds = kindsOrAll(recording, question, shown) ?? recording.objectKinds
       const asked = { recording, cache: timeline, question, kinds, shown }
       const { lacks, facts } = yield* timelineItems[question.about](asked)
-      const leftOut = question.kinds === undefined ? shown.leftOut(recording.objectKinds) : shown.leftOut(kinds)
-      return { ...endOf(recording, lacks, shown), ...(leftOut && { leftOut: { ...leftOut } }), ...facts }
+      return { ...endOf(recording, lacks, shown), ...leftOutOf(recording, question, shown), ...facts }
     }
   }
+}
+
+const leftOutOf = (recording: QueriedRecording, { kinds }: Question, shown: ShownPart): JsonObject => {
+  const leftOut = shown.leftOut(kinds === undefined ? recording.objectKinds : resolveKinds(recording, kinds))
+  return leftOut === undefined ? {} : { leftOut: { ...leftOut } }
 }
 
 const authorsRange = (authors: ChangeAuthors): JsonObject => {

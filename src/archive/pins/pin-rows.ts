@@ -38,13 +38,14 @@ export const pinRowsOf = (database: Connection): ReadonlyArray<PinRow> =>
 
 /**
  * Those whose windows have no copy, and of which something is left, the earliest window first: a kind with another limit may have all of a window of which
- * others have nothing. @throws what SQLite throws
+ * others have nothing. A kind without events before the end has nothing to be kept. @throws what SQLite throws
  */
 export const holdingRowsOf = (database: Connection): ReadonlyArray<PinRow> =>
   rowsOf<PinRow>(
     database,
     `SELECT ${fieldsOf("pin")} FROM pin WHERE bytes = 0 AND (lost_through < until_time OR EXISTS (
       SELECT 1 FROM kind LEFT JOIN retained ON kind = kind.id WHERE recorded_since < until_time AND coalesce(removed_through, 0) < until_time
+      AND (through_sequence > 0 OR EXISTS (SELECT 1 FROM block_kind WHERE block_kind.kind = kind.id AND min_time < until_time))
     )) ORDER BY from_time, id`,
   )
 
@@ -66,7 +67,7 @@ export const pinsIn = (database: Connection, nowMicros: number): ReadonlyArray<P
 const pinOf = (row: PinRow, isOver: boolean): Pin => ({
   ...{ id: row.id, from: row.fromTime, until: row.untilTime, note: row.note, bytes: row.bytes },
   ...{ source: sourceOf(row.source), labels: JSON.parse(row.labels), createdMicros: row.created },
-  place: row.bytes > 0 ? "kept" : row.lostThrough > 0 ? "lost" : isOver ? "recording" : "open",
+  place: row.bytes > 0 ? "kept" : !isOver ? "open" : row.lostThrough > 0 ? "lost" : "recording",
   ...(row.lostThrough > 0 && { lostThrough: row.lostThrough }),
   ...(row.exported > 0 && { exported: row.exported }),
 })
@@ -115,7 +116,7 @@ export class PinRows {
     )
   }
 
-  /** Adds a pin, or extends the one with the same key. @throws PinRefused */
+  /** Adds a pin, or changes the window of the one with the same key. @throws PinRefused */
   add(request: PinRequest, nowMicros: number): Pin {
     requirePossible(request, nowMicros)
     const { from, until, note = "", source, labels = {}, key = "" } = request
@@ -132,7 +133,7 @@ export class PinRows {
         throw new PinRefused({ problem: `the recording has ${maximumPins} pins, which is the limit`, fault: "limit" })
     }
     const removedThrough = this.#removedThrough.get()?.value ?? 0
-    const untilTime = Math.max(until, kept ? until : (known?.untilTime ?? until))
+    const untilTime = Math.max(until, fromTime + 1)
     const row: PinRow = {
       ...{ id: known === undefined || kept ? newId(fromTime) : known.id, created: nowMicros, exported: 0 },
       ...{ fromTime, untilTime, key, ...fresh, bytes: 0 },

@@ -16,12 +16,12 @@ export interface PinRequest {
   readonly source: PinSource
   /** Names and values, such as those of an alert. Default: none. */
   readonly labels?: Readonly<Record<string, string>>
-  /** A further request with the same key extends the window, instead of making another pin. Default: each request is one of its own. */
+  /** A further request with the same key begins the window earlier, and ends it at its own end, instead of making another pin. Default: each request is one of its own. */
   readonly key?: string
 }
 
 /**
- * Where a window is: `open`, it is not over, or not all of it is committed; `recording`, in the recording; `kept`, in a copy of its own; `lost`, a part
+ * Where a window is: `open`, it is not over, or not all of it is committed; `recording`, in the recording; `kept`, in a copy of its own; `lost`, it is over, a part
  * of it was removed before and the rest is in the recording, if anything is left.
  */
 export const pinPlaces = ["open", "recording", "kept", "lost"] as const

@@ -36,6 +36,8 @@ export class Pins {
   readonly #copies: PinCopies
   #holding: ReadonlyArray<PinRow> = []
   #trouble: string | undefined
+  /** Of which something was removed without a copy by this writer. */
+  readonly #lost = new Set<string>()
 
   /** Finishes what an earlier writer had begun. @throws ArchiveError, or what SQLite and the file system throw */
   constructor(parts: PinParts) {
@@ -55,7 +57,7 @@ export class Pins {
     return this.#write(() => pinsIn(this.#parts.database.shared, this.#parts.now()))
   }
 
-  /** Makes a pin, or extends the one with the same key. @throws PinRefused, ArchiveError */
+  /** Makes a pin, or changes the window of the one with the same key. @throws PinRefused, ArchiveError */
   add(request: PinRequest): Pin {
     const pin = this.#write(() => this.#rows.add(request, this.#parts.now()))
     // One that was just made, and not noted yet, may lack what the window has now.
@@ -72,6 +74,7 @@ export class Pins {
       throw toArchiveError(this.#parts.directory, "pin", error)
     }
     const isRemoved = this.#write(() => this.#rows.remove(id))
+    this.#lost.delete(id)
     this.#reload()
     this.#tidy()
     return isRemoved
@@ -104,17 +107,17 @@ export class Pins {
     return this.#holding[0]?.fromTime ?? Number.POSITIVE_INFINITY
   }
 
-  /** Why the copy that is needed cannot be made, or what was lost without one; one sentence. `undefined`: nothing is wrong. */
+  /** Why the copy that is needed cannot be made, or what was lost without one, as long as its pin is there; one sentence. `undefined`: nothing is wrong. */
   get trouble(): string | undefined {
-    return this.#trouble
+    if (this.#trouble !== undefined || this.#lost.size === 0) return this.#trouble
+    return `For lack of room, what pins keep was removed without a copy: ${[...this.#lost].join(", ")}.`
   }
 
   /** What was received up to this moment has been removed of some kinds, in a transaction of the caller. @throws what SQLite throws */
   noteLost(throughMicros: number): void {
     if (throughMicros < this.heldFrom) return
     this.#rows.noteLost(throughMicros)
-    const ids = this.#holding.filter(({ fromTime }) => fromTime <= throughMicros).map(({ id }) => id)
-    this.#trouble = `For lack of room, what pins keep is removed without a copy: ${ids.join(", ")}.`
+    for (const { id, fromTime } of this.#holding) if (fromTime <= throughMicros) this.#lost.add(id)
     this.#reload()
   }
 

@@ -8,7 +8,7 @@
  */
 
 import { join } from "node:path"
-import { DatabaseSync, type SQLInputValue } from "node:sqlite"
+import { DatabaseSync } from "node:sqlite"
 import { pathToFileURL } from "node:url"
 import { podLivesKind } from "../../trace/index.ts"
 import { type PackedBlock, pack } from "../blocks/block.ts"
@@ -31,10 +31,11 @@ import { Beginnings } from "../rows/beginnings.ts"
 import { type KindEntry, readKinds } from "../rows/kind-table.ts"
 import { WRITER_KEY } from "../rows/metadata.ts"
 import { knownNamesOf } from "../rows/object-rows.ts"
-import { type Connection, numberOf, prepare, rowsOf, type Statement } from "../tables/database.ts"
+import { type Connection, numberOf, prepare, rowsOf } from "../tables/database.ts"
 import { createDatabase, DATABASE_FILE } from "../tables/schema.ts"
 import { addChecksumFunction } from "../tables/sound-rows.ts"
-import { columnsOf, isSoundRow, rowWriter } from "../tables/tables.ts"
+import { rowWriter } from "../tables/tables.ts"
+import { type CopiedReference, CopiedRows, pageRows } from "./copied-rows.ts"
 
 /** What is copied of: lent by the writer. */
 export interface CopiedRecording {
@@ -61,8 +62,6 @@ export interface WindowBlocks {
   /** Whether the last block is not sealed: more may be added to it. */
   readonly isOpen: boolean
 }
-
-const pageRows = 1000
 
 /** Events, and bytes of their objects, that are carried over in one block, at least. */
 const carriedEvents = 4096
@@ -136,22 +135,7 @@ export function* copyWindow(
   }
 }
 
-/** How rows are copied. */
-interface RowCopy {
-  /** SQL of columns that are not copied as they are. */
-  readonly changed?: Readonly<Record<string, string>>
-  /** The end of the statement. */
-  readonly end?: string
-  /** Columns with BLOBs. */
-  readonly blobs?: ReadonlyArray<string>
-}
-
-/** The owner set of an object that was copied. */
-interface OwnerSetOf {
-  readonly id: number
-}
-
-const returningOwners: RowCopy = { end: "RETURNING owners AS id" }
+const returningOwners = { end: "RETURNING owners AS id" }
 
 /** A kind in the copy: its states where it begins. */
 interface CopiedKind {
@@ -166,6 +150,7 @@ class WindowCopy {
   readonly #window: CopiedWindow
   readonly #blocks: WindowBlocks
   readonly #copy: DatabaseSync
+  readonly #rows: CopiedRows
   readonly #ownerSets = new Set<number>()
 
   constructor(recording: CopiedRecording, window: CopiedWindow, blocks: WindowBlocks, copy: DatabaseSync) {
@@ -173,11 +158,13 @@ class WindowCopy {
     this.#window = window
     this.#blocks = blocks
     this.#copy = copy
+    this.#rows = new CopiedRows(copy)
   }
 
   *run(): Generator<void, void, void> {
     this.#smallTables()
     yield
+    yield* this.#listed()
     const kinds: Array<CopiedKind> = []
     for (const kind of readKinds(this.#copy)) {
       kinds.push(yield* this.#beginning(kind))
@@ -185,10 +172,7 @@ class WindowCopy {
     }
     yield* this.#carried(joined(kinds.map(({ live }) => live)))
     yield* this.#changes()
-    for (const kind of kinds) {
-      this.#transaction(() => this.#checkpoints(kind))
-      yield
-    }
+    yield* this.#checkpoints()
     yield* this.#pods()
     yield* this.#authors()
     yield* this.#owners()
@@ -201,17 +185,11 @@ class WindowCopy {
       complete_through: "''",
       complete_through_time: "min(complete_through_time, max(?1, recorded_since))",
     }
-    const complete = "min(complete_time, max(?1, recorded_since))"
-    this.#transaction(() => {
-      this.#rows("metadata", `key <> '${WRITER_KEY}'`).run()
+    this.#rows.transaction(() => {
+      this.#rows.statement("metadata", `key <> '${WRITER_KEY}'`).run()
       prepare(this.#copy, "INSERT INTO metadata (key, value) VALUES (?, 'closed')").run(WRITER_KEY)
-      this.#rows("kind", "?1 > 0", { changed: ended }).run(untilTime)
-      this.#rows("kind_namespace", "?1 > 0", { changed: { complete_through: "''", complete_time: complete } }).run(
-        untilTime,
-      )
-      this.#rows("gap", "from_time < ?").run(untilTime)
-      this.#rows("late_range", "not_before < ?").run(untilTime)
-      this.#rows("retained", "1").run()
+      this.#rows.statement("kind", "?1 > 0", { changed: ended }).run(untilTime)
+      this.#rows.statement("retained", "1").run()
       // Blocks of the copy have nothing to be freed of.
       this.#copy.exec("UPDATE retained SET swept_sequence = through_sequence")
       const lives = prepare<{ readonly id: number; readonly through: number }>(
@@ -220,8 +198,21 @@ class WindowCopy {
         WHERE gvk = '${podLivesKind}' AND recorded_since < ? AND coalesce(removed_through, 0) < ? - 1`,
       ).get(fromTime, fromTime)
       if (lives !== undefined) this.#retain(lives.id, lives.through, fromTime - 1)
-      this.#rows("owner", "1").run()
     })
+  }
+
+  /** What is said of kinds and owners as a whole. */
+  *#listed(): Generator<void, void, void> {
+    const { untilTime } = this.#window
+    const complete = "min(complete_time, max(?1, recorded_since))"
+    yield* this.#rows.pages("kind_namespace", ["kind", "namespace"], {
+      ...{ changed: { complete_through: "''", complete_time: complete }, values: [untilTime] },
+    })
+    yield* this.#rows.pages("gap", ["sequence"], { condition: "from_time < ?1", values: [untilTime] })
+    yield* this.#rows.pages("late_range", ["kind", "namespace", "not_before", "cause"], {
+      ...{ condition: "not_before < ?1", values: [untilTime] },
+    })
+    yield* this.#rows.pages("owner", ["uid", "gvk"], { lowest: "" })
   }
 
   #retain(kind: number, throughSequence: number, removedThrough: number): void {
@@ -249,7 +240,7 @@ class WindowCopy {
     // States that are not known are missing in the copy, and its readers say so.
     const areKnown = source.lostBeginningOf(kind) === undefined && !source.lacksTableAfter(kind, 0)
     if (throughSequence > 0)
-      this.#transaction(() => {
+      this.#rows.transaction(() => {
         this.#retain(kind.id, throughSequence, removedThrough)
         const { bytes, size, checksum } = pack(encodeStates(states))
         if (!areKnown) return
@@ -260,29 +251,29 @@ class WindowCopy {
       })
     yield
     const numbers = states.numbers.subarray(0, states.count)
-    const one = this.#rows("object", "kind = ?1 AND number = ?2", returningOwners)
+    const one = this.#rows.statement("object", "kind = ?1 AND number = ?2", returningOwners)
     for (let start = 0; start < numbers.length; start += pageRows) {
-      this.#transaction(() => {
+      this.#rows.transaction(() => {
         for (const number of numbers.subarray(start, start + pageRows)) this.#noteOwners(one.all(kind.id, number))
       })
       yield
     }
     // Numbers are given in the order of first events.
-    const later = this.#rows(
+    const later = this.#rows.statement(
       "object",
       "kind = ?1 AND number > ?2 AND number <= ?2 + ?3 AND first_sequence <= ?4",
       returningOwners,
     )
     const highest = numberOf(database, "SELECT max(number) AS value FROM object WHERE kind = ?", kind.id)
     for (let last = numbers.at(-1) ?? 0; last < highest; last += pageRows) {
-      this.#transaction(() => this.#noteOwners(later.all(kind.id, last, pageRows, lastSequence)))
+      this.#rows.transaction(() => this.#noteOwners(later.all(kind.id, last, pageRows, lastSequence)))
       yield
     }
     const live = liveSequences(states).filter((sequence) => sequence <= afterSequence)
     return { kind, throughSequence, live }
   }
 
-  #noteOwners(rows: ReadonlyArray<OwnerSetOf>): void {
+  #noteOwners(rows: ReadonlyArray<CopiedReference>): void {
     for (const { id } of rows) this.#ownerSets.add(id)
   }
 
@@ -296,7 +287,7 @@ class WindowCopy {
       `SELECT last_sequence AS key, first_sequence AS first FROM block WHERE last_sequence >= ? ORDER BY last_sequence LIMIT 1`,
     )
     const read = prepare<BlockRow>(this.#recording.database, `SELECT ${blockFields} FROM block WHERE last_sequence = ?`)
-    const asItIs = this.#rows("block", "last_sequence = ?", { blobs: ["toc", "data"] })
+    const asItIs = this.#rows.statement("block", "last_sequence = ?", { blobs: ["toc", "data"] })
     let batch = new CarriedBatch(namesOf)
     for (let at = 0; at < live.length; ) {
       const place = next.get(live[at] ?? 0)
@@ -311,7 +302,7 @@ class WindowCopy {
         yield* this.#insert(batch, blocks)
         batch = new CarriedBatch(namesOf)
       }
-      if (content === undefined) this.#transaction(() => asItIs.run(place.key))
+      if (content === undefined) this.#rows.transaction(() => asItIs.run(place.key))
       else batch.add(place, content, live)
       while ((live[at] ?? Number.POSITIVE_INFINITY) <= place.key) at++
       yield
@@ -321,7 +312,7 @@ class WindowCopy {
 
   *#insert(batch: CarriedBatch, blocks: BlockRows): Generator<void, void, void> {
     const packed = yield* batch.packing()
-    if (packed !== undefined) this.#transaction(() => blocks.insertCarried(packed, packed.summary.events))
+    if (packed !== undefined) this.#rows.transaction(() => blocks.insertCarried(packed, packed.summary.events))
     yield
   }
 
@@ -332,16 +323,16 @@ class WindowCopy {
       this.#recording.database,
       "SELECT last_sequence AS key FROM block WHERE last_sequence > ? AND last_sequence <= ? ORDER BY last_sequence LIMIT 1",
     )
-    const block = this.#rows("block", "last_sequence = ?", { blobs: ["toc", "data"] })
+    const block = this.#rows.statement("block", "last_sequence = ?", { blobs: ["toc", "data"] })
     // By kind, because that is the key.
-    const kinds = this.#rows(
+    const kinds = this.#rows.statement(
       "block_kind",
       "kind IN (SELECT id FROM main.kind) AND last_sequence > ? AND last_sequence <= ?",
     )
     let position = afterSequence
     for (let row = next.get(position, lastSequence); row !== undefined; row = next.get(position, lastSequence)) {
       const { key } = row
-      this.#transaction(() => {
+      this.#rows.transaction(() => {
         block.run(key)
         kinds.run(position, key)
       })
@@ -350,14 +341,16 @@ class WindowCopy {
     }
   }
 
-  /** Those that continue from a full one: the first states are in a checkpoint of the copy. */
-  #checkpoints({ kind, throughSequence }: CopiedKind): void {
-    this.#rows(
-      "checkpoint",
-      `kind = ?1 AND is_full < 2 AND through_sequence <= ?3 AND through_sequence >= (
-        SELECT min(through_sequence) FROM recording.checkpoint WHERE kind = ?1 AND is_full = 1 AND through_sequence > ?2)`,
-      { blobs: ["states"] },
-    ).run(kind.id, throughSequence, this.#blocks.lastSequence)
+  /** Those that continue from a full one: the first states are in a checkpoint of the copy. One may have some MB. */
+  *#checkpoints(): Generator<void, void, void> {
+    const { lastSequence } = this.#blocks
+    const beginning = "coalesce((SELECT through_sequence FROM main.retained WHERE retained.kind = checkpoint.kind), 0)"
+    yield* this.#rows.pages("checkpoint", ["kind", "through_sequence"], {
+      condition: `kind IN (SELECT id FROM main.kind) AND is_full < 2 AND through_sequence <= ?1 AND through_sequence >= (
+        SELECT min(through_sequence) FROM recording.checkpoint AS whole
+        WHERE whole.kind = checkpoint.kind AND is_full = 1 AND through_sequence > ${beginning})`,
+      ...{ values: [lastSequence], rows: 1, blobs: ["states"] },
+    })
   }
 
   /** All but the pods that were gone before the window, with their lives up to its end. */
@@ -365,86 +358,43 @@ class WindowCopy {
     const { fromTime, untilTime } = this.#window
     const { afterSequence, lastSequence } = this.#blocks
     const isWithin = "(sequence <= ?3 OR time < ?4)"
-    const pods = this.#rows(
+    const pods = this.#rows.statement(
       "pod",
       `number > ?1 AND number <= ?2 AND EXISTS (SELECT 1 FROM recording.pod_life WHERE pod = number AND ${isWithin})
       AND NOT (is_gone = 1 AND NOT EXISTS
         (SELECT 1 FROM recording.pod_life WHERE pod = number AND (sequence > ?5 OR received >= ?6)))`,
     )
-    const lives = this.#rows(
-      "pod_life",
-      `pod IN (SELECT number FROM main.pod WHERE number > ?1 AND number <= ?2) AND ${isWithin}`,
-    )
     const highest = numberOf(this.#recording.database, "SELECT max(number) AS value FROM pod")
     for (let last = 0; last < highest; last += pageRows) {
-      const page = [last, last + pageRows, lastSequence, untilTime] as const
-      this.#transaction(() => {
-        pods.run(...page, afterSequence, fromTime)
-        lives.run(...page)
-      })
+      const page = [last, last + pageRows, lastSequence, untilTime, afterSequence, fromTime] as const
+      this.#rows.transaction(() => pods.run(...page))
       yield
     }
+    yield* this.#rows.pages("pod_life", ["sequence"], {
+      condition: "pod IN (SELECT number FROM main.pod) AND (sequence <= ?1 OR time < ?2)",
+      values: [lastSequence, untilTime],
+    })
   }
 
   *#authors(): Generator<void, void, void> {
-    const key = "version, object, effect, author, received"
-    const end = prepare<Readonly<Record<string, number>>>(
-      this.#recording.database,
-      `SELECT ${key} FROM audited_write WHERE kind = ? AND (${key}) > (?, ?, ?, ?, ?) ORDER BY ${key} LIMIT 1 OFFSET ${pageRows - 1}`,
-    )
-    const page = this.#rows(
-      "audited_write",
-      `kind = ? AND (${key}) > (?, ?, ?, ?, ?) AND (${key}) <= (?, ?, ?, ?, ?) AND received >= ? AND received < ?`,
-    )
-    const fromTime = this.#window.fromTime - authorSlackMicros
-    const untilTime = this.#window.untilTime + authorSlackMicros
-    for (const { id } of readKinds(this.#copy)) {
-      let after: ReadonlyArray<SQLInputValue> = Array(5).fill(Number.MIN_SAFE_INTEGER)
-      for (let isLast = false; !isLast; ) {
-        const found = end.get(id, ...after)
-        isLast = found === undefined
-        const through = found === undefined ? Array(5).fill(Number.MAX_SAFE_INTEGER) : Object.values(found)
-        this.#transaction(() => page.run(id, ...after, ...through, fromTime, untilTime))
-        after = through
-        yield
-      }
-    }
-    this.#transaction(() => this.#rows("author", "id IN (SELECT author FROM main.audited_write)").run())
-    yield
+    const authors = new Set<number>()
+    yield* this.#rows.pages("audited_write", ["kind", "version", "object", "effect", "received", "author"], {
+      condition: "kind IN (SELECT id FROM main.kind) AND received >= ?1 AND received < ?2",
+      values: [this.#window.fromTime - authorSlackMicros, this.#window.untilTime + authorSlackMicros],
+      end: "RETURNING author AS id",
+      note: (rows) => {
+        for (const { id } of rows) authors.add(id)
+      },
+    })
+    yield* this.#rows.ofIds("author", authors)
   }
 
   /** The owners that copied objects have and had. */
   *#owners(): Generator<void, void, void> {
-    const former = this.#rows("former_owner_set", "1", returningOwners)
-    this.#transaction(() => this.#noteOwners(former.all()))
-    yield
-    const one = this.#rows("owner_set", "id = ?")
-    const ids = [...this.#ownerSets]
-    for (let start = 0; start < ids.length; start += pageRows) {
-      this.#transaction(() => {
-        for (const id of ids.slice(start, start + pageRows)) one.run(id)
-      })
-      yield
-    }
-  }
-
-  /**
-   * Copies the rows of a table for which a condition holds, other than damaged ones.
-   */
-  #rows(table: string, condition: string, { changed = {}, end = "", blobs = [] }: RowCopy = {}): Statement<OwnerSetOf> {
-    const columns = [...columnsOf(table), ...blobs]
-    const values = columns.map((column) => changed[column] ?? `${table}.${column}`)
-    return prepare(
-      this.#copy,
-      `INSERT INTO main.${table} (${columns.join(", ")}) SELECT ${values.join(", ")} FROM recording.${table}
-      WHERE (${condition}) AND ${isSoundRow(table)} ${end}`,
-    )
-  }
-
-  #transaction(write: () => void): void {
-    this.#copy.exec("BEGIN")
-    write()
-    this.#copy.exec("COMMIT")
+    yield* this.#rows.pages("former_owner_set", ["kind", "number", "until_time"], {
+      ...{ ...returningOwners, note: (rows) => this.#noteOwners(rows) },
+    })
+    yield* this.#rows.ofIds("owner_set", this.#ownerSets)
   }
 }
 

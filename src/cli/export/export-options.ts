@@ -63,6 +63,7 @@ const toLabelSelector = (requirements: readonly LabelRequirement[]): Reading<Lab
 
 /** SimKube's own client exports the last half hour; scripts that migrate get the same window. */
 export const defaultStart = "-30m"
+export const defaultEnd = "now"
 
 export const exportOptions = {
   output: optional(
@@ -77,9 +78,13 @@ export const exportOptions = {
   ),
   start: withDefault(defaultStart, "TIME", "start of the window, inclusive; a duration counts back from --end"),
   end: withDefault(
-    "now",
+    defaultEnd,
     "TIME",
     "end of the window, exclusive; a duration counts back from now, which with --data-dir is the end of the recording",
+  ),
+  pin: optional(
+    "ID",
+    "the window of this pin, out of its copy if it has one, in place of --start and --end; reel pins lists them",
   ),
   namespace: list("-n NAME", "only objects in this namespace; * and ? are wildcards"),
   kind: list("KIND", "only this kind, such as deployment, deploy, deployments.apps, apps/v1.Deployment or apps/*"),

@@ -21,7 +21,7 @@ export const pinPlaceOptions = {
 /** A pin as a recorder describes it. Times are RFC 3339. */
 const KeptPin = Schema.Struct({
   ...{ id: Schema.String, from: Schema.String, until: Schema.String, note: Schema.String, source: Schema.String },
-  ...{ place: Schema.String, bytes: Schema.Number },
+  ...{ place: Schema.String, bytes: Schema.Number, alert: Schema.optionalKey(Schema.String) },
 })
 export type KeptPin = typeof KeptPin.Type
 

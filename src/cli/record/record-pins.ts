@@ -22,7 +22,8 @@ const parsePrefix = (given: string): Reading<StoreAddress> => {
   )
 }
 
-const usual = (micros: number): string => `${micros / 60_000_000}m`
+const usual = (micros: number): string =>
+  micros % 3_600_000_000 === 0 ? `${micros / 3_600_000_000}h` : `${micros / 60_000_000}m`
 
 export const pinOptions = {
   pinBefore: withDefault(
@@ -34,7 +35,13 @@ export const pinOptions = {
   pinAfter: withDefault(
     usual(defaultAlertMargins.after),
     "DURATION",
-    "and how much after the last one has ended, or was last notified of",
+    "and how much after the last one has ended",
+    parseMargin,
+  ),
+  pinRepeat: withDefault(
+    usual(defaultAlertMargins.repeat),
+    "DURATION",
+    "Alertmanager's repeat_interval: while an alert fires, its window is held open, and ends if nothing was heard for two of these",
     parseMargin,
   ),
   pinExportTo: optional(
@@ -45,7 +52,7 @@ export const pinOptions = {
 }
 
 /** The options as settings of the recorder. */
-export const pinSettingsOf = ({ pinBefore, pinAfter, pinExportTo }: OptionValues<typeof pinOptions>): PinSettings => ({
-  alertMargins: { before: pinBefore, after: pinAfter },
-  exportTo: pinExportTo,
+export const pinSettingsOf = (given: OptionValues<typeof pinOptions>): PinSettings => ({
+  alertMargins: { before: given.pinBefore, after: given.pinAfter, repeat: given.pinRepeat },
+  exportTo: given.pinExportTo,
 })

@@ -27,8 +27,8 @@ import { readPastRequest } from "./past-request.ts"
 // As an API server does, a question without a namespace needs the right to list the kind in all of them, and a kind that was asked for by name and may not be
 // listed is an error and no empty answer. Kinds that come in without being named (all of them, neighbours in an owner tree) are left out.
 //
-// A page of the time line opens without a namespace, and who may read only some must not have to guess their names: for it, each namespace that the recording
-// has objects of a kind in is asked about, up to a number.
+// A page opens without a namespace, and who may read only some must not have to guess their names: for its time line and its differences, each namespace that the
+// recording has objects of a kind in is asked about, up to a number.
 
 /** A kind that a question is about. */
 export interface AskedKind {
@@ -228,6 +228,9 @@ export const answerPast = (
 /** The time line. */
 const drawn: ReadonlySet<Question["about"]> = new Set(["lanes", "tiles", "histogram", "findings"])
 
+/** Questions that a client with rights to some namespaces asks without naming one. */
+const ofNamespacesFound: ReadonlySet<Question["about"]> = new Set([...drawn, "differences"])
+
 /** Questions that an open page asks again and again. */
 const ofPages: ReadonlySet<Question["about"]> = new Set(["kinds", ...drawn])
 
@@ -280,7 +283,7 @@ export const shownTo = (
   question: AskedQuestion,
 ): Effect.Effect<ReadonlyArray<ShownKind>, ExportRefusal> =>
   Effect.gen(function* () {
-    const withNamespaces = drawn.has(question.about) && question.namespace === undefined
+    const withNamespaces = ofNamespacesFound.has(question.about) && question.namespace === undefined
     const { named, others } = yield* recording.reader.ask("askedKinds", {
       ...{ names: question.kinds ?? [], withNamespaces },
     })

@@ -10,6 +10,7 @@ import type { Pin } from "../../archive/index.ts"
 import { formatInstant } from "../../local-time.ts"
 import { servePage } from "../../page/index.ts"
 import type { Access, Action, Decision, Refusal } from "../access/access.ts"
+import { alertSentence } from "../pins/alert-pin.ts"
 import { readPinBody } from "../pins/pin-body.ts"
 import type { PinnedRecordings } from "../pins/pinned-recordings.ts"
 import type { RecorderPins } from "../pins/recorder-pins.ts"
@@ -56,12 +57,17 @@ export const pinnedPath = (path: string): { readonly id: string; readonly rest: 
 }
 
 /** A pin for programs. Times are RFC 3339, sizes bytes. */
-export const pinJson = ({ id, from, until, note, source, labels, place, bytes, ...pin }: Pin) => ({
-  ...{ id, from: formatInstant(from), until: formatInstant(until), note, source, labels },
-  ...{ created: formatInstant(pin.createdMicros), place, bytes },
-  ...(pin.lostThrough !== undefined && { lostThrough: formatInstant(pin.lostThrough) }),
-  ...(pin.exported !== undefined && { exported: formatInstant(pin.exported) }),
-})
+export const pinJson = (pin: Pin) => {
+  const { id, from, until, note, source, labels, place, bytes } = pin
+  const alert = alertSentence(pin)
+  return {
+    ...{ id, from: formatInstant(from), until: formatInstant(until), note, source, labels },
+    ...{ created: formatInstant(pin.createdMicros), place, bytes },
+    ...(pin.lostThrough !== undefined && { lostThrough: formatInstant(pin.lostThrough) }),
+    ...(pin.exported !== undefined && { exported: formatInstant(pin.exported) }),
+    ...(alert !== undefined && { alert }),
+  }
+}
 
 /** What its page needs of a pin: the note and the labels are for who may list pins, which readers of a part of the recording need not be allowed to. */
 const windowJson = (pin: Pin) => {

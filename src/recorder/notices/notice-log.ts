@@ -121,7 +121,10 @@ export class NoticeLog {
         )
       case "retention":
         if (notice.trouble === undefined) return this.#relief("retention", "old events are removed again")
-        return this.#trouble("retention", `old events cannot be removed: ${notice.trouble} Recording continues`)
+        return this.#trouble(
+          "retention",
+          `old events are not removed as they should be: ${notice.trouble} Recording continues`,
+        )
       case "archive":
         if (notice.trouble === undefined) return this.#relief("archive", "the recording is archived again")
         return this.#trouble("archive", `the recording cannot be archived: ${notice.trouble}. Recording continues`)

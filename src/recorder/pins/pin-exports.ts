@@ -80,13 +80,13 @@ export class PinExports {
       if (all === undefined) return
       const left = all.filter(({ exported }) => exported === undefined)
       if (left.length === 0) this.#settled = changes
-      const due = left.filter((pin) => isOver(pin, clock.wallMicros()))
+      const due = left.filter(isOver)
       for (const id of this.#waiting.keys()) if (!due.some((pin) => pin.id === id)) this.#waiting.delete(id)
       for (const pin of due)
         if ((this.#waiting.get(pin.id)?.dueMs ?? 0) <= clock.monotonicMs()) {
           // The exports before may have taken long enough for it to be extended, copied or removed.
           const now = yield* Effect.orElseSucceed(pins.find(pin.id), () => undefined)
-          if (now !== undefined && isOver(now, clock.wallMicros())) yield* this.#export(now)
+          if (now !== undefined && isOver(now)) yield* this.#export(now)
         }
     })
   }
@@ -174,8 +174,7 @@ export class PinExports {
   }
 }
 
-/** A window of which a part was lost is not `open` while it lasts, and would be exported without its end. */
-const isOver = ({ place, until }: Pin, nowMicros: number): boolean => place !== "open" && until <= nowMicros
+const isOver = ({ place }: Pin): boolean => place !== "open"
 
 const everything = { excluded_namespaces: [], excluded_labels: [] }
 

@@ -9,7 +9,7 @@ import type { ExportRefusal } from "../http/body/http-answer.ts"
 import type { Metric } from "../metrics/metrics-text.ts"
 import type { RecorderLog } from "../notices/notice-log.ts"
 import type { RecorderActors } from "../recording/recorder-actors.ts"
-import { type AlertMargins, alertPin } from "./alert-pin.ts"
+import { type AlertMargins, alertPin, alertSentence } from "./alert-pin.ts"
 import type { AlertGroup } from "./pin-body.ts"
 
 /** What makes, removes and lists pins. */
@@ -44,8 +44,8 @@ export class RecorderPins {
   #changes = 0
   /** As of the last list; `undefined`: there was none in this life. */
   #known: ReadonlyArray<Pin> | undefined
-  /** Those of which a part was lost when they were last listed, or before; `undefined`: there was no list in this life. */
-  #lost: Set<string> | undefined
+  /** By pin, what was said of it, or was so when pins were listed first; `undefined`: there was no list in this life. */
+  #said: Set<string> | undefined
   /** Those of which a part was seen to be lost in this life. */
   #losses = 0
 
@@ -82,19 +82,23 @@ export class RecorderPins {
   }
 
   #heard(pins: ReadonlyArray<Pin>): void {
+    const { log } = this.#parts
     this.#known = pins
-    const isFirst = this.#lost === undefined
-    this.#lost ??= new Set()
-    for (const { id, lostThrough } of pins) {
-      if (lostThrough === undefined || this.#lost.has(id)) continue
-      this.#lost.add(id)
-      // What was lost before, an earlier life has said and counted.
-      if (isFirst) continue
+    const said = this.#said ?? new Set()
+    // What was so before, an earlier life has said and counted.
+    const isNews = (id: string, what: string): boolean =>
+      !said.has(`${id} ${what}`) && said.add(`${id} ${what}`).size > 0 && this.#said !== undefined
+    for (const pin of pins) {
+      const { id, lostThrough } = pin
+      const ended = pin.place === "open" ? undefined : alertSentence(pin)
+      if (ended !== undefined && isNews(id, "ended")) log.warn(`the pinned window ${id}: ${ended}`)
+      if (lostThrough === undefined || !isNews(id, "lost")) continue
       this.#losses++
-      this.#parts.log.warn(
+      log.warn(
         `the pinned window ${id} lacks what happened up to ${formatInstant(lostThrough)}: it was removed before it could be copied`,
       )
     }
+    this.#said = said
   }
 
   find(id: string): Effect.Effect<Pin, ExportRefusal> {

@@ -5,6 +5,7 @@ import type { PaneProps } from "../shell/pane.ts"
 import type { FieldChange, HistorySource, Manager } from "../source/source.ts"
 import { kindOf, visible } from "../text/shown-text.ts"
 import { durationText, momentText } from "../timeline/axis.ts"
+import { LeftOutNote } from "../timeline/left-out-note.tsx"
 import { useAsked } from "./asked.ts"
 import { Failed } from "./failed.tsx"
 import { FieldList } from "./field-change.tsx"
@@ -56,6 +57,7 @@ export const DifferencesPane = ({ source, state, send, zone }: PaneProps) => {
           value={find}
           onInput={({ currentTarget }) => setFind(currentTarget.value)}
         />
+        <LeftOutNote state={state} />
         {failure !== undefined && <Failed {...{ failure, again }} />}
         {!isDone && <p class="quiet">Reading…</p>}
         {isDone && failure === undefined && shown.length === 0 && <p class="note">Nothing differs.</p>}

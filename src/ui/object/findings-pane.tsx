@@ -36,7 +36,7 @@ export const FindingsPane = ({ state, send, zone }: PaneProps) => {
         ) : (
           groups.length === 0 && (
             <p class="good">
-              {`Nothing${state.isRestricted ? " of what you may read" : ""} in this window${state.isFollowing ? ` up to ${momentText(zone, span.to).slice(11, 19)}` : ""}.`}
+              {`Nothing${state.leftOut !== undefined ? " of what you may read" : ""} in this window${state.isFollowing ? ` up to ${momentText(zone, span.to).slice(11, 19)}` : ""}.`}
             </p>
           )
         )}

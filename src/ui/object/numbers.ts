@@ -26,17 +26,19 @@ const scales: Readonly<Record<string, number>> = {
   ...{ Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40, Pi: 2 ** 50 },
 }
 
-/** Replicas and restarts first, then what changed most. Each series begins with the window and ends with it, or with the object. */
+/** Replicas and restarts first, then what changed most. Each series begins with the window, or with what is known of the object, and ends with the window, or with the object. */
 export const numbersOf = (changes: Iterable<ObjectChange>, { from, to }: Span): ReadonlyArray<NumberSeries> => {
   const series = new Map<string, { readonly times: number[]; readonly values: Array<number | null> }>()
-  let end: number | undefined
+  let [begin, end]: [number, number | undefined] = [from, undefined]
   for (const { time, differences, type } of changes) {
     end = type === "deleted" || type === "vanished" ? time : undefined
+    // What it was before it appeared is not known.
+    if (type === "created" || type === "appeared") begin = Math.max(begin, time)
     if (type !== "changed") continue
     for (const { path, before, after } of differences) {
       const [old, now] = [numberIn(before), numberIn(after)]
       if (meaningless.test(path) || (now === undefined && (old === undefined || after !== undefined))) continue
-      const known = series.get(path) ?? { times: [Math.min(from, time)], values: [old ?? null] }
+      const known = series.get(path) ?? { times: [Math.min(begin, time)], values: [old ?? null] }
       known.times.push(time)
       known.values.push(now ?? null)
       series.set(path, known)

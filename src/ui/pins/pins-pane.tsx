@@ -85,7 +85,14 @@ interface EntryProps extends Pick<PaneProps, "zone"> {
   readonly onRemove: () => void
 }
 
-const Entry = ({ pin: { from, until, note, isLost, isAlert }, zone, address, say, onOpen, onRemove }: EntryProps) => {
+const Entry = ({
+  pin: { from, until, note, isLost, isAlert, alert },
+  zone,
+  address,
+  say,
+  onOpen,
+  onRemove,
+}: EntryProps) => {
   const [isAsked, setAsked] = useState(false)
   const title = note === "" ? "without a note" : visible(note, longestNote)
   const copy = (): void => {
@@ -106,6 +113,7 @@ const Entry = ({ pin: { from, until, note, isLost, isAlert }, zone, address, say
         {isAlert && " · by an alert"}
       </span>
       {isLost && <span class="warn">a part of it had been removed before it was kept</span>}
+      {alert !== "" && <span class="quiet">{visible(alert, longestNote)}</span>}
       <span class="actions">
         <a href={address}>Its own page</a>
         <button type="button" onClick={copy}>

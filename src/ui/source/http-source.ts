@@ -11,6 +11,7 @@ import {
   type FieldChange,
   type HistorySource,
   type LaneFilter,
+  type LeftOut,
   type Manager,
   type ObjectChange,
   type Pin,
@@ -158,7 +159,8 @@ export const httpSource = ({ base, fetch, token, ...rest }: HttpSurroundings): H
         span,
         isLive: pin === undefined && Math.abs(now - span.to) < liveMicros,
         lacks: [],
-        ...(pin && { pin }),
+        // The end of a window that is held open is not a moment that anything can have happened at.
+        ...(pin && { pin: pin.until > now ? { ...pin, until: now } : pin }),
       }
     },
     lanes: async ({ parent, offset, limit, ...asked }, signal) => {
@@ -171,7 +173,8 @@ export const httpSource = ({ base, fetch, token, ...rest }: HttpSurroundings): H
         ["limit", limit],
       ]
       const end = await stream("lanes", parameters, (item) => lanes.push(laneIn(item)), signal)
-      return { total: numberOf(end.total), lanes, lacks: lacksIn(end), isRestricted: end.isRestricted === true }
+      const leftOut = leftOutIn(end)
+      return { total: numberOf(end.total), lanes, lacks: lacksIn(end), ...(leftOut && { leftOut }) }
     },
     laneOf: async ({ gvk, namespace, name, uid, from, to }, signal) => {
       let found: { readonly lane: Lane; readonly above: ReadonlyArray<string> } | undefined
@@ -414,7 +417,14 @@ const lacksIn = ({ gaps, unrecorded, late }: Item): ReadonlyArray<Lack> => [
   })),
 ]
 
-const pinIn = ({ id, from, until, note, source, place }: Item): Pin => ({
+/** Absent: everything is shown. */
+const leftOutIn = ({ leftOut }: Item): LeftOut | undefined => {
+  if (!isItem(leftOut)) return undefined
+  const [kinds, namespaces] = [textsOf(leftOut.kinds), textsOf(leftOut.namespaces)]
+  return kinds.length + namespaces.length === 0 ? undefined : { kinds, namespaces }
+}
+
+const pinIn = ({ id, from, until, note, source, place, lostThrough, alert }: Item): Pin => ({
   ...{ id: textOf(id), from: timeIn(textOf(from)) ?? 0, until: timeIn(textOf(until)) ?? 0, note: textOf(note) },
-  ...{ isAlert: source === "alert", isLost: place === "lost" },
+  ...{ isAlert: source === "alert", isLost: place === "lost" || lostThrough !== undefined, alert: textOf(alert) },
 })

@@ -48,8 +48,16 @@ export interface LanePage {
   readonly lanes: ReadonlyArray<Lane>
   /** What is missing of the window, of whatever kind and namespace; absent: it was not asked. */
   readonly lacks?: ReadonlyArray<Lack>
-  /** Whether the reader may read only some of the cluster; what else there is has no lanes. */
-  readonly isRestricted?: boolean
+  /** Absent: the reader may read everything. What is left out has no lanes. */
+  readonly leftOut?: LeftOut
+}
+
+/** What a reader may not read, by kinds. */
+export interface LeftOut {
+  /** Of which nothing is shown. */
+  readonly kinds: ReadonlyArray<string>
+  /** The only ones of which objects of some other kinds are shown. Empty: no kind is shown in part. */
+  readonly namespaces: ReadonlyArray<string>
 }
 
 /** A row of the time line, drawn. */
@@ -123,6 +131,8 @@ export interface Pin {
   readonly isAlert: boolean
   /** Whether a part of it had been removed before it was kept. */
   readonly isLost: boolean
+  /** What is to be known of its alert; empty: nothing. */
+  readonly alert: string
 }
 
 /** Where pins are kept. */

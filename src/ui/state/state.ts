@@ -1,7 +1,7 @@
 /** What the page shows: no DOM, no requests and no time. Changed only by `updated` (updates.ts). Times are µs since the Unix epoch. */
 
 import type { Finding, Lack, Lane, LaneObject, Part } from "../../timeline/index.ts"
-import type { LaneFilter, ObjectChange, Overview, Pin, SourceError, Span } from "../source/source.ts"
+import type { LaneFilter, LeftOut, ObjectChange, Overview, Pin, SourceError, Span } from "../source/source.ts"
 
 /** Lanes of one answer. */
 export const lanesOfPage = 200
@@ -109,8 +109,8 @@ export interface PageState {
   readonly reveals?: Revealed
   /** What the recording lacks in the window. */
   readonly lacks: ReadonlyArray<Lack>
-  /** Whether there may be more than the reader may read. */
-  readonly isRestricted: boolean
+  /** What the reader may not read; absent: nothing. */
+  readonly leftOut?: LeftOut
   /** The windows that are kept; absent: the source keeps none, or they are not known yet. */
   readonly pins?: ReadonlyArray<Pin>
 }
@@ -146,7 +146,6 @@ export const firstState: PageState = {
   isTyping: false,
   failures: new Map(),
   lacks: [],
-  isRestricted: false,
 }
 
 /** The filter for objects of one namespace; the empty text: of all. */

@@ -273,8 +273,9 @@ const withLanes = (
   for (const [index, lane] of page.lanes.entries()) lanes.set(offset + index, lane)
   const places = new Map([...lanes].map(([place, { id }]) => [id, place]))
   const list: LaneList = { span, spans: spans.set(number, span), total: page.total, lanes, places }
-  const { lacks = state.lacks, isRestricted = false } = page
-  const next = { ...state, lacks, isRestricted, lists: new Map(state.lists).set(parent, list) }
+  const { lacks = state.lacks, leftOut } = page
+  const { leftOut: _, ...others } = state
+  const next = { ...others, lacks, ...(leftOut && { leftOut }), lists: new Map(state.lists).set(parent, list) }
   const isFirst = parent === "" && known === undefined && state.open.size === 0
   const opening = isFirst ? { ...next, open: openedAtFirst(page.lanes) } : next
   return revealed(scrolled(opening, state.top))

@@ -68,7 +68,10 @@ interface Tick {
   readonly isMain: boolean
 }
 
-/** Marks for a window, at least `pixels` apart on an axis of that width. */
+/** Pixels of a digit of a label, and of the space before it. */
+const labelPixels = { digit: 7, before: 5 }
+
+/** Marks for a window, at least `pixels` apart on an axis of that width. One whose label would be cut by the end has none. */
 export const ticksOf = ({ from, to }: Span, width: number, { isUtc }: Zone, pixels = 110): ReadonlyArray<Tick> => {
   const least = ((to - from) / Math.max(1, width)) * pixels
   const step = steps.find((each) => each >= least) ?? Math.ceil(least / (365 * day)) * 365 * day
@@ -78,7 +81,9 @@ export const ticksOf = ({ from, to }: Span, width: number, { isUtc }: Zone, pixe
     const parts = partsOf({ isUtc }, time)
     const isDay = (time + shift) % day === 0
     const label = step >= day || isDay ? parts.day : labelOf(parts.time, parts.rest, step)
-    ticks.push({ time, label, isMain: isDay })
+    const room = ((to - time) / (to - from)) * width
+    const isWhole = label.length * labelPixels.digit + labelPixels.before <= room
+    ticks.push({ time, label: isWhole ? label : "", isMain: isDay })
   }
   return ticks
 }

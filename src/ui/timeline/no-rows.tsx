@@ -11,7 +11,8 @@ interface NoRowsProps {
 }
 
 export const NoRows = ({ state, send }: NoRowsProps) => {
-  const { filter, lists, failures, isRestricted } = state
+  const { filter, lists, failures, leftOut } = state
+  const isRestricted = leftOut !== undefined
   const isForbidden = [...failures.values()].some(({ code }) => code === "forbidden")
   if (!lists.has("") && !isForbidden) return <p class="no-rows quiet">Reading…</p>
   const { namespace } = filter

@@ -8,6 +8,7 @@ import type { Input } from "../state/updates.ts"
 import { visible } from "../text/shown-text.ts"
 import { momentText, ticksOf, type Zone } from "./axis.ts"
 import { HistogramBars } from "./histogram.tsx"
+import { LeftOutNote } from "./left-out-note.tsx"
 import { NoRows } from "./no-rows.tsx"
 import { PinsBand } from "./pins-band.tsx"
 import { lacksOf, Pointed } from "./pointed.tsx"
@@ -167,7 +168,7 @@ export const TimeLine = ({ state, send, zone, scheme }: TimeLineProps) => {
       <div class="head">
         <div class="corner">
           {`${total.toLocaleString("en")} rows`}
-          {state.isRestricted && <span class="warn"> of what you may read</span>}
+          <LeftOutNote state={state} />
         </div>
         <div class="over">
           <PinsBand state={state} send={send} zone={zone} />

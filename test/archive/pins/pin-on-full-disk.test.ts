@@ -76,8 +76,19 @@ describe.skipIf(noLoopDevice() !== undefined)("on a small device", () => {
     }
     expect(refused).toBeGreaterThan(0)
     const [pin] = writer.pins.all()
-    expect(pin).toMatchObject({ place: "lost", bytes: 0 })
+    expect(pin).toMatchObject({ place: "open", bytes: 0 })
     expect(pin?.lostThrough).toBeGreaterThan(START)
+    clock.micros += 3600 * second
+    expect(writer.pins.all()).toMatchObject([{ id: pin?.id, place: "lost" }])
+    // Until the pin is removed.
+    for (let round = 0; round < 3; round++) {
+      await finished(writer)
+      expect(writer.retention.pinTrouble).toBe(
+        `For lack of room, what pins keep was removed without a copy: ${pin?.id}.`,
+      )
+    }
+    writer.pins.remove(pin?.id ?? "")
+    expect(writer.retention.pinTrouble).toBeUndefined()
     writer.close()
     expect(verifyRecording(data)).toMatchObject({ faults: [], damagedBlocks: [] })
     expect(statSync(data).mode & 0o777).toBe(0o700)

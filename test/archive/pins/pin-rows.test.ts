@@ -8,7 +8,7 @@ import { addChecksumFunction } from "../../../src/archive/tables/sound-rows.ts"
 import { pinRecording, readPins, removePin } from "../../../src/archive/upkeep/pinned-recording.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { START } from "../sample-frames.ts"
-import { sample, sampleMiddle } from "../sample-recording.ts"
+import { sample, sampleMiddle, withDatabase } from "../sample-recording.ts"
 
 const now = START + 120_000_000
 const window: PinRequest = { from: sampleMiddle, until: sampleMiddle + 20_000_000, source: "command" }
@@ -45,9 +45,12 @@ describe("a pin", () => {
     expect(pin?.place).toBe("open")
     expect(readPins(directory, now + 600_000_000)[0]?.place).toBe("open")
     expect(readPins(directory, now + 600_000_001)[0]?.place).toBe("recording")
+    withDatabase(directory, (database) => database.exec("UPDATE pin SET lost_through = from_time"))
+    expect(readPins(directory, now + 600_000_000)[0]?.place).toBe("open")
+    expect(readPins(directory, now + 600_000_001)[0]?.place).toBe("lost")
   })
 
-  test("with a key is extended by further requests with it, and no other is", () => {
+  test("with a key begins earlier and ends as further requests with it say, and no other does", () => {
     const directory = sample()
     writing(directory, ({ pins }) => {
       const first = pins.add({ ...window, key: "group@start", labels: { alert: "a" } })
@@ -60,7 +63,7 @@ describe("a pin", () => {
       expect(again.labels).toEqual({ alert: "b" })
       expect(pins.all().map(({ id }) => id)).toEqual([first.id, other.id])
       expect(pins.add({ ...window, key: "group@start" })).toMatchObject({
-        ...{ id: first.id, from: window.from - 1, until: window.until + 5 },
+        ...{ id: first.id, from: window.from - 1, until: window.until },
       })
     })
   })

@@ -9,7 +9,10 @@ import { readRecordedSince } from "../../../src/archive/reading/recorded-since.t
 import { backupRecording } from "../../../src/archive/upkeep/backup-recording.ts"
 import { compactRecording } from "../../../src/archive/upkeep/compact-recording.ts"
 import { pinRecording, readPins, removePin } from "../../../src/archive/upkeep/pinned-recording.ts"
+import { podLivesKind } from "../../../src/trace/index.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
+import { encodeFrame } from "../sample-frames.ts"
+import { sampleKinds, withDatabase } from "../sample-recording.ts"
 import {
   answers,
   at,
@@ -128,7 +131,7 @@ describe("a window that retention would remove", () => {
     const removed = Math.max(...removedOf(directory))
     expect(removed).toBeGreaterThan(window.from)
     const pin = writer.pins.add(pinned)
-    expect(pin).toMatchObject({ place: "lost", lostThrough: removed, bytes: 0 })
+    expect(pin).toMatchObject({ place: "open", lostThrough: removed, bytes: 0 })
     const rest = { fromTime: removed + 1 }
     const before = await exported(directory, "ndjson", rest)
     clock.micros = later
@@ -154,6 +157,28 @@ describe("a window that retention would remove", () => {
     expect(writer.pins.all()).toMatchObject([{ id, place: "kept", lostThrough: window.until }])
     expect(verifyRecording(copyOf(directory, id))).toMatchObject({ faults: [], damagedBlocks: [] })
     expect(await changes(copyOf(directory, id))).toEqual(before)
+  })
+
+  test("of which each kind has lost all is lost, although there is a kind whose events came later", async () => {
+    const directory = recordedHistory()
+    const first = openHistory(directory, { micros: at(seconds) })
+    const event = { action: "applied" as const, number: 1, version: 1, object: "{}", time: at(seconds - 5) }
+    const frame = { gvk: "v1.Endpoints", newObjects: [1], completeThrough: "7", events: [event] }
+    first.append("watcher/endpoints", 1, 1, encodeFrame(frame))
+    first.commit()
+    first.close()
+    withDatabase(directory, (database) =>
+      database.exec(`UPDATE kind SET recorded_since = ${at(1)} WHERE gvk = 'v1.Endpoints'`),
+    )
+    const { writer } = opened(directory)
+    const kinds = [...sampleKinds, lateKind, podLivesKind].map((gvk) => [gvk, { forMicros: second }] as const)
+    writer.retention.setPolicy({ kinds: new Map(kinds) })
+    await finished(writer)
+    const { id } = writer.pins.add(pinned)
+    writer.retention.setPolicy(everything)
+    await finished(writer)
+    expect(writer.pins.all()).toMatchObject([{ id, place: "lost", lostThrough: window.until, bytes: 0 }])
+    expect(existsSync(copyOf(directory, id))).toBe(false)
   })
 
   test("is copied by `compact`, of a recording without a recorder", async () => {

@@ -1,4 +1,4 @@
-/** The time line of a client that may read a part of the cluster, over HTTP: it names nothing, and sees what it may. */
+/** The time line, and the differences, of a client that may read a part of the cluster, over HTTP: it names nothing, and sees what it may. */
 import { expect, test } from "vitest"
 import type { Access, ReadAction } from "../../../src/recorder/access/access.ts"
 import { START } from "../../archive/sample-frames.ts"
@@ -50,6 +50,21 @@ test("tiles, histogram and findings without a namespace too", async () => {
   const { json } = await answer(`histogram?${window}&width=1`)
   expect(json.counts).toEqual([1])
   expect((await answer(`findings?${window}`)).status).toBe(200)
+})
+
+test("differences without a namespace are those of the namespaces that it may read", async () => {
+  const { answer } = await record("ns-1")
+  const { status, json } = await answer(`differences?${window}`)
+  expect([status, namesOf(json.items), json.isRestricted, json.leftOut]).toEqual([
+    ...[200, ["object-1", "object-4"], true, { kinds: [], namespaces: ["ns-1"] }],
+  ])
+  const named = await answer(`differences?${window}&kind=${followedKind}`)
+  expect(namesOf(named.json.items)).toEqual(["object-1", "object-4"])
+  const forbidden = await answer(`differences?${window}&kind=${followedKind}&namespace=ns-2`)
+  expect([forbidden.status, forbidden.text]).toEqual([
+    403,
+    expect.stringMatching(/may not list pods in namespace ns-2/),
+  ])
 })
 
 test("a kind of which it may read nothing is named; asked for by name, it is refused", async () => {

@@ -25,7 +25,7 @@ test("what is lost of a pin in this life is said and counted once, and without p
     noteExported: () => Effect.succeed(true),
   }
   const log = { info: () => undefined, warn: (text: string) => void said.push(text) }
-  const margins = { before: 0, after: 0 }
+  const margins = { before: 0, after: 0, repeat: 0 }
   const kept = new RecorderPins({ actors, clock: new ManualClock(), margins, log })
   const scrape = async () => formatMetrics(await Effect.runPromise(kept.metrics()))
   expect(await scrape()).toMatch(/kubereel_pins 2\n[\s\S]*pins_bytes 1400\n[\s\S]*pins_lost_total 0\n/)
@@ -38,4 +38,26 @@ test("what is lost of a pin in this life is said and counted once, and without p
   expect(await scrape()).toMatch(/kubereel_pins 0\n[\s\S]*pins_lost_total 1\n/)
   await scrape()
   expect(asked).toBe(4)
+})
+
+test("an alert of which nothing more was heard is said once", async () => {
+  const said: string[] = []
+  const labels = { __heard__: "1970-01-01T00:00:00Z" }
+  const { lostThrough: _, ...whole } = pin
+  let pins: ReadonlyArray<Pin> = [{ ...whole, labels, place: "open" }]
+  const never = () => Effect.die("no pin is made or removed here")
+  const kept = new RecorderPins({
+    actors: { list: () => Effect.sync(() => pins), add: never, remove: never, noteExported: never },
+    ...{ clock: new ManualClock(), margins: { before: 0, after: 0, repeat: 0 } },
+    log: { info: () => undefined, warn: (text) => void said.push(text) },
+  })
+  const list = () => Effect.runPromise(kept.list())
+  await list()
+  expect(said).toEqual([])
+  pins = [{ ...whole, labels, place: "recording" }]
+  await list()
+  await list()
+  expect(said).toEqual([
+    "the pinned window a-1: Nothing was heard of its alert after 1970-01-01T00:00:00Z, not that it is resolved either; so the window ended.",
+  ])
 })

@@ -1,7 +1,10 @@
 /** An alert arrives, retention removes everything around it, and its window is still there: the same questions have the same answers at the same address. */
 import { expect, test } from "vitest"
 import { compactRecording } from "../../../src/archive/index.ts"
+import { exitCodes } from "../../../src/cli/command-line/exit-codes.ts"
+import { exportCommand } from "../../../src/cli/export.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
+import { ran } from "../../cli/commands-in.ts"
 import { notification } from "../pins/alertmanager.ts"
 import { type RecorderProcess, Workplace } from "./recorder-command.ts"
 
@@ -47,7 +50,16 @@ test("the window of an alert outlives the recording around it", async () => {
     }
     return answers
   }
+  const exported = async (recorder: RecorderProcess) => {
+    const server = await recorder.listening()
+    const { code, output } = await ran(exportCommand(), ["--pin", id, "--kind", "configmaps", "-o", "-", "-s", server])
+    // The window begins before the recording.
+    expect(code).toBe(exitCodes.incomplete)
+    return output
+  }
   const answered = await ask(before)
+  const trace = await exported(before)
+  expect(trace).toContain('"tea":"2"')
   expect(JSON.stringify(answered)).toContain('"tea":"2"')
   await before.stop()
 
@@ -58,6 +70,7 @@ test("the window of an alert outlives the recording around it", async () => {
   expect(await jsonOf(after, `/v1/pins/${id}`)).toMatchObject({ place: "kept", bytes: expect.any(Number) })
   expect((await jsonOf(after, `/v1/changes?kind=configmaps&from=${from}&to=${to}`)).items).toEqual([])
   expect(await ask(after)).toEqual(answered)
+  expect(await exported(after)).toBe(trace)
   expect(await jsonOf(after, `/pins/${id}/v1/pins`)).toEqual({ items: [await jsonOf(after, `/v1/pins/${id}`)] })
   expect(await after.metric("kubereel_pins_bytes")).toBeGreaterThan(0)
   expect(await after.metric("kubereel_pins_lost_total")).toBe(0)
