@@ -12,7 +12,6 @@ export {
   type FenceCommand,
   type FenceEvent,
   type FenceState,
-  isOpening,
   nextNumber,
   openFence,
 } from "./fence/fence.ts"
@@ -42,3 +41,4 @@ export {
   type StreamDescription,
   StreamReader,
 } from "./stream/stream-reader.ts"
+export { takeOverStream } from "./stream/take-over-stream.ts"

@@ -8,7 +8,6 @@
 import { randomBytes } from "node:crypto"
 import * as Effect from "effect/Effect"
 import {
-  ArchiveWriter,
   DeltaReader,
   fromTheBeginning,
   isArchiveError,
@@ -25,21 +24,19 @@ import {
   decodeTenure,
   type EncodedSegment,
   encodeSegment,
-  encodeTenure,
-  isOpening,
   isStreamError,
   lastSegment,
-  newTenure,
   nextNumber,
   readDescription,
   readSegmentEnd,
   requireConditions,
-  restoreStream,
   type Shipment,
   type StoredSegment,
+  StreamBrokenError,
   type StreamDescription,
   segmentKey,
   type Tenure,
+  takeOverStream,
 } from "../../fleet/index.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ActorBody } from "../../runtime/index.ts"
@@ -111,10 +108,14 @@ class Archivist {
 
   async find(clusterUid: string) {
     const store = await this.#store()
-    const description = await beginStream(store, { stream: randomBytes(16).toString("hex"), clusterUid })
+    // Segments say of which stream they are, also when stream.json was lost.
+    const before = await lastSegment(store)
+    const { stream, clusterUid: uid } = before?.facts ?? { stream: randomBytes(16).toString("hex"), clusterUid }
+    const description = await beginStream(store, { stream, clusterUid: uid })
     await requireConditions(store)
+    const last = before ?? (await lastSegment(store))
+    if (last !== undefined && last.facts.stream !== description.stream) throw foreignSegment(last, description, store)
     this.#description = description
-    const last = await lastSegment(store)
     const tenure = decodeTenure(readKeptText(this.#config.directory, TENURE_KEY))
     return {
       id: description.stream,
@@ -127,18 +128,10 @@ class Archivist {
   async restore(signal: AbortSignal) {
     const { directory } = this.#config
     const setAside = setAsideReplaced(directory, this.#clock.wallMicros()) ?? ""
-    const { description, last, position } = await restoreStream(await this.#store(), directory, {
+    const tenure = await takeOverStream(await this.#store(), directory, () => randomBytes(16).toString("hex"), {
       signal,
       onProgress: this.#report,
     })
-    const shipped = last && { ...linkOf(last), isWhole: true, position, heldAfter: position.sealedThrough }
-    const tenure = newTenure(description.stream, randomBytes(16).toString("hex"), shipped)
-    const writer = ArchiveWriter.open(directory)
-    try {
-      writer.metadata.set(TENURE_KEY, encodeTenure(tenure))
-    } finally {
-      writer.close()
-    }
     return { tenure, setAside }
   }
 
@@ -155,7 +148,8 @@ class Archivist {
         segmentBytes,
       ),
     )
-    if (segment.rows === 0 && segment.facts.isWhole && !isForced && !isOpening(tenure)) return {}
+    // What ends a part is never nothing.
+    if (segment.rows === 0 && segment.facts.isWhole && !isForced && shipped?.isWhole !== false) return {}
     this.#built = segment
     this.#reading = { reader, after: segment.sha256 }
     const { isWhole, position } = segment.facts
@@ -222,6 +216,12 @@ class Archivist {
     return opening
   }
 }
+
+const foreignSegment = ({ facts }: StoredSegment, { stream }: StreamDescription, { location }: BlobStore) =>
+  new StreamBrokenError({
+    ...{ location, number: facts.number },
+    reason: `it is of stream ${facts.stream}, and stream.json says ${stream}. If the segments are those of this cluster, remove stream.json: the recorder makes it anew out of them`,
+  })
 
 const linkOf = ({ facts: { number, epoch, owner }, sha256 }: StoredSegment): ChainLink => ({
   ...{ number, epoch, owner, sha256 },

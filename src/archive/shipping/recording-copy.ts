@@ -16,8 +16,9 @@ import {
 } from "../directory/archive-errors.ts"
 import { type DirectoryLock, lockDirectory } from "../directory/directory-lock.ts"
 import { makePrivateDirectory } from "../directory/private-files.ts"
-import { readMetadata, WRITER_KEY } from "../rows/metadata.ts"
+import { readMetadata, SET_ASIDE_KEY, WRITER_KEY } from "../rows/metadata.ts"
 import { UNSENT_WRITES_KEY, withoutSent } from "../rows/unsent-writes.ts"
+import { namesOfSetAside } from "../set-aside.ts"
 import { numberOf, prepare, type Statement } from "../tables/database.ts"
 import { DATABASE_FILE, FORMAT_VERSION, openForWriting } from "../tables/schema.ts"
 import { columnsOf } from "../tables/tables.ts"
@@ -106,21 +107,30 @@ export class RecordingCopy {
     }
   }
 
-  /** Checks the copy, and makes it the recording of its directory if it is sound. @throws ArchiveError */
-  finish(): Verification {
+  /** Checks the copy, which more may be applied to. @throws ArchiveError */
+  verify(): Verification {
+    try {
+      this.#settle()
+      return verifyRecording(this.#place)
+    } catch (error) {
+      throw toArchiveError(this.#directory, "restore", error)
+    }
+  }
+
+  /** Makes the copy, which was found sound, the recording of its directory, with these metadata. @throws ArchiveError */
+  finish(metadata: Readonly<Record<string, string>>): void {
     try {
       const database = this.#open()
+      // What was set aside here was another recording: this one has no gap for it.
+      const own = { ...metadata, [WRITER_KEY]: "closed", [SET_ASIDE_KEY]: namesOfSetAside(this.#directory).join(" ") }
+      database.exec("BEGIN IMMEDIATE")
       prepare(database, "DELETE FROM metadata WHERE key = ?").run(MARK_KEY)
-      prepare(database, "INSERT OR REPLACE INTO metadata (key, value) VALUES (?, 'closed')").run(WRITER_KEY)
-      database.exec("PRAGMA wal_checkpoint(TRUNCATE)")
-      this.#inserts.clear()
-      database.close()
-      this.#database = undefined
-      const verification = verifyRecording(this.#place)
-      if (!verification.isSound) return verification
+      const put = prepare(database, "INSERT OR REPLACE INTO metadata (key, value) VALUES (?, ?)")
+      for (const [key, value] of Object.entries(own)) put.run(key, value)
+      database.exec("COMMIT")
+      this.#settle()
       renameSync(join(this.#place, DATABASE_FILE), join(this.#directory, DATABASE_FILE))
       rmSync(this.#place, { recursive: true })
-      return verification
     } catch (error) {
       throw toArchiveError(this.#directory, "restore", error)
     }
@@ -132,6 +142,15 @@ export class RecordingCopy {
     this.#database?.close()
     this.#database = undefined
     this.#lock.release()
+  }
+
+  /** Brings everything into the one file, and closes it. */
+  #settle(): void {
+    const database = this.#open()
+    database.exec("PRAGMA wal_checkpoint(TRUNCATE)")
+    this.#inserts.clear()
+    database.close()
+    this.#database = undefined
   }
 
   #open(): DatabaseSync {

@@ -11,10 +11,19 @@ import type { StoredSegment } from "../segment/segment-facts.ts"
 import { readSegment } from "../segment/segment-reader.ts"
 import { type StreamDescription, StreamReader, type StreamStore } from "./stream-reader.ts"
 
-interface RestoreOptions {
+/** How a stream is restored. */
+export interface RestoreOptions {
   /** Takes how much has been done, after each segment; those that an earlier process has applied count as done. */
   readonly onProgress?: (progress: RestoreProgress) => void
   readonly signal?: AbortSignal
+}
+
+/** A stream as far as it was restored. */
+export type RestoredStream = Pick<Restored, "description" | "last" | "position">
+
+interface Taken {
+  /** What the metadata of the recording are to have. */
+  readonly metadata: Readonly<Record<string, string>>
 }
 
 interface RestoreProgress {
@@ -47,33 +56,70 @@ export interface Restored {
 export const restoreStream = async (
   store: StreamStore,
   directory: string,
-  { onProgress, signal }: RestoreOptions = {},
+  options: RestoreOptions = {},
 ): Promise<Restored> => {
-  const { description, counted, last, position } = await new StreamReader(store).read()
+  const [restored] = await restoreAndTake(store, directory, async () => ({ metadata: {} }), options)
+  return restored
+}
+
+/**
+ * The same for a recorder that continues the stream. `take` is called when everything is there and was checked: the recorder before may be alive, so the stream
+ * is taken over right after it was read, and only if what is there can be continued. It answers `undefined` if the stream has gone on meanwhile: then what was
+ * added is restored as well, and it is called again. Rejects with its errors, too.
+ */
+export const restoreAndTake = async <Own extends Taken>(
+  store: StreamStore,
+  directory: string,
+  take: (stream: RestoredStream) => Promise<Own | undefined>,
+  { onProgress, signal }: RestoreOptions = {},
+): Promise<readonly [restored: Restored, taken: Own]> => {
+  const reader = new StreamReader(store)
+  let stream = await reader.read()
   const copy = new RecordingCopy(directory)
   try {
     const mark = copy.mark()
-    const applied = counted.findIndex(({ sha256 }) => sha256 === mark) + 1
+    let applied = stream.counted.findIndex(({ sha256 }) => sha256 === mark) + 1
     if (applied === 0) copy.beginAnew()
-    const allBytes = counted.reduce((sum, { bytes }) => sum + bytes, 0)
-    let bytes = counted.slice(0, applied).reduce((sum, segment) => sum + segment.bytes, 0)
-    for (const [index, segment] of counted.entries()) {
-      if (index < applied) continue
-      signal?.throwIfAborted()
-      await apply(store, copy, segment, signal)
-      bytes += segment.bytes
-      onProgress?.({ segments: index + 1, allSegments: counted.length, bytes, allBytes })
+    let bytes = bytesOf(stream.counted.slice(0, applied))
+    const applyNew = async (): Promise<void> => {
+      const { counted } = stream
+      const allBytes = bytesOf(counted)
+      for (const [index, segment] of counted.entries()) {
+        if (index < applied) continue
+        signal?.throwIfAborted()
+        await apply(store, copy, segment, signal)
+        bytes += segment.bytes
+        onProgress?.({ segments: index + 1, allSegments: counted.length, bytes, allBytes })
+      }
+      applied = counted.length
     }
-    const { faults, damagedBlocks, blocks, isSound } = copy.finish()
-    if (!isSound) {
-      const reason = [...faults, ...damagedBlocks.map(({ fault }) => fault)].slice(0, 3).join("; ")
-      throw new RestoredUnsoundError({ location: store.location, reason })
+    await applyNew()
+    let blocks = soundBlocks(store, copy)
+    const checked = applied
+    let taken = await take(stream)
+    while (taken === undefined) {
+      stream = await reader.read()
+      await applyNew()
+      taken = await take(stream)
     }
+    if (applied > checked) blocks = soundBlocks(store, copy)
+    copy.finish(taken.metadata)
+    const { description, counted, last, position } = stream
     const until = counted.reduce((latest, { facts }) => Math.max(latest, facts.toTime), 0)
-    return { description, last, position, segments: counted.length, bytes, blocks, until }
+    return [{ description, last, position, segments: counted.length, bytes, blocks, until }, taken]
   } finally {
     copy.close()
   }
+}
+
+const bytesOf = (segments: ReadonlyArray<StoredSegment>): number => segments.reduce((sum, { bytes }) => sum + bytes, 0)
+
+/** Returns how many blocks it has. @throws RestoredUnsoundError, ArchiveError */
+const soundBlocks = ({ location }: StreamStore, copy: RecordingCopy): number => {
+  const { faults, damagedBlocks, blocks, isSound } = copy.verify()
+  if (isSound) return blocks
+  const reason = [...faults, ...damagedBlocks.map(({ fault }) => fault)].slice(0, 3).join("; ")
+  throw new RestoredUnsoundError({ location, reason })
 }
 
 const apply = async (

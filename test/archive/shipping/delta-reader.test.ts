@@ -232,7 +232,8 @@ test("blocks that were removed before they were sent leave the states that were 
       [...all].sort((one, other) => shippedTables.indexOf(one.table) - shippedTables.indexOf(other.table)),
       "m",
     )
-  expect(copy.finish()).toMatchObject({ isSound: true })
+  expect(copy.verify()).toMatchObject({ isSound: true })
+  copy.finish({})
   copy.close()
   const restored = opened(ArchiveWriter.open(target, { now: () => START }))
   expect([...restored.liveObjects(gvk)]).toEqual([...writer.liveObjects(gvk)])
