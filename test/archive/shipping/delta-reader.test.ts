@@ -1,6 +1,8 @@
 /** What a delta has: what came after a position, nothing that is not for others, and nothing that damage has changed. */
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
 import { afterEach, expect, test } from "vitest"
 import {
   ArchiveWriter,
@@ -134,6 +136,35 @@ test("an object whose owners were replaced is sent again, with those that it had
   expect(third.rows).toBe(0)
   // A reader of another life does not know what was sent.
   expect(of(read(reader(), second.position), "owner")).toHaveLength(2)
+})
+
+test("however many authors were ever seen, a reader keeps nothing for each of them", () => {
+  const writer = opened(ArchiveWriter.open(temporaryDirectory(), { now: () => START }))
+  const known = { gvk: "v1.Pod", plural: "pods", singular: "", shortNames: [], categories: [], namespaced: true }
+  writer.metadata.set(discoveryKey, withDiscovered(undefined, known))
+  writer.append("w", 1, 1, podFrame("one", 1))
+  writer.commit()
+  const authors = 60_000
+  const writes = Array.from(
+    { length: authors },
+    (_, index): AuthoredWrite => ({
+      ...{ group: "", resource: "pods", object: "u", effect: "wrote", version: String(index + 1), isCertain: true },
+      ...{ auditID: "", received: START + index, completed: START + index + 1 },
+      author: { user: `user-${index}`, groups: [], userAgent: "", sourceIPs: [], verb: "update" },
+    }),
+  )
+  expect(writer.addAuthors(writes, { from: START, to: START + authors })).toBe(authors)
+  setFlagsFromString("--expose-gc")
+  const collect = runInNewContext("gc") as () => void
+  const usedBytes = (): number => {
+    collect()
+    const { heapUsed, arrayBuffers } = process.memoryUsage()
+    return heapUsed + arrayBuffers
+  }
+  const reader = opened(new DeltaReader(writer.directory))
+  const before = usedBytes()
+  expect(reader.read(fromTheBeginning, () => 0, Number.POSITIVE_INFINITY).rows).toBeGreaterThan(2 * authors)
+  expect(usedBytes() - before).toBeLessThan(2 * 1024 * 1024)
 })
 
 test("audited writes are sent when they arrive, whatever they are of, and few again", () => {
