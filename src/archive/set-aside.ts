@@ -4,7 +4,7 @@
  *
  * The directory with the old files is a data directory itself, for `reel store salvage` and for people.
  */
-import { closeSync, existsSync, openSync, readdirSync, readSync, renameSync, statSync } from "node:fs"
+import { closeSync, existsSync, openSync, readdirSync, readSync, renameSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { ArchiveWriter } from "./archive-writer.ts"
 import { CorruptArchiveError, isDamage, NotARecordingError, toArchiveError } from "./directory/archive-errors.ts"
@@ -110,20 +110,34 @@ const isBlank = (path: string): boolean => {
 
 const timeOf = ({ now = () => Date.now() * 1000 }: ArchiveWriterOptions): number => now()
 
-const namesOfSetAside = (directory: string): ReadonlyArray<string> =>
+/** Names of the directories with recordings that were set aside in this one, the oldest first. */
+export const namesOfSetAside = (directory: string, prefix = SET_ASIDE_PREFIX): ReadonlyArray<string> =>
   readdirSync(directory, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && entry.name.startsWith(SET_ASIDE_PREFIX))
+    .filter((entry) => entry.isDirectory() && entry.name.startsWith(prefix))
     .map(({ name }) => name)
     .sort()
 
-/** What names of directories begin with in which a recording is whose stream another recorder has taken over. */
-const REPLACED_PREFIX = "replaced-"
+/** What names of directories begin with in which a recording is whose stream another recorder has taken over; `disk-metrics.ts` has the same. */
+export const REPLACED_PREFIX = "replaced-"
 
-/** Moves the recording of a directory, if it has one, into a directory of its own, whose path is returned. Nothing of it is a gap: what follows has its place. @throws ArchiveError */
-export const setAsideReplaced = (directory: string, nowMicros: number): string | undefined =>
-  DATABASE_FILES.some((file) => existsSync(join(directory, file)))
-    ? moveAside(directory, nowMicros, {}, REPLACED_PREFIX)
-    : undefined
+/** Replaced recordings that are kept: two recorders that take a stream from each other at each start would fill the disk with them. */
+const mostReplaced = 2
+
+/**
+ * Moves the recording of a directory, if it has one, into a directory of its own, whose path is returned; the last two of these are kept. Nothing of it is a
+ * gap: what follows has its place. @throws ArchiveError
+ */
+export const setAsideReplaced = (directory: string, nowMicros: number): string | undefined => {
+  if (!DATABASE_FILES.some((file) => existsSync(join(directory, file)))) return undefined
+  const path = moveAside(directory, nowMicros, {}, REPLACED_PREFIX)
+  try {
+    for (const name of namesOfSetAside(directory, REPLACED_PREFIX).slice(0, -mostReplaced))
+      rmSync(join(directory, name), { recursive: true, force: true })
+  } catch (error) {
+    throw toArchiveError(directory, "set aside", error)
+  }
+  return path
+}
 
 /** The log last: without its database it makes the next start notice that setting aside was interrupted. */
 const DATABASE_FILES = ["-shm", "", "-wal"].map((suffix) => `${DATABASE_FILE}${suffix}`)

@@ -12,7 +12,6 @@ export {
   type FenceCommand,
   type FenceEvent,
   type FenceState,
-  isOpening,
   nextNumber,
   openFence,
 } from "./fence/fence.ts"
@@ -45,3 +44,4 @@ export {
 } from "./stream/stream-description.ts"
 export { compactedThrough, lastSegment, requireConditions } from "./stream/stream-end.ts"
 export { StreamReader } from "./stream/stream-reader.ts"
+export { takeOverStream } from "./stream/take-over-stream.ts"

@@ -7,7 +7,7 @@ import { ArchiveReader } from "../../src/archive/archive-reader.ts"
 import { ArchiveWriter } from "../../src/archive/archive-writer.ts"
 import { NotARecordingError } from "../../src/archive/directory/archive-errors.ts"
 import { readCoverage } from "../../src/archive/reading/recorded-coverage.ts"
-import { openOrBegin } from "../../src/archive/set-aside.ts"
+import { openOrBegin, setAsideReplaced } from "../../src/archive/set-aside.ts"
 import { addChecksumFunction } from "../../src/archive/tables/sound-rows.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
 import { asIfCrashed } from "./crashed-copy.ts"
@@ -264,4 +264,17 @@ test("another program's database is never moved", () => {
   database.close()
   expect(() => openOrBegin(directory)).toThrow("was not written by kubereel")
   expect(readdirSync(directory)).toContain("recording.db")
+})
+
+test("of recordings that others have replaced the last two are kept, and what has another name stays", () => {
+  const directory = temporaryDirectory()
+  writeFileSync(join(directory, "notes.txt"), "")
+  const stamps = [1, 2, 3, 4].map((hour) => {
+    ArchiveWriter.open(directory, { now: () => START }).close()
+    return basename(setAsideReplaced(directory, START + hour * 3_600_000_000) ?? "")
+  })
+  const names = readdirSync(directory)
+  expect(names).toContain("notes.txt")
+  expect(names.filter((name) => name.startsWith("replaced-")).sort()).toEqual(stamps.slice(2))
+  expect(setAsideReplaced(directory, later)).toBeUndefined()
 })

@@ -23,7 +23,6 @@ import {
   decodeTenure,
   type EncodedSegment,
   encodeSegment,
-  isOpening,
   isStreamError,
   lastSegment,
   markBehind,
@@ -31,11 +30,13 @@ import {
   readDescription,
   readSegmentEnd,
   requireConditions,
-  restoreStream,
   type Shipment,
+  type StoredSegment,
+  StreamBrokenError,
   type StreamDescription,
   segmentKey,
   type Tenure,
+  takeOverStream,
 } from "../../fleet/index.ts"
 import { messageOf } from "../../message-of.ts"
 import type { ActorBody } from "../../runtime/index.ts"
@@ -109,10 +110,14 @@ class Archivist {
 
   async find(clusterUid: string) {
     const store = await this.#store()
-    const description = await beginStream(store, { stream: randomBytes(16).toString("hex"), clusterUid })
+    // Segments say of which stream they are, also when stream.json was lost.
+    const before = await lastSegment(store)
+    const { stream, clusterUid: uid } = before?.facts ?? { stream: randomBytes(16).toString("hex"), clusterUid }
+    const description = await beginStream(store, { stream, clusterUid: uid })
     await requireConditions(store)
+    const last = before ?? (await lastSegment(store))
+    if (last !== undefined && last.facts.stream !== description.stream) throw foreignSegment(last, description, store)
     this.#description = description
-    const last = await lastSegment(store)
     const tenure = decodeTenure(readKeptText(this.#config.directory, TENURE_KEY))
     return {
       id: description.stream,
@@ -125,9 +130,12 @@ class Archivist {
   async restore(signal: AbortSignal) {
     const { directory } = this.#config
     this.#setAside = setAsideReplaced(directory, this.#clock.wallMicros()) ?? this.#setAside
-    const { tenure, lostBlocks } = await restoreStream(await this.#store(), directory, {
-      ...{ signal, onProgress: this.#report },
-    })
+    const { tenure, lostBlocks } = await takeOverStream(
+      await this.#store(),
+      directory,
+      () => randomBytes(16).toString("hex"),
+      { signal, onProgress: this.#report },
+    )
     return { tenure, lostBlocks, setAside: this.#setAside }
   }
 
@@ -144,7 +152,8 @@ class Archivist {
         segmentBytes,
       ),
     )
-    if (segment.rows === 0 && segment.facts.isWhole && !isForced && !isOpening(tenure)) return {}
+    // What ends a part is never nothing.
+    if (segment.rows === 0 && segment.facts.isWhole && !isForced && shipped?.isWhole !== false) return {}
     this.#built = segment
     this.#reading = { reader, after: segment.sha256 }
     const { isWhole, position } = segment.facts
@@ -211,6 +220,12 @@ class Archivist {
     return opening
   }
 }
+
+const foreignSegment = ({ facts }: StoredSegment, { stream }: StreamDescription, { location }: BlobStore) =>
+  new StreamBrokenError({
+    ...{ location, number: facts.number },
+    reason: `it is of stream ${facts.stream}, and stream.json says ${stream}. If the segments are those of this cluster, remove stream.json: the recorder makes it anew out of them`,
+  })
 
 const lasting: ReadonlySet<string> = new Set(["package-missing", "credentials", "denied", "no-bucket", "no-conditions"])
 

@@ -1,10 +1,10 @@
 /**
  * Reads deltas of a recording, also while it is being written. Each is one read transaction of some hundred ms at most, in which the writer goes on.
  *
- * Rows that are only ever added are found by their position. Tables whose rows change are small and have no order of change: all of each is looked at,
- * and a row is sent if its checksum is another one than was sent. That is kept in memory; a new reader sends those rows again, which changes nothing.
+ * Rows that are only ever added are found by their position. Tables whose rows change are small and have no order of change: the checksums of all their
+ * rows are looked at (sent-rows.ts). What was sent is kept in memory; a new reader sends those rows again, which changes nothing.
  *
- * Memory: what `take` keeps, a block with its table of contents, and some 100 bytes for each row of the tables whose rows change.
+ * Memory: what `take` keeps, a block with its table of contents, and 2 MiB.
  */
 import type { DatabaseSync, SQLInputValue } from "node:sqlite"
 import { pack, requireChecksum } from "../blocks/block.ts"
@@ -30,6 +30,7 @@ import {
   type ShippedValue,
   shippedKeys,
 } from "./delta.ts"
+import { SentRows } from "./sent-rows.ts"
 
 /** Takes a row, and returns how many bytes it has taken of this delta. */
 type TakeRow = (row: DeltaRow) => number
@@ -43,13 +44,20 @@ type Tuple = ReadonlyArray<ShippedValue | Uint8Array>
  */
 const confinedTables: ReadonlyArray<ShippedTable> = ["block", "checkpoint", "audited_write"]
 
-/** Tables whose rows change, with their keys. */
+/** Tables whose rows change, with how many of their first columns are the key. */
 const changingTables = [
-  ["late_range", ["kind", "namespace", "not_before", "cause"]],
-  ["former_owner_set", ["kind", "number", "until_time"]],
-  ["owner", ["uid", "gvk"]],
-  ["author", ["id"]],
+  ["late_range", 4],
+  ["former_owner_set", 3],
+  ["owner", 2],
+  ["author", 1],
 ] as const
+
+/** One of them, and what was sent of it. */
+interface Changing {
+  readonly table: ShippedTable
+  readonly key: ReadonlyArray<string>
+  readonly sent: SentRows<SQLInputValue>
+}
 
 /** The place of each column in a row of the table `block`. */
 const blockColumns = new Map(columnsOf("block").map((column, index) => [column, index]))
@@ -61,8 +69,11 @@ export class DeltaReader {
   readonly #directory: string
   readonly #database: DatabaseSync
   readonly #statements = new Map<string, Statement<Tuple>>()
-  /** By table and key, the checksum of what was sent. */
-  readonly #sent = new Map<string, number>()
+  readonly #changing = changingTables.map(([table, keys]) => ({
+    table,
+    key: columnsOf(table).slice(0, keys),
+    sent: new SentRows<SQLInputValue>(),
+  }))
   /** What is left of audited writes for which a delta before had no room, up to a batch. */
   #writes: { readonly batch: number; readonly kinds: Map<number, FirstUnsent> } | undefined
 
@@ -245,7 +256,7 @@ export class DeltaReader {
         ...([sending, "pod_life", "sequence > ? AND sequence <= ? ORDER BY sequence", [lives, through]] as const),
         ([sequence]) => sending.moveOn({ lives: Number(sequence) }),
       ) &&
-      changingTables.every(([table, key]) => this.#changed(sending, table, key)) &&
+      this.#changing.every((changing) => this.#changed(sending, changing)) &&
       this.#auditedWrites(sending, kinds)
     )
   }
@@ -266,21 +277,32 @@ export class DeltaReader {
     return true
   }
 
-  #changed(sending: Sending, table: ShippedTable, key: ReadonlyArray<string>): boolean {
-    const columns = columnsOf(table)
-    const places = key.map((column) => columns.indexOf(column))
-    for (const row of this.#rows(table, "true")) {
-      const name = `${table} ${places.map((place) => row[place]).join("\u001f")}`
-      const checksum = Number(row.at(-2))
-      if (this.#sent.get(name) === checksum) continue
+  /** Returns whether a copy has all rows as they are now. */
+  #changed(sending: Sending, changing: Changing): boolean {
+    const { table, key, sent } = changing
+    // What a delta before had no room for. Rows may have changed since they were compared.
+    if (sent.after !== undefined && !this.#sendLeft(sending, changing)) return false
+    const rows = prepareTuples<ShippedValue[]>(this.#database, `SELECT checksum, ${key.join(", ")} FROM ${table}`)
+    return !sent.compare(rows.iterate()) || this.#sendLeft(sending, changing)
+  }
+
+  /** Returns whether there was room for all. */
+  #sendLeft(sending: Sending, { table, key, sent }: Changing): boolean {
+    const after = sent.after ?? []
+    const columns = key.join(", ")
+    const wanted = after.length === 0 ? "true" : `(${columns}) > (${after.map(() => "?").join()})`
+    for (const row of this.#rows(table, `${wanted} ORDER BY ${columns}`, ...after)) {
+      const values = row.slice(0, key.length)
+      if (!sent.isLeft(values)) continue
       sending.row(table, row)
       // An object whose owners were replaced.
       if (table === "former_owner_set")
         for (const object of this.#rows("object", "kind = ? AND number = ?", Number(row[0]), Number(row[1])))
           sending.row("object", object)
-      this.#sent.set(name, checksum)
+      sent.sentThrough(values)
       if (sending.isFull) return false
     }
+    sent.end()
     return true
   }
 

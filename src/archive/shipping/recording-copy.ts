@@ -16,8 +16,9 @@ import {
 } from "../directory/archive-errors.ts"
 import { type DirectoryLock, lockDirectory } from "../directory/directory-lock.ts"
 import { makePrivateDirectory } from "../directory/private-files.ts"
-import { readMetadata, WRITER_KEY } from "../rows/metadata.ts"
+import { readMetadata, SET_ASIDE_KEY, WRITER_KEY } from "../rows/metadata.ts"
 import { UNSENT_WRITES_KEY, withoutSent } from "../rows/unsent-writes.ts"
+import { namesOfSetAside } from "../set-aside.ts"
 import { numberOf, prepare, rowsOf, type Statement } from "../tables/database.ts"
 import { DATABASE_FILE, FORMAT_VERSION, openForWriting } from "../tables/schema.ts"
 import { columnsOf } from "../tables/tables.ts"
@@ -28,11 +29,6 @@ const UNFINISHED = "restoring"
 
 /** Key of the metadata of such a copy: what the caller says of the last delta. */
 const MARK_KEY = "restoring"
-
-interface CopyEnd {
-  readonly sealedThrough?: number
-  readonly kept?: Readonly<Record<string, string>>
-}
 
 /** Writes one copy, whose directory it holds. */
 export class RecordingCopy {
@@ -112,32 +108,41 @@ export class RecordingCopy {
   }
 
   /**
-   * Checks the copy, and makes it the recording of its directory if it is sound. Blocks that were damaged when they were sent do no harm: those that read it name
-   * them. `sealedThrough`: of the position of the last delta. `kept`: more for the metadata.
+   * Checks the copy, which more may be applied to. Blocks that were damaged when they were sent do no harm: those that read it name them. `sealedThrough`: of the
+   * position of the last delta.
    *
    * @throws ArchiveError
    */
-  finish({ sealedThrough = 0, kept = {} }: CopyEnd = {}): Verification & { readonly lostBlocks: number } {
+  verify(sealedThrough = 0): Verification & { readonly lostBlocks: number } {
     try {
       const database = this.#open()
       // The block that parts were sealed into was damaged before it was sent.
       prepare(database, "UPDATE block SET sealed = 1 WHERE sealed = 0 AND last_sequence <= ?").run(sealedThrough)
       const lost = lostBlocks(database)
-      prepare(database, "DELETE FROM metadata WHERE key = ?").run(MARK_KEY)
-      const put = prepare(database, "INSERT OR REPLACE INTO metadata (key, value) VALUES (?, ?)")
-      for (const [key, value] of Object.entries({ ...kept, [WRITER_KEY]: "closed" })) put.run(key, value)
-      database.exec("PRAGMA wal_checkpoint(TRUNCATE)")
-      this.#inserts.clear()
-      database.close()
-      this.#database = undefined
+      this.#settle()
       const found = verifyRecording(this.#place)
       const isSound =
         found.faults.length === 0 && found.damagedBlocks.every(({ lastSequence }) => lost.has(lastSequence))
-      const verification = { ...found, isSound, lostBlocks: lost.size }
-      if (!isSound) return verification
+      return { ...found, isSound, lostBlocks: lost.size }
+    } catch (error) {
+      throw toArchiveError(this.#directory, "restore", error)
+    }
+  }
+
+  /** Makes the copy, which was found sound, the recording of its directory, with these metadata. @throws ArchiveError */
+  finish(metadata: Readonly<Record<string, string>>): void {
+    try {
+      const database = this.#open()
+      // What was set aside here was another recording: this one has no gap for it.
+      const own = { ...metadata, [WRITER_KEY]: "closed", [SET_ASIDE_KEY]: namesOfSetAside(this.#directory).join(" ") }
+      database.exec("BEGIN IMMEDIATE")
+      prepare(database, "DELETE FROM metadata WHERE key = ?").run(MARK_KEY)
+      const put = prepare(database, "INSERT OR REPLACE INTO metadata (key, value) VALUES (?, ?)")
+      for (const [key, value] of Object.entries(own)) put.run(key, value)
+      database.exec("COMMIT")
+      this.#settle()
       renameSync(join(this.#place, DATABASE_FILE), join(this.#directory, DATABASE_FILE))
       rmSync(this.#place, { recursive: true })
-      return verification
     } catch (error) {
       throw toArchiveError(this.#directory, "restore", error)
     }
@@ -149,6 +154,15 @@ export class RecordingCopy {
     this.#database?.close()
     this.#database = undefined
     this.#lock.release()
+  }
+
+  /** Brings everything into the one file, and closes it. */
+  #settle(): void {
+    const database = this.#open()
+    database.exec("PRAGMA wal_checkpoint(TRUNCATE)")
+    this.#inserts.clear()
+    database.close()
+    this.#database = undefined
   }
 
   #open(): DatabaseSync {

@@ -8,6 +8,8 @@
  * Creating number n + 1, if it is absent, is the only commit. Before that, the recording keeps what was built as an intent: so whatever is found under that
  * number later is either one of the intents, which is adopted with its positions, or another recorder's, which ends this one. A segment without an intent in
  * this recording is another's even with this owner: a copy of the directory writes it.
+ *
+ * The opening segment of an epoch is created before this begins, by whoever restores the stream: it has no rows, so nothing need be known of it beforehand.
  */
 
 import type { ChainLink, Shipment, Tenure } from "./tenure.ts"
@@ -72,9 +74,6 @@ export const openFence = (tenure: Tenure): FenceState => ({
 
 /** Number of the next segment. */
 export const nextNumber = ({ shipped }: Tenure): number => (shipped?.number ?? 0) + 1
-
-/** Whether the recorder has taken a stream over, and no segment of its own says so yet. */
-export const isOpening = ({ shipped, epoch }: Tenure): boolean => shipped !== undefined && shipped.epoch < epoch
 
 /** Pure. */
 export const commandOf = ({ tenure, step }: FenceState): FenceCommand => {

@@ -15,11 +15,13 @@ import {
 import {
   type EncodedSegment,
   type Footer,
+  markBehind,
   type Page,
   SEGMENT_FORMAT,
   SEGMENT_MAGIC,
   type SegmentFacts,
   type SegmentIdentity,
+  type StoredSegment,
   TAIL_BYTES,
 } from "./segment-facts.ts"
 
@@ -38,7 +40,7 @@ const pageCharacters = 256 * 1024
  * @throws what {@link DeltaReader.read} throws
  */
 export const encodeSegment = (
-  reader: DeltaReader,
+  reader: Pick<DeltaReader, "read">,
   position: Position,
   identity: SegmentIdentity,
   maximumBytes: number = SEGMENT_BYTES,
@@ -62,6 +64,18 @@ export const encodeSegment = (
   body.append(footer)
   body.append(tail)
   return { facts, sha256: hash("sha256", footer), bytes: body.bytes, parts: body.parts, rows }
+}
+
+/**
+ * The segment that opens the next epoch behind the last one of a stream, whose position is that of its last whole one: a part without rows, so that it is
+ * nothing by itself.
+ */
+export const encodeOpening = (last: StoredSegment, position: Position, owner: string): EncodedSegment => {
+  const { stream, clusterUid, number, epoch, recordingFormat } = last.facts
+  const nothing = { recordingFormat, after: position.sequence, through: position.sequence, isWhole: false, rows: 0 }
+  return encodeSegment({ read: () => ({ ...nothing, position, kinds: [] }) }, position, {
+    ...{ stream, clusterUid, number: number + 1, epoch: epoch + 1, owner, previous: markBehind(last).sha256 },
+  })
 }
 
 /** Rows of one table that wait for their page to be full. */

@@ -16,11 +16,15 @@ import type { StreamDescription, StreamStore } from "./stream-description.ts"
 import { lastSegmentNumber } from "./stream-end.ts"
 import { StreamReader } from "./stream-reader.ts"
 
-interface RestoreOptions {
+/** How a stream is restored. */
+export interface RestoreOptions {
   /** Takes how much has been done, after each segment; those that an earlier process has applied count as done. */
   readonly onProgress?: (progress: RestoreProgress) => void
   readonly signal?: AbortSignal
 }
+
+/** A stream as far as it was restored. */
+export type RestoredStream = Pick<Restored, "description" | "last" | "position">
 
 interface RestoreProgress {
   /** Number of the segment that was applied last. */
@@ -58,6 +62,28 @@ export interface Restored {
 export const restoreStream = async (
   store: StreamStore,
   directory: string,
+  options: RestoreOptions = {},
+): Promise<Restored> => {
+  return restoreAndTake(
+    store,
+    directory,
+    async ({ description, last, position }) => {
+      const shipped = last && { ...markBehind(last), isWhole: true, position, heldAfter: position.sealedThrough }
+      return newTenure(description.stream, randomBytes(16).toString("hex"), shipped)
+    },
+    options,
+  )
+}
+
+/**
+ * The same for a recorder that continues the stream. `take` is called when everything is there and was checked: the recorder before may be alive, so the stream
+ * is taken over right after it was read, and only if what is there can be continued. It answers with the tenure that the recording is to have, or `undefined` if
+ * the stream has gone on meanwhile: then what was added is restored as well, and it is called again. Rejects with its errors, too.
+ */
+export const restoreAndTake = async (
+  store: StreamStore,
+  directory: string,
+  take: (stream: RestoredStream) => Promise<Tenure | undefined>,
   { onProgress, signal }: RestoreOptions = {},
 ): Promise<Restored> => {
   const copy = new RecordingCopy(directory)
@@ -67,33 +93,36 @@ export const restoreStream = async (
     let applied: Applied = nothing
     if (known !== undefined && stream.behind !== undefined) applied = known
     else copy.beginAnew()
-    const allSegments = await lastSegmentNumber(store)
-    for await (const segment of stream.segments()) {
-      signal?.throwIfAborted()
-      const rows = await segment.rows(signal)
-      if (rows === undefined) throw new StreamChangedError({ location: store.location })
-      applied = {
-        ...markBehind(segment),
-        segments: applied.segments + 1,
-        bytes: applied.bytes + segment.bytes,
-        until: Math.max(applied.until, segment.facts.toTime),
+    const applyNew = async (): Promise<void> => {
+      const allSegments = await lastSegmentNumber(store)
+      for await (const segment of stream.segments()) {
+        signal?.throwIfAborted()
+        const rows = await segment.rows(signal)
+        if (rows === undefined) throw new StreamChangedError({ location: store.location })
+        applied = {
+          ...markBehind(segment),
+          segments: applied.segments + 1,
+          bytes: applied.bytes + segment.bytes,
+          until: Math.max(applied.until, segment.facts.toTime),
+        }
+        copy.apply(segment.facts, rows, encodeApplied(applied))
+        const { number, bytes } = applied
+        onProgress?.({ segments: number, allSegments: Math.max(number, allSegments), bytes })
       }
-      copy.apply(segment.facts, rows, encodeApplied(applied))
-      const { number, bytes } = applied
-      onProgress?.({ segments: number, allSegments: Math.max(number, allSegments), bytes })
     }
+    await applyNew()
+    let sound = soundCopy(store, copy, stream.position)
+    const checked = applied
+    let tenure = await take(stream)
+    while (tenure === undefined) {
+      await applyNew()
+      tenure = await take(stream)
+    }
+    if (applied !== checked) sound = soundCopy(store, copy, stream.position)
+    copy.finish({ [TENURE_KEY]: encodeTenure(tenure) })
     const { description, last, position } = stream
-    const { sealedThrough } = position
-    const shipped = last && { ...markBehind(last), isWhole: true, position, heldAfter: sealedThrough }
-    const tenure = newTenure(description.stream, randomBytes(16).toString("hex"), shipped)
-    const kept = { [TENURE_KEY]: encodeTenure(tenure) }
-    const { faults, damagedBlocks, blocks, lostBlocks, isSound } = copy.finish({ sealedThrough, kept })
-    if (!isSound) {
-      const reason = [...faults, ...damagedBlocks.map(({ fault }) => fault)].slice(0, 3).join("; ")
-      throw new RestoredUnsoundError({ location: store.location, reason })
-    }
     const { segments, bytes, until } = applied
-    return { description, last, position, tenure, segments, bytes, blocks, lostBlocks, until }
+    return { description, last, position, tenure, segments, bytes, until, ...sound }
   } finally {
     copy.close()
   }
@@ -114,3 +143,15 @@ const encodeApplied = Schema.encodeSync(AppliedText)
 const decodeApplied = Schema.decodeUnknownOption(AppliedText)
 
 const nothing: Applied = { number: 0, sha256: "", segments: 0, bytes: 0, until: 0 }
+
+/** @throws RestoredUnsoundError, ArchiveError */
+const soundCopy = (
+  { location }: StreamStore,
+  copy: RecordingCopy,
+  { sealedThrough }: Position,
+): Pick<Restored, "blocks" | "lostBlocks"> => {
+  const { faults, damagedBlocks, blocks, lostBlocks, isSound } = copy.verify(sealedThrough)
+  if (isSound) return { blocks, lostBlocks }
+  const reason = [...faults, ...damagedBlocks.map(({ fault }) => fault)].slice(0, 3).join("; ")
+  throw new RestoredUnsoundError({ location, reason })
+}

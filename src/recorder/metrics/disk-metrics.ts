@@ -26,12 +26,12 @@ interface Room {
 
 export interface Disk {
   readonly room: (directory: string) => Promise<Room>
-  /** Bytes that the files of a directory take on disk, and those of damaged recordings that were set aside in it. */
+  /** Bytes that the files of a directory take on disk, and those of recordings that were set aside in it. */
   readonly used: (directory: string) => Promise<number>
 }
 
-/** What names of directories with damaged recordings begin with, as in `archive/set-aside.ts`. */
-export const setAsidePrefix = "damaged-"
+/** What names of directories begin with in which recordings are that were set aside, as in `archive/set-aside.ts`. */
+export const setAsidePrefixes = ["damaged-", "replaced-"]
 
 /** ms after which metrics that the file system has not delivered are omitted. */
 const timeoutMs = 1000
@@ -101,7 +101,9 @@ const systemDisk: Disk = {
   },
   used: async (directory) => {
     const entries = await readdir(directory, { withFileTypes: true })
-    const setAside = entries.filter((each) => each.isDirectory() && each.name.startsWith(setAsidePrefix))
+    const setAside = entries.filter(
+      (each) => each.isDirectory() && setAsidePrefixes.some((prefix) => each.name.startsWith(prefix)),
+    )
     const below = setAside.map(({ name }) => readdir(join(directory, name), { withFileTypes: true }))
     const files = [...entries, ...(await Promise.all(below)).flat()]
     const sizes = await Promise.all(

@@ -65,6 +65,8 @@ export class NoticeLog {
   readonly #cuts: CutWatches
   /** The kinds that suffer from each trouble of the server, which is logged with the first of them. */
   readonly #suffering = new Map<string, Set<string>>()
+  /** What is in the recording was recorded by another recorder. */
+  #isRestored = false
   /** UID of the namespace kube-system, once known. */
   #cluster: string | undefined
   /** Last logged trouble of the store and of the credentials. */
@@ -131,6 +133,7 @@ export class NoticeLog {
       case "restoring":
         return log.debug("restoring the stream", { ...notice })
       case "restored":
+        this.#isRestored = true
         if (notice.setAside !== "")
           log.warn(
             `the recording that was in the directory is in ${notice.setAside}: another recorder went on with its stream`,
@@ -151,7 +154,7 @@ export class NoticeLog {
         if ("made" in notice)
           return log.warn(
             `values are redacted with a new key in ${notice.made}: anyone with this directory can test guesses. ` +
-              "A key outside of it is given with --redact-key-file",
+              `A key outside of it is given with --redact-key-file${this.#isRestored ? otherKey : ""}`,
           )
         if (notice.trouble === undefined) return this.#relief("redaction-key", "there is a key for redacted values")
         return this.#trouble(
@@ -304,5 +307,8 @@ export class NoticeLog {
     if (this.#troubles.delete(of)) this.#log.info(message)
   }
 }
+
+const otherKey =
+  ". The recorder before this one had another key: kinds with redacted values are listed again, with a gap. Recorders of one stream need one key"
 
 const isTrouble = (state: KindState): boolean => state === "failing" || state === "forbidden"

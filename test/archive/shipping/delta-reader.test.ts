@@ -1,6 +1,8 @@
 /** What a delta has: what came after a position, nothing that is not for others, and nothing that damage has changed. */
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
 import { afterEach, expect, test } from "vitest"
 import {
   ArchiveReader,
@@ -147,6 +149,35 @@ test("an object whose owners were replaced is sent again, with those that it had
   expect(of(read(reader(), second.position), "owner")).toHaveLength(2)
 })
 
+test("however many authors were ever seen, a reader keeps nothing for each of them", () => {
+  const writer = opened(ArchiveWriter.open(temporaryDirectory(), { now: () => START }))
+  const known = { gvk: "v1.Pod", plural: "pods", singular: "", shortNames: [], categories: [], namespaced: true }
+  writer.metadata.set(discoveryKey, withDiscovered(undefined, known))
+  writer.append("w", 1, 1, podFrame("one", 1))
+  writer.commit()
+  const authors = 60_000
+  const writes = Array.from(
+    { length: authors },
+    (_, index): AuthoredWrite => ({
+      ...{ group: "", resource: "pods", object: "u", effect: "wrote", version: String(index + 1), isCertain: true },
+      ...{ auditID: "", received: START + index, completed: START + index + 1 },
+      author: { user: `user-${index}`, groups: [], userAgent: "", sourceIPs: [], verb: "update" },
+    }),
+  )
+  expect(writer.addAuthors(writes, { from: START, to: START + authors })).toBe(authors)
+  setFlagsFromString("--expose-gc")
+  const collect = runInNewContext("gc") as () => void
+  const usedBytes = (): number => {
+    collect()
+    const { heapUsed, arrayBuffers } = process.memoryUsage()
+    return heapUsed + arrayBuffers
+  }
+  const reader = opened(new DeltaReader(writer.directory))
+  const before = usedBytes()
+  expect(reader.read(fromTheBeginning, () => 0, Number.POSITIVE_INFINITY).rows).toBeGreaterThan(2 * authors)
+  expect(usedBytes() - before).toBeLessThan(2 * 1024 * 1024)
+})
+
 test("audited writes are sent when they arrive, whatever they are of, and few again", () => {
   const writer = opened(ArchiveWriter.open(temporaryDirectory(), { now: () => START }))
   beginSending(writer.metadata)
@@ -212,7 +243,8 @@ test.each([
     const target = temporaryDirectory()
     const copy = opened(new RecordingCopy(target))
     apply(copy, delta)
-    expect(copy.finish()).toMatchObject({ isSound: true, lostBlocks: 1 })
+    expect(copy.verify()).toMatchObject({ isSound: true, lostBlocks: 1 })
+    copy.finish({})
     const eventsIn = (path: string) => {
       const reader = opened(ArchiveReader.open(path))
       return Array.from(reader.events(window), plain)
@@ -240,7 +272,8 @@ test("a block that is damaged after its parts were sent costs the events that ca
   for (const delta of [first, second]) apply(copy, delta)
   const { sealedThrough } = second.position
   expect(sealedThrough).toBe(second.through)
-  expect(copy.finish({ sealedThrough })).toMatchObject({ isSound: true, lostBlocks: 0 })
+  expect(copy.verify(sealedThrough)).toMatchObject({ isSound: true, lostBlocks: 0 })
+  copy.finish({})
   copy.close()
   const next = opened(ArchiveWriter.open(target, { now: () => START }))
   expect(next.cut()).toBe(second.through)
@@ -257,7 +290,8 @@ test("a part that was damaged is named no longer when the block has come that it
   const target = temporaryDirectory()
   const copy = opened(new RecordingCopy(target))
   for (const delta of [first, second]) apply(copy, delta)
-  expect(copy.finish()).toMatchObject({ isSound: true, lostBlocks: 0 })
+  expect(copy.verify()).toMatchObject({ isSound: true, lostBlocks: 0 })
+  copy.finish({})
   copy.close()
   expectSameRecording(target, directory)
 })
@@ -310,7 +344,8 @@ test("blocks that were removed before they were sent leave the states that were 
   const target = temporaryDirectory()
   const copy = opened(new RecordingCopy(target))
   for (const delta of [first, second]) apply(copy, delta)
-  expect(copy.finish()).toMatchObject({ isSound: true })
+  expect(copy.verify()).toMatchObject({ isSound: true })
+  copy.finish({})
   copy.close()
   const restored = opened(ArchiveWriter.open(target, { now: () => START }))
   expect([...restored.liveObjects(gvk)]).toEqual([...writer.liveObjects(gvk)])

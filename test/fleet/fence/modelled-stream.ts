@@ -10,7 +10,6 @@ import {
   type FenceCommand,
   type FenceEvent,
   type FenceState,
-  isOpening,
   openFence,
 } from "../../../src/fleet/fence/fence.ts"
 import { newTenure, startOf } from "../../../src/fleet/fence/take-over.ts"
@@ -39,6 +38,8 @@ class ModelledWriter {
   /** Of this life. */
   #built: Segment | undefined
   answer: FenceEvent | undefined
+  /** The stream as it was when the directory was restored, whose next number is to be created; `undefined`: the directory has a recording. */
+  restoring: ReadonlyArray<Segment> | undefined
   readonly #snapshots: Array<Directory> = []
 
   constructor({ log, tenure }: Directory) {
@@ -62,21 +63,19 @@ class ModelledWriter {
   }
 
   snapshot(): void {
-    this.#snapshots.push(this.directory)
+    if (this.restoring === undefined) this.#snapshots.push(this.directory)
   }
 
   /** The directory as it was at a snapshot, in a new life. */
   putBack(): void {
     const before = this.#snapshots.at(-1)
-    if (before === undefined) return
-    this.log = [...before.log]
-    this.tenure = before.tenure
-    this.kill()
+    if (before !== undefined) this.replaceBy(before)
   }
 
-  replaceBy({ log, tenure }: Directory): void {
+  replaceBy({ log, tenure }: Directory, restoring?: ReadonlyArray<Segment>): void {
     this.log = [...log]
     this.tenure = tenure
+    this.restoring = restoring
     this.kill()
   }
 
@@ -128,7 +127,7 @@ class ModelledWriter {
     const { shipped: after, owner, epoch } = tenure
     const from = after?.position.sequence ?? 0
     const events = this.log.slice(from, from + most)
-    if (events.length === 0 && !isOpening(tenure)) return undefined
+    if (events.length === 0 && after?.isWhole !== false) return undefined
     const throughSequence = from + events.length
     const isWhole = throughSequence === this.log.length
     return {
@@ -193,7 +192,9 @@ export class ModelledStream {
   }
 
   perform(writer: number, outcome: Outcome, events: number): void {
-    this.#writer(writer).perform(this, outcome, events)
+    const acting = this.#writer(writer)
+    if (acting.restoring === undefined) acting.perform(this, outcome, events)
+    else this.#takeOver(acting, acting.restoring, outcome)
   }
 
   deliver(writer: number): void {
@@ -223,7 +224,8 @@ export class ModelledStream {
 
   /** A process with a copy of the directory, which has the same owner. */
   copy(writer: number): void {
-    if (this.writers.length < 5) this.writers.push(new ModelledWriter(this.#writer(writer).directory))
+    const { directory, restoring } = this.#writer(writer)
+    if (this.writers.length < 5) this.#add(directory, restoring)
   }
 
   /** The store takes one of the creations that were under way. */
@@ -243,49 +245,63 @@ export class ModelledStream {
     for (const number of [...this.objects.keys()]) if (number <= this.compactedThrough) this.objects.delete(number)
   }
 
+  #add(directory: Directory, restoring?: ReadonlyArray<Segment>): void {
+    const added = new ModelledWriter(directory)
+    added.restoring = restoring
+    this.writers.push(added)
+  }
+
   /** A recorder starts with an empty directory, beside whoever runs. */
   join(): void {
     if (this.writers.length >= 5) return
-    const directory = this.#started(undefined)
-    if (directory !== undefined) this.writers.push(new ModelledWriter(directory))
+    this.#add(this.#empty())
+    this.#start(this.writers.length - 1, undefined)
   }
 
   /** A recorder starts again with its directory. */
   restart(writer: number): void {
-    const acting = this.#writer(writer)
-    const directory = this.#started(acting.tenure)
-    if (directory === undefined) acting.kill()
-    else acting.replaceBy(directory)
+    const { restoring, tenure } = this.#writer(writer)
+    this.#start(writer, restoring === undefined ? tenure : undefined)
   }
 
-  /** What the directory is replaced by; `undefined`: it is continued. */
-  #started(tenure: Tenure | undefined): Directory | undefined {
+  #empty(): Directory {
+    return { log: [], tenure: newTenure(streamId, this.#owner()) }
+  }
+
+  #start(writer: number, tenure: Tenure | undefined): void {
+    const acting = this.#writer(writer)
     const accepted = this.accepted()
-    const last = accepted.at(-1)
-    const start = startOf({ id: streamId, clusterUid: "", last }, { clusterUid: "", tenure })
+    const start = startOf({ id: streamId, clusterUid: "", last: accepted.at(-1) }, { clusterUid: "", tenure })
     switch (start.tag) {
       case "continue":
-        return undefined
+        return acting.kill()
       case "begin":
-        return { log: [], tenure: newTenure(streamId, this.#owner()) }
+        return acting.replaceBy(this.#empty())
       case "restore":
-        this.seen.takenOver++
-        return this.#restored(accepted)
+        return acting.replaceBy(this.#empty(), accepted)
       case "refuse":
         throw new Error(start.reason)
     }
   }
 
-  #restored(accepted: ReadonlyArray<Segment>): Directory {
-    const log = wholeEvents(accepted)
-    const last = accepted.at(-1)
-    const restored = last && {
-      ...last,
-      position: { ...fromTheBeginning, sequence: log.length },
-      heldAfter: log.length,
-      isWhole: true,
+  /** What was restored becomes a recording if the number after it can still be created; otherwise the stream is read again. */
+  #takeOver(acting: ModelledWriter, restored: ReadonlyArray<Segment>, outcome: Outcome): void {
+    const log = wholeEvents(restored)
+    const last = restored.at(-1)
+    const opening: Segment = {
+      ...{ number: (last?.number ?? 0) + 1, epoch: (last?.epoch ?? 0) + 1, owner: this.#owner() },
+      ...{ sha256: `sha ${this.unique()}`, isWhole: false, previous: last?.sha256 ?? "", events: [] },
+      ...{ position: { ...fromTheBeginning, sequence: log.length }, heldAfter: log.length },
     }
-    return { log, tenure: newTenure(streamId, this.#owner(), restored) }
+    if (outcome === "delayed") this.delayed.push(opening)
+    const isCreated = outcome !== "delayed" && outcome !== "fails" && this.create(opening)
+    const isAccepted = isCreated && this.compactedThrough < opening.number
+    if (outcome !== "ok" || !isAccepted) {
+      acting.restoring = this.accepted()
+      return
+    }
+    this.seen.takenOver++
+    acting.replaceBy({ log, tenure: newTenure(streamId, opening.owner, opening) })
   }
 
   /** The stream as a reader sees it: what the manifest says, and then the objects with greater numbers as long as there is no hole. */
@@ -325,6 +341,8 @@ export class ModelledStream {
   /** Everything under way arrives, nothing fails any more, and each recorder has something to ship: all but one at most are fenced, and that one has everything in the stream. */
   settle(): void {
     while (this.delayed.length > 0) this.arrive(0)
+    for (const writer of this.writers)
+      while (writer.restoring !== undefined) this.#takeOver(writer, writer.restoring, "ok")
     for (const [index, writer] of this.writers.entries()) {
       this.record(index)
       for (let step = 0; step < 200 && !writer.isFenced; step++) {

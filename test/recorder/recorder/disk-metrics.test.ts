@@ -3,8 +3,13 @@ import { mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { describe, expect, test } from "vitest"
-import { SET_ASIDE_PREFIX } from "../../../src/archive/set-aside.ts"
-import { type Disk, DiskMetrics, readVolumeBytes, setAsidePrefix } from "../../../src/recorder/metrics/disk-metrics.ts"
+import { REPLACED_PREFIX, SET_ASIDE_PREFIX } from "../../../src/archive/set-aside.ts"
+import {
+  type Disk,
+  DiskMetrics,
+  readVolumeBytes,
+  setAsidePrefixes,
+} from "../../../src/recorder/metrics/disk-metrics.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
 
 const disk = (free: number, used: number): Disk => ({
@@ -76,10 +81,12 @@ describe("the room of a recording", () => {
       expect(size).toBe(blocks * bsize)
       expect(used).toBeGreaterThanOrEqual(300_000)
       expect(used).toBeLessThan(400_000)
-      expect(setAsidePrefix).toBe(SET_ASIDE_PREFIX)
-      mkdirSync(join(directory, `${SET_ASIDE_PREFIX}20261125T224302Z`))
-      writeFileSync(join(directory, `${SET_ASIDE_PREFIX}20261125T224302Z`, "recording.db"), Buffer.alloc(300_000, 1))
-      expect((await values(directory, undefined)).recording_bytes).toBeGreaterThanOrEqual(600_000)
+      expect(setAsidePrefixes).toEqual([SET_ASIDE_PREFIX, REPLACED_PREFIX])
+      for (const [index, prefix] of setAsidePrefixes.entries()) {
+        mkdirSync(join(directory, `${prefix}20261125T224302Z`))
+        writeFileSync(join(directory, `${prefix}20261125T224302Z`, "recording.db"), Buffer.alloc(300_000, 1))
+        expect((await values(directory, undefined)).recording_bytes).toBeGreaterThanOrEqual(600_000 + 300_000 * index)
+      }
     } finally {
       rmSync(directory, { recursive: true })
     }

@@ -341,3 +341,15 @@ describe("watches that are cut", () => {
     expect(said).toEqual([`${line}${rest}`, `${line}, 12 times${rest}`, `${line}${rest}`])
   })
 })
+
+test("a new key in a directory that was restored is a gap of each kind, and the log says how to avoid it", () => {
+  const { said, hear } = listening()
+  const made = { type: "redaction-key", made: "data/redaction.key" } as const
+  hear(made)
+  hear({ type: "restored", segment: 7, epoch: 2, setAside: "" })
+  hear(made)
+  expect(said[0]).not.toContain("one key")
+  expect(said[2]).toMatch(
+    /kinds with redacted values are listed again, with a gap. Recorders of one stream need one key$/,
+  )
+})
