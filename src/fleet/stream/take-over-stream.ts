@@ -11,8 +11,8 @@ import { encodeOpening } from "../segment/segment-encoder.ts"
 import type { StoredSegment } from "../segment/segment-facts.ts"
 import { segmentKey } from "../segment/segment-reader.ts"
 import { type Restored, type RestoreOptions, restoreAndTake } from "./restore-stream.ts"
-import { compactedThrough } from "./stream-end.ts"
 import type { CreatingStore } from "./stream-description.ts"
+import { compactedThrough } from "./stream-end.ts"
 
 /**
  * `directory` is created, or has no recording; its recording has the tenure that is returned with what was restored. `newOwner`: 128 random bits, hexadecimal.
