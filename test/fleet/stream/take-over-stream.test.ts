@@ -14,7 +14,7 @@ import {
 import { decodeTenure, restoreStream, takeOverStream } from "../../../src/fleet/index.ts"
 import { readSegmentEnd, segmentKey } from "../../../src/fleet/segment/segment-reader.ts"
 import { encodeFrame, START } from "../../archive/sample-frames.ts"
-import { damage, recordSample, sample, withDatabase } from "../../archive/sample-recording.ts"
+import { damage, recordSample, sample } from "../../archive/sample-recording.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { MemoryStore } from "../memory-store.ts"
 import { expectSameRecording } from "../same-recording.ts"
