@@ -12,6 +12,7 @@ export {
   type FenceCommand,
   type FenceEvent,
   type FenceState,
+  isOpening,
   nextNumber,
   openFence,
 } from "./fence/fence.ts"
@@ -23,22 +24,25 @@ export {
   NoStreamError,
   SegmentDamagedError,
   StreamBrokenError,
+  StreamChangedError,
   type StreamError,
 } from "./fleet-errors.ts"
 export { encodeSegment } from "./segment/segment-encoder.ts"
-export type { EncodedSegment, SegmentIdentity, StoredSegment } from "./segment/segment-facts.ts"
 export {
-  readSegment,
-  readSegmentEnd,
-  segmentKey,
-} from "./segment/segment-reader.ts"
+  type EncodedSegment,
+  markBehind,
+  type SegmentIdentity,
+  type StoredSegment,
+  type StreamMark,
+} from "./segment/segment-facts.ts"
+export { readSegmentEnd, segmentKey } from "./segment/segment-reader.ts"
 export { type Restored, restoreStream } from "./stream/restore-stream.ts"
-export { compactedThrough, lastSegment, requireConditions } from "./stream/stream-end.ts"
 export {
   beginStream,
   type CreatingStore,
   readDescription,
   type StreamDescription,
-  StreamReader,
-} from "./stream/stream-reader.ts"
+} from "./stream/stream-description.ts"
+export { compactedThrough, lastSegment, requireConditions } from "./stream/stream-end.ts"
+export { StreamReader } from "./stream/stream-reader.ts"
 export { takeOverStream } from "./stream/take-over-stream.ts"

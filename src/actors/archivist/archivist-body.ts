@@ -19,13 +19,14 @@ import { type BlobStore, openStore, readStorePlace, TargetError } from "../../bl
 import type { Clock } from "../../clock.ts"
 import {
   beginStream,
-  type ChainLink,
   compactedThrough,
   decodeTenure,
   type EncodedSegment,
   encodeSegment,
+  isOpening,
   isStreamError,
   lastSegment,
+  markBehind,
   nextNumber,
   readDescription,
   readSegmentEnd,
@@ -90,6 +91,8 @@ class Archivist {
   #description: StreamDescription | undefined
   #reading: Reading | undefined
   #built: EncodedSegment | undefined
+  /** Where the recording is that was in the directory: an attempt to restore that fails has moved it already. */
+  #setAside = ""
 
   constructor(config: ArchivistConfig, clock: Clock, report: (progress: ArchivistReport) => void) {
     this.#config = config
@@ -120,19 +123,18 @@ class Archivist {
     return {
       id: description.stream,
       clusterUid: description.clusterUid,
-      ...(last !== undefined && { last: linkOf(last) }),
+      ...(last !== undefined && { last: markBehind(last) }),
       ...(tenure !== undefined && { tenure }),
     }
   }
 
   async restore(signal: AbortSignal) {
     const { directory } = this.#config
-    const setAside = setAsideReplaced(directory, this.#clock.wallMicros()) ?? ""
-    const tenure = await takeOverStream(await this.#store(), directory, () => randomBytes(16).toString("hex"), {
-      signal,
-      onProgress: this.#report,
+    this.#setAside = setAsideReplaced(directory, this.#clock.wallMicros()) ?? this.#setAside
+    const { tenure, lostBlocks } = await takeOverStream(await this.#store(), directory, {
+      ...{ signal, onProgress: this.#report },
     })
-    return { tenure, setAside }
+    return { tenure, lostBlocks, setAside: this.#setAside }
   }
 
   async build(tenure: Tenure, isForced: boolean) {
@@ -149,12 +151,13 @@ class Archivist {
       ),
     )
     // What ends a part is never nothing.
-    if (segment.rows === 0 && segment.facts.isWhole && !isForced && shipped?.isWhole !== false) return {}
+    const isDue = isForced || isOpening(tenure) || shipped?.isWhole === false
+    if (segment.rows === 0 && segment.facts.isWhole && !isDue) return {}
     this.#built = segment
     this.#reading = { reader, after: segment.sha256 }
     const { isWhole, position } = segment.facts
     const heldAfter = isWhole ? position.sealedThrough : (shipped?.heldAfter ?? 0)
-    return { intent: { ...linkOf(segment), isWhole, position, heldAfter } satisfies Shipment }
+    return { intent: { ...markBehind(segment), isWhole, position, heldAfter } satisfies Shipment }
   }
 
   /** What a reader has read counts as sent, so after a failure another one reads it again. */
@@ -177,7 +180,7 @@ class Archivist {
 
   async look(number: number, signal: AbortSignal) {
     const found = await readSegmentEnd(await this.#store(), number, signal)
-    return found === undefined ? {} : { link: linkOf(found) }
+    return found === undefined ? {} : { link: markBehind(found) }
   }
 
   async compacted(): Promise<number> {
@@ -223,11 +226,10 @@ const foreignSegment = ({ facts }: StoredSegment, { stream }: StreamDescription,
     reason: `it is of stream ${facts.stream}, and stream.json says ${stream}. If the segments are those of this cluster, remove stream.json: the recorder makes it anew out of them`,
   })
 
-const linkOf = ({ facts: { number, epoch, owner }, sha256 }: StoredSegment): ChainLink => ({
-  ...{ number, epoch, owner, sha256 },
-})
-
 const lasting: ReadonlySet<string> = new Set(["package-missing", "credentials", "denied", "no-bucket", "no-conditions"])
+
+/** A disk that is full or failing, which is tried again as for every commit, and a stream that was compacted meanwhile. */
+const passing: ReadonlySet<string> = new Set(["DiskFullError", "ArchiveIoError", "StreamChangedError"])
 
 /** Anything else is a defect, which ends this life. */
 const failureOf = (cause: unknown): ArchivingFailed => {
@@ -235,6 +237,6 @@ const failureOf = (cause: unknown): ArchivingFailed => {
   if (cause instanceof TargetError)
     return new ArchivingFailed({ message: cause.message, isLasting: lasting.has(cause.code) })
   if (isStreamError(cause) || isArchiveError(cause))
-    return new ArchivingFailed({ message: cause.message, isLasting: true })
+    return new ArchivingFailed({ message: cause.message, isLasting: !passing.has(cause._tag) })
   return new ArchivingFailed({ message: messageOf(cause), isLasting: false })
 }

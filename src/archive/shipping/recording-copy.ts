@@ -19,7 +19,7 @@ import { makePrivateDirectory } from "../directory/private-files.ts"
 import { readMetadata, SET_ASIDE_KEY, WRITER_KEY } from "../rows/metadata.ts"
 import { UNSENT_WRITES_KEY, withoutSent } from "../rows/unsent-writes.ts"
 import { namesOfSetAside } from "../set-aside.ts"
-import { numberOf, prepare, type Statement } from "../tables/database.ts"
+import { numberOf, prepare, rowsOf, type Statement } from "../tables/database.ts"
 import { DATABASE_FILE, FORMAT_VERSION, openForWriting } from "../tables/schema.ts"
 import { columnsOf } from "../tables/tables.ts"
 import { blobsOf, type Delta, type DeltaRow, type ShippedTable } from "./delta.ts"
@@ -107,28 +107,40 @@ export class RecordingCopy {
     }
   }
 
-  /** Checks the copy, which more may be applied to. @throws ArchiveError */
-  verify(): Verification {
+  /**
+   * Checks the copy, which more may be applied to. Blocks that were damaged when they were sent do no harm: those that read it name them. `sealedThrough`: of
+   * the position of the last delta.
+   *
+   * @throws ArchiveError
+   */
+  verify(sealedThrough = 0): Verification & { readonly lostBlocks: number } {
     try {
-      this.#settle()
-      return verifyRecording(this.#place)
+      const database = this.#open()
+      // The block that parts were sealed into was damaged before it was sent.
+      prepare(database, "UPDATE block SET sealed = 1 WHERE sealed = 0 AND last_sequence <= ?").run(sealedThrough)
+      const lost = lostBlocks(database)
+      this.#settle(database)
+      const found = verifyRecording(this.#place)
+      const isSound =
+        found.faults.length === 0 && found.damagedBlocks.every(({ lastSequence }) => lost.has(lastSequence))
+      return { ...found, isSound, lostBlocks: lost.size }
     } catch (error) {
       throw toArchiveError(this.#directory, "restore", error)
     }
   }
 
-  /** Makes the copy, which was found sound, the recording of its directory, with these metadata. @throws ArchiveError */
-  finish(metadata: Readonly<Record<string, string>>): void {
+  /** Makes the copy, which was found sound, the recording of its directory. `kept`: more for the metadata. @throws ArchiveError */
+  finish(kept: Readonly<Record<string, string>> = {}): void {
     try {
       const database = this.#open()
       // What was set aside here was another recording: this one has no gap for it.
-      const own = { ...metadata, [WRITER_KEY]: "closed", [SET_ASIDE_KEY]: namesOfSetAside(this.#directory).join(" ") }
+      const own = { ...kept, [WRITER_KEY]: "closed", [SET_ASIDE_KEY]: namesOfSetAside(this.#directory).join(" ") }
       database.exec("BEGIN IMMEDIATE")
       prepare(database, "DELETE FROM metadata WHERE key = ?").run(MARK_KEY)
       const put = prepare(database, "INSERT OR REPLACE INTO metadata (key, value) VALUES (?, ?)")
       for (const [key, value] of Object.entries(own)) put.run(key, value)
       database.exec("COMMIT")
-      this.#settle()
+      this.#settle(database)
       renameSync(join(this.#place, DATABASE_FILE), join(this.#directory, DATABASE_FILE))
       rmSync(this.#place, { recursive: true })
     } catch (error) {
@@ -145,8 +157,7 @@ export class RecordingCopy {
   }
 
   /** Brings everything into the one file, and closes it. */
-  #settle(): void {
-    const database = this.#open()
+  #settle(database: DatabaseSync): void {
     database.exec("PRAGMA wal_checkpoint(TRUNCATE)")
     this.#inserts.clear()
     database.close()
@@ -196,6 +207,26 @@ export class RecordingCopy {
     const kinds = "kind IN (SELECT DISTINCT kind FROM block_kind) AND last_sequence BETWEEN ? AND ?"
     prepare(database, `DELETE FROM block_kind WHERE ${kinds}`).run(...range)
   }
+}
+
+/** Blocks that are listed and were not sent. A part whose events are in the block that it was sealed into is listed no more. */
+const lostBlocks = (database: DatabaseSync): ReadonlySet<number> => {
+  const lost = new Set<number>()
+  const listed = rowsOf<{ readonly key: number }>(
+    database,
+    `SELECT DISTINCT last_sequence AS key FROM block_kind
+    WHERE NOT EXISTS (SELECT 1 FROM block WHERE block.last_sequence = block_kind.last_sequence)`,
+  )
+  for (const { key } of listed) {
+    const [next] = rowsOf<{ readonly first: number }>(
+      database,
+      "SELECT first_sequence AS first FROM block WHERE last_sequence > ? ORDER BY last_sequence LIMIT 1",
+      key,
+    )
+    if (next === undefined || next.first > key) lost.add(key)
+    else prepare(database, "DELETE FROM block_kind WHERE last_sequence = ?").run(key)
+  }
+  return lost
 }
 
 const valueIn = (table: ShippedTable, values: DeltaRow["values"], column: string): string | number | null =>

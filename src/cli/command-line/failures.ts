@@ -94,6 +94,7 @@ const codes: Codes = {
   NewerStreamError: failed,
   SegmentDamagedError: failed,
   StreamBrokenError: failed,
+  StreamChangedError: failed,
   RestoredUnsoundError: failed,
   // Of kubeconfigs and what they name.
   NoClusterConfigured: failed,

@@ -15,6 +15,7 @@ import {
 import {
   type EncodedSegment,
   type Footer,
+  markBehind,
   type Page,
   SEGMENT_FORMAT,
   SEGMENT_MAGIC,
@@ -69,8 +70,9 @@ export const encodeSegment = (
  * The segment that opens the next epoch behind the last one of a stream, whose position is that of its last whole one: a part without rows, so that it is
  * nothing by itself.
  */
-export const encodeOpening = ({ facts, sha256 }: StoredSegment, position: Position, owner: string): EncodedSegment => {
-  const { stream, clusterUid, number, epoch, recordingFormat } = facts
+export const encodeOpening = (last: StoredSegment, position: Position, owner: string): EncodedSegment => {
+  const { stream, clusterUid, recordingFormat } = last.facts
+  const { number, epoch, sha256 } = markBehind(last)
   const nothing = { recordingFormat, after: position.sequence, through: position.sequence, isWhole: false, rows: 0 }
   return encodeSegment({ read: () => ({ ...nothing, position, kinds: [] }) }, position, {
     ...{ stream, clusterUid, number: number + 1, epoch: epoch + 1, owner, previous: sha256 },

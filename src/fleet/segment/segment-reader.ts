@@ -16,7 +16,13 @@ export const locationOf = ({ location }: Pick<BlobStore, "location">, key: strin
   `${location.replace(/\/$/, "")}/${key}`
 
 /** With the number in twelve digits, so that a list is in order. */
-export const segmentKey = (number: number): string => `segments/${String(number).padStart(12, "0")}.segment`
+export const segmentKey = (number: number): string => `segments/${digits(number)}.segment`
+
+/** Key of the object that replaces some segments, by the numbers of the first and the last. */
+export const compactedKey = (from: number, through: number): string =>
+  `compacted/${digits(from)}-${digits(through)}.segment`
+
+const digits = (number: number): string => String(number).padStart(12, "0")
 
 /** The end of a segment that is asked for first: the footer of one with 1,000 kinds has 40 KB, and with it come the rows of a small one. */
 const endBytes = 256 * 1024
@@ -26,45 +32,73 @@ interface SegmentEnd extends StoredSegment {
   readonly footer: Footer
 }
 
+/** A segment whose rows can be read. */
+export interface ReadableSegment extends SegmentEnd {
+  /**
+   * Its rows, checked by the hash of its body: read now, unless the whole segment came with its end. `undefined`: it is gone, or replaced by another.
+   *
+   * Rejects with SegmentDamagedError, or an error of the store.
+   */
+  readonly rows: (signal?: AbortSignal) => Promise<Iterable<DeltaRow> | undefined>
+}
+
 /**
  * What a segment says of itself; `undefined`: there is no such segment.
  *
  * Rejects with SegmentDamagedError, NewerStreamError, or an error of the store.
  */
-export const readSegmentEnd = async (
+export const readSegmentEnd = (
   store: SegmentStore,
   number: number,
   signal?: AbortSignal,
-): Promise<SegmentEnd | undefined> => {
-  const key = segmentKey(number)
+): Promise<ReadableSegment | undefined> => openSegment(store, segmentKey(number), signal)
+
+/** The same by key, also of a compacted one. Memory: 256 KiB at most. */
+export const openSegment = async (
+  store: SegmentStore,
+  key: string,
+  signal?: AbortSignal,
+): Promise<ReadableSegment | undefined> => {
   const location = locationOf(store, key)
   for (let last = endBytes; ; ) {
     const found = await store.read(key, { last }, signal)
     if (found === undefined) return undefined
     const needed = bytesOfEnd(found.bytes, location)
-    if (needed <= found.bytes.length) return segmentEnd(found.bytes, found.size, location)
-    if (found.bytes.length === found.size) throw damaged(location, "it is shorter than its footer says")
-    last = needed
+    if (needed > found.bytes.length) {
+      if (found.bytes.length === found.size) throw damaged(location, "it is shorter than its footer says")
+      last = needed
+      continue
+    }
+    const end = segmentEnd(found.bytes, found.size, location)
+    if (found.bytes.length === found.size) {
+      const rows = rowsOfWhole(found.bytes, end, location)
+      return { ...end, rows: () => Promise.resolve().then(rows) }
+    }
+    const rows = async (later?: AbortSignal) => {
+      const whole = await readWhole(store, key, later)
+      return whole?.sha256 === end.sha256 ? whole.rows() : undefined
+    }
+    return { ...end, rows }
   }
 }
 
-/** A whole segment, with its bytes; `undefined`: there is none. Rejects as {@link readSegmentEnd} does. */
-export const readSegment = async (
-  store: SegmentStore,
-  number: number,
-  signal?: AbortSignal,
-): Promise<(SegmentEnd & { readonly rows: Iterable<DeltaRow> }) | undefined> => {
-  const key = segmentKey(number)
+const readWhole = async (store: SegmentStore, key: string, signal: AbortSignal | undefined) => {
   const location = locationOf(store, key)
   const found = await store.read(key, undefined, signal)
   if (found === undefined) return undefined
-  const { bytes } = found
-  if (bytesOfEnd(bytes, location) > bytes.length) throw damaged(location, "it is shorter than its footer says")
-  const end = segmentEnd(bytes, found.size, location)
-  const body = bytes.subarray(0, bytes.length - bytesOfEnd(bytes, location))
-  if (hash("sha256", body) !== end.footer.bodySha256) throw damaged(location, "its content has another hash")
-  return { ...end, rows: rowsIn(body, end.footer, location) }
+  if (bytesOfEnd(found.bytes, location) > found.bytes.length)
+    throw damaged(location, "it is shorter than its footer says")
+  const end = segmentEnd(found.bytes, found.size, location)
+  return { ...end, rows: rowsOfWhole(found.bytes, end, location) }
 }
+
+const rowsOfWhole =
+  (bytes: Uint8Array, { footer }: SegmentEnd, location: string) =>
+  (): Iterable<DeltaRow> => {
+    const body = bytes.subarray(0, bytes.length - bytesOfEnd(bytes, location))
+    if (hash("sha256", body) !== footer.bodySha256) throw damaged(location, "its content has another hash")
+    return rowsIn(body, footer, location)
+  }
 
 const damaged = (location: string, reason: string): SegmentDamagedError => new SegmentDamagedError({ location, reason })
 
