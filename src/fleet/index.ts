@@ -12,6 +12,7 @@ export {
   type FenceCommand,
   type FenceEvent,
   type FenceState,
+  isOpening,
   nextNumber,
   openFence,
 } from "./fence/fence.ts"

@@ -23,6 +23,7 @@ import {
   decodeTenure,
   type EncodedSegment,
   encodeSegment,
+  isOpening,
   isStreamError,
   lastSegment,
   markBehind,
@@ -130,12 +131,9 @@ class Archivist {
   async restore(signal: AbortSignal) {
     const { directory } = this.#config
     this.#setAside = setAsideReplaced(directory, this.#clock.wallMicros()) ?? this.#setAside
-    const { tenure, lostBlocks } = await takeOverStream(
-      await this.#store(),
-      directory,
-      () => randomBytes(16).toString("hex"),
-      { signal, onProgress: this.#report },
-    )
+    const { tenure, lostBlocks } = await takeOverStream(await this.#store(), directory, {
+      ...{ signal, onProgress: this.#report },
+    })
     return { tenure, lostBlocks, setAside: this.#setAside }
   }
 
@@ -153,7 +151,8 @@ class Archivist {
       ),
     )
     // What ends a part is never nothing.
-    if (segment.rows === 0 && segment.facts.isWhole && !isForced && shipped?.isWhole !== false) return {}
+    const isDue = isForced || isOpening(tenure) || shipped?.isWhole === false
+    if (segment.rows === 0 && segment.facts.isWhole && !isDue) return {}
     this.#built = segment
     this.#reading = { reader, after: segment.sha256 }
     const { isWhole, position } = segment.facts

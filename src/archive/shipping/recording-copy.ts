@@ -108,8 +108,8 @@ export class RecordingCopy {
   }
 
   /**
-   * Checks the copy, which more may be applied to. Blocks that were damaged when they were sent do no harm: those that read it name them. `sealedThrough`: of the
-   * position of the last delta.
+   * Checks the copy, which more may be applied to. Blocks that were damaged when they were sent do no harm: those that read it name them. `sealedThrough`: of
+   * the position of the last delta.
    *
    * @throws ArchiveError
    */
@@ -119,7 +119,7 @@ export class RecordingCopy {
       // The block that parts were sealed into was damaged before it was sent.
       prepare(database, "UPDATE block SET sealed = 1 WHERE sealed = 0 AND last_sequence <= ?").run(sealedThrough)
       const lost = lostBlocks(database)
-      this.#settle()
+      this.#settle(database)
       const found = verifyRecording(this.#place)
       const isSound =
         found.faults.length === 0 && found.damagedBlocks.every(({ lastSequence }) => lost.has(lastSequence))
@@ -129,18 +129,18 @@ export class RecordingCopy {
     }
   }
 
-  /** Makes the copy, which was found sound, the recording of its directory, with these metadata. @throws ArchiveError */
-  finish(metadata: Readonly<Record<string, string>>): void {
+  /** Makes the copy, which was found sound, the recording of its directory. `kept`: more for the metadata. @throws ArchiveError */
+  finish(kept: Readonly<Record<string, string>> = {}): void {
     try {
       const database = this.#open()
       // What was set aside here was another recording: this one has no gap for it.
-      const own = { ...metadata, [WRITER_KEY]: "closed", [SET_ASIDE_KEY]: namesOfSetAside(this.#directory).join(" ") }
+      const own = { ...kept, [WRITER_KEY]: "closed", [SET_ASIDE_KEY]: namesOfSetAside(this.#directory).join(" ") }
       database.exec("BEGIN IMMEDIATE")
       prepare(database, "DELETE FROM metadata WHERE key = ?").run(MARK_KEY)
       const put = prepare(database, "INSERT OR REPLACE INTO metadata (key, value) VALUES (?, ?)")
       for (const [key, value] of Object.entries(own)) put.run(key, value)
       database.exec("COMMIT")
-      this.#settle()
+      this.#settle(database)
       renameSync(join(this.#place, DATABASE_FILE), join(this.#directory, DATABASE_FILE))
       rmSync(this.#place, { recursive: true })
     } catch (error) {
@@ -157,8 +157,7 @@ export class RecordingCopy {
   }
 
   /** Brings everything into the one file, and closes it. */
-  #settle(): void {
-    const database = this.#open()
+  #settle(database: DatabaseSync): void {
     database.exec("PRAGMA wal_checkpoint(TRUNCATE)")
     this.#inserts.clear()
     database.close()

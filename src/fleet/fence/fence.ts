@@ -9,7 +9,7 @@
  * number later is either one of the intents, which is adopted with its positions, or another recorder's, which ends this one. A segment without an intent in
  * this recording is another's even with this owner: a copy of the directory writes it.
  *
- * The opening segment of an epoch is created before this begins, by whoever restores the stream: it has no rows, so nothing need be known of it beforehand.
+ * The opening segment of an epoch is created before this begins, by whoever takes the stream over: it has no rows, so nothing need be known of it beforehand.
  */
 
 import type { ChainLink, Shipment, Tenure } from "./tenure.ts"
@@ -74,6 +74,9 @@ export const openFence = (tenure: Tenure): FenceState => ({
 
 /** Number of the next segment. */
 export const nextNumber = ({ shipped }: Tenure): number => (shipped?.number ?? 0) + 1
+
+/** Whether the recorder continues what somebody restored without taking the stream over: no segment says so yet. */
+export const isOpening = ({ shipped, epoch }: Tenure): boolean => shipped !== undefined && shipped.epoch < epoch
 
 /** Pure. */
 export const commandOf = ({ tenure, step }: FenceState): FenceCommand => {

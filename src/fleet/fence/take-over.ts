@@ -51,8 +51,14 @@ const endsWith = ({ shipped, intents }: Tenure, { number, sha256 }: ChainLink): 
   shipped?.sha256 === sha256 ||
   (number === (shipped?.number ?? 0) + 1 && intents.some((each) => each.sha256 === sha256))
 
-/** The tenure of a recorder in an empty stream, or behind the opening segment of its epoch. `owner`: 128 random bits, hexadecimal. */
-export const newTenure = (stream: string, owner: string, opening?: Shipment): Tenure => ({
-  ...{ stream, owner, epoch: opening?.epoch ?? 1, intents: [] },
-  ...(opening !== undefined && { shipped: opening }),
+/**
+ * The tenure of a recorder in an empty stream, or in one that it has restored. `restored`: the last segment, with the position of the last whole one: parts of
+ * another epoch that no whole one follows count no more. `owner`: 128 random bits, hexadecimal.
+ */
+export const newTenure = (stream: string, owner: string, restored?: Shipment): Tenure => ({
+  stream,
+  owner,
+  epoch: (restored?.epoch ?? 0) + 1,
+  ...(restored !== undefined && { shipped: restored }),
+  intents: [],
 })

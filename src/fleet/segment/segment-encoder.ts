@@ -71,10 +71,11 @@ export const encodeSegment = (
  * nothing by itself.
  */
 export const encodeOpening = (last: StoredSegment, position: Position, owner: string): EncodedSegment => {
-  const { stream, clusterUid, number, epoch, recordingFormat } = last.facts
+  const { stream, clusterUid, recordingFormat } = last.facts
+  const { number, epoch, sha256 } = markBehind(last)
   const nothing = { recordingFormat, after: position.sequence, through: position.sequence, isWhole: false, rows: 0 }
   return encodeSegment({ read: () => ({ ...nothing, position, kinds: [] }) }, position, {
-    ...{ stream, clusterUid, number: number + 1, epoch: epoch + 1, owner, previous: markBehind(last).sha256 },
+    ...{ stream, clusterUid, number: number + 1, epoch: epoch + 1, owner, previous: sha256 },
   })
 }
 

@@ -21,10 +21,13 @@ export interface RestoreOptions {
   /** Takes how much has been done, after each segment; those that an earlier process has applied count as done. */
   readonly onProgress?: (progress: RestoreProgress) => void
   readonly signal?: AbortSignal
+  /**
+   * Called when everything is there and was checked, with the last segment. A recorder takes the stream over by it: the recorder before may be alive, so this is
+   * right after the end of the stream was read. Returns the tenure for the recording; `undefined`: the stream has gone on meanwhile, and what was added is to be
+   * restored as well. Rejects with its own errors. Default: the stream stays as it is.
+   */
+  readonly take?: (tenure: Tenure, last: StoredSegment) => Promise<Tenure | undefined>
 }
-
-/** A stream as far as it was restored. */
-export type RestoredStream = Pick<Restored, "description" | "last" | "position">
 
 interface RestoreProgress {
   /** Number of the segment that was applied last. */
@@ -62,29 +65,7 @@ export interface Restored {
 export const restoreStream = async (
   store: StreamStore,
   directory: string,
-  options: RestoreOptions = {},
-): Promise<Restored> => {
-  return restoreAndTake(
-    store,
-    directory,
-    async ({ description, last, position }) => {
-      const shipped = last && { ...markBehind(last), isWhole: true, position, heldAfter: position.sealedThrough }
-      return newTenure(description.stream, randomBytes(16).toString("hex"), shipped)
-    },
-    options,
-  )
-}
-
-/**
- * The same for a recorder that continues the stream. `take` is called when everything is there and was checked: the recorder before may be alive, so the stream
- * is taken over right after it was read, and only if what is there can be continued. It answers with the tenure that the recording is to have, or `undefined` if
- * the stream has gone on meanwhile: then what was added is restored as well, and it is called again. Rejects with its errors, too.
- */
-export const restoreAndTake = async (
-  store: StreamStore,
-  directory: string,
-  take: (stream: RestoredStream) => Promise<Tenure | undefined>,
-  { onProgress, signal }: RestoreOptions = {},
+  { onProgress, signal, take = async (tenure) => tenure }: RestoreOptions = {},
 ): Promise<Restored> => {
   const copy = new RecordingCopy(directory)
   try {
@@ -93,8 +74,8 @@ export const restoreAndTake = async (
     let applied: Applied = nothing
     if (known !== undefined && stream.behind !== undefined) applied = known
     else copy.beginAnew()
+    const allSegments = await lastSegmentNumber(store)
     const applyNew = async (): Promise<void> => {
-      const allSegments = await lastSegmentNumber(store)
       for await (const segment of stream.segments()) {
         signal?.throwIfAborted()
         const rows = await segment.rows(signal)
@@ -110,19 +91,34 @@ export const restoreAndTake = async (
         onProgress?.({ segments: number, allSegments: Math.max(number, allSegments), bytes })
       }
     }
+    const checked = (): ReturnType<RecordingCopy["verify"]> => {
+      const verification = copy.verify(stream.position.sealedThrough)
+      if (verification.isSound) return verification
+      const { faults, damagedBlocks } = verification
+      const reason = [...faults, ...damagedBlocks.map(({ fault }) => fault)].slice(0, 3).join("; ")
+      throw new RestoredUnsoundError({ location: store.location, reason })
+    }
+    const taken = async (): Promise<Tenure | undefined> => {
+      const { description, last, position } = stream
+      const { sealedThrough } = position
+      const shipped = last && { ...markBehind(last), isWhole: true, position, heldAfter: sealedThrough }
+      const tenure = newTenure(description.stream, randomBytes(16).toString("hex"), shipped)
+      return last === undefined ? tenure : await take(tenure, last)
+    }
     await applyNew()
-    let sound = soundCopy(store, copy, stream.position)
-    const checked = applied
-    let tenure = await take(stream)
+    let verification = checked()
+    const through = applied.number
+    let tenure = await taken()
     while (tenure === undefined) {
       await applyNew()
-      tenure = await take(stream)
+      tenure = await taken()
     }
-    if (applied !== checked) sound = soundCopy(store, copy, stream.position)
+    if (applied.number > through) verification = checked()
     copy.finish({ [TENURE_KEY]: encodeTenure(tenure) })
     const { description, last, position } = stream
+    const { blocks, lostBlocks } = verification
     const { segments, bytes, until } = applied
-    return { description, last, position, tenure, segments, bytes, until, ...sound }
+    return { description, last, position, tenure, segments, bytes, blocks, lostBlocks, until }
   } finally {
     copy.close()
   }
@@ -143,15 +139,3 @@ const encodeApplied = Schema.encodeSync(AppliedText)
 const decodeApplied = Schema.decodeUnknownOption(AppliedText)
 
 const nothing: Applied = { number: 0, sha256: "", segments: 0, bytes: 0, until: 0 }
-
-/** @throws RestoredUnsoundError, ArchiveError */
-const soundCopy = (
-  { location }: StreamStore,
-  copy: RecordingCopy,
-  { sealedThrough }: Position,
-): Pick<Restored, "blocks" | "lostBlocks"> => {
-  const { faults, damagedBlocks, blocks, lostBlocks, isSound } = copy.verify(sealedThrough)
-  if (isSound) return { blocks, lostBlocks }
-  const reason = [...faults, ...damagedBlocks.map(({ fault }) => fault)].slice(0, 3).join("; ")
-  throw new RestoredUnsoundError({ location, reason })
-}

@@ -4,48 +4,29 @@
  *
  * The opening segment has no rows. So an answer that is lost, or a creation that arrives late, costs an epoch and nothing else, and no intent need be kept.
  */
-import type { Position } from "../../archive/index.ts"
-import { newTenure } from "../fence/take-over.ts"
-import type { Shipment } from "../fence/tenure.ts"
 import { encodeOpening } from "../segment/segment-encoder.ts"
-import type { StoredSegment } from "../segment/segment-facts.ts"
+import { markBehind } from "../segment/segment-facts.ts"
 import { segmentKey } from "../segment/segment-reader.ts"
-import { type Restored, type RestoreOptions, restoreAndTake } from "./restore-stream.ts"
+import { type Restored, type RestoreOptions, restoreStream } from "./restore-stream.ts"
 import type { CreatingStore } from "./stream-description.ts"
 import { compactedThrough } from "./stream-end.ts"
 
-/**
- * `directory` is created, or has no recording; its recording has the tenure that is returned with what was restored. `newOwner`: 128 random bits, hexadecimal.
- *
- * Rejects with a StreamError, an ArchiveError, an error of the store, or the reason of `signal`.
- */
+/** Restores as {@link restoreStream} does; nobody else can add to the stream then, unless it is taken over again. Rejects as that does. */
 export const takeOverStream = (
   store: CreatingStore,
   directory: string,
-  newOwner: () => string,
-  options: RestoreOptions = {},
+  options: Omit<RestoreOptions, "take"> = {},
 ): Promise<Restored> =>
-  restoreAndTake(
-    ...([store, directory] as const),
-    async ({ description, last, position }) => {
-      const owner = newOwner()
-      const opening = last && (await createOpening(store, last, position, owner))
-      if (last !== undefined && opening === undefined) return undefined
-      return newTenure(description.stream, owner, opening)
+  restoreStream(store, directory, {
+    ...options,
+    take: async (tenure, last) => {
+      const { shipped, owner } = tenure
+      if (shipped === undefined) return tenure
+      const opening = encodeOpening(last, shipped.position, owner)
+      const { number } = opening.facts
+      if ((await store.create(segmentKey(number), opening.parts)) === "exists") return undefined
+      // It can be created again if it has been compacted away, and no reader counts what is there then.
+      if ((await compactedThrough(store)) >= number) return undefined
+      return { ...tenure, shipped: { ...shipped, ...markBehind(opening), isWhole: false } }
     },
-    options,
-  )
-
-/** `undefined`: the stream has gone on. A number that has been compacted away can be created again, and no reader counts what is there. */
-const createOpening = async (
-  store: CreatingStore,
-  last: StoredSegment,
-  position: Position,
-  owner: string,
-): Promise<Shipment | undefined> => {
-  const { facts, sha256, parts } = encodeOpening(last, position, owner)
-  const { number, epoch } = facts
-  if ((await store.create(segmentKey(number), parts)) === "exists") return undefined
-  if ((await compactedThrough(store)) >= number) return undefined
-  return { number, epoch, owner, sha256, isWhole: false, position, heldAfter: position.sealedThrough }
-}
+  })

@@ -10,6 +10,7 @@ import {
   type FenceCommand,
   type FenceEvent,
   type FenceState,
+  isOpening,
   openFence,
 } from "../../../src/fleet/fence/fence.ts"
 import { newTenure, startOf } from "../../../src/fleet/fence/take-over.ts"
@@ -127,7 +128,7 @@ class ModelledWriter {
     const { shipped: after, owner, epoch } = tenure
     const from = after?.position.sequence ?? 0
     const events = this.log.slice(from, from + most)
-    if (events.length === 0 && after?.isWhole !== false) return undefined
+    if (events.length === 0 && after?.isWhole !== false && !isOpening(tenure)) return undefined
     const throughSequence = from + events.length
     const isWhole = throughSequence === this.log.length
     return {
@@ -288,10 +289,12 @@ export class ModelledStream {
   #takeOver(acting: ModelledWriter, restored: ReadonlyArray<Segment>, outcome: Outcome): void {
     const log = wholeEvents(restored)
     const last = restored.at(-1)
+    const position = { ...fromTheBeginning, sequence: log.length }
+    const shipped = last && { ...last, position, heldAfter: log.length, isWhole: true }
+    const tenure = newTenure(streamId, this.#owner(), shipped)
     const opening: Segment = {
-      ...{ number: (last?.number ?? 0) + 1, epoch: (last?.epoch ?? 0) + 1, owner: this.#owner() },
-      ...{ sha256: `sha ${this.unique()}`, isWhole: false, previous: last?.sha256 ?? "", events: [] },
-      ...{ position: { ...fromTheBeginning, sequence: log.length }, heldAfter: log.length },
+      ...{ number: (last?.number ?? 0) + 1, epoch: tenure.epoch, owner: tenure.owner, sha256: `sha ${this.unique()}` },
+      ...{ isWhole: false, position, heldAfter: log.length, previous: last?.sha256 ?? "", events: [] },
     }
     if (outcome === "delayed") this.delayed.push(opening)
     const isCreated = outcome !== "delayed" && outcome !== "fails" && this.create(opening)
@@ -301,7 +304,7 @@ export class ModelledStream {
       return
     }
     this.seen.takenOver++
-    acting.replaceBy({ log, tenure: newTenure(streamId, opening.owner, opening) })
+    acting.replaceBy({ log, tenure: { ...tenure, shipped: opening } })
   }
 
   /** The stream as a reader sees it: what the manifest says, and then the objects with greater numbers as long as there is no hole. */
