@@ -2,12 +2,13 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
 import { ArchiveReader, DeltaReader, verifyRecording } from "../../../src/archive/index.ts"
-import { restoreStream } from "../../../src/fleet/index.ts"
+import { compactStream, restoreStream } from "../../../src/fleet/index.ts"
 import { anyCommand, anyRetention, type Command, ModelledRecorder } from "../../archive/modelled-recorder.ts"
 import { plain } from "../../archive/sample-frames.ts"
 import { rounds } from "../../harness/effort.ts"
 import { patient } from "../../harness/patience.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
+import { StepsStore } from "../compaction/steps-store.ts"
 import { MemoryStore } from "../memory-store.ts"
 import { expectSameRecording } from "../same-recording.ts"
 import { firstTenure, ship, type Tenure } from "../shipping-recorder.ts"
@@ -18,6 +19,7 @@ class ShippedRecorder {
   readonly recorder: ModelledRecorder
   #reader: DeltaReader | undefined
   #tenure: Tenure = firstTenure
+  #compactions = 0
 
   constructor(seed: number) {
     this.recorder = new ModelledRecorder(temporaryDirectory(), seed)
@@ -29,6 +31,15 @@ class ShippedRecorder {
     this.#tenure = await ship(this.store, this.#reader, this.#tenure, {
       maximumBytes,
       ...(most !== undefined && { most }),
+    })
+  }
+
+  /** What is replaced is removed at once. */
+  async compact(rangeBytes: number, partBytes: number): Promise<void> {
+    if (this.store.objects.size === 0) return
+    await compactStream(new StepsStore(this.store), {
+      ...{ temporaryDirectory: temporaryDirectory(), graceMs: 0, nowMicros: () => 1, rangeBytes, partBytes },
+      randomId: () => String(++this.#compactions),
     })
   }
 
@@ -53,6 +64,7 @@ class ShippedRecorder {
 type Step =
   | Command
   | { readonly type: "ship"; readonly bytes: number; readonly isNewReader: boolean; readonly most: number }
+  | { readonly type: "shrink"; readonly rangeBytes: number; readonly partBytes: number }
 
 const anyShip: fc.Arbitrary<Step> = fc.record({
   type: fc.constant("ship" as const),
@@ -61,12 +73,22 @@ const anyShip: fc.Arbitrary<Step> = fc.record({
   most: fc.constantFrom(1, 2, 1000),
 })
 
+const anyCompaction: fc.Arbitrary<Step> = fc.record({
+  type: fc.constant("shrink" as const),
+  rangeBytes: fc.constantFrom(1, 10_000, 1_000_000),
+  partBytes: fc.constantFrom(1, 5000, 1_000_000),
+})
+
 const run = async (steps: ReadonlyArray<Step>, seed: number, check: (shipped: ShippedRecorder) => Promise<void>) => {
   const shipped = new ShippedRecorder(seed)
   try {
     for (const step of steps) {
       if (step.type === "ship") {
         await shipped.ship(step.bytes, step.isNewReader, step.most)
+        continue
+      }
+      if (step.type === "shrink") {
+        await shipped.compact(step.rangeBytes, step.partBytes)
         continue
       }
       // Merging and retention change what has been sent, and nothing else.
@@ -104,11 +126,32 @@ test("a recording is restored row for row", { timeout: patient(120_000) }, async
   )
 })
 
+test("compacted at any moments, in ranges and objects of any size, it is restored row for row", {
+  timeout: patient(120_000),
+}, async () => {
+  const step = fc.oneof(
+    { weight: 6, arbitrary: anyCommand.filter(({ type }) => type !== "merge" && type !== "compare") },
+    { weight: 2, arbitrary: anyShip },
+    { weight: 1, arbitrary: anyCompaction },
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 100, size: "max" }), fc.nat(), (steps, seed) =>
+      run(steps, seed, async (shipped) => {
+        expectSameRecording(await shipped.restored(), shipped.recorder.writer.directory)
+        await shipped.compact(1_000_000, 5000)
+        expectSameRecording(await shipped.restored(), shipped.recorder.writer.directory)
+      }),
+    ),
+    { numRuns: rounds(25) },
+  )
+})
+
 test("what was merged or removed after it was sent is restored as it was", { timeout: patient(120_000) }, async () => {
   const step = fc.oneof(
     { weight: 16, arbitrary: anyCommand.filter(({ type }) => type !== "compare") },
     { weight: 1, arbitrary: anyShip },
     { weight: 1, arbitrary: anyRetention },
+    { weight: 1, arbitrary: anyCompaction },
   )
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 30, maxLength: 120, size: "max" }), fc.nat(), (steps, seed) =>
