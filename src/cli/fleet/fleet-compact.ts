@@ -7,7 +7,6 @@ import { type OptionValues, optional, type Reading, refused, value, withDefault 
 import type { CommandTerminal } from "../command-line/command.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { parseDuration } from "../command-line/instant.ts"
-import { progressLine } from "../terminal/live-line.ts"
 import { formatBytes, formatCount } from "../terminal/quantities.ts"
 import { interruption } from "../terminal/terminal.ts"
 import { opened } from "./opened-store.ts"
@@ -35,36 +34,25 @@ export const compactOptions = {
     "compact: how long objects stay that were replaced, for those who are reading them",
     parseGrace,
   ),
-  scratch: optional(
-    "DIR",
-    "compact: where there is room for 600 MB meanwhile; default: the directory of temporary files",
-  ),
 }
 
-/** A sentence: why it is no address. `nowMicros`: µs since the Unix epoch. */
+/** Temporary files are where TMPDIR says. `nowMicros`: µs since the Unix epoch. */
 export const compact = async (
-  { keep, grace, scratch = tmpdir() }: OptionValues<typeof compactOptions>,
+  { keep, grace }: OptionValues<typeof compactOptions>,
   terminal: CommandTerminal,
   address: string,
   nowMicros: () => number,
-): Promise<ExitCode | string> => {
+): Promise<ExitCode> => {
   const store = await opened(address)
-  if (typeof store === "string") return store
   using interrupted = interruption(terminal)
-  using progress = progressLine(terminal)
   const { signal } = interrupted
   try {
-    const { removed, refused, ...done } = await compactStream(store, {
-      ...{ temporaryDirectory: scratch, keepMicros: keep, graceMs: grace, nowMicros, signal },
+    const { segments, objects, readBytes, writtenBytes, removed, refused } = await compactStream(store, {
+      ...{ temporaryDirectory: tmpdir(), keepMicros: keep, graceMs: grace, nowMicros, signal },
       randomId: () => randomBytes(8).toString("hex"),
-      onProgress: ({ segments, readBytes }) =>
-        progress.show(() => `compacted ${formatCount(segments, "segment")}, ${formatBytes(readBytes)}`),
     })
-    progress.close()
-    const what =
-      done.objects === 0
-        ? "nothing to compact"
-        : `compacted ${formatCount(done.segments, "segment")}, ${formatBytes(done.readBytes)} into ${formatBytes(done.writtenBytes)}`
+    const sizes = `${formatBytes(readBytes)} into ${formatBytes(writtenBytes)}`
+    const what = objects === 0 ? "nothing to compact" : `compacted ${formatCount(segments, "segment")}, ${sizes}`
     terminal.standardOutput.write(`${what}; removed ${formatCount(removed, "object")} that had been replaced\n`)
     if (refused !== undefined) terminal.say(`what has been replaced stays for now: ${refused}`)
     return exitCodes.ok

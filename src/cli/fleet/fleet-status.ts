@@ -30,17 +30,15 @@ interface Found {
   readonly trouble?: string
 }
 
-/** A sentence: why one is no address. */
 export const status = async (
   { output, price }: OptionValues<typeof statusOptions>,
   terminal: CommandTerminal,
   addresses: ReadonlyArray<string>,
   nowMs: number,
-): Promise<ExitCode | string> => {
+): Promise<ExitCode> => {
   const found: Found[] = []
   for (const address of addresses) {
     const store = await opened(address)
-    if (typeof store === "string") return store
     try {
       for (const prefix of await streamsBelow(store)) found.push(await statusOf(store, prefix))
     } finally {

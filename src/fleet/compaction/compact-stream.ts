@@ -45,8 +45,6 @@ interface CompactStreamOptions {
   /** Another text each time: letters and digits. */
   readonly randomId: () => string
   readonly signal?: AbortSignal
-  /** Takes what has been done so far, after each commit. */
-  readonly onProgress?: (done: Compacted) => void
   /** Sizes that tests make smaller. */
   readonly rangeBytes?: number
   readonly partBytes?: number
@@ -61,21 +59,15 @@ interface Compacted {
   readonly writtenBytes: number
 }
 
-/** What is to be compacted at once: some ranges, and what comes behind the last one if there are new segments. */
+/** What is to be compacted at once: so many objects of a manifest, from one on, and what comes behind the last one if there are new segments. */
 interface Work {
-  readonly before: ReadonlyArray<CompactedObject>
-  readonly objects: ReadonlyArray<CompactedObject>
-  readonly behind: ReadonlyArray<CompactedObject>
+  readonly manifest: Manifest & { readonly number: number }
+  readonly at: number
+  readonly count: number
   /** Number of the stream's last segment; `undefined`: only those ranges. */
   readonly last?: number
   /** µs since the Unix epoch; what is older is dropped. */
   readonly keptFrom?: number
-}
-
-/** Segments that count together. */
-interface Group {
-  readonly parts: ReadonlyArray<StoredSegment>
-  readonly whole: ReadableSegment
 }
 
 /** Segments that were applied to a copy. */
@@ -134,7 +126,7 @@ class Compaction {
       const copied = await this.#copy(work, directory)
       if (copied === undefined) return false
       const written = await this.#write(work, copied)
-      await this.#commit(manifest, work, copied, written)
+      await this.#commit(work, copied, written)
       const { segments, objects, readBytes, writtenBytes } = this.done
       this.done = {
         segments: segments + copied.segments,
@@ -142,14 +134,14 @@ class Compaction {
         readBytes: readBytes + copied.bytes,
         writtenBytes: writtenBytes + written.reduce((sum, { bytes }) => sum + bytes, 0),
       }
-      this.#options.onProgress?.(this.done)
       return true
     } finally {
       rmSync(directory, { recursive: true, force: true })
     }
   }
 
-  async #newSegments({ compactedThrough, compacted }: Manifest): Promise<Work | undefined> {
+  async #newSegments(manifest: Work["manifest"]): Promise<Work | undefined> {
+    const { compactedThrough, compacted } = manifest
     const last = await lastSegmentNumber(this.#store)
     let [segments, newBytes] = [0, 0]
     for await (const { key, bytes } of this.#store.list("segments/", { after: segmentKey(compactedThrough) })) {
@@ -160,26 +152,25 @@ class Compaction {
     }
     if (segments < LEAST_SEGMENTS) return undefined
     const ranges = rangesOf(compacted)
-    const at = ranges.length - joinedWith(ranges, newBytes, this.#rangeBytes)
-    const objects = (some: typeof ranges) => some.flatMap((range) => range.objects)
-    return { before: objects(ranges.slice(0, at)), objects: objects(ranges.slice(at)), behind: [], last }
+    const joined = ranges.slice(ranges.length - joinedWith(ranges, newBytes, this.#rangeBytes))
+    const count = joined.flatMap(({ objects }) => objects).length
+    return { manifest, at: compacted.length - count, count, last }
   }
 
   /** Once in a run: blocks that are young in part stay, so it may change nothing. */
-  #dropped({ compacted, keptFrom = 0 }: Manifest): Work | undefined {
+  #dropped(manifest: Work["manifest"]): Work | undefined {
     const { keepMicros, nowMicros } = this.#options
     if (keepMicros === undefined || this.#isKept) return undefined
     this.#isKept = true
     const now = nowMicros()
-    const ranges = rangesOf(compacted)
-    const count = overdue(ranges, keptFrom, { nowMicros: now, keepMicros })
-    if (count === 0) return undefined
-    const objects = ranges.slice(0, count).flatMap((range) => range.objects)
-    return { before: [], objects, behind: compacted.slice(objects.length), keptFrom: now - keepMicros }
+    const ranges = rangesOf(manifest.compacted)
+    const old = ranges.slice(0, overdue(ranges, manifest.keptFrom ?? 0, { nowMicros: now, keepMicros }))
+    const count = old.flatMap(({ objects }) => objects).length
+    return count === 0 ? undefined : { manifest, at: 0, count, keptFrom: now - keepMicros }
   }
 
   /** `undefined`: there are new segments, of which the whole one that ends them is the last one or still to come. */
-  async #copy({ before, objects, last: end }: Work, directory: string): Promise<Copied | undefined> {
+  async #copy({ manifest: { compacted }, at, count, last: end }: Work, directory: string): Promise<Copied | undefined> {
     const copy = new RecordingCopy(directory)
     const applied: { first?: StoredSegment; last?: StoredSegment; bytes: number } = { bytes: 0 }
     let segments = 0
@@ -192,9 +183,9 @@ class Compaction {
       applied.bytes += segment.bytes
     }
     try {
-      for (const object of objects) await apply(await this.#open(object.key, object.sha256))
+      for (const { key, sha256 } of compacted.slice(at, at + count)) await apply(await this.#open(key, sha256))
       if (end !== undefined) {
-        const latest = objects.at(-1) ?? before.at(-1)
+        const latest = compacted.at(-1)
         const mark = latest && markBehind(await this.#open(latest.key, latest.sha256))
         for await (const { parts, whole } of this.#groups(mark)) {
           if (whole.facts.number >= end) break
@@ -214,7 +205,9 @@ class Compaction {
   }
 
   /** Behind a mark, whole segments with the partial ones that count with them. */
-  async *#groups(behind: StreamMark | undefined): AsyncGenerator<Group, void, void> {
+  async *#groups(
+    behind: StreamMark | undefined,
+  ): AsyncGenerator<{ parts: ReadonlyArray<StoredSegment>; whole: ReadableSegment }, void, void> {
     const reader = await StreamReader.open(this.#store, { behind, signal: this.#options.signal })
     if (behind !== undefined && reader.behind === undefined) throw this.#changed()
     let parts: StoredSegment[] = []
@@ -281,17 +274,13 @@ class Compaction {
     )
   }
 
-  async #commit(
-    { number, compactedThrough, keptFrom }: Manifest & { readonly number: number },
-    work: Work,
-    { last }: Copied,
-    written: ReadonlyArray<CompactedObject>,
-  ): Promise<void> {
+  async #commit(work: Work, { last }: Copied, written: ReadonlyArray<CompactedObject>): Promise<void> {
+    const { number, compactedThrough, compacted, keptFrom } = work.manifest
     const kept = work.keptFrom ?? keptFrom
     const next: Manifest = {
       compactedThrough: Math.max(compactedThrough, last.facts.number),
       ...(kept !== undefined && { keptFrom: kept }),
-      compacted: [...work.before, ...written, ...work.behind],
+      compacted: compacted.toSpliced(work.at, work.count, ...written),
     }
     const bytes = Buffer.from(JSON.stringify(next))
     const key = manifestKey(number + 1)

@@ -3,8 +3,8 @@ import fc from "fast-check"
 import { expect, test } from "vitest"
 import { ArchiveReader, DeltaReader, verifyRecording } from "../../../src/archive/index.ts"
 import { compactStream, restoreStream } from "../../../src/fleet/index.ts"
-import { anyCommand, anyRetention, type Command, ModelledRecorder } from "../../archive/modelled-recorder.ts"
-import { plain } from "../../archive/sample-frames.ts"
+import { anyCommand, anyRetention, type Command, KINDS, ModelledRecorder } from "../../archive/modelled-recorder.ts"
+import { plain, START } from "../../archive/sample-frames.ts"
 import { rounds } from "../../harness/effort.ts"
 import { patient } from "../../harness/patience.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
@@ -20,6 +20,8 @@ class ShippedRecorder {
   #reader: DeltaReader | undefined
   #tenure: Tenure = firstTenure
   #compactions = 0
+  /** What happened before this time may have been dropped. */
+  keptFrom = 0
 
   constructor(seed: number) {
     this.recorder = new ModelledRecorder(temporaryDirectory(), seed)
@@ -34,12 +36,18 @@ class ShippedRecorder {
     })
   }
 
-  /** What is replaced is removed at once. */
-  async compact(rangeBytes: number, partBytes: number): Promise<void> {
+  /** What is replaced is removed at once. `part`: of the time that has passed, how much is kept. */
+  async compact(rangeBytes: number, partBytes: number, part = 1): Promise<void> {
     if (this.store.objects.size === 0) return
+    const { model } = this.recorder
+    const all = { cut: model.sequence, fromTime: 0, untilTime: Number.MAX_SAFE_INTEGER, kinds: KINDS }
+    const events = model.events(all)
+    const now = Math.max(START, ...events.map((event) => (event.type === "object" ? event.time : 0)))
+    const keepMicros = part === 1 ? undefined : 1 + Math.floor((now - START) * part)
+    this.keptFrom = Math.max(this.keptFrom, now - (keepMicros ?? now))
     await compactStream(new StepsStore(this.store), {
-      ...{ temporaryDirectory: temporaryDirectory(), graceMs: 0, nowMicros: () => 1, rangeBytes, partBytes },
-      randomId: () => String(++this.#compactions),
+      ...{ temporaryDirectory: temporaryDirectory(), graceMs: 0, nowMicros: () => now, rangeBytes, partBytes },
+      ...{ keepMicros, randomId: () => String(++this.#compactions) },
     })
   }
 
@@ -64,7 +72,7 @@ class ShippedRecorder {
 type Step =
   | Command
   | { readonly type: "ship"; readonly bytes: number; readonly isNewReader: boolean; readonly most: number }
-  | { readonly type: "shrink"; readonly rangeBytes: number; readonly partBytes: number }
+  | { readonly type: "shrink"; readonly rangeBytes: number; readonly partBytes: number; readonly part: number }
 
 const anyShip: fc.Arbitrary<Step> = fc.record({
   type: fc.constant("ship" as const),
@@ -73,11 +81,15 @@ const anyShip: fc.Arbitrary<Step> = fc.record({
   most: fc.constantFrom(1, 2, 1000),
 })
 
-const anyCompaction: fc.Arbitrary<Step> = fc.record({
-  type: fc.constant("shrink" as const),
-  rangeBytes: fc.constantFrom(1, 10_000, 1_000_000),
-  partBytes: fc.constantFrom(1, 5000, 1_000_000),
-})
+const compactions = (part: fc.Arbitrary<number>): fc.Arbitrary<Step> =>
+  fc.record({
+    type: fc.constant("shrink" as const),
+    rangeBytes: fc.constantFrom(1, 10_000, 1_000_000),
+    partBytes: fc.constantFrom(1, 5000, 1_000_000),
+    part,
+  })
+
+const anyCompaction = compactions(fc.constant(1))
 
 const run = async (steps: ReadonlyArray<Step>, seed: number, check: (shipped: ShippedRecorder) => Promise<void>) => {
   const shipped = new ShippedRecorder(seed)
@@ -88,7 +100,7 @@ const run = async (steps: ReadonlyArray<Step>, seed: number, check: (shipped: Sh
         continue
       }
       if (step.type === "shrink") {
-        await shipped.compact(step.rangeBytes, step.partBytes)
+        await shipped.compact(step.rangeBytes, step.partBytes, step.part)
         continue
       }
       // Merging and retention change what has been sent, and nothing else.
@@ -175,5 +187,41 @@ test("what was merged or removed after it was sent is restored as it was", { tim
       }),
     ),
     { numRuns: rounds(15) },
+  )
+})
+
+test("what is older than it is kept is dropped at any moments, and nothing else", {
+  timeout: patient(120_000),
+}, async () => {
+  const step = fc.oneof(
+    { weight: 12, arbitrary: anyCommand.filter(({ type }) => type !== "compare") },
+    { weight: 3, arbitrary: anyShip },
+    { weight: 1, arbitrary: compactions(fc.double({ min: 0, max: 0.99, noNaN: true })) },
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 40, maxLength: 120, size: "max" }), fc.nat(), (steps, seed) =>
+      run(steps, seed, async (shipped) => {
+        await shipped.compact(1_000_000, 5000, 0.5)
+        const directory = await shipped.restored()
+        expect(verifyRecording(directory).isSound).toBe(true)
+        const { model } = shipped.recorder
+        const reader = ArchiveReader.open(directory)
+        try {
+          const kinds = reader.kinds().map(({ gvk }) => gvk)
+          const all = { cut: model.sequence, fromTime: 0, untilTime: Number.MAX_SAFE_INTEGER, kinds }
+          const kept = (events: Iterable<ReturnType<typeof plain>>) =>
+            [...events].filter((event) => event.type === "object" && event.time > shipped.keptFrom)
+          expect(kept(Array.from(reader.events(all), plain))).toEqual(kept(model.events(all)))
+          for (const gvk of kinds)
+            for (const time of [shipped.keptFrom + 1, Number.MAX_SAFE_INTEGER]) {
+              const moment = { cut: model.sequence, time, kinds: [gvk] }
+              expect(Array.from(reader.snapshotAt(moment), plain)).toEqual(model.snapshot(moment))
+            }
+        } finally {
+          reader.close()
+        }
+      }),
+    ),
+    { numRuns: rounds(25) },
   )
 })
