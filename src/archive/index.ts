@@ -78,6 +78,7 @@ export {
   shippedTables,
 } from "./shipping/delta.ts"
 export { DeltaReader } from "./shipping/delta-reader.ts"
+export { everyRow, kindsIn } from "./shipping/every-row.ts"
 export { RecordingCopy } from "./shipping/recording-copy.ts"
 export { DATABASE_FILE, isBeingWritten } from "./tables/reading-access.ts"
 export { openForReading } from "./tables/schema.ts"

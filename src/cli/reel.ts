@@ -87,6 +87,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./restore.ts")).restoreCommand(),
   },
   {
+    name: "fleet",
+    summary: "Keeps the streams of clusters in an object store small, and shows how they are.",
+    load: async () => (await import("./fleet.ts")).fleetCommand(),
+  },
+  {
     name: "serve",
     summary: "Serves a recording or a trace as a read-only API server: kubectl sees the cluster as it was.",
     load: async () => (await import("./serve.ts")).serveCommand(),

@@ -5,6 +5,7 @@
  * never both add the same number.
  */
 
+export { compactStream } from "./compaction/compact-stream.ts"
 export {
   afterEvent,
   commandOf,
@@ -36,6 +37,8 @@ export {
   type StreamMark,
 } from "./segment/segment-facts.ts"
 export { readSegmentEnd, segmentKey } from "./segment/segment-reader.ts"
+export { readStreamStatus, type StreamStatus, storeBelow, streamsBelow } from "./status/stream-status.ts"
+export { compactedThrough } from "./stream/manifest.ts"
 export { type Restored, restoreStream } from "./stream/restore-stream.ts"
 export {
   beginStream,
@@ -43,6 +46,6 @@ export {
   readDescription,
   type StreamDescription,
 } from "./stream/stream-description.ts"
-export { compactedThrough, lastSegment, requireConditions } from "./stream/stream-end.ts"
+export { lastSegment, requireConditions } from "./stream/stream-end.ts"
 export { StreamReader } from "./stream/stream-reader.ts"
 export { takeOverStream } from "./stream/take-over-stream.ts"

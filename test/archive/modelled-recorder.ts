@@ -15,7 +15,8 @@ import { asIfCrashed } from "./crashed-copy.ts"
 import { RecordingModel } from "./recording-model.ts"
 import { encodeFrame, fingerprintOf, gapAt, type PlainEvent, plain, type SampleEvent, START } from "./sample-frames.ts"
 
-const KINDS = ["v1.Pod", "apps/v1.Deployment", "example.com/v1.Training"]
+/** The recorded kinds. */
+export const KINDS = ["v1.Pod", "apps/v1.Deployment", "example.com/v1.Training"]
 /** Versions of the last kind are not integers. */
 const OPAQUE = KINDS[2]
 

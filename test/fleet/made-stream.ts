@@ -4,6 +4,7 @@ import { crc32, zstdCompressSync } from "node:zlib"
 import { fromTheBeginning } from "../../src/archive/index.ts"
 import type { StoredSegment } from "../../src/fleet/index.ts"
 import { compactedKey, segmentKey } from "../../src/fleet/segment/segment-reader.ts"
+import { type Manifest, manifestKey } from "../../src/fleet/stream/manifest.ts"
 import { MemoryStore } from "./memory-store.ts"
 
 type Facts = StoredSegment["facts"]
@@ -27,7 +28,7 @@ export class MadeStream {
   readonly hashes = [""]
   readonly #positions: Array<Facts["position"]> = [fromTheBeginning]
   #manifests = 0
-  readonly #compacted: Array<{ readonly from: number; readonly through: number; readonly sha256: string }> = []
+  readonly #compacted: Array<Manifest["compacted"][number]> = []
 
   constructor() {
     const { stream, clusterUid } = identity
@@ -57,11 +58,12 @@ export class MadeStream {
       ...{ after: from - 1, through, isWhole: true, position, fromTime: 1, toTime: through, kinds: [] },
       replaces: { from, sha256: this.hashes[through] ?? "" },
     })
-    this.store.objects.set(compactedKey(from, through), bytes)
-    this.#compacted.push({ from, through, sha256 })
+    const key = compactedKey(from, through, "made")
+    this.store.objects.set(key, bytes)
+    const facts = { gaps: 0, fromTime: 1, toTime: through }
+    this.#compacted.push({ key, from, through, sha256, isWhole: true, bytes: bytes.length, ...facts })
     const manifest = { compactedThrough: through, compacted: this.#compacted }
-    const key = `manifest/${String(++this.#manifests).padStart(12, "0")}.json`
-    this.store.objects.set(key, Buffer.from(JSON.stringify(manifest)))
+    this.store.objects.set(manifestKey(++this.#manifests), Buffer.from(JSON.stringify(manifest)))
     for (let number = from; number <= through && number < this.hashes.length - 1; number++)
       this.store.objects.delete(segmentKey(number))
   }

@@ -57,6 +57,11 @@ export class RecordingCopy {
     }
   }
 
+  /** Where its rows are until it is finished, as a recording without a check. One of deltas that begin in the middle of a stream answers no questions. */
+  get place(): string {
+    return this.#place
+  }
+
   /** What was said of the last delta that is here; `undefined`: none is, or the copy cannot be continued. @throws ArchiveError */
   mark(): string | undefined {
     try {

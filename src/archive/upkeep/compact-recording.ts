@@ -11,19 +11,31 @@ interface Compaction {
   readonly removedEvents: number
 }
 
+interface CompactionOptions {
+  /** Blocks that end after this sequence number stay as they are. Default: none do. */
+  readonly heldAfter?: number
+  /** µs since the Unix epoch. */
+  readonly now?: () => number
+}
+
 /**
  * Needs no room beside the recording: free pages are moved to its end some at a time. May be interrupted at any moment.
  *
  * @throws DirectoryInUseError if a recorder runs, NotARecordingError, NewerRecordingError, OlderRecordingError, DiskFullError, ArchiveIoError,
  * CorruptArchiveError
  */
-export const compactRecording = (directory: string, policy: RetentionPolicy): Compaction => {
+export const compactRecording = (
+  directory: string,
+  policy: RetentionPolicy,
+  { heldAfter = Number.POSITIVE_INFINITY, ...options }: CompactionOptions = {},
+): Compaction => {
   // A writer would begin a new recording where there is none.
   openForReading(directory).close()
-  const writer = ArchiveWriter.open(directory)
+  const writer = ArchiveWriter.open(directory, options)
   try {
     const before = bytesOf(writer)
     writer.retention.setPolicy(policy)
+    writer.retention.hold(heldAfter)
     for (const _ of writer.retention.compact());
     writer.commit()
     writer.shrinkLog()

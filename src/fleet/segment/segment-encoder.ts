@@ -54,16 +54,37 @@ export const encodeSegment = (
     fromTime: times.length === 0 ? 0 : Math.min(...times.map(({ fromTime }) => fromTime)),
     toTime: Math.max(0, ...times.map(({ toTime }) => toTime)),
   }
-  const pages = body.writePages()
-  const bodySha256 = body.sha256()
-  const footer = zstdCompressSync(JSON.stringify({ facts, pages, bodySha256 } satisfies Footer))
-  const tail = Buffer.alloc(TAIL_BYTES)
-  tail.writeUInt32LE(footer.length, 0)
-  tail.writeUInt32LE(crc32(footer), 4)
-  tail.set(SEGMENT_MAGIC, 8)
-  body.append(footer)
-  body.append(tail)
-  return { facts, sha256: hash("sha256", footer), bytes: body.bytes, parts: body.parts, rows }
+  return { ...body.finish(() => facts), rows }
+}
+
+/** A segment that is to be created, of rows that were chosen. */
+export type EncodedPart = Omit<EncodedSegment, "rows">
+
+/** Tables of which only the last part may have rows: a whole segment begins with emptying one of them. */
+const lastTables: ReadonlySet<ShippedTable> = new Set(["kind", "kind_namespace", "metadata"])
+
+/**
+ * Segments of all these rows, in their order, each cut after so many bytes and a row. `factsOf` is asked once for each, from 0 on, with the hash of its body
+ * before the footer. Memory: one segment.
+ *
+ * @throws what `rows` and `factsOf` throw
+ */
+export function* encodeParts(
+  rows: Iterable<DeltaRow>,
+  factsOf: (part: number, isLast: boolean, bodySha256: string) => SegmentFacts,
+  mostParts: number,
+  maximumBytes: number = SEGMENT_BYTES,
+): Generator<EncodedPart, void, void> {
+  let [body, part, isFull] = [new SegmentBody(), 0, false]
+  for (const row of rows) {
+    if (isFull && part + 1 < mostParts && !lastTables.has(row.table)) {
+      yield body.finish((sha256) => factsOf(part, false, sha256))
+      body = new SegmentBody()
+      part++
+    }
+    isFull = body.take(row) >= maximumBytes
+  }
+  yield body.finish((sha256) => factsOf(part, true, sha256))
 }
 
 /**
@@ -87,7 +108,7 @@ interface OpenPage {
 
 /** What is before the footer: BLOBs as they come, then the pages. */
 class SegmentBody {
-  readonly parts: Uint8Array[] = []
+  readonly #parts: Uint8Array[] = []
   readonly #hash = createHash("sha256")
   readonly #open = new Map<ShippedTable, OpenPage>()
   readonly #pages: Array<Omit<Page, "at" | "bytes"> & { readonly content: Uint8Array }> = []
@@ -95,17 +116,17 @@ class SegmentBody {
   /** Of the part. */
   #used = 0
   #pageBytes = 0
-  bytes = 0
+  #bytes = 0
 
   constructor() {
-    this.append(SEGMENT_MAGIC)
+    this.#append(SEGMENT_MAGIC)
   }
 
   /** Returns the bytes so far; pages that are not full do not count. */
   take({ table, values, blobs }: DeltaRow): number {
     const places = blobs.flatMap((blob) => {
-      const at = this.bytes
-      this.append(blob)
+      const at = this.#bytes
+      this.#append(blob)
       return [at, blob.length]
     })
     const page = this.#open.get(table) ?? { text: "", rows: 0 }
@@ -113,28 +134,38 @@ class SegmentBody {
     page.text += `${JSON.stringify([...values, ...places])}\n`
     page.rows++
     if (page.text.length >= pageCharacters) this.#close(table, page)
-    return this.bytes + this.#pageBytes
+    return this.#bytes + this.#pageBytes
+  }
+
+  /** Writes the pages, the footer and the tail. `factsOf` takes the hash of what is before the footer. */
+  finish(factsOf: (bodySha256: string) => SegmentFacts): EncodedPart {
+    const pages = this.#writePages()
+    const bodySha256 = this.#hash.copy().digest("hex")
+    const facts = factsOf(bodySha256)
+    const footer = zstdCompressSync(JSON.stringify({ facts, pages, bodySha256 } satisfies Footer))
+    const tail = Buffer.alloc(TAIL_BYTES)
+    tail.writeUInt32LE(footer.length, 0)
+    tail.writeUInt32LE(crc32(footer), 4)
+    tail.set(SEGMENT_MAGIC, 8)
+    this.#append(footer)
+    this.#append(tail)
+    return { facts, sha256: hash("sha256", footer), bytes: this.#bytes, parts: this.#parts }
   }
 
   /** Behind the BLOBs, in the order in which they are applied. */
-  writePages(): ReadonlyArray<Page> {
+  #writePages(): ReadonlyArray<Page> {
     for (const [table, page] of this.#open) this.#close(table, page)
     const order = (page: Pick<Page, "table">): number => shippedTables.indexOf(page.table)
     return this.#pages
       .sort((one, other) => order(one) - order(other))
       .map(({ content, ...page }) => {
-        const at = this.bytes
-        this.append(content)
+        const at = this.#bytes
+        this.#append(content)
         return { ...page, at, bytes: content.length }
       })
   }
 
-  /** Of what has been appended. */
-  sha256(): string {
-    return this.#hash.copy().digest("hex")
-  }
-
-  append(bytes: Uint8Array): void {
+  #append(bytes: Uint8Array): void {
     this.#hash.update(bytes)
     for (let from = 0; from < bytes.length; ) {
       if (this.#used === this.#part.length) {
@@ -146,9 +177,9 @@ class SegmentBody {
       this.#used += taken.length
       from += taken.length
       const isNew = this.#used === taken.length
-      this.parts.splice(isNew ? this.parts.length : -1, isNew ? 0 : 1, this.#part.subarray(0, this.#used))
+      this.#parts.splice(isNew ? this.#parts.length : -1, isNew ? 0 : 1, this.#part.subarray(0, this.#used))
     }
-    this.bytes += bytes.length
+    this.#bytes += bytes.length
   }
 
   #close(table: ShippedTable, { text, rows }: OpenPage): void {

@@ -18,9 +18,12 @@ export const locationOf = ({ location }: Pick<BlobStore, "location">, key: strin
 /** With the number in twelve digits, so that a list is in order. */
 export const segmentKey = (number: number): string => `segments/${digits(number)}.segment`
 
-/** Key of the object that replaces some segments, by the numbers of the first and the last. */
-export const compactedKey = (from: number, through: number): string =>
-  `compacted/${digits(from)}-${digits(through)}.segment`
+/** Prefix of objects that replace segments. */
+export const COMPACTED = "compacted/"
+
+/** Key of the object that replaces some segments, by the numbers of the first and the last. `id`: of whoever writes it, another one each time. */
+export const compactedKey = (from: number, through: number, id: string): string =>
+  `${COMPACTED}${digits(from)}-${digits(through)}-${id}.segment`
 
 const digits = (number: number): string => String(number).padStart(12, "0")
 

@@ -1,5 +1,4 @@
 /** The end of a stream, for the one who writes it: found without reading what is before. */
-import * as Schema from "effect/Schema"
 import { StreamBrokenError } from "../fleet-errors.ts"
 import type { StoredSegment } from "../segment/segment-facts.ts"
 import { readSegmentEnd, segmentKey } from "../segment/segment-reader.ts"
@@ -11,39 +10,6 @@ export const lastSegment = async (store: StreamStore): Promise<StoredSegment | u
   return number === 0 ? undefined : await readSegmentEnd(store, number)
 }
 
-/** One object of `compacted/`. */
-const CompactedSegment = Schema.Struct({
-  /** Numbers of the first and the last segment that it replaces. */
-  from: Schema.Number,
-  through: Schema.Number,
-  /** Of its footer. */
-  sha256: Schema.String,
-})
-
-/** What has been compacted. Each manifest replaces the one before. */
-const Manifest = Schema.Struct({
-  /** Segments up to this number have been replaced, and may be gone. */
-  compactedThrough: Schema.Number,
-  /** By these, in order and without a hole. */
-  compacted: Schema.optional(Schema.Array(CompactedSegment)),
-})
-export type Manifest = typeof Manifest.Type
-
-const manifestKey = (number: number): string => `manifest/${String(number).padStart(12, "0")}.json`
-
-/** The last manifest; of a stream that was never compacted, an empty one. Rejects with an error of the store, or a SchemaError. */
-export const readManifest = async (store: StreamStore): Promise<Manifest> => {
-  const number = await lastNumber(store, manifestKey)
-  const found = number === 0 ? undefined : await store.read(manifestKey(number))
-  return found === undefined
-    ? { compactedThrough: 0 }
-    : Schema.decodeSync(Schema.fromJsonString(Manifest))(Buffer.from(found.bytes).toString("utf8"))
-}
-
-/** Up to which number segments have been replaced by compacted ones; 0: none. Rejects as {@link readManifest} does. */
-export const compactedThrough = async (store: StreamStore): Promise<number> =>
-  (await readManifest(store)).compactedThrough
-
 /** Number of the last segment; 0: there is none. Rejects with an error of the store. */
 export const lastSegmentNumber = (store: StreamStore): Promise<number> => lastNumber(store, segmentKey)
 
@@ -51,7 +17,7 @@ export const lastSegmentNumber = (store: StreamStore): Promise<number> => lastNu
 const PAGE_KEYS = 1000
 
 /** The greatest number of a key; 0: there is none. One request while there are few, then some twenty: a stream of a year has 1.5 million segments. */
-const lastNumber = async (store: StreamStore, keyOf: (number: number) => string): Promise<number> => {
+export const lastNumber = async (store: StreamStore, keyOf: (number: number) => string): Promise<number> => {
   const prefix = keyOf(0).replace(/[^/]*$/, "")
   /** Of up to so many keys after that of a number. */
   const lastOf = async (most: number, number: number): Promise<number> => {

@@ -9,9 +9,9 @@
 import { fromTheBeginning, type Position } from "../../archive/index.ts"
 import { NoStreamError, StreamBrokenError, StreamChangedError } from "../fleet-errors.ts"
 import { markBehind, type StoredSegment, type StreamMark } from "../segment/segment-facts.ts"
-import { compactedKey, openSegment, type ReadableSegment, segmentKey } from "../segment/segment-reader.ts"
+import { openSegment, type ReadableSegment, segmentKey } from "../segment/segment-reader.ts"
+import { type Manifest, readManifest } from "./manifest.ts"
 import { readDescription, type StreamDescription, type StreamStore } from "./stream-description.ts"
-import { type Manifest, readManifest } from "./stream-end.ts"
 
 const SEGMENTS = "segments/"
 
@@ -100,12 +100,12 @@ export class StreamReader {
   }
 
   /** What is behind the last segment that was read. */
-  async *#placesIn({ compactedThrough, compacted = [] }: Manifest): AsyncGenerator<Place, void, void> {
+  async *#placesIn({ compactedThrough, compacted }: Manifest): AsyncGenerator<Place, void, void> {
     const last = this.last?.facts.number ?? 0
-    for (const { from, through, sha256 } of compacted) {
+    for (const { key, from, through, sha256 } of compacted) {
       if (through <= last) continue
       if (from <= last) throw new StreamChangedError({ location: this.#store.location })
-      yield { key: compactedKey(from, through), from, through, sha256 }
+      yield { key, from, through, sha256 }
     }
     const options = {
       after: segmentKey(Math.max(last, compactedThrough)),
@@ -146,11 +146,11 @@ const segmentBefore = async (
   mark: StreamMark,
   signal: AbortSignal | undefined,
 ): Promise<StoredSegment | undefined> => {
-  const { compactedThrough, compacted = [] } = await readManifest(store)
+  const { compactedThrough, compacted } = await readManifest(store)
   const object = compacted.find(({ through }) => through === mark.number)
   // Within what was compacted, nothing is known to continue there.
   if (object === undefined && mark.number <= compactedThrough) return undefined
-  const key = object === undefined ? segmentKey(mark.number) : compactedKey(object.from, object.through)
+  const key = object?.key ?? segmentKey(mark.number)
   const found = await openSegment(store, key, signal)
   return found !== undefined && markBehind(found).sha256 === mark.sha256 ? found : undefined
 }

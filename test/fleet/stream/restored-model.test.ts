@@ -2,12 +2,13 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
 import { ArchiveReader, DeltaReader, verifyRecording } from "../../../src/archive/index.ts"
-import { restoreStream } from "../../../src/fleet/index.ts"
-import { anyCommand, anyRetention, type Command, ModelledRecorder } from "../../archive/modelled-recorder.ts"
-import { plain } from "../../archive/sample-frames.ts"
+import { compactStream, restoreStream } from "../../../src/fleet/index.ts"
+import { anyCommand, anyRetention, type Command, KINDS, ModelledRecorder } from "../../archive/modelled-recorder.ts"
+import { plain, START } from "../../archive/sample-frames.ts"
 import { rounds } from "../../harness/effort.ts"
 import { patient } from "../../harness/patience.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
+import { StepsStore } from "../compaction/steps-store.ts"
 import { MemoryStore } from "../memory-store.ts"
 import { expectSameRecording } from "../same-recording.ts"
 import { firstTenure, ship, type Tenure } from "../shipping-recorder.ts"
@@ -18,6 +19,9 @@ class ShippedRecorder {
   readonly recorder: ModelledRecorder
   #reader: DeltaReader | undefined
   #tenure: Tenure = firstTenure
+  #compactions = 0
+  /** What happened before this time may have been dropped. */
+  keptFrom = 0
 
   constructor(seed: number) {
     this.recorder = new ModelledRecorder(temporaryDirectory(), seed)
@@ -29,6 +33,21 @@ class ShippedRecorder {
     this.#tenure = await ship(this.store, this.#reader, this.#tenure, {
       maximumBytes,
       ...(most !== undefined && { most }),
+    })
+  }
+
+  /** What is replaced is removed at once. `part`: of the time that has passed, how much is kept. */
+  async compact(rangeBytes: number, partBytes: number, part = 1): Promise<void> {
+    if (this.store.objects.size === 0) return
+    const { model } = this.recorder
+    const all = { cut: model.sequence, fromTime: 0, untilTime: Number.MAX_SAFE_INTEGER, kinds: KINDS }
+    const events = model.events(all)
+    const now = Math.max(START, ...events.map((event) => (event.type === "object" ? event.time : 0)))
+    const keepMicros = part === 1 ? undefined : 1 + Math.floor((now - START) * part)
+    this.keptFrom = Math.max(this.keptFrom, now - (keepMicros ?? now))
+    await compactStream(new StepsStore(this.store), {
+      ...{ temporaryDirectory: temporaryDirectory(), graceMs: 0, nowMicros: () => now, rangeBytes, partBytes },
+      ...{ keepMicros, randomId: () => String(++this.#compactions) },
     })
   }
 
@@ -53,6 +72,7 @@ class ShippedRecorder {
 type Step =
   | Command
   | { readonly type: "ship"; readonly bytes: number; readonly isNewReader: boolean; readonly most: number }
+  | { readonly type: "shrink"; readonly rangeBytes: number; readonly partBytes: number; readonly part: number }
 
 const anyShip: fc.Arbitrary<Step> = fc.record({
   type: fc.constant("ship" as const),
@@ -61,12 +81,26 @@ const anyShip: fc.Arbitrary<Step> = fc.record({
   most: fc.constantFrom(1, 2, 1000),
 })
 
+const compactions = (part: fc.Arbitrary<number>): fc.Arbitrary<Step> =>
+  fc.record({
+    type: fc.constant("shrink" as const),
+    rangeBytes: fc.constantFrom(1, 10_000, 1_000_000),
+    partBytes: fc.constantFrom(1, 5000, 1_000_000),
+    part,
+  })
+
+const anyCompaction = compactions(fc.constant(1))
+
 const run = async (steps: ReadonlyArray<Step>, seed: number, check: (shipped: ShippedRecorder) => Promise<void>) => {
   const shipped = new ShippedRecorder(seed)
   try {
     for (const step of steps) {
       if (step.type === "ship") {
         await shipped.ship(step.bytes, step.isNewReader, step.most)
+        continue
+      }
+      if (step.type === "shrink") {
+        await shipped.compact(step.rangeBytes, step.partBytes, step.part)
         continue
       }
       // Merging and retention change what has been sent, and nothing else.
@@ -104,11 +138,32 @@ test("a recording is restored row for row", { timeout: patient(120_000) }, async
   )
 })
 
+test("compacted at any moments, in ranges and objects of any size, it is restored row for row", {
+  timeout: patient(120_000),
+}, async () => {
+  const step = fc.oneof(
+    { weight: 6, arbitrary: anyCommand.filter(({ type }) => type !== "merge" && type !== "compare") },
+    { weight: 2, arbitrary: anyShip },
+    { weight: 1, arbitrary: anyCompaction },
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 100, size: "max" }), fc.nat(), (steps, seed) =>
+      run(steps, seed, async (shipped) => {
+        expectSameRecording(await shipped.restored(), shipped.recorder.writer.directory)
+        await shipped.compact(1_000_000, 5000)
+        expectSameRecording(await shipped.restored(), shipped.recorder.writer.directory)
+      }),
+    ),
+    { numRuns: rounds(25) },
+  )
+})
+
 test("what was merged or removed after it was sent is restored as it was", { timeout: patient(120_000) }, async () => {
   const step = fc.oneof(
     { weight: 16, arbitrary: anyCommand.filter(({ type }) => type !== "compare") },
     { weight: 1, arbitrary: anyShip },
     { weight: 1, arbitrary: anyRetention },
+    { weight: 1, arbitrary: anyCompaction },
   )
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 30, maxLength: 120, size: "max" }), fc.nat(), (steps, seed) =>
@@ -132,5 +187,41 @@ test("what was merged or removed after it was sent is restored as it was", { tim
       }),
     ),
     { numRuns: rounds(15) },
+  )
+})
+
+test("what is older than it is kept is dropped at any moments, and nothing else", {
+  timeout: patient(120_000),
+}, async () => {
+  const step = fc.oneof(
+    { weight: 12, arbitrary: anyCommand.filter(({ type }) => type !== "compare") },
+    { weight: 3, arbitrary: anyShip },
+    { weight: 1, arbitrary: compactions(fc.double({ min: 0, max: 0.99, noNaN: true })) },
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 40, maxLength: 120, size: "max" }), fc.nat(), (steps, seed) =>
+      run(steps, seed, async (shipped) => {
+        await shipped.compact(1_000_000, 5000, 0.5)
+        const directory = await shipped.restored()
+        expect(verifyRecording(directory).isSound).toBe(true)
+        const { model } = shipped.recorder
+        const reader = ArchiveReader.open(directory)
+        try {
+          const kinds = reader.kinds().map(({ gvk }) => gvk)
+          const all = { cut: model.sequence, fromTime: 0, untilTime: Number.MAX_SAFE_INTEGER, kinds }
+          const kept = (events: Iterable<ReturnType<typeof plain>>) =>
+            [...events].filter((event) => event.type === "object" && event.time > shipped.keptFrom)
+          expect(kept(Array.from(reader.events(all), plain))).toEqual(kept(model.events(all)))
+          for (const gvk of kinds)
+            for (const time of [shipped.keptFrom + 1, Number.MAX_SAFE_INTEGER]) {
+              const moment = { cut: model.sequence, time, kinds: [gvk] }
+              expect(Array.from(reader.snapshotAt(moment), plain)).toEqual(model.snapshot(moment))
+            }
+        } finally {
+          reader.close()
+        }
+      }),
+    ),
+    { numRuns: rounds(25) },
   )
 })

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest"
-import { compactedThrough, requireConditions } from "../../../src/fleet/stream/stream-end.ts"
+import { compactedThrough, requireConditions } from "../../../src/fleet/index.ts"
 
 /** Objects in memory; `requests` counts the lists of which at least one key was taken, in pages of a thousand. */
 const storeOf = (keys: ReadonlyArray<string>) => {

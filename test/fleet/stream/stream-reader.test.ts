@@ -203,10 +203,13 @@ test("what was compacted is read in the place of its segments, and the chain goe
 
 test("a compacted object that is not what the manifest names, or does not continue the one before, is refused", async () => {
   const replaced = compacted()
-  replaced.store.objects.set(compactedKey(4, 6), replaced.store.objects.get(compactedKey(1, 3)) ?? Buffer.alloc(0))
+  replaced.store.objects.set(
+    compactedKey(4, 6, "made"),
+    replaced.store.objects.get(compactedKey(1, 3, "made")) ?? Buffer.alloc(0),
+  )
   await expect(read(replaced.store)).rejects.toThrow(/broken at segment 6: compacted.* was replaced by another object/)
   const removed = compacted()
-  removed.store.objects.delete(compactedKey(7, 9))
+  removed.store.objects.delete(compactedKey(7, 9, "made"))
   await expect(read(removed.store)).rejects.toThrow(/broken at segment 9: compacted.* was removed/)
   const stream = new MadeStream()
   for (let number = 1; number <= 4; number++) stream.add()

@@ -1,25 +1,9 @@
 /** A recorder that restores its stream says so for as long as it takes: it lives, is not ready, and records nothing. */
-import { once } from "node:events"
-import { mkdirSync, renameSync, rmSync } from "node:fs"
-import { createServer, type Server } from "node:net"
-import { basename, dirname } from "node:path"
+import { mkdirSync, symlinkSync, unlinkSync } from "node:fs"
 import { expect, test } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { patient } from "../../harness/patience.ts"
 import { Workplace } from "./recorder-command.ts"
-
-/** What is there is a file that cannot be opened, as on a mount that fails. Paths of sockets are short. */
-const socketAt = async (path: string): Promise<Server> => {
-  const before = process.cwd()
-  process.chdir(dirname(path))
-  try {
-    const socket = createServer().listen(basename(path))
-    await once(socket, "listening")
-    return socket
-  } finally {
-    process.chdir(before)
-  }
-}
 
 test("while the store is away in the middle of a restore, the recorder lives, says that nothing is recorded, and goes on when it is back", {
   timeout: patient(90_000),
@@ -43,9 +27,8 @@ test("while the store is away in the middle of a restore, the recorder lives, sa
     await archived(2)
     await first.stop()
 
-    const segment = workplace.path("store/segments/000000000001.segment")
-    renameSync(segment, workplace.path("aside"))
-    const socket = await socketAt(segment)
+    // A folder that cannot be read, and that nothing but restoring reads, as on a mount that fails.
+    symlinkSync("manifest", workplace.path("store/manifest"))
     const second = workplace.record({ cluster, dataDir: workplace.path("two"), more })
     await second.until(
       async () => (await second.get("/readyz")).text.includes("It cannot go on now"),
@@ -62,9 +45,7 @@ test("while the store is away in the middle of a restore, the recorder lives, sa
     await second.says(/the stream cannot be restored: .* Nothing is recorded until it is; the recorder keeps retrying/)
     expect(second.log).not.toContain("Recording continues")
 
-    socket.close()
-    rmSync(segment, { force: true })
-    renameSync(workplace.path("aside"), segment)
+    unlinkSync(workplace.path("store/manifest"))
     await second.ready(patient(30_000))
     expect(second.log).toMatch(/continuing the stream after segment \d+, in epoch 2/)
     expect((await second.stop()).code).toBe(0)

@@ -1,0 +1,66 @@
+/** Reads a copy of a recording from end to end: what is compacted is sent again, all of it and in larger pieces. */
+import { CorruptArchiveError, toArchiveError } from "../directory/archive-errors.ts"
+import { prepareTuples, rowsOf } from "../tables/database.ts"
+import { openForReading, readingRecording } from "../tables/schema.ts"
+import { columnsOf, isSoundRow } from "../tables/tables.ts"
+import {
+  blobsOf,
+  type DeltaKind,
+  type DeltaRow,
+  type ShippedTable,
+  type ShippedValue,
+  shippedKeys,
+  shippedTables,
+} from "./delta.ts"
+
+/**
+ * All rows of these tables that deltas have, which applied to a copy of everything before make it what the deltas made it. Nobody may write the recording
+ * meanwhile. Memory: one row.
+ *
+ * @throws CorruptArchiveError also if a row is not as it was written: it was a moment ago, so the disk is damaged; ArchiveIoError
+ */
+export function* everyRow(
+  directory: string,
+  tables: ReadonlyArray<ShippedTable> = shippedTables,
+): Generator<DeltaRow, void, void> {
+  const database = openForReading(directory)
+  try {
+    for (const table of tables) {
+      const [columns, blobs] = [columnsOf(table), blobsOf(table)]
+      // A hash of 64 bits has more than a number represents.
+      const exact = columns.map((column) => (column === "spec_hash" ? "CAST(spec_hash AS TEXT)" : column))
+      const keys = table === "metadata" ? shippedKeys : []
+      const wanted = keys.length === 0 ? "" : `WHERE key IN (${keys.map(() => "?").join()})`
+      const sql = `SELECT ${[...exact, ...blobs].join(", ")}, ${isSoundRow(table)} FROM ${table} ${wanted}`
+      for (const row of prepareTuples<ReadonlyArray<ShippedValue | Uint8Array<ArrayBuffer>>>(database, sql).iterate(
+        ...keys,
+      )) {
+        if (row.at(-1) !== 1) throw new CorruptArchiveError({ directory, reason: `table ${table}: a row is damaged` })
+        yield {
+          table,
+          values: row.slice(0, columns.length).filter(isShipped),
+          blobs: row.slice(columns.length).filter((value) => value instanceof Uint8Array),
+        }
+      }
+    }
+  } catch (error) {
+    throw toArchiveError(directory, "compaction", error)
+  } finally {
+    database.close()
+  }
+}
+
+const isShipped = (value: ShippedValue | Uint8Array): value is ShippedValue => !(value instanceof Uint8Array)
+
+/** What a copy has of each kind. Versions are empty: only the deltas knew them. @throws ArchiveError */
+export const kindsIn = (directory: string): ReadonlyArray<DeltaKind> =>
+  readingRecording(directory, (database) =>
+    rowsOf<DeltaKind>(
+      database,
+      `SELECT gvk, coalesce(events, 0) AS events, (SELECT count(*) FROM gap WHERE gap.kind = id) AS gaps,
+        coalesce(fromTime, 0) AS fromTime, coalesce(toTime, 0) AS toTime, '' AS firstVersion, '' AS lastVersion
+      FROM kind LEFT JOIN (SELECT kind, sum(events) AS events, min(min_time) AS fromTime, max(max_time) AS toTime
+        FROM block_kind GROUP BY kind) ON kind = id
+      ORDER BY id`,
+    ).filter(({ events, gaps }) => events + gaps > 0),
+  )

@@ -1,0 +1,302 @@
+/**
+ * Makes few large objects of a stream's many small segments, and drops what is older than it is to be kept.
+ *
+ * Guarantee: whoever reads the stream, before, during or after, has the same recording. A process may end at any moment: what counts is what the last manifest
+ * says, and each compaction is committed by creating the next one; of two at the same time one is refused. Nothing is removed that a reader may be reading
+ * (remove-replaced.ts). The last segment is left alone: recorders look there for the end. Decision 0109 says why.
+ *
+ * Memory: a segment as it is read and one as it is written, 16 MiB and a block each. Disk: a copy of one range, 256 MiB and a segment, beyond that what
+ * segments of one moment, or states of what is alive at the beginning, have.
+ */
+import { mkdtempSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import {
+  compactRecording,
+  everyRow,
+  kindsIn,
+  RecordingCopy,
+  type ShippedTable,
+  shippedTables,
+} from "../../archive/index.ts"
+import type { BlobStore } from "../../blob/index.ts"
+import { NoStreamError, StreamChangedError } from "../fleet-errors.ts"
+import { type EncodedPart, encodeParts } from "../segment/segment-encoder.ts"
+import { markBehind, type SegmentFacts, type StoredSegment, type StreamMark } from "../segment/segment-facts.ts"
+import { COMPACTED, compactedKey, openSegment, type ReadableSegment, segmentKey } from "../segment/segment-reader.ts"
+import { type CompactedObject, type Manifest, manifestKey, readManifest } from "../stream/manifest.ts"
+import { readDescription } from "../stream/stream-description.ts"
+import { lastSegmentNumber } from "../stream/stream-end.ts"
+import { StreamReader } from "../stream/stream-reader.ts"
+import { joinedWith, overdue, RANGE_BYTES, rangesOf } from "./compaction-plan.ts"
+import { keysBelow, type Removal, removeReplaced } from "./remove-replaced.ts"
+
+/** What is needed of a store to compact a stream in it. */
+export type CompactedStore = Pick<BlobStore, "location" | "read" | "list" | "create" | "remove">
+
+interface CompactStreamOptions {
+  /** A directory that exists, for copies, each in one of its own that is removed at the end. */
+  readonly temporaryDirectory: string
+  /** µs for which what was received is kept; up to a tenth longer, because it is dropped seldom. Default: for ever. */
+  readonly keepMicros?: number | undefined
+  /** ms for which replaced objects stay, for those who read them. */
+  readonly graceMs: number
+  /** µs since the Unix epoch. */
+  readonly nowMicros: () => number
+  /** Another text each time: letters and digits. */
+  readonly randomId: () => string
+  readonly signal?: AbortSignal
+  /** Sizes that tests make smaller. */
+  readonly rangeBytes?: number
+  readonly partBytes?: number
+}
+
+interface Compacted {
+  /** Segments that were replaced, and objects that are in their place or that of objects before. */
+  readonly segments: number
+  readonly objects: number
+  /** Bytes of what was read and of what was written. */
+  readonly readBytes: number
+  readonly writtenBytes: number
+}
+
+/** What is to be compacted at once: so many objects of a manifest, from one on, and what comes behind the last one if there are new segments. */
+interface Work {
+  readonly manifest: Manifest & { readonly number: number }
+  readonly at: number
+  readonly count: number
+  /** Number of the stream's last segment; `undefined`: only those ranges. */
+  readonly last?: number
+  /** µs since the Unix epoch; what is older is dropped. */
+  readonly keptFrom?: number
+}
+
+/** Segments that were applied to a copy. */
+interface Copied {
+  readonly first: StoredSegment
+  readonly last: StoredSegment
+  readonly segments: number
+  readonly bytes: number
+  /** The directory with all their rows. */
+  readonly place: string
+}
+
+/** Segments of one range: as many take 20 s each in four days. */
+const MOST_SEGMENTS = 16_384
+
+/** Fewer new segments are left as they are. */
+const LEAST_SEGMENTS = 2
+
+/** Rejects with a StreamError, an ArchiveError, an error of the store, or the reason of `signal`. */
+export const compactStream = async (
+  store: CompactedStore,
+  options: CompactStreamOptions,
+): Promise<Compacted & Removal> => {
+  if ((await readDescription(store)) === undefined) throw new NoStreamError({ location: store.location })
+  const found = await keysBelow(store, COMPACTED)
+  const compaction = new Compaction(store, options)
+  while (await compaction.step());
+  const { graceMs, nowMicros } = options
+  // Before the first commit, another compaction may be writing what was found and is in no manifest. With the commit it has lost.
+  const unknown = compaction.done.objects > 0 ? found : []
+  return { ...compaction.done, ...(await removeReplaced(store, { graceMs, nowMs: nowMicros() / 1000, unknown })) }
+}
+
+class Compaction {
+  readonly #store: CompactedStore
+  readonly #options: CompactStreamOptions
+  readonly #rangeBytes: number
+  #isKept = false
+  done: Compacted = { segments: 0, objects: 0, readBytes: 0, writtenBytes: 0 }
+
+  constructor(store: CompactedStore, options: CompactStreamOptions) {
+    this.#store = store
+    this.#options = options
+    this.#rangeBytes = options.rangeBytes ?? RANGE_BYTES
+  }
+
+  /** Compacts a range. Returns whether there was one. */
+  async step(): Promise<boolean> {
+    const { signal, temporaryDirectory } = this.#options
+    signal?.throwIfAborted()
+    const manifest = await readManifest(this.#store)
+    const work = (await this.#newSegments(manifest)) ?? this.#dropped(manifest)
+    if (work === undefined) return false
+    const directory = mkdtempSync(join(temporaryDirectory, "reel-compact-"))
+    try {
+      const copied = await this.#copy(work, directory)
+      if (copied === undefined) return false
+      const written = await this.#write(work, copied)
+      await this.#commit(work, copied, written)
+      const { segments, objects, readBytes, writtenBytes } = this.done
+      this.done = {
+        segments: segments + copied.segments,
+        objects: objects + written.length,
+        readBytes: readBytes + copied.bytes,
+        writtenBytes: writtenBytes + written.reduce((sum, { bytes }) => sum + bytes, 0),
+      }
+      return true
+    } finally {
+      rmSync(directory, { recursive: true, force: true })
+    }
+  }
+
+  async #newSegments(manifest: Work["manifest"]): Promise<Work | undefined> {
+    const { compactedThrough, compacted } = manifest
+    const last = await lastSegmentNumber(this.#store)
+    let [segments, newBytes] = [0, 0]
+    for await (const { key, bytes } of this.#store.list("segments/", { after: segmentKey(compactedThrough) })) {
+      const isFull = newBytes >= this.#rangeBytes || segments >= MOST_SEGMENTS
+      if ((isFull && segments >= LEAST_SEGMENTS) || key >= segmentKey(last)) break
+      segments++
+      newBytes += bytes
+    }
+    if (segments < LEAST_SEGMENTS) return undefined
+    const ranges = rangesOf(compacted)
+    const joined = ranges.slice(ranges.length - joinedWith(ranges, newBytes, this.#rangeBytes))
+    const count = joined.flatMap(({ objects }) => objects).length
+    return { manifest, at: compacted.length - count, count, last }
+  }
+
+  /** Once in a run: blocks that are young in part stay, so it may change nothing. */
+  #dropped(manifest: Work["manifest"]): Work | undefined {
+    const { keepMicros, nowMicros } = this.#options
+    if (keepMicros === undefined || this.#isKept) return undefined
+    this.#isKept = true
+    const now = nowMicros()
+    const ranges = rangesOf(manifest.compacted)
+    const old = ranges.slice(0, overdue(ranges, manifest.keptFrom ?? 0, { nowMicros: now, keepMicros }))
+    const count = old.flatMap(({ objects }) => objects).length
+    return count === 0 ? undefined : { manifest, at: 0, count, keptFrom: now - keepMicros }
+  }
+
+  /** `undefined`: there are new segments, of which the whole one that ends them is the last one or still to come. */
+  async #copy({ manifest: { compacted }, at, count, last: end }: Work, directory: string): Promise<Copied | undefined> {
+    const copy = new RecordingCopy(directory)
+    const applied: { first?: StoredSegment; last?: StoredSegment; bytes: number } = { bytes: 0 }
+    let segments = 0
+    const apply = async (segment: ReadableSegment): Promise<void> => {
+      const rows = await segment.rows(this.#options.signal)
+      if (rows === undefined) throw this.#changed()
+      copy.apply(segment.facts, rows, "")
+      applied.first ??= segment
+      applied.last = segment
+      applied.bytes += segment.bytes
+    }
+    try {
+      for (const { key, sha256 } of compacted.slice(at, at + count)) await apply(await this.#open(key, sha256))
+      if (end !== undefined) {
+        const latest = compacted.at(-1)
+        const mark = latest && markBehind(await this.#open(latest.key, latest.sha256))
+        for await (const { parts, whole } of this.#groups(mark)) {
+          if (whole.facts.number >= end) break
+          for (const { facts, sha256 } of parts) await apply(await this.#open(segmentKey(facts.number), sha256))
+          await apply(whole)
+          segments += parts.length + 1
+          if (applied.bytes >= this.#rangeBytes || segments >= MOST_SEGMENTS) break
+        }
+        if (segments === 0) return undefined
+      }
+      const { first, last, bytes } = applied
+      if (first === undefined || last === undefined) return undefined
+      return { first, last, segments, bytes, place: copy.place }
+    } finally {
+      copy.close()
+    }
+  }
+
+  /** Behind a mark, whole segments with the partial ones that count with them. */
+  async *#groups(
+    behind: StreamMark | undefined,
+  ): AsyncGenerator<{ parts: ReadonlyArray<StoredSegment>; whole: ReadableSegment }, void, void> {
+    const reader = await StreamReader.open(this.#store, { behind, signal: this.#options.signal })
+    if (behind !== undefined && reader.behind === undefined) throw this.#changed()
+    let parts: StoredSegment[] = []
+    for await (const segment of reader.segments()) {
+      const { facts, sha256, bytes } = segment
+      // Not the segment itself, which may have its content with it: there may be hundreds.
+      if (!facts.isWhole) parts.push({ facts, sha256, bytes })
+      else {
+        yield { parts, whole: segment }
+        parts = []
+      }
+    }
+  }
+
+  async #open(key: string, sha256: string): Promise<ReadableSegment> {
+    const segment = await openSegment(this.#store, key, this.#options.signal)
+    if (segment?.sha256 !== sha256) throw this.#changed()
+    return segment
+  }
+
+  async #write(work: Work, { first, last, place }: Copied): Promise<ReadonlyArray<CompactedObject>> {
+    const { randomId, partBytes, signal } = this.#options
+    const { previous, after } = first.facts
+    const { number: through, through: sequence, position, ...facts } = last.facts
+    const from = first.facts.replaces?.from ?? first.facts.number
+    const id = randomId()
+    const written: CompactedObject[] = []
+    let mark = previous
+    const factsOf = (part: number, isWhole: boolean, bodySha256: string): SegmentFacts => {
+      const kinds = isWhole ? kindsIn(place) : []
+      const times = kinds.filter(({ events }) => events > 0)
+      const follows = mark
+      mark = isWhole ? markBehind(last).sha256 : bodySha256
+      return {
+        ...facts,
+        ...{ after, isWhole, kinds, previous: follows, replaces: { from: from + part, sha256: mark } },
+        number: isWhole ? through : from + part,
+        through: isWhole ? sequence : after,
+        position: isWhole ? position : { ...position, sequence: after },
+        fromTime: times.length === 0 ? 0 : Math.min(...times.map(({ fromTime }) => fromTime)),
+        toTime: Math.max(0, ...times.map(({ toTime }) => toTime)),
+      }
+    }
+    for (const part of encodeParts(this.#rows(work, last, place), factsOf, through - from + 1, partBytes)) {
+      const object = objectOf(part, id)
+      // Nobody else has this id: one that exists is this one, and its answer was lost.
+      await this.#store.create(object.key, part.parts, signal)
+      written.push(object)
+    }
+    return written
+  }
+
+  /** Owners are taken before retention removes some: a recorder that keeps more than the stream may name them again, and does not send them again. */
+  *#rows({ keptFrom }: Work, { facts: { position } }: StoredSegment, place: string) {
+    if (keptFrom === undefined) return yield* everyRow(place)
+    const owners: ReadonlyArray<ShippedTable> = ["owner_set", "owner"]
+    yield* everyRow(place, owners)
+    const now = this.#options.nowMicros()
+    const policy = { forMicros: now - keptFrom, kinds: new Map() }
+    compactRecording(place, policy, { heldAfter: position.sealedThrough, now: () => now })
+    yield* everyRow(
+      place,
+      shippedTables.filter((table) => !owners.includes(table)),
+    )
+  }
+
+  async #commit(work: Work, { last }: Copied, written: ReadonlyArray<CompactedObject>): Promise<void> {
+    const { number, compactedThrough, compacted, keptFrom } = work.manifest
+    const kept = work.keptFrom ?? keptFrom
+    const next: Manifest = {
+      compactedThrough: Math.max(compactedThrough, last.facts.number),
+      ...(kept !== undefined && { keptFrom: kept }),
+      compacted: compacted.toSpliced(work.at, work.count, ...written),
+    }
+    const bytes = Buffer.from(JSON.stringify(next))
+    const key = manifestKey(number + 1)
+    if ((await this.#store.create(key, [bytes], this.#options.signal)) === "created") return
+    const found = await this.#store.read(key)
+    if (found === undefined || Buffer.compare(found.bytes, bytes) !== 0) throw this.#changed()
+  }
+
+  #changed(): StreamChangedError {
+    return new StreamChangedError({ location: this.#store.location })
+  }
+}
+
+const objectOf = ({ facts, sha256, bytes }: EncodedPart, id: string): CompactedObject => {
+  const { number: through, isWhole, kinds, fromTime, toTime } = facts
+  const from = facts.replaces?.from ?? through
+  const gaps = kinds.reduce((sum, kind) => sum + kind.gaps, 0)
+  return { key: compactedKey(from, through, id), from, through, sha256, isWhole, bytes, gaps, fromTime, toTime }
+}

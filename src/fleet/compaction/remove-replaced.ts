@@ -1,0 +1,88 @@
+/**
+ * Removes what compaction has replaced, some time later: whoever read the manifest before may still read what it names.
+ *
+ * A manifest serves readers until it has been replaced for as long as they may take. What none of these manifests names is removed, and then the others. The
+ * times are the store's, of the manifests: nobody has to write down what was replaced when.
+ */
+import { TargetError } from "../../blob/index.ts"
+import { segmentKey } from "../segment/segment-reader.ts"
+import { MANIFESTS, type Manifest, manifestKey, readManifestAt } from "../stream/manifest.ts"
+import type { CompactedStore } from "./compact-stream.ts"
+
+/** Keys that stores remove with one request. */
+const KEYS_AT_ONCE = 1000
+
+export interface Removal {
+  /** Objects. */
+  readonly removed: number
+  /** Why the store did not remove what could have gone; a lock of objects, or a right that is missing. The next run tries again. */
+  readonly refused: string | undefined
+}
+
+export const keysBelow = async (
+  store: Pick<CompactedStore, "list">,
+  prefix: string,
+): Promise<ReadonlyArray<string>> => {
+  const keys: string[] = []
+  for await (const { key } of store.list(prefix)) keys.push(key)
+  return keys
+}
+
+/**
+ * `unknown`: keys of compacted objects that are removed unless a manifest that serves readers names them; those that a compaction has left which was killed.
+ *
+ * Rejects with a StreamError, or an error of the store that is not about removing.
+ */
+export const removeReplaced = async (
+  store: CompactedStore,
+  {
+    graceMs,
+    nowMs,
+    unknown,
+  }: { readonly graceMs: number; readonly nowMs: number; readonly unknown: ReadonlyArray<string> },
+): Promise<Removal> => {
+  // Before the first, readers read all segments.
+  const [numbers, times] = [[0], [0]]
+  for await (const { key, modifiedMs } of store.list(MANIFESTS)) {
+    numbers.push(Number(/(\d{12})\.json$/.exec(key)?.[1] ?? 0))
+    times.push(modifiedMs)
+  }
+  // One is replaced when the next is created.
+  const firstServing = numbers.findIndex((_, index) => nowMs - (times[index + 1] ?? Number.POSITIVE_INFINITY) < graceMs)
+  const replaced = numbers.slice(0, Math.max(0, firstServing))
+  const serving = await read(store, numbers.slice(replaced.length))
+  const over = await read(store, replaced)
+  const named = new Set(serving.flatMap(({ compacted }) => compacted.map(({ key }) => key)))
+  const candidates = new Set([...over.flatMap(({ compacted }) => compacted.map(({ key }) => key)), ...unknown])
+  const through = Math.min(...serving.map(({ compactedThrough }) => compactedThrough))
+  const keys = function* (): Generator<string, void, void> {
+    for (const key of candidates) if (!named.has(key)) yield key
+    for (const number of replaced) if (number > 0) yield manifestKey(number)
+  }
+  let [batch, removed]: [string[], number] = [[], 0]
+  const flush = async (): Promise<void> => {
+    await store.remove(batch)
+    removed += batch.length
+    batch = []
+  }
+  try {
+    for await (const { key } of store.list("segments/")) {
+      if (key > segmentKey(through)) break
+      if (/\/\d{12}\.segment$/.test(key) && batch.push(key) === KEYS_AT_ONCE) await flush()
+    }
+    for (const key of keys()) if (batch.push(key) === KEYS_AT_ONCE) await flush()
+    await flush()
+  } catch (error) {
+    if (!(error instanceof TargetError) || error.access !== "remove") throw error
+    return { removed, refused: error.message }
+  }
+  return { removed, refused: undefined }
+}
+
+/** One that is not there replaces nothing, so that nothing is removed. */
+const read = async (store: CompactedStore, numbers: ReadonlyArray<number>): Promise<ReadonlyArray<Manifest>> => {
+  const found: Manifest[] = []
+  for (const number of numbers)
+    found.push((await readManifestAt(store, number)) ?? { compactedThrough: 0, compacted: [] })
+  return found
+}

@@ -1,0 +1,76 @@
+/** What of a stream has been compacted: `manifest/NUMBER.json`. Each takes the place of those before it, and creating the next number is what commits a compaction. */
+import * as Result from "effect/Result"
+import * as Schema from "effect/Schema"
+import { SegmentDamagedError } from "../fleet-errors.ts"
+import { locationOf } from "../segment/segment-reader.ts"
+import type { StreamStore } from "./stream-description.ts"
+import { lastNumber } from "./stream-end.ts"
+
+/** One object of `compacted/`: a segment in the place of several. Times are µs since the Unix epoch, 0 without events. */
+const CompactedObject = Schema.Struct({
+  key: Schema.String,
+  /** Numbers of the first and the last segment that it replaces. */
+  from: Schema.Number,
+  through: Schema.Number,
+  /** Of its footer. */
+  sha256: Schema.String,
+  /** False: it counts with those behind it, up to a whole one; which numbers each of them has means nothing. */
+  isWhole: Schema.Boolean,
+  bytes: Schema.Number,
+  /** Of a whole one, and the partial ones before it. */
+  gaps: Schema.Number,
+  fromTime: Schema.Number,
+  toTime: Schema.Number,
+})
+export type CompactedObject = typeof CompactedObject.Type
+
+const Manifest = Schema.Struct({
+  /** Segments up to this number have been replaced, and may be gone. The first property, which recorders read without the others. */
+  compactedThrough: Schema.Number,
+  /** What was received before this time was dropped, µs since the Unix epoch, as far as whole blocks of it were older; absent: nothing was. */
+  keptFrom: Schema.optional(Schema.Number),
+  /** By these, in order and without a hole. */
+  compacted: Schema.Array(CompactedObject),
+})
+export type Manifest = typeof Manifest.Type
+
+export const MANIFESTS = "manifest/"
+
+export const manifestKey = (number: number): string => `${MANIFESTS}${String(number).padStart(12, "0")}.json`
+
+/** `undefined`: there is no such manifest. Rejects with SegmentDamagedError, or an error of the store. */
+export const readManifestAt = async (store: StreamStore, number: number): Promise<Manifest | undefined> => {
+  const found = number === 0 ? undefined : await store.read(manifestKey(number))
+  if (found === undefined) return undefined
+  const manifest = Schema.decodeUnknownResult(Schema.fromJsonString(Manifest))(
+    Buffer.from(found.bytes).toString("utf8"),
+  )
+  if (Result.isSuccess(manifest)) return manifest.success
+  throw damaged(store, number)
+}
+
+/** The last one, and its number; of a stream that was never compacted, an empty one with number 0. Rejects as {@link readManifestAt} does. */
+export const readManifest = async (store: StreamStore): Promise<Manifest & { readonly number: number }> => {
+  const number = await lastNumber(store, manifestKey)
+  const found = await readManifestAt(store, number)
+  return found === undefined ? { number: 0, compactedThrough: 0, compacted: [] } : { ...found, number }
+}
+
+/** Bytes of a manifest with its first property. */
+const headBytes = 64
+
+/** Up to which number segments have been replaced by compacted ones; 0: none. Two small requests. Rejects as {@link readManifestAt} does. */
+export const compactedThrough = async (store: StreamStore): Promise<number> => {
+  const number = await lastNumber(store, manifestKey)
+  const found = number === 0 ? undefined : await store.read(manifestKey(number), { from: 0, until: headBytes })
+  if (found === undefined) return 0
+  const [, through] = /^\{"compactedThrough":(\d+)[,}]/.exec(Buffer.from(found.bytes).toString("utf8")) ?? []
+  if (through === undefined) throw damaged(store, number)
+  return Number(through)
+}
+
+const damaged = (store: StreamStore, number: number): SegmentDamagedError =>
+  new SegmentDamagedError({
+    location: locationOf(store, manifestKey(number)),
+    reason: "it is not what this version writes",
+  })
