@@ -19,5 +19,6 @@ export {
   readStoreUrl,
   readTargetPath,
   type StoreAddress,
+  type StorePlace,
 } from "./target-address.ts"
 export { TargetError } from "./target-error.ts"

@@ -26,6 +26,9 @@ export {
   StreamBrokenError,
   type StreamError,
 } from "./fleet-errors.ts"
+export { threadsFetcher } from "./mirror/blob-fetcher.ts"
+export { isStream, Mirror, openMirror } from "./mirror/mirror.ts"
+export { cachePlace } from "./mirror/mirror-places.ts"
 export { encodeSegment } from "./segment/segment-encoder.ts"
 export type { EncodedSegment, SegmentIdentity, StoredSegment } from "./segment/segment-facts.ts"
 export {

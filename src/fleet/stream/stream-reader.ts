@@ -92,7 +92,7 @@ export class StreamReader {
     const { location } = this.#store
     const description = await readDescription(this.#store)
     if (description === undefined) throw new NoStreamError({ location })
-    const numbers = await this.#newNumbers()
+    const numbers = await segmentNumbers(this.#store, this.#chain.segments.length)
     for (let from = 0; from < numbers.length; from += atOnce) {
       const some = numbers.slice(from, from + atOnce)
       const ends = await Promise.all(
@@ -108,48 +108,51 @@ export class StreamReader {
     const { segments, counted, position } = this.#chain
     return { description, segments: [...segments], counted: [...counted], last: segments.at(-1), position }
   }
+}
 
-  async #newNumbers(): Promise<ReadonlyArray<number>> {
-    const last = this.#chain.segments.length
-    const numbers: number[] = []
-    for await (const { key } of this.#store.list(SEGMENTS, last === 0 ? {} : { after: segmentKey(last) })) {
-      const [, digits] = /^segments\/(\d{12})\.segment$/.exec(key) ?? []
-      if (digits !== undefined) numbers.push(Number(digits))
-    }
-    return numbers
+/** The numbers of the segments after that one, in order. Rejects with an error of the store. */
+export const segmentNumbers = async (store: StreamStore, last: number): Promise<ReadonlyArray<number>> => {
+  const numbers: number[] = []
+  for await (const { key } of store.list(SEGMENTS, last === 0 ? {} : { after: segmentKey(last) })) {
+    const [, digits] = /^segments\/(\d{12})\.segment$/.exec(key) ?? []
+    if (digits !== undefined) numbers.push(Number(digits))
   }
+  return numbers
 }
 
 const brokenAt = (location: string, number: number, reason: string): StreamBrokenError =>
   new StreamBrokenError({ location, number, reason })
 
 /** Checks segments one after the other. */
-class SegmentChain {
+export class SegmentChain {
   readonly #location: string
+  /** A whole segment, after which it begins. */
+  readonly #before: StoredSegment | undefined
   readonly segments: StoredSegment[] = []
   readonly counted: StoredSegment[] = []
   /** Partial ones that wait for a whole one. */
   #waiting: StoredSegment[] = []
 
-  constructor(location: string) {
+  /** `before`: a whole segment that is known; `undefined`: it begins with the first. */
+  constructor(location: string, before?: StoredSegment) {
     this.#location = location
+    this.#before = before
   }
 
   get position(): Position {
-    return this.counted.at(-1)?.facts.position ?? fromTheBeginning
+    return (this.counted.at(-1) ?? this.#before)?.facts.position ?? fromTheBeginning
   }
 
-  /** @throws StreamBrokenError if it does not continue those before */
-  add(number: number, segment: StoredSegment, { stream, clusterUid }: StreamDescription): void {
+  /** Returns whether it takes the stream over, so that partial ones before it are void. @throws StreamBrokenError if it does not continue those before */
+  add(number: number, segment: StoredSegment, { stream, clusterUid }: StreamDescription): boolean {
     const { facts } = segment
-    const before = this.segments.at(-1)
+    const before = this.segments.at(-1) ?? this.#before
+    const expected = (before?.facts.number ?? 0) + 1
     const refuse = (reason: string): never => {
       throw brokenAt(this.#location, number, reason)
     }
-    if (number !== this.segments.length + 1)
-      refuse(
-        `segment ${this.segments.length + 1} is missing. Restore that object from a copy, or read the stream before it`,
-      )
+    if (number !== expected)
+      refuse(`segment ${expected} is missing. Restore that object from a copy, or read the stream before it`)
     if (facts.number !== number) refuse(`it says that it is segment ${facts.number}: it was copied or renamed`)
     if (facts.stream !== stream || facts.clusterUid !== clusterUid)
       refuse(`it is of stream ${facts.stream} of cluster ${facts.clusterUid}. Each cluster needs a prefix of its own`)
@@ -161,13 +164,14 @@ class SegmentChain {
     if (!isTakenOver && facts.owner !== before?.facts.owner)
       refuse(`its owner ${facts.owner} is not that of the segment before, in the same epoch ${epoch}`)
     const waiting = isTakenOver ? [] : this.#waiting
-    const { sequence } = (waiting.at(-1) ?? this.counted.at(-1))?.facts.position ?? fromTheBeginning
+    const { sequence } = waiting.at(-1)?.facts.position ?? this.position
     if (facts.after !== sequence)
       refuse(`it continues after event ${facts.after}, and what is before it ends with event ${sequence}`)
     this.segments.push(segment)
     this.#waiting = [...waiting, segment]
-    if (!facts.isWhole) return
+    if (!facts.isWhole) return isTakenOver
     this.counted.push(...this.#waiting)
     this.#waiting = []
+    return isTakenOver
   }
 }

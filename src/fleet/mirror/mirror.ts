@@ -1,0 +1,247 @@
+/**
+ * A **mirror** of a stream: a data directory that every reader of recordings reads, live up to the last segment.
+ *
+ * Its database has all rows of the stream, applied segment by segment, for which the end of each segment is read once. Large BLOBs stay in the store, and
+ * are read when a question needs them (blob-fetcher.ts). Nothing in it is of value: it can be removed at any time, and is then made anew.
+ *
+ * Several processes may use one at once: one of them brings it up to date, and all read it meanwhile.
+ */
+import * as Schema from "effect/Schema"
+import {
+  DirectoryInUseError,
+  MIRROR_KEY,
+  provideBlobSource,
+  RecordingMirror,
+  readKeptText,
+} from "../../archive/index.ts"
+import { addressUrl, openStore, readStorePlace, type StorePlace } from "../../blob/index.ts"
+import { type Clock, systemClock } from "../../clock.ts"
+import { messageOf } from "../../message-of.ts"
+import { NoStreamError, StreamBrokenError } from "../fleet-errors.ts"
+import { SegmentFacts, type StoredSegment } from "../segment/segment-facts.ts"
+import { readSegmentRows } from "../segment/segment-reader.ts"
+import {
+  readDescription,
+  SegmentChain,
+  STREAM_KEY,
+  type StreamDescription,
+  type StreamStore,
+  segmentNumbers,
+} from "../stream/stream-reader.ts"
+import { threadsFetcher } from "./blob-fetcher.ts"
+import {
+  type CachePlace,
+  cachePlace,
+  mirrorDirectory,
+  readOrigin,
+  takeStale,
+  trimMirrors,
+  writeOrigin,
+} from "./mirror-places.ts"
+
+interface MirrorOptions {
+  /** Default: that of the environment. */
+  readonly cache?: CachePlace
+  /** ms for which what is known of the store counts as new, default 20,000: recorders write so often. */
+  readonly everyMs?: number
+  /** BLOBs up to this size are kept with the rows with which they came: they are not worth a request of their own. Default 4 KiB. */
+  readonly keptBytes?: number
+  /** Takes what a person should know, a line each: how old the answers are if the store cannot be read, and how far a new mirror is. */
+  readonly say?: (line: string) => void
+  readonly clock?: Clock
+  readonly signal?: AbortSignal
+}
+
+/** The last whole segment that was applied is kept with its rows. */
+const Mark = Schema.fromJsonString(Schema.Struct({ facts: SegmentFacts, sha256: Schema.String, bytes: Schema.Number }))
+
+/** Ends of segments that are read at once. */
+const atOnce = 16
+
+/** Segments after which a person is told how far it is. */
+const toldSegments = 800
+
+/** ms between two looks whether another process has finished. */
+const lookMs = 250
+
+/** ms to wait for a process that brings a whole mirror up to date; then it is read as it is. */
+const patienceMs = 30_000
+
+/** ms for which a request is sent again. */
+const storePatienceMs = 10_000
+
+/**
+ * The mirror of the stream at an address, up to its last whole segment: `s3://BUCKET/PREFIX`, `gs://`, `azure://`, `file:` or the path of a directory. If the stream
+ * cannot be read, what is there counts, and `say` takes how old that is.
+ *
+ * Rejects with a StreamError, an ArchiveError or a TargetError if nothing is there, and with an Error if it is no address.
+ */
+export const openMirror = async (address: string | StorePlace, options: MirrorOptions = {}): Promise<Mirror> => {
+  const reading = typeof address === "string" ? readStorePlace(address) : { tag: "place" as const, place: address }
+  if (reading.tag === "refused") throw new Error(`${reading.path}: ${reading.reason}`)
+  const mirror = new Mirror(await openStore(reading.place, { patienceMs: storePatienceMs }), options)
+  try {
+    await mirror.update()
+    return mirror
+  } catch (error) {
+    mirror.close()
+    throw error
+  }
+}
+
+/** Whether there is a stream at an address, or a mirror of one. Rejects with a TargetError. */
+export const isStream = async (place: StorePlace, cache: CachePlace = cachePlace(process.env)): Promise<boolean> => {
+  if (readOrigin(mirrorDirectory(cache, addressUrl(place))) !== undefined) return true
+  const store = await openStore(place, { patienceMs: storePatienceMs })
+  try {
+    return (await store.read(STREAM_KEY)) !== undefined
+  } finally {
+    store.close()
+  }
+}
+
+type MirroredStore = StreamStore & { readonly close?: () => void }
+
+/** One mirror; {@link openMirror} makes one that can be read. */
+export class Mirror {
+  /** A data directory; it may grow at any time. */
+  readonly directory: string
+  readonly #store: MirroredStore
+  readonly #cache: CachePlace
+  readonly #everyMs: number
+  readonly #keptBytes: number
+  readonly #say: (line: string) => void
+  readonly #clock: Clock
+  readonly #signal: AbortSignal | undefined
+  #updating: Promise<boolean> | undefined
+  /** When the store was last asked here. */
+  #askedMs = Number.NEGATIVE_INFINITY
+
+  /** From now on this thread can read it. */
+  constructor(store: MirroredStore, options: MirrorOptions = {}) {
+    const { everyMs = 20_000, say = () => undefined, clock = systemClock, cache = cachePlace(process.env) } = options
+    this.#store = store
+    this.#cache = cache
+    this.#everyMs = everyMs
+    this.#keptBytes = options.keptBytes ?? 4096
+    this.#say = say
+    this.#clock = clock
+    this.#signal = options.signal
+    this.directory = mirrorDirectory(cache, store.location)
+    provideBlobSource(threadsFetcher())
+  }
+
+  /** Has it reach up to the last whole segment, unless it did a moment ago. Returns whether the store was asked. Rejects as {@link openMirror} does. */
+  update(): Promise<boolean> {
+    if (this.#clock.monotonicMs() - this.#askedMs < this.#everyMs) return Promise.resolve(false)
+    this.#updating ??= this.#update().finally(() => {
+      this.#updating = undefined
+    })
+    return this.#updating
+  }
+
+  /** Ends requests to the store. What is there can be read further on. */
+  close(): void {
+    this.#store.close?.()
+  }
+
+  async #update(): Promise<boolean> {
+    const now = this.#clock.wallMicros()
+    const checked = readOrigin(this.directory)?.checked ?? 0
+    this.#note(checked)
+    // Another process may have asked.
+    if (Math.abs(now - checked) < this.#everyMs * 1000) return true
+    try {
+      if (await this.#catchUp(checked > 0)) this.#note(now)
+      this.#askedMs = this.#clock.monotonicMs()
+      trimMirrors(this.#cache, this.directory, now / 1000)
+    } catch (error) {
+      this.#signal?.throwIfAborted()
+      if (checked === 0) throw error
+      const age = Math.round((now - checked) / 1_000_000)
+      this.#say(`answers are from a copy of the stream's rows that is ${age} s old: ${messageOf(error)}`)
+    }
+    return true
+  }
+
+  /** Also says that it is in use. */
+  #note(checked: number): void {
+    const { directory, maximumBytes } = this.#cache
+    const { location } = this.#store
+    writeOrigin(this.directory, { location, checked, ranges: `${directory}/ranges`, maximumBytes })
+  }
+
+  /** Returns whether it did; false: another process is doing it. */
+  async #catchUp(isWhole: boolean): Promise<boolean> {
+    const writer = await this.#writer(isWhole)
+    if (writer === undefined) return false
+    try {
+      const description = await readDescription(this.#store)
+      if (description === undefined) throw new NoStreamError({ location: this.#store.location })
+      const known = takeStale(this.directory) ? undefined : readMark(this.directory)
+      const isOther = known?.facts.stream !== description.stream
+      try {
+        await this.#apply(writer, description, isOther ? undefined : known)
+      } catch (error) {
+        // Segments may have been compacted since: what is known is no part of the stream any more.
+        if (!(error instanceof StreamBrokenError) || isOther) throw error
+        await this.#apply(writer, description, undefined)
+      }
+      return true
+    } finally {
+      writer.close()
+    }
+  }
+
+  /** Applies what comes after a whole segment; `undefined`: everything, in place of what is there. */
+  async #apply(
+    writer: RecordingMirror,
+    description: StreamDescription,
+    known: StoredSegment | undefined,
+  ): Promise<void> {
+    const store = this.#store
+    const numbers = await segmentNumbers(store, known?.facts.number ?? 0)
+    if (known === undefined) writer.beginAnew()
+    let chain = new SegmentChain(store.location, known)
+    for (let from = 0; from < numbers.length; from += atOnce) {
+      const read = async (number: number) => ({
+        ...{ number, segment: await readSegmentRows(store, number, this.#keptBytes, this.#signal) },
+      })
+      for (const { number, segment } of await Promise.all(numbers.slice(from, from + atOnce).map(read))) {
+        if (segment === undefined) {
+          const reason = "it was listed, and is not there; another process removes segments"
+          throw new StreamBrokenError({ location: store.location, number, reason })
+        }
+        const { facts, sha256, bytes, rows } = segment
+        if (chain.add(number, { facts, sha256, bytes }, description)) writer.giveUp()
+        writer.apply(facts, rows, Schema.encodeSync(Mark)({ facts, sha256, bytes }))
+        if (facts.isWhole) chain = new SegmentChain(store.location, { facts, sha256, bytes })
+      }
+      if (from % toldSegments === 0 && from > 0) this.#say(`read the rows of ${from} of ${numbers.length} segments`)
+    }
+  }
+
+  /** `undefined`: another process is bringing it up to date, and it can be read meanwhile. */
+  async #writer(isWhole: boolean): Promise<RecordingMirror | undefined> {
+    for (let waited = 0; ; waited += lookMs) {
+      this.#signal?.throwIfAborted()
+      try {
+        return new RecordingMirror(this.directory)
+      } catch (error) {
+        if (!(error instanceof DirectoryInUseError)) throw error
+      }
+      if (isWhole && waited >= patienceMs) return undefined
+      await new Promise<void>((resolve) => this.#clock.after(lookMs, resolve))
+    }
+  }
+}
+
+/** `undefined`: nothing is there, or it cannot be read. */
+const readMark = (directory: string): StoredSegment | undefined => {
+  try {
+    const text = readKeptText(directory, MIRROR_KEY)
+    return text === "" ? undefined : Schema.decodeSync(Mark)(text)
+  } catch {
+    return undefined
+  }
+}
