@@ -55,10 +55,8 @@ export const restoreCommand = (nowMs: () => number = Date.now): Command =>
     try {
       const restored = await restoreStream(store, into, {
         signal,
-        onProgress: ({ segments, allSegments, bytes, allBytes }) =>
-          progress.show(
-            () => `restored ${segments} of ${allSegments} segments, ${formatBytes(bytes)} of ${formatBytes(allBytes)}`,
-          ),
+        onProgress: ({ segments, allSegments, bytes }) =>
+          progress.show(() => `restored ${segments} of ${allSegments} segments, ${formatBytes(bytes)}`),
       })
       progress.close()
       terminal.standardOutput.write(`${visible(sentence(restored, into, nowMs()))}\n`)
@@ -73,8 +71,14 @@ export const restoreCommand = (nowMs: () => number = Date.now): Command =>
     }
   })
 
-const sentence = ({ description, segments, bytes, blocks, until }: Restored, into: string, nowMs: number): string => {
+const sentence = (
+  { description, segments, bytes, blocks, lostBlocks, until }: Restored,
+  into: string,
+  nowMs: number,
+): string => {
   const end = until === 0 ? "" : `, up to ${formatLocalTime(until / 1000, nowMs)}`
   const what = `${formatCount(segments, "segment")}, ${formatBytes(bytes)}, ${formatCount(blocks, "block")}`
-  return `restored cluster ${description.clusterUid} into ${into}${end}, and verified: ${what}`
+  const lost =
+    lostBlocks === 0 ? "" : `; damaged before they were archived, and gaps now: ${formatCount(lostBlocks, "block")}`
+  return `restored cluster ${description.clusterUid} into ${into}${end}, and verified: ${what}${lost}`
 }

@@ -40,6 +40,15 @@ export class StreamBrokenError extends Schema.TaggedError<StreamBrokenError>()("
   }
 }
 
+/** The stream was compacted while it was read. Reading it again, from its beginning, succeeds. */
+export class StreamChangedError extends Schema.TaggedError<StreamChangedError>()("StreamChangedError", {
+  location: Schema.String,
+}) {
+  override get message(): string {
+    return `the stream in ${this.location} was compacted while it was read. Try again.`
+  }
+}
+
 /** What was restored is not what was recorded, although each segment was as it was written. */
 export class RestoredUnsoundError extends Schema.TaggedError<RestoredUnsoundError>()("RestoredUnsoundError", fields) {
   override get message(): string {
@@ -47,7 +56,10 @@ export class RestoredUnsoundError extends Schema.TaggedError<RestoredUnsoundErro
   }
 }
 
-const classes = [NoStreamError, NewerStreamError, SegmentDamagedError, StreamBrokenError, RestoredUnsoundError] as const
+const classes = [
+  ...[NoStreamError, NewerStreamError, SegmentDamagedError, StreamBrokenError, StreamChangedError],
+  RestoredUnsoundError,
+] as const
 
 export type StreamError = InstanceType<(typeof classes)[number]>
 

@@ -24,24 +24,27 @@ export {
   NoStreamError,
   SegmentDamagedError,
   StreamBrokenError,
+  StreamChangedError,
   type StreamError,
 } from "./fleet-errors.ts"
 export { threadsFetcher } from "./mirror/blob-fetcher.ts"
 export { isStream, Mirror, openMirror } from "./mirror/mirror.ts"
 export { cachePlace } from "./mirror/mirror-places.ts"
 export { encodeSegment } from "./segment/segment-encoder.ts"
-export type { EncodedSegment, SegmentIdentity, StoredSegment } from "./segment/segment-facts.ts"
 export {
-  readSegment,
-  readSegmentEnd,
-  segmentKey,
-} from "./segment/segment-reader.ts"
+  type EncodedSegment,
+  markBehind,
+  type SegmentIdentity,
+  type StoredSegment,
+  type StreamMark,
+} from "./segment/segment-facts.ts"
+export { readSegmentEnd, segmentKey } from "./segment/segment-reader.ts"
 export { type Restored, restoreStream } from "./stream/restore-stream.ts"
-export { compactedThrough, lastSegment, requireConditions } from "./stream/stream-end.ts"
 export {
   beginStream,
   type CreatingStore,
   readDescription,
   type StreamDescription,
-  StreamReader,
-} from "./stream/stream-reader.ts"
+} from "./stream/stream-description.ts"
+export { compactedThrough, lastSegment, requireConditions } from "./stream/stream-end.ts"
+export { StreamReader } from "./stream/stream-reader.ts"

@@ -3,14 +3,18 @@ import { spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { text } from "node:stream/consumers"
 import { fileURLToPath } from "node:url"
 import { afterAll, beforeAll, expect, test } from "vitest"
+import { DeltaReader } from "../../src/archive/index.ts"
 import { openStore } from "../../src/blob/index.ts"
 import type { Command } from "../../src/cli/command-line/command.ts"
 import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
 import { coverageCommand } from "../../src/cli/coverage.ts"
 import { diffCommand } from "../../src/cli/diff.ts"
 import { eventsCommand } from "../../src/cli/events.ts"
+import { askRecorder } from "../../src/cli/export/connection/recorder-connection.ts"
+import { recorderInDirectory } from "../../src/cli/export/connection/recorder-in-directory.ts"
 import { exportCommand } from "../../src/cli/export.ts"
 import { getCommand } from "../../src/cli/get.ts"
 import { historyCommand } from "../../src/cli/history.ts"
@@ -21,8 +25,10 @@ import { recordCommand } from "../../src/cli/record.ts"
 import { serveCommand } from "../../src/cli/serve.ts"
 import { storeCommand } from "../../src/cli/store.ts"
 import { whyCommand } from "../../src/cli/why.ts"
+import { encodeFrame, START } from "../archive/sample-frames.ts"
+import { recordSample } from "../archive/sample-recording.ts"
 import { recordLarge } from "../fleet/mirror/large-recording.ts"
-import { shipAll } from "../fleet/shipping-recorder.ts"
+import { firstTenure, ship, shipAll } from "../fleet/shipping-recorder.ts"
 import { patient } from "../harness/patience.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
 import { capturedTerminal } from "./captured-terminal.ts"
@@ -129,16 +135,50 @@ test("the built command reads a stream in a process of its own", { timeout: pati
   const bin = fileURLToPath(new URL("../../bin/reel.js", import.meta.url))
   const cache = join(temporaryDirectory(), "cache")
   const built = (where: string) =>
-    spawnSync(process.execPath, [bin, "history", "configmap/object-1", "-n", "ns-1", "-o", "json", "--data-dir", where], {
-      encoding: "utf8",
-      env: { PATH: process.env.PATH, KUBEREEL_CACHE: cache },
-    })
+    spawnSync(
+      process.execPath,
+      [bin, "history", "configmap/object-1", "-n", "ns-1", "-o", "json", "--data-dir", where],
+      {
+        encoding: "utf8",
+        env: { PATH: process.env.PATH, KUBEREEL_CACHE: cache },
+      },
+    )
   const [recorded, place] = [temporaryDirectory(), temporaryDirectory()]
   await recordLarge(recorded, 60)
   await shippedTo(place, recorded)
   const [expected, found] = [built(recorded), built(place)]
-  expect(expected.stdout.length).toBeGreaterThan(500)
+  expect(expected.stdout.length).toBeGreaterThan(200)
   expect(readdirSync(join(cache, "ranges")).length).toBeGreaterThan(0)
   expect([found.status, found.stdout, found.stderr]).toEqual([0, expected.stdout, expected.stderr])
   expect(readdirSync(join(cache, "mirrors"))).toHaveLength(1)
+})
+
+test("a stream that is asked again and again is live, and what was asked before is answered to its end", async () => {
+  const [recording, place] = [temporaryDirectory(), temporaryDirectory()]
+  const writer = recordSample(recording, 31)
+  const store = await openStore({ provider: "file", host: undefined, region: undefined, bucket: place, key: "" })
+  const sender = new DeltaReader(recording)
+  const tenure = await ship(store, sender, firstTenure)
+  const surroundings = { environment, say: () => undefined, everyMs: -1 }
+  const { recorder, close } = await recorderInDirectory(place, surroundings)
+  const ask = () => {
+    const parameters = new URLSearchParams({ kind: "v1.ConfigMap", since: "0" })
+    const question = { accept: "application/x-ndjson", path: "history", parameters }
+    return askRecorder({ recorder, idleTimeoutMs: undefined, userAgent: "test" }, question, new AbortController().signal)
+  }
+  const end = recorder.offline?.knownUntil ?? 0
+  const slow = await ask()
+  const gvk = "v1.ConfigMap"
+  const event = { action: "applied", number: 1, time: START + 1e9, version: 5000, object: "{}" } as const
+  writer.append("watcher/more", 1, 1, encodeFrame({ gvk, events: [event], completeThrough: "5000" }))
+  writer.commit()
+  await ship(store, sender, tenure)
+  const before = await text(await ask())
+  expect(before.split("\n").length).toBe((await text(slow)).split("\n").length + 1)
+  expect(recorder.offline?.knownUntil).toBeGreaterThan(end)
+  expect(recorder.offline?.isWritten).toBe(false)
+  await close()
+  sender.close()
+  writer.close()
+  store.close()
 })

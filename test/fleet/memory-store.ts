@@ -39,7 +39,7 @@ export class MemoryStore implements CreatingStore {
   }
 
   async *list(prefix: string, { after = "" } = {}): AsyncGenerator<ListedObject, void> {
-    for (const [key, { length }] of [...this.objects].sort())
-      if (key.startsWith(prefix) && key > after) yield { key, bytes: length, modifiedMs: 0 }
+    for (const key of [...this.objects.keys()].sort())
+      if (key.startsWith(prefix) && key > after) yield { key, bytes: this.objects.get(key)?.length ?? 0, modifiedMs: 0 }
   }
 }

@@ -8,7 +8,6 @@
 import { randomBytes } from "node:crypto"
 import * as Effect from "effect/Effect"
 import {
-  ArchiveWriter,
   DeltaReader,
   fromTheBeginning,
   isArchiveError,
@@ -20,23 +19,20 @@ import { type BlobStore, openStore, readStorePlace, TargetError } from "../../bl
 import type { Clock } from "../../clock.ts"
 import {
   beginStream,
-  type ChainLink,
   compactedThrough,
   decodeTenure,
   type EncodedSegment,
   encodeSegment,
-  encodeTenure,
   isOpening,
   isStreamError,
   lastSegment,
-  newTenure,
+  markBehind,
   nextNumber,
   readDescription,
   readSegmentEnd,
   requireConditions,
   restoreStream,
   type Shipment,
-  type StoredSegment,
   type StreamDescription,
   segmentKey,
   type Tenure,
@@ -93,6 +89,8 @@ class Archivist {
   #description: StreamDescription | undefined
   #reading: Reading | undefined
   #built: EncodedSegment | undefined
+  /** Where the recording is that was in the directory: an attempt to restore that fails has moved it already. */
+  #setAside = ""
 
   constructor(config: ArchivistConfig, clock: Clock, report: (progress: ArchivistReport) => void) {
     this.#config = config
@@ -119,27 +117,18 @@ class Archivist {
     return {
       id: description.stream,
       clusterUid: description.clusterUid,
-      ...(last !== undefined && { last: linkOf(last) }),
+      ...(last !== undefined && { last: markBehind(last) }),
       ...(tenure !== undefined && { tenure }),
     }
   }
 
   async restore(signal: AbortSignal) {
     const { directory } = this.#config
-    const setAside = setAsideReplaced(directory, this.#clock.wallMicros()) ?? ""
-    const { description, last, position } = await restoreStream(await this.#store(), directory, {
-      signal,
-      onProgress: this.#report,
+    this.#setAside = setAsideReplaced(directory, this.#clock.wallMicros()) ?? this.#setAside
+    const { tenure, lostBlocks } = await restoreStream(await this.#store(), directory, {
+      ...{ signal, onProgress: this.#report },
     })
-    const shipped = last && { ...linkOf(last), isWhole: true, position, heldAfter: position.sealedThrough }
-    const tenure = newTenure(description.stream, randomBytes(16).toString("hex"), shipped)
-    const writer = ArchiveWriter.open(directory)
-    try {
-      writer.metadata.set(TENURE_KEY, encodeTenure(tenure))
-    } finally {
-      writer.close()
-    }
-    return { tenure, setAside }
+    return { tenure, lostBlocks, setAside: this.#setAside }
   }
 
   async build(tenure: Tenure, isForced: boolean) {
@@ -160,7 +149,7 @@ class Archivist {
     this.#reading = { reader, after: segment.sha256 }
     const { isWhole, position } = segment.facts
     const heldAfter = isWhole ? position.sealedThrough : (shipped?.heldAfter ?? 0)
-    return { intent: { ...linkOf(segment), isWhole, position, heldAfter } satisfies Shipment }
+    return { intent: { ...markBehind(segment), isWhole, position, heldAfter } satisfies Shipment }
   }
 
   /** What a reader has read counts as sent, so after a failure another one reads it again. */
@@ -183,7 +172,7 @@ class Archivist {
 
   async look(number: number, signal: AbortSignal) {
     const found = await readSegmentEnd(await this.#store(), number, signal)
-    return found === undefined ? {} : { link: linkOf(found) }
+    return found === undefined ? {} : { link: markBehind(found) }
   }
 
   async compacted(): Promise<number> {
@@ -223,11 +212,10 @@ class Archivist {
   }
 }
 
-const linkOf = ({ facts: { number, epoch, owner }, sha256 }: StoredSegment): ChainLink => ({
-  ...{ number, epoch, owner, sha256 },
-})
-
 const lasting: ReadonlySet<string> = new Set(["package-missing", "credentials", "denied", "no-bucket", "no-conditions"])
+
+/** A disk that is full or failing, which is tried again as for every commit, and a stream that was compacted meanwhile. */
+const passing: ReadonlySet<string> = new Set(["DiskFullError", "ArchiveIoError", "StreamChangedError"])
 
 /** Anything else is a defect, which ends this life. */
 const failureOf = (cause: unknown): ArchivingFailed => {
@@ -235,6 +223,6 @@ const failureOf = (cause: unknown): ArchivingFailed => {
   if (cause instanceof TargetError)
     return new ArchivingFailed({ message: cause.message, isLasting: lasting.has(cause.code) })
   if (isStreamError(cause) || isArchiveError(cause))
-    return new ArchivingFailed({ message: cause.message, isLasting: true })
+    return new ArchivingFailed({ message: cause.message, isLasting: !passing.has(cause._tag) })
   return new ArchivingFailed({ message: messageOf(cause), isLasting: false })
 }

@@ -29,6 +29,8 @@ const Restored = Schema.Struct({
   tenure: Tenure,
   /** Where the recording is that was in the directory; the empty string: there was none. */
   setAside: Schema.String,
+  /** Blocks that were damaged when they were sent. */
+  lostBlocks: Schema.Number,
 })
 
 const error = ArchivingFailed
@@ -63,10 +65,10 @@ export type ArchivistControl = typeof archivistControl
 
 /** How far a restore is. */
 export interface ArchivistReport {
+  /** Number of the segment that was applied last. */
   readonly segments: number
   readonly allSegments: number
   readonly bytes: number
-  readonly allBytes: number
 }
 
 /** Priority of the thread, in `nice` units: recording has precedence. */

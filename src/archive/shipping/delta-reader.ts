@@ -7,7 +7,7 @@
  * Memory: what `take` keeps, a block with its table of contents, and some 100 bytes for each row of the tables whose rows change.
  */
 import type { DatabaseSync, SQLInputValue } from "node:sqlite"
-import { pack } from "../blocks/block.ts"
+import { pack, requireChecksum } from "../blocks/block.ts"
 import { tableOf } from "../blocks/block-rows.ts"
 import { BlockSource } from "../blocks/block-source.ts"
 import { encodeStates } from "../checkpoints/object-states.ts"
@@ -37,7 +37,10 @@ type TakeRow = (row: DeltaRow) => number
 /** Values of a row, then its BLOBs, its checksum, and whether it is as it was written. */
 type Tuple = ReadonlyArray<ShippedValue | Uint8Array>
 
-/** A damaged row of these costs no more than itself, and whoever reads what it belongs to names it: it is not sent. Any other ends the delta. */
+/**
+ * A damaged row of these costs no more than itself, and is not sent. Of a block, its rows in `block_kind` are, by which readers of the copy name it as a gap; a
+ * checkpoint only repeats what blocks have. Any other damaged row ends the delta.
+ */
 const confinedTables: ReadonlyArray<ShippedTable> = ["block", "checkpoint", "audited_write"]
 
 /** Tables whose rows change, with their keys. */
@@ -125,21 +128,46 @@ export class DeltaReader {
   #blocks(sending: Sending, names: ReadonlyMap<number, string>): boolean {
     const { sequence, sealedThrough } = sending.before
     const wanted = "last_sequence > ?1 AND (sealed > 0 OR last_sequence > ?2) ORDER BY last_sequence"
+    const listed = rowsOf<{ readonly key: number }>(
+      this.#database,
+      "SELECT DISTINCT last_sequence AS key FROM block_kind WHERE kind IN (SELECT id FROM kind) AND last_sequence > ? ORDER BY 1",
+      sequence,
+    )
+    let next = 0
+    const nameLostBefore = (end: number): void => {
+      for (; (listed[next]?.key ?? end) < end; next++) this.#nameLost(sending, listed[next]?.key ?? 0, names)
+    }
     for (const row of this.#rows("block", wanted, sealedThrough, sequence)) {
       const last = numberIn(row, "last_sequence")
+      nameLostBefore(last)
+      if (listed[next]?.key === last) next++
       const isSealed = numberIn(row, "sealed") > 0
       if (numberIn(row, "first_sequence") <= sealedThrough && numberIn(row, "carried") === 0) {
         const reason = `the block up to event ${last} spans event ${sealedThrough}, up to which blocks were sent`
         throw new CorruptArchiveError({ directory: this.#directory, reason })
       }
       sending.row("block", row)
-      const ranges = [...this.#rows("block_kind", "kind IN (SELECT id FROM kind) AND last_sequence = ?", last)]
+      const ranges = [...this.#kindsOf(last)]
       for (const range of ranges) sending.row("block_kind", range)
       this.#countEvents(sending, row, ranges, names)
       sending.moveOn({ sequence: Math.max(sequence, last), ...(isSealed && { sealedThrough: last }) })
       if (sending.isFull) return false
     }
+    nameLostBefore(Number.POSITIVE_INFINITY)
     return true
+  }
+
+  /** A block that is damaged or missing, of which the copy has no part either. */
+  #nameLost(sending: Sending, last: number, names: ReadonlyMap<number, string>): void {
+    for (const range of this.#kindsOf(last)) {
+      sending.row("block_kind", range)
+      sending.count(names.get(Number(range[0])) ?? "", { gaps: 1 })
+    }
+    sending.moveOn({ sequence: last })
+  }
+
+  #kindsOf(last: number): Iterable<Tuple> {
+    return this.#rows("block_kind", "kind IN (SELECT id FROM kind) AND last_sequence = ?", last)
   }
 
   /** Of a block that takes the place of parts, the events that were not sent with them. */
@@ -283,7 +311,7 @@ export class DeltaReader {
     }
   }
 
-  /** Sound rows. @throws CorruptArchiveError */
+  /** Sound rows, with sound BLOBs. @throws CorruptArchiveError */
   *#rows(table: ShippedTable, wanted: string, ...values: ReadonlyArray<SQLInputValue>): Generator<Tuple, void, void> {
     const sql = `SELECT ${[...columnsOf(table).map(exact), ...blobsOf(table), "checksum"].join(", ")}, ${isSoundRow(table)} FROM ${table} WHERE ${wanted}`
     let statement = this.#statements.get(sql)
@@ -292,7 +320,7 @@ export class DeltaReader {
       this.#statements.set(sql, statement)
     }
     for (const row of statement.iterate(...values)) {
-      if (row.at(-1) === 1) yield row
+      if (row.at(-1) === 1 && hasSoundBlobs(table, row)) yield row
       else if (!confinedTables.includes(table))
         throw new CorruptArchiveError({ directory: this.#directory, reason: `table ${table}: a row is damaged` })
     }
@@ -301,6 +329,20 @@ export class DeltaReader {
 
 /** A hash of 64 bits has more than a number represents. */
 const exact = (column: string): string => (column === "spec_hash" ? "CAST(spec_hash AS TEXT)" : column)
+
+const hasSoundBlobs = (table: ShippedTable, row: Tuple): boolean => {
+  const columns = columnsOf(table)
+  return blobsOf(table).every((name, index) => {
+    const blob = row[columns.length + index]
+    const checksum = Number(row[columns.indexOf(`${name}_checksum`)])
+    if (!(blob instanceof Uint8Array)) return false
+    const isSound = unlessDamaged(() => {
+      requireChecksum(blob, checksum)
+      return true
+    })
+    return isSound ?? false
+  })
+}
 
 const isShipped = (value: ShippedValue | Uint8Array): value is ShippedValue => !(value instanceof Uint8Array)
 

@@ -10,7 +10,7 @@ import { DirectoryNotWritableError, isRecordingUnusable, toArchiveError } from "
 import { type DirectoryLock, lockDirectory } from "../directory/directory-lock.ts"
 import { makePrivateDirectory } from "../directory/private-files.ts"
 import { readMetadata, WRITER_KEY } from "../rows/metadata.ts"
-import { prepare } from "../tables/database.ts"
+import { prepare, rowsOf } from "../tables/database.ts"
 import { DATABASE_FILE, openForWriting } from "../tables/schema.ts"
 import type { DeltaRow } from "./delta.ts"
 import { type AppliedDelta, DeltaApplier } from "./delta-applier.ts"
@@ -20,6 +20,11 @@ const UNFINISHED = "restoring"
 
 /** Key of the metadata of such a copy: what the caller says of the last delta. */
 const MARK_KEY = "restoring"
+
+interface CopyEnd {
+  readonly sealedThrough?: number
+  readonly kept?: Readonly<Record<string, string>>
+}
 
 /** Writes one copy, whose directory it holds. */
 export class RecordingCopy {
@@ -89,18 +94,30 @@ export class RecordingCopy {
     }
   }
 
-  /** Checks the copy, and makes it the recording of its directory if it is sound. @throws ArchiveError */
-  finish(): Verification {
+  /**
+   * Checks the copy, and makes it the recording of its directory if it is sound. Blocks that were damaged when they were sent do no harm: those that read it name
+   * them. `sealedThrough`: of the position of the last delta. `kept`: more for the metadata.
+   *
+   * @throws ArchiveError
+   */
+  finish({ sealedThrough = 0, kept = {} }: CopyEnd = {}): Verification & { readonly lostBlocks: number } {
     try {
       const database = this.#open()
+      // The block that parts were sealed into was damaged before it was sent.
+      prepare(database, "UPDATE block SET sealed = 1 WHERE sealed = 0 AND last_sequence <= ?").run(sealedThrough)
+      const lost = lostBlocks(database)
       prepare(database, "DELETE FROM metadata WHERE key = ?").run(MARK_KEY)
-      prepare(database, "INSERT OR REPLACE INTO metadata (key, value) VALUES (?, 'closed')").run(WRITER_KEY)
+      const put = prepare(database, "INSERT OR REPLACE INTO metadata (key, value) VALUES (?, ?)")
+      for (const [key, value] of Object.entries({ ...kept, [WRITER_KEY]: "closed" })) put.run(key, value)
       database.exec("PRAGMA wal_checkpoint(TRUNCATE)")
       this.#applier = undefined
       database.close()
       this.#database = undefined
-      const verification = verifyRecording(this.#place)
-      if (!verification.isSound) return verification
+      const found = verifyRecording(this.#place)
+      const isSound =
+        found.faults.length === 0 && found.damagedBlocks.every(({ lastSequence }) => lost.has(lastSequence))
+      const verification = { ...found, isSound, lostBlocks: lost.size }
+      if (!isSound) return verification
       renameSync(join(this.#place, DATABASE_FILE), join(this.#directory, DATABASE_FILE))
       rmSync(this.#place, { recursive: true })
       return verification
@@ -121,4 +138,24 @@ export class RecordingCopy {
     this.#database ??= openForWriting(this.#place, { fsync: "interval" })
     return this.#database
   }
+}
+
+/** Blocks that are listed and were not sent. A part whose events are in the block that it was sealed into is listed no more. */
+const lostBlocks = (database: DatabaseSync): ReadonlySet<number> => {
+  const lost = new Set<number>()
+  const listed = rowsOf<{ readonly key: number }>(
+    database,
+    `SELECT DISTINCT last_sequence AS key FROM block_kind
+    WHERE NOT EXISTS (SELECT 1 FROM block WHERE block.last_sequence = block_kind.last_sequence)`,
+  )
+  for (const { key } of listed) {
+    const [next] = rowsOf<{ readonly first: number }>(
+      database,
+      "SELECT first_sequence AS first FROM block WHERE last_sequence > ? ORDER BY last_sequence LIMIT 1",
+      key,
+    )
+    if (next === undefined || next.first > key) lost.add(key)
+    else prepare(database, "DELETE FROM block_kind WHERE last_sequence = ?").run(key)
+  }
+  return lost
 }

@@ -95,6 +95,7 @@ const codes: Codes = {
   NewerStreamError: failed,
   SegmentDamagedError: failed,
   StreamBrokenError: failed,
+  StreamChangedError: failed,
   RestoredUnsoundError: failed,
   // Of kubeconfigs and what they name.
   NoClusterConfigured: failed,

@@ -6,9 +6,11 @@
  *
  * Several processes may use one at once: one of them brings it up to date, and all read it meanwhile.
  */
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import {
   DirectoryInUseError,
+  isArchiveError,
   MIRROR_KEY,
   provideBlobSource,
   RecordingMirror,
@@ -17,17 +19,10 @@ import {
 import { addressUrl, openStore, readStorePlace, type StorePlace } from "../../blob/index.ts"
 import { type Clock, systemClock } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
-import { NoStreamError, StreamBrokenError } from "../fleet-errors.ts"
-import { SegmentFacts, type StoredSegment } from "../segment/segment-facts.ts"
-import { readSegmentRows } from "../segment/segment-reader.ts"
-import {
-  readDescription,
-  SegmentChain,
-  STREAM_KEY,
-  type StreamDescription,
-  type StreamStore,
-  segmentNumbers,
-} from "../stream/stream-reader.ts"
+import { StreamBrokenError, StreamChangedError } from "../fleet-errors.ts"
+import { markBehind, type StreamMark } from "../segment/segment-facts.ts"
+import { STREAM_KEY, type StreamStore } from "../stream/stream-description.ts"
+import { StreamReader } from "../stream/stream-reader.ts"
 import { threadsFetcher } from "./blob-fetcher.ts"
 import {
   type CachePlace,
@@ -52,11 +47,10 @@ interface MirrorOptions {
   readonly signal?: AbortSignal
 }
 
-/** The last whole segment that was applied is kept with its rows. */
-const Mark = Schema.fromJsonString(Schema.Struct({ facts: SegmentFacts, sha256: Schema.String, bytes: Schema.Number }))
-
-/** Ends of segments that are read at once. */
-const atOnce = 16
+/** Behind the last whole segment that was applied, kept with its rows. */
+const Mark = Schema.fromJsonString(Schema.Struct({ number: Schema.Number, sha256: Schema.String }))
+const encodeMark = Schema.encodeSync(Mark)
+const decodeMark = Schema.decodeUnknownOption(Mark)
 
 /** Segments after which a person is told how far it is. */
 const toldSegments = 800
@@ -114,6 +108,9 @@ export class Mirror {
   readonly #clock: Clock
   readonly #signal: AbortSignal | undefined
   #updating: Promise<boolean> | undefined
+  /** Has read up to the segment with the hash `#applied`. */
+  #stream: StreamReader | undefined
+  #applied: string | undefined
   /** When the store was last asked here. */
   #askedMs = Number.NEGATIVE_INFINITY
 
@@ -176,49 +173,38 @@ export class Mirror {
     const writer = await this.#writer(isWhole)
     if (writer === undefined) return false
     try {
-      const description = await readDescription(this.#store)
-      if (description === undefined) throw new NoStreamError({ location: this.#store.location })
-      const known = takeStale(this.directory) ? undefined : readMark(this.directory)
-      const isOther = known?.facts.stream !== description.stream
-      try {
-        await this.#apply(writer, description, isOther ? undefined : known)
-      } catch (error) {
-        // Segments may have been compacted since: what is known is no part of the stream any more.
-        if (!(error instanceof StreamBrokenError) || isOther) throw error
-        await this.#apply(writer, description, undefined)
-      }
+      const isStale = takeStale(this.directory)
+      await this.#apply(writer, isStale).catch((error: unknown) => {
+        // What is known is no part of the stream any more: it was compacted, or another one took its place.
+        if (!(error instanceof StreamChangedError || error instanceof StreamBrokenError)) throw error
+        writer.giveUp()
+        return this.#apply(writer, isStale)
+      })
       return true
     } finally {
       writer.close()
     }
   }
 
-  /** Applies what comes after a whole segment; `undefined`: everything, in place of what is there. */
-  async #apply(
-    writer: RecordingMirror,
-    description: StreamDescription,
-    known: StoredSegment | undefined,
-  ): Promise<void> {
-    const store = this.#store
-    const numbers = await segmentNumbers(store, known?.facts.number ?? 0)
-    if (known === undefined) writer.beginAnew()
-    let chain = new SegmentChain(store.location, known)
-    for (let from = 0; from < numbers.length; from += atOnce) {
-      const read = async (number: number) => ({
-        ...{ number, segment: await readSegmentRows(store, number, this.#keptBytes, this.#signal) },
-      })
-      for (const { number, segment } of await Promise.all(numbers.slice(from, from + atOnce).map(read))) {
-        if (segment === undefined) {
-          const reason = "it was listed, and is not there; another process removes segments"
-          throw new StreamBrokenError({ location: store.location, number, reason })
-        }
-        const { facts, sha256, bytes, rows } = segment
-        if (chain.add(number, { facts, sha256, bytes }, description)) writer.giveUp()
-        writer.apply(facts, rows, Schema.encodeSync(Mark)({ facts, sha256, bytes }))
-        if (facts.isWhole) chain = new SegmentChain(store.location, { facts, sha256, bytes })
-      }
-      if (from % toldSegments === 0 && from > 0) this.#say(`read the rows of ${from} of ${numbers.length} segments`)
+  /** Applies what is behind the last segment that was applied; everything, in place of what is there, if the stream does not have that. */
+  async #apply(writer: RecordingMirror, isStale: boolean): Promise<void> {
+    const known = isStale ? undefined : readMark(this.directory)
+    let stream = this.#applied === known?.sha256 ? this.#stream : undefined
+    // It is not used again after an error.
+    this.#stream = undefined
+    if (stream === undefined) {
+      stream = await StreamReader.open(this.#store, { behind: known, signal: this.#signal })
+      if (stream.behind === undefined) writer.beginAnew()
     }
+    let segments = 0
+    for await (const segment of stream.segments()) {
+      const { number, sha256 } = markBehind(segment)
+      const rows = await segment.rowsAlone(this.#keptBytes, this.#signal)
+      writer.apply(segment.facts, rows, encodeMark({ number, sha256 }))
+      this.#applied = sha256
+      if (++segments % toldSegments === 0) this.#say(`read the rows of ${segments} segments`)
+    }
+    this.#stream = stream
   }
 
   /** `undefined`: another process is bringing it up to date, and it can be read meanwhile. */
@@ -237,11 +223,11 @@ export class Mirror {
 }
 
 /** `undefined`: nothing is there, or it cannot be read. */
-const readMark = (directory: string): StoredSegment | undefined => {
+const readMark = (directory: string): StreamMark | undefined => {
   try {
-    const text = readKeptText(directory, MIRROR_KEY)
-    return text === "" ? undefined : Schema.decodeSync(Mark)(text)
-  } catch {
+    return Option.getOrUndefined(decodeMark(readKeptText(directory, MIRROR_KEY)))
+  } catch (error) {
+    if (!isArchiveError(error)) throw error
     return undefined
   }
 }

@@ -19,6 +19,18 @@ export const SegmentIdentity = Schema.Struct({
   owner: Schema.String,
   /** {@link StoredSegment.sha256} of the segment before; empty for the first. */
   previous: Schema.String,
+  /**
+   * Only of a compacted segment: which ones it replaces. `number` is that of the last one, `previous` the hash of the one before the first, and the
+   * epoch, the owner and the position are those of the last one.
+   */
+  replaces: Schema.optional(
+    Schema.Struct({
+      /** Number of the first. */
+      from: Schema.Number,
+      /** Hash of the last one, which the segment behind it names as `previous`. */
+      sha256: Schema.String,
+    }),
+  ),
 })
 export type SegmentIdentity = typeof SegmentIdentity.Type
 
@@ -97,6 +109,21 @@ export interface StoredSegment {
   /** Of the object. */
   readonly bytes: number
 }
+
+/** Up to where a stream has been read or applied. The next segment names the hash as `previous`. */
+export interface StreamMark {
+  /** Of the last segment. */
+  readonly number: number
+  readonly sha256: string
+}
+
+/** The mark behind a segment, and who wrote that. */
+export const markBehind = ({
+  facts: { number, epoch, owner, replaces },
+  sha256,
+}: StoredSegment): StreamMark & Pick<SegmentIdentity, "epoch" | "owner"> => ({
+  ...{ number, epoch, owner, sha256: replaces?.sha256 ?? sha256 },
+})
 
 /** A segment that is to be created. */
 export interface EncodedSegment extends StoredSegment {

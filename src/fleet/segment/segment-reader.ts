@@ -16,7 +16,13 @@ export const locationOf = ({ location }: Pick<BlobStore, "location">, key: strin
   `${location.replace(/\/$/, "")}/${key}`
 
 /** With the number in twelve digits, so that a list is in order. */
-export const segmentKey = (number: number): string => `segments/${String(number).padStart(12, "0")}.segment`
+export const segmentKey = (number: number): string => `segments/${digits(number)}.segment`
+
+/** Key of the object that replaces some segments, by the numbers of the first and the last. */
+export const compactedKey = (from: number, through: number): string =>
+  `compacted/${digits(from)}-${digits(through)}.segment`
+
+const digits = (number: number): string => String(number).padStart(12, "0")
 
 /** The end of a segment that is asked for first: the footer of one with 1,000 kinds has 40 KB, and with it come the rows of a small one. */
 const endBytes = 256 * 1024
@@ -26,91 +32,107 @@ interface SegmentEnd extends StoredSegment {
   readonly footer: Footer
 }
 
+/** A segment whose rows can be read. */
+export interface ReadableSegment extends SegmentEnd {
+  /**
+   * Its rows, checked by the hash of its body: read now, unless the whole segment came with its end. `undefined`: it is gone, or replaced by another.
+   *
+   * Rejects with SegmentDamagedError, or an error of the store.
+   */
+  readonly rows: (signal?: AbortSignal) => Promise<Iterable<DeltaRow> | undefined>
+  /**
+   * Its rows with the places of their BLOBs ({@link referenceTo}), checked by the CRC-32 of pages. BLOBs up to `keptBytes` are kept, and those of parts of the open
+   * block, which soon give way to a sealed one, if they came with the end, which is all of most segments.
+   *
+   * Rejects with an error of the store. The rows throw a SegmentDamagedError.
+   */
+  readonly rowsAlone: (keptBytes: number, signal?: AbortSignal) => Promise<Iterable<DeltaRow>>
+}
+
 /**
  * What a segment says of itself; `undefined`: there is no such segment.
  *
  * Rejects with SegmentDamagedError, NewerStreamError, or an error of the store.
  */
-export const readSegmentEnd = async (
+export const readSegmentEnd = (
   store: SegmentStore,
   number: number,
   signal?: AbortSignal,
-): Promise<SegmentEnd | undefined> => {
-  return (await readEnd(store, number, signal))?.end
-}
+): Promise<ReadableSegment | undefined> => openSegment(store, segmentKey(number), signal)
 
-/** That, and the bytes that came with it: from `from` on, all up to the end of the segment. */
-const readEnd = async (
+/** The same by key, also of a compacted one. Memory: 256 KiB at most. */
+export const openSegment = async (
   store: SegmentStore,
-  number: number,
-  signal: AbortSignal | undefined,
-): Promise<{ readonly end: SegmentEnd; readonly bytes: Uint8Array; readonly from: number } | undefined> => {
-  const key = segmentKey(number)
+  key: string,
+  signal?: AbortSignal,
+): Promise<ReadableSegment | undefined> => {
   const location = locationOf(store, key)
   for (let last = endBytes; ; ) {
     const found = await store.read(key, { last }, signal)
     if (found === undefined) return undefined
-    const { bytes, size } = found
-    const needed = bytesOfEnd(bytes, location)
-    if (needed <= bytes.length) return { end: segmentEnd(bytes, size, location), bytes, from: size - bytes.length }
-    if (bytes.length === size) throw damaged(location, "it is shorter than its footer says")
-    last = needed
+    const needed = bytesOfEnd(found.bytes, location)
+    if (needed > found.bytes.length) {
+      if (found.bytes.length === found.size) throw damaged(location, "it is shorter than its footer says")
+      last = needed
+      continue
+    }
+    const end = segmentEnd(found.bytes, found.size, location)
+    const rowsAlone = (keptBytes: number, later?: AbortSignal) =>
+      readRowsAlone(store, key, end, { bytes: found.bytes, keptBytes, signal: later })
+    if (found.bytes.length === found.size) {
+      const rows = rowsOfWhole(found.bytes, end, location)
+      return { ...end, rows: () => Promise.resolve().then(rows), rowsAlone }
+    }
+    const rows = async (later?: AbortSignal) => {
+      const whole = await readWhole(store, key, later)
+      return whole?.sha256 === end.sha256 ? whole.rows() : undefined
+    }
+    return { ...end, rows, rowsAlone }
   }
 }
 
-/**
- * A segment without its BLOBs, of which rows have the places ({@link referenceTo}); `undefined`: there is none. Those up to `keptBytes` are kept, and those of parts of
- * the open block, which soon give way to a sealed one, if they came with the rows: the end of a segment that is read is all of most.
- *
- * Rejects as {@link readSegmentEnd} does. The rows throw a SegmentDamagedError.
- */
-export const readSegmentRows = async (
+/** `bytes`: the end of the segment. */
+const readRowsAlone = async (
   store: SegmentStore,
-  number: number,
-  keptBytes: number,
-  signal?: AbortSignal,
-): Promise<(SegmentEnd & { readonly rows: Iterable<DeltaRow> }) | undefined> => {
-  const found = await readEnd(store, number, signal)
-  if (found === undefined) return undefined
-  const { end } = found
-  const key = segmentKey(number)
+  key: string,
+  { footer, bytes: size }: SegmentEnd,
+  { bytes, keptBytes, signal }: { bytes: Uint8Array; keptBytes: number; signal: AbortSignal | undefined },
+): Promise<Iterable<DeltaRow>> => {
   const location = locationOf(store, key)
-  const first = Math.min(found.from, ...end.footer.pages.map(({ at }) => at))
-  const before = first < found.from ? await store.read(key, { from: first, until: found.from }, signal) : undefined
-  const bytes = before === undefined ? found.bytes : Buffer.concat([before.bytes, found.bytes])
-  const part = (from: number, length: number): Uint8Array => bytes.subarray(from - first, from - first + length)
+  const from = size - bytes.length
+  const first = Math.min(from, ...footer.pages.map(({ at }) => at))
+  const before = first < from ? await store.read(key, { from: first, until: from }, signal) : undefined
+  const all = before === undefined ? bytes : Buffer.concat([before.bytes, bytes])
+  const part = (at: number, length: number): Uint8Array => all.subarray(at - first, at - first + length)
   const pageOf = ({ table, at, bytes: length, checksum }: Page): Uint8Array => {
     const page = part(at, length)
     if (crc32(page) !== checksum) throw damaged(location, `a page of ${table} has another checksum`)
     return page
   }
-  const blobOf = (row: TableValues, at: number, length: number): Uint8Array => {
-    const isHere = at >= first && (length <= keptBytes || isOpenPart(row))
-    // With memory of its own, not that of the whole end.
-    return isHere ? Uint8Array.from(part(at, length)) : referenceTo({ key, at, bytes: length })
-  }
-  return { ...end, rows: rowsIn(end.footer, location, pageOf, blobOf) }
+  const blobOf = (row: TableValues, at: number, length: number): Uint8Array =>
+    at >= first && (length <= keptBytes || isOpenPart(row)) ? part(at, length) : referenceTo({ key, at, bytes: length })
+  return rowsIn(footer, location, pageOf, blobOf)
 }
 
-/** A whole segment, with its bytes; `undefined`: there is none. Rejects as {@link readSegmentEnd} does. */
-export const readSegment = async (
-  store: SegmentStore,
-  number: number,
-  signal?: AbortSignal,
-): Promise<(SegmentEnd & { readonly rows: Iterable<DeltaRow> }) | undefined> => {
-  const key = segmentKey(number)
+const readWhole = async (store: SegmentStore, key: string, signal: AbortSignal | undefined) => {
   const location = locationOf(store, key)
   const found = await store.read(key, undefined, signal)
   if (found === undefined) return undefined
-  const { bytes } = found
-  if (bytesOfEnd(bytes, location) > bytes.length) throw damaged(location, "it is shorter than its footer says")
-  const end = segmentEnd(bytes, found.size, location)
-  const body = bytes.subarray(0, bytes.length - bytesOfEnd(bytes, location))
-  if (hash("sha256", body) !== end.footer.bodySha256) throw damaged(location, "its content has another hash")
-  const part = (at: number, length: number): Uint8Array => body.subarray(at, at + length)
-  const pageOf = ({ at, bytes: length }: Page): Uint8Array => part(at, length)
-  return { ...end, rows: rowsIn(end.footer, location, pageOf, (_, at, length) => part(at, length)) }
+  if (bytesOfEnd(found.bytes, location) > found.bytes.length)
+    throw damaged(location, "it is shorter than its footer says")
+  const end = segmentEnd(found.bytes, found.size, location)
+  return { ...end, rows: rowsOfWhole(found.bytes, end, location) }
 }
+
+const rowsOfWhole =
+  (bytes: Uint8Array, { footer }: SegmentEnd, location: string) =>
+  (): Iterable<DeltaRow> => {
+    const body = bytes.subarray(0, bytes.length - bytesOfEnd(bytes, location))
+    if (hash("sha256", body) !== footer.bodySha256) throw damaged(location, "its content has another hash")
+    const part = (at: number, length: number): Uint8Array => body.subarray(at, at + length)
+    const pageOf = ({ at, bytes: length }: Page): Uint8Array => part(at, length)
+    return rowsIn(footer, location, pageOf, (_, at, length) => part(at, length))
+  }
 
 const damaged = (location: string, reason: string): SegmentDamagedError => new SegmentDamagedError({ location, reason })
 

@@ -2,14 +2,19 @@
  * Makes a recording of a stream, in a directory without one. A process that ends in the middle leaves what it has, and the next one goes on there if the
  * stream still has it; nothing in the directory is a recording before all of it is there and was checked.
  *
- * Memory: one segment, and the facts of all.
+ * Memory: one segment, and what {@link StreamReader} takes.
  */
-import type { Position } from "../../archive/index.ts"
-import { RecordingCopy } from "../../archive/index.ts"
-import { RestoredUnsoundError, StreamBrokenError } from "../fleet-errors.ts"
-import type { StoredSegment } from "../segment/segment-facts.ts"
-import { readSegment } from "../segment/segment-reader.ts"
-import { type StreamDescription, StreamReader, type StreamStore } from "./stream-reader.ts"
+import { randomBytes } from "node:crypto"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import { type Position, RecordingCopy, TENURE_KEY } from "../../archive/index.ts"
+import { newTenure } from "../fence/take-over.ts"
+import { encodeTenure, type Tenure } from "../fence/tenure.ts"
+import { RestoredUnsoundError, StreamChangedError } from "../fleet-errors.ts"
+import { markBehind, type StoredSegment } from "../segment/segment-facts.ts"
+import type { StreamDescription, StreamStore } from "./stream-description.ts"
+import { lastSegmentNumber } from "./stream-end.ts"
+import { StreamReader } from "./stream-reader.ts"
 
 interface RestoreOptions {
   /** Takes how much has been done, after each segment; those that an earlier process has applied count as done. */
@@ -18,10 +23,12 @@ interface RestoreOptions {
 }
 
 interface RestoreProgress {
+  /** Number of the segment that was applied last. */
   readonly segments: number
+  /** Of the last one that the stream had at the beginning. */
   readonly allSegments: number
+  /** Of what was applied. */
   readonly bytes: number
-  readonly allBytes: number
 }
 
 /** What was restored. */
@@ -31,10 +38,14 @@ export interface Restored {
   readonly last: StoredSegment | undefined
   /** Where the next segment of the recording continues. */
   readonly position: Position
+  /** With which a recorder continues in the directory; the recording has it. */
+  readonly tenure: Tenure
   /** Segments that were applied, now or by an earlier process. */
   readonly segments: number
   readonly bytes: number
   readonly blocks: number
+  /** Blocks that were damaged when they were sent: what reads the recording names each as a gap. */
+  readonly lostBlocks: number
   /** When the last event happened that was restored, µs since the Unix epoch; 0: there is none. */
   readonly until: number
 }
@@ -49,43 +60,57 @@ export const restoreStream = async (
   directory: string,
   { onProgress, signal }: RestoreOptions = {},
 ): Promise<Restored> => {
-  const { description, counted, last, position } = await new StreamReader(store).read()
   const copy = new RecordingCopy(directory)
   try {
-    const mark = copy.mark()
-    const applied = counted.findIndex(({ sha256 }) => sha256 === mark) + 1
-    if (applied === 0) copy.beginAnew()
-    const allBytes = counted.reduce((sum, { bytes }) => sum + bytes, 0)
-    let bytes = counted.slice(0, applied).reduce((sum, segment) => sum + segment.bytes, 0)
-    for (const [index, segment] of counted.entries()) {
-      if (index < applied) continue
+    const known = Option.getOrUndefined(decodeApplied(copy.mark()))
+    const stream = await StreamReader.open(store, { behind: known, signal })
+    let applied: Applied = nothing
+    if (known !== undefined && stream.behind !== undefined) applied = known
+    else copy.beginAnew()
+    const allSegments = await lastSegmentNumber(store)
+    for await (const segment of stream.segments()) {
       signal?.throwIfAborted()
-      await apply(store, copy, segment, signal)
-      bytes += segment.bytes
-      onProgress?.({ segments: index + 1, allSegments: counted.length, bytes, allBytes })
+      const rows = await segment.rows(signal)
+      if (rows === undefined) throw new StreamChangedError({ location: store.location })
+      applied = {
+        ...markBehind(segment),
+        segments: applied.segments + 1,
+        bytes: applied.bytes + segment.bytes,
+        until: Math.max(applied.until, segment.facts.toTime),
+      }
+      copy.apply(segment.facts, rows, encodeApplied(applied))
+      const { number, bytes } = applied
+      onProgress?.({ segments: number, allSegments: Math.max(number, allSegments), bytes })
     }
-    const { faults, damagedBlocks, blocks, isSound } = copy.finish()
+    const { description, last, position } = stream
+    const { sealedThrough } = position
+    const shipped = last && { ...markBehind(last), isWhole: true, position, heldAfter: sealedThrough }
+    const tenure = newTenure(description.stream, randomBytes(16).toString("hex"), shipped)
+    const kept = { [TENURE_KEY]: encodeTenure(tenure) }
+    const { faults, damagedBlocks, blocks, lostBlocks, isSound } = copy.finish({ sealedThrough, kept })
     if (!isSound) {
       const reason = [...faults, ...damagedBlocks.map(({ fault }) => fault)].slice(0, 3).join("; ")
       throw new RestoredUnsoundError({ location: store.location, reason })
     }
-    const until = counted.reduce((latest, { facts }) => Math.max(latest, facts.toTime), 0)
-    return { description, last, position, segments: counted.length, bytes, blocks, until }
+    const { segments, bytes, until } = applied
+    return { description, last, position, tenure, segments, bytes, blocks, lostBlocks, until }
   } finally {
     copy.close()
   }
 }
 
-const apply = async (
-  store: StreamStore,
-  copy: RecordingCopy,
-  { facts, sha256 }: StoredSegment,
-  signal: AbortSignal | undefined,
-): Promise<void> => {
-  const segment = await readSegment(store, facts.number, signal)
-  if (segment?.sha256 !== sha256) {
-    const reason = `it was ${segment === undefined ? "removed" : "replaced"} while the stream was read. Try again`
-    throw new StreamBrokenError({ location: store.location, number: facts.number, reason })
-  }
-  copy.apply(facts, segment.rows, sha256)
-}
+/** What has been applied, as the copy keeps it: the mark behind the last segment, and what is told of all. */
+const Applied = Schema.Struct({
+  number: Schema.Number,
+  sha256: Schema.String,
+  segments: Schema.Number,
+  bytes: Schema.Number,
+  until: Schema.Number,
+})
+type Applied = typeof Applied.Type
+
+const AppliedText = Schema.fromJsonString(Applied)
+const encodeApplied = Schema.encodeSync(AppliedText)
+const decodeApplied = Schema.decodeUnknownOption(AppliedText)
+
+const nothing: Applied = { number: 0, sha256: "", segments: 0, bytes: 0, until: 0 }

@@ -3,27 +3,49 @@ import * as Schema from "effect/Schema"
 import { StreamBrokenError } from "../fleet-errors.ts"
 import type { StoredSegment } from "../segment/segment-facts.ts"
 import { readSegmentEnd, segmentKey } from "../segment/segment-reader.ts"
-import { type CreatingStore, STREAM_KEY, type StreamStore } from "./stream-reader.ts"
+import { type CreatingStore, STREAM_KEY, type StreamStore } from "./stream-description.ts"
 
 /** The segment with the greatest number; `undefined`: there is none. Rejects with a StreamError, or an error of the store. */
 export const lastSegment = async (store: StreamStore): Promise<StoredSegment | undefined> => {
-  const number = await lastNumber(store, segmentKey)
+  const number = await lastSegmentNumber(store)
   return number === 0 ? undefined : await readSegmentEnd(store, number)
 }
 
-const Manifest = Schema.fromJsonString(Schema.Struct({ compactedThrough: Schema.Number }))
+/** One object of `compacted/`. */
+const CompactedSegment = Schema.Struct({
+  /** Numbers of the first and the last segment that it replaces. */
+  from: Schema.Number,
+  through: Schema.Number,
+  /** Of its footer. */
+  sha256: Schema.String,
+})
+
+/** What has been compacted. Each manifest replaces the one before. */
+const Manifest = Schema.Struct({
+  /** Segments up to this number have been replaced, and may be gone. */
+  compactedThrough: Schema.Number,
+  /** By these, in order and without a hole. */
+  compacted: Schema.optional(Schema.Array(CompactedSegment)),
+})
+export type Manifest = typeof Manifest.Type
 
 const manifestKey = (number: number): string => `manifest/${String(number).padStart(12, "0")}.json`
 
-/** Up to which number segments have been replaced by compacted ones; 0: none. Rejects with an error of the store, or a SchemaError. */
-export const compactedThrough = async (store: StreamStore): Promise<number> => {
+/** The last manifest; of a stream that was never compacted, an empty one. Rejects with an error of the store, or a SchemaError. */
+export const readManifest = async (store: StreamStore): Promise<Manifest> => {
   const number = await lastNumber(store, manifestKey)
-  if (number === 0) return 0
-  const found = await store.read(manifestKey(number))
+  const found = number === 0 ? undefined : await store.read(manifestKey(number))
   return found === undefined
-    ? 0
-    : Schema.decodeSync(Manifest)(Buffer.from(found.bytes).toString("utf8")).compactedThrough
+    ? { compactedThrough: 0 }
+    : Schema.decodeSync(Schema.fromJsonString(Manifest))(Buffer.from(found.bytes).toString("utf8"))
 }
+
+/** Up to which number segments have been replaced by compacted ones; 0: none. Rejects as {@link readManifest} does. */
+export const compactedThrough = async (store: StreamStore): Promise<number> =>
+  (await readManifest(store)).compactedThrough
+
+/** Number of the last segment; 0: there is none. Rejects with an error of the store. */
+export const lastSegmentNumber = (store: StreamStore): Promise<number> => lastNumber(store, segmentKey)
 
 /** Keys that stores list in one request. */
 const PAGE_KEYS = 1000

@@ -1,162 +1,192 @@
 /**
- * Reads what a stream is: which segments it has, that they are one chain, and which of them count.
+ * Reads a stream: segment after segment, those that count, and checks that all of them are one chain.
  *
  * Partial segments count with the whole one that ends them. Those of a recorder that ended before it are void: the next epoch continues from the last whole one.
+ * Segments that were compacted away are not read, but what replaces them.
  *
- * Memory: the facts of each segment, some 2 KB with 50 kinds.
+ * Memory does not grow with the stream: the ends of 32 segments, 256 KiB each at most, and a key and a hash of each partial segment that waits for its whole one.
  */
-import * as Result from "effect/Result"
-import * as Schema from "effect/Schema"
 import { fromTheBeginning, type Position } from "../../archive/index.ts"
-import type { BlobStore } from "../../blob/index.ts"
-import { NewerStreamError, NoStreamError, SegmentDamagedError, StreamBrokenError } from "../fleet-errors.ts"
-import type { StoredSegment } from "../segment/segment-facts.ts"
-import { locationOf, readSegmentEnd, type SegmentStore, segmentKey } from "../segment/segment-reader.ts"
-
-/** The only format of streams that this program reads and writes. */
-const STREAM_FORMAT = 1
-
-export const STREAM_KEY = "stream.json"
+import { NoStreamError, StreamBrokenError, StreamChangedError } from "../fleet-errors.ts"
+import { markBehind, type StoredSegment, type StreamMark } from "../segment/segment-facts.ts"
+import { compactedKey, openSegment, type ReadableSegment, segmentKey } from "../segment/segment-reader.ts"
+import { readDescription, type StreamDescription, type StreamStore } from "./stream-description.ts"
+import { type Manifest, readManifest } from "./stream-end.ts"
 
 const SEGMENTS = "segments/"
 
-/** What a stream is of; created once. */
-const StreamDescription = Schema.Struct({
-  format: Schema.Literal(STREAM_FORMAT),
-  /** Random id. */
-  stream: Schema.String,
-  /** UID of the namespace kube-system of the cluster. */
-  clusterUid: Schema.String,
-})
-export type StreamDescription = typeof StreamDescription.Type
-
-/** What is needed of a store to read a stream, and to begin one. */
-export type StreamStore = Pick<BlobStore, "location" | "read" | "list">
-export type CreatingStore = Pick<BlobStore, "location" | "read" | "list" | "create">
-
-/** `undefined`: there is no stream. Rejects with SegmentDamagedError, NewerStreamError, or an error of the store. */
-export const readDescription = async (store: SegmentStore): Promise<StreamDescription | undefined> => {
-  const found = await store.read(STREAM_KEY)
-  if (found === undefined) return undefined
-  const location = locationOf(store, STREAM_KEY)
-  const text = Buffer.from(found.bytes).toString("utf8")
-  const description = Schema.decodeUnknownResult(Schema.fromJsonString(StreamDescription))(text)
-  if (Result.isSuccess(description)) return description.success
-  const format = Schema.decodeUnknownResult(Schema.fromJsonString(Schema.Struct({ format: Schema.Number })))(text)
-  if (Result.isSuccess(format) && format.success.format > STREAM_FORMAT)
-    throw new NewerStreamError({ location, found: format.success.format, supported: STREAM_FORMAT })
-  throw new SegmentDamagedError({ location, reason: "it is not what this version writes" })
-}
-
-/** The stream below this prefix, which is begun with this description if there is none. Rejects as {@link readDescription} does. */
-export const beginStream = async (
-  store: CreatingStore,
-  description: Omit<StreamDescription, "format">,
-): Promise<StreamDescription> => {
-  const known = await readDescription(store)
-  if (known !== undefined) return known
-  const own = { format: STREAM_FORMAT, ...description } satisfies StreamDescription
-  await store.create(STREAM_KEY, [Buffer.from(`${JSON.stringify(own)}\n`)])
-  // Another may have begun it in that moment, or this one with an answer that was lost.
-  return (await readDescription(store)) ?? own
-}
-
-/** A stream as it is now. */
-interface Stream {
-  readonly description: StreamDescription
-  /** All, in order. */
-  readonly segments: ReadonlyArray<StoredSegment>
-  /** Those that count: applied in order they are the recording up to the last whole one. */
-  readonly counted: ReadonlyArray<StoredSegment>
-  /** The last one, whether it counts or not: the next continues its chain. `undefined`: there is none. */
-  readonly last: StoredSegment | undefined
-  /** Where the next epoch continues: of the last whole segment. */
-  readonly position: Position
-}
-
-/** Footers that are read at once. */
+/** Ends of segments that are read at once, while what was read before is taken. */
 const atOnce = 16
 
-/** Reads one stream as often as it is asked for; segments that are known are not read again. */
+/** Where one object of a stream is, and which segments it is or replaces. */
+interface Place {
+  readonly key: string
+  readonly from: number
+  readonly through: number
+  /** If it is known. */
+  readonly sha256?: string
+}
+
+type Placed = readonly [place: Place, segment: ReadableSegment]
+
+/** Reads one stream forward, from its beginning or from behind a mark. */
 export class StreamReader {
+  readonly description: StreamDescription
+  /** Where reading began. `undefined`: at the beginning, because no mark was given, or the stream does not have it, or not any more. */
+  readonly behind: StreamMark | undefined
   readonly #store: StreamStore
+  readonly #signal: AbortSignal | undefined
   readonly #chain: SegmentChain
 
-  constructor(store: StreamStore) {
+  private constructor(
+    store: StreamStore,
+    description: StreamDescription,
+    behind: StreamMark | undefined,
+    before: StoredSegment | undefined,
+    signal: AbortSignal | undefined,
+  ) {
     this.#store = store
-    this.#chain = new SegmentChain(store.location)
+    this.#signal = signal
+    this.description = description
+    this.behind = behind
+    this.#chain = new SegmentChain(store.location, description, before)
   }
 
-  /** Rejects with a StreamError, or an error of the store. `onSegment` takes how many of how many are known. */
-  async read(onSegment?: (known: number, all: number) => void): Promise<Stream> {
-    const { location } = this.#store
-    const description = await readDescription(this.#store)
-    if (description === undefined) throw new NoStreamError({ location })
-    const numbers = await segmentNumbers(this.#store, this.#chain.segments.length)
-    for (let from = 0; from < numbers.length; from += atOnce) {
-      const some = numbers.slice(from, from + atOnce)
-      const ends = await Promise.all(
-        some.map(async (number) => [number, await readSegmentEnd(this.#store, number)] as const),
-      )
-      for (const [number, end] of ends) {
-        if (end === undefined)
-          throw brokenAt(location, number, "it was listed, and is not there; another process removes segments")
-        this.#chain.add(number, { facts: end.facts, sha256: end.sha256, bytes: end.bytes }, description)
+  /**
+   * `behind`: the mark behind a segment that was yielded by a reader before. `signal` ends everything that is read.
+   *
+   * Rejects with a StreamError, or an error of the store.
+   */
+  static async open(
+    store: StreamStore,
+    { behind, signal }: { readonly behind?: StreamMark | undefined; readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<StreamReader> {
+    const description = await readDescription(store)
+    if (description === undefined) throw new NoStreamError({ location: store.location })
+    const before = behind && (await segmentBefore(store, behind, signal))
+    return new StreamReader(store, description, before && behind, before, signal)
+  }
+
+  /** The last segment that was read, also if it does not count: the next one continues the chain behind it. `undefined`: there is none. */
+  get last(): StoredSegment | undefined {
+    return this.#chain.last
+  }
+
+  /** Where the next epoch continues: of the last whole segment that was yielded. */
+  get position(): Position {
+    return this.#chain.position
+  }
+
+  /**
+   * Yields the segments that count, in order, up to those that are there now. After it has ended, it may be called again for what was added since.
+   *
+   * Rejects with a StreamError, or an error of the store; with StreamChangedError if what was to be read has been compacted away.
+   */
+  async *segments(): AsyncGenerator<ReadableSegment, void, void> {
+    const manifest = await readManifest(this.#store)
+    try {
+      for await (const [place, segment] of this.#opened(this.#placesIn(manifest))) {
+        const parts = this.#chain.add(place, segment)
+        if (parts === undefined) continue
+        for await (const [, part] of this.#opened(parts)) yield part
+        yield segment
       }
-      onSegment?.(from + some.length, numbers.length)
+    } catch (error) {
+      if (!(error instanceof StreamBrokenError)) throw error
+      const { compactedThrough } = await readManifest(this.#store)
+      const isCompacted = compactedThrough > manifest.compactedThrough
+      throw isCompacted ? new StreamChangedError({ location: this.#store.location }) : error
     }
-    const { segments, counted, position } = this.#chain
-    return { description, segments: [...segments], counted: [...counted], last: segments.at(-1), position }
+  }
+
+  /** What is behind the last segment that was read. */
+  async *#placesIn({ compactedThrough, compacted = [] }: Manifest): AsyncGenerator<Place, void, void> {
+    const last = this.last?.facts.number ?? 0
+    for (const { from, through, sha256 } of compacted) {
+      if (through <= last) continue
+      if (from <= last) throw new StreamChangedError({ location: this.#store.location })
+      yield { key: compactedKey(from, through), from, through, sha256 }
+    }
+    const options = {
+      after: segmentKey(Math.max(last, compactedThrough)),
+      ...(this.#signal && { signal: this.#signal }),
+    }
+    for await (const { key } of this.#store.list(SEGMENTS, options)) {
+      const number = Number(/^segments\/(\d{12})\.segment$/.exec(key)?.[1] ?? Number.NaN)
+      if (!Number.isNaN(number)) yield { key, from: number, through: number }
+    }
+  }
+
+  async *#opened(places: AsyncIterable<Place> | Iterable<Place>): AsyncGenerator<Placed, void, void> {
+    const ahead: Array<Promise<Placed>> = []
+    for await (const place of places) {
+      const opening = this.#open(place)
+      // Its error is thrown when its turn comes, or never if an earlier one is.
+      opening.catch(() => undefined)
+      ahead.push(opening)
+      const first = ahead.length < atOnce ? undefined : ahead.shift()
+      if (first !== undefined) yield await first
+    }
+    for (const opening of ahead) yield await opening
+  }
+
+  async #open(place: Place): Promise<Placed> {
+    const segment = await openSegment(this.#store, place.key, this.#signal)
+    if (segment === undefined || (place.sha256 !== undefined && place.sha256 !== segment.sha256)) {
+      const reason = `${place.key} was ${segment === undefined ? "removed" : "replaced by another object"}`
+      throw new StreamBrokenError({ location: this.#store.location, number: place.through, reason })
+    }
+    return [place, segment]
   }
 }
 
-/** The numbers of the segments after that one, in order. Rejects with an error of the store. */
-export const segmentNumbers = async (store: StreamStore, last: number): Promise<ReadonlyArray<number>> => {
-  const numbers: number[] = []
-  for await (const { key } of store.list(SEGMENTS, last === 0 ? {} : { after: segmentKey(last) })) {
-    const [, digits] = /^segments\/(\d{12})\.segment$/.exec(key) ?? []
-    if (digits !== undefined) numbers.push(Number(digits))
-  }
-  return numbers
+/** The segment with this mark behind it; `undefined`: the stream does not have it, or not any more. */
+const segmentBefore = async (
+  store: StreamStore,
+  mark: StreamMark,
+  signal: AbortSignal | undefined,
+): Promise<StoredSegment | undefined> => {
+  const { compactedThrough, compacted = [] } = await readManifest(store)
+  const object = compacted.find(({ through }) => through === mark.number)
+  // Within what was compacted, nothing is known to continue there.
+  if (object === undefined && mark.number <= compactedThrough) return undefined
+  const key = object === undefined ? segmentKey(mark.number) : compactedKey(object.from, object.through)
+  const found = await openSegment(store, key, signal)
+  return found !== undefined && markBehind(found).sha256 === mark.sha256 ? found : undefined
 }
-
-const brokenAt = (location: string, number: number, reason: string): StreamBrokenError =>
-  new StreamBrokenError({ location, number, reason })
 
 /** Checks segments one after the other. */
-export class SegmentChain {
+class SegmentChain {
   readonly #location: string
-  /** A whole segment, after which it begins. */
-  readonly #before: StoredSegment | undefined
-  readonly segments: StoredSegment[] = []
-  readonly counted: StoredSegment[] = []
+  readonly #description: StreamDescription
+  last: StoredSegment | undefined
+  /** Behind the last one that counts. */
+  position: Position
   /** Partial ones that wait for a whole one. */
-  #waiting: StoredSegment[] = []
+  #waiting: Place[] = []
 
-  /** `before`: a whole segment that is known; `undefined`: it begins with the first. */
-  constructor(location: string, before?: StoredSegment) {
+  constructor(location: string, description: StreamDescription, before: StoredSegment | undefined) {
     this.#location = location
-    this.#before = before
+    this.#description = description
+    this.last = before
+    this.position = before?.facts.position ?? fromTheBeginning
   }
 
-  get position(): Position {
-    return (this.counted.at(-1) ?? this.#before)?.facts.position ?? fromTheBeginning
-  }
-
-  /** Returns whether it takes the stream over, so that partial ones before it are void. @throws StreamBrokenError if it does not continue those before */
-  add(number: number, segment: StoredSegment, { stream, clusterUid }: StreamDescription): boolean {
-    const { facts } = segment
-    const before = this.segments.at(-1) ?? this.#before
-    const expected = (before?.facts.number ?? 0) + 1
+  /** Returns the partial ones that count with it; `undefined`: it is a partial one. @throws StreamBrokenError if it does not continue those before */
+  add({ key, from, through }: Place, { facts, sha256, bytes }: StoredSegment): ReadonlyArray<Place> | undefined {
+    const { stream, clusterUid } = this.#description
+    const before = this.last
     const refuse = (reason: string): never => {
-      throw brokenAt(this.#location, number, reason)
+      throw new StreamBrokenError({ location: this.#location, number: from, reason })
     }
-    if (number !== expected)
-      refuse(`segment ${expected} is missing. Restore that object from a copy, or read the stream before it`)
-    if (facts.number !== number) refuse(`it says that it is segment ${facts.number}: it was copied or renamed`)
+    const next = (before?.facts.number ?? 0) + 1
+    if (from !== next)
+      refuse(`segment ${next} is missing. Restore that object from a copy, or read the stream before it`)
+    if (facts.number !== through || (facts.replaces?.from ?? facts.number) !== from)
+      refuse(`it says that it is segment ${facts.number}: it was copied or renamed`)
     if (facts.stream !== stream || facts.clusterUid !== clusterUid)
       refuse(`it is of stream ${facts.stream} of cluster ${facts.clusterUid}. Each cluster needs a prefix of its own`)
-    if (facts.previous !== (before?.sha256 ?? ""))
+    if (facts.previous !== (before === undefined ? "" : markBehind(before).sha256))
       refuse("it follows another segment than the one before it: the store let two recorders write one number")
     const epoch = before?.facts.epoch ?? 0
     const isTakenOver = facts.epoch > epoch
@@ -164,14 +194,13 @@ export class SegmentChain {
     if (!isTakenOver && facts.owner !== before?.facts.owner)
       refuse(`its owner ${facts.owner} is not that of the segment before, in the same epoch ${epoch}`)
     const waiting = isTakenOver ? [] : this.#waiting
-    const { sequence } = waiting.at(-1)?.facts.position ?? this.position
+    const { sequence } = (waiting.length > 0 ? before?.facts.position : undefined) ?? this.position
     if (facts.after !== sequence)
       refuse(`it continues after event ${facts.after}, and what is before it ends with event ${sequence}`)
-    this.segments.push(segment)
-    this.#waiting = [...waiting, segment]
-    if (!facts.isWhole) return isTakenOver
-    this.counted.push(...this.#waiting)
-    this.#waiting = []
-    return isTakenOver
+    this.last = { facts, sha256, bytes }
+    this.#waiting = facts.isWhole ? [] : [...waiting, { key, from, through, sha256 }]
+    if (!facts.isWhole) return undefined
+    this.position = facts.position
+    return waiting
   }
 }

@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterEach, expect, test } from "vitest"
 import {
+  ArchiveReader,
   ArchiveWriter,
   type Delta,
   DeltaReader,
@@ -17,10 +18,11 @@ import { discoveryKey, withDiscovered } from "../../../src/archive/rows/discover
 import { beginSending, noteSent } from "../../../src/archive/rows/unsent-writes.ts"
 import type { AuthoredWrite } from "../../../src/trace/index.ts"
 import { ObservationsBuilder } from "../../../src/wire/index.ts"
+import { expectSameRecording } from "../../fleet/same-recording.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { frameEvent } from "../../wire/frame-events.ts"
-import { encodeFrame, nameOf, START } from "../sample-frames.ts"
-import { damage, recordSample, sample } from "../sample-recording.ts"
+import { encodeFrame, nameOf, plain, START } from "../sample-frames.ts"
+import { damage, recordSample, sample, sampleKinds } from "../sample-recording.ts"
 
 const open: Array<{ readonly close: () => void }> = []
 afterEach(() => {
@@ -49,6 +51,15 @@ const read = (
     return bytes
   }
   return { ...reader.read(position, take, maximumBytes), all }
+}
+
+const apply = (copy: RecordingCopy, { all, ...delta }: Read): void => {
+  const order = ({ table }: DeltaRow): number => shippedTables.indexOf(table)
+  copy.apply(
+    delta,
+    [...all].sort((one, other) => order(one) - order(other)),
+    "m",
+  )
 }
 
 const of = ({ all }: Read, table: string): ReadonlyArray<DeltaRow["values"]> =>
@@ -178,12 +189,84 @@ test("audited writes are sent when they arrive, whatever they are of, and few ag
   expect(versionsOf(read(reader, position)).filter((version) => Number(version) >= 300)).toHaveLength(100)
 })
 
-test("a damaged block is not sent, and its kinds still name it; any other damaged row ends the delta", () => {
+const flipped = "SET data = cast(substr(data, 1, 20) || x'00ff' || substr(data, 23) AS BLOB)"
+const firstBlock = "WHERE last_sequence = (SELECT min(last_sequence) FROM block)"
+
+test.each([
+  ["its row", `UPDATE block SET events = events + 1 ${firstBlock}`],
+  ["its objects", `UPDATE block ${flipped} ${firstBlock}`],
+  ["all of it", `DELETE FROM block ${firstBlock}`],
+])(
+  "a block that is damaged (%s) is not sent, and its kinds name it as a gap, in the delta and in the copy",
+  (_, sql) => {
+    const directory = sample()
+    const whole = read(opened(new DeltaReader(directory)))
+    const window = { cut: whole.through, fromTime: 0, untilTime: Number.MAX_SAFE_INTEGER, kinds: sampleKinds }
+    damage(directory, sql)
+    const delta = read(opened(new DeltaReader(directory)))
+    expect(of(delta, "block")).toEqual(of(whole, "block").slice(1))
+    expect(of(delta, "block_kind")).toHaveLength(of(whole, "block_kind").length)
+    expect(delta.kinds.map(({ gvk, gaps }) => [gvk, gaps]).sort()).toEqual(sampleKinds.map((gvk) => [gvk, 2]))
+    expect(delta.through).toBe(whole.through)
+
+    const target = temporaryDirectory()
+    const copy = opened(new RecordingCopy(target))
+    apply(copy, delta)
+    expect(copy.finish()).toMatchObject({ isSound: true, lostBlocks: 1 })
+    const eventsIn = (path: string) => {
+      const reader = opened(ArchiveReader.open(path))
+      return Array.from(reader.events(window), plain)
+    }
+    const events = eventsIn(target)
+    const isDamage = (event: object): boolean => "reason" in event && event.reason === "damaged"
+    const named = events.filter(isDamage).map(({ gvk }) => gvk)
+    expect(named.sort()).toEqual(sampleKinds)
+    const others = eventsIn(directory).filter((event) => !isDamage(event))
+    expect(events.filter((event) => !isDamage(event))).toEqual(others)
+  },
+)
+
+test("a block that is damaged after its parts were sent costs the events that came after them", () => {
+  const directory = temporaryDirectory()
+  const writer = recordSample(directory, 31)
+  const reader = opened(new DeltaReader(directory))
+  const first = read(reader)
+  writer.close()
+  damage(directory, `UPDATE block ${flipped} WHERE last_sequence = (SELECT max(last_sequence) FROM block)`)
+  const second = read(opened(new DeltaReader(directory)), first.position)
+  expect(of(second, "block")).toEqual([])
+  const target = temporaryDirectory()
+  const copy = opened(new RecordingCopy(target))
+  for (const delta of [first, second]) apply(copy, delta)
+  const { sealedThrough } = second.position
+  expect(sealedThrough).toBe(second.through)
+  expect(copy.finish({ sealedThrough })).toMatchObject({ isSound: true, lostBlocks: 0 })
+  copy.close()
+  const next = opened(ArchiveWriter.open(target, { now: () => START }))
+  expect(next.cut()).toBe(second.through)
+})
+
+test("a part that was damaged is named no longer when the block has come that it was sealed into", () => {
+  const directory = temporaryDirectory()
+  const writer = recordSample(directory, 31)
+  damage(directory, `UPDATE block ${flipped} WHERE sealed = 0`)
+  const first = read(opened(new DeltaReader(directory)))
+  expect(first.kinds.some(({ gaps }) => gaps > 0)).toBe(true)
+  writer.close()
+  const second = read(opened(new DeltaReader(directory)), first.position)
+  const target = temporaryDirectory()
+  const copy = opened(new RecordingCopy(target))
+  for (const delta of [first, second]) apply(copy, delta)
+  expect(copy.finish()).toMatchObject({ isSound: true, lostBlocks: 0 })
+  copy.close()
+  expectSameRecording(target, directory)
+})
+
+test("a checkpoint with damaged states is left out; any other damaged row ends the delta", () => {
   const directory = sample()
   const whole = read(opened(new DeltaReader(directory)))
-  damage(directory, "UPDATE block SET events = events + 1 WHERE last_sequence = (SELECT min(last_sequence) FROM block)")
-  const delta = read(opened(new DeltaReader(directory)))
-  expect(of(delta, "block")).toEqual(of(whole, "block").slice(1))
+  damage(directory, "UPDATE checkpoint SET states = x'00' WHERE rowid = (SELECT min(rowid) FROM checkpoint)")
+  expect(of(read(opened(new DeltaReader(directory))), "checkpoint")).toHaveLength(of(whole, "checkpoint").length - 1)
   damage(directory, "UPDATE object SET name = 'other' WHERE number = 3")
   expect(() => read(opened(new DeltaReader(directory)))).toThrow(/table object: a row is damaged/)
 })
@@ -226,12 +309,7 @@ test("blocks that were removed before they were sent leave the states that were 
   const second = read(reader, first.position)
   const target = temporaryDirectory()
   const copy = opened(new RecordingCopy(target))
-  for (const { all, ...delta } of [first, second])
-    copy.apply(
-      delta,
-      [...all].sort((one, other) => shippedTables.indexOf(one.table) - shippedTables.indexOf(other.table)),
-      "m",
-    )
+  for (const delta of [first, second]) apply(copy, delta)
   expect(copy.finish()).toMatchObject({ isSound: true })
   copy.close()
   const restored = opened(ArchiveWriter.open(target, { now: () => START }))

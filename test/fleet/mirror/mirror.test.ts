@@ -44,17 +44,15 @@ const mirrorOf = (store: MemoryStore, more: ConstructorParameters<typeof Mirror>
   return { mirror, source }
 }
 
-test("a mirror is made with one read of the end of each segment, and asks for nothing that it has", async () => {
+test("a mirror is made with reads of the ends of segments, and asks for nothing that it has", async () => {
   const store = await shipped(sample())
   const { mirror, source } = mirrorOf(store, { everyMs: 20_000 })
   store.reads.length = 0
   await mirror.update()
   const segments = store.objects.size - 1
   expect(segments).toBeGreaterThan(4)
-  expect(store.reads).toEqual([
-    "stream.json",
-    ...Array.from({ length: segments }, (_, at) => `${segmentKey(at + 1)} 262144`),
-  ])
+  const ends = Array.from({ length: segments }, (_, at) => `${segmentKey(at + 1)} 262144`)
+  expect(new Set(store.reads.filter((key) => key.includes("segment")))).toEqual(new Set(ends))
   expect(source.reads).toEqual([])
   store.reads.length = 0
   await mirror.update()
@@ -212,7 +210,7 @@ test("a stream that is another one than before is read anew, and so is one of wh
   markStale(mirror.directory)
   store.reads.length = 0
   await mirror.update()
-  expect(store.reads.filter((key) => key.includes("segment")).length).toBe(store.objects.size - 1)
+  expect(new Set(store.reads.filter((key) => key.includes("segment"))).size).toBe(store.objects.size - 1)
 })
 
 test("a mirror that is damaged, or was cut off, is made anew", async () => {
@@ -227,13 +225,13 @@ test("a mirror that is damaged, or was cut off, is made anew", async () => {
 
 test("two that make one mirror at once make it once", async () => {
   const original = sample(40)
-  const store = await shipped(original)
+  const store = await shipped(original, 1e9)
   const options = { cache: cacheIn(), everyMs: 20_000 }
   const [one, other] = [mirrorOf(store, options).mirror, mirrorOf(store, options).mirror]
   store.reads.length = 0
   await Promise.all([one.update(), other.update()])
-  const ends = store.reads.filter((key) => key.includes("segment"))
-  expect(new Set(ends).size).toBe(ends.length)
+  // The second only looks whether what it has is still there.
+  expect(store.reads.filter((key) => key.includes("segment"))).toHaveLength(2)
   expect(await answersOf(other.directory, [START])).toEqual(await answersOf(original, [START]))
 })
 

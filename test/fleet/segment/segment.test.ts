@@ -5,7 +5,6 @@ import { DeltaReader, fromTheBeginning } from "../../../src/archive/index.ts"
 import {
   encodeSegment,
   NewerStreamError,
-  readSegment,
   readSegmentEnd,
   SegmentDamagedError,
   segmentKey,
@@ -63,6 +62,21 @@ test("a large footer takes a second read", async () => {
   expect(store.reads).toHaveLength(2)
 })
 
+test("rows of a small segment come with its end, those of a large one are read when they are asked for", async () => {
+  const store = new MemoryStore()
+  await shipAll(store, sample())
+  const read = store.read.bind(store)
+  const rows = [...((await (await readSegmentEnd(store, 1))?.rows()) ?? [])]
+  expect(store.reads.filter((key) => key.endsWith(".segment"))).toEqual([])
+  // As if the first read were of less than the segment.
+  store.read = (key, range) => read(key, range && { last: 20_000 })
+  const end = await readSegmentEnd(store, 1)
+  expect([...((await end?.rows()) ?? [])]).toEqual(rows)
+  expect(store.reads.at(-1)).toBe(segmentKey(1))
+  store.objects.delete(segmentKey(1))
+  expect(await end?.rows()).toBeUndefined()
+})
+
 test("parts have 8 MiB at most, and together the segment, which ends soon after its limit", async () => {
   const directory = temporaryDirectory()
   recordSample(directory, 400).close()
@@ -81,7 +95,7 @@ test("no changed, missing or added byte passes", async () => {
   const store = new MemoryStore()
   await shipAll(store, sample(20))
   const whole = store.objects.get(segmentKey(1)) ?? Buffer.alloc(0)
-  const rowsOf = async () => [...((await readSegment(store, 1))?.rows ?? [])]
+  const rowsOf = async () => [...((await (await readSegmentEnd(store, 1))?.rows()) ?? [])]
   expect((await rowsOf()).length).toBeGreaterThan(50)
   await fc.assert(
     fc.asyncProperty(

@@ -17,12 +17,13 @@ const shipped = async (directory: string): Promise<MemoryStore> => {
   return store
 }
 
-/** Rejects when a segment is read as a whole for the `nth` time. */
-const failAt = (store: MemoryStore, nth: number): void => {
-  let left = nth
-  store.beforeRead = () => {
-    if (store.reads.at(-1)?.endsWith(".segment") && --left === 0) throw new Error("killed")
+/** Ends a restore when so many segments were applied. */
+const killAfter = (segments: number) => {
+  let left = segments
+  const onProgress = (): void => {
+    if (--left === 0) throw new Error("killed")
   }
+  return { onProgress }
 }
 
 test("what was interrupted anywhere goes on where it was, and is no recording before", async () => {
@@ -32,17 +33,17 @@ test("what was interrupted anywhere goes on where it was, and is no recording be
   expect(segments).toBeGreaterThan(4)
   const directory = temporaryDirectory()
   for (let nth = 1; nth < segments; nth++) {
-    failAt(store, 2)
     store.reads.length = 0
-    await expect(restoreStream(store, directory)).rejects.toThrow("killed")
-    // The first of these it applied, the second failed: each before was there.
-    expect(store.reads.filter((key) => key.endsWith(".segment"))).toEqual([segmentKey(nth), segmentKey(nth + 1)])
+    await expect(restoreStream(store, directory, killAfter(1))).rejects.toThrow("killed")
+    // Nothing before the last one that was applied is read again.
+    expect(store.reads.filter((key) => nth > 1 && key.startsWith(segmentKey(nth - 2)))).toEqual([])
     expect(existsSync(join(directory, DATABASE_FILE))).toBe(false)
   }
-  store.beforeRead = () => undefined
-  const progress: number[] = []
-  await restoreStream(store, directory, { onProgress: (each) => progress.push(each.segments) })
-  expect(progress).toEqual([segments])
+  const progress: unknown[] = []
+  const restored = await restoreStream(store, directory, { onProgress: (each) => progress.push(each) })
+  const bytes = [...store.objects].reduce((sum, [key, { length }]) => sum + (key.endsWith(".segment") ? length : 0), 0)
+  expect(progress).toEqual([{ segments, allSegments: segments, bytes }])
+  expect(restored).toMatchObject({ segments, bytes })
   expectSameRecording(directory, original)
   expect(readdirSync(directory)).not.toContain("restoring")
 })
@@ -51,8 +52,7 @@ test("what was begun of segments that are void since is begun anew", async () =>
   const original = sample()
   const store = await shipped(original)
   const directory = temporaryDirectory()
-  failAt(store, 3)
-  await expect(restoreStream(store, directory)).rejects.toThrow("killed")
+  await expect(restoreStream(store, directory, killAfter(2))).rejects.toThrow("killed")
   // Another stream takes the place, as if those segments had never counted.
   const other = await shipped(sample(40))
   await restoreStream(other, directory)

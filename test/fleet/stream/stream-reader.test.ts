@@ -1,4 +1,6 @@
-/** What is wrong with a stream is said of the segment that it is wrong with, and void segments do not count. */
+/** What is wrong with a stream is said of the segment that it is wrong with; what counts is read once, and nothing else is yielded. */
+import { once } from "node:events"
+import { Worker } from "node:worker_threads"
 import { expect, test } from "vitest"
 import { DeltaReader } from "../../../src/archive/index.ts"
 import {
@@ -6,14 +8,38 @@ import {
   encodeSegment,
   NoStreamError,
   readDescription,
+  readSegmentEnd,
   type SegmentIdentity,
+  type StoredSegment,
   StreamBrokenError,
+  StreamChangedError,
+  type StreamMark,
   StreamReader,
   segmentKey,
 } from "../../../src/fleet/index.ts"
+import { compactedKey } from "../../../src/fleet/segment/segment-reader.ts"
 import { sample } from "../../archive/sample-recording.ts"
+import { patient } from "../../harness/patience.ts"
+import { MadeStream } from "../made-stream.ts"
 import { MemoryStore } from "../memory-store.ts"
 import { description, firstTenure, ship, shipAll, type Tenure } from "../shipping-recorder.ts"
+
+/** Numbers of the segments that count, behind a mark, and the reader that has read them. */
+const read = async (store: MemoryStore, behind?: StreamMark) => {
+  const reader = await StreamReader.open(store, { behind })
+  return { reader, numbers: await numbersOf(reader) }
+}
+
+const numbersOf = async (reader: StreamReader): Promise<ReadonlyArray<number>> => {
+  const numbers: number[] = []
+  for await (const { facts } of reader.segments()) numbers.push(facts.number)
+  return numbers
+}
+
+const markOf = ({ facts, sha256 }: StoredSegment): StreamMark => ({ number: facts.number, sha256 })
+
+const upTo = (last: number, first = 1): ReadonlyArray<number> =>
+  Array.from({ length: last - first + 1 }, (_, index) => first + index)
 
 /** A stream of some segments of the sample, of which the last is whole. */
 const stream = async (): Promise<{
@@ -35,7 +61,7 @@ const odd = async (more: Partial<SegmentIdentity>, number?: number) => {
   const { parts } = encodeSegment(reader, tenure.position, { ...identity, ...more })
   reader.close()
   await store.create(segmentKey(number ?? next), parts)
-  return new StreamReader(store).read()
+  return read(store)
 }
 
 test.each([
@@ -54,7 +80,7 @@ test.each([
 test("a hole in the middle is found, and named", async () => {
   const { store } = await stream()
   store.objects.delete(segmentKey(2))
-  await expect(new StreamReader(store).read()).rejects.toThrow(/broken at segment 3: segment 2 is missing/)
+  await expect(read(store)).rejects.toThrow(/broken at segment 3: segment 2 is missing/)
 })
 
 test("a segment that leaves events out is found", async () => {
@@ -66,7 +92,7 @@ test("a segment that leaves events out is found", async () => {
   const identity = { ...description, epoch: 1, owner: "owner-1", previous: last.sha256, number: last.facts.number + 1 }
   await store.create(segmentKey(identity.number), encodeSegment(reader, position, identity).parts)
   reader.close()
-  await expect(new StreamReader(store).read()).rejects.toThrow(/it continues after event \d+, and what is before it/)
+  await expect(read(store)).rejects.toThrow(/it continues after event \d+, and what is before it/)
 })
 
 test("partial segments of a recorder that ended are void, and the next epoch continues after the last whole one", async () => {
@@ -75,37 +101,140 @@ test("partial segments of a recorder that ended are void, and the next epoch con
   const reader = new DeltaReader(directory)
   const partial = await ship(store, reader, firstTenure, { maximumBytes: 10_000, most: 3 })
   reader.close()
-  const before = await new StreamReader(store).read()
-  expect(before).toMatchObject({ counted: [], position: firstTenure.position, last: { sha256: partial.last?.sha256 } })
-  expect(before.segments).toHaveLength(3)
+  const before = await read(store)
+  expect(before.numbers).toEqual([])
+  expect(before.reader.position).toEqual(firstTenure.position)
+  expect(before.reader.last).toMatchObject({ sha256: partial.last?.sha256 })
 
   const another = new DeltaReader(directory)
-  const successor = { ...firstTenure, epoch: 2, owner: "owner-2", last: before.last, position: before.position }
+  const last = before.reader.last
+  const successor = { ...firstTenure, epoch: 2, owner: "owner-2", last, position: before.reader.position }
   const taken = await ship(store, another, successor, { maximumBytes: 20_000 })
   another.close()
-  const { segments, counted, position } = await new StreamReader(store).read()
-  expect(counted).toEqual(segments.slice(3))
-  expect(position).toEqual(taken.position)
+  const after = await read(store)
+  expect(after.numbers).toEqual(upTo(taken.last?.facts.number ?? 0, 4))
+  expect(after.reader.position).toEqual(taken.position)
+  // The one that had read the void ones goes on, too.
+  expect(await numbersOf(before.reader)).toEqual(after.numbers)
 })
 
-test("a reader that is asked again reads what is new, and no footer twice", async () => {
+test("a reader that goes on reads what is new, and nothing twice", async () => {
   const store = new MemoryStore()
   const reader = new DeltaReader(sample())
-  const streams = new StreamReader(store)
   const first = await ship(store, reader, firstTenure, { maximumBytes: 20_000 })
-  const { segments } = await streams.read()
-  await ship(store, reader, first)
+  const { reader: streams, numbers } = await read(store)
+  const second = await ship(store, reader, first)
   reader.close()
   store.reads.length = 0
-  expect((await streams.read()).segments).toHaveLength(segments.length + 1)
-  expect(store.reads.filter((key) => key.startsWith("segments/"))).toEqual([
-    `${segmentKey(segments.length + 1)} ${256 * 1024}`,
-  ])
+  expect(await numbersOf(streams)).toEqual([numbers.length + 1])
+  expect(store.reads).toEqual([`${segmentKey(numbers.length + 1)} ${256 * 1024}`])
+  expect(streams.position).toEqual(second.position)
+  expect(await numbersOf(streams)).toEqual([])
+})
+
+test("reading begins behind any segment that counted, and at the beginning if the stream does not have it", async () => {
+  const { store, tenure } = await stream()
+  const last = tenure.last?.facts.number ?? 0
+  const marks: StreamMark[] = []
+  for await (const segment of (await StreamReader.open(store)).segments()) marks.push(markOf(segment))
+  expect(marks).toHaveLength(last)
+  for (const mark of marks) {
+    const { reader, numbers } = await read(store, mark)
+    expect(numbers).toEqual(upTo(last, mark.number + 1))
+    expect([reader.behind, reader.position]).toEqual([mark, tenure.position])
+    expect(reader.last?.sha256).toBe(tenure.last?.sha256)
+  }
+  for (const unknown of [
+    { number: 2, sha256: "ab" },
+    { number: 900, sha256: marks[0]?.sha256 ?? "" },
+  ]) {
+    const { reader, numbers } = await read(store, unknown)
+    expect(reader.behind).toBeUndefined()
+    expect(numbers).toEqual(upTo(last))
+  }
+})
+
+test("what is wrong behind a mark is found", async () => {
+  const { store } = await stream()
+  const first = await readSegmentEnd(store, 1)
+  if (first === undefined) throw new Error("nothing was shipped")
+  store.objects.delete(segmentKey(2))
+  await expect(read(store, markOf(first))).rejects.toThrow(/broken at segment 3: segment 2 is missing/)
+})
+
+test("memory does not grow with the stream, also if all of it waits for its last segment", {
+  timeout: patient(60_000),
+}, async () => {
+  const thread = new Worker(new URL("./long-stream-thread.ts", import.meta.url), {
+    workerData: 3000,
+    resourceLimits: { maxOldGenerationSizeMb: 32 },
+  })
+  expect((await once(thread, "message"))[0]).toBe(3000)
+  await thread.terminate()
+})
+
+/** Twelve segments, of which the first nine are three objects. */
+const compacted = (): MadeStream => {
+  const stream = new MadeStream()
+  for (let number = 1; number <= 12; number++) stream.add()
+  for (const from of [1, 4, 7]) stream.compact(from, from + 2)
+  return stream
+}
+
+test("what was compacted is read in the place of its segments, and the chain goes on behind it", async () => {
+  const { store, hashes } = compacted()
+  const { reader, numbers } = await read(store)
+  expect(numbers).toEqual([3, 6, 9, 10, 11, 12])
+  expect(reader.position.sequence).toBe(12)
+  expect(store.reads).not.toContain(`${segmentKey(9)} ${256 * 1024}`)
+  // A mark is usable where an object ends, whoever applied which; within one it is not.
+  for (const [number, expected] of [
+    [3, [6, 9, 10, 11, 12]],
+    [9, [10, 11, 12]],
+    [11, [12]],
+    [5, [3, 6, 9, 10, 11, 12]],
+  ] as const) {
+    const mark = { number, sha256: hashes[number] ?? "" }
+    const behind = await read(store, mark)
+    expect(behind.numbers).toEqual(expected)
+    expect(behind.reader.behind).toEqual(number === 5 ? undefined : mark)
+  }
+})
+
+test("a compacted object that is not what the manifest names, or does not continue the one before, is refused", async () => {
+  const replaced = compacted()
+  replaced.store.objects.set(compactedKey(4, 6), replaced.store.objects.get(compactedKey(1, 3)) ?? Buffer.alloc(0))
+  await expect(read(replaced.store)).rejects.toThrow(/broken at segment 6: compacted.* was replaced by another object/)
+  const removed = compacted()
+  removed.store.objects.delete(compactedKey(7, 9))
+  await expect(read(removed.store)).rejects.toThrow(/broken at segment 9: compacted.* was removed/)
+  const stream = new MadeStream()
+  for (let number = 1; number <= 4; number++) stream.add()
+  stream.compact(2, 3)
+  await expect(read(stream.store)).rejects.toThrow(/broken at segment 2: segment 1 is missing/)
+})
+
+test("a reader from under whom segments are compacted away says that the stream has changed", async () => {
+  const stream = new MadeStream()
+  for (let number = 1; number <= 60; number++) stream.add()
+  const reader = await StreamReader.open(stream.store)
+  const numbers: number[] = []
+  const reading = async () => {
+    for await (const { facts } of reader.segments()) {
+      numbers.push(facts.number)
+      if (facts.number === 10) stream.compact(1, 50)
+    }
+  }
+  await expect(reading()).rejects.toBeInstanceOf(StreamChangedError)
+  expect(numbers).toEqual(upTo(numbers.length))
+  // Behind what it has read, nothing continues.
+  await expect(numbersOf(reader)).rejects.toBeInstanceOf(StreamChangedError)
+  expect((await read(stream.store)).numbers).toEqual([50, ...upTo(60, 51)])
 })
 
 test("a prefix without a stream is said to have none, and of two that begin one, both have the same", async () => {
   const store = new MemoryStore()
-  await expect(new StreamReader(store).read()).rejects.toBeInstanceOf(NoStreamError)
+  await expect(read(store)).rejects.toBeInstanceOf(NoStreamError)
   const [one, other] = await Promise.all([
     beginStream(store, { stream: "a", clusterUid: "c" }),
     beginStream(store, { stream: "b", clusterUid: "c" }),

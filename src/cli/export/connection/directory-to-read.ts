@@ -35,6 +35,8 @@ interface ReadingSurroundings {
   /** Takes what a person should know, a line each. Default: nobody is told. */
   readonly say?: (line: string) => void
   readonly signal?: AbortSignal
+  /** ms for which what is known of a stream counts as new. Default 20,000. */
+  readonly everyMs?: number
 }
 
 /** Rejects with RecordingUnreadable. */
