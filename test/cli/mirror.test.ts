@@ -22,6 +22,7 @@ import { importCommand } from "../../src/cli/import.ts"
 import { inspectCommand } from "../../src/cli/inspect.ts"
 import { pinCommand } from "../../src/cli/pin.ts"
 import { recordCommand } from "../../src/cli/record.ts"
+import { replayCommand } from "../../src/cli/replay.ts"
 import { serveCommand } from "../../src/cli/serve.ts"
 import { storeCommand } from "../../src/cli/store.ts"
 import { whyCommand } from "../../src/cli/why.ts"
@@ -71,6 +72,7 @@ test.each<[string, Command, string]>([
   ["coverage", coverageCommand(), "-o json --data-dir"],
   ["inspect", inspectCommand(), "-o json --data-dir"],
   ["export", exportCommand(), "-o - --start 0 --data-dir"],
+  ["replay", replayCommand(), "--dry-run"],
 ])(
   "reel %s prints of a stream what it prints of the directory",
   { timeout: patient(30_000) },
@@ -164,7 +166,11 @@ test("a stream that is asked again and again is live, and what was asked before 
   const ask = () => {
     const parameters = new URLSearchParams({ kind: "v1.ConfigMap", since: "0" })
     const question = { accept: "application/x-ndjson", path: "history", parameters }
-    return askRecorder({ recorder, idleTimeoutMs: undefined, userAgent: "test" }, question, new AbortController().signal)
+    return askRecorder(
+      { recorder, idleTimeoutMs: undefined, userAgent: "test" },
+      question,
+      new AbortController().signal,
+    )
   }
   const end = recorder.offline?.knownUntil ?? 0
   const slow = await ask()

@@ -1,6 +1,6 @@
 /** Where mirrors are: in the user's cache directory, with the ranges that their readers have fetched. Both are bounded, and what was used least recently goes first. */
 import { hash } from "node:crypto"
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { homedir } from "node:os"
 import { join } from "node:path"
 import * as Schema from "effect/Schema"
@@ -12,8 +12,8 @@ const defaultBytes = 2 * 1024 ** 3
 /** ms: a mirror that was used since may be open in another process. */
 const inUseMs = 3_600_000
 
-/** Names the file beside a mirror that says that its stream is not what it was. */
-const STALE_FILE = "stale"
+/** In place of a time: the stream is not what it was. */
+export const stale = -1
 
 /** The cache of one user. */
 export interface CachePlace {
@@ -32,7 +32,7 @@ export const cachePlace = (environment: Readonly<Record<string, string | undefin
 const MirrorOrigin = Schema.Struct({
   /** Address of the stream. */
   location: Schema.String,
-  /** When the store was last asked for more, µs since the Unix epoch; 0: never with success. */
+  /** When the store was last asked for more, µs since the Unix epoch; 0: never with success; {@link stale}. */
   checked: Schema.Number,
   ranges: Schema.String,
   maximumBytes: Schema.Number,
@@ -55,17 +55,15 @@ export const readOrigin = (directory: string): MirrorOrigin | undefined => {
 /** Also makes the directory, for this user only. @throws what the file system throws */
 export const writeOrigin = (directory: string, origin: MirrorOrigin): void => {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
-  writeFileSync(join(directory, MIRROR_FILE), `${JSON.stringify(origin)}\n`, { mode: 0o600 })
+  const draft = join(directory, `${MIRROR_FILE}.${process.pid}.draft`)
+  writeFileSync(draft, `${JSON.stringify(origin)}\n`, { mode: 0o600 })
+  renameSync(draft, join(directory, MIRROR_FILE))
 }
 
-/** An object that a mirror refers to is gone: it is made anew when it is brought up to date. */
-export const markStale = (directory: string): void => writeFileSync(join(directory, STALE_FILE), "", { mode: 0o600 })
-
-/** Whether it was marked. */
-export const takeStale = (directory: string): boolean => {
-  const isStale = statSync(join(directory, STALE_FILE), { throwIfNoEntry: false }) !== undefined
-  rmSync(join(directory, STALE_FILE), { force: true })
-  return isStale
+/** An object that a mirror refers to is gone: all of it is read again. @throws what the file system throws */
+export const markStale = (directory: string): void => {
+  const origin = readOrigin(directory)
+  if (origin !== undefined) writeOrigin(directory, { ...origin, checked: stale })
 }
 
 /** Removes mirrors other than `kept`, those used least recently first, until all take no more than they may. @throws what the file system throws */

@@ -29,7 +29,7 @@ import {
   cachePlace,
   mirrorDirectory,
   readOrigin,
-  takeStale,
+  stale,
   trimMirrors,
   writeOrigin,
 } from "./mirror-places.ts"
@@ -51,6 +51,9 @@ interface MirrorOptions {
 const Mark = Schema.fromJsonString(Schema.Struct({ number: Schema.Number, sha256: Schema.String }))
 const encodeMark = Schema.encodeSync(Mark)
 const decodeMark = Schema.decodeUnknownOption(Mark)
+
+/** Of {@link MirrorOptions.keptBytes}. */
+const keptBytes = 4096
 
 /** Segments after which a person is told how far it is. */
 const toldSegments = 800
@@ -83,15 +86,13 @@ export const openMirror = async (address: string | StorePlace, options: MirrorOp
   }
 }
 
-/** Whether there is a stream at an address, or a mirror of one. Rejects with a TargetError. */
+/** Whether there is a stream at an address, or a mirror of one. What cannot be read is taken for none: there may be a right to read one object only. */
 export const isStream = async (place: StorePlace, cache: CachePlace = cachePlace(process.env)): Promise<boolean> => {
   if (readOrigin(mirrorDirectory(cache, addressUrl(place))) !== undefined) return true
-  const store = await openStore(place, { patienceMs: storePatienceMs })
-  try {
-    return (await store.read(STREAM_KEY)) !== undefined
-  } finally {
-    store.close()
-  }
+  const store = await openStore(place, { patienceMs: storePatienceMs }).catch(() => undefined)
+  const found = await store?.read(STREAM_KEY).catch(() => undefined)
+  store?.close()
+  return found !== undefined
 }
 
 type MirroredStore = StreamStore & { readonly close?: () => void }
@@ -101,31 +102,28 @@ export class Mirror {
   /** A data directory; it may grow at any time. */
   readonly directory: string
   readonly #store: MirroredStore
+  readonly #options: MirrorOptions
   readonly #cache: CachePlace
-  readonly #everyMs: number
-  readonly #keptBytes: number
-  readonly #say: (line: string) => void
   readonly #clock: Clock
-  readonly #signal: AbortSignal | undefined
   #updating: Promise<boolean> | undefined
+  /** When the store was last asked here. */
+  #askedMs = Number.NEGATIVE_INFINITY
   /** Has read up to the segment with the hash `#applied`. */
   #stream: StreamReader | undefined
   #applied: string | undefined
-  /** When the store was last asked here. */
-  #askedMs = Number.NEGATIVE_INFINITY
 
   /** From now on this thread can read it. */
   constructor(store: MirroredStore, options: MirrorOptions = {}) {
-    const { everyMs = 20_000, say = () => undefined, clock = systemClock, cache = cachePlace(process.env) } = options
     this.#store = store
-    this.#cache = cache
-    this.#everyMs = everyMs
-    this.#keptBytes = options.keptBytes ?? 4096
-    this.#say = say
-    this.#clock = clock
-    this.#signal = options.signal
-    this.directory = mirrorDirectory(cache, store.location)
+    this.#options = options
+    this.#cache = options.cache ?? cachePlace(process.env)
+    this.#clock = options.clock ?? systemClock
+    this.directory = mirrorDirectory(this.#cache, store.location)
     provideBlobSource(threadsFetcher())
+  }
+
+  get #everyMs(): number {
+    return this.#options.everyMs ?? 20_000
   }
 
   /** Has it reach up to the last whole segment, unless it did a moment ago. Returns whether the store was asked. Rejects as {@link openMirror} does. */
@@ -149,15 +147,15 @@ export class Mirror {
     // Another process may have asked.
     if (Math.abs(now - checked) < this.#everyMs * 1000) return true
     try {
-      if (await this.#catchUp(checked > 0)) this.#note(now)
-      this.#askedMs = this.#clock.monotonicMs()
+      if (await this.#catchUp(checked)) this.#note(now)
       trimMirrors(this.#cache, this.directory, now / 1000)
     } catch (error) {
-      this.#signal?.throwIfAborted()
-      if (checked === 0) throw error
+      this.#options.signal?.throwIfAborted()
+      if (checked <= 0) throw error
       const age = Math.round((now - checked) / 1_000_000)
-      this.#say(`answers are from a copy of the stream's rows that is ${age} s old: ${messageOf(error)}`)
+      this.#options.say?.(`answers are from a copy of the stream's rows that is ${age} s old: ${messageOf(error)}`)
     }
+    this.#askedMs = this.#clock.monotonicMs()
     return true
   }
 
@@ -169,11 +167,11 @@ export class Mirror {
   }
 
   /** Returns whether it did; false: another process is doing it. */
-  async #catchUp(isWhole: boolean): Promise<boolean> {
-    const writer = await this.#writer(isWhole)
+  async #catchUp(checked: number): Promise<boolean> {
+    const writer = await this.#writer(checked > 0)
     if (writer === undefined) return false
     try {
-      const isStale = takeStale(this.directory)
+      const isStale = checked === stale
       await this.#apply(writer, isStale).catch((error: unknown) => {
         // What is known is no part of the stream any more: it was compacted, or another one took its place.
         if (!(error instanceof StreamChangedError || error instanceof StreamBrokenError)) throw error
@@ -193,16 +191,16 @@ export class Mirror {
     // It is not used again after an error.
     this.#stream = undefined
     if (stream === undefined) {
-      stream = await StreamReader.open(this.#store, { behind: known, signal: this.#signal })
+      stream = await StreamReader.open(this.#store, { behind: known, signal: this.#options.signal })
       if (stream.behind === undefined) writer.beginAnew()
     }
     let segments = 0
     for await (const segment of stream.segments()) {
       const { number, sha256 } = markBehind(segment)
-      const rows = await segment.rowsAlone(this.#keptBytes, this.#signal)
+      const rows = await segment.rowsAlone(this.#options.keptBytes ?? keptBytes, this.#options.signal)
       writer.apply(segment.facts, rows, encodeMark({ number, sha256 }))
       this.#applied = sha256
-      if (++segments % toldSegments === 0) this.#say(`read the rows of ${segments} segments`)
+      if (++segments % toldSegments === 0) this.#options.say?.(`read the rows of ${segments} segments`)
     }
     this.#stream = stream
   }
@@ -210,7 +208,7 @@ export class Mirror {
   /** `undefined`: another process is bringing it up to date, and it can be read meanwhile. */
   async #writer(isWhole: boolean): Promise<RecordingMirror | undefined> {
     for (let waited = 0; ; waited += lookMs) {
-      this.#signal?.throwIfAborted()
+      this.#options.signal?.throwIfAborted()
       try {
         return new RecordingMirror(this.directory)
       } catch (error) {

@@ -23,7 +23,7 @@ const placeOf = (named: string): StorePlace | undefined => {
   return reading.place
 }
 
-/** Whether an operand that may also name a trace names a stream. Rejects with a TargetError. */
+/** Whether an operand that may also name a trace names a stream. */
 export const namesStream = async (named: string): Promise<boolean> => {
   const place = named === "-" || readStoreUrl(named).tag === "refused" ? undefined : placeOf(named)
   return place !== undefined && (place.provider === "file" || (await isStream(place)))
