@@ -5,6 +5,7 @@
  *   src/cli/main.ts             dist/cli.js                   `reel`; runs when it is imported. Its commands, which src/cli/reel.ts loads on
  *                               dist/part-NAME-HASH.js        demand, share what several of them need
  *   src/actors/entries/NAME.ts  dist/workers/NAME.js          one per actor, read from the folder
+ *   src/fleet/entries/NAME.ts   dist/workers/NAME.js          likewise
  *   src/host/entries/NAME.ts    dist/workers/NAME.js          likewise
  *   src/trace/transform/entries/NAME.ts  dist/workers/NAME.js  code of piscina's threads
  *   test/FOLDER/workers/NAME.ts  dist/test-workers/NAME.js   actors and processes that only tests start
@@ -48,7 +49,9 @@ import { thirdPartyNotices } from "./third-party.ts"
 export const external: readonly string[] = ["piscina"]
 
 /** The folders of workers' entry points. Their names must be unique. */
-const workerFolders: readonly string[] = ["src/actors/entries", "src/host/entries", "src/trace/transform/entries"]
+const workerFolders: readonly string[] = [
+  ...["src/actors/entries", "src/fleet/entries", "src/host/entries", "src/trace/transform/entries"],
+]
 
 /** One module for each export of package.json. */
 const libraryFolder = "src/library"

@@ -23,6 +23,7 @@ import {
 } from "../trace/index.ts"
 import { BlockSource, type BlockSourceOptions } from "./blocks/block-source.ts"
 import { listedObjects, mergeEvents, readEvent } from "./blocks/event-merge.ts"
+import { bytesOfBlob } from "./blocks/far-blobs.ts"
 import { LastStates } from "./checkpoints/last-states.ts"
 import { ATTEMPTS, StateHistory } from "./checkpoints/state-history.ts"
 import { WindowDamage } from "./damage/window-damage.ts"
@@ -140,7 +141,7 @@ export class ArchiveReader {
     this.#blocks = prepare(
       database,
       `SELECT first_sequence AS firstSequence, last_sequence AS lastSequence, min_time AS minTime, max_time AS maxTime, events,
-        data_size AS payloadBytes, length(toc) + length(data) AS storedBytes, sealed
+        data_size AS payloadBytes, ${bytesOfBlob("toc")} + ${bytesOfBlob("data")} AS storedBytes, sealed
       FROM block WHERE last_sequence >= ? ORDER BY last_sequence LIMIT ${PAGE_ROWS}`,
     )
     this.#summary = prepare(

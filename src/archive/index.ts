@@ -13,6 +13,7 @@ export {
   type SnapshotSelection,
 } from "./archive-reader.ts"
 export { ArchiveWriter } from "./archive-writer.ts"
+export { type BlobSource, type FarBlob, provideBlobSource, referenceTo } from "./blocks/far-blobs.ts"
 export { KnownIntact } from "./damage/known-intact.ts"
 export { salvageRecording } from "./damage/salvage-recording.ts"
 export { type DamagedBlock, verifyRecording } from "./damage/verify-recording.ts"
@@ -20,6 +21,7 @@ export {
   type ArchiveError,
   ArchiveIoError,
   CorruptArchiveError,
+  DirectoryInUseError,
   DirectoryNotWritableError,
   DiskFullError,
   isArchiveError,
@@ -28,6 +30,7 @@ export {
   OlderRecordingError,
   RecordingDisturbedError,
   RetentionOutranError,
+  StoreUnreadableError,
   toArchiveError,
 } from "./directory/archive-errors.ts"
 export { directoryInUse, thisProcess } from "./directory/directory-lock.ts"
@@ -77,10 +80,12 @@ export {
   type ShippedTable,
   shippedTables,
 } from "./shipping/delta.ts"
+export { isOpenPart } from "./shipping/delta-applier.ts"
 export { DeltaReader } from "./shipping/delta-reader.ts"
 export { everyRow, kindsIn } from "./shipping/every-row.ts"
 export { RecordingCopy } from "./shipping/recording-copy.ts"
-export { DATABASE_FILE, isBeingWritten } from "./tables/reading-access.ts"
+export { MIRROR_KEY, RecordingMirror } from "./shipping/recording-mirror.ts"
+export { DATABASE_FILE, isBeingWritten, MIRROR_FILE } from "./tables/reading-access.ts"
 export { openForReading } from "./tables/schema.ts"
 export { requireSoundTables } from "./tables/sound-rows.ts"
 export { NoHistoryInTrace, recordTrace } from "./trace-recording.ts"

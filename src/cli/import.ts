@@ -26,7 +26,12 @@ import {
 } from "./command-line/arguments.ts"
 import { type Command, type CommandTerminal, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
-import { outputFormatOption, redactionOptions, temporaryVariables } from "./command-line/shared-options.ts"
+import {
+  outputFormatOption,
+  parseOwnDirectory,
+  redactionOptions,
+  temporaryVariables,
+} from "./command-line/shared-options.ts"
 import {
   compressionOf,
   describeLeftOut,
@@ -118,6 +123,7 @@ const options = {
   into: optional(
     "DIRECTORY",
     "instead of a trace: add who wrote what to the recording in DIRECTORY, which no recorder may be writing; adding it again changes nothing",
+    parseOwnDirectory,
   ),
   format: outputFormatOption("TRACE"),
   except: list(

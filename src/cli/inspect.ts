@@ -1,6 +1,5 @@
 /** `reel inspect`: what is in a trace or a recording, as a summary, or in a terminal to be looked through. The parts are in src/cli/inspect. */
 
-import { resolve } from "node:path"
 import { backgroundClock } from "../clock.ts"
 import { visibleInJson } from "../text/index.ts"
 import { formatOfFileName, openTraceFile, openTraceItems, type TraceInput, type TraceItems } from "../trace/index.ts"
@@ -234,10 +233,10 @@ const inspectRecording = async (
     place ??= await openPlace(options, terminal, say, signal)
     return place
   }
-  const overview = async (): Promise<RecordingOverview> =>
-    options.dataDir === undefined
-      ? recorderOverview(await open(), now(), signal)
-      : directoryOverview(resolve(options.dataDir))
+  const overview = async (): Promise<RecordingOverview> => {
+    const { directory } = await open()
+    return directory === undefined ? recorderOverview(await open(), now(), signal) : directoryOverview(directory)
+  }
   const stretch = ({ recorder }: OpenPlace, start: string): Stretch =>
     readWindow({ start, end: given.end }, { moment: recorder.offline?.knownUntil ?? now(), say })
   try {

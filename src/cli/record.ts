@@ -30,7 +30,12 @@ import { type Command, command } from "./command-line/command.ts"
 import { parseDuration } from "./command-line/instant.ts"
 import { readKind } from "./command-line/kind-option.ts"
 import { listenOption } from "./command-line/listen-option.ts"
-import { allowSecretsAdvice, clusterOptions, clusterVariables } from "./command-line/shared-options.ts"
+import {
+  allowSecretsAdvice,
+  clusterOptions,
+  clusterVariables,
+  parseOwnDirectory,
+} from "./command-line/shared-options.ts"
 import { accessOptions, readAccess } from "./record/record-access.ts"
 import { archiveOf, archiveOptions, archiveProblem } from "./record/record-archive.ts"
 import { givenLimits, ofKinds } from "./record/record-limits.ts"
@@ -182,6 +187,7 @@ const options = {
   dataDir: optional(
     "-d DIRECTORY",
     "where to keep the recording; started again on the same directory, the recorder continues it; default: a new temporary directory",
+    parseOwnDirectory,
   ),
   ...leaseOptions,
   ...archiveOptions,

@@ -1,5 +1,4 @@
 /** `reel serve`: arguments and printing. The server is in src/serve. */
-import { statSync } from "node:fs"
 import { stat, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { NotARecordingError } from "../archive/index.ts"
@@ -46,6 +45,7 @@ import { ambiguityOf, describeInstant, parseInstant } from "./command-line/insta
 import { certificateOfRun, mayReplace } from "./command-line/kubeconfig-of-run.ts"
 import { listenOption } from "./command-line/listen-option.ts"
 import { storeVariables } from "./command-line/shared-options.ts"
+import { directoryToRead, namesStream } from "./export/connection/directory-to-read.ts"
 import { recorderAt } from "./export/connection/recorder-connection.ts"
 import { recorderToken, userAgent } from "./export/connection/recorder-place.ts"
 import { openSource } from "./replay/replay-source.ts"
@@ -70,6 +70,8 @@ interface PastSurroundings {
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Ends reading. */
   readonly signal: AbortSignal
+  /** Takes what a person should know of a source, a line each. */
+  readonly say?: (line: string) => void
 }
 
 /** One past of all sources. Rejects with NothingToServe, ArchiveError, ExportError, SpoolError and the errors of sources. */
@@ -90,7 +92,7 @@ export const openPast = async (source: string, surroundings: PastSurroundings): 
   const recorder = recorderUrl(source)
   if (recorder !== undefined) return openRecorder(recorder, surroundings)
   const status = await stat(source).catch(() => undefined)
-  if (status?.isDirectory() === true) return openDirectory(source)
+  if (status?.isDirectory() === true || (await namesStream(source))) return openDirectory(source, surroundings)
   const window = { from: undefined, to: undefined, duration: undefined }
   const order = { trace: source, recorder: undefined, window, format: undefined, repetitions: 1 }
   const opened = await openSource(order, surroundings)
@@ -116,7 +118,7 @@ const openRecorder = async (url: URL, { environment, namespace }: PastSurroundin
   return RecorderPast.open(address, { namespace, remarksOn: (detect) => unrecorded[detect] ?? [] })
 }
 
-const openDirectory = (directory: string): Past => {
+const openDirectory = async (source: string, surroundings: PastSurroundings): Promise<Past> => {
   let decoded: RecorderState | undefined
   let text: string | undefined
   const remarksOn = (gvk: string, metadata: ReadonlyMap<string, string>): ReadonlyArray<string> => {
@@ -124,9 +126,11 @@ const openDirectory = (directory: string): Past => {
     if (given !== text) [text, decoded] = [given, decodeRecorderState(given)]
     return unrecorded[decoded?.kinds.find((kind) => formatGvk(kind.gvk) === gvk)?.detect ?? "all"] ?? []
   }
+  const { directory, update, close } = await directoryToRead(source, surroundings)
   try {
-    return ArchivePast.open(directory, { remarksOn })
+    return ArchivePast.open(directory, { remarksOn, name: source, update, onClose: close })
   } catch (error) {
+    close()
     if (!(error instanceof NotARecordingError)) throw error
     const reason = `it is a directory, but ${error.reason}; name a trace, or the data directory of a recorder`
     throw new NothingToServe({ source: directory, reason })
@@ -202,7 +206,7 @@ const syntax: CommandSyntax<typeof options> = {
   options,
   operand: {
     placeholder: "DATA-DIR | URL | TRACE",
-    help: "the data directory of a recorder, which may be running; the URL of a running recorder, which is shown the token in KUBEREEL_TOKEN; or a trace: a file, s3://…, or - for standard input; several are one past",
+    help: "the data directory of a recorder, which may be running; the address of a stream, s3://BUCKET/PREFIX, gs://, azure:// or a directory; the URL of a running recorder, which is shown the token in KUBEREEL_TOKEN; or a trace: a file, s3://…, or - for standard input; several are one past",
     count: 1,
     isRepeated: true,
   },
@@ -257,6 +261,7 @@ const run = async (sources: ReadonlyArray<string>, given: Options, terminal: Com
     past = await openPasts(sources, {
       environment: terminal.environment,
       signal: stop.signal,
+      say,
       namespace: given.namespace,
     })
     const { begin, end } = past
@@ -264,7 +269,7 @@ const run = async (sources: ReadonlyArray<string>, given: Options, terminal: Com
     const token = await recorderToken(given.tokenFile, {})
     const host = reachable(given.listen.host)
     const certificate = token === undefined ? undefined : certificateOfRun(host)
-    await using history = historyOf(sources, given, { terminal, say, signal: stop.signal })
+    await using history = await historyOf(sources, given, { terminal, say, signal: stop.signal })
     await using server = await HistoryServer.listen({
       past,
       clock: systemClock,
@@ -297,13 +302,14 @@ const run = async (sources: ReadonlyArray<string>, given: Options, terminal: Com
 }
 
 /** The page shows one recording, whole: neither several, nor a part, nor what cannot be read twice. */
-const historyOf = (
+const historyOf = async (
   [source = "", ...others]: ReadonlyArray<string>,
   { namespace }: Options,
   surroundings: ConstructorParameters<typeof ServedHistory>[1],
-): ServedHistory | undefined => {
-  const status = statSync(source, { throwIfNoEntry: false })
-  const isStored = recorderUrl(source) !== undefined || status?.isDirectory() === true || status?.isFile() === true
+): Promise<ServedHistory | undefined> => {
+  const status = await stat(source).catch(() => undefined)
+  const isFile = status?.isDirectory() === true || status?.isFile() === true
+  const isStored = isFile || recorderUrl(source) !== undefined || (await namesStream(source))
   return isStored && others.length === 0 && namespace === undefined
     ? new ServedHistory(source, surroundings)
     : undefined

@@ -14,6 +14,8 @@ import { enumerated, quoted, visible } from "../text/index.ts"
 import { type CommandSyntax, list, type OptionValues, oneOf, optional, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { parseOwnDirectory } from "./command-line/shared-options.ts"
+import { directoryToRead } from "./export/connection/directory-to-read.ts"
 import { givenLimits, ofKinds } from "./record/record-limits.ts"
 import { alignedRows } from "./terminal/display-width.ts"
 import { formatBytes, formatCount } from "./terminal/quantities.ts"
@@ -79,7 +81,7 @@ const growth = ({ growthPerDay, daysLeft, diskFreeBytes }: RecordingInfo): strin
 const instant = (micros: number): string | null => (micros === 0 ? null : formatInstant(micros))
 
 const options = {
-  dataDir: optional("DIR", "the data directory of the recording; required"),
+  dataDir: optional("DIR", "the data directory of the recording; for info also the address of a stream; required"),
   to: optional("DIR", "salvage, backup: a new or empty directory for the copy; required"),
   output: withDefault("table", "-o FORMAT", "info: table for people, json for programs", oneOf("table", "json")),
   retainFor: list(
@@ -160,6 +162,8 @@ const problemOf = (
   if (what === undefined) return `say what to do: ${all}`
   if (!actions.some((each) => each === what)) return `${quoted(what)} is none of ${all}`
   if (dataDir === undefined) return `${what} needs --data-dir`
+  const own = what === "info" ? undefined : parseOwnDirectory(dataDir)
+  if (own?._tag === "Refused") return `--data-dir ${quoted(dataDir)} ${own.reason}`
   const makesCopy = what === "salvage" || what === "backup"
   if (!makesCopy && to !== undefined) return "only salvage and backup have --to"
   if (what !== "info" && output !== "table") return "only info has --output"
@@ -168,7 +172,9 @@ const problemOf = (
   return makesCopy && to === undefined ? `${what} needs --to` : undefined
 }
 
-const info = (directory: string, { output }: Given, { standardOutput }: Terminal): ExitCode => {
+const info = async (named: string, { output }: Given, { standardOutput, environment }: Terminal): Promise<ExitCode> => {
+  const { directory, close } = await directoryToRead(named, { environment })
+  close()
   const found = readRecordingInfo(directory, Date.now() * 1000)
   const lines = output === "json" ? infoJson(found) : infoLines(found, Date.now()).map(visible).join("\n")
   standardOutput.write(`${lines}\n`)

@@ -28,6 +28,9 @@ export {
   StreamChangedError,
   type StreamError,
 } from "./fleet-errors.ts"
+export { threadsFetcher } from "./mirror/blob-fetcher.ts"
+export { isStream, Mirror, openMirror } from "./mirror/mirror.ts"
+export { cachePlace } from "./mirror/mirror-places.ts"
 export { encodeSegment } from "./segment/segment-encoder.ts"
 export {
   type EncodedSegment,

@@ -15,6 +15,14 @@
  * If a recorder may start in the directory while it is read, {@link ArchiveReader.requireUndisturbed} notices it. A recorder with limits may remove what is
  * being read: then methods throw RetentionOutranError.
  *
+ * A stream in an object store is read as a directory is that {@link openMirror} keeps:
+ *
+ * ```ts
+ * const mirror = await openMirror("s3://recordings/production")
+ * const reader = ArchiveReader.open(mirror.directory)
+ * await mirror.update()                                           // what was archived since is there for the reader
+ * ```
+ *
  * Not guaranteed: the format of the files. {@link ArchiveReader} reads the present one and refuses every other with an error.
  *
  * Times are µs since the Unix epoch. Every method may throw an {@link ArchiveError}. Events are those of `kubereel/trace`.
@@ -34,4 +42,6 @@ export {
   type RecordingSummary,
   RetentionOutranError,
   type SnapshotSelection,
+  StoreUnreadableError,
 } from "../archive/index.ts"
+export { type Mirror, openMirror } from "../fleet/index.ts"

@@ -5,8 +5,10 @@ import type { CreatingStore } from "../../src/fleet/index.ts"
 export class MemoryStore implements CreatingStore {
   readonly location = "memory:"
   readonly objects = new Map<string, Buffer>()
-  /** What was read: keys, with the bytes that were asked for from the end. */
+  /** What was read: keys, with the bytes that were asked for, as one number from the end. */
   readonly reads: string[] = []
+  /** Bytes that were read. */
+  readBytes = 0
   /** Called before each read. */
   beforeRead: (key: string) => void = () => undefined
 
@@ -17,8 +19,8 @@ export class MemoryStore implements CreatingStore {
   }
 
   read(key: string, range?: ByteRange): Promise<ReadBytes | undefined> {
-    const last = range !== undefined && "last" in range ? range.last : undefined
-    this.reads.push(last === undefined ? key : `${key} ${last}`)
+    const asked = range === undefined ? "" : "last" in range ? ` ${range.last}` : ` ${range.from}-${range.until ?? ""}`
+    this.reads.push(`${key}${asked}`)
     const object = this.objects.get(key)
     try {
       this.beforeRead(key)
@@ -26,7 +28,13 @@ export class MemoryStore implements CreatingStore {
       return Promise.reject(error)
     }
     if (object === undefined) return Promise.resolve(undefined)
-    const bytes = last === undefined ? object : object.subarray(Math.max(0, object.length - last))
+    const bytes =
+      range === undefined
+        ? object
+        : "last" in range
+          ? object.subarray(Math.max(0, object.length - range.last))
+          : object.subarray(range.from, range.until)
+    this.readBytes += bytes.length
     return Promise.resolve({ bytes, size: object.length, version: "1" })
   }
 

@@ -1,5 +1,7 @@
 /** Worker entry point of the exporter. */
 import { extname } from "node:path"
+import { provideBlobSource } from "../../archive/index.ts"
+import { threadsFetcher } from "../../fleet/index.ts"
 import { lowerThreadPriority, runInWorker } from "../../runtime/index.ts"
 import { exporterBody } from "../exporter/exporter-body.ts"
 import { exporterDefinition, exportNice } from "../exporter/exporter-interface.ts"
@@ -9,5 +11,8 @@ lowerThreadPriority(exportNice)
 
 // In a checkout without bundles, programs are run by a module of another folder.
 const transformer = extname(import.meta.url) === ".js" ? "./transform.js" : "../../trace/transform/entries/transform.ts"
+
+// The directory may be a mirror.
+provideBlobSource(threadsFetcher())
 
 runInWorker(exporterDefinition, exporterBody(new URL(transformer, import.meta.url)))

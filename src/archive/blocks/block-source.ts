@@ -274,6 +274,8 @@ export class BlockSource {
       const rows = this.#reading(() => this.#blocksOfKind[times].all(kind.id, position, fromTime))
       requireKept(position)
       if (rows.length === 0) return
+      const toTime = wanted?.toTime ?? Number.POSITIVE_INFINITY
+      this.#stored.expect(rows.flatMap(({ lastSequence, minTime }) => (minTime > toTime ? [] : [lastSequence])))
       for (const { lastSequence: key, minTime } of rows) {
         if (key <= position) continue
         if (wanted !== undefined && minTime > wanted.toTime) return

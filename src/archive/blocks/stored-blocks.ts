@@ -8,6 +8,7 @@
 
 import { CorruptArchiveError, confined, type RetentionOutranError, reading } from "../directory/archive-errors.ts"
 import { type Connection, prepare, type Statement } from "../tables/database.ts"
+import { isMirror } from "../tables/reading-access.ts"
 import { isSoundRow } from "../tables/tables.ts"
 import type { BlockFrame } from "./block-frame.ts"
 import {
@@ -23,6 +24,7 @@ import {
   tableFields,
   tableOf,
 } from "./block-rows.ts"
+import { expectBlobs, farBlobIn, nearBlob } from "./far-blobs.ts"
 import { indexHeadBytes, ObjectIndex, type WantedObjects } from "./object-index.ts"
 
 // Unpacked blocks that are kept for a while: tables of contents, bounded by count, and blocks with their objects, bounded by bytes.
@@ -147,10 +149,11 @@ export class StoredBlocks {
   readonly #ifOutran: () => RetentionOutranError | undefined
   readonly #place: Statement<BlockPlace>
   readonly #table: Statement<TableRow & Stored>
-  readonly #head: Statement<Stored & { readonly firstSequence: number; readonly head: unknown }>
+  readonly #head: Statement<Stored & { readonly firstSequence: number; readonly head: Uint8Array }>
   readonly #data: Statement<BlockRow & Stored>
   readonly #tables = new TableCache()
   readonly #blocks: BlockCache
+  readonly #isMirror: boolean
 
   /** `cachedBytes`: of payloads, but at least one block of any size is kept. `ifOutran`: why a block may be missing that was there. */
   constructor(
@@ -159,6 +162,7 @@ export class StoredBlocks {
     options: { readonly cachedBytes: number; readonly ifOutran: () => RetentionOutranError | undefined },
   ) {
     this.#directory = directory
+    this.#isMirror = isMirror(directory)
     this.#ifOutran = options.ifOutran
     this.#blocks = new BlockCache(options.cachedBytes)
     const from = (columns: string): string =>
@@ -185,7 +189,7 @@ export class StoredBlocks {
     const row = this.#reading(() => this.#table.get(sequence))
     if (row === undefined || row.firstSequence > sequence) throw this.#missing(sequence)
     this.#requireSound(row)
-    const table = this.#reading(() => tableOf(row, this.#dataOf(row)))
+    const table = this.#reading(() => tableOf(this.#near(row), this.#dataOf(row)))
     // The last part of a block has the key that the sealed block will have, but less content: it must not be cached.
     if (row.sealed !== 0) this.#tables.keep(table)
     return table
@@ -196,8 +200,10 @@ export class StoredBlocks {
     if (wanted === undefined) return this.tableAt(sequence)
     const cached = this.#cachedAt(sequence)
     if (cached !== undefined) return cached
-    if (this.#isWithout(sequence, wanted)) return undefined
-    if (wanted.onlyTables === true) return this.tableAt(sequence)
+    const head = this.#headAt(sequence)
+    if (head !== undefined && this.#reading(() => ObjectIndex.of(head)?.mayHold(wanted)) === false) return undefined
+    // Most blocks of a mirror have none of the objects, and their tables alone are fetched to see it.
+    if (wanted.onlyTables === true || this.#isMirror) return this.tableAt(sequence)
     // Its objects are asked for next. If they are damaged, the table may not be.
     const block = confined(() => this.#loadBlockAt(sequence))
     return typeof block === "string" ? this.tableAt(sequence) : block
@@ -208,13 +214,27 @@ export class StoredBlocks {
     return cached !== undefined && this.#isPresent(cached) ? cached : undefined
   }
 
-  /** Whether the block is known to have none of the objects that are wanted. Reads the beginning of its table of contents. */
-  #isWithout(sequence: number, wanted: WantedObjects): boolean {
+  /** The beginning of a table of contents, which may say that the block has none of the objects that are wanted. */
+  #headAt(sequence: number): Uint8Array | undefined {
     const row = this.#reading(() => this.#head.get(sequence))
     // The whole table is then read, which says what is wrong.
-    if (row === undefined || row.firstSequence > sequence || row.isSound !== 1) return false
-    const { head } = row
-    return head instanceof Uint8Array && this.#reading(() => ObjectIndex.of(head)?.mayHold(wanted)) === false
+    if (row === undefined || row.firstSequence > sequence || row.isSound !== 1) return undefined
+    return row.head instanceof Uint8Array ? row.head : undefined
+  }
+
+  /** The tables of contents of these blocks are going to be read one after the other: those of a mirror are fetched together. */
+  expect(keys: ReadonlyArray<number>): void {
+    if (!this.#isMirror) return
+    const heads = keys.flatMap((key) => (this.#tables.get(key) === undefined ? (this.#headAt(key) ?? []) : []))
+    expectBlobs(this.#directory, heads)
+  }
+
+  #near<Row extends TableRow>(row: Row): Row {
+    return this.#isMirror ? { ...row, toc: nearBlob(this.#directory, row.toc, row.tocChecksum) } : row
+  }
+
+  #nearData(row: BlockRow & Stored): BlockRow & Stored {
+    return this.#isMirror ? { ...row, data: nearBlob(this.#directory, row.data, row.dataChecksum) } : row
   }
 
   /** A block that sealed blocks were merged into has the key of the last of them. */
@@ -241,8 +261,9 @@ export class StoredBlocks {
       // The reader that found the event in a table of contents has just unpacked that table. Since then another block
       // may have replaced this one: with the old table, its objects would be cut from other bytes.
       const known = this.#tables.get(row.lastSequence)
-      const table = known !== undefined && known.checksum === row.tocChecksum ? known : tableOf(row, this.#dataOf(row))
-      return { ...table, objects: objectsOf(row, table) }
+      const isKnown = known !== undefined && known.checksum === row.tocChecksum
+      const table = isKnown ? known : tableOf(this.#near(row), this.#dataOf(row))
+      return { ...table, objects: objectsOf(this.#nearData(row), table) }
     })
     this.#blocks.keep(block)
     return block
@@ -254,17 +275,17 @@ export class StoredBlocks {
       this.#reading(() => {
         const row = this.#data.get(lastSequence)
         if (row?.lastSequence !== lastSequence || row.tocChecksum !== tocChecksum) throw this.#missing(lastSequence)
-        return soundData(row)
+        return soundData(this.#nearData(row))
       })
   }
 
-  /** Reads all of the block with a key. @throws CorruptArchiveError if it is not as it was written */
+  /** Reads all of the block with a key, but what a mirror has only in its store. @throws CorruptArchiveError if it is not as it was written */
   check(key: number): { readonly isSealed: boolean } {
     return this.#reading(() => {
       const row = this.#data.get(key)
       if (row === undefined || row.firstSequence > key) throw this.#missing(key)
       this.#requireSound(row)
-      checkBlobs(row)
+      if (!this.#isMirror || (farBlobIn(row.toc) ?? farBlobIn(row.data)) === undefined) checkBlobs(row)
       return { isSealed: row.sealed !== 0 && row.lastSequence === key }
     })
   }

@@ -15,6 +15,7 @@ import type { ResourceVersion } from "../../kube/offline.ts"
 import type { EventTimes } from "../../trace/index.ts"
 import { type Packed, unpack } from "../blocks/block.ts"
 import type { BlockSource } from "../blocks/block-source.ts"
+import { nearBlob } from "../blocks/far-blobs.ts"
 import { RetentionOutranError, reading, unlessDamaged } from "../directory/archive-errors.ts"
 import type { KindKey } from "../rows/kind-table.ts"
 import { ObjectNames } from "../rows/object-rows.ts"
@@ -160,7 +161,7 @@ export class StateHistory {
       unlessDamaged(() => {
         for (const row of this.#remains.all(kind.id, sequence)) {
           if (row.isSound !== 1 || row.afterSequence > covered) break
-          steps.push(decodeStates(unpack(row)))
+          steps.push(this.#statesIn(row))
           covered = row.throughSequence
         }
       }),
@@ -181,11 +182,33 @@ export class StateHistory {
       for (let through = limit.throughSequence; ; ) {
         const full = this.#lastFull[times].get(kind.id, through, beforeTime)
         if (full === undefined) return { throughSequence: 0, steps: [] }
-        const chain = soundChain(this.#chain[times].iterate(kind.id, full.through, limit.throughSequence, beforeTime))
+        const chain = this.#soundChain(
+          this.#chain[times].iterate(kind.id, full.through, limit.throughSequence, beforeTime),
+        )
         if (chain.steps.length > 0) return chain
         through = full.through - 1
       }
     })
+  }
+
+  /** The checkpoints up to the first that is damaged or does not continue the one before. */
+  #soundChain(rows: Iterable<CheckpointRow>): CheckpointChain {
+    const steps: Array<ObjectStates> = []
+    let throughSequence = 0
+    unlessDamaged(() => {
+      for (const row of rows) {
+        const continues =
+          steps.length === 0 ? row.isFull === 1 : row.isFull === 0 && row.afterSequence === throughSequence
+        if (row.isSound !== 1 || !continues) break
+        steps.push(this.#statesIn(row))
+        throughSequence = row.throughSequence
+      }
+    })
+    return { throughSequence, steps }
+  }
+
+  #statesIn(row: CheckpointRow): ObjectStates {
+    return decodeStates(unpack({ ...row, bytes: nearBlob(this.#directory, row.bytes, row.checksum) }))
   }
 }
 
@@ -195,22 +218,6 @@ interface CheckpointRow extends Packed {
   readonly isFull: number
   readonly afterSequence: number
   readonly isSound: number
-}
-
-/** The checkpoints up to the first that is damaged or does not continue the one before. */
-const soundChain = (rows: Iterable<CheckpointRow>): CheckpointChain => {
-  const steps: Array<ObjectStates> = []
-  let throughSequence = 0
-  unlessDamaged(() => {
-    for (const row of rows) {
-      const continues =
-        steps.length === 0 ? row.isFull === 1 : row.isFull === 0 && row.afterSequence === throughSequence
-      if (row.isSound !== 1 || !continues) break
-      steps.push(decodeStates(unpack(row)))
-      throughSequence = row.throughSequence
-    }
-  })
-  return { throughSequence, steps }
 }
 
 /**

@@ -143,14 +143,32 @@ export class CorruptArchiveError extends Schema.TaggedError<CorruptArchiveError>
   reason: Schema.String,
   /** Salvaging has been tried. */
   isBeyondSalvage: Schema.optionalKey(Schema.Boolean),
+  /** What is damaged is in an object store. */
+  isFar: Schema.optionalKey(Schema.Boolean),
 }) {
   override get message(): string {
     const what = `the recording in ${this.directory} is damaged: ${this.reason}`
+    if (this.isFar) return `${what}. Restore that object from a copy or an earlier version of it.`
     if (this.isBeyondSalvage) return `${what}. Nothing of it can be read. Restore it from a backup.`
     return (
       `${what}. ` +
       `reel store salvage --data-dir ${this.directory} --to DIR copies what is sound into another directory.`
     )
+  }
+}
+
+/**
+ * The directory is a mirror of an object store, which has to be asked for this part of it, and did not return it. What else is in the directory can be read: it
+ * is no damage.
+ */
+export class StoreUnreadableError extends Schema.TaggedError<StoreUnreadableError>()("StoreUnreadableError", {
+  directory: Schema.String,
+  /** Of the object. */
+  location: Schema.String,
+  reason: Schema.String,
+}) {
+  override get message(): string {
+    return `a part of the recording is only in the object store, and ${this.location} cannot be read: ${this.reason}`
   }
 }
 
@@ -194,6 +212,7 @@ const classes = [
   DiskFullError,
   ArchiveIoError,
   CorruptArchiveError,
+  StoreUnreadableError,
   RecordingDisturbedError,
   RetentionOutranError,
   UncommittedFramesError,
@@ -202,6 +221,12 @@ const classes = [
 export type ArchiveError = InstanceType<(typeof classes)[number]>
 
 export const isArchiveError = (cause: unknown): cause is ArchiveError => classes.some((known) => cause instanceof known)
+
+/** Whether there is something in a directory, in place of a recording, that this version cannot continue. */
+export const isRecordingUnusable = (error: unknown): boolean =>
+  [CorruptArchiveError, NotARecordingError, NewerRecordingError, OlderRecordingError].some(
+    (each) => error instanceof each,
+  )
 
 /** SQLite result codes, https://www.sqlite.org/rescode.html; the low byte of an extended code is its primary code. */
 const SQLITE_BUSY = 5

@@ -6,23 +6,15 @@ import { existsSync, readdirSync, renameSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import type { DatabaseSync } from "node:sqlite"
 import { type Verification, verifyRecording } from "../damage/verify-recording.ts"
-import {
-  CorruptArchiveError,
-  DirectoryNotWritableError,
-  NewerRecordingError,
-  NotARecordingError,
-  OlderRecordingError,
-  toArchiveError,
-} from "../directory/archive-errors.ts"
+import { DirectoryNotWritableError, isRecordingUnusable, toArchiveError } from "../directory/archive-errors.ts"
 import { type DirectoryLock, lockDirectory } from "../directory/directory-lock.ts"
 import { makePrivateDirectory } from "../directory/private-files.ts"
 import { readMetadata, SET_ASIDE_KEY, WRITER_KEY } from "../rows/metadata.ts"
-import { UNSENT_WRITES_KEY, withoutSent } from "../rows/unsent-writes.ts"
 import { namesOfSetAside } from "../set-aside.ts"
-import { numberOf, prepare, rowsOf, type Statement } from "../tables/database.ts"
-import { DATABASE_FILE, FORMAT_VERSION, openForWriting } from "../tables/schema.ts"
-import { columnsOf } from "../tables/tables.ts"
-import { blobsOf, type Delta, type DeltaRow, type ShippedTable } from "./delta.ts"
+import { prepare, rowsOf } from "../tables/database.ts"
+import { DATABASE_FILE, openForWriting } from "../tables/schema.ts"
+import type { DeltaRow } from "./delta.ts"
+import { type AppliedDelta, DeltaApplier } from "./delta-applier.ts"
 
 /** Directory of a copy that is not whole, in the one that it is for. */
 const UNFINISHED = "restoring"
@@ -35,8 +27,8 @@ export class RecordingCopy {
   readonly #directory: string
   readonly #place: string
   readonly #lock: DirectoryLock
-  readonly #inserts = new Map<ShippedTable, Statement<never>>()
   #database: DatabaseSync | undefined
+  #applier: DeltaApplier | undefined
 
   /**
    * Takes a directory, creating it if necessary, that has no recording.
@@ -68,8 +60,7 @@ export class RecordingCopy {
       return readMetadata(this.#open()).get(MARK_KEY)
     } catch (error) {
       const known = toArchiveError(this.#place, "open", error)
-      const unusable = [CorruptArchiveError, NotARecordingError, NewerRecordingError, OlderRecordingError]
-      if (!unusable.some((each) => known instanceof each)) throw known
+      if (!isRecordingUnusable(known)) throw known
       return undefined
     }
   }
@@ -77,7 +68,7 @@ export class RecordingCopy {
   /** Removes what is here. @throws ArchiveError */
   beginAnew(): void {
     try {
-      this.#inserts.clear()
+      this.#applier = undefined
       this.#database?.close()
       this.#database = undefined
       for (const name of readdirSync(this.#place)) rmSync(join(this.#place, name), { recursive: true })
@@ -87,24 +78,16 @@ export class RecordingCopy {
   }
 
   /**
-   * Applies a delta and its mark, or nothing of it. `rows`: in the order of `shippedTables`, and within a table as they were read.
+   * Applies a delta and its mark, or nothing of it, as {@link DeltaApplier} does.
    *
    * @throws DiskFullError, ArchiveIoError, CorruptArchiveError if it is of another format, and what `rows` throw
    */
-  apply(delta: Pick<Delta, "recordingFormat" | "isWhole" | "position">, rows: Iterable<DeltaRow>, mark: string): void {
-    const { recordingFormat: format } = delta
-    if (format !== FORMAT_VERSION) {
-      const reason = `a delta has recording format ${format}, and this version reads only format ${FORMAT_VERSION}`
-      throw new CorruptArchiveError({ directory: this.#directory, reason })
-    }
+  apply(delta: AppliedDelta, rows: Iterable<DeltaRow>, mark: string): void {
     const database = this.#open()
+    this.#applier ??= new DeltaApplier(this.#directory, database)
     try {
       database.exec("BEGIN IMMEDIATE")
-      if (delta.isWhole) database.exec("DELETE FROM kind_namespace")
-      for (const row of rows) this.#row(database, row)
-      const put = prepare(database, "INSERT OR REPLACE INTO metadata (key, value) VALUES (?, ?)")
-      put.run(MARK_KEY, mark)
-      if (delta.position.writes > 0) put.run(UNSENT_WRITES_KEY, withoutSent(delta.position.writes))
+      this.#applier.apply(delta, rows, [MARK_KEY, mark])
       database.exec("COMMIT")
     } catch (error) {
       if (database.isTransaction) database.exec("ROLLBACK")
@@ -155,7 +138,7 @@ export class RecordingCopy {
 
   /** Frees the directory. Calling it again has no effect. */
   close(): void {
-    this.#inserts.clear()
+    this.#applier = undefined
     this.#database?.close()
     this.#database = undefined
     this.#lock.release()
@@ -164,7 +147,7 @@ export class RecordingCopy {
   /** Brings everything into the one file, and closes it. */
   #settle(database: DatabaseSync): void {
     database.exec("PRAGMA wal_checkpoint(TRUNCATE)")
-    this.#inserts.clear()
+    this.#applier = undefined
     database.close()
     this.#database = undefined
   }
@@ -172,45 +155,6 @@ export class RecordingCopy {
   #open(): DatabaseSync {
     this.#database ??= openForWriting(this.#place, { fsync: "interval" })
     return this.#database
-  }
-
-  #row(database: DatabaseSync, { table, values, blobs }: DeltaRow): void {
-    let insert = this.#inserts.get(table)
-    if (insert === undefined) {
-      const columns = [...columnsOf(table), ...blobsOf(table)]
-      const row = `INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`
-      // What retention carried over never takes the place of what was sent before.
-      insert = prepare(database, `INSERT OR ${table === "block" ? "IGNORE" : "REPLACE"} ${row}`)
-      this.#inserts.set(table, insert)
-    }
-    if (table === "block") this.#makeRoom(database, values)
-    insert.run(...values, ...blobs)
-    if (table === "pod_life" && valueIn(table, values, "is_gone") === 1) {
-      const markGone = prepare(database, "UPDATE pod SET is_gone = 1 WHERE number = ?")
-      markGone.run(valueIn(table, values, "pod"))
-    }
-  }
-
-  /** A block takes the place of the parts that it was sealed from. What retention has carried over, and nothing else, does not: then they stay. */
-  #makeRoom(database: DatabaseSync, values: DeltaRow["values"]): void {
-    const [first, last, events, carried, sealed] = [
-      "first_sequence",
-      "last_sequence",
-      "events",
-      "carried",
-      "sealed",
-    ].map((column) => valueIn("block", values, column))
-    if (sealed === 0) return
-    const range = [first ?? null, last ?? null]
-    if (events === carried) {
-      prepare(database, "UPDATE block SET sealed = 1 WHERE sealed = 0 AND last_sequence BETWEEN ? AND ?").run(...range)
-      return
-    }
-    if (numberOf(database, "SELECT count(*) AS value FROM block WHERE last_sequence BETWEEN ? AND ?", ...range) === 0)
-      return
-    prepare(database, "DELETE FROM block WHERE last_sequence BETWEEN ? AND ?").run(...range)
-    const kinds = "kind IN (SELECT DISTINCT kind FROM block_kind) AND last_sequence BETWEEN ? AND ?"
-    prepare(database, `DELETE FROM block_kind WHERE ${kinds}`).run(...range)
   }
 }
 
@@ -233,6 +177,3 @@ const lostBlocks = (database: DatabaseSync): ReadonlySet<number> => {
   }
   return lost
 }
-
-const valueIn = (table: ShippedTable, values: DeltaRow["values"], column: string): string | number | null =>
-  values[columnsOf(table).indexOf(column)] ?? null

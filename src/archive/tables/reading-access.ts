@@ -28,11 +28,18 @@ import { LOCK_FILE } from "../directory/directory-lock.ts"
 /** File name of the database inside a data directory; SQLite puts `-wal` and `-shm` files beside it. */
 export const DATABASE_FILE = "recording.db"
 
+/** File that makes a data directory a mirror (blocks/far-blobs.ts): what it is of. Any process may bring it up to date at any time. */
+export const MIRROR_FILE = "mirror.json"
+
+/** Whether a directory is a mirror. */
+export const isMirror = (directory: string): boolean => existsSync(join(directory, MIRROR_FILE))
+
 /** A reader may coincide with the writer's checkpoint or the creation of the log: both take milliseconds. */
 export const BUSY_TIMEOUT_MILLISECONDS = 5000
 
-/** Whether a recorder holds the directory now. False if that cannot be found out because there is no lock file. */
+/** Whether a recorder holds the directory now, or it is a mirror. False if that cannot be found out because there is no lock file. */
 export const isBeingWritten = (directory: string): boolean => {
+  if (isMirror(directory)) return true
   const path = join(directory, LOCK_FILE)
   if (!existsSync(path)) return false
   let lock: DatabaseSync | undefined

@@ -17,6 +17,7 @@ import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import {
   CorruptArchiveError,
+  DirectoryNotWritableError,
   NewerRecordingError,
   NotARecordingError,
   OlderRecordingError,
@@ -25,7 +26,14 @@ import {
 } from "../directory/archive-errors.ts"
 import { makePrivateFile } from "../directory/private-files.ts"
 import { type Connection, numberOf, pragmaOf } from "./database.ts"
-import { BUSY_TIMEOUT_MILLISECONDS, DATABASE_FILE, hasLog, openReadOnly, requireContent } from "./reading-access.ts"
+import {
+  BUSY_TIMEOUT_MILLISECONDS,
+  DATABASE_FILE,
+  hasLog,
+  isMirror,
+  openReadOnly,
+  requireContent,
+} from "./reading-access.ts"
 import {
   addChecksumFunction,
   CENTRAL_TABLES,
@@ -51,6 +59,8 @@ interface WriterDatabaseOptions {
   readonly fsync: FsyncMode
   /** Upper limit of the database file; without it the disk is the limit. */
   readonly maximumBytes?: number | undefined
+  /** Who writes a mirror says so: nobody else may. Its readers check the rows of large tables. */
+  readonly isMirror?: boolean
 }
 
 const PAGE_BYTES = 4096
@@ -69,6 +79,8 @@ const LOG_BYTES_KEPT = 16 * 1024 * 1024
 export const openForWriting = (directory: string, options: WriterDatabaseOptions): DatabaseSync => {
   const path = join(directory, DATABASE_FILE)
   const database = opened(directory, () => {
+    if (isMirror(directory) && !options.isMirror)
+      throw new DirectoryNotWritableError({ directory, code: "EROFS", reason: "it is a mirror of an object store" })
     if (!existsSync(path)) {
       if (hasLog(directory))
         throw new CorruptArchiveError({ directory, reason: `${DATABASE_FILE} is missing, although its log is there` })
@@ -80,7 +92,7 @@ export const openForWriting = (directory: string, options: WriterDatabaseOptions
   try {
     addChecksumFunction(database)
     requireRecordingOfOurs(database, directory)
-    requireSoundTables(database, directory, TABLES_OF_ROWS)
+    requireSoundTables(database, directory, options.isMirror ? CENTRAL_TABLES : TABLES_OF_ROWS)
     database.exec(`
       PRAGMA journal_mode = WAL;
       PRAGMA synchronous = ${options.fsync === "always" ? "FULL" : "NORMAL"};

@@ -1,6 +1,7 @@
 /** What a recording holds and what it takes on disk, by kind, and how fast it grows. Reads rows, no event. */
 
 import { statfsSync } from "node:fs"
+import { bytesOfBlob } from "../blocks/far-blobs.ts"
 import { type HeldLease, heldLeases } from "../leases/lease.ts"
 import { diskUse } from "../retention/disk-reserve.ts"
 import { readKeptKinds } from "../rows/kind-table.ts"
@@ -69,7 +70,7 @@ export const readRecordingInfo = (directory: string, nowMicros: number): Recordi
   })
 
 /** Bytes on disk of a kind in a block: its part of the block's bytes. */
-const share = "block_kind.bytes * (length(toc) + length(data)) / (toc_size + data_size + 1.0)"
+const share = `block_kind.bytes * (${bytesOfBlob("toc")} + ${bytesOfBlob("data")}) / (toc_size + data_size + 1.0)`
 
 const blocksOfKind = "FROM block_kind JOIN block ON block.last_sequence = block_kind.last_sequence WHERE kind = ?1"
 

@@ -86,6 +86,7 @@ const codes: Codes = {
   DiskFullError: failed,
   ArchiveIoError: failed,
   CorruptArchiveError: failed,
+  StoreUnreadableError: failed,
   RecordingDisturbedError: failed,
   RetentionOutranError: failed,
   UncommittedFramesError: failed,

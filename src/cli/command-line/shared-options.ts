@@ -1,6 +1,14 @@
 /** Options and variables of the environment that several commands have, as their help describes them. */
 import { TRACE_FORMAT_NAMES } from "../../trace/index.ts"
-import { type DescribedName, flag, oneOf, optional } from "./arguments.ts"
+import { type DescribedName, flag, oneOf, optional, type Reading, refused, value } from "./arguments.ts"
+
+/** A directory that is written into, and not the address of a store. */
+export const parseOwnDirectory = (given: string): Reading<string> =>
+  /^(?!file:)[a-z][a-z0-9+.-]+:\/\//i.test(given)
+    ? refused(
+        "is an object store, into which only reel record --archive-to writes; reel restore makes a directory of it",
+      )
+    : value(given)
 
 /** Which cluster. */
 export const clusterOptions = {
@@ -49,8 +57,15 @@ export const clusterVariables: readonly DescribedName[] = [
   ],
 ]
 
+/** Of commands that read streams in object stores. */
+const mirrorVariables: readonly DescribedName[] = [
+  ["KUBEREEL_CACHE", "directory for what was read of streams; default: kubereel in the user's cache directory"],
+  ["KUBEREEL_CACHE_BYTES", "bytes that it may take for rows, and as many for blocks; default: 2147483648"],
+]
+
 /** Of commands that ask a recorder. */
 export const recorderVariables: readonly DescribedName[] = [
+  ...mirrorVariables,
   ["KUBEREEL_TOKEN", "token to present to the recorder, if --token-file is not given"],
   ...clusterVariables,
 ]

@@ -8,7 +8,7 @@ export const pastOptions = {
   ...placeOptions,
   dataDir: repeated(
     "DIR",
-    "ask the recording in this directory instead, which may be a copy or belong to someone else",
+    "ask the recording in this directory instead, which may be a copy or belong to someone else, or the stream at s3://BUCKET/PREFIX, gs://, azure:// or in a directory",
   ),
   trace: repeated(
     "FILE",

@@ -4,6 +4,7 @@ import * as Schema from "effect/Schema"
 import type { PinRequest } from "../../archive/index.ts"
 import { optional } from "../command-line/arguments.ts"
 import type { CommandTerminal } from "../command-line/command.ts"
+import { parseOwnDirectory } from "../command-line/shared-options.ts"
 import { ExportCut, ExportRefused } from "../export/connection/export-errors.ts"
 import { askRecorder, type OtherQuestion, type RecorderAddress } from "../export/connection/recorder-connection.ts"
 import { openPlace, type PlaceOptions, placeOptions } from "../export/connection/recorder-place.ts"
@@ -15,6 +16,7 @@ export const pinPlaceOptions = {
   dataDir: optional(
     "DIR",
     "those of the recording in this directory instead; no recorder may run in it if pins are changed",
+    parseOwnDirectory,
   ),
 }
 

@@ -6,6 +6,7 @@ import { systemClock } from "../../clock.ts"
 import { type ReplayOptions, recordedDirectory } from "../../simulation/index.ts"
 import { visible } from "../../text/index.ts"
 import { fileSpool, openTraceFile, openTraceItems, SpooledBytes } from "../../trace/index.ts"
+import { directoryToRead, namesStream } from "../export/connection/directory-to-read.ts"
 import type { ReplayOrder } from "./replay-order.ts"
 import { exportedWindow } from "./running-recorder.ts"
 
@@ -46,6 +47,15 @@ export const openSource = async (order: SourceOrder, surroundings: SourceSurroun
   }
   if (trace === "-") return ofPipe("standard input", process.stdin, { format, signal }, repetitions)
   const name = visible(trace)
+  if (await namesStream(trace)) {
+    const { directory, close } = await directoryToRead(trace, surroundings)
+    const recorded = recordedDirectory(directory, window, signal)
+    const closeBoth = (): void => {
+      recorded.close()
+      close()
+    }
+    return { name, isPipe: false, isReadOnce: false, open: recorded.open, close: closeBoth }
+  }
   const store = readSourcePath(trace)
   if (store.tag === "store") return ofObject(name, store.address, { format, signal })
   const status = await stat(trace).catch(() => undefined)

@@ -3,10 +3,10 @@ import { hash } from "node:crypto"
 import { crc32, zstdDecompressSync } from "node:zlib"
 import * as Result from "effect/Result"
 import * as Schema from "effect/Schema"
-import { blobsOf, type DeltaRow } from "../../archive/index.ts"
+import { blobsOf, type DeltaRow, isOpenPart, referenceTo } from "../../archive/index.ts"
 import type { BlobStore } from "../../blob/index.ts"
 import { NewerStreamError, SegmentDamagedError } from "../fleet-errors.ts"
-import { Footer, SEGMENT_FORMAT, SEGMENT_MAGIC, type StoredSegment, TAIL_BYTES } from "./segment-facts.ts"
+import { Footer, type Page, SEGMENT_FORMAT, SEGMENT_MAGIC, type StoredSegment, TAIL_BYTES } from "./segment-facts.ts"
 
 /** What is needed of a store to read one. */
 export type SegmentStore = Pick<BlobStore, "location" | "read">
@@ -43,6 +43,13 @@ export interface ReadableSegment extends SegmentEnd {
    * Rejects with SegmentDamagedError, or an error of the store.
    */
   readonly rows: (signal?: AbortSignal) => Promise<Iterable<DeltaRow> | undefined>
+  /**
+   * Its rows with the places of their BLOBs ({@link referenceTo}), checked by the CRC-32 of pages. BLOBs up to `keptBytes` are kept, and those of parts of the open
+   * block, which soon give way to a sealed one, if they came with the end, which is all of most segments.
+   *
+   * Rejects with an error of the store. The rows throw a SegmentDamagedError.
+   */
+  readonly rowsAlone: (keptBytes: number, signal?: AbortSignal) => Promise<Iterable<DeltaRow>>
 }
 
 /**
@@ -73,16 +80,41 @@ export const openSegment = async (
       continue
     }
     const end = segmentEnd(found.bytes, found.size, location)
+    const rowsAlone = (keptBytes: number, later?: AbortSignal) =>
+      readRowsAlone(store, key, end, { bytes: found.bytes, keptBytes, signal: later })
     if (found.bytes.length === found.size) {
       const rows = rowsOfWhole(found.bytes, end, location)
-      return { ...end, rows: () => Promise.resolve().then(rows) }
+      return { ...end, rows: () => Promise.resolve().then(rows), rowsAlone }
     }
     const rows = async (later?: AbortSignal) => {
       const whole = await readWhole(store, key, later)
       return whole?.sha256 === end.sha256 ? whole.rows() : undefined
     }
-    return { ...end, rows }
+    return { ...end, rows, rowsAlone }
   }
+}
+
+/** `bytes`: the end of the segment. */
+const readRowsAlone = async (
+  store: SegmentStore,
+  key: string,
+  { footer, bytes: size }: SegmentEnd,
+  { bytes, keptBytes, signal }: { bytes: Uint8Array; keptBytes: number; signal: AbortSignal | undefined },
+): Promise<Iterable<DeltaRow>> => {
+  const location = locationOf(store, key)
+  const from = size - bytes.length
+  const first = Math.min(from, ...footer.pages.map(({ at }) => at))
+  const before = first < from ? await store.read(key, { from: first, until: from }, signal) : undefined
+  const all = before === undefined ? bytes : Buffer.concat([before.bytes, bytes])
+  const part = (at: number, length: number): Uint8Array => all.subarray(at - first, at - first + length)
+  const pageOf = ({ table, at, bytes: length, checksum }: Page): Uint8Array => {
+    const page = part(at, length)
+    if (crc32(page) !== checksum) throw damaged(location, `a page of ${table} has another checksum`)
+    return page
+  }
+  const blobOf = (row: TableValues, at: number, length: number): Uint8Array =>
+    at >= first && (length <= keptBytes || isOpenPart(row)) ? part(at, length) : referenceTo({ key, at, bytes: length })
+  return rowsIn(footer, location, pageOf, blobOf)
 }
 
 const readWhole = async (store: SegmentStore, key: string, signal: AbortSignal | undefined) => {
@@ -100,7 +132,9 @@ const rowsOfWhole =
   (): Iterable<DeltaRow> => {
     const body = bytes.subarray(0, bytes.length - bytesOfEnd(bytes, location))
     if (hash("sha256", body) !== footer.bodySha256) throw damaged(location, "its content has another hash")
-    return rowsIn(body, footer, location)
+    const part = (at: number, length: number): Uint8Array => body.subarray(at, at + length)
+    const pageOf = ({ at, bytes: length }: Page): Uint8Array => part(at, length)
+    return rowsIn(footer, location, pageOf, (_, at, length) => part(at, length))
   }
 
 const damaged = (location: string, reason: string): SegmentDamagedError => new SegmentDamagedError({ location, reason })
@@ -133,23 +167,29 @@ const FormatOnly = Schema.fromJsonString(Schema.Struct({ facts: Schema.Struct({ 
 const Values = Schema.fromJsonString(Schema.Array(Schema.NullOr(Schema.Union([Schema.String, Schema.Number]))))
 const decodeValues = Schema.decodeUnknownSync(Values)
 
+type TableValues = Pick<DeltaRow, "table" | "values">
+
 /** In the order in which they are applied. Memory is one page. */
-function* rowsIn(body: Uint8Array, { pages }: Footer, location: string): Generator<DeltaRow, void, void> {
-  for (const { table, rows, at, bytes } of pages) {
-    const lines = zstdDecompressSync(body.subarray(at, at + bytes))
-      .toString("utf8")
-      .split("\n")
-      .slice(0, -1)
+function* rowsIn(
+  { pages }: Footer,
+  location: string,
+  pageOf: (page: Page) => Uint8Array,
+  blobOf: (row: TableValues, at: number, length: number) => Uint8Array,
+): Generator<DeltaRow, void, void> {
+  for (const page of pages) {
+    const { table, rows } = page
+    const lines = zstdDecompressSync(pageOf(page)).toString("utf8").split("\n").slice(0, -1)
     if (lines.length !== rows) throw damaged(location, `a page of ${table} has ${lines.length} rows instead of ${rows}`)
     const blobs = blobsOf(table).length
     for (const line of lines) {
-      const values = decodeValues(line)
-      const places = values.slice(values.length - 2 * blobs).map(Number)
+      const all = decodeValues(line)
+      const values = all.slice(0, all.length - 2 * blobs)
+      const places = all.slice(all.length - 2 * blobs).map(Number)
       yield {
-        ...{ table, values: values.slice(0, values.length - 2 * blobs) },
+        ...{ table, values },
         blobs: Array.from({ length: blobs }, (_, index) => {
-          const [from = 0, length = 0] = places.slice(2 * index)
-          return body.subarray(from, from + length)
+          const [at = 0, length = 0] = places.slice(2 * index)
+          return blobOf({ table, values }, at, length)
         }),
       }
     }

@@ -7,9 +7,9 @@
 import { encodeOpening } from "../segment/segment-encoder.ts"
 import { markBehind } from "../segment/segment-facts.ts"
 import { segmentKey } from "../segment/segment-reader.ts"
+import { readManifest } from "./manifest.ts"
 import { type Restored, type RestoreOptions, restoreStream } from "./restore-stream.ts"
 import type { CreatingStore } from "./stream-description.ts"
-import { compactedThrough } from "./stream-end.ts"
 
 /** Restores as {@link restoreStream} does; nobody else can add to the stream then, unless it is taken over again. Rejects as that does. */
 export const takeOverStream = (
@@ -26,7 +26,7 @@ export const takeOverStream = (
       const { number } = opening.facts
       if ((await store.create(segmentKey(number), opening.parts)) === "exists") return undefined
       // It can be created again if it has been compacted away, and no reader counts what is there then.
-      if ((await compactedThrough(store)) >= number) return undefined
+      if ((await readManifest(store)).compactedThrough >= number) return undefined
       return { ...tenure, shipped: { ...shipped, ...markBehind(opening), isWhole: false } }
     },
   })

@@ -28,6 +28,11 @@ const turnMs = 8
 interface ArchivePastOptions {
   /** What the recorder's settings say about a kind, one sentence each without a full stop. Default: nothing. `metadata`: of the recording. */
   readonly remarksOn?: (gvk: string, metadata: ReadonlyMap<string, string>) => ReadonlyArray<string>
+  /** For people. Default: the directory. */
+  readonly name?: string
+  /** Has the directory grow, if something else than a recorder does that. Called before it is looked at again. */
+  readonly update?: () => Promise<unknown>
+  readonly onClose?: () => void
 }
 
 /** What a directory has, up to a cut. */
@@ -60,7 +65,7 @@ export class ArchivePast implements Past {
   }
 
   private constructor(directory: string, options: ArchivePastOptions, reader: ArchiveReader) {
-    this.name = directory
+    this.name = options.name ?? directory
     this.#directory = directory
     this.#options = options
     this.#reader = reader
@@ -80,6 +85,7 @@ export class ArchivePast implements Past {
   }
 
   async refresh(): Promise<void> {
+    await this.#options.update?.()
     this.#extent = extentOf(this.#directory, this.#soundReader(), this.#options)
   }
 
@@ -110,6 +116,7 @@ export class ArchivePast implements Past {
 
   close(): void {
     this.#reader.close()
+    this.#options.onClose?.()
   }
 
   /** `from`: what is read is of that moment and later ones. */

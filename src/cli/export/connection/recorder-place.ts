@@ -1,7 +1,6 @@
 /** Where a recording is: a running recorder at a URL or in a cluster, or a directory. The options for it, and how it is reached. */
 
 import { readFile, stat } from "node:fs/promises"
-import { resolve } from "node:path"
 import { codeOf } from "../../../trace/index.ts"
 import { type OptionValues, optional, type Reading, refused, value, withDefault } from "../../command-line/arguments.ts"
 import { parseDuration } from "../../command-line/instant.ts"
@@ -53,7 +52,7 @@ export const placeOptions = {
   server: optional("-s URL", `URL of the recorder; default: ${defaultServer}`, parseServer),
   dataDir: optional(
     "DIR",
-    "read the recording in this directory instead, which may be a copy or belong to someone else; no recorder has to run, and the recording is not changed",
+    "read the recording in this directory instead, which may be a copy or belong to someone else, or the stream at s3://BUCKET/PREFIX, gs://, azure:// or in a directory; no recorder has to run, and the recording is not changed",
   ),
   inCluster: optional(
     "NAMESPACE/SERVICE",
@@ -95,7 +94,7 @@ export const faultOfPlace = ({
   return idle === undefined || inCluster !== undefined ? undefined : `${idle} requires --in-cluster NAMESPACE/SERVICE`
 }
 
-/** Those options with what an operand names: the URL of a recorder, or a directory. `undefined`: it names something else, such as a trace; a text says what is wrong with it. */
+/** Those options with what an operand names: the URL of a recorder, a directory, or a stream. `undefined`: it names something else, such as a trace; a text says what is wrong with it. */
 export const placeOfOperand = async <Given extends object>(
   given: Given,
   operand: string,
@@ -107,6 +106,8 @@ export const placeOfOperand = async <Given extends object>(
       : { ...given, server: server.value }
   }
   if (operand === "-") return undefined
+  const { namesStream } = await import("./directory-to-read.ts")
+  if (await namesStream(operand)) return { ...given, dataDir: operand }
   // What else is wrong with it is reported when it is opened.
   const isDirectory = await stat(operand).then(
     (status) => status.isDirectory(),
@@ -117,6 +118,8 @@ export const placeOfOperand = async <Given extends object>(
 
 /** A recording that can be asked. Close it afterwards. */
 export interface OpenPlace extends RecorderAddress {
+  /** The data directory that is read; absent: a recorder is asked. */
+  readonly directory?: string
   readonly close: () => Promise<void>
 }
 
@@ -136,8 +139,11 @@ export const openPlace = async (
   // What reads a directory, and kubeconfigs, is loaded only when it is needed.
   if (dataDir !== undefined) {
     const { recorderInDirectory } = await import("./recorder-in-directory.ts")
-    const { recorder, close } = await recorderInDirectory(resolve(dataDir), say)
-    return { ...common, idleTimeoutMs: undefined, recorder, close }
+    return {
+      ...common,
+      idleTimeoutMs: undefined,
+      ...(await recorderInDirectory(dataDir, { environment, say, signal })),
+    }
   }
   const token = await recorderToken(options.tokenFile, environment)
   if (address === undefined)
