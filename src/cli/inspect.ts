@@ -91,7 +91,7 @@ const syntax: CommandSyntax<typeof options> = {
   options,
   operand: {
     placeholder: "TRACE|DATA-DIR|URL",
-    help: "a trace in any format, - for standard input; a recording's directory; or a recorder, http://…",
+    help: "a trace in any format, - for standard input; a recording's directory, or the address of a stream (s3://BUCKET/PREFIX, gs://, azure://); or a recorder, http://…",
   },
   exitCodes: {
     failed: "the trace cannot be read, or is cut off or damaged; what is before that is shown",

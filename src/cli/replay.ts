@@ -8,7 +8,7 @@ import { type CommandSyntax, type OptionValues, optionName } from "./command-lin
 import { type Command, type CommandTerminal, command } from "./command-line/command.ts"
 import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { withoutFile } from "./command-line/failures.ts"
-import { storeVariables } from "./command-line/shared-options.ts"
+import { mirrorVariables, storeVariables } from "./command-line/shared-options.ts"
 import { faultOfControl } from "./replay/control/control-server.ts"
 import { keysHelp } from "./replay/control/replay-control.ts"
 import { replayOptions } from "./replay/replay-options.ts"
@@ -79,7 +79,7 @@ const syntax: CommandSyntax<typeof replayOptions> = {
   options: replayOptions,
   operand: {
     placeholder: "TRACE",
-    help: "a trace of any format: a file, s3://BUCKET/KEY (also gs:// and azure://), or - for standard input; or the data directory of a recorder",
+    help: "a trace of any format: a file, s3://BUCKET/KEY (also gs:// and azure://), or - for standard input; the data directory of a recorder; or the address of a stream",
   },
   exitCodes: {
     failed: "stopped early, or nothing was created because the cluster lacks kinds",
@@ -91,6 +91,7 @@ const syntax: CommandSyntax<typeof replayOptions> = {
   environment: [
     ["KUBEREEL_TOKEN", "token to present to the recorder of --recorder, if --token-file is not given"],
     ...storeVariables,
+    ...mirrorVariables,
   ],
   examples: [
     "reel replay day.ndjson.zst --speed 10",

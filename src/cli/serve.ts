@@ -44,7 +44,7 @@ import { CommandFailed, type ExitCode, exitCodes } from "./command-line/exit-cod
 import { ambiguityOf, describeInstant, parseInstant } from "./command-line/instant.ts"
 import { certificateOfRun, mayReplace } from "./command-line/kubeconfig-of-run.ts"
 import { listenOption } from "./command-line/listen-option.ts"
-import { storeVariables } from "./command-line/shared-options.ts"
+import { mirrorVariables, storeVariables } from "./command-line/shared-options.ts"
 import { directoryToRead, namesStream } from "./export/connection/directory-to-read.ts"
 import { recorderAt } from "./export/connection/recorder-connection.ts"
 import { recorderToken, userAgent } from "./export/connection/recorder-place.ts"
@@ -216,7 +216,7 @@ const syntax: CommandSyntax<typeof options> = {
     usage: "the command line is invalid, the token cannot be read, or the first moment is outside of the recording",
     notPermitted: "the recorder at URL refuses the token",
   },
-  environment: [["KUBEREEL_TOKEN", "token to present to the recorder at URL"], ...storeVariables],
+  environment: [["KUBEREEL_TOKEN", "token to present to the recorder at URL"], ...storeVariables, ...mirrorVariables],
   examples: [
     "reel serve ./recording --at 03:12 --at end",
     "KUBECONFIG=history.kubeconfig kubectl --context 03:12 get pods -A",

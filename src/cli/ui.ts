@@ -40,7 +40,7 @@ const syntax: CommandSyntax<typeof options> = {
   options,
   operand: {
     placeholder: "SOURCE",
-    help: "a recording's directory, a trace, or a recorder, http://…; default: http://127.0.0.1:7777",
+    help: "a recording's directory, the address of a stream (s3://BUCKET/PREFIX, gs://, azure://), a trace, or a recorder, http://…; default: http://127.0.0.1:7777",
   },
   exitCodes: {
     ok: "the page was served until Ctrl-C",

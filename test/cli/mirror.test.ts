@@ -164,8 +164,8 @@ test("a stream that is asked again and again is live, and what was asked before 
   const surroundings = { environment, say: () => undefined, everyMs: -1 }
   const { recorder, close } = await recorderInDirectory(place, surroundings)
   const ask = () => {
-    const parameters = new URLSearchParams({ kind: "v1.ConfigMap", since: "0" })
-    const question = { accept: "application/x-ndjson", path: "history", parameters }
+    const parameters = new URLSearchParams({ kind: "v1.ConfigMap", from: String(START) })
+    const question = { accept: "application/x-ndjson", path: "changes", parameters }
     return askRecorder(
       { recorder, idleTimeoutMs: undefined, userAgent: "test" },
       question,

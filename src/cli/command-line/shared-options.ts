@@ -58,7 +58,7 @@ export const clusterVariables: readonly DescribedName[] = [
 ]
 
 /** Of commands that read streams in object stores. */
-const mirrorVariables: readonly DescribedName[] = [
+export const mirrorVariables: readonly DescribedName[] = [
   ["KUBEREEL_CACHE", "directory for what was read of streams; default: kubereel in the user's cache directory"],
   ["KUBEREEL_CACHE_BYTES", "bytes that it may take for rows, and as many for blocks; default: 2147483648"],
 ]
