@@ -12,6 +12,7 @@ export { openStore } from "./open-store.ts"
 export { openTarget } from "./open-target.ts"
 export type { ExportTarget, WrittenObject } from "./part-writer.ts"
 export { openRangeCache } from "./range-cache.ts"
+export { inParallel } from "./requests.ts"
 export {
   addressUrl,
   readSourcePath,

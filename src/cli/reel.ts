@@ -87,6 +87,16 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import("./restore.ts")).restoreCommand(),
   },
   {
+    name: "fleet",
+    summary: "Makes facts of a cluster's stream: Parquet files for query engines.",
+    load: async () => (await import("./fleet.ts")).fleetCommand(),
+  },
+  {
+    name: "sql",
+    summary: "Asks the facts of clusters in SQL, with DuckDB.",
+    load: async () => (await import("./sql.ts")).sqlCommand(),
+  },
+  {
     name: "serve",
     summary: "Serves a recording or a trace as a read-only API server: kubectl sees the cluster as it was.",
     load: async () => (await import("./serve.ts")).serveCommand(),
