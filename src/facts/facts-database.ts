@@ -119,10 +119,9 @@ async function* converted(
   signal: AbortSignal | undefined,
 ): SqlAnswer["rows"] {
   try {
-    for await (const rows of result.yieldRowsJson()) {
-      signal?.throwIfAborted()
-      yield rows.map((row) => row.map(shown))
-    }
+    for await (const rows of result.yieldRowsJson()) yield rows.map((row) => row.map(shown))
+    // An interrupted answer ends as if it were whole.
+    signal?.throwIfAborted()
   } catch (error) {
     throw refused(error)
   }

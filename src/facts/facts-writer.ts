@@ -115,6 +115,7 @@ class CountedSegments {
   /** The first of those that were not taken. Two requests if nothing is new. */
   async look(): Promise<ReadonlyArray<Counted>> {
     const { stream, signal } = this.#options
+    await this.#passCompacted()
     for (let some = 1, isEnd = false; this.#due.length < atOnce && !isEnd; some = atOnce) {
       const numbers = Array.from({ length: some }, (_, index) => this.#next + index)
       for (const end of await Promise.all(numbers.map((number) => readSegmentEnd(stream, number, signal)))) {
@@ -128,7 +129,6 @@ class CountedSegments {
         this.#due.push(...this.#parts.splice(0))
         this.#through = end.facts.through
       }
-      if (isEnd) isEnd = !(await this.#passCompacted())
     }
     return this.#due.slice(0, atOnce)
   }
@@ -137,18 +137,17 @@ class CountedSegments {
     this.#due.splice(0, count)
   }
 
-  /** What has been compacted before facts were made of it counts as one segment. Returns whether there is any. */
-  async #passCompacted(): Promise<boolean> {
+  /** What has been compacted before facts were made of it counts as one segment. The last one of a stream never is. */
+  async #passCompacted(): Promise<void> {
     const { stream, signal } = this.#options
     const number = await compactedThrough(stream)
     const following = number < this.#next ? undefined : await readSegmentEnd(stream, number + 1, signal)
-    if (following === undefined) return false
+    if (following === undefined) return
     const { after: through, clusterUid, epoch } = following.facts
     this.#due.push({ number, after: this.#through, through, clusterUid, epoch })
     this.#parts = []
     this.#next = number + 1
     this.#through = through
-    return true
   }
 }
 

@@ -1,15 +1,15 @@
 /** `reel fleet facts` and `reel sql` of a stream in a directory: what they print, and what they refuse. */
 import { join } from "node:path"
 import { expect, test } from "vitest"
-import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
-import { fleetCommand } from "../../src/cli/fleet.ts"
-import { sqlCommand } from "../../src/cli/sql.ts"
-import { sample } from "../archive/sample-recording.ts"
-import { streamOf } from "../facts/made-facts.ts"
-import { temporaryDirectory } from "../harness/temporary-directory.ts"
-import { until } from "../runtime/until.ts"
-import { capturedTerminal } from "./captured-terminal.ts"
-import { ran } from "./commands-in.ts"
+import { exitCodes } from "../../../src/cli/command-line/exit-codes.ts"
+import { fleetCommand } from "../../../src/cli/fleet.ts"
+import { sqlCommand } from "../../../src/cli/sql.ts"
+import { sample } from "../../archive/sample-recording.ts"
+import { streamOf } from "../../facts/made-facts.ts"
+import { temporaryDirectory } from "../../harness/temporary-directory.ts"
+import { until } from "../../runtime/until.ts"
+import { capturedTerminal } from "../captured-terminal.ts"
+import { ran } from "../commands-in.ts"
 
 const fleet = (...words: ReadonlyArray<string>) => ran(fleetCommand(1), words)
 const sql = (...words: ReadonlyArray<string>) => ran(sqlCommand(), words)
@@ -83,8 +83,8 @@ test("a directory that is behind the stream is named, with exit code 3", async (
 })
 
 test.each([
-  [["prune", "x", "--data-dir", "x"], "only facts can be made"],
-  [["facts", "x"], "name a data directory of the stream, with --data-dir"],
+  [["prune", "x", "--data-dir", "x"], "is not facts"],
+  [["facts", "x"], "facts needs a data directory of the stream, with --data-dir"],
   [["facts", "x", "--data-dir", "x", "--cluster", "a/b"], "must consist of letters, digits"],
   [["facts", "ftp://x", "--data-dir", "x"], "is not supported"],
 ])("%j is refused", async (words, error) => {
