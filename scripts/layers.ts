@@ -30,6 +30,7 @@ const cli = [
   "sandbox",
   "apiserver",
   "host",
+  "facts",
   "fleet",
   "archive",
   "audit",
@@ -74,6 +75,11 @@ export const layers: ReadonlyArray<Layer> = [
     folder: "fleet",
     imports: ["archive", "blob"],
     reason: "A stream is read and written without a recorder.",
+  },
+  {
+    folder: "facts",
+    imports: ["fleet", "archive", "trace", "blob", offline],
+    reason: "Facts are made and asked without a recorder.",
   },
   { folder: "actors", imports: ["fleet", "archive", "wire", "trace", "timeline", "kube", "blob", "runtime"] },
   {

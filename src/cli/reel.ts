@@ -88,8 +88,14 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: "fleet",
-    summary: "Keeps the streams of clusters in an object store small, and shows how they are.",
+    summary:
+      "Looks after the streams of clusters in an object store: makes them small, shows how they are, makes facts of them.",
     load: async () => (await import("./fleet.ts")).fleetCommand(),
+  },
+  {
+    name: "sql",
+    summary: "Asks the facts of clusters in SQL, with DuckDB.",
+    load: async () => (await import("./sql.ts")).sqlCommand(),
   },
   {
     name: "serve",

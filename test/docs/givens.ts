@@ -1,12 +1,13 @@
 /** What readers of the pages have: traces of the morning that the pages speak of, and clusters. */
 import { execFile } from "node:child_process"
-import { copyFileSync, writeFileSync } from "node:fs"
+import { copyFileSync, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { gzipSync, zstdCompressSync } from "node:zlib"
 import { startRecorder } from "../../src/library/index.ts"
 import { ndjsonEncoder } from "../../src/trace/formats/ndjson/ndjson-writer.ts"
 import { auditEvent, stored } from "../audit/audit-events.ts"
+import { streamOf } from "../facts/made-facts.ts"
 import type { Givens } from "./page-run.ts"
 import { root } from "./project.ts"
 
@@ -111,6 +112,12 @@ export const recordingOf =
     await using recorder = await startRecorder({ kubeconfig, directory, kinds })
     await recorder.ready()
   }
+
+/** What a recorder has sent of the recording beside it. */
+export const streamBeside = async (directory: string): Promise<void> => {
+  mkdirSync(directory)
+  await streamOf(join(directory, "../recording"), undefined, directory)
+}
 
 /** One cluster under several names. */
 export const kubeconfigs = (names: ReadonlyArray<string>, text: string): Givens =>

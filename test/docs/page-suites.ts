@@ -7,6 +7,7 @@ export const sandboxPages: ReadonlyArray<string> = [
   "docs/guides/audit-logs.md",
   "docs/guides/controllers.md",
   "docs/guides/history.md",
+  "docs/guides/query.md",
   "docs/guides/recordings.md",
   "docs/guides/replay.md",
   "docs/guides/sandbox.md",

@@ -9,7 +9,7 @@ import { blocksOf } from "../../scripts/guide-blocks.ts"
 import { kubeconfigOf, LocalCluster } from "../../src/sandbox/index.ts"
 import { patient } from "../harness/patience.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
-import { files, kubeconfigs, recordingOf, traces } from "./givens.ts"
+import { files, kubeconfigs, recordingOf, streamBeside, traces } from "./givens.ts"
 import { readPage, runPage } from "./page-run.ts"
 import { callsKubectl, isRun, sandboxPages } from "./page-suites.ts"
 import { environmentOf, makeProject, root } from "./project.ts"
@@ -38,6 +38,7 @@ test.each(sandboxPages)(
         ...traces,
         ...files,
         recording: recordingOf(join(directory, ".kube/config")),
+        history: streamBeside,
         ...kubeconfigs(["staging.kubeconfig", "old.kubeconfig", "new.kubeconfig"], kubeconfig),
       },
       isIncluded: (block) => !callsKubectl(block),

@@ -24,14 +24,19 @@ export const ship = async (
   store: CreatingStore,
   reader: DeltaReader,
   tenure: Tenure,
-  { maximumBytes, most = Number.POSITIVE_INFINITY }: { readonly maximumBytes?: number; readonly most?: number } = {},
+  {
+    maximumBytes,
+    most = Number.POSITIVE_INFINITY,
+    clusterUid = description.clusterUid,
+  }: { readonly maximumBytes?: number; readonly most?: number; readonly clusterUid?: string } = {},
 ): Promise<Tenure> => {
-  await beginStream(store, description)
+  const of = { ...description, clusterUid }
+  await beginStream(store, of)
   const { epoch, owner } = tenure
   let { last, position } = tenure
   for (let made = 0; made < most; made++) {
     const number = (last?.facts.number ?? 0) + 1
-    const identity = { ...description, number, epoch, owner, previous: last?.sha256 ?? "" }
+    const identity = { ...of, number, epoch, owner, previous: last?.sha256 ?? "" }
     const { parts, rows: _, ...segment } = encodeSegment(reader, position, identity, maximumBytes)
     if ((await store.create(segmentKey(number), parts)) !== "created") throw new Error(`segment ${number} exists`)
     last = segment
@@ -42,10 +47,19 @@ export const ship = async (
 }
 
 /** What a reader of everything in one directory sends. */
-export const shipAll = async (store: CreatingStore, directory: string, maximumBytes?: number): Promise<Tenure> => {
+export const shipAll = async (
+  store: CreatingStore,
+  directory: string,
+  maximumBytes?: number,
+  clusterUid?: string,
+): Promise<Tenure> => {
   const reader = new DeltaReader(directory)
+  const limits = {
+    ...(maximumBytes !== undefined && { maximumBytes }),
+    ...(clusterUid !== undefined && { clusterUid }),
+  }
   try {
-    return await ship(store, reader, firstTenure, maximumBytes === undefined ? {} : { maximumBytes })
+    return await ship(store, reader, firstTenure, limits)
   } finally {
     reader.close()
   }

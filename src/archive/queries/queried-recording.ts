@@ -89,11 +89,12 @@ export class QueriedRecording {
     )
   }
 
-  /** Makes what was recorded meanwhile visible to the questions from now on. */
-  refresh(): void {
+  /** Makes what was recorded meanwhile visible to the questions from now on. `through`: the last event that they see. Default: all. */
+  refresh(through: number = Number.MAX_SAFE_INTEGER): void {
     // First: a beginning that moves in between is then noticed by what reads.
     this.source.beginAnew()
-    this.#now = this.reading(() => readNow(this.database))
+    const now = this.reading(() => readNow(this.database))
+    this.#now = { ...now, cut: Math.min(now.cut, through) }
   }
 
   /** Whether something was recorded since it was opened or refreshed. Takes some µs. */

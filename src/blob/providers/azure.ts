@@ -11,7 +11,15 @@ import type { StorePlace } from "../addresses/target-address.ts"
 import { lengthOf } from "../requests/requests.ts"
 import { targetError } from "../requests/target-error.ts"
 import { startUpload } from "./azure-upload.ts"
-import { created, loadSdk, type ObjectFacts, type Surroundings, sizeBy, type UploadingProvider } from "./provider.ts"
+import {
+  created,
+  listedPrefix,
+  loadSdk,
+  type ObjectFacts,
+  type Surroundings,
+  sizeBy,
+  type UploadingProvider,
+} from "./provider.ts"
 
 /** Contacts nothing. Rejects with a TargetError. */
 export const openAzure = async (place: StorePlace, surroundings: Surroundings): Promise<UploadingProvider> => {
@@ -46,24 +54,37 @@ export const openAzure = async (place: StorePlace, surroundings: Surroundings): 
       return { bytes, size: sizeBy(answer.contentRange, bytes), version: answer.etag ?? "" }
     },
     look,
-    list: async (prefix, after, continuationToken, abortSignal) => {
+    list: async ({ prefix, after, token, delimiter }, abortSignal) => {
       // Blobs from this one on, itself included; services and emulators older than version 2026-02-06 begin with the first of the prefix.
       const from = after?.startsWith(prefix) ? { startFrom: after } : {}
-      const next = continuationToken === undefined ? {} : { continuationToken }
-      const pages = container.listBlobsFlat({ prefix, ...from, abortSignal }).byPage(next)
+      const next = token === undefined ? {} : { continuationToken: token }
+      const options = { prefix, ...from, abortSignal }
+      const pages =
+        delimiter === undefined
+          ? container.listBlobsFlat(options).byPage(next)
+          : container.listBlobsByHierarchy(delimiter, options).byPage(next)
       const { value: page } = await pages.next()
-      const blobs: ReadonlyArray<Azure.BlobItem> = page?.segment.blobItems ?? []
+      const { blobItems: blobs = [], blobPrefixes = [] }: ListedBlobs = page?.segment ?? {}
       const entries = blobs.map(({ name: key, properties: { contentLength: bytes = 0, lastModified } }) => ({
         ...{ key, bytes, modifiedMs: lastModified.getTime() },
       }))
       // The token is empty with the last page.
-      return { entries, next: page?.continuationToken || undefined }
+      return {
+        entries: [...entries, ...blobPrefixes.map(({ name }) => listedPrefix(name))],
+        next: page?.continuationToken || undefined,
+      }
     },
     remove: async ([key = ""], abortSignal) => {
       await container.deleteBlob(key, { abortSignal, deleteSnapshots: "include" })
     },
     upload: (key, contentType) => startUpload(container.getBlockBlobClient(key), contentType),
   }
+}
+
+/** A page of a list, with prefixes if it has a delimiter. */
+interface ListedBlobs {
+  readonly blobItems?: ReadonlyArray<Azure.BlobItem>
+  readonly blobPrefixes?: ReadonlyArray<Azure.BlobPrefix>
 }
 
 /** The part of @azure/identity that is used here. */

@@ -12,7 +12,15 @@ import { systemClock } from "../../clock.ts"
 import type { StorePlace } from "../addresses/target-address.ts"
 import { inParallel } from "../requests/requests.ts"
 import { targetError } from "../requests/target-error.ts"
-import { type ListedObject, missingCodes, type StoreProvider, type Surroundings, unless } from "./provider.ts"
+import {
+  type ListedObject,
+  type ListedPart,
+  listedPrefix,
+  missingCodes,
+  type StoreProvider,
+  type Surroundings,
+  unless,
+} from "./provider.ts"
 
 /** The folder of files that are being written. No key begins with it. */
 const drafts = ".kubereel-drafts"
@@ -61,9 +69,9 @@ export const openDirectory = async (
       const version = `${facts.ino}-${facts.mtimeNs}-${size}`
       return { bytes: bytes.subarray(0, bytesRead), size, version }
     },
-    list: async (prefix, after) => {
+    list: async ({ prefix, after = "", delimiter }) => {
       const folderOf = prefix.slice(0, prefix.lastIndexOf("/") + 1)
-      return { entries: walk(root, folderOf, prefix, after ?? ""), next: undefined }
+      return { entries: walk(root, folderOf, { prefix, after, delimiter }), next: undefined }
     },
     remove: async (keys) => {
       const paths = keys.map(pathOf)
@@ -97,7 +105,11 @@ const sync = async (folder: string): Promise<void> => {
 }
 
 /** The files of a folder and of those in it, in the order of the bytes of their keys. */
-async function* walk(root: string, folder: string, prefix: string, after: string): AsyncGenerator<ListedObject, void> {
+async function* walk(
+  root: string,
+  folder: string,
+  { prefix, after, delimiter }: Pick<ListedPart, "prefix" | "delimiter"> & { readonly after: string },
+): AsyncGenerator<ListedObject, void> {
   const found = await readdir(join(root, folder), { withFileTypes: true }).catch(absent)
   const keys = (found ?? [])
     .filter((entry) => entry.isFile() || entry.isDirectory())
@@ -109,7 +121,9 @@ async function* walk(root: string, folder: string, prefix: string, after: string
   const start = Buffer.from(after)
   for (const { key, bytes } of keys) {
     if (Buffer.compare(bytes, start) <= 0 && !after.startsWith(key)) continue
-    if (key.endsWith("/")) yield* walk(root, key, key, after)
+    if (key.endsWith("/"))
+      if (delimiter === undefined) yield* walk(root, key, { prefix: key, after, delimiter })
+      else yield listedPrefix(key)
     else {
       const facts = await stat(join(root, key)).catch(absent)
       if (facts !== undefined) yield { key, bytes: facts.size, modifiedMs: facts.mtimeMs }

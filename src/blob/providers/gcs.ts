@@ -12,6 +12,7 @@ import type { StorePlace } from "../addresses/target-address.ts"
 import { targetError } from "../requests/target-error.ts"
 import {
   created,
+  listedPrefix,
   loadSdk,
   type PartSink,
   rangeHeader,
@@ -28,6 +29,7 @@ const ListAnswer = Schema.fromJsonString(
     items: Schema.optionalKey(
       Schema.Array(Schema.Struct({ name: Schema.String, size: Schema.NumberFromString, updated: Schema.String })),
     ),
+    prefixes: Schema.optionalKey(Schema.Array(Schema.String)),
     nextPageToken: Schema.optionalKey(Schema.String),
   }),
 )
@@ -65,19 +67,20 @@ export const openGcs = async (place: StorePlace, surroundings: Surroundings): Pr
       const { size, generation } = Schema.decodeSync(ObjectAnswer)(await answer.text())
       return { size, version: generation }
     },
-    list: async (prefix, after, token, signal) => {
-      const query = new URLSearchParams({ prefix, fields: "items(name,size,updated),nextPageToken" })
+    list: async ({ prefix, after, token, delimiter }, signal) => {
+      const query = new URLSearchParams({ prefix, fields: "items(name,size,updated),prefixes,nextPageToken" })
+      if (delimiter !== undefined) query.set("delimiter", delimiter)
       // Objects from this one on, itself included.
       if (after !== undefined) query.set("startOffset", after)
       if (token !== undefined) query.set("pageToken", token)
       const answer = await send("GET", `/storage/v1/b/${bucket}/o?${query}`, { signal })
-      const { items = [], nextPageToken } = Schema.decodeSync(ListAnswer)(await answer.text())
+      const { items = [], prefixes = [], nextPageToken } = Schema.decodeSync(ListAnswer)(await answer.text())
       const entries = items.map(({ name: key, size, updated }) => ({
         key,
         bytes: size,
         modifiedMs: Date.parse(updated),
       }))
-      return { entries, next: nextPageToken }
+      return { entries: [...entries, ...prefixes.map(listedPrefix)], next: nextPageToken }
     },
     remove: async ([key = ""], signal) => {
       await send("DELETE", pathOf(key), { signal })

@@ -28,7 +28,20 @@ export interface ListedObject {
   readonly modifiedMs: number
 }
 
-/** Some objects of a list, in its order, and what the request for the next ones needs; `undefined`: there are none. */
+/** What a page of a list is to have. */
+export interface ListedPart {
+  readonly prefix: string
+  readonly after: string | undefined
+  /** Of the page before. */
+  readonly token: string | undefined
+  /** Keys with one behind the prefix are listed once each, up to and with it, as objects of no bytes. */
+  readonly delimiter: "/" | undefined
+}
+
+/** A prefix in a list. */
+export const listedPrefix = (key: string): ListedObject => ({ key, bytes: 0, modifiedMs: 0 })
+
+/** Some objects of a list, in its order; prefixes may be behind the objects, and what the request for the next ones needs; `undefined`: there are none. */
 interface ListPage {
   readonly entries: Iterable<ListedObject> | AsyncIterable<ListedObject>
   readonly next: string | undefined
@@ -48,7 +61,7 @@ export interface StoreProvider {
   /** Of stores that respond with 416. */
   look?(key: string, signal: AbortSignal): Promise<ObjectFacts>
   /** May begin before `after`. */
-  list(prefix: string, after: string | undefined, token: string | undefined, signal: AbortSignal): Promise<ListPage>
+  list(from: ListedPart, signal: AbortSignal): Promise<ListPage>
   /** That a key does not exist may be an error with one of {@link missingCodes}. */
   remove(keys: ReadonlyArray<string>, signal: AbortSignal): Promise<void>
   close?(): void

@@ -7,6 +7,7 @@ import type { StorePlace } from "../addresses/target-address.ts"
 import { joined } from "../requests/requests.ts"
 import {
   created,
+  listedPrefix,
   loadSdk,
   type PartSink,
   rangeHeader,
@@ -48,13 +49,14 @@ export const openS3 = async (place: StorePlace, surroundings: Surroundings): Pro
       })
       return { size: ContentLength, version: ETag }
     },
-    list: async (Prefix, StartAfter, ContinuationToken, abortSignal) => {
-      const input = { Bucket, Prefix, StartAfter, ContinuationToken }
+    list: async ({ prefix, after, token, delimiter }, abortSignal) => {
+      const input = { Bucket, Prefix: prefix, StartAfter: after, ContinuationToken: token, Delimiter: delimiter }
       const page = await client.send(new sdk.ListObjectsV2Command(input), { abortSignal })
+      const prefixes = (page.CommonPrefixes ?? []).map(({ Prefix = "" }) => listedPrefix(Prefix))
       const entries = (page.Contents ?? []).map(({ Key: key = "", Size: bytes = 0, LastModified }) => ({
         ...{ key, bytes, modifiedMs: LastModified?.getTime() ?? 0 },
       }))
-      return { entries, next: page.IsTruncated ? page.NextContinuationToken : undefined }
+      return { entries: [...entries, ...prefixes], next: page.IsTruncated ? page.NextContinuationToken : undefined }
     },
     remove: async (keys, abortSignal) => {
       const input = { Bucket, Delete: { Objects: keys.map((Key) => ({ Key })), Quiet: true } }

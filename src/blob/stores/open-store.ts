@@ -25,6 +25,8 @@ type StoreUsage = Readonly<Record<Access, { readonly requests: number; readonly 
 interface ListOptions {
   /** Only keys after this one, by the bytes of their UTF-8. */
   readonly after?: string
+  /** Keys with one behind the prefix are listed once each, up to and with it, as objects of no bytes. */
+  readonly delimiter?: "/"
   readonly signal?: AbortSignal
 }
 
@@ -134,15 +136,20 @@ class Store implements BlobStore {
     })
   }
 
-  async *list(prefix: string, { after, signal }: ListOptions = {}): AsyncGenerator<ListedObject, void> {
+  async *list(prefix: string, { after, delimiter, signal }: ListOptions = {}): AsyncGenerator<ListedObject, void> {
     const begin = this.#prefix + prefix
     const wholeAfter = after === undefined ? undefined : this.#prefix + after
     let last = wholeAfter
     let token: string | undefined
     do {
       const about = { access: "list", key: begin, bytes: 0, signal } as const
-      const page = await this.#ask(about, (each) => this.#provider.list(begin, wholeAfter, token, each))
-      for await (const entry of page.entries) {
+      const page = await this.#ask(about, (each) =>
+        this.#provider.list({ prefix: begin, after: wholeAfter, token, delimiter }, each),
+      )
+      const isMixed = delimiter !== undefined && Array.isArray(page.entries)
+      for await (const entry of isMixed
+        ? page.entries.toSorted((one, other) => byBytes(one.key, other.key))
+        : page.entries) {
         if (wholeAfter !== undefined && byBytes(entry.key, wholeAfter) <= 0) continue
         if (last !== undefined && byBytes(entry.key, last) <= 0) {
           const reason = `the store lists ${JSON.stringify(entry.key)} after ${JSON.stringify(last)}`

@@ -4,6 +4,7 @@
  */
 import type { ArchiveError } from "../../archive/index.ts"
 import type { TargetError } from "../../blob/index.ts"
+import type { FactsError } from "../../facts/index.ts"
 import type { StreamError } from "../../fleet/index.ts"
 import type { ApiError, CredentialsError } from "../../kube/index.ts"
 import { withLocalTimes } from "../../local-time.ts"
@@ -39,6 +40,7 @@ type Failure =
   | BadTraceError
   | DecompressionError
   | ExportInterrupted
+  | FactsError
   | InputUnreadable
   | KindNotInTrace
   | ListenError
@@ -97,6 +99,8 @@ const codes: Codes = {
   StreamBrokenError: failed,
   StreamChangedError: failed,
   RestoredUnsoundError: failed,
+  // Of facts.
+  FactsError: failed,
   // Of kubeconfigs and what they name.
   NoClusterConfigured: failed,
   KubeconfigUnreadable: failed,

@@ -51,26 +51,19 @@ const DEPTH = 2
 
 /** The prefixes below which there is a stream, with a slash at the end; an empty one if the address is a stream itself. Rejects with an error of the store. */
 export const streamsBelow = async (
-  store: Pick<BlobStore, "list" | "read">,
+  store: Pick<BlobStore, "list">,
   prefix = "",
   depth: number = DEPTH,
 ): Promise<ReadonlyArray<string>> => {
-  if ((await store.read(prefix + STREAM_KEY)) !== undefined) return [prefix]
+  const prefixes: string[] = []
+  for await (const { key } of store.list(prefix, { delimiter: "/" })) {
+    if (key === `${prefix}${STREAM_KEY}`) return [prefix]
+    if (key.endsWith("/")) prefixes.push(key)
+  }
   if (depth === 0) return []
   const found: string[] = []
-  for (let after = prefix; ; ) {
-    const first = await firstKey(store, prefix, after)
-    if (first === undefined) return found
-    const [name = "", ...rest] = first.slice(prefix.length).split("/")
-    if (rest.length > 0) found.push(...(await streamsBelow(store, `${prefix}${name}/`, depth - 1)))
-    // "0" follows the slash: what is below the name is passed over.
-    after = rest.length > 0 ? `${prefix}${name}0` : first
-  }
-}
-
-const firstKey = async (store: Pick<BlobStore, "list">, prefix: string, after: string): Promise<string | undefined> => {
-  for await (const { key } of store.list(prefix, after === "" ? {} : { after })) return key
-  return undefined
+  for (const each of prefixes) found.push(...(await streamsBelow(store, each, depth - 1)))
+  return found
 }
 
 /** The part of a store below a prefix, which ends with a slash or is empty. */

@@ -238,6 +238,8 @@ export const describeBlobStore = (name: string, start: () => Promise<TestedStore
       expect(await all(store.list("nothing"))).toEqual([])
       for (const after of ["even/00300", "even/", "even/00301x", sorted.at(-1) ?? ""])
         expect(await all(store.list("", { after }))).toEqual(sorted.filter((key) => key > after))
+      expect(await all(store.list("", { delimiter: "/" }))).toEqual(["even/", "odd/"])
+      expect(await all(store.list("", { delimiter: "/", after: "even/" }))).toEqual(["odd/"])
       const first = (await store.list(sorted.at(-1) ?? "").next()).value
       expect(first).toMatchObject({ key: sorted.at(-1), bytes: sorted.at(-1)?.length })
       expect(Math.abs((first?.modifiedMs ?? 0) - Date.now())).toBeLessThan(300_000)
@@ -255,6 +257,8 @@ export const describeBlobStore = (name: string, start: () => Promise<TestedStore
       expect(await all(store.list(""))).toEqual(sorted)
       for (const after of keys)
         expect(await all(store.list("", { after }))).toEqual(sorted.slice(sorted.indexOf(after) + 1))
+      const shallow = ["a b", "a!b", "a-b", "a.b", "a/", "a0", "aa", "b/", "ü"]
+      expect(await all(store.list("", { delimiter: "/" }))).toEqual(shallow)
     })
 
     test("counts requests and bytes", async () => {

@@ -1,0 +1,66 @@
+/** `reel fleet facts`: makes Parquet files of a stream. */
+import { setTimeout } from "node:timers/promises"
+import { makeFacts } from "../../facts/index.ts"
+import { flag, type OptionValues, optional, refused, value } from "../command-line/arguments.ts"
+import type { CommandTerminal } from "../command-line/command.ts"
+import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
+import { progressLine } from "../terminal/live-line.ts"
+import { formatCount } from "../terminal/quantities.ts"
+import { interruption } from "../terminal/terminal.ts"
+import { opened } from "./opened-store.ts"
+
+export const factsOptions = {
+  dataDir: optional(
+    "DIR",
+    "facts: a data directory of the stream: the recorder's own, or one of reel restore; required",
+  ),
+  cluster: optional("NAME", "facts: the cluster's name in them; default: the last part of the address", (given) =>
+    /^[\w.-]+$/.test(given) ? value(given) : refused("must consist of letters, digits, ., _ and -"),
+  ),
+  to: optional(
+    "ADDRESS",
+    "facts: where to put them, such as a place that all clusters share; default: beside the stream",
+  ),
+  watch: flag({ help: "facts: then go on with what is recorded, until Ctrl-C" }),
+}
+
+/** A sentence: what is wrong with the command line. `pauseMs`: between two looks at the store. */
+export const facts = async (
+  { dataDir: directory, cluster, to, watch }: OptionValues<typeof factsOptions>,
+  terminal: CommandTerminal,
+  address: string,
+  pauseMs: number,
+): Promise<ExitCode | string> => {
+  if (directory === undefined) return "facts needs a data directory of the stream, with --data-dir"
+  const stream = await opened(address)
+  const target = to === undefined ? stream : await opened(to)
+  const named = cluster ?? /[\w.-]+$/.exec(stream.location)?.[0]
+  if (named === undefined) return "give the cluster a name, with --cluster"
+  using interrupted = interruption(terminal)
+  using progress = progressLine(terminal)
+  const { signal } = interrupted
+  let [segments, rows] = [0, 0]
+  try {
+    for await (const pass of makeFacts({ stream, target, directory, cluster: named, signal })) {
+      segments += pass.segments
+      rows += pass.rows
+      progress.show(() => `facts up to segment ${pass.through}: ${formatCount(rows, "change")}`)
+      if (pass.segments > 0) continue
+      if (watch) await setTimeout(pauseMs, undefined, { signal })
+      else if (pass.lacks === undefined) break
+      else {
+        terminal.say(`${directory} does not have segment ${pass.lacks} yet`)
+        return exitCodes.incomplete
+      }
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error
+    if (!watch) return exitCodes.interrupted
+  } finally {
+    stream.close()
+    target.close()
+  }
+  progress.close()
+  terminal.standardOutput.write(`facts of ${formatCount(segments, "segment")}: ${formatCount(rows, "change")}\n`)
+  return exitCodes.ok
+}

@@ -1,0 +1,212 @@
+/**
+ * Makes facts of a stream: for each segment and day with changes a file, of the recording that the segments are of
+ * (docs/decisions/0110-facts-are-made-beside-the-recorder.md).
+ *
+ * Guarantee: each file is created once, by whoever comes first, and its rows depend on the segments alone, but for users, who are those that are known
+ * when it is made. What is there says where to go on, so a process may end at any moment. Segments count as they do for who restores the stream.
+ *
+ * Memory: a row group and a file for each day of a segment, and the former states that {@link LiveChanges} keeps.
+ */
+import { ChangeAuthors, LiveChanges, QueriedRecording, QuestionRefused, TENURE_KEY } from "../archive/index.ts"
+import type { BlobStore } from "../blob/index.ts"
+import {
+  compactedThrough,
+  decodeTenure,
+  NoStreamError,
+  readDescription,
+  readSegmentEnd,
+  type StoredSegment,
+} from "../fleet/index.ts"
+import { factOf } from "./fact.ts"
+import { FactsError } from "./facts-errors.ts"
+import { FactsFile } from "./facts-file.ts"
+
+type Counted = Pick<StoredSegment["facts"], "number" | "epoch" | "after" | "through" | "clusterUid">
+
+/** Folders of files, as engines read partitions. */
+export const clusterFolder = (cluster: string): string => `facts/cluster=${cluster}/`
+
+/** Of the day of a moment in UTC, µs since the Unix epoch. */
+export const dayFolder = (cluster: string, micros: number): string =>
+  `${clusterFolder(cluster)}day=${new Date(micros / 1000).toISOString().slice(0, 10)}/`
+
+const digits = (number: number): string => String(number).padStart(12, "0")
+
+/** Segments that are asked for at once, and of which facts are made in one pass through the recording. */
+const atOnce = 16
+
+interface FactsOptions {
+  /** With the stream. */
+  readonly stream: Pick<BlobStore, "location" | "read" | "list">
+  /** For the files. */
+  readonly target: Pick<BlobStore, "list" | "create">
+  /** A data directory of the stream's recording: the recorder's own, or one that was restored. */
+  readonly directory: string
+  /** For the names of the files: letters, digits, `.`, `_` and `-`. */
+  readonly cluster: string
+  readonly signal?: AbortSignal
+}
+
+/** What was done in a pass. */
+interface FactsPass {
+  readonly segments: number
+  readonly rows: number
+  /** The last segment of which there are facts; 0: none. */
+  readonly through: number
+  /** A segment that the directory does not have yet. */
+  readonly lacks: number | undefined
+}
+
+/**
+ * Makes facts of what the stream has, a pass at a time; one without segments says that there is nothing to do, and the next one looks again. Rejections are
+ * TargetErrors, StreamErrors, ArchiveErrors and FactsErrors.
+ */
+export async function* makeFacts(options: FactsOptions): AsyncGenerator<FactsPass, never, void> {
+  const { stream, directory } = options
+  const description = await readDescription(stream)
+  if (description === undefined) throw new NoStreamError({ location: stream.location })
+  const recording = QueriedRecording.open(directory)
+  try {
+    const metadata = recording.metadata()
+    const { stream: id = description.stream } = decodeTenure(metadata.get(TENURE_KEY) ?? "") ?? {}
+    if (id !== description.stream || (metadata.get("clusterUid") || description.clusterUid) !== description.clusterUid)
+      throw new FactsError({ fault: "unmade", reason: `${directory} has no recording of ${stream.location}` })
+    const segments = new CountedSegments(options, await lastWithFacts(options))
+    let changes: LiveChanges | undefined
+    for (let through = 0; ; ) {
+      const due = await segments.look()
+      recording.refresh()
+      const { cut } = recording
+      const now = due.filter((each) => each.through <= cut)
+      const [first, last] = [now[0], now.at(-1)]
+      let rows = 0
+      if (first !== undefined && last !== undefined) {
+        recording.refresh(last.through)
+        changes ??= changesAfter(recording, first.after)
+        rows = await writeFiles(options, recording, changes, now)
+        recording.requireUndisturbed()
+        segments.take(now.length)
+        through = last.number
+      }
+      yield { segments: now.length, rows, through, lacks: due[now.length]?.number }
+    }
+  } finally {
+    recording.close()
+  }
+}
+
+/** The segments that count, in order. */
+class CountedSegments {
+  readonly #options: FactsOptions
+  /** The first one that was not found yet. */
+  #next: number
+  /** The last change of those that were found. */
+  #through: number
+  /** Parts that no whole one has ended yet. */
+  #parts: Counted[] = []
+  #due: Counted[] = []
+
+  constructor(options: FactsOptions, { number, through }: Pick<Counted, "number" | "through">) {
+    this.#options = options
+    this.#next = number
+    this.#through = through
+  }
+
+  /** The first of those that were not taken. Two requests if nothing is new. */
+  async look(): Promise<ReadonlyArray<Counted>> {
+    const { stream, signal } = this.#options
+    await this.#passCompacted()
+    for (let some = 1, isEnd = false; this.#due.length < atOnce && !isEnd; some = atOnce) {
+      const numbers = Array.from({ length: some }, (_, index) => this.#next + index)
+      for (const end of await Promise.all(numbers.map((number) => readSegmentEnd(stream, number, signal)))) {
+        isEnd ||= end === undefined
+        if (end === undefined || isEnd) continue
+        // What another recorder has taken over from does not count.
+        if (this.#parts[0]?.epoch !== end.facts.epoch) this.#parts = []
+        this.#parts.push(end.facts)
+        this.#next++
+        if (!end.facts.isWhole) continue
+        this.#due.push(...this.#parts.splice(0))
+        this.#through = end.facts.through
+      }
+    }
+    return this.#due.slice(0, atOnce)
+  }
+
+  take(count: number): void {
+    this.#due.splice(0, count)
+  }
+
+  /** What has been compacted before facts were made of it counts as one segment. The last one of a stream never is. */
+  async #passCompacted(): Promise<void> {
+    const { stream, signal } = this.#options
+    const number = await compactedThrough(stream)
+    const following = number < this.#next ? undefined : await readSegmentEnd(stream, number + 1, signal)
+    if (following === undefined) return
+    const { after: through, clusterUid, epoch } = following.facts
+    this.#due.push({ number, after: this.#through, through, clusterUid, epoch })
+    this.#parts = []
+    this.#next = number + 1
+    this.#through = through
+  }
+}
+
+const changesAfter = (recording: QueriedRecording, after: number): LiveChanges => {
+  try {
+    return new LiveChanges(recording, { after, withBefore: true })
+  } catch (error) {
+    if (!(error instanceof QuestionRefused)) throw error
+    throw new FactsError({ fault: "unmade", reason: `${recording.directory}: ${error.message}` })
+  }
+}
+
+/** Of these segments. Returns the rows. */
+const writeFiles = async (
+  { target, cluster, signal }: FactsOptions,
+  recording: QueriedRecording,
+  changes: LiveChanges,
+  segments: ReadonlyArray<Counted>,
+): Promise<number> => {
+  const authors = new ChangeAuthors(recording)
+  const hasAuthors = authors.range() !== undefined
+  const files = new Map<string, FactsFile>()
+  const left = [...segments]
+  /** Ends the segments before a change. The newest day is last: the newest folder says which segments have facts. */
+  const finishBefore = async (sequence: number): Promise<void> => {
+    for (let first = left[0]; first !== undefined && first.through < sequence; first = left[0]) {
+      const name = `${digits(first.number)}-${digits(first.through)}.parquet`
+      for (const folder of [...files.keys()].sort())
+        await target.create(folder + name, [files.get(folder)?.finish() ?? new Uint8Array(0)], signal)
+      files.clear()
+      left.shift()
+    }
+  }
+  let rows = 0
+  for (const item of changes.toCut()) {
+    if (item === undefined || !("event" in item)) continue
+    await finishBefore(item.event.sequence)
+    const folder = dayFolder(cluster, item.event.time)
+    const file = files.get(folder) ?? new FactsFile()
+    files.set(folder, file)
+    file.add(factOf(item, segments[0]?.clusterUid ?? "", hasAuthors ? authors.of(item) : undefined))
+    rows++
+  }
+  await finishBefore(Number.POSITIVE_INFINITY)
+  return rows
+}
+
+/** Days whose folders are looked into: the clock of a recorder may have been a day ahead for a while. */
+const newestDays = 2
+
+/** The last segment with facts, which may lack those of another day; the first one if none has. */
+const lastWithFacts = async ({ target, cluster }: FactsOptions): Promise<Pick<Counted, "number" | "through">> => {
+  const folders: string[] = []
+  for await (const { key } of target.list(clusterFolder(cluster), { delimiter: "/" })) folders.push(key)
+  let last = { number: 1, through: 0 }
+  for (const folder of folders.slice(-newestDays))
+    for await (const { key } of target.list(folder)) {
+      const [, number, through] = /(\d+)-(\d+)\.parquet$/.exec(key) ?? []
+      if (Number(number) >= last.number) last = { number: Number(number), through: Number(through) }
+    }
+  return last
+}

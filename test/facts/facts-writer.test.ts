@@ -1,0 +1,156 @@
+/** Facts of streams: each change once, each file once, whoever is killed. */
+import { mkdirSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { expect, test } from "vitest"
+import { DeltaReader, LiveChanges, QueriedRecording } from "../../src/archive/index.ts"
+import { sample } from "../archive/sample-recording.ts"
+import { firstTenure, ship } from "../fleet/shipping-recorder.ts"
+import { temporaryDirectory } from "../harness/temporary-directory.ts"
+import { core, event, header } from "../trace/views/items.ts"
+import { askFacts, directoryStore, filesIn, makeFacts, recordingOf, streamOf } from "./made-facts.ts"
+
+/** Sequence, type and name of everything that a recording has. */
+const changesOf = (directory: string): ReadonlyArray<object> => {
+  const recording = QueriedRecording.open(directory)
+  try {
+    return [...new LiveChanges(recording, { after: 0, withBefore: false }).toCut()].flatMap((item) =>
+      item === undefined || !("event" in item)
+        ? []
+        : [{ sequence: item.event.sequence, operation: item.type, gvk: item.event.gvk, name: item.event.name }],
+    )
+  } finally {
+    recording.close()
+  }
+}
+
+const rowsOf = "SELECT sequence, operation, gvk, name FROM changes ORDER BY sequence"
+
+test("facts are the changes of a recording, each once, in files of its segments", async () => {
+  const directory = sample()
+  const bucket = await streamOf(directory, 20_000)
+  const changes = changesOf(directory)
+  expect(await makeFacts(bucket, directory)).toBe(changes.length)
+  expect(await askFacts(bucket, rowsOf)).toEqual(changes)
+  expect(filesIn(bucket).size).toBeGreaterThan(3)
+  expect(await askFacts(bucket, "SELECT DISTINCT cluster, cluster_uid FROM changes")).toEqual([
+    { cluster: "prod", cluster_uid: "cluster-1" },
+  ])
+})
+
+test("what is there is not made again, and what is missing at the end has the same bytes", async () => {
+  const directory = sample()
+  const bucket = await streamOf(directory, 20_000)
+  await makeFacts(bucket, directory)
+  const files = filesIn(bucket)
+  const last = [...files.keys()].at(-1) ?? ""
+  // The last segment is looked at again: it may have lacked a day.
+  expect(await makeFacts(bucket, directory)).toBeLessThan(changesOf(directory).length / 2)
+  rmSync(join(bucket, "facts", last))
+  await makeFacts(bucket, directory)
+  expect(filesIn(bucket)).toEqual(files)
+})
+
+test("a process that ends after any file is continued by the next one", async () => {
+  const directory = sample()
+  const whole = await streamOf(directory, 20_000)
+  await makeFacts(whole, directory)
+  const bucket = await streamOf(directory, 20_000)
+  for (let rounds = 0; filesIn(bucket).size < filesIn(whole).size; rounds++) {
+    let left = 2
+    await makeFacts(bucket, directory, {
+      target: (store) => ({
+        list: (...given) => store.list(...given),
+        create: (...given) => (left-- > 0 ? store.create(...given) : Promise.reject(new Error("killed"))),
+      }),
+    }).catch(() => undefined)
+    expect(rounds).toBeLessThan(filesIn(whole).size)
+  }
+  expect(filesIn(bucket)).toEqual(filesIn(whole))
+})
+
+test("a segment that spans midnight has a file of each day", async () => {
+  const directory = await recordingOf([
+    header(-60, 60, { kinds: ["v1.ConfigMap"], clusterUid: "cluster-1" }),
+    event("applied", -2, core("ConfigMap", { name: "a", uid: "a", resourceVersion: "1" })),
+    event("applied", 1.000001, core("ConfigMap", { name: "b", uid: "b", resourceVersion: "2" })),
+    event("deleted", 3, core("ConfigMap", { name: "a", uid: "a", resourceVersion: "3" })),
+  ])
+  const bucket = await streamOf(directory)
+  await makeFacts(bucket, directory)
+  expect([...filesIn(bucket).keys()]).toEqual([
+    expect.stringMatching(/^cluster=prod\/day=2025-11-20\/000000000001-0{10}\d\d\.parquet$/),
+    expect.stringMatching(/^cluster=prod\/day=2025-11-21\/000000000001-0{10}\d\d\.parquet$/),
+  ])
+  const times = "SELECT day, time, name, operation FROM changes ORDER BY time"
+  expect(await askFacts(bucket, times)).toEqual([
+    { day: "2025-11-20", time: "2025-11-20T23:59:58Z", name: "a", operation: "appeared" },
+    { day: "2025-11-21", time: "2025-11-21T00:00:01.000001Z", name: "b", operation: "appeared" },
+    { day: "2025-11-21", time: "2025-11-21T00:00:03Z", name: "a", operation: "deleted" },
+  ])
+  const from = Date.UTC(2025, 10, 21) * 1000
+  expect(await askFacts(bucket, "SELECT name FROM changes ORDER BY time", { from })).toEqual([
+    { name: "b" },
+    { name: "a" },
+  ])
+  expect(await askFacts(bucket, times, { to: from - 1 })).toHaveLength(1)
+})
+
+test("parts of a recorder that was taken over before its whole segment do not count", async () => {
+  const directory = sample()
+  const bucket = temporaryDirectory()
+  const store = await directoryStore(bucket)
+  const [one, other] = [new DeltaReader(directory), new DeltaReader(directory)]
+  const { last } = await ship(store, one, firstTenure, { maximumBytes: 20_000, most: 2 })
+  await ship(store, other, { ...firstTenure, last, epoch: 2, owner: "owner-2" }, { maximumBytes: 20_000 })
+  one.close()
+  other.close()
+  store.close()
+  await makeFacts(bucket, directory)
+  expect(await askFacts(bucket, rowsOf)).toEqual(changesOf(directory))
+  expect([...filesIn(bucket).keys()][0]).toMatch(/000000000003-\d{12}\.parquet$/)
+})
+
+test("segments that were compacted before facts were made of them count as one", async () => {
+  const directory = sample()
+  const bucket = await streamOf(directory, 5_000)
+  const compact = (through: number): void => {
+    mkdirSync(join(bucket, "manifest"), { recursive: true })
+    const name = `${String(through).padStart(12, "0")}.json`
+    writeFileSync(join(bucket, "manifest", name), JSON.stringify({ compactedThrough: through }))
+    for (let number = 1; number <= through; number++)
+      rmSync(join(bucket, "segments", `${String(number).padStart(12, "0")}.segment`), { force: true })
+  }
+  compact(3)
+  await makeFacts(bucket, directory, {
+    // Ends after the file of segment 5.
+    target: (store) => ({
+      list: (...given) => store.list(...given),
+      create: (key, ...rest) =>
+        key.includes("/000000000006-") ? Promise.reject(new Error("killed")) : store.create(key, ...rest),
+    }),
+  }).catch(() => undefined)
+  compact(8)
+  await makeFacts(bucket, directory)
+  expect(await askFacts(bucket, rowsOf)).toEqual(changesOf(directory))
+  expect([...filesIn(bucket).keys()].map((name) => Number(/(\d+)-\d+\.parquet$/.exec(name)?.[1])).slice(0, 4)).toEqual([
+    3, 4, 5, 8,
+  ])
+})
+
+test("a directory of another cluster, or that lacks the beginning, is refused with what helps", async () => {
+  const directory = sample()
+  const bucket = await streamOf(directory)
+  const another = await recordingOf([header(0, 60, { clusterUid: "cluster-2" })])
+  await expect(makeFacts(bucket, another)).rejects.toThrow(
+    /has no recording of .* Make a directory of the stream with reel restore/,
+  )
+  await expect(makeFacts(temporaryDirectory(), directory)).rejects.toThrow("contains no stream")
+})
+
+test("a directory that lacks the last segments has facts up to them", async () => {
+  const directory = sample(60)
+  const bucket = await streamOf(sample(120), 20_000)
+  await makeFacts(bucket, directory)
+  const found = await askFacts(bucket, "SELECT max(sequence) AS last FROM changes")
+  expect(Number(found[0]?.last)).toBeLessThan(200)
+})
