@@ -83,7 +83,7 @@ test("a directory that is behind the stream is named, with exit code 3", async (
 })
 
 test.each([
-  [["prune", "x", "--data-dir", "x"], "is not facts"],
+  [["prune", "x", "--data-dir", "x"], "is neither compact, status nor facts"],
   [["facts", "x"], "facts needs a data directory of the stream, with --data-dir"],
   [["facts", "x", "--data-dir", "x", "--cluster", "a/b"], "must consist of letters, digits"],
   [["facts", "ftp://x", "--data-dir", "x"], "is not supported"],
