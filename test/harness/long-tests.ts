@@ -31,6 +31,7 @@ export const longTests: ReadonlyArray<string> = [
   "test/recorder/recorder/every-kind.test.ts",
   "test/recorder/recorded/look-ups.test.ts",
   "test/examples/vitest/with-cluster.test.ts",
+  "test/recorder/recorded/archived-to-failing-store.test.ts",
   "test/recorder/recorded/archive-kills.test.ts",
   "test/recorder/recorded/process-kills.test.ts",
   "test/recorder/recorded/merged-blocks.test.ts",
