@@ -19,6 +19,5 @@ export {
   readStoreUrl,
   readTargetPath,
   type StoreAddress,
-  type StorePlace,
 } from "./target-address.ts"
 export { TargetError } from "./target-error.ts"
