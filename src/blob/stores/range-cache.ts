@@ -29,6 +29,9 @@ export interface RangeCacheOptions {
   readonly clock?: Clock
 }
 
+/** What is read. Stores with one location have the same objects. */
+type RangedStore = Pick<BlobStore, "location" | "read">
+
 /** The store behind it is the caller's to close. */
 interface RangeCache {
   /**
@@ -52,7 +55,7 @@ const draftMs = 3_600_000
 const headBytes = 12
 
 /** Trims what earlier processes left. */
-export const openRangeCache = async (store: BlobStore, options: RangeCacheOptions): Promise<RangeCache> => {
+export const openRangeCache = async (store: RangedStore, options: RangeCacheOptions): Promise<RangeCache> => {
   const files = new PageFiles(options)
   await files.trim()
   return new Cache(store, files, options.pageBytes ?? 256 * 1024)
@@ -67,13 +70,13 @@ interface Page {
 type Pages = ReadonlyMap<number, Page>
 
 class Cache implements RangeCache {
-  readonly #store: BlobStore
+  readonly #store: RangedStore
   readonly #files: PageFiles
   readonly #pageBytes: number
   /** Requests under way, by each page that they bring: two questions at once request a page once. */
   readonly #coming = new Map<string, Promise<Pages | undefined>>()
 
-  constructor(store: BlobStore, files: PageFiles, pageBytes: number) {
+  constructor(store: RangedStore, files: PageFiles, pageBytes: number) {
     this.#store = store
     this.#files = files
     this.#pageBytes = pageBytes

@@ -32,6 +32,8 @@ export const cachePlace = (environment: Readonly<Record<string, string | undefin
 const MirrorOrigin = Schema.Struct({
   /** Address of the stream. */
   location: Schema.String,
+  /** Its random id: another stream may take the place of one. Empty: it was never read. */
+  stream: Schema.String,
   /** When the store was last asked for more, µs since the Unix epoch; 0: never with success; {@link stale}. */
   checked: Schema.Number,
   ranges: Schema.String,

@@ -16,7 +16,7 @@ import {
   RecordingMirror,
   readKeptText,
 } from "../../archive/index.ts"
-import { addressUrl, openStore, readStorePlace, type StorePlace } from "../../blob/index.ts"
+import { addressUrl, openStore, readStorePlace } from "../../blob/index.ts"
 import { type Clock, systemClock } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
 import { StreamBrokenError, StreamChangedError } from "../fleet-errors.ts"
@@ -27,6 +27,7 @@ import { threadsFetcher } from "./blob-fetcher.ts"
 import {
   type CachePlace,
   cachePlace,
+  type MirrorOrigin,
   mirrorDirectory,
   readOrigin,
   stale,
@@ -63,6 +64,9 @@ const lookMs = 250
 
 /** ms to wait for a process that brings a whole mirror up to date; then it is read as it is. */
 const patienceMs = 30_000
+
+/** A prefix in an object store, or a directory, as `readStorePlace` reads it. */
+type StorePlace = Parameters<typeof openStore>[0]
 
 /** ms for which a request is sent again. */
 const storePatienceMs = 10_000
@@ -142,12 +146,11 @@ export class Mirror {
 
   async #update(): Promise<boolean> {
     const now = this.#clock.wallMicros()
-    const checked = readOrigin(this.directory)?.checked ?? 0
-    this.#note(checked)
+    const { checked } = this.#note()
     // Another process may have asked.
     if (Math.abs(now - checked) < this.#everyMs * 1000) return true
     try {
-      if (await this.#catchUp(checked)) this.#note(now)
+      if (await this.#catchUp(checked)) this.#note({ checked: now })
       trimMirrors(this.#cache, this.directory, now / 1000)
     } catch (error) {
       this.#options.signal?.throwIfAborted()
@@ -159,11 +162,14 @@ export class Mirror {
     return true
   }
 
-  /** Also says that it is in use. */
-  #note(checked: number): void {
+  /** Writes down what is new, and that it is in use. */
+  #note(more: Partial<MirrorOrigin> = {}): MirrorOrigin {
     const { directory, maximumBytes } = this.#cache
-    const { location } = this.#store
-    writeOrigin(this.directory, { location, checked, ranges: `${directory}/ranges`, maximumBytes })
+    const known = readOrigin(this.directory) ?? { stream: "", checked: 0 }
+    const place = { location: this.#store.location, ranges: `${directory}/ranges`, maximumBytes }
+    const origin = { ...known, ...place, ...more }
+    writeOrigin(this.directory, origin)
+    return origin
   }
 
   /** Returns whether it did; false: another process is doing it. */
@@ -192,6 +198,7 @@ export class Mirror {
     this.#stream = undefined
     if (stream === undefined) {
       stream = await StreamReader.open(this.#store, { behind: known, signal: this.#options.signal })
+      this.#note({ stream: stream.description.stream })
       if (stream.behind === undefined) writer.beginAnew()
     }
     let segments = 0

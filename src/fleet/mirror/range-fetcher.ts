@@ -25,29 +25,29 @@ const mostExpected = 256
 
 type Ranges = Awaited<ReturnType<typeof openRangeCache>>
 
+type ReadStore = Pick<BlobStore, "location" | "read">
+
 interface Opened {
-  readonly store: BlobStore
+  readonly store: ReadStore
   readonly ranges: Ranges
 }
 
-const openOrigin = async ({ location, ranges: directory, maximumBytes }: MirrorOrigin): Promise<Opened> => {
+const openOrigin = ({ location }: MirrorOrigin): Promise<ReadStore> => {
   const reading = readStorePlace(location)
-  if (reading.tag === "refused") throw new Error(reading.message)
-  const store = await openStore(reading.place, { patienceMs })
-  // A page that cannot be kept is requested again.
-  const ranges = await openRangeCache(store, { directory, maximumBytes, pageBytes, onTrouble: () => undefined })
-  return { store, ranges }
+  return reading.tag === "refused"
+    ? Promise.reject(new Error(reading.message))
+    : openStore(reading.place, { patienceMs })
 }
 
 export class RangeFetcher {
-  readonly #open: (origin: MirrorOrigin) => Promise<Opened>
-  /** By the directory of the mirror. */
+  readonly #open: (origin: MirrorOrigin) => Promise<ReadStore>
+  /** By the directory of the mirror and its stream. */
   readonly #opened = new Map<string, Promise<Opened>>()
   #expected: Array<readonly [directory: string, blob: FarBlob]> = []
   #ahead = 0
 
   /** `open`: default, the store at the address. */
-  constructor(open: (origin: MirrorOrigin) => Promise<Opened> = openOrigin) {
+  constructor(open: (origin: MirrorOrigin) => Promise<ReadStore> = openOrigin) {
     this.#open = open
   }
 
@@ -79,14 +79,25 @@ export class RangeFetcher {
   }
 
   #of(directory: string): Promise<Opened> {
-    const known = this.#opened.get(directory)
-    if (known !== undefined) return known
     const origin = readOrigin(directory)
     if (origin === undefined) return Promise.reject(new Error(`${directory} does not say what it is a mirror of`))
-    const opening = this.#open(origin)
-    this.#opened.set(directory, opening)
+    const name = `${directory} ${origin.stream}`
+    const known = this.#opened.get(name)
+    if (known !== undefined) return known
+    const opening = this.#openOf(origin)
+    this.#opened.set(name, opening)
     // It is tried again.
-    opening.catch(() => this.#opened.delete(directory))
+    opening.catch(() => this.#opened.delete(name))
     return opening
+  }
+
+  async #openOf(origin: MirrorOrigin): Promise<Opened> {
+    const store = await this.#open(origin)
+    const { stream, ranges: directory, maximumBytes } = origin
+    // What was read of another stream at this address is not this one's.
+    const ofStream = { location: `${store.location} ${stream}`, read: store.read.bind(store) }
+    // A page that cannot be kept is requested again.
+    const options = { directory, maximumBytes, pageBytes, onTrouble: () => undefined }
+    return { store, ranges: await openRangeCache(ofStream, options) }
   }
 }

@@ -1,7 +1,6 @@
 /** How many requests a question costs: of one object's history in a stream of a few hundred segments, without a cache and with one. */
 import { expect, test } from "vitest"
 import { DeltaReader, provideBlobSource, QueriedRecording } from "../../../src/archive/index.ts"
-import { type BlobStore, openRangeCache } from "../../../src/blob/index.ts"
 import { Mirror } from "../../../src/fleet/index.ts"
 import { RangeFetcher } from "../../../src/fleet/mirror/range-fetcher.ts"
 import { changes } from "../../archive/queries/whole-answers.ts"
@@ -53,15 +52,10 @@ test.each([
     expect(history(mirror.directory)).toEqual(history(original))
     expect(history(original)).toHaveLength(5)
 
-    const open = async () => {
-      const options = { directory: `${cache.directory}/ranges`, pageBytes: 65_536, onTrouble: () => undefined }
-      const counted = store as unknown as BlobStore
-      return { store: counted, ranges: await openRangeCache(counted, options) }
-    }
     const ask = async () => {
       store.reads.length = 0
       store.readBytes = 0
-      const fetcher = new RangeFetcher(open)
+      const fetcher = new RangeFetcher(async () => store)
       for (const blobs of source.expected) fetcher.expect(mirror.directory, blobs)
       for (const blob of source.reads) expect(await fetcher.read(mirror.directory, blob)).toHaveProperty("bytes")
       return { requests: store.reads.length, bytes: store.readBytes }
@@ -79,11 +73,7 @@ test("what is not there is said with its address, and makes the mirror stale", a
   const cache = { directory: temporaryDirectory(), maximumBytes: 1e9 }
   const mirror = new Mirror(store, { cache, everyMs: -1 })
   await mirror.update()
-  const counted = store as unknown as BlobStore
-  const fetcher = new RangeFetcher(async () => ({
-    store: counted,
-    ranges: await openRangeCache(counted, { directory: `${cache.directory}/ranges`, onTrouble: () => undefined }),
-  }))
+  const fetcher = new RangeFetcher(async () => store)
   const gone = { key: "segments/000000000999.segment", at: 8, bytes: 100 }
   expect(await fetcher.read(mirror.directory, gone)).toEqual({
     location: "memory:/segments/000000000999.segment",

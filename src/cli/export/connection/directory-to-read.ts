@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { DATABASE_FILE, isArchiveError } from "../../../archive/index.ts"
-import { readStorePlace, readStoreUrl, type StorePlace, TargetError } from "../../../blob/index.ts"
+import { readStorePlace, readStoreUrl, TargetError } from "../../../blob/index.ts"
 import { cachePlace, isStream, isStreamError, type Mirror, openMirror } from "../../../fleet/index.ts"
 import { Misasked } from "../../command-line/exit-codes.ts"
 import { RecordingUnreadable } from "./export-errors.ts"
@@ -15,7 +15,7 @@ interface DirectoryToRead extends Pick<Mirror, "directory" | "update" | "close">
 }
 
 /** `undefined`: it names no object store, and no directory with a stream. @throws Misasked */
-const placeOf = (named: string): StorePlace | undefined => {
+const placeOf = (named: string) => {
   const isLocal = readStoreUrl(named).tag === "answer" && !/^file:/i.test(named)
   if (isLocal && (!existsSync(join(named, "stream.json")) || existsSync(join(named, DATABASE_FILE)))) return undefined
   const reading = readStorePlace(named)
