@@ -2,6 +2,7 @@
 import { expect, test } from "vitest"
 import { DeltaReader, provideBlobSource, QueriedRecording } from "../../../src/archive/index.ts"
 import { Mirror } from "../../../src/fleet/index.ts"
+import { readOrigin, writeOrigin } from "../../../src/fleet/mirror/mirror-places.ts"
 import { RangeFetcher } from "../../../src/fleet/mirror/range-fetcher.ts"
 import { changes } from "../../archive/queries/whole-answers.ts"
 import { patient } from "../../harness/patience.ts"
@@ -64,6 +65,10 @@ test.each([
     expect(cold.requests).toBeLessThanOrEqual(most)
     expect(cold.bytes).toBeLessThan(all / 2)
     expect(await ask()).toEqual({ requests: 0, bytes: 0 })
+    // Nothing of it is another stream's that takes its place at the address.
+    const origin = readOrigin(mirror.directory)
+    if (origin !== undefined) writeOrigin(mirror.directory, { ...origin, stream: "another" })
+    expect((await ask()).requests).toBe(cold.requests)
   },
 )
 
