@@ -93,9 +93,8 @@ export class StreamReader {
       }
     } catch (error) {
       if (!(error instanceof StreamBrokenError)) throw error
-      const { compactedThrough } = await readManifest(this.#store)
-      const isCompacted = compactedThrough > manifest.compactedThrough
-      throw isCompacted ? new StreamChangedError({ location: this.#store.location }) : error
+      const { number } = await readManifest(this.#store)
+      throw number > manifest.number ? new StreamChangedError({ location: this.#store.location }) : error
     }
   }
 

@@ -4,7 +4,7 @@ import { expect, test } from "vitest"
 import { ArchiveReader, type ArchiveWriter, DeltaReader, verifyRecording } from "../../../src/archive/index.ts"
 import { TargetError } from "../../../src/blob/index.ts"
 import { compactStream, restoreStream, StreamReader, segmentKey } from "../../../src/fleet/index.ts"
-import { readManifest } from "../../../src/fleet/stream/manifest.ts"
+import { manifestKey, readManifest } from "../../../src/fleet/stream/manifest.ts"
 import { encodeFrame, plain, START } from "../../archive/sample-frames.ts"
 import { recordSample, sample } from "../../archive/sample-recording.ts"
 import { patient } from "../../harness/patience.ts"
@@ -180,6 +180,21 @@ test("what was replaced stays until nobody reads it any more, and a late segment
   store.memory.objects.set(segmentKey(2), late)
   expectSameRecording(await restored(store), original)
   expect(await compact(store)).toMatchObject({ removed: 1 })
+})
+
+test("a reader whose objects were replaced and removed is told to begin anew", async () => {
+  const { store } = await streamed(4)
+  await compact(store)
+  const { number, ...manifest } = await readManifest(store)
+  store.beforeCall = (call) => {
+    if (call.startsWith("read compacted/") && !store.memory.objects.has(manifestKey(number + 1))) {
+      store.memory.objects.set(manifestKey(number + 1), Buffer.from(JSON.stringify(manifest)))
+      for (const { key } of manifest.compacted) store.memory.objects.delete(key)
+    }
+    return Promise.resolve()
+  }
+  const reader = await StreamReader.open(store)
+  await expect(reader.segments().next()).rejects.toThrow("was compacted while it was read. Try again.")
 })
 
 test("a store that locks objects keeps them, and says so", async () => {
