@@ -32,8 +32,8 @@ const syntax: CommandSyntax<typeof factsOptions> = {
   seeAlso: ["reel sql", "reel restore", "docs/guides/query.md", "docs/reference/facts.md"],
 }
 
-/** The command. `pauseMs`: between two looks at the store. */
-export const fleetCommand = (pauseMs = 10_000): Command =>
+/** The command. */
+export const fleetCommand = (): Command =>
   command(syntax, async (given, terminal, [action = "", address = ""]) =>
-    action === "facts" ? await facts(given, terminal, address, pauseMs) : `${quoted(action)} is not facts`,
+    action === "facts" ? await facts(given, terminal, address) : `${quoted(action)} is not facts`,
   )

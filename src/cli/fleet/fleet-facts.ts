@@ -24,18 +24,18 @@ export const factsOptions = {
   watch: flag({ help: "facts: then go on with what is recorded, until Ctrl-C" }),
 }
 
-/** A sentence: what is wrong with the command line. `pauseMs`: between two looks at the store. */
+/** ms between two looks at the store: recorders write every 20 s. */
+const pauseMs = 10_000
+
+/** A sentence: what is wrong with the command line. */
 export const facts = async (
   { dataDir: directory, cluster, to, watch }: OptionValues<typeof factsOptions>,
   terminal: CommandTerminal,
   address: string,
-  pauseMs: number,
 ): Promise<ExitCode | string> => {
   if (directory === undefined) return "facts needs a data directory of the stream, with --data-dir"
   const stream = await opened(address)
-  if (typeof stream === "string") return stream
   const target = to === undefined ? stream : await opened(to)
-  if (typeof target === "string") return target
   const named = cluster ?? /[\w.-]+$/.exec(stream.location)?.[0]
   if (named === undefined) return "give the cluster a name, with --cluster"
   using interrupted = interruption(terminal)
