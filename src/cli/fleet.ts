@@ -52,14 +52,14 @@ const syntax: CommandSyntax<typeof options> = {
   ],
 }
 
-/** The command. `nowMicros`: µs since the Unix epoch; `pauseMs`: between two looks of facts at the store. */
-export const fleetCommand = (nowMicros: () => number = () => Date.now() * 1000, pauseMs = 10_000): Command =>
+/** The command. `nowMicros`: µs since the Unix epoch. */
+export const fleetCommand = (nowMicros: () => number = () => Date.now() * 1000): Command =>
   command(syntax, async (given, terminal, [action = "", ...addresses]) => {
     if (action === "status") return await status(given, terminal, addresses, nowMicros() / 1000)
     const [address = "", ...others] = addresses
     if (action !== "compact" && action !== "facts") return `${quoted(action)} is neither compact, status nor facts`
     if (others.length > 0) return `${action} takes one address`
     return action === "facts"
-      ? await facts(given, terminal, address, pauseMs)
+      ? await facts(given, terminal, address)
       : await compact(given, terminal, address, nowMicros)
   })

@@ -61,15 +61,17 @@ interface FactsPass {
  * Makes facts of what the stream has, a pass at a time; one without segments says that there is nothing to do, and the next one looks again. Rejections are
  * TargetErrors, StreamErrors, ArchiveErrors and FactsErrors.
  */
-export async function* makeFacts(options: FactsOptions): AsyncGenerator<FactsPass, never, void> {
+export async function* makeFacts(options: FactsOptions): AsyncGenerator<FactsPass, void, void> {
   const { stream, directory } = options
   const description = await readDescription(stream)
   if (description === undefined) throw new NoStreamError({ location: stream.location })
   const recording = QueriedRecording.open(directory)
   try {
     const metadata = recording.metadata()
-    const { stream: id = description.stream } = decodeTenure(metadata.get(TENURE_KEY) ?? "") ?? {}
-    if (id !== description.stream || (metadata.get("clusterUid") || description.clusterUid) !== description.clusterUid)
+    const tenure = decodeTenure(metadata.get(TENURE_KEY) ?? "")
+    const clusterUid = metadata.get("clusterUid") || description.clusterUid
+    const isSame = tenure === undefined ? clusterUid === description.clusterUid : tenure.stream === description.stream
+    if (!isSame)
       throw new FactsError({ fault: "unmade", reason: `${directory} has no recording of ${stream.location}` })
     const segments = new CountedSegments(options, await lastWithFacts(options))
     let changes: LiveChanges | undefined

@@ -24,12 +24,14 @@ export const factsOptions = {
   watch: flag({ help: "facts: then go on with what is recorded, until Ctrl-C" }),
 }
 
-/** A sentence: what is wrong with the command line. `pauseMs`: between two looks at the store. */
+/** ms between two looks at the store: recorders write every 20 s. */
+const pauseMs = 10_000
+
+/** A sentence: what is wrong with the command line. */
 export const facts = async (
   { dataDir: directory, cluster, to, watch }: OptionValues<typeof factsOptions>,
   terminal: CommandTerminal,
   address: string,
-  pauseMs: number,
 ): Promise<ExitCode | string> => {
   if (directory === undefined) return "facts needs a data directory of the stream, with --data-dir"
   const stream = await opened(address)

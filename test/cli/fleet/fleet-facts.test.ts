@@ -11,7 +11,7 @@ import { until } from "../../runtime/until.ts"
 import { capturedTerminal } from "../captured-terminal.ts"
 import { ran } from "../commands-in.ts"
 
-const fleet = (...words: ReadonlyArray<string>) => ran(fleetCommand(undefined, 1), words)
+const fleet = (...words: ReadonlyArray<string>) => ran(fleetCommand(), words)
 const sql = (...words: ReadonlyArray<string>) => ran(sqlCommand(), words)
 const all = ["--since", "0"]
 
@@ -64,10 +64,7 @@ test("with --watch it goes on until Ctrl-C", async () => {
   const directory = sample()
   const bucket = await streamOf(directory)
   const terminal = capturedTerminal()
-  const ended = fleetCommand(undefined, 1).run(
-    ["facts", bucket, "--data-dir", directory, "--cluster", "prod", "--watch"],
-    terminal,
-  )
+  const ended = fleetCommand().run(["facts", bucket, "--data-dir", directory, "--cluster", "prod", "--watch"], terminal)
   const found = () => sql("SELECT count(*) AS n FROM changes", ...all, "--data-dir", bucket, "-o", "csv")
   let output = ""
   while (!output.includes("360")) ({ output } = await found())
