@@ -54,6 +54,7 @@ import type { ArchiveSettings } from "./recording/archiving.ts"
 import { type RecorderActors, startRecorderActors } from "./recording/recorder-actors.ts"
 import { readRedactionKey } from "./redaction/redaction-key.ts"
 import { servedRecording } from "./served-recording.ts"
+import { Beginning } from "./status/beginning.ts"
 import type { KindStatus } from "./status/kind-status.ts"
 import type { ListCompression } from "./watchers/list-manners.ts"
 
@@ -170,6 +171,12 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
     const reloads = new Reloads(systemClock)
     const memory = memoryBound()
     const notify = yield* openNotices(settings, log, credentials.current)
+    const isArchived = settings.archive !== undefined && bound !== undefined
+    if (isArchived) {
+      const metrics = (): string => formatMetrics(leadership?.metrics() ?? [])
+      serveStandby(bound, { reason: () => notify.beginning.reason, metrics, access })
+      if (leadership === undefined) reportListening()
+    }
     const actors = yield* startRecorderActors({
       ...actorSettings(settings),
       kinds: wanted.kinds,
@@ -246,9 +253,9 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
     log.info(`recording ${kinds.length} ${kinds.length === 1 ? "kind" : "kinds"} of ${description}`, {
       directory: dataDirectory,
     })
-    if (leadership === undefined) reportListening()
+    if (leadership === undefined && !isArchived) reportListening()
     // The file may have changed in the days of standing by.
-    else if (typeof config === "string") yield* Effect.promise(reload)
+    if (leadership !== undefined && typeof config === "string") yield* Effect.promise(reload)
     return {
       actors,
       get configuration() {
@@ -359,8 +366,11 @@ const openNotices = ({ dataDir }: RecorderSettings, log: RecorderLog, endpoint: 
       Effect.sync(() => new NoticeLog(log, systemClock, expired, () => statuses)),
       (opened) => Effect.sync(() => opened.close()),
     )
+    const beginning = new Beginning()
     return {
+      beginning,
       hear: (notice: RecorderNotice): void => {
+        beginning.hear(notice)
         // A recording in a temporary directory is for this run: its key needs no care.
         const isOfNoUse = dataDir === undefined && notice.type === "redaction-key" && "made" in notice
         if (!isOfNoUse) notices.hear(notice)

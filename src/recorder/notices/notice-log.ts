@@ -11,7 +11,7 @@ import { describeForbidden } from "../status/forbidden-kinds.ts"
 import type { KindStatuses } from "../status/kind-status.ts"
 import { type ServerTrouble, serverTrouble } from "../status/server-trouble.ts"
 import { CutWatches } from "./cut-watches.ts"
-import type { RecorderNotice } from "./recorder-notice.ts"
+import type { ArchiveNotice, RecorderNotice } from "./recorder-notice.ts"
 
 /** Where a recorder logs. */
 export interface RecorderLog {
@@ -40,6 +40,16 @@ const relistMeanings: ReadonlyMap<string, string> = new Map([
   ["cluster-restored", "this is a different cluster than before, or one restored from a backup; a gap is recorded"],
 ])
 
+/** ms between two lines about a stream that is being restored. */
+const restoreLineMs = 60_000
+
+/** By what goes on all the same: what cannot be done, and what is. */
+const archiveTrouble: Readonly<Record<ArchiveNotice["meanwhile"], readonly [string, string]>> = {
+  starting: ["where the recording is archived cannot be reached", "Recording begins all the same in half a minute"],
+  restoring: ["the stream cannot be restored", "Nothing is recorded until it is; the recorder keeps retrying"],
+  recording: ["the recording cannot be archived", "Recording continues"],
+}
+
 type KindNotice = Extract<RecorderNotice, { type: "kind" }>
 
 /** All kinds together: if they are many, one line says that they are watched. */
@@ -50,6 +60,7 @@ export class NoticeLog {
   /** The last log line about all kinds together: how many kinds there were, and whether all of them were watched. */
   #toldTogether = { kinds: 0, wereAll: true }
 
+  #toldOfRestoreMs = Number.NEGATIVE_INFINITY
   readonly #log: RecorderLog
   readonly #clock: Clock
   readonly #expired: () => string | undefined
@@ -126,11 +137,16 @@ export class NoticeLog {
         return this.#trouble("retention", `old events cannot be removed: ${notice.trouble} Recording continues`)
       case "archive":
         if (notice.trouble === undefined) return this.#relief("archive", "the recording is archived again")
-        return this.#trouble("archive", `the recording cannot be archived: ${notice.trouble}. Recording continues`)
+        return this.#trouble(
+          "archive",
+          `${archiveTrouble[notice.meanwhile][0]}: ${notice.trouble}. ${archiveTrouble[notice.meanwhile][1]}`,
+        )
       case "restoring":
-        return log.debug("restoring the stream", { ...notice })
+        return this.#restoring(notice)
       case "restored":
         this.#isRestored = true
+        if (notice.lostBlocks > 0)
+          log.warn(`damaged before they were archived, and gaps now: ${notice.lostBlocks} blocks of the stream`)
         if (notice.setAside !== "")
           log.warn(
             `the recording that was in the directory is in ${notice.setAside}: another recorder went on with its stream`,
@@ -163,6 +179,15 @@ export class NoticeLog {
       case "unwritten":
         return log.error(`the recording was closed before this could be written: ${notice.what}`)
     }
+  }
+
+  /** At once, and then once a minute. */
+  #restoring({ address, segments, allSegments, bytes }: Extract<RecorderNotice, { type: "restoring" }>): void {
+    const nowMs = this.#clock.monotonicMs()
+    if (segments > 0 && nowMs - this.#toldOfRestoreMs < restoreLineMs) return
+    this.#toldOfRestoreMs = nowMs
+    const reached = segments === 0 ? "" : `: ${segments} of ${allSegments} segments`
+    this.#log.info(`restoring the stream at ${address}${reached}; recording begins when that is done`, { bytes })
   }
 
   /** Logs refusals that are waiting for others, and drops recoveries. */

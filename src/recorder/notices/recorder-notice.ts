@@ -3,6 +3,14 @@ import type { ArchivistReport, WatcherReport } from "../../actors/index.ts"
 import type { ActorGaveUp } from "../../runtime/index.ts"
 import type { RedactionKeyNotice } from "../redaction/redaction-key.ts"
 
+export interface ArchiveNotice {
+  readonly type: "archive"
+  /** Why nothing can be archived, or restored, now; `undefined` when it can. */
+  readonly trouble: string | undefined
+  /** What goes on all the same. `starting`: recording begins soon, without knowing the stream. `restoring`: nothing is recorded until it is restored. */
+  readonly meanwhile: "starting" | "restoring" | "recording"
+}
+
 /** All are rare, except reports of `event`. */
 export type RecorderNotice =
   | { readonly type: "kind"; readonly gvk: string; readonly report: WatcherReport }
@@ -29,12 +37,20 @@ export type RecorderNotice =
   | { readonly type: "exposed"; readonly message: string }
   /** `trouble`: why the beginning of the recording cannot be removed, although its time is up; `undefined` when it can. */
   | { readonly type: "retention"; readonly trouble: string | undefined }
-  /** `trouble`: why nothing can be archived now; `undefined` when it can. */
-  | { readonly type: "archive"; readonly trouble: string | undefined }
+  | ArchiveNotice
   /** How far a stream has been restored into the directory, before anything is recorded. */
-  | ({ readonly type: "restoring" } & ArchivistReport)
-  /** A stream is continued after this segment. `setAside`: where the recording is that was in the directory; the empty string: there was none. */
-  | { readonly type: "restored"; readonly segment: number; readonly epoch: number; readonly setAside: string }
+  | ({ readonly type: "restoring"; readonly address: string } & ArchivistReport)
+  /**
+   * A stream is continued after this segment. `setAside`: where the recording is that was in the directory; the empty string: there was none. `lostBlocks`: those that
+   * were damaged when they were archived.
+   */
+  | {
+      readonly type: "restored"
+      readonly segment: number
+      readonly epoch: number
+      readonly setAside: string
+      readonly lostBlocks: number
+    }
   /** Owners of a kind cannot be looked up; reported once per kind and reason. */
   | { readonly type: "owners"; readonly trouble: string }
   | { readonly type: "stopped-kind"; readonly gvk: string; readonly error: ActorGaveUp }

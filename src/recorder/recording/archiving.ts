@@ -34,6 +34,7 @@ import {
 import { messageOf } from "../../message-of.ts"
 import type { Supervisor } from "../../runtime/index.ts"
 import type { ArchiveFigures, ArchiveStatus } from "../export/recording.ts"
+import type { ArchiveNotice } from "../notices/recorder-notice.ts"
 import type { RecordedStore } from "./recorded-store.ts"
 import { counter, type RecordingBase } from "./recording-base.ts"
 
@@ -62,6 +63,17 @@ export class StreamRefused extends Schema.TaggedError<StreamRefused>()("StreamRe
   }
 }
 
+/** The stream goes on elsewhere, and cannot be restored here before a person has done something. */
+export class StreamNotRestored extends Schema.TaggedError<StreamNotRestored>()("StreamNotRestored", {
+  address: Schema.String,
+  reason: Schema.String,
+}) {
+  override get message(): string {
+    const reason = this.reason.replace(/\.$/, "")
+    return `the stream at ${this.address} cannot be restored, so nothing is recorded: ${reason}. To record all the same, give another prefix with --archive-to`
+  }
+}
+
 /** ms without news after which a segment is shipped all the same: it says up to which version each kind is complete, from where a successor resumes, and API servers keep changes for 5 min. */
 const heartbeatMs = 60_000
 
@@ -81,7 +93,7 @@ const patiently = Schedule.min([Schedule.exponential("1 second"), Schedule.space
 
 type Archivist = Supervisor<ArchivistConfig, ArchivistControl, ArchivistReport>
 
-/** Before the store opens the directory; `undefined`: the recording is not archived. Fails with StreamRefused. */
+/** Before the store opens the directory; `undefined`: the recording is not archived. Fails with StreamRefused, or StreamNotRestored. */
 export const openArchiving = (base: RecordingBase) =>
   Effect.gen(function* () {
     if (base.archive === undefined) return undefined
@@ -100,6 +112,7 @@ class Archiving {
   /** As the recording has it. */
   #kept = ""
   #trouble: string | undefined
+  #meanwhile: ArchiveNotice["meanwhile"] = "starting"
   /** µs since the Unix epoch: everything recorded until then is in the stream. */
   #shippedMicros: number
   #lastShippedMs = Number.NEGATIVE_INFINITY
@@ -118,7 +131,7 @@ class Archiving {
       incarnation: counter(),
       restart: { ...base.restart, maximumCrashes: Number.POSITIVE_INFINITY },
       onStateChange: base.told(archivistName),
-      onReport: (progress) => base.notify({ type: "restoring", ...progress }),
+      onReport: (progress) => base.notify({ type: "restoring", address: settings.address, ...progress }),
     })
   }
 
@@ -144,19 +157,19 @@ class Archiving {
   }
 
   /** What a start does about the stream. */
-  readonly begin: Effect.Effect<void, StreamRefused> = Effect.suspend(() => {
+  readonly begin: Effect.Effect<void, StreamRefused | StreamNotRestored> = Effect.suspend(() => {
     const { clock } = this.#base
     const untilMs = clock.monotonicMs() + startPatienceMs
     const found = this.#find.pipe(
       Effect.retry({
-        while: (error) => !("isLasting" in error && error.isLasting) && clock.monotonicMs() < untilMs,
+        while: (error) => !isLasting(error) && clock.monotonicMs() < untilMs,
         schedule: patiently,
       }),
     )
     // A thread that does not start, too.
     return Effect.matchEffect(found.pipe(Effect.timeout(4 * startPatienceMs)), {
       onFailure: () => Effect.void,
-      onSuccess: (start) => {
+      onSuccess: (start): Effect.Effect<void, StreamRefused | StreamNotRestored> => {
         switch (start.tag) {
           case "refuse":
             return Effect.fail(this.#refused(start.reason))
@@ -174,6 +187,7 @@ class Archiving {
   run(store: RecordedStore) {
     const turn = Effect.suspend(() => this.#turn(store))
     const last = Effect.ignore(turn.pipe(Effect.timeout(lastTurnMs)))
+    this.#meanwhile = "recording"
     return Effect.gen({ self: this }, function* () {
       yield* Effect.addFinalizer(() => last)
       const pause = Effect.suspend(() => Effect.sleep(this.#hasMore ? 0 : this.#settings.everyMs))
@@ -286,15 +300,24 @@ class Archiving {
     ).pipe(Effect.tapError((error) => Effect.sync(() => this.#tell(error.message))))
   }
 
-  /** Nothing is recorded before: what the API server still has is then received after what is restored. */
-  get #restore(): Effect.Effect<void> {
+  /**
+   * Nothing is recorded before: what the API server still has is then received after what is restored. While the store is away, it is tried again. What no
+   * attempt mends ends the recorder: to begin beside a stream that it cannot continue would leave the operator with two histories.
+   */
+  get #restore(): Effect.Effect<void, StreamNotRestored> {
+    const { address } = this.#settings
     const restored = this.#call("restore", undefined, Number.POSITIVE_INFINITY).pipe(
-      Effect.tapError((error) => Effect.sync(() => this.#tell(error.message))),
-      Effect.retry(patiently),
+      Effect.tapError((error) => Effect.sync(() => this.#tell(messageOf(error)))),
+      Effect.retry({ while: (error) => !isLasting(error), schedule: patiently }),
+      Effect.mapError((error) => new StreamNotRestored({ address, reason: messageOf(error) })),
     )
-    return Effect.map(Effect.orDie(restored), ({ tenure, setAside }) => {
+    this.#meanwhile = "restoring"
+    this.#base.notify({ type: "restoring", address, segments: 0, allSegments: 0, bytes: 0 })
+    return Effect.map(restored, ({ tenure, setAside, lostBlocks }) => {
       const { shipped } = tenure
-      this.#base.notify({ type: "restored", segment: shipped?.number ?? 0, epoch: tenure.epoch, setAside })
+      this.#base.notify({
+        ...{ type: "restored", segment: shipped?.number ?? 0, epoch: tenure.epoch, setAside, lostBlocks },
+      })
       this.#tell(undefined)
       this.#open(tenure)
     })
@@ -333,9 +356,12 @@ class Archiving {
   #tell(trouble: string | undefined): void {
     if (trouble === undefined && this.#trouble === undefined) return
     this.#trouble = trouble
-    this.#base.notify({ type: "archive", trouble })
+    this.#base.notify({ type: "archive", trouble, meanwhile: this.#meanwhile })
   }
 }
+
+/** Whether only a person can end it. */
+const isLasting = (error: object): boolean => "isLasting" in error && error.isLasting === true
 
 const unknownCluster = new ArchivingFailed({
   message:

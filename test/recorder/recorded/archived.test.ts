@@ -1,11 +1,14 @@
 /** A recording that is archived, and recorders that continue its stream: what is restored is what happened, once and in order. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import { expect, onTestFinished, test } from "vitest"
+import { DATABASE_FILE } from "../../../src/archive/index.ts"
+import { restoreCommand } from "../../../src/cli/restore.ts"
 import type { ArchiveStatus } from "../../../src/recorder/export/recording.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
+import { ran } from "../../cli/commands-in.ts"
 import { patient } from "../../harness/patience.ts"
 import { until } from "../recorder/recorder-command.ts"
 import { RecordedSandbox, tracked } from "./recorded-sandbox.ts"
@@ -101,6 +104,73 @@ test("a recorder with an empty directory restores the stream, and the one before
     await sandbox.close()
   }
 })
+
+test("a recorder goes on in a directory that reel restore has made, and loses nothing of what happened meanwhile", {
+  timeout: patient(60_000),
+}, async () => {
+  const sandbox = await Sandbox.start({ bookmarkInterval: 500 })
+  const address = temporary()
+  const workload = new Workload(sandbox, kinds, 3)
+  try {
+    const first = await record(sandbox, temporary(), address)
+    await first.ready()
+    for (let step = 0; step < 200; step++) workload.step()
+    await archived(first)
+    await first.stopRecording()
+    const directory = join(temporary(), "restored")
+    expect((await ran(restoreCommand(), [address, "--into", directory])).code).toBe(0)
+    for (let step = 0; step < 50; step++) workload.step()
+    const second = await record(sandbox, directory, address)
+    await second.ready()
+    expect((await archived(second)).epoch).toBe(2)
+    await second.stopRecording()
+    expect(second.notices.filter(({ type }) => type === "restored")).toEqual([])
+    expect(readdirSync(directory).filter((name) => name.startsWith("replaced-"))).toEqual([])
+    await expectLedger(sandbox, address, kinds)
+  } finally {
+    await sandbox.close()
+  }
+})
+
+test.each([
+  [
+    "is damaged",
+    (bytes: Buffer) => Buffer.concat([bytes.subarray(0, -1), Buffer.from("2")]),
+    /^the stream at .* cannot be restored, so nothing is recorded: .*segment is damaged: its end/,
+  ],
+  [
+    "is missing",
+    () => undefined,
+    /^the stream at .* cannot be restored, so nothing is recorded: .*broken at segment 2: segment 1 is missing/,
+  ],
+])(
+  "a stream whose first segment %s ends the recorder that would restore it, which says so",
+  {
+    timeout: patient(60_000),
+  },
+  async (_, change, reason) => {
+    const sandbox = await Sandbox.start()
+    const address = temporary()
+    const workload = new Workload(sandbox, kinds, 4)
+    try {
+      const first = await record(sandbox, temporary(), address)
+      await first.ready()
+      await archived(first)
+      workload.step()
+      await archived(first)
+      await first.stopRecording()
+      const path = join(address, "segments", "000000000001.segment")
+      const changed = change(readFileSync(path))
+      if (changed === undefined) rmSync(path)
+      else writeFileSync(path, changed)
+      const directory = temporary()
+      await expect(record(sandbox, directory, address)).rejects.toThrow(reason)
+      expect(existsSync(join(directory, DATABASE_FILE))).toBe(false)
+    } finally {
+      await sandbox.close()
+    }
+  },
+)
 
 test("a stream.json that was lost is made anew out of the segments, and one that is not theirs is named", {
   timeout: patient(60_000),

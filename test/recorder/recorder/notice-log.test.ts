@@ -346,7 +346,7 @@ test("a new key in a directory that was restored is a gap of each kind, and the 
   const { said, hear } = listening()
   const made = { type: "redaction-key", made: "data/redaction.key" } as const
   hear(made)
-  hear({ type: "restored", segment: 7, epoch: 2, setAside: "" })
+  hear({ type: "restored", segment: 7, epoch: 2, setAside: "", lostBlocks: 0 })
   hear(made)
   expect(said[0]).not.toContain("one key")
   expect(said[2]).toMatch(
