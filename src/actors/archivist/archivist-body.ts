@@ -191,7 +191,10 @@ class Archivist {
     // A life after the first.
     this.#description ??= await readDescription(await this.#store())
     if (this.#description !== undefined) return this.#description
-    throw new ArchivingFailed({ message: `${this.#config.address} has no stream.json any more`, isLasting: true })
+    throw new ArchivingFailed({
+      message: `${this.#config.address} has no stream.json any more. The recorder makes it anew when it is started again`,
+      isLasting: true,
+    })
   }
 
   #readingAfter(sha256: string): Reading {

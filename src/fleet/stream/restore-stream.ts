@@ -91,29 +91,17 @@ export const restoreStream = async (
         onProgress?.({ segments: number, allSegments: Math.max(number, allSegments), bytes })
       }
     }
-    const checked = (): ReturnType<RecordingCopy["verify"]> => {
-      const verification = copy.verify(stream.position.sealedThrough)
-      if (verification.isSound) return verification
-      const { faults, damagedBlocks } = verification
-      const reason = [...faults, ...damagedBlocks.map(({ fault }) => fault)].slice(0, 3).join("; ")
-      throw new RestoredUnsoundError({ location: store.location, reason })
-    }
-    const taken = async (): Promise<Tenure | undefined> => {
-      const { description, last, position } = stream
-      const { sealedThrough } = position
-      const shipped = last && { ...markBehind(last), isWhole: true, position, heldAfter: sealedThrough }
-      const tenure = newTenure(description.stream, randomBytes(16).toString("hex"), shipped)
-      return last === undefined ? tenure : await take(tenure, last)
-    }
+    const taken = async (): Promise<Tenure | undefined> =>
+      stream.last === undefined ? tenureBehind(stream) : await take(tenureBehind(stream), stream.last)
     await applyNew()
-    let verification = checked()
+    let verification = soundness(copy, stream, store)
     const through = applied.number
     let tenure = await taken()
     while (tenure === undefined) {
       await applyNew()
       tenure = await taken()
     }
-    if (applied.number > through) verification = checked()
+    if (applied.number > through) verification = soundness(copy, stream, store)
     copy.finish({ [TENURE_KEY]: encodeTenure(tenure) })
     const { description, last, position } = stream
     const { blocks, lostBlocks } = verification
@@ -122,6 +110,25 @@ export const restoreStream = async (
   } finally {
     copy.close()
   }
+}
+
+/** Of the next epoch, behind everything that was read. */
+const tenureBehind = ({
+  description,
+  last,
+  position,
+}: Pick<StreamReader, "description" | "last" | "position">): Tenure => {
+  const shipped = last && { ...markBehind(last), isWhole: true, position, heldAfter: position.sealedThrough }
+  return newTenure(description.stream, randomBytes(16).toString("hex"), shipped)
+}
+
+/** @throws RestoredUnsoundError, ArchiveError */
+const soundness = (copy: RecordingCopy, { position }: Pick<StreamReader, "position">, { location }: StreamStore) => {
+  const verification = copy.verify(position.sealedThrough)
+  if (verification.isSound) return verification
+  const { faults, damagedBlocks } = verification
+  const reason = [...faults, ...damagedBlocks.map(({ fault }) => fault)].slice(0, 3).join("; ")
+  throw new RestoredUnsoundError({ location, reason })
 }
 
 /** What has been applied, as the copy keeps it: the mark behind the last segment, and what is told of all. */

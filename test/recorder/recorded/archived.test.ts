@@ -105,45 +105,6 @@ test("a recorder with an empty directory restores the stream, and the one before
   }
 })
 
-test("a stream.json that was lost is made anew out of the segments, and one that is not theirs is named", {
-  timeout: patient(60_000),
-}, async () => {
-  const sandbox = await Sandbox.start({ bookmarkInterval: 500 })
-  const [directory, address] = [temporary(), temporary()]
-  const workload = new Workload(sandbox, kinds, 3)
-  const description = join(address, "stream.json")
-  try {
-    const first = await record(sandbox, directory, address)
-    await first.ready()
-    for (let step = 0; step < 100; step++) workload.step()
-    await archived(first)
-    await first.stopRecording()
-    const written = readFileSync(description, "utf8")
-    for (const [next, epoch] of [
-      [directory, 1],
-      [temporary(), 2],
-    ] as const) {
-      rmSync(description)
-      for (let step = 0; step < 50; step++) workload.step()
-      const recorder = await record(sandbox, next, address)
-      await recorder.ready()
-      expect((await archived(recorder)).epoch).toBe(epoch)
-      await recorder.stopRecording()
-      expect(readFileSync(description, "utf8")).toBe(written)
-    }
-    await expectLedger(sandbox, address, kinds)
-    writeFileSync(description, written.replace(/"stream":"\w+"/, '"stream":"another"'))
-    const stranger = await record(sandbox, temporary(), address)
-    await until(
-      () => stranger.actors.archive?.trouble?.includes("and stream.json says another") === true,
-      () => `the stream to be named: ${JSON.stringify(stranger.actors.archive)}`,
-    )
-    await stranger.stopRecording()
-  } finally {
-    await sandbox.close()
-  }
-})
-
 test("a recorder goes on in a directory that reel restore has made, and loses nothing of what happened meanwhile", {
   timeout: patient(60_000),
 }, async () => {
@@ -210,6 +171,45 @@ test.each([
     }
   },
 )
+
+test("a stream.json that was lost is made anew out of the segments, and one that is not theirs is named", {
+  timeout: patient(60_000),
+}, async () => {
+  const sandbox = await Sandbox.start({ bookmarkInterval: 500 })
+  const [directory, address] = [temporary(), temporary()]
+  const workload = new Workload(sandbox, kinds, 3)
+  const description = join(address, "stream.json")
+  try {
+    const first = await record(sandbox, directory, address)
+    await first.ready()
+    for (let step = 0; step < 100; step++) workload.step()
+    await archived(first)
+    await first.stopRecording()
+    const written = readFileSync(description, "utf8")
+    for (const [next, epoch] of [
+      [directory, 1],
+      [temporary(), 2],
+    ] as const) {
+      rmSync(description)
+      for (let step = 0; step < 50; step++) workload.step()
+      const recorder = await record(sandbox, next, address)
+      await recorder.ready()
+      expect((await archived(recorder)).epoch).toBe(epoch)
+      await recorder.stopRecording()
+      expect(readFileSync(description, "utf8")).toBe(written)
+    }
+    await expectLedger(sandbox, address, kinds)
+    writeFileSync(description, written.replace(/"stream":"\w+"/, '"stream":"another"'))
+    const stranger = await record(sandbox, temporary(), address)
+    await until(
+      () => stranger.actors.archive?.trouble?.includes("and stream.json says another") === true,
+      () => `the stream to be named: ${JSON.stringify(stranger.actors.archive)}`,
+    )
+    await stranger.stopRecording()
+  } finally {
+    await sandbox.close()
+  }
+})
 
 test("the stream of another cluster is refused", { timeout: patient(30_000) }, async () => {
   const sandbox = await Sandbox.start()
