@@ -31,6 +31,12 @@ const turnMs = 8
 /** ms after which answers that wait look whether something was committed. The store commits what it has after 30 ms. */
 const lookMs = 30
 
+/**
+ * Looks for which a question that examines every change of a window lets others go first, per piece: a second. A page asks for what went wrong together with its
+ * first rows, which then took 820 ms in place of 400 ms with 100,000 objects.
+ */
+const mostPatience = 33
+
 /** ms of work after which the core is ceded: a watcher or the store may wait for it. */
 const sliceMs = 0.5
 
@@ -52,9 +58,13 @@ interface OpenAnswer {
   readonly isDocument: boolean
   /** Whether it is a subscription. */
   readonly isEndless: boolean
+  /** Whether it examines every change: quick ones go first. */
+  readonly isLong: boolean
   /** The part of the answer that was not sent yet. */
   pending: (string | Uint8Array)[]
   hasItems: boolean
+  /** When it had its last turn, ms of a monotonic clock. */
+  turnAt: number
   /** Whether it has nothing to say before something is committed. */
   isWaiting: boolean
   /** Whether the end is among what is pending. */
@@ -102,8 +112,10 @@ export class Answering {
       stream,
       isDocument,
       isEndless: about === "events",
+      isLong: about === "findings",
       pending: [],
       hasItems: false,
+      turnAt: performance.now(),
       isWaiting: false,
       isDone: false,
     }
@@ -166,9 +178,18 @@ export class Answering {
     while (this.#open.has(open) && (await open.stream.writable())) {
       if (open.isWaiting) await this.#nextLook()
       open.isWaiting = false
+      if (open.isLong)
+        for (let looks = 0; looks < mostPatience && this.#isQuickOneRunning; looks++) await this.#nextLook()
       if (this.#open.has(open)) this.#advance(open)
     }
     this.#end(open)
+  }
+
+  /** One whose client takes the answer. */
+  get #isQuickOneRunning(): boolean {
+    const since = performance.now() - 2 * lookMs
+    for (const { isLong, isEndless, turnAt } of this.#open) if (!isLong && !isEndless && turnAt > since) return true
+    return false
   }
 
   #nextLook(): Promise<void> {
@@ -180,6 +201,7 @@ export class Answering {
 
   #advance(open: OpenAnswer): void {
     const begin = performance.now()
+    open.turnAt = begin
     let size = 0
     try {
       for (let now = begin, sliceEnd = begin + sliceMs; now < begin + turnMs; now = performance.now()) {

@@ -89,6 +89,35 @@ test("a client that goes away, or does not take its answer, holds up no other", 
   expect(slow.error).toBe("the recorder is stopping")
 })
 
+test("what went wrong is looked for after questions that are quick, unless their clients do not take the answers", async () => {
+  const answering = new Answering(sample(), new KnownIntact())
+  const ended: string[] = []
+  const start = (name: string, about: Question["about"]): Client => {
+    const client = new Client()
+    const end = (error = ""): void => {
+      client.error = error
+      ended.push(name)
+    }
+    answering.start({ ...question, about }, { ...client.stream, end })
+    return client
+  }
+  const found = start("findings", "findings")
+  const changes = start("changes", "changes")
+  while (ended.length === 0) {
+    found.take()
+    changes.take()
+    await turns(1)
+  }
+  expect(ended).toEqual(["changes"])
+  const stuck = start("stuck", "changes")
+  while (ended.length === 1) {
+    found.take()
+    await turns(1)
+  }
+  expect([ended, found.error, stuck.error]).toEqual([["changes", "findings"], "", undefined])
+  answering.stop()
+})
+
 test("a question that has no answer is refused at once", () => {
   const answering = new Answering(sample(), new KnownIntact())
   const start = (more: Partial<Question>) => () => answering.start({ ...question, ...more }, new Client().stream)
