@@ -13,7 +13,6 @@ export {
   readStoreUrl,
   readTargetPath,
   type StoreAddress,
-  type StorePlace,
 } from "./addresses/target-address.ts"
 export { openSource } from "./objects/open-source.ts"
 export { openTarget } from "./objects/open-target.ts"

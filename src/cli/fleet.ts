@@ -40,7 +40,7 @@ const syntax: CommandSyntax<typeof options> = {
     "reel fleet status s3://recordings",
     "reel fleet status s3://recordings -o json | jq '.items[] | select(.lagSeconds > 300).location'",
     "reel fleet facts s3://recordings/production --data-dir /var/lib/kubereel/recording --watch",
-    "reel fleet facts s3://recordings/production --data-dir ./production --to s3://recordings/all",
+    "reel fleet facts s3://recordings/production --to s3://recordings/all",
   ],
   seeAlso: [
     "reel sql",

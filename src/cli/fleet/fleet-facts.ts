@@ -4,6 +4,7 @@ import { makeFacts } from "../../facts/index.ts"
 import { flag, type OptionValues, optional, refused, value } from "../command-line/arguments.ts"
 import type { CommandTerminal } from "../command-line/command.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
+import { directoryToRead } from "../export/connection/directory-to-read.ts"
 import { progressLine } from "../terminal/live-line.ts"
 import { formatCount } from "../terminal/quantities.ts"
 import { interruption } from "../terminal/terminal.ts"
@@ -12,7 +13,7 @@ import { opened } from "./opened-store.ts"
 export const factsOptions = {
   dataDir: optional(
     "DIR",
-    "facts: a data directory of the stream: the recorder's own, or one of reel restore; required",
+    "facts: a data directory of the stream: the recorder's own, or one of reel restore; default: the stream itself is read, by ranges",
   ),
   cluster: optional("NAME", "facts: the cluster's name in them; default: the last part of the address", (given) =>
     /^[\w.-]+$/.test(given) ? value(given) : refused("must consist of letters, digits, ., _ and -"),
@@ -29,29 +30,36 @@ const pauseMs = 10_000
 
 /** A sentence: what is wrong with the command line. */
 export const facts = async (
-  { dataDir: directory, cluster, to, watch }: OptionValues<typeof factsOptions>,
+  { dataDir, cluster, to, watch }: OptionValues<typeof factsOptions>,
   terminal: CommandTerminal,
   address: string,
 ): Promise<ExitCode | string> => {
-  if (directory === undefined) return "facts needs a data directory of the stream, with --data-dir"
   const stream = await opened(address)
   const target = to === undefined ? stream : await opened(to)
   const named = cluster ?? /[\w.-]+$/.exec(stream.location)?.[0]
   if (named === undefined) return "give the cluster a name, with --cluster"
+  const { environment, say } = terminal
   using interrupted = interruption(terminal)
   using progress = progressLine(terminal)
   const { signal } = interrupted
   let [segments, rows] = [0, 0]
+  let close = (): void => undefined
   try {
+    const read = await directoryToRead(dataDir ?? address, { environment, say, signal, everyMs: pauseMs })
+    close = read.close
+    const { directory } = read
     for await (const pass of makeFacts({ stream, target, directory, cluster: named, signal })) {
       segments += pass.segments
       rows += pass.rows
       progress.show(() => `facts up to segment ${pass.through}: ${formatCount(rows, "change")}`)
       if (pass.segments > 0) continue
-      if (watch) await setTimeout(pauseMs, undefined, { signal })
-      else if (pass.lacks === undefined) break
+      if (watch) {
+        await setTimeout(pauseMs, undefined, { signal })
+        await read.update()
+        // What was created since a mirror was brought up to date is of the next run.
+      } else if (pass.lacks === undefined || read.isMirror) break
       else {
-        terminal.say(`${directory} does not have segment ${pass.lacks} yet`)
+        say(`${directory} does not have segment ${pass.lacks} yet`)
         return exitCodes.incomplete
       }
     }
@@ -59,6 +67,7 @@ export const facts = async (
     if (!signal.aborted) throw error
     if (!watch) return exitCodes.interrupted
   } finally {
+    close()
     stream.close()
     target.close()
   }

@@ -60,6 +60,13 @@ test("facts of several clusters share a place", async () => {
   expect(output).toBe("cluster\na\nb\n")
 })
 
+test("without a data directory the stream itself is read", async () => {
+  const bucket = await streamOf(sample(), 20_000)
+  const terminal = capturedTerminal({ environment: { KUBEREEL_CACHE: temporaryDirectory() } })
+  const made = await ran(fleetCommand(), ["facts", bucket, "--cluster", "prod"], terminal)
+  expect(made).toMatchObject({ code: exitCodes.ok, output: "facts of 5 segments: 360 changes\n" })
+})
+
 test("with --watch it goes on until Ctrl-C", async () => {
   const directory = sample()
   const bucket = await streamOf(directory)
@@ -81,7 +88,6 @@ test("a directory that is behind the stream is named, with exit code 3", async (
 
 test.each([
   [["prune", "x", "--data-dir", "x"], "is neither compact, status nor facts"],
-  [["facts", "x"], "facts needs a data directory of the stream, with --data-dir"],
   [["facts", "x", "--data-dir", "x", "--cluster", "a/b"], "must consist of letters, digits"],
   [["facts", "ftp://x", "--data-dir", "x"], "is not supported"],
 ])("%j is refused", async (words, error) => {

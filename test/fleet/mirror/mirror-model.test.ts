@@ -8,7 +8,7 @@ import { START } from "../../archive/sample-frames.ts"
 import { rounds } from "../../harness/effort.ts"
 import { patient } from "../../harness/patience.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
-import { anyShip, run, type ShippedRecorder } from "../shipped-recorder.ts"
+import { anyCompaction, anyShip, run, type ShippedRecorder } from "../shipped-recorder.ts"
 import { answersOf } from "./answers.ts"
 import { memorySource } from "./memory-source.ts"
 
@@ -29,6 +29,7 @@ test("a mirror answers as the recording does", { timeout: patient(240_000) }, as
   const step = fc.oneof(
     { weight: 8, arbitrary: anyCommand.filter(({ type }) => type !== "merge" && type !== "compare") },
     { weight: 1, arbitrary: anyShip },
+    { weight: 1, arbitrary: anyCompaction },
   )
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 100, size: "max" }), fc.nat(), anyKept, (steps, seed, kept) =>
@@ -47,6 +48,7 @@ test("of what was merged or removed after it was sent a mirror answers as a rest
   const step = fc.oneof(
     { weight: 16, arbitrary: anyCommand.filter(({ type }) => type !== "compare") },
     { weight: 1, arbitrary: anyShip },
+    { weight: 1, arbitrary: anyCompaction },
     { weight: 1, arbitrary: anyRetention },
   )
   await fc.assert(

@@ -1,5 +1,5 @@
 /** Why a recorder that has not begun to record is not ready: for `/readyz`, in one line. */
-import type { RecorderNotice } from "../notices/recorder-notice.ts"
+import type { RecorderNotice } from "./recorder-notice.ts"
 
 export class Beginning {
   #progress = "the recorder is starting; try again"
