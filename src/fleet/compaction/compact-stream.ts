@@ -23,10 +23,11 @@ import { NoStreamError, StreamChangedError } from "../fleet-errors.ts"
 import { type EncodedPart, encodeParts } from "../segment/segment-encoder.ts"
 import { markBehind, type SegmentFacts, type StoredSegment, type StreamMark } from "../segment/segment-facts.ts"
 import { COMPACTED, compactedKey, openSegment, type ReadableSegment, segmentKey } from "../segment/segment-reader.ts"
-import { type CompactedObject, type Manifest, manifestKey, readManifest } from "../stream/manifest.ts"
+import { type CompactedObject, type Manifest, readManifest } from "../stream/manifest.ts"
 import { readDescription } from "../stream/stream-description.ts"
 import { lastSegmentNumber } from "../stream/stream-end.ts"
 import { StreamReader } from "../stream/stream-reader.ts"
+import { commitManifest } from "./commit-manifest.ts"
 import { joinedWith, overdue, RANGE_BYTES, rangesOf } from "./compaction-plan.ts"
 import { keysBelow, type Removal, removeReplaced } from "./remove-replaced.ts"
 
@@ -72,7 +73,10 @@ interface Work {
 
 /** Segments that were applied to a copy. */
 interface Copied {
+  /** The first that counts. */
   readonly first: StoredSegment
+  /** Behind the segment before the range. Parts that count nowhere may follow it, which are of the range too. `undefined`: the range begins the stream. */
+  readonly behind: StreamMark | undefined
   readonly last: StoredSegment
   readonly segments: number
   readonly bytes: number
@@ -126,7 +130,7 @@ class Compaction {
       const copied = await this.#copy(work, directory)
       if (copied === undefined) return false
       const written = await this.#write(work, copied)
-      await this.#commit(work, copied, written)
+      await commitManifest(this.#store, work.manifest.number, this.#next(work, copied, written), copied, signal)
       const { segments, objects, readBytes, writtenBytes } = this.done
       this.done = {
         segments: segments + copied.segments,
@@ -171,6 +175,8 @@ class Compaction {
 
   /** `undefined`: there are new segments, of which the whole one that ends them is the last one or still to come. */
   async #copy({ manifest: { compacted }, at, count, last: end }: Work, directory: string): Promise<Copied | undefined> {
+    const before = compacted[at - 1]
+    const behind = before && markBehind(await this.#open(before.key, before.sha256))
     const copy = new RecordingCopy(directory)
     const applied: { first?: StoredSegment; last?: StoredSegment; bytes: number } = { bytes: 0 }
     let segments = 0
@@ -185,8 +191,7 @@ class Compaction {
     try {
       for (const { key, sha256 } of compacted.slice(at, at + count)) await apply(await this.#open(key, sha256))
       if (end !== undefined) {
-        const latest = compacted.at(-1)
-        const mark = latest && markBehind(await this.#open(latest.key, latest.sha256))
+        const mark = applied.last === undefined ? behind : markBehind(applied.last)
         for await (const { parts, whole } of this.#groups(mark)) {
           if (whole.facts.number >= end) break
           for (const { facts, sha256 } of parts) await apply(await this.#open(segmentKey(facts.number), sha256))
@@ -198,7 +203,7 @@ class Compaction {
       }
       const { first, last, bytes } = applied
       if (first === undefined || last === undefined) return undefined
-      return { first, last, segments, bytes, place: copy.place }
+      return { first, behind, last, segments, bytes, place: copy.place }
     } finally {
       copy.close()
     }
@@ -228,14 +233,14 @@ class Compaction {
     return segment
   }
 
-  async #write(work: Work, { first, last, place }: Copied): Promise<ReadonlyArray<CompactedObject>> {
+  async #write(work: Work, { first, behind, last, place }: Copied): Promise<ReadonlyArray<CompactedObject>> {
     const { randomId, partBytes, signal } = this.#options
-    const { previous, after } = first.facts
+    const { after } = first.facts
     const { number: through, through: sequence, position, ...facts } = last.facts
-    const from = first.facts.replaces?.from ?? first.facts.number
+    const from = (behind?.number ?? 0) + 1
     const id = randomId()
     const written: CompactedObject[] = []
-    let mark = previous
+    let mark = behind?.sha256 ?? ""
     const factsOf = (part: number, isWhole: boolean, bodySha256: string): SegmentFacts => {
       const kinds = isWhole ? kindsIn(place) : []
       const times = kinds.filter(({ events }) => events > 0)
@@ -274,19 +279,14 @@ class Compaction {
     )
   }
 
-  async #commit(work: Work, { last }: Copied, written: ReadonlyArray<CompactedObject>): Promise<void> {
-    const { number, compactedThrough, compacted, keptFrom } = work.manifest
+  #next(work: Work, { last }: Copied, written: ReadonlyArray<CompactedObject>): Manifest {
+    const { compactedThrough, compacted, keptFrom } = work.manifest
     const kept = work.keptFrom ?? keptFrom
-    const next: Manifest = {
+    return {
       compactedThrough: Math.max(compactedThrough, last.facts.number),
       ...(kept !== undefined && { keptFrom: kept }),
       compacted: compacted.toSpliced(work.at, work.count, ...written),
     }
-    const bytes = Buffer.from(JSON.stringify(next))
-    const key = manifestKey(number + 1)
-    if ((await this.#store.create(key, [bytes], this.#options.signal)) === "created") return
-    const found = await this.#store.read(key)
-    if (found === undefined || Buffer.compare(found.bytes, bytes) !== 0) throw this.#changed()
   }
 
   #changed(): StreamChangedError {
