@@ -52,7 +52,9 @@ export class ShippedRecorder {
     const now = Math.max(START, ...events.map((event) => (event.type === "object" ? event.time : 0)))
     const keepMicros = part === 1 ? undefined : 1 + Math.floor((now - START) * part)
     this.keptFrom = Math.max(this.keptFrom, now - (keepMicros ?? now))
-    await compactStream(new StepsStore(this.store), {
+    const store = new StepsStore(this.store)
+    store.nowMs = Math.ceil(now / 1000)
+    await compactStream(store, {
       ...{ temporaryDirectory: temporaryDirectory(), graceMs: 0, nowMicros: () => now, rangeBytes, partBytes },
       ...{ keepMicros, randomId: () => String(++this.#compactions) },
     })
