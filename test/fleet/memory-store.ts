@@ -12,6 +12,9 @@ export class MemoryStore implements CreatingStore {
   /** Called before each read. */
   beforeRead: (key: string) => void = () => undefined
 
+  /** Whether a read does not find an object that is listed. */
+  absent: (key: string) => boolean = () => false
+
   create(key: string, parts: ReadonlyArray<Uint8Array>): ReturnType<BlobStore["create"]> {
     if (this.objects.has(key)) return Promise.resolve("exists")
     this.objects.set(key, Buffer.concat(parts))
@@ -21,7 +24,7 @@ export class MemoryStore implements CreatingStore {
   read(key: string, range?: ByteRange): Promise<ReadBytes | undefined> {
     const asked = range === undefined ? "" : "last" in range ? ` ${range.last}` : ` ${range.from}-${range.until ?? ""}`
     this.reads.push(`${key}${asked}`)
-    const object = this.objects.get(key)
+    const object = this.absent(key) ? undefined : this.objects.get(key)
     try {
       this.beforeRead(key)
     } catch (error) {

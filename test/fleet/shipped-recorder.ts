@@ -15,6 +15,8 @@ export class ShippedRecorder {
   readonly recorder: ModelledRecorder
   #reader: DeltaReader | undefined
   #tenure: Tenure = firstTenure
+  /** Behind the last whole segment. */
+  #whole: Tenure["position"] = firstTenure.position
   #compactions = 0
   /** What happened before this time may have been dropped. */
   keptFrom = 0
@@ -30,6 +32,15 @@ export class ShippedRecorder {
       maximumBytes,
       ...(most !== undefined && { most }),
     })
+    const { last, position } = this.#tenure
+    if (last?.facts.isWhole === true) this.#whole = position
+  }
+
+  /** Another epoch continues behind the last whole segment: parts that wait for one count nowhere. */
+  takeOver(): void {
+    this.forget()
+    const epoch = this.#tenure.epoch + 1
+    this.#tenure = { ...this.#tenure, epoch, owner: `owner-${epoch}`, position: this.#whole }
   }
 
   /** What is replaced is removed at once. `part`: of the time that has passed, how much is kept. */
@@ -41,7 +52,9 @@ export class ShippedRecorder {
     const now = Math.max(START, ...events.map((event) => (event.type === "object" ? event.time : 0)))
     const keepMicros = part === 1 ? undefined : 1 + Math.floor((now - START) * part)
     this.keptFrom = Math.max(this.keptFrom, now - (keepMicros ?? now))
-    await compactStream(new StepsStore(this.store), {
+    const store = new StepsStore(this.store)
+    store.nowMs = Math.ceil(now / 1000)
+    await compactStream(store, {
       ...{ temporaryDirectory: temporaryDirectory(), graceMs: 0, nowMicros: () => now, rangeBytes, partBytes },
       ...{ keepMicros, randomId: () => String(++this.#compactions) },
     })
@@ -69,6 +82,9 @@ export type Step =
   | Command
   | { readonly type: "ship"; readonly bytes: number; readonly isNewReader: boolean; readonly most: number }
   | { readonly type: "shrink"; readonly rangeBytes: number; readonly partBytes: number; readonly part: number }
+  | { readonly type: "takeOver" }
+
+export const anyTakeOver: fc.Arbitrary<Step> = fc.constant({ type: "takeOver" })
 
 export const anyShip: fc.Arbitrary<Step> = fc.record({
   type: fc.constant("ship" as const),
@@ -98,6 +114,10 @@ export const run = async (
     for (const step of steps) {
       if (step.type === "ship") {
         await shipped.ship(step.bytes, step.isNewReader, step.most)
+        continue
+      }
+      if (step.type === "takeOver") {
+        shipped.takeOver()
         continue
       }
       if (step.type === "shrink") {

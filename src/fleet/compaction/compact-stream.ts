@@ -6,7 +6,7 @@
  * (remove-replaced.ts). The last segment is left alone: recorders look there for the end. Decision 0109 says why.
  *
  * Memory: a segment as it is read and one as it is written, 16 MiB and a block each. Disk: a copy of one range, 256 MiB and a segment, beyond that what
- * segments of one moment, or states of what is alive at the beginning, have.
+ * segments of one moment have; to drop what is old, half a range more, or the states of what is alive at the beginning and a range.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { join } from "node:path"
@@ -19,16 +19,17 @@ import {
   shippedTables,
 } from "../../archive/index.ts"
 import type { BlobStore } from "../../blob/index.ts"
-import { NoStreamError, StreamChangedError } from "../fleet-errors.ts"
+import { isStreamError, NoStreamError, StreamChangedError } from "../fleet-errors.ts"
 import { type EncodedPart, encodeParts } from "../segment/segment-encoder.ts"
 import { markBehind, type SegmentFacts, type StoredSegment, type StreamMark } from "../segment/segment-facts.ts"
 import { COMPACTED, compactedKey, openSegment, type ReadableSegment, segmentKey } from "../segment/segment-reader.ts"
-import { type CompactedObject, type Manifest, manifestKey, readManifest } from "../stream/manifest.ts"
+import { type CompactedObject, type Manifest, readManifest } from "../stream/manifest.ts"
 import { readDescription } from "../stream/stream-description.ts"
 import { lastSegmentNumber } from "../stream/stream-end.ts"
 import { StreamReader } from "../stream/stream-reader.ts"
-import { joinedWith, overdue, RANGE_BYTES, rangesOf } from "./compaction-plan.ts"
-import { keysBelow, type Removal, removeReplaced } from "./remove-replaced.ts"
+import { commitManifest } from "./commit-manifest.ts"
+import { atOnce, joinedWith, overdue, RANGE_BYTES, rangesOf } from "./compaction-plan.ts"
+import { keysBelow, newestSegmentMs, type Removal, removeReplaced } from "./remove-replaced.ts"
 
 /** What is needed of a store to compact a stream in it. */
 export type CompactedStore = Pick<BlobStore, "location" | "read" | "list" | "create" | "remove">
@@ -67,12 +68,17 @@ interface Work {
   /** Number of the stream's last segment; `undefined`: only those ranges. */
   readonly last?: number
   /** µs since the Unix epoch; what is older is dropped. */
-  readonly keptFrom?: number
+  readonly olderThan?: number
+  /** Whether nothing older is left then. */
+  readonly isLast?: boolean
 }
 
 /** Segments that were applied to a copy. */
 interface Copied {
+  /** The first that counts. */
   readonly first: StoredSegment
+  /** Behind the segment before the range. Parts that count nowhere may follow it, which are of the range too. `undefined`: the range begins the stream. */
+  readonly behind: StreamMark | undefined
   readonly last: StoredSegment
   readonly segments: number
   readonly bytes: number
@@ -94,18 +100,39 @@ export const compactStream = async (
   if ((await readDescription(store)) === undefined) throw new NoStreamError({ location: store.location })
   const found = await keysBelow(store, COMPACTED)
   const compaction = new Compaction(store, options)
-  while (await compaction.step());
-  const { graceMs, nowMicros } = options
-  // Before the first commit, another compaction may be writing what was found and is in no manifest. With the commit it has lost.
-  const unknown = compaction.done.objects > 0 ? found : []
-  return { ...compaction.done, ...(await removeReplaced(store, { graceMs, nowMs: nowMicros() / 1000, unknown })) }
+  const removeOld = (): Promise<Removal> =>
+    removeReplaced(store, {
+      ...{ graceMs: options.graceMs, nowMs: options.nowMicros() / 1000 },
+      // Before the first commit, another compaction may be writing what was found and is in no manifest. With the commit it has lost.
+      unknown: compaction.done.objects > 0 ? found : [],
+    })
+  try {
+    while (await compaction.step());
+  } catch (error) {
+    // A disk that is too small must not keep what was replaced for ever. Of a stream with something wrong, everything is kept.
+    if (!(options.signal?.aborted ?? false) && !isStreamError(error)) await removeOld().catch(() => undefined)
+    throw error
+  }
+  return { ...compaction.done, ...(await removeOld()) }
+}
+
+/** What is older is dropped in steps, each with the first ranges: what is left of them is the first range of the next step. */
+interface Dropping {
+  /** µs since the Unix epoch. */
+  readonly keptFrom: number
+  /** Number of the last segment that may be older. */
+  readonly through: number
+  /** Ranges that the steps before have made of all that they had. */
+  readonly left: number
 }
 
 class Compaction {
   readonly #store: CompactedStore
   readonly #options: CompactStreamOptions
   readonly #rangeBytes: number
-  #isKept = false
+  /** Whether what is new has been compacted, as far as it can be now. */
+  #hasNew = true
+  #dropping: Dropping | undefined
   done: Compacted = { segments: 0, objects: 0, readBytes: 0, writtenBytes: 0 }
 
   constructor(store: CompactedStore, options: CompactStreamOptions) {
@@ -116,17 +143,24 @@ class Compaction {
 
   /** Compacts a range. Returns whether there was one. */
   async step(): Promise<boolean> {
-    const { signal, temporaryDirectory } = this.#options
-    signal?.throwIfAborted()
+    this.#options.signal?.throwIfAborted()
     const manifest = await readManifest(this.#store)
-    const work = (await this.#newSegments(manifest)) ?? this.#dropped(manifest)
-    if (work === undefined) return false
+    const added = this.#hasNew ? await this.#newSegments(manifest) : undefined
+    if (added !== undefined && (await this.#compact(added))) return true
+    if (this.#hasNew) this.#dropping = await this.#overdue(manifest)
+    this.#hasNew = false
+    const dropped = this.#dropped(manifest)
+    return dropped !== undefined && (await this.#compact(dropped))
+  }
+
+  async #compact(work: Work): Promise<boolean> {
+    const { signal, temporaryDirectory } = this.#options
     const directory = mkdtempSync(join(temporaryDirectory, "reel-compact-"))
     try {
       const copied = await this.#copy(work, directory)
       if (copied === undefined) return false
       const written = await this.#write(work, copied)
-      await this.#commit(work, copied, written)
+      await commitManifest(this.#store, work.manifest.number, this.#next(work, copied, written), copied, signal)
       const { segments, objects, readBytes, writtenBytes } = this.done
       this.done = {
         segments: segments + copied.segments,
@@ -157,20 +191,35 @@ class Compaction {
     return { manifest, at: compacted.length - count, count, last }
   }
 
-  /** Once in a run: blocks that are young in part stay, so it may change nothing. */
-  #dropped(manifest: Work["manifest"]): Work | undefined {
+  /** Decided once in a run: blocks that are younger in part stay, so what is dropped may change nothing. */
+  async #overdue(manifest: Work["manifest"]): Promise<Dropping | undefined> {
     const { keepMicros, nowMicros } = this.#options
-    if (keepMicros === undefined || this.#isKept) return undefined
-    this.#isKept = true
-    const now = nowMicros()
+    if (keepMicros === undefined) return undefined
     const ranges = rangesOf(manifest.compacted)
-    const old = ranges.slice(0, overdue(ranges, manifest.keptFrom ?? 0, { nowMicros: now, keepMicros }))
-    const count = old.flatMap(({ objects }) => objects).length
-    return count === 0 ? undefined : { manifest, at: 0, count, keptFrom: now - keepMicros }
+    // A clock that is ahead must not drop anything.
+    const now = Math.min(nowMicros(), 1000 * (await newestSegmentMs(this.#store)))
+    const last = ranges[overdue(ranges, manifest.keptFrom ?? 0, { nowMicros: now, keepMicros }) - 1]?.objects.at(-1)
+    return last && { keptFrom: now - keepMicros, through: last.through, left: 0 }
+  }
+
+  /** Few ranges at once, so that a disk for them is enough, and at least one that the step before did not have. */
+  #dropped(manifest: Work["manifest"]): Work | undefined {
+    if (this.#dropping === undefined) return undefined
+    const { keptFrom, through, left } = this.#dropping
+    const old = rangesOf(manifest.compacted).filter(
+      ({ objects: [first] }) => first !== undefined && first.from <= through,
+    )
+    const most = Math.max(left + 1, atOnce(old, this.#rangeBytes))
+    const isLast = most >= old.length
+    this.#dropping = isLast ? undefined : { keptFrom, through, left: 1 }
+    const count = old.slice(0, most).flatMap(({ objects }) => objects).length
+    return count === 0 ? undefined : { manifest, at: 0, count, olderThan: keptFrom, isLast }
   }
 
   /** `undefined`: there are new segments, of which the whole one that ends them is the last one or still to come. */
   async #copy({ manifest: { compacted }, at, count, last: end }: Work, directory: string): Promise<Copied | undefined> {
+    const before = compacted[at - 1]
+    const behind = before && markBehind(await this.#open(before.key, before.sha256))
     const copy = new RecordingCopy(directory)
     const applied: { first?: StoredSegment; last?: StoredSegment; bytes: number } = { bytes: 0 }
     let segments = 0
@@ -185,8 +234,7 @@ class Compaction {
     try {
       for (const { key, sha256 } of compacted.slice(at, at + count)) await apply(await this.#open(key, sha256))
       if (end !== undefined) {
-        const latest = compacted.at(-1)
-        const mark = latest && markBehind(await this.#open(latest.key, latest.sha256))
+        const mark = applied.last === undefined ? behind : markBehind(applied.last)
         for await (const { parts, whole } of this.#groups(mark)) {
           if (whole.facts.number >= end) break
           for (const { facts, sha256 } of parts) await apply(await this.#open(segmentKey(facts.number), sha256))
@@ -198,7 +246,7 @@ class Compaction {
       }
       const { first, last, bytes } = applied
       if (first === undefined || last === undefined) return undefined
-      return { first, last, segments, bytes, place: copy.place }
+      return { first, behind, last, segments, bytes, place: copy.place }
     } finally {
       copy.close()
     }
@@ -228,14 +276,14 @@ class Compaction {
     return segment
   }
 
-  async #write(work: Work, { first, last, place }: Copied): Promise<ReadonlyArray<CompactedObject>> {
+  async #write(work: Work, { first, behind, last, place }: Copied): Promise<ReadonlyArray<CompactedObject>> {
     const { randomId, partBytes, signal } = this.#options
-    const { previous, after } = first.facts
+    const { after } = first.facts
     const { number: through, through: sequence, position, ...facts } = last.facts
-    const from = first.facts.replaces?.from ?? first.facts.number
+    const from = (behind?.number ?? 0) + 1
     const id = randomId()
     const written: CompactedObject[] = []
-    let mark = previous
+    let mark = behind?.sha256 ?? ""
     const factsOf = (part: number, isWhole: boolean, bodySha256: string): SegmentFacts => {
       const kinds = isWhole ? kindsIn(place) : []
       const times = kinds.filter(({ events }) => events > 0)
@@ -260,33 +308,34 @@ class Compaction {
     return written
   }
 
-  /** Owners are taken before retention removes some: a recorder that keeps more than the stream may name them again, and does not send them again. */
-  *#rows({ keptFrom }: Work, { facts: { position } }: StoredSegment, place: string) {
-    if (keptFrom === undefined) return yield* everyRow(place)
-    const owners: ReadonlyArray<ShippedTable> = ["owner_set", "owner"]
-    yield* everyRow(place, owners)
+  /**
+   * Owners are taken before retention removes some: a recorder that keeps more than the stream may name them again, and does not send them again. So are
+   * objects, as long as ranges that are dropped next may name them.
+   */
+  *#rows({ olderThan, isLast }: Work, { facts: { position } }: StoredSegment, place: string) {
+    if (olderThan === undefined) return yield* everyRow(place)
+    const kept: ReadonlyArray<ShippedTable> = [
+      ...(isLast === true ? [] : (["object"] as const)),
+      ...(["owner_set", "owner"] as const),
+    ]
+    yield* everyRow(place, kept)
     const now = this.#options.nowMicros()
-    const policy = { forMicros: now - keptFrom, kinds: new Map() }
+    const policy = { forMicros: now - olderThan, kinds: new Map() }
     compactRecording(place, policy, { heldAfter: position.sealedThrough, now: () => now })
     yield* everyRow(
       place,
-      shippedTables.filter((table) => !owners.includes(table)),
+      shippedTables.filter((table) => !kept.includes(table)),
     )
   }
 
-  async #commit(work: Work, { last }: Copied, written: ReadonlyArray<CompactedObject>): Promise<void> {
-    const { number, compactedThrough, compacted, keptFrom } = work.manifest
-    const kept = work.keptFrom ?? keptFrom
-    const next: Manifest = {
+  #next(work: Work, { last }: Copied, written: ReadonlyArray<CompactedObject>): Manifest {
+    const { compactedThrough, compacted, keptFrom } = work.manifest
+    const kept = (work.isLast === true ? work.olderThan : undefined) ?? keptFrom
+    return {
       compactedThrough: Math.max(compactedThrough, last.facts.number),
       ...(kept !== undefined && { keptFrom: kept }),
       compacted: compacted.toSpliced(work.at, work.count, ...written),
     }
-    const bytes = Buffer.from(JSON.stringify(next))
-    const key = manifestKey(number + 1)
-    if ((await this.#store.create(key, [bytes], this.#options.signal)) === "created") return
-    const found = await this.#store.read(key)
-    if (found === undefined || Buffer.compare(found.bytes, bytes) !== 0) throw this.#changed()
   }
 
   #changed(): StreamChangedError {

@@ -1,8 +1,11 @@
 /**
  * Which segments are compacted together: pure.
  *
- * A **range** is what was compacted at once: some partial objects, and the whole one that ends them. New segments become a range, joined with the last ones from the first on that is no larger than all behind it. So each that stays is larger than all behind it,
- * and a byte is written again only into a range twice as large: for ranges of 1 MiB at first, eight times at most until 256 MiB are reached, and never after that. A stream has a range for each 128 to 256 MiB of it, and some ten smaller ones.
+ * A **range** is what was compacted at once: partial objects, and the whole one that ends them. New segments become a range of their own, or are joined with
+ * ranges before them: going backwards, with each that is no larger than everything behind it, as long as the result has at most 256 MiB.
+ *
+ * So a range that stays is larger than everything behind it, and a byte is written again only into a range twice as large: from 1 MiB to 256 MiB eight times,
+ * and then never again. A stream has a range for each 128 to 256 MiB, and some ten smaller ones.
  */
 import type { CompactedObject } from "../stream/manifest.ts"
 
@@ -55,4 +58,15 @@ export const overdue = (
   const froms = ranges.map(({ objects }) => objects.at(-1)?.fromTime ?? 0)
   const begins = Math.max(keptFrom, froms.find((from) => from > 0) ?? nowMicros)
   return oldest - begins < keepMicros * SLACK ? 0 : froms.findLastIndex((from) => from > 0 && from < oldest) + 1
+}
+
+/** How many of the first ranges are copied at once to drop what is old: up to half a range, and the one behind that. */
+export const atOnce = (ranges: ReadonlyArray<CompactedRange>, rangeBytes: number = RANGE_BYTES): number => {
+  let [sum, count] = [0, 0]
+  for (const { bytes } of ranges) {
+    if (sum > rangeBytes / 2) break
+    sum += bytes
+    count++
+  }
+  return count
 }

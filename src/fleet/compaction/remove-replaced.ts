@@ -1,12 +1,14 @@
 /**
  * Removes what compaction has replaced, some time later: whoever read the manifest before may still read what it names.
  *
- * A manifest serves readers until it has been replaced for as long as they may take. What none of these manifests names is removed, and then the others. The
- * times are the store's, of the manifests: nobody has to write down what was replaced when.
+ * A manifest serves readers until it has been replaced for as long as they may take. What none of these manifests names is removed, and then the others. When
+ * one was replaced is when the store created the next; how late it is now is said by this machine, and never later than when the store created what is newest
+ * in the stream. So of a stream to which nothing is added any more, what was replaced last stays, unless readers are given no time.
  */
 import { TargetError } from "../../blob/index.ts"
 import { segmentKey } from "../segment/segment-reader.ts"
 import { MANIFESTS, type Manifest, manifestKey, readManifestAt } from "../stream/manifest.ts"
+import { lastSegmentNumber } from "../stream/stream-end.ts"
 import type { CompactedStore } from "./compact-stream.ts"
 
 /** Keys that stores remove with one request. */
@@ -28,6 +30,14 @@ export const keysBelow = async (
   return keys
 }
 
+/** When the stream's last segment was created, by the store's clock: ms since the Unix epoch, 0 without one. */
+export const newestSegmentMs = async (store: Pick<CompactedStore, "list" | "location" | "read">): Promise<number> => {
+  const last = await lastSegmentNumber(store)
+  let newest = 0
+  for await (const { modifiedMs } of store.list("segments/", { after: segmentKey(last - 1) })) newest = modifiedMs
+  return newest
+}
+
 /**
  * `unknown`: keys of compacted objects that are removed unless a manifest that serves readers names them; those that a compaction has left which was killed.
  *
@@ -47,11 +57,15 @@ export const removeReplaced = async (
     numbers.push(Number(/(\d{12})\.json$/.exec(key)?.[1] ?? 0))
     times.push(modifiedMs)
   }
+  // A clock that is ahead must not end what readers began a moment ago; one that is behind lets it stay longer.
+  const now = Math.min(nowMs, Math.max(await newestSegmentMs(store), ...times))
   // One is replaced when the next is created.
-  const firstServing = numbers.findIndex((_, index) => nowMs - (times[index + 1] ?? Number.POSITIVE_INFINITY) < graceMs)
+  const firstServing = numbers.findIndex((_, index) => now - (times[index + 1] ?? Number.POSITIVE_INFINITY) < graceMs)
   const replaced = numbers.slice(0, Math.max(0, firstServing))
   const serving = await read(store, numbers.slice(replaced.length))
-  const over = await read(store, replaced)
+  // What that one names is not known. Another process has removed it, or somebody who must not.
+  if (serving === undefined) return { removed: 0, refused: undefined }
+  const over = (await read(store, replaced, "skip")) ?? []
   const named = new Set(serving.flatMap(({ compacted }) => compacted.map(({ key }) => key)))
   const candidates = new Set([...over.flatMap(({ compacted }) => compacted.map(({ key }) => key)), ...unknown])
   const through = Math.min(...serving.map(({ compactedThrough }) => compactedThrough))
@@ -79,10 +93,17 @@ export const removeReplaced = async (
   return { removed, refused: undefined }
 }
 
-/** One that is not there replaces nothing, so that nothing is removed. */
-const read = async (store: CompactedStore, numbers: ReadonlyArray<number>): Promise<ReadonlyArray<Manifest>> => {
+/** `undefined`: one is gone. Those to skip have been removed after all that they named. */
+const read = async (
+  store: CompactedStore,
+  numbers: ReadonlyArray<number>,
+  absent: "skip" | "stop" = "stop",
+): Promise<ReadonlyArray<Manifest> | undefined> => {
   const found: Manifest[] = []
-  for (const number of numbers)
-    found.push((await readManifestAt(store, number)) ?? { compactedThrough: 0, compacted: [] })
+  for (const number of numbers) {
+    const manifest = number === 0 ? { compactedThrough: 0, compacted: [] } : await readManifestAt(store, number)
+    if (manifest === undefined && absent === "stop") return undefined
+    if (manifest !== undefined) found.push(manifest)
+  }
   return found
 }

@@ -46,13 +46,29 @@ export const readManifestAt = async (store: StreamStore, number: number): Promis
     Buffer.from(found.bytes).toString("utf8"),
   )
   if (Result.isSuccess(manifest)) return manifest.success
-  throw damaged(store, number)
+  throw damaged(store, number, notOurs)
+}
+
+/** How often manifests are listed when the last one is gone on reading: it was removed with a later one in its place. */
+const MOST_LISTS = 5
+
+/** Its number with the last one; 0 and `undefined`: there was never one, which nothing else may be taken for. */
+const lastOf = async <Found>(
+  store: StreamStore,
+  read: (number: number) => Promise<Found | undefined>,
+): Promise<readonly [number: number, found: Found | undefined]> => {
+  let number = 0
+  for (let lists = 0; lists < MOST_LISTS; lists++) {
+    number = await lastNumber(store, manifestKey)
+    const found = number === 0 ? undefined : await read(number)
+    if (number === 0 || found !== undefined) return [number, found]
+  }
+  throw damaged(store, number, "it is listed, and cannot be found")
 }
 
 /** The last one, and its number; of a stream that was never compacted, an empty one with number 0. Rejects as {@link readManifestAt} does. */
 export const readManifest = async (store: StreamStore): Promise<Manifest & { readonly number: number }> => {
-  const number = await lastNumber(store, manifestKey)
-  const found = await readManifestAt(store, number)
+  const [number, found] = await lastOf(store, (last) => readManifestAt(store, last))
   return found === undefined ? { number: 0, compactedThrough: 0, compacted: [] } : { ...found, number }
 }
 
@@ -61,16 +77,14 @@ const headBytes = 64
 
 /** Up to which number segments have been replaced by compacted ones; 0: none. Two small requests. Rejects as {@link readManifestAt} does. */
 export const compactedThrough = async (store: StreamStore): Promise<number> => {
-  const number = await lastNumber(store, manifestKey)
-  const found = number === 0 ? undefined : await store.read(manifestKey(number), { from: 0, until: headBytes })
+  const [number, found] = await lastOf(store, (last) => store.read(manifestKey(last), { from: 0, until: headBytes }))
   if (found === undefined) return 0
   const [, through] = /^\{"compactedThrough":(\d+)[,}]/.exec(Buffer.from(found.bytes).toString("utf8")) ?? []
-  if (through === undefined) throw damaged(store, number)
+  if (through === undefined) throw damaged(store, number, notOurs)
   return Number(through)
 }
 
-const damaged = (store: StreamStore, number: number): SegmentDamagedError =>
-  new SegmentDamagedError({
-    location: locationOf(store, manifestKey(number)),
-    reason: "it is not what this version writes",
-  })
+const notOurs = "it is not what this version writes"
+
+const damaged = (store: StreamStore, number: number, reason: string): SegmentDamagedError =>
+  new SegmentDamagedError({ location: locationOf(store, manifestKey(number)), reason })

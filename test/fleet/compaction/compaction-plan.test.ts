@@ -1,6 +1,6 @@
 /** Which ranges are compacted together: few of them, and each byte is written few times. */
 import { expect, test } from "vitest"
-import { joinedWith, overdue, rangesOf } from "../../../src/fleet/compaction/compaction-plan.ts"
+import { atOnce, joinedWith, overdue, rangesOf } from "../../../src/fleet/compaction/compaction-plan.ts"
 
 const object = (bytes: number, fromTime = 1, isWhole = true) => ({
   ...{ key: "k", from: 1, through: 1, sha256: "", isWhole, bytes, gaps: 0, fromTime, toTime: fromTime },
@@ -42,4 +42,10 @@ test("what is older is dropped once it is a tenth of what is kept", () => {
   expect([at(1400), at(1549), at(1550), at(1800), at(1801), at(2500)]).toEqual([0, 0, 1, 1, 2, 3])
   // Blocks that are young in part stay, and are not looked at each time.
   expect([at(1840, 1300), at(1850, 1300)]).toEqual([0, 2])
+})
+
+test("few ranges are copied at once to drop what is old, and one of any size", () => {
+  const days = (...sizes: ReadonlyArray<number>) => rangesOf(sizes.map((size) => object(size * MiB)))
+  expect(atOnce(days(...Array<number>(400).fill(256)))).toBe(1)
+  expect([atOnce(days(100, 256, 256)), atOnce(days(500, 1)), atOnce(days(1, 1)), atOnce([])]).toEqual([2, 1, 2, 0])
 })

@@ -6,6 +6,7 @@ import { MemoryStore } from "../memory-store.ts"
 export class StepsStore implements BlobStoreToCompact {
   readonly location = "memory:"
   readonly memory: MemoryStore
+  /** ms; of what was put into the memory itself, there is none, and it counts as new. */
   readonly times = new Map<string, number>()
   /** What has been called: operation and key. */
   readonly calls: string[] = []
@@ -50,7 +51,7 @@ export class StepsStore implements BlobStoreToCompact {
   async *list(prefix: string, options: { readonly after?: string } = {}): AsyncGenerator<ListedObject, void> {
     await this.#step(`list ${prefix}`, () => Promise.resolve())
     for await (const each of this.memory.list(prefix, options))
-      yield { ...each, modifiedMs: this.times.get(each.key) ?? 0 }
+      yield { ...each, modifiedMs: this.times.get(each.key) ?? this.nowMs }
   }
 
   async #step<Answer>(call: string, work: () => Promise<Answer>): Promise<Answer> {

@@ -37,3 +37,24 @@ test("a manifest that is not one is named", async () => {
       /manifest\/000000000002\.json is damaged: it is not what this version writes/,
     )
 })
+
+test("a manifest that is gone on reading is looked for again, and a stream without it is not one that was never compacted", async () => {
+  const store = new MemoryStore()
+  const manifest = (through: number) => Buffer.from(JSON.stringify({ compactedThrough: through, compacted: [] }))
+  for (const read of [readManifest, compactedThrough]) {
+    store.objects.clear()
+    store.objects.set(manifestKey(1), manifest(7))
+    let isFirst = true
+    store.absent = (key) => {
+      if (isFirst) store.objects.set(manifestKey(2), manifest(9))
+      isFirst = false
+      return key === manifestKey(1)
+    }
+    const found = await read(store)
+    expect(typeof found === "number" ? found : found.compactedThrough).toBe(9)
+    store.absent = () => true
+    await expect(read(store)).rejects.toThrow(
+      /manifest\/000000000002\.json is damaged: it is listed, and cannot be found/,
+    )
+  }
+})

@@ -9,7 +9,7 @@ import { rounds } from "../../harness/effort.ts"
 import { patient } from "../../harness/patience.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { expectSameRecording } from "../same-recording.ts"
-import { anyCompaction, anyShip, compactions, run } from "../shipped-recorder.ts"
+import { anyCompaction, anyShip, anyTakeOver, compactions, run } from "../shipped-recorder.ts"
 
 test("a recording is restored row for row", { timeout: patient(120_000) }, async () => {
   const step = fc.oneof(
@@ -37,6 +37,7 @@ test("compacted at any moments, in ranges and objects of any size, it is restore
     { weight: 6, arbitrary: anyCommand.filter(({ type }) => type !== "merge" && type !== "compare") },
     { weight: 2, arbitrary: anyShip },
     { weight: 1, arbitrary: anyCompaction },
+    { weight: 1, arbitrary: anyTakeOver },
   )
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 100, size: "max" }), fc.nat(), (steps, seed) =>
@@ -56,6 +57,7 @@ test("what was merged or removed after it was sent is restored as it was", { tim
     { weight: 1, arbitrary: anyShip },
     { weight: 1, arbitrary: anyRetention },
     { weight: 1, arbitrary: anyCompaction },
+    { weight: 1, arbitrary: anyTakeOver },
   )
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 30, maxLength: 120, size: "max" }), fc.nat(), (steps, seed) =>
@@ -88,6 +90,7 @@ test("what is older than it is kept is dropped at any moments, and nothing else"
   const step = fc.oneof(
     { weight: 12, arbitrary: anyCommand.filter(({ type }) => type !== "compare") },
     { weight: 3, arbitrary: anyShip },
+    { weight: 1, arbitrary: anyTakeOver },
     { weight: 1, arbitrary: compactions(fc.double({ min: 0, max: 0.99, noNaN: true })) },
   )
   await fc.assert(
