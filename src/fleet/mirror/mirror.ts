@@ -149,14 +149,19 @@ export class Mirror {
     const { checked } = this.#note()
     // Another process may have asked.
     if (Math.abs(now - checked) < this.#everyMs * 1000) return true
+    const sayAge = (reason: string): void => {
+      const age = Math.round((now - checked) / 1_000_000)
+      this.#options.say?.(`answers are from a copy of the stream's rows that is ${age} s old: ${reason}`)
+    }
     try {
-      if (await this.#catchUp(checked)) this.#note({ checked: now })
+      if (await this.#catchUp(checked > 0)) this.#note({ checked: now })
+      else sayAge("another process is bringing it up to date")
       trimMirrors(this.#cache, this.directory, now / 1000)
     } catch (error) {
       this.#options.signal?.throwIfAborted()
-      if (checked <= 0) throw error
-      const age = Math.round((now - checked) / 1_000_000)
-      this.#options.say?.(`answers are from a copy of the stream's rows that is ${age} s old: ${messageOf(error)}`)
+      // What is there may be a beginning only.
+      if (checked <= 0 || readOrigin(this.directory)?.checked === 0) throw error
+      sayAge(messageOf(error))
     }
     this.#askedMs = this.#clock.monotonicMs()
     return true
@@ -173,11 +178,12 @@ export class Mirror {
   }
 
   /** Returns whether it did; false: another process is doing it. */
-  async #catchUp(checked: number): Promise<boolean> {
-    const writer = await this.#writer(checked > 0)
+  async #catchUp(isWhole: boolean): Promise<boolean> {
+    const writer = await this.#writer(isWhole)
     if (writer === undefined) return false
     try {
-      const isStale = checked === stale
+      // The process that held it may have read everything again.
+      const isStale = readOrigin(this.directory)?.checked === stale
       await this.#apply(writer, isStale).catch((error: unknown) => {
         // What is known is no part of the stream any more: it was compacted, or another one took its place.
         if (!(error instanceof StreamChangedError || error instanceof StreamBrokenError)) throw error
@@ -190,9 +196,13 @@ export class Mirror {
     }
   }
 
-  /** Applies what is behind the last segment that was applied; everything, in place of what is there, if the stream does not have that. */
+  /**
+   * Applies what is behind the last segment that was applied; everything, in place of what is there, if the stream does not have that. Then what is there is
+   * read until all is. Where nothing is, each whole segment is kept, so that the next process goes on behind it, and none reads it before all is there.
+   */
   async #apply(writer: RecordingMirror, isStale: boolean): Promise<void> {
-    const known = isStale ? undefined : readMark(this.directory)
+    const found = readMark(this.directory)
+    const known = isStale ? undefined : found
     let stream = this.#applied === known?.sha256 ? this.#stream : undefined
     // It is not used again after an error.
     this.#stream = undefined
@@ -200,6 +210,10 @@ export class Mirror {
       stream = await StreamReader.open(this.#store, { behind: known, signal: this.#options.signal })
       this.#note({ stream: stream.description.stream })
       if (stream.behind === undefined) writer.beginAnew()
+      if (found === undefined) {
+        this.#note({ checked: 0 })
+        writer.endAnew()
+      }
     }
     let segments = 0
     for await (const segment of stream.segments()) {
@@ -209,6 +223,7 @@ export class Mirror {
       this.#applied = sha256
       if (++segments % toldSegments === 0) this.#options.say?.(`read the rows of ${segments} segments`)
     }
+    writer.endAnew()
     this.#stream = stream
   }
 
