@@ -92,7 +92,8 @@ export const openMirror = async (address: string | StorePlace, options: MirrorOp
 
 /** Whether there is a stream at an address, or a mirror of one. What cannot be read is taken for none: there may be a right to read one object only. */
 export const isStream = async (place: StorePlace, cache: CachePlace = cachePlace(process.env)): Promise<boolean> => {
-  if (readOrigin(mirrorDirectory(cache, addressUrl(place))) !== undefined) return true
+  // An address at which nothing was found has an origin as well.
+  if (readOrigin(mirrorDirectory(cache, addressUrl(place)))?.stream) return true
   const store = await openStore(place, { patienceMs: storePatienceMs }).catch(() => undefined)
   const found = await store?.read(STREAM_KEY).catch(() => undefined)
   store?.close()
@@ -130,9 +131,11 @@ export class Mirror {
     return this.#options.everyMs ?? 20_000
   }
 
-  /** Has it reach up to the last whole segment, unless it did a moment ago. Returns whether the store was asked. Rejects as {@link openMirror} does. */
+  /** Has it reach up to the last whole segment, unless it did a moment ago. Returns whether it may have grown since the last call: false if this one asked nobody. Rejects as {@link openMirror} does. */
   update(): Promise<boolean> {
-    if (this.#clock.monotonicMs() - this.#askedMs < this.#everyMs) return Promise.resolve(false)
+    const isNew = this.#clock.monotonicMs() - this.#askedMs < this.#everyMs
+    // A reader may have found that an object is gone, and the mirror may have been removed.
+    if (isNew && (readOrigin(this.directory)?.checked ?? 0) > 0) return Promise.resolve(false)
     this.#updating ??= this.#update().finally(() => {
       this.#updating = undefined
     })
@@ -219,6 +222,7 @@ export class Mirror {
     for await (const segment of stream.segments()) {
       const { number, sha256 } = markBehind(segment)
       const rows = await segment.rowsAlone(this.#options.keptBytes ?? keptBytes, this.#options.signal)
+      if (rows === undefined) throw new StreamChangedError({ location: this.#store.location })
       writer.apply(segment.facts, rows, encodeMark({ number, sha256 }))
       this.#applied = sha256
       if (++segments % toldSegments === 0) this.#options.say?.(`read the rows of ${segments} segments`)

@@ -15,7 +15,8 @@ import {
   QueriedRecording,
   StoreUnreadableError,
 } from "../../../src/archive/index.ts"
-import { Mirror, NoStreamError, segmentKey } from "../../../src/fleet/index.ts"
+import { readStorePlace } from "../../../src/blob/index.ts"
+import { isStream, Mirror, NoStreamError, openMirror, segmentKey } from "../../../src/fleet/index.ts"
 import { markStale } from "../../../src/fleet/mirror/mirror-places.ts"
 import { changes } from "../../archive/queries/whole-answers.ts"
 import { encodeFrame, plain, START } from "../../archive/sample-frames.ts"
@@ -324,4 +325,21 @@ test("mirrors that were not used for long make room for others", async () => {
 
 test("a place without a stream has none", async () => {
   await expect(mirrorOf(new MemoryStore()).mirror.update()).rejects.toThrow(NoStreamError)
+})
+
+test("an address at which there was no stream is still none after it was asked for", async () => {
+  const reading = readStorePlace(temporaryDirectory())
+  if (reading.tag === "refused") throw new Error(reading.message)
+  const cache = cacheIn()
+  await expect(openMirror(reading.place, { cache })).rejects.toThrow(NoStreamError)
+  expect(await isStream(reading.place, cache)).toBe(false)
+})
+
+test("after an object was found to be gone, the store is asked at once", async () => {
+  const store = await shipped(sample(20))
+  const { mirror } = mirrorOf(store, { everyMs: 20_000 })
+  await mirror.update()
+  markStale(mirror.directory)
+  expect(await mirror.update()).toBe(true)
+  expect(await mirror.update()).toBe(false)
 })
