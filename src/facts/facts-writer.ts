@@ -8,7 +8,16 @@
  *
  * Memory: a row group and a file, and the former states that {@link LiveChanges} keeps.
  */
-import { ChangeAuthors, LiveChanges, QueriedRecording, QuestionRefused, TENURE_KEY } from "../archive/index.ts"
+import { statSync } from "node:fs"
+import { join } from "node:path"
+import {
+  ChangeAuthors,
+  DATABASE_FILE,
+  LiveChanges,
+  QueriedRecording,
+  QuestionRefused,
+  TENURE_KEY,
+} from "../archive/index.ts"
 import { type BlobStore, inParallel } from "../blob/index.ts"
 import {
   compactedThrough,
@@ -17,6 +26,7 @@ import {
   readDescription,
   readSegmentEnd,
   type StoredSegment,
+  type StreamDescription,
 } from "../fleet/index.ts"
 import { factOf } from "./fact.ts"
 import { FactsError } from "./facts-errors.ts"
@@ -45,7 +55,7 @@ interface FactsOptions {
   /** With the stream. */
   readonly stream: Pick<BlobStore, "location" | "read" | "list">
   /** For the files. */
-  readonly target: Pick<BlobStore, "list" | "create">
+  readonly target: Pick<BlobStore, "list" | "read" | "create">
   /** A data directory of the stream's recording: the recorder's own, or one that was restored. */
   readonly directory: string
   /** For the names of the files: letters, digits, `.`, `_` and `-`. */
@@ -71,37 +81,82 @@ export async function* makeFacts(options: FactsOptions): AsyncGenerator<FactsPas
   const { stream, directory } = options
   const description = await readDescription(stream)
   if (description === undefined) throw new NoStreamError({ location: stream.location })
-  const recording = QueriedRecording.open(directory)
+  let recording = QueriedRecording.open(directory)
   try {
-    const metadata = recording.metadata()
-    const tenure = decodeTenure(metadata.get(TENURE_KEY) ?? "")
-    const clusterUid = metadata.get("clusterUid") || description.clusterUid
-    const isSame = tenure === undefined ? clusterUid === description.clusterUid : tenure.stream === description.stream
-    if (!isSame)
-      throw new FactsError({ fault: "unmade", reason: `${directory} has no recording of ${stream.location}` })
+    epochOf(recording, options, description)
+    await claimCluster(options, description)
     const last = await lastFile(options)
     const segments = new CountedSegments(options, last)
+    let inode = inodeOf(directory)
     let changes: LiveChanges | undefined
-    for (let through = 0; ; ) {
+    for (let [through, behind] = [0, last.through]; ; ) {
       const due = await segments.look()
+      // Another recording may have taken the place of the one that is open.
+      if (inode !== inodeOf(directory)) {
+        recording.close()
+        changes = undefined
+        inode = inodeOf(directory)
+        recording = QueriedRecording.open(directory)
+      }
       recording.refresh()
+      const epoch = epochOf(recording, options, description)
       const { cut } = recording
       const now = due.filter((each) => each.through <= cut)
       const [first, final] = [now[0], now.at(-1)]
       let rows = 0
       if (first !== undefined && final !== undefined) {
+        if (now.some((each) => each.epoch > epoch))
+          throw unmade(`${directory} is of a recorder from which another one has taken ${stream.location} over`)
         recording.refresh(final.through)
-        changes ??= changesAfter(recording, Math.max(first.after, last.through))
+        changes ??= changesAfter(recording, Math.max(first.after, behind))
         rows = await writeFiles(options, recording, changes, now)
         recording.requireUndisturbed()
         segments.take(now.length)
         through = final.number
+        behind = final.through
       }
       yield { segments: now.length, rows, through, lacks: due[now.length]?.number }
     }
   } finally {
     recording.close()
   }
+}
+
+const unmade = (reason: string): FactsError => new FactsError({ fault: "unmade", reason })
+
+const inodeOf = (directory: string): number | undefined =>
+  statSync(join(directory, DATABASE_FILE), { throwIfNoEntry: false })?.ino
+
+/**
+ * The last epoch of the stream of which a directory may have segments: a recorder that was taken over from goes on for a while, with changes that are not
+ * those of the stream. @throws FactsError if it is another stream's
+ */
+const epochOf = (
+  recording: QueriedRecording,
+  { stream, directory }: FactsOptions,
+  description: StreamDescription,
+): number => {
+  const metadata = recording.metadata()
+  const tenure = decodeTenure(metadata.get(TENURE_KEY) ?? "")
+  const clusterUid = metadata.get("clusterUid") || description.clusterUid
+  const isSame = tenure === undefined ? clusterUid === description.clusterUid : tenure.stream === description.stream
+  if (!isSame) throw unmade(`${directory} has no recording of ${stream.location}`)
+  return tenure?.epoch ?? Number.POSITIVE_INFINITY
+}
+
+/** Puts the id of the stream beside the files of the cluster, under a name that engines pass over. @throws FactsError if another one's is there */
+const claimCluster = async (
+  { stream, target, cluster, signal }: FactsOptions,
+  description: StreamDescription,
+): Promise<void> => {
+  const key = `${clusterFolder(cluster)}.stream`
+  if ((await target.create(key, [Buffer.from(description.stream)], signal)) === "created") return
+  const found = await target.read(key, undefined, signal)
+  if (found !== undefined && Buffer.from(found.bytes).toString() !== description.stream)
+    throw new FactsError({
+      fault: "named",
+      reason: `cluster=${cluster} has facts of another stream than ${stream.location}`,
+    })
 }
 
 /** The segments that count, in order. */
@@ -165,7 +220,7 @@ const changesAfter = (recording: QueriedRecording, after: number): LiveChanges =
     return new LiveChanges(recording, { after, withBefore: true })
   } catch (error) {
     if (!(error instanceof QuestionRefused)) throw error
-    throw new FactsError({ fault: "unmade", reason: `${recording.directory}: ${error.message}` })
+    throw unmade(`${recording.directory}: ${error.message}`)
   }
 }
 
@@ -188,7 +243,12 @@ const writeFiles = async (
     if (file !== undefined) await target.create(folder + fileName(last), [file.finish()], signal)
   }
   for (const item of changes.toCut()) {
-    if (item === undefined || !("event" in item)) continue
+    if (item === undefined) continue
+    if (!("event" in item)) {
+      // Gaps of the recorder have no changes, but damage has: files without them would never be mended.
+      if (item.reason === "damaged") throw unmade(`${recording.directory}: ${item.detail}`)
+      continue
+    }
     const { sequence, time } = item.event
     while ((left[0]?.through ?? sequence) < sequence) left.shift()
     const number = left[0]?.number ?? last.number
@@ -209,7 +269,8 @@ const writeFiles = async (
 /** The last file, in whichever folder: a clock may have been wrong for a while. The first segment if there is none. */
 const lastFile = async ({ target, cluster, signal }: FactsOptions): Promise<FileEnd> => {
   const folders: string[] = []
-  for await (const { key } of target.list(clusterFolder(cluster), { delimiter: "/" })) folders.push(key)
+  for await (const { key } of target.list(clusterFolder(cluster), { delimiter: "/" }))
+    if (key.endsWith("/")) folders.push(key)
   let last: FileEnd = { number: 1, through: 0 }
   /** Lists what comes after the last file that is known: mostly nothing, if the newest folder was the first. */
   const look = async (folder: string): Promise<void> => {

@@ -2,10 +2,19 @@
 import { cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { basename, join } from "node:path"
 import { expect, test } from "vitest"
-import { DeltaReader, LiveChanges, QueriedRecording } from "../../src/archive/index.ts"
+import {
+  ArchiveWriter,
+  DATABASE_FILE,
+  DeltaReader,
+  LiveChanges,
+  QueriedRecording,
+  TENURE_KEY,
+} from "../../src/archive/index.ts"
+import { makeFacts as factsMade } from "../../src/facts/index.ts"
+import { encodeTenure } from "../../src/fleet/index.ts"
 import { encodeFrame, START } from "../archive/sample-frames.ts"
-import { recordSample, sample } from "../archive/sample-recording.ts"
-import { firstTenure, ship } from "../fleet/shipping-recorder.ts"
+import { damage, recordSample, sample } from "../archive/sample-recording.ts"
+import { description, firstTenure, ship } from "../fleet/shipping-recorder.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
 import { core, event, header } from "../trace/views/items.ts"
 import { askFacts, directoryStore, filesIn, makeFacts, recordingOf, streamOf } from "./made-facts.ts"
@@ -61,7 +70,9 @@ test("a process that ends after any file is continued by the next one", async ()
     await makeFacts(bucket, directory, {
       target: (store) => ({
         list: (...given) => store.list(...given),
-        create: (...given) => (left-- > 0 ? store.create(...given) : Promise.reject(new Error("killed"))),
+        read: (...given) => store.read(...given),
+        create: (key, ...given) =>
+          key.endsWith(".stream") || left-- > 0 ? store.create(key, ...given) : Promise.reject(new Error("killed")),
       }),
     }).catch(() => undefined)
     expect(rounds).toBeLessThan(filesIn(whole).size)
@@ -128,6 +139,7 @@ test("segments that were compacted before facts were made of them count as one",
     // Ends after the file of segment 5.
     target: (store) => ({
       list: (...given) => store.list(...given),
+      read: (...given) => store.read(...given),
       create: (key, ...rest) =>
         key.includes("/000000000006-") ? Promise.reject(new Error("killed")) : store.create(key, ...rest),
     }),
@@ -146,7 +158,9 @@ const killedAfter = (files: number, bucket: string, directory: string): Promise<
   return makeFacts(bucket, directory, {
     target: (store) => ({
       list: (...given) => store.list(...given),
-      create: (...given) => (left-- > 0 ? store.create(...given) : Promise.reject(new Error("killed"))),
+      read: (...given) => store.read(...given),
+      create: (key, ...given) =>
+        key.endsWith(".stream") || left-- > 0 ? store.create(key, ...given) : Promise.reject(new Error("killed")),
     }),
   }).catch((error: unknown) => expect(error).toEqual(new Error("killed")))
 }
@@ -221,4 +235,54 @@ test("a directory that lacks the last segments has facts up to them", async () =
   await makeFacts(bucket, directory)
   const found = await askFacts(bucket, "SELECT max(sequence) AS last FROM changes")
   expect(Number(found[0]?.last)).toBeLessThan(200)
+})
+
+test("a directory from which another recorder has taken the stream over is refused", async () => {
+  const { directory, bucket } = await days()
+  const tenure = (epoch: number): void => {
+    const writer = ArchiveWriter.open(directory)
+    writer.metadata.set(
+      TENURE_KEY,
+      encodeTenure({ stream: description.stream, owner: `owner-${epoch}`, epoch, intents: [] }),
+    )
+    writer.close()
+  }
+  tenure(0)
+  await expect(makeFacts(bucket, directory)).rejects.toThrow(/another one has taken .* over/)
+  expect(filesIn(bucket).size).toBe(0)
+  tenure(1)
+  await makeFacts(bucket, directory)
+  expect(await askFacts(bucket, rowsOf)).toEqual(changesOf(directory))
+})
+
+test("a database that takes the place of the one that is open is read", async () => {
+  const { directory, bucket } = await days()
+  const [store, other] = [await directoryStore(bucket), sample(5)]
+  const lacking = join(other, DATABASE_FILE)
+  const passes = factsMade({ stream: store, target: store, directory: other, cluster: "prod" })
+  await passes.next()
+  cpSync(join(directory, DATABASE_FILE), `${lacking}-new`)
+  renameSync(`${lacking}-new`, lacking)
+  await passes.next()
+  await passes.return()
+  store.close()
+  expect(await askFacts(bucket, rowsOf)).toEqual(changesOf(directory))
+})
+
+test("the facts of another stream are not taken for those of this one", async () => {
+  const directory = sample()
+  const bucket = await streamOf(directory)
+  await makeFacts(bucket, directory)
+  writeFileSync(join(bucket, "facts/cluster=prod/.stream"), "another")
+  await expect(makeFacts(bucket, directory)).rejects.toThrow(/facts of another stream .* with --cluster/)
+})
+
+test("damage is no reason to leave changes out", async () => {
+  const directory = sample()
+  const bucket = await streamOf(directory, 20_000)
+  damage(
+    directory,
+    "UPDATE block SET data = zeroblob(length(data)) WHERE last_sequence = (SELECT max(last_sequence) FROM block WHERE sealed = 1)",
+  )
+  await expect(makeFacts(bucket, directory)).rejects.toThrow(/is damaged/)
 })
