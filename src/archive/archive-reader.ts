@@ -338,7 +338,7 @@ export class ArchiveReader {
     this.#database.close()
   }
 
-  /** Rows of kinds are never deleted, so cached ones remain valid. */
+  /** A recorder never deletes rows of kinds, and a mirror that is made anew of the same stream has them with the same numbers, so cached ones remain valid. */
   #kindOf(gvk: string): KeptKind | undefined {
     const known = this.#knownKinds.get(gvk)
     if (known !== undefined) return known

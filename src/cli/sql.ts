@@ -1,10 +1,11 @@
 /** `reel sql`: asks the facts of clusters. */
 import { mkdtempSync, rmSync } from "node:fs"
-import { homedir, tmpdir } from "node:os"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { openStore, readStorePlace } from "../blob/index.ts"
 import { copyFacts, type FactsDatabase, factsIn, openFacts } from "../facts/index.ts"
-import { visibleInJson } from "../text/index.ts"
+import { cachePlace } from "../fleet/index.ts"
+import { visible, visibleInJson } from "../text/index.ts"
 import { type CommandSyntax, list, oneOf, optional, parseSize, withDefault } from "./command-line/arguments.ts"
 import { type Command, command } from "./command-line/command.ts"
 import { exitCodes } from "./command-line/exit-codes.ts"
@@ -35,7 +36,9 @@ const syntax: CommandSyntax<typeof options> = {
   ],
   options,
   operand: { placeholder: "SELECT", help: "one statement, in DuckDB's SQL", count: 1 },
-  files: [["~/.cache/kubereel/facts", "facts that were read from object stores; XDG_CACHE_HOME moves it"]],
+  files: [
+    ["~/.cache/kubereel/facts", "facts that were read from object stores; XDG_CACHE_HOME and KUBEREEL_CACHE move it"],
+  ],
   examples: [
     "reel sql 'FROM oom_kills' --data-dir s3://recordings/all --since 7d",
     "reel sql 'SELECT cluster, count(*) FROM deploys GROUP BY ALL' --data-dir s3://recordings/all -o csv",
@@ -51,6 +54,17 @@ const textOf = (cell: Value | undefined): string =>
 const csv = (cells: ReadonlyArray<string>): string =>
   cells.map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(",")
 
+/** Columns may have the same name, and members of an object may not: a later one gets a number, `name_2`. */
+const differentNames = (names: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const taken = new Set<string>()
+  for (const name of names) {
+    let free = name
+    for (let number = 2; taken.has(free); number++) free = `${name}_${number}`
+    taken.add(free)
+  }
+  return [...taken]
+}
+
 /** The command. `now`: µs since the Unix epoch. */
 export const sqlCommand = (now: () => number = () => Date.now() * 1000): Command =>
   command(syntax, async ({ dataDir, clusters, output, cacheBytes, ...given }, terminal, [question = ""]) => {
@@ -64,6 +78,9 @@ export const sqlCommand = (now: () => number = () => Date.now() * 1000): Command
     )
     const range = { from: from ?? 0, to: to ?? now(), clusters }
     const print = (line: string): void => void standardOutput.write(`${line}\n`)
+    // Programs get a cell as it is; a terminal would carry out what is in it.
+    const printCsv = (cells: ReadonlyArray<string>): void =>
+      print(csv(standardOutput.isTTY === true ? cells.map(visible) : cells))
     using interrupted = interruption(terminal)
     const { signal } = interrupted
     const directory = mkdtempSync(join(tmpdir(), "reel-sql-"))
@@ -71,7 +88,7 @@ export const sqlCommand = (now: () => number = () => Date.now() * 1000): Command
     let database: FactsDatabase | undefined
     try {
       const keys = await factsIn(store, range)
-      const cacheDirectory = join(environment.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "kubereel/facts")
+      const cacheDirectory = join(cachePlace(environment).directory, "facts")
       const copies = { directory, cacheDirectory, maximumBytes: cacheBytes, onTrouble: say, signal }
       const files =
         place.provider === "file" ? keys.map((key) => join(place.bucket, key)) : await copyFacts(store, keys, copies)
@@ -79,12 +96,14 @@ export const sqlCommand = (now: () => number = () => Date.now() * 1000): Command
       const { columns, rows } = await database.ask(question)
       const names = columns.map(({ name }) => name)
       const table: string[][] = [names.map((name) => name.toUpperCase())]
-      if (output === "csv") print(csv(names))
+      if (output === "csv") printCsv(names)
+      const members = differentNames(names)
       for await (const some of rows)
         for (const row of some)
           if (output === "table") table.push(row.map(textOf))
-          else if (output === "csv") print(csv(row.map(textOf)))
-          else print(visibleInJson(JSON.stringify(Object.fromEntries(names.map((name, index) => [name, row[index]])))))
+          else if (output === "csv") printCsv(row.map(textOf))
+          else
+            print(visibleInJson(JSON.stringify(Object.fromEntries(members.map((name, index) => [name, row[index]])))))
       if (output === "table")
         for (const line of alignedRows(table, (index) => columns[index]?.isNumber === true)) print(line)
       return exitCodes.ok

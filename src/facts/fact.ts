@@ -1,8 +1,8 @@
 /**
  * A change of one object as a fact: what people ask about, and nothing else. Pure. docs/reference/facts.md describes the columns.
  *
- * Guarantee: no secret is in a fact. It has no annotations and no variables of containers, neither values nor names; what redaction has replaced is left
- * out; phases and reasons are single words of at most 128 characters.
+ * Guarantee: no value of a secret is in a fact. It has no annotations and no variables of containers, neither values nor names; what redaction has replaced is
+ * left out; phases and reasons are single words of at most 128 characters. Names of members are in it, such as the keys of Secrets and ConfigMaps.
  */
 import type { ChangeAuthor, LiveChange } from "../archive/index.ts"
 import { quantityOf } from "../kube/offline.ts"
@@ -61,8 +61,8 @@ export const factOf = (
     changed: written === undefined || former === undefined ? null : changedPaths(former, written),
     manager: plain((written && trace.managersBetween(former, written, event.time)?.[0]?.manager) ?? ""),
     username: author === undefined ? null : [author.user, ...[author.impersonated ?? []].flat()].join(" as "),
-    owner: owner === undefined ? null : plain(`${textIn(owner, "kind")}/${textIn(owner, "name")}`),
-    phase: word(isEvent ? textIn(object, "type") : isNode ? nodePhase(ready) : phaseIn(status)),
+    owner: plain(owner === undefined ? "" : ["kind", "name"].flatMap((each) => textIn(owner, each) || []).join("/")),
+    phase: word(isEvent ? textIn(object, "type") : isNode ? nodePhase(status, ready) : phaseIn(status)),
     reason: word(textIn(isEvent ? object : isNode ? ready : undefined, "reason") || reasonIn(status, isPod, former)),
     replicas: numberIn(spec, "replicas") ?? numberIn(status, "desiredNumberScheduled"),
     restarts: isPod ? sumOf(statusesIn(status).map((each) => numberIn(each, "restartCount"))) : null,
@@ -101,30 +101,48 @@ const bookkeeping = new Set(["resourceVersion", "generation", "managedFields", "
 /** Paths of one change; whoever wants more asks for its history. */
 const mostPaths = 64
 
-/** Up to `annotations` or `env`, whose members' names may tell a secret. Names in brackets are passed over. */
-const beforeMembers =
-  /^((?:[^."[]|\.(?!(?:annotations|env)(?:[.[]|$))|\[(?:"(?:[^"\\]|\\.)*"|[^"\]][^\]]*)\])*\.(?:annotations|env))[.[]/
+/** A member, an item by its number or its name, or a member with an odd name. */
+const pathPart = /\["(?:[^"\\]|\\.)*"\]|\[[^\]]*\]|\.?[^.[]+/g
+
+/** Their members' names may tell a secret. */
+const withSecretNames = /^\.?\w*?(?:env(?:s|Vars|ironment)?|annotations)$/i
+
+/** What items of lists are known by, without what may be a value. */
+const knownBy = /^\[(?:\d|"|(?:name|type|containerPort)=)/
+
+const shownPath = (path: string): string => {
+  let shown = ""
+  for (const [part] of path.matchAll(pathPart)) {
+    if (part.includes("redacted:")) break
+    shown += part.startsWith("[") && !knownBy.test(part) ? "[…]" : part
+    if (withSecretNames.test(part)) break
+  }
+  return shown
+}
 
 const changedPaths = (before: JsonObject, after: JsonObject): ReadonlyArray<string> => {
   const options = { isLeftOut: (path: string) => bookkeeping.has(path), maximum: 4 * mostPaths }
   const found = trace.differencesBetween(before, after, options)
-  return [...new Set(found.map(({ path }) => beforeMembers.exec(path)?.[1] ?? path))].slice(0, mostPaths)
+  return [...new Set(found.map(({ path }) => shownPath(path)).filter((path) => path !== ""))].slice(0, mostPaths)
 }
 
 const amountIn = (amounts: JsonObject | undefined, resource: string): number | null =>
   quantityOf(memberIn(amounts, resource)) ?? null
 
-/** Of all containers together, without those that only initialise. */
+/** Of all containers together, with sidecars and without those that only initialise. */
 const requested = (pod: JsonObject | undefined, resource: string): number | null => {
-  const requests = objectsIn(pod, "containers").map((each) => objectIn(objectIn(each, "resources"), "requests"))
+  const sidecars = objectsIn(pod, "initContainers").filter(({ restartPolicy }) => restartPolicy === "Always")
+  const requests = [...objectsIn(pod, "containers"), ...sidecars].map((each) =>
+    objectIn(objectIn(each, "resources"), "requests"),
+  )
   return sumOf(requests.map((each) => amountIn(each, resource)))
 }
 
 const conditionIn = (status: JsonObject | undefined, type: string): JsonObject | undefined =>
   objectsIn(status, "conditions").find((each) => each.type === type)
 
-const nodePhase = (ready: JsonObject | undefined): string =>
-  ready?.status === "True" ? "Ready" : ready?.status === "False" ? "NotReady" : "Unknown"
+const nodePhase = (status: JsonObject | undefined, ready: JsonObject | undefined): string =>
+  status === undefined ? "" : ready?.status === "True" ? "Ready" : ready?.status === "False" ? "NotReady" : "Unknown"
 
 /** A Job has no phase, but a condition when it has ended. */
 const phaseIn = (status: JsonObject | undefined): string =>

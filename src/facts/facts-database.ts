@@ -24,10 +24,14 @@ const sqlTypes: Readonly<Record<Form, string>> = {
 
 const nothing = Object.entries(columns).map(([name, form]) => `NULL::${sqlTypes[form]} AS ${name}`)
 
+/** Of a file's own two folders. Folders above them may be called `name=prod`, which DuckDB would take for the column `name`. */
+const partOf = (group: number): string => `regexp_extract(filename, '/cluster=([^/]*)/day=([^/]*)/[^/]*$', ${group})`
+
 const sourceOf = (list: string): string =>
   list === "[]"
     ? `(SELECT ${nothing.join(", ")}, NULL::VARCHAR AS cluster, NULL::DATE AS day WHERE false)`
-    : `read_parquet(${list}, union_by_name = true, hive_partitioning = true, hive_types = {cluster: VARCHAR, day: DATE})`
+    : `(SELECT * EXCLUDE (filename), ${partOf(1)} AS cluster, ${partOf(2)}::DATE AS day
+        FROM read_parquet(${list}, union_by_name = true, hive_partitioning = false, filename = true))`
 
 /** Facts that can be asked. Rejections are FactsErrors. */
 export interface FactsDatabase {
@@ -94,7 +98,12 @@ const asked = async (
   question: string,
   signal: AbortSignal | undefined,
 ): Promise<SqlAnswer> => {
-  const statements = await connection.extractStatements(question)
+  const statements = await connection.extractStatements(question).catch((error: unknown) => {
+    // What DuckDB says if there is nothing but space and comments.
+    throw messageOf(error) === "Error in native callback" ? new Error("there is no question") : error
+  })
+  if (statements.count !== 1 && /\bpivot\b/i.test(question))
+    throw new Error("PIVOT needs the values that become columns: PIVOT … ON column IN ('one', 'other') USING …")
   if (statements.count !== 1) throw new Error(`one statement is expected, and there are ${statements.count}`)
   const statement = await statements.prepare(0)
   // Not EXPLAIN either: with ANALYZE it runs what it explains, such as a COPY to one of the files.

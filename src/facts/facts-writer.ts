@@ -1,14 +1,24 @@
 /**
- * Makes facts of a stream: for each segment and day with changes a file, of the recording that the segments are of
+ * Makes facts of a stream: of each segment a file for each stretch of changes of one day, of the recording that the segments are of
  * (docs/decisions/0110-facts-are-made-beside-the-recorder.md).
  *
- * Guarantee: each file is created once, by whoever comes first, and its rows depend on the segments alone, but for users, who are those that are known
- * when it is made. What is there says where to go on, so a process may end at any moment. Segments count as they do for who restores the stream.
+ * Guarantee: each file is created once, in the order of its changes, so the last one says where to go on, and a process may end at any moment. Its rows depend
+ * on the segments alone, but for users, who are those that are known when it is made. Segments count as they do for who restores the stream. Only one process
+ * at a time may make facts of a cluster: another one might know a later compaction, and write the same changes under other names.
  *
- * Memory: a row group and a file for each day of a segment, and the former states that {@link LiveChanges} keeps.
+ * Memory: a row group and a file, and the former states that {@link LiveChanges} keeps.
  */
-import { ChangeAuthors, LiveChanges, QueriedRecording, QuestionRefused, TENURE_KEY } from "../archive/index.ts"
-import type { BlobStore } from "../blob/index.ts"
+import { statSync } from "node:fs"
+import { join } from "node:path"
+import {
+  ChangeAuthors,
+  DATABASE_FILE,
+  LiveChanges,
+  QueriedRecording,
+  QuestionRefused,
+  TENURE_KEY,
+} from "../archive/index.ts"
+import { type BlobStore, inParallel } from "../blob/index.ts"
 import {
   compactedThrough,
   decodeTenure,
@@ -16,6 +26,7 @@ import {
   readDescription,
   readSegmentEnd,
   type StoredSegment,
+  type StreamDescription,
 } from "../fleet/index.ts"
 import { factOf } from "./fact.ts"
 import { FactsError } from "./facts-errors.ts"
@@ -30,7 +41,12 @@ export const clusterFolder = (cluster: string): string => `facts/cluster=${clust
 export const dayFolder = (cluster: string, micros: number): string =>
   `${clusterFolder(cluster)}day=${new Date(micros / 1000).toISOString().slice(0, 10)}/`
 
+/** A segment, and a change in it up to which there are facts. */
+type FileEnd = Pick<Counted, "number" | "through">
+
 const digits = (number: number): string => String(number).padStart(12, "0")
+
+const fileName = ({ number, through }: FileEnd): string => `${digits(number)}-${digits(through)}.parquet`
 
 /** Segments that are asked for at once, and of which facts are made in one pass through the recording. */
 const atOnce = 16
@@ -39,7 +55,7 @@ interface FactsOptions {
   /** With the stream. */
   readonly stream: Pick<BlobStore, "location" | "read" | "list">
   /** For the files. */
-  readonly target: Pick<BlobStore, "list" | "create">
+  readonly target: Pick<BlobStore, "list" | "read" | "create">
   /** A data directory of the stream's recording: the recorder's own, or one that was restored. */
   readonly directory: string
   /** For the names of the files: letters, digits, `.`, `_` and `-`. */
@@ -65,36 +81,82 @@ export async function* makeFacts(options: FactsOptions): AsyncGenerator<FactsPas
   const { stream, directory } = options
   const description = await readDescription(stream)
   if (description === undefined) throw new NoStreamError({ location: stream.location })
-  const recording = QueriedRecording.open(directory)
+  let recording = QueriedRecording.open(directory)
   try {
-    const metadata = recording.metadata()
-    const tenure = decodeTenure(metadata.get(TENURE_KEY) ?? "")
-    const clusterUid = metadata.get("clusterUid") || description.clusterUid
-    const isSame = tenure === undefined ? clusterUid === description.clusterUid : tenure.stream === description.stream
-    if (!isSame)
-      throw new FactsError({ fault: "unmade", reason: `${directory} has no recording of ${stream.location}` })
-    const segments = new CountedSegments(options, await lastWithFacts(options))
+    epochOf(recording, options, description)
+    await claimCluster(options, description)
+    const last = await lastFile(options)
+    const segments = new CountedSegments(options, last)
+    let inode = inodeOf(directory)
     let changes: LiveChanges | undefined
-    for (let through = 0; ; ) {
+    for (let [through, behind] = [0, last.through]; ; ) {
       const due = await segments.look()
+      // Another recording may have taken the place of the one that is open.
+      if (inode !== inodeOf(directory)) {
+        recording.close()
+        changes = undefined
+        inode = inodeOf(directory)
+        recording = QueriedRecording.open(directory)
+      }
       recording.refresh()
+      const epoch = epochOf(recording, options, description)
       const { cut } = recording
       const now = due.filter((each) => each.through <= cut)
-      const [first, last] = [now[0], now.at(-1)]
+      const [first, final] = [now[0], now.at(-1)]
       let rows = 0
-      if (first !== undefined && last !== undefined) {
-        recording.refresh(last.through)
-        changes ??= changesAfter(recording, first.after)
+      if (first !== undefined && final !== undefined) {
+        if (now.some((each) => each.epoch > epoch))
+          throw unmade(`${directory} is of a recorder from which another one has taken ${stream.location} over`)
+        recording.refresh(final.through)
+        changes ??= changesAfter(recording, Math.max(first.after, behind))
         rows = await writeFiles(options, recording, changes, now)
         recording.requireUndisturbed()
         segments.take(now.length)
-        through = last.number
+        through = final.number
+        behind = final.through
       }
       yield { segments: now.length, rows, through, lacks: due[now.length]?.number }
     }
   } finally {
     recording.close()
   }
+}
+
+const unmade = (reason: string): FactsError => new FactsError({ fault: "unmade", reason })
+
+const inodeOf = (directory: string): number | undefined =>
+  statSync(join(directory, DATABASE_FILE), { throwIfNoEntry: false })?.ino
+
+/**
+ * The last epoch of the stream of which a directory may have segments: a recorder that was taken over from goes on for a while, with changes that are not
+ * those of the stream. @throws FactsError if it is another stream's
+ */
+const epochOf = (
+  recording: QueriedRecording,
+  { stream, directory }: FactsOptions,
+  description: StreamDescription,
+): number => {
+  const metadata = recording.metadata()
+  const tenure = decodeTenure(metadata.get(TENURE_KEY) ?? "")
+  const clusterUid = metadata.get("clusterUid") || description.clusterUid
+  const isSame = tenure === undefined ? clusterUid === description.clusterUid : tenure.stream === description.stream
+  if (!isSame) throw unmade(`${directory} has no recording of ${stream.location}`)
+  return tenure?.epoch ?? Number.POSITIVE_INFINITY
+}
+
+/** Puts the id of the stream beside the files of the cluster, under a name that engines pass over. @throws FactsError if another one's is there */
+const claimCluster = async (
+  { stream, target, cluster, signal }: FactsOptions,
+  description: StreamDescription,
+): Promise<void> => {
+  const key = `${clusterFolder(cluster)}.stream`
+  if ((await target.create(key, [Buffer.from(description.stream)], signal)) === "created") return
+  const found = await target.read(key, undefined, signal)
+  if (found !== undefined && Buffer.from(found.bytes).toString() !== description.stream)
+    throw new FactsError({
+      fault: "named",
+      reason: `cluster=${cluster} has facts of another stream than ${stream.location}`,
+    })
 }
 
 /** The segments that count, in order. */
@@ -108,7 +170,7 @@ class CountedSegments {
   #parts: Counted[] = []
   #due: Counted[] = []
 
-  constructor(options: FactsOptions, { number, through }: Pick<Counted, "number" | "through">) {
+  constructor(options: FactsOptions, { number, through }: FileEnd) {
     this.#options = options
     this.#next = number
     this.#through = through
@@ -158,11 +220,14 @@ const changesAfter = (recording: QueriedRecording, after: number): LiveChanges =
     return new LiveChanges(recording, { after, withBefore: true })
   } catch (error) {
     if (!(error instanceof QuestionRefused)) throw error
-    throw new FactsError({ fault: "unmade", reason: `${recording.directory}: ${error.message}` })
+    throw unmade(`${recording.directory}: ${error.message}`)
   }
 }
 
-/** Of these segments. Returns the rows. */
+/**
+ * Of these segments. Returns the rows. A file ends with its segment, or before a change of another day: so it goes up to its last change, and everything
+ * before that is in files that are there already.
+ */
 const writeFiles = async (
   { target, cluster, signal }: FactsOptions,
   recording: QueriedRecording,
@@ -171,44 +236,51 @@ const writeFiles = async (
 ): Promise<number> => {
   const authors = new ChangeAuthors(recording)
   const hasAuthors = authors.range() !== undefined
-  const files = new Map<string, FactsFile>()
   const left = [...segments]
-  /** Ends the segments before a change. The newest day is last: the newest folder says which segments have facts. */
-  const finishBefore = async (sequence: number): Promise<void> => {
-    for (let first = left[0]; first !== undefined && first.through < sequence; first = left[0]) {
-      const name = `${digits(first.number)}-${digits(first.through)}.parquet`
-      for (const folder of [...files.keys()].sort())
-        await target.create(folder + name, [files.get(folder)?.finish() ?? new Uint8Array(0)], signal)
-      files.clear()
-      left.shift()
-    }
+  let [rows, folder, last] = [0, "", { number: 0, through: 0 }]
+  let file: FactsFile | undefined
+  const finish = async (): Promise<void> => {
+    if (file !== undefined) await target.create(folder + fileName(last), [file.finish()], signal)
   }
-  let rows = 0
   for (const item of changes.toCut()) {
-    if (item === undefined || !("event" in item)) continue
-    await finishBefore(item.event.sequence)
-    const folder = dayFolder(cluster, item.event.time)
-    const file = files.get(folder) ?? new FactsFile()
-    files.set(folder, file)
+    if (item === undefined) continue
+    if (!("event" in item)) {
+      // Gaps of the recorder have no changes, but damage has: files without them would never be mended.
+      if (item.reason === "damaged") throw unmade(`${recording.directory}: ${item.detail}`)
+      continue
+    }
+    const { sequence, time } = item.event
+    while ((left[0]?.through ?? sequence) < sequence) left.shift()
+    const number = left[0]?.number ?? last.number
+    const itsFolder = dayFolder(cluster, time)
+    if (file === undefined || number !== last.number || itsFolder !== folder) {
+      await finish()
+      file = new FactsFile()
+      folder = itsFolder
+    }
     file.add(factOf(item, segments[0]?.clusterUid ?? "", hasAuthors ? authors.of(item) : undefined))
+    last = { number, through: sequence }
     rows++
   }
-  await finishBefore(Number.POSITIVE_INFINITY)
+  await finish()
   return rows
 }
 
-/** Days whose folders are looked into: the clock of a recorder may have been a day ahead for a while. */
-const newestDays = 2
-
-/** The last segment with facts, which may lack those of another day; the first one if none has. */
-const lastWithFacts = async ({ target, cluster }: FactsOptions): Promise<Pick<Counted, "number" | "through">> => {
+/** The last file, in whichever folder: a clock may have been wrong for a while. The first segment if there is none. */
+const lastFile = async ({ target, cluster, signal }: FactsOptions): Promise<FileEnd> => {
   const folders: string[] = []
-  for await (const { key } of target.list(clusterFolder(cluster), { delimiter: "/" })) folders.push(key)
-  let last = { number: 1, through: 0 }
-  for (const folder of folders.slice(-newestDays))
-    for await (const { key } of target.list(folder)) {
+  for await (const { key } of target.list(clusterFolder(cluster), { delimiter: "/" }))
+    if (key.endsWith("/")) folders.push(key)
+  let last: FileEnd = { number: 1, through: 0 }
+  /** Lists what comes after the last file that is known: mostly nothing, if the newest folder was the first. */
+  const look = async (folder: string): Promise<void> => {
+    signal?.throwIfAborted()
+    for await (const { key } of target.list(folder, { after: folder + fileName(last) })) {
       const [, number, through] = /(\d+)-(\d+)\.parquet$/.exec(key) ?? []
-      if (Number(number) >= last.number) last = { number: Number(number), through: Number(through) }
+      if (Number(through) > last.through) last = { number: Number(number), through: Number(through) }
     }
+  }
+  await inParallel(folders.splice(-1), atOnce, look)
+  await inParallel(folders, atOnce, look)
   return last
 }

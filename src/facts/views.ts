@@ -13,7 +13,7 @@ export const views: Readonly<Record<string, string>> = {
     WHERE operation = 'changed' AND before IS NOT NULL AND before <> images`,
   deploys: `SELECT ${where}, operation, images, ${who} FROM changes
     WHERE images IS NOT NULL AND kind <> 'Pod' AND owner IS NULL AND (operation = 'created'
-      OR len(list_filter(changed, lambda path: path LIKE 'spec.template.spec%' OR path LIKE 'spec.jobTemplate.%')) > 0)`,
+      OR len(list_filter(changed, lambda path: path LIKE 'spec.template%' OR path LIKE 'spec.jobTemplate.%')) > 0)`,
   scaling: `SELECT ${where}, before, replicas AS after, owner, ${who}
     FROM (SELECT *, lag(replicas) OVER (${object}) AS before FROM changes WHERE replicas IS NOT NULL)
     WHERE operation = 'changed' AND before <> replicas`,

@@ -159,6 +159,17 @@ describe("A fact", () => {
     expect(fact("v1.ConfigMap", data("a"), data("b")).changed).toHaveLength(64)
   })
 
+  test("counts sidecars among the containers, and containers that only initialise not", () => {
+    const requests = (cpu: string, restartPolicy?: string) => ({ restartPolicy, resources: { requests: { cpu } } })
+    const initContainers = [requests("2", "Always"), requests("4")]
+    expect(fact("v1.Pod", pod({}, { containers: [requests("1")], initContainers })).cpu).toBe(3)
+  })
+
+  test("of an Event about nothing has no owner, and of a Node without a status no phase", () => {
+    expect(fact("v1.Event", { involvedObject: {} }).owner).toBeNull()
+    expect(fact("v1.Node", { metadata: {} }).phase).toBeNull()
+  })
+
   test("has numbers only that columns can have", () => {
     const odd = { spec: { replicas: 1e300 }, status: { allocatable: { cpu: "many", memory: "9e400" } } }
     expect(fact("v1.Node", odd)).toMatchObject({ cpu: null })
@@ -200,6 +211,19 @@ describe("No secret", () => {
     const containers = [{ name: "web", image: `https://${hash}@example.com/web:1` }]
     const object = pod({ phase: hash, reason: hash }, { containers, nodeName: hash })
     expect(JSON.stringify(fact("v1.Pod", object))).not.toContain("redacted")
+  })
+
+  test.each([
+    ["vars[…].value", (value: string) => ({ vars: [{ key: "s3cr3t", value }] })],
+    ["hosts[…].value", (value: string) => ({ hosts: [{ ip: "10.0.0.1", value }] })],
+    ["list", (value: string) => ({ list: [{ name: "redacted:0123456789abcdef", value }] })],
+    ["data", (value: string) => ({ data: { "redacted:0123456789abcdef": value } })],
+    ["annotations", (value: string) => ({ annotations: { TOKEN: value } })],
+    ["env", (value: string) => ({ env: [{ name: "TOKEN", value }] })],
+    ["spec.podAnnotations", (value: string) => ({ spec: { podAnnotations: { TOKEN: value } } })],
+    ["spec.extraEnv", (value: string) => ({ spec: { extraEnv: [{ name: "TOKEN", value }] } })],
+  ])("is in the path %s", (path, state) => {
+    expect(fact("example.com/v1.Thing", state("a"), state("b")).changed).toEqual([path])
   })
 
   test("hides a change of annotations or variables: their place is named, and other names stay", () => {

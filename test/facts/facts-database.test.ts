@@ -242,3 +242,38 @@ test("every column and view is described, and no other", async () => {
     database.close()
   }
 })
+
+test("folders above those of the facts are no columns", async () => {
+  const bucket = join(temporaryDirectory(), "name=other", "cluster=a", "day=b")
+  mkdirSync(bucket, { recursive: true })
+  const directory = await recordingOf(hour)
+  await streamOf(directory, undefined, bucket)
+  await makeFacts(bucket, directory)
+  const question = "SELECT DISTINCT cluster, day, name FROM changes WHERE kind = 'Deployment'"
+  expect(await askFacts(bucket, question)).toEqual([{ cluster: "prod", day: "2025-11-21", name: "web" }])
+})
+
+test.each([
+  ["", "there is no question"],
+  ["-- nothing", "there is no question"],
+  ["PIVOT changes ON kind USING count(*)", "PIVOT needs the values"],
+])("the question %j is refused in words", async (question, problem) => {
+  const database = await openFacts([], always)
+  await expect(database.ask(question)).rejects.toThrow(problem)
+  database.close()
+})
+
+test("a rollout that was restarted is a deploy", async () => {
+  const restarted = (version: number, restartedAt: string): Described => ({
+    ...web(version, 2, "web:1"),
+    spec: { template: { ...template("web:1"), metadata: { annotations: { restartedAt } } } },
+  })
+  const directory = await recordingOf([
+    header(0, 60, { clusterUid: "cluster-1", kinds: ["apps/v1.Deployment"] }),
+    ...[1, 2].map((version) => event("applied", version, restarted(version, `${version}`))),
+  ])
+  const bucket = await streamOf(directory)
+  await makeFacts(bucket, directory)
+  const question = "SELECT operation FROM deploys ORDER BY time"
+  expect(await askFacts(bucket, question)).toEqual([{ operation: "created" }, { operation: "changed" }])
+})

@@ -37,7 +37,7 @@ export const streamOf = async (directory: string, bytes?: number, bucket = tempo
 
 interface MakingOptions {
   readonly cluster?: string
-  readonly target?: (store: BlobStore) => Pick<BlobStore, "list" | "create">
+  readonly target?: (store: BlobStore) => Parameters<typeof factsMade>[0]["target"]
 }
 
 /** Makes facts until there is nothing to do. Returns the rows. */

@@ -1,9 +1,10 @@
 /** A recorder's directory as a past: while a recorder writes, with damage, and with a recorder that starts under it. */
 
+import { copyFileSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { DatabaseSync } from "node:sqlite"
 import { describe, expect, test } from "vitest"
-import { ArchiveWriter, DATABASE_FILE, discoveryKey, withDiscovered } from "../../src/archive/index.ts"
+import { ArchiveWriter, DATABASE_FILE, discoveryKey, MIRROR_FILE, withDiscovered } from "../../src/archive/index.ts"
 import { addChecksumFunction } from "../../src/archive/tables/sound-rows.ts"
 import { ArchivePast, NothingToServe, type Past } from "../../src/serve/index.ts"
 import { encodeFrame, type SampleFrame, START } from "../archive/sample-frames.ts"
@@ -172,4 +173,21 @@ describe("a recorder", () => {
     expect((await getJson(`${url}/at/${late + 1}${configMaps}`)).items).toEqual(before.items)
     writer.close()
   })
+})
+
+test("a mirror that was removed and made anew meanwhile is opened again, and shows what it has more", async () => {
+  const [directory, later] = [temporaryDirectory(), sample()]
+  recordSample(directory, 20).close()
+  writeFileSync(join(directory, MIRROR_FILE), "{}")
+  const past = ArchivePast.open(directory)
+  const changes = () => collected(past.changes("v1.ConfigMap", past.begin, past.end))
+  const before = await changes()
+  for (const end of ["", "-wal", "-shm"]) rmSync(join(directory, `${DATABASE_FILE}${end}`), { force: true })
+  copyFileSync(join(later, DATABASE_FILE), join(directory, DATABASE_FILE))
+  await past.refresh()
+  const whole = ArchivePast.open(later)
+  expect(await changes()).toEqual(await collected(whole.changes("v1.ConfigMap", whole.begin, whole.end)))
+  expect((await changes()).length).toBeGreaterThan(before.length)
+  past.close()
+  whole.close()
 })

@@ -13,7 +13,7 @@ export interface ArchivistConfig {
 /** Something could not be done now; it is tried again. The message says what, and what to do. */
 export class ArchivingFailed extends Schema.TaggedError<ArchivingFailed>()("ArchivingFailed", {
   message: Schema.String,
-  /** Whether only a person can end it: nobody is denied, no bucket is missing, no package either. */
+  /** Whether only a person can end it: a right, a bucket or a package is missing. */
   isLasting: Schema.Boolean,
 }) {}
 

@@ -100,13 +100,13 @@ export class LiveChanges {
         : undefined
       if (change !== undefined || taken % passedOver === 0) yield change
       this.#position = sequence
+      if (this.#passed > rememberedObjects) this.#forgetFormer()
       if (!cursor.advance()) cursors.splice(cursors.indexOf(cursor), 1)
     }
     yield* this.#damage(damage, kinds, start, told)
     yield* gaps
     this.#position = cut
     this.#isFromFirst = false
-    if (this.#passed > rememberedObjects) this.#forgetFormer()
   }
 
   /** What was found to be damaged since, as gaps at the present position. */

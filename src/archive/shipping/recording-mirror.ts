@@ -1,6 +1,6 @@
 /**
- * Writes a mirror (blocks/far-blobs.ts), whose directory it holds meanwhile. Others read it at the same time, and see it as it was at the end of a whole
- * delta.
+ * Writes a mirror (blocks/far-blobs.ts), whose directory it holds meanwhile. Others read it at the same time: each of their statements sees it as it is behind a
+ * whole delta. While it is made anew they see what was there before.
  */
 import { rmSync } from "node:fs"
 import { join } from "node:path"
@@ -20,6 +20,7 @@ export class RecordingMirror {
   readonly #lock: DirectoryLock
   #database: DatabaseSync | undefined
   #applier: DeltaApplier | undefined
+  #isAnew = false
 
   /**
    * Takes the directory, creating it if necessary.
@@ -32,7 +33,8 @@ export class RecordingMirror {
   }
 
   /**
-   * Applies a delta. One that is partial is there only with the whole one that ends it, and `mark` with that.
+   * Applies a delta. One that is partial is there only with the whole one that ends it, and `mark` with that. After {@link beginAnew} nothing is there before
+   * {@link endAnew}.
    *
    * @throws DiskFullError, ArchiveIoError, CorruptArchiveError if it is of another format, and what `rows` throw
    */
@@ -41,25 +43,43 @@ export class RecordingMirror {
       const database = this.#begin()
       this.#applier ??= new DeltaApplier(this.#directory, database)
       this.#applier.apply(delta, rows, [MIRROR_KEY, mark])
-      if (delta.isWhole) database.exec("COMMIT")
+      if (delta.isWhole && !this.#isAnew) database.exec("COMMIT")
     } catch (error) {
       this.giveUp()
       throw toArchiveError(this.#directory, "update", error)
     }
   }
 
-  /** Forgets what was applied after the last whole delta. */
+  /** Forgets what was applied after the last whole delta, or since {@link beginAnew}. */
   giveUp(): void {
+    this.#isAnew = false
     if (this.#database?.isTransaction) this.#database.exec("ROLLBACK")
   }
 
-  /** Removes everything. Readers see it until a whole delta was applied. @throws ArchiveError */
+  /**
+   * Removes everything. Readers see it until {@link endAnew}, so all of it is one transaction: SQLite writes what does not fit into its cache to the log,
+   * which takes as much disk as the new rows meanwhile.
+   *
+   * @throws ArchiveError
+   */
   beginAnew(): void {
     try {
       this.giveUp()
       const database = this.#begin()
       for (const table of shippedTables) database.exec(`DELETE FROM ${table}`)
+      this.#isAnew = true
     } catch (error) {
+      throw toArchiveError(this.#directory, "update", error)
+    }
+  }
+
+  /** What was applied since {@link beginAnew}, up to a whole delta, takes the place of what was there. Otherwise nothing happens. @throws ArchiveError */
+  endAnew(): void {
+    try {
+      if (this.#isAnew) this.#database?.exec("COMMIT")
+      this.#isAnew = false
+    } catch (error) {
+      this.giveUp()
       throw toArchiveError(this.#directory, "update", error)
     }
   }

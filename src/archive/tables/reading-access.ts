@@ -37,6 +37,10 @@ export const isMirror = (directory: string): boolean => existsSync(join(director
 /** A reader may coincide with the writer's checkpoint or the creation of the log: both take milliseconds. */
 export const BUSY_TIMEOUT_MILLISECONDS = 5000
 
+/** Identity of the database file, which a mirror that was removed and made anew has another of; 0: there is none. @throws what the file system throws */
+export const databaseIdentity = (directory: string): number =>
+  statSync(join(directory, DATABASE_FILE), { throwIfNoEntry: false })?.ino ?? 0
+
 /** Whether a recorder holds the directory now, or it is a mirror. False if that cannot be found out because there is no lock file. */
 export const isBeingWritten = (directory: string): boolean => {
   if (isMirror(directory)) return true

@@ -104,11 +104,19 @@ const sync = async (folder: string): Promise<void> => {
   await handle.sync()
 }
 
+type WalkedPart = Pick<ListedPart, "prefix" | "delimiter"> & { readonly after: string }
+
+/** A folder without a file, also in one of its own, is no prefix of a key. */
+const hasFile = async (root: string, folder: string): Promise<boolean> => {
+  for await (const _ of walk(root, folder, { prefix: folder, after: "", delimiter: undefined })) return true
+  return false
+}
+
 /** The files of a folder and of those in it, in the order of the bytes of their keys. */
 async function* walk(
   root: string,
   folder: string,
-  { prefix, after, delimiter }: Pick<ListedPart, "prefix" | "delimiter"> & { readonly after: string },
+  { prefix, after, delimiter }: WalkedPart,
 ): AsyncGenerator<ListedObject, void> {
   const found = await readdir(join(root, folder), { withFileTypes: true }).catch(absent)
   const keys = (found ?? [])
@@ -121,10 +129,10 @@ async function* walk(
   const start = Buffer.from(after)
   for (const { key, bytes } of keys) {
     if (Buffer.compare(bytes, start) <= 0 && !after.startsWith(key)) continue
-    if (key.endsWith("/"))
+    if (key.endsWith("/")) {
       if (delimiter === undefined) yield* walk(root, key, { prefix: key, after, delimiter })
-      else yield listedPrefix(key)
-    else {
+      else if (await hasFile(root, key)) yield listedPrefix(key)
+    } else {
       const facts = await stat(join(root, key)).catch(absent)
       if (facts !== undefined) yield { key, bytes: facts.size, modifiedMs: facts.mtimeMs }
     }

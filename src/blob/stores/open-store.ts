@@ -147,9 +147,8 @@ class Store implements BlobStore {
         this.#provider.list({ prefix: begin, after: wholeAfter, token, delimiter }, each),
       )
       const isMixed = delimiter !== undefined && Array.isArray(page.entries)
-      for await (const entry of isMixed
-        ? page.entries.toSorted((one, other) => byBytes(one.key, other.key))
-        : page.entries) {
+      const entries = isMixed ? page.entries.toSorted((one, other) => byBytes(one.key, other.key)) : page.entries
+      for await (const entry of this.#listed(entries, begin)) {
         if (wholeAfter !== undefined && byBytes(entry.key, wholeAfter) <= 0) continue
         if (last !== undefined && byBytes(entry.key, last) <= 0) {
           const reason = `the store lists ${JSON.stringify(entry.key)} after ${JSON.stringify(last)}`
@@ -160,6 +159,15 @@ class Store implements BlobStore {
       }
       token = page.next
     } while (token !== undefined)
+  }
+
+  /** A directory is read while its entries are taken, and its errors come then. */
+  async *#listed(entries: AsyncIterable<ListedObject> | Iterable<ListedObject>, key: string) {
+    try {
+      yield* entries
+    } catch (cause) {
+      throw targetErrorOf({ ...this.#place, key }, cause, "list")
+    }
   }
 
   async remove(keys: ReadonlyArray<string>): Promise<void> {

@@ -1,6 +1,7 @@
 /** `reel fleet facts`: makes Parquet files of a stream. */
 import { setTimeout } from "node:timers/promises"
 import { makeFacts } from "../../facts/index.ts"
+import { quoted } from "../../text/index.ts"
 import { flag, type OptionValues, optional, refused, value } from "../command-line/arguments.ts"
 import type { CommandTerminal } from "../command-line/command.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
@@ -10,13 +11,18 @@ import { formatCount } from "../terminal/quantities.ts"
 import { interruption } from "../terminal/terminal.ts"
 import { opened } from "./opened-store.ts"
 
+const clusterName = /^[\w.-]+$/
+
+/** What stands behind the last slash of a URL, as people write it. */
+const lastPartOf = (url: string): string => decodeURIComponent(url.slice(url.lastIndexOf("/") + 1))
+
 export const factsOptions = {
   dataDir: optional(
     "DIR",
     "facts: a data directory of the stream: the recorder's own, or one of reel restore; default: the stream itself is read, by ranges",
   ),
   cluster: optional("NAME", "facts: the cluster's name in them; default: the last part of the address", (given) =>
-    /^[\w.-]+$/.test(given) ? value(given) : refused("must consist of letters, digits, ., _ and -"),
+    clusterName.test(given) ? value(given) : refused("must consist of letters, digits, ., _ and -"),
   ),
   to: optional(
     "ADDRESS",
@@ -36,8 +42,8 @@ export const facts = async (
 ): Promise<ExitCode | string> => {
   const stream = await opened(address)
   const target = to === undefined ? stream : await opened(to)
-  const named = cluster ?? /[\w.-]+$/.exec(stream.location)?.[0]
-  if (named === undefined) return "give the cluster a name, with --cluster"
+  const named = cluster ?? lastPartOf(stream.location)
+  if (!clusterName.test(named)) return `give the cluster a name, with --cluster: ${quoted(named)} cannot be one`
   const { environment, say } = terminal
   using interrupted = interruption(terminal)
   using progress = progressLine(terminal)

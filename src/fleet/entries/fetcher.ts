@@ -6,11 +6,16 @@ import { RangeFetcher } from "../mirror/range-fetcher.ts"
 const { port, answered }: FetcherData = workerData
 const fetcher = new RangeFetcher()
 
+const tell = (): void => {
+  Atomics.add(answered, 0, 1)
+  Atomics.notify(answered, 0)
+}
+
 port.on("message", async ({ directory, blobs, isAwaited }: FetchRequest) => {
   if (!isAwaited) return void fetcher.expect(directory, blobs)
   for (const blob of blobs) {
     port.postMessage(await fetcher.read(directory, blob))
-    Atomics.add(answered, 0, 1)
-    Atomics.notify(answered, 0)
+    tell()
   }
 })
+tell()

@@ -16,7 +16,7 @@ export interface FetchRequest {
 /** The bytes, or why they cannot be read. */
 export type FetchAnswer = { readonly bytes: Uint8Array } | { readonly location: string; readonly reason: string }
 
-/** What the worker begins with: requests come and answers go through `port`; after each answer the number in `answered` is one more. */
+/** What the worker begins with: requests come and answers go through `port`; after each answer, and when it has begun, the number in `answered` is one more. */
 export interface FetcherData {
   readonly port: MessagePort
   readonly answered: Int32Array<SharedArrayBuffer>
@@ -40,44 +40,63 @@ const fetcherEntry = (): URL => {
   return found ?? new URL("../entries/fetcher.ts", import.meta.url)
 }
 
-class BlobFetcher implements BlobSource {
-  readonly #entry: URL
-  readonly #answered = new Int32Array(new SharedArrayBuffer(4))
-  #port: MessagePort | undefined
+/** A worker, as the thread that asks knows it. */
+interface Opened {
+  readonly port: MessagePort
+  /** Its own: one that was given up may still answer. */
+  readonly answered: FetcherData["answered"]
+}
 
-  constructor(entry: URL) {
+/** Reads through one worker at a time. A {@link read} takes two minutes at most. */
+export class BlobFetcher implements BlobSource {
+  readonly #entry: URL
+  readonly #startMs: number
+  #opened: Opened | undefined
+
+  /** `startMs`: how long to wait for a worker to begin; one that cannot be started says so to nobody while this thread sleeps. */
+  constructor(entry: URL, startMs = 20_000) {
     this.#entry = entry
+    this.#startMs = startMs
   }
 
   read(directory: string, blob: FarBlob): Uint8Array {
-    const port = this.#open()
-    const before = Atomics.load(this.#answered, 0)
+    const { port, answered } = this.#open()
+    Atomics.wait(answered, 0, 0, this.#startMs)
+    const before = Atomics.load(answered, 0)
     port.postMessage({ directory, blobs: [blob], isAwaited: true } satisfies FetchRequest)
-    Atomics.wait(this.#answered, 0, before, deadlineMs)
+    if (before > 0) Atomics.wait(answered, 0, before, deadlineMs)
     const answer: FetchAnswer | undefined = receiveMessageOnPort(port)?.message
     if (answer !== undefined && "bytes" in answer) return answer.bytes
     if (answer !== undefined) throw new StoreUnreadableError({ directory, ...answer })
     // Another worker answers the next.
     port.close()
-    this.#port = undefined
-    const reason = `there was no answer for ${deadlineMs / 1000} s`
+    this.#opened = undefined
+    const reason =
+      before > 0
+        ? `there was no answer for ${deadlineMs / 1000} s`
+        : `the worker that asks did not begin within ${this.#startMs / 1000} s`
     throw new StoreUnreadableError({ directory, location: blob.key, reason })
   }
 
   expect(directory: string, blobs: ReadonlyArray<FarBlob>): void {
-    this.#open().postMessage({ directory, blobs, isAwaited: false } satisfies FetchRequest)
+    this.#open().port.postMessage({ directory, blobs, isAwaited: false } satisfies FetchRequest)
   }
 
-  #open(): MessagePort {
-    if (this.#port !== undefined) return this.#port
+  #open(): Opened {
+    if (this.#opened !== undefined) return this.#opened
     const { port1, port2 } = new MessageChannel()
-    const data: FetcherData = { port: port2, answered: this.#answered }
+    const opened: Opened = { port: port1, answered: new Int32Array(new SharedArrayBuffer(4)) }
+    const data: FetcherData = { port: port2, answered: opened.answered }
     const worker = new Worker(this.#entry, { workerData: data, transferList: [port2] })
-    // Whoever waits learns it by the deadline.
-    worker.on("error", () => port1.close())
+    // Another worker answers the next; whoever waits for this one learns it by the deadline.
+    const forget = (): void => {
+      port1.close()
+      if (this.#opened === opened) this.#opened = undefined
+    }
+    worker.on("error", forget).on("exit", forget)
     worker.unref()
     port1.unref()
-    this.#port = port1
-    return port1
+    this.#opened = opened
+    return opened
   }
 }

@@ -12,7 +12,7 @@ const defaultBytes = 2 * 1024 ** 3
 /** ms: a mirror that was used since may be open in another process. */
 const inUseMs = 3_600_000
 
-/** In place of a time: the stream is not what it was. */
+/** In place of a time: an object that the mirror refers to is gone, so its rows are to be read again from the first. */
 export const stale = -1
 
 /** The cache of one user. */

@@ -92,7 +92,8 @@ export const openMirror = async (address: string | StorePlace, options: MirrorOp
 
 /** Whether there is a stream at an address, or a mirror of one. What cannot be read is taken for none: there may be a right to read one object only. */
 export const isStream = async (place: StorePlace, cache: CachePlace = cachePlace(process.env)): Promise<boolean> => {
-  if (readOrigin(mirrorDirectory(cache, addressUrl(place))) !== undefined) return true
+  // An address at which nothing was found has an origin as well.
+  if (readOrigin(mirrorDirectory(cache, addressUrl(place)))?.stream) return true
   const store = await openStore(place, { patienceMs: storePatienceMs }).catch(() => undefined)
   const found = await store?.read(STREAM_KEY).catch(() => undefined)
   store?.close()
@@ -130,9 +131,11 @@ export class Mirror {
     return this.#options.everyMs ?? 20_000
   }
 
-  /** Has it reach up to the last whole segment, unless it did a moment ago. Returns whether the store was asked. Rejects as {@link openMirror} does. */
+  /** Has it reach up to the last whole segment, unless it did a moment ago. Returns whether it may have grown since the last call: false if this one asked nobody. Rejects as {@link openMirror} does. */
   update(): Promise<boolean> {
-    if (this.#clock.monotonicMs() - this.#askedMs < this.#everyMs) return Promise.resolve(false)
+    const isNew = this.#clock.monotonicMs() - this.#askedMs < this.#everyMs
+    // A reader may have found that an object is gone, and the mirror may have been removed.
+    if (isNew && (readOrigin(this.directory)?.checked ?? 0) > 0) return Promise.resolve(false)
     this.#updating ??= this.#update().finally(() => {
       this.#updating = undefined
     })
@@ -149,14 +152,19 @@ export class Mirror {
     const { checked } = this.#note()
     // Another process may have asked.
     if (Math.abs(now - checked) < this.#everyMs * 1000) return true
+    const sayAge = (reason: string): void => {
+      const age = Math.round((now - checked) / 1_000_000)
+      this.#options.say?.(`answers are from a copy of the stream's rows that is ${age} s old: ${reason}`)
+    }
     try {
-      if (await this.#catchUp(checked)) this.#note({ checked: now })
+      if (await this.#catchUp(checked > 0)) this.#note({ checked: now })
+      else sayAge("another process is bringing it up to date")
       trimMirrors(this.#cache, this.directory, now / 1000)
     } catch (error) {
       this.#options.signal?.throwIfAborted()
-      if (checked <= 0) throw error
-      const age = Math.round((now - checked) / 1_000_000)
-      this.#options.say?.(`answers are from a copy of the stream's rows that is ${age} s old: ${messageOf(error)}`)
+      // What is there may be a beginning only.
+      if (checked <= 0 || readOrigin(this.directory)?.checked === 0) throw error
+      sayAge(messageOf(error))
     }
     this.#askedMs = this.#clock.monotonicMs()
     return true
@@ -173,11 +181,12 @@ export class Mirror {
   }
 
   /** Returns whether it did; false: another process is doing it. */
-  async #catchUp(checked: number): Promise<boolean> {
-    const writer = await this.#writer(checked > 0)
+  async #catchUp(isWhole: boolean): Promise<boolean> {
+    const writer = await this.#writer(isWhole)
     if (writer === undefined) return false
     try {
-      const isStale = checked === stale
+      // The process that held it may have read everything again.
+      const isStale = readOrigin(this.directory)?.checked === stale
       await this.#apply(writer, isStale).catch((error: unknown) => {
         // What is known is no part of the stream any more: it was compacted, or another one took its place.
         if (!(error instanceof StreamChangedError || error instanceof StreamBrokenError)) throw error
@@ -190,9 +199,13 @@ export class Mirror {
     }
   }
 
-  /** Applies what is behind the last segment that was applied; everything, in place of what is there, if the stream does not have that. */
+  /**
+   * Applies what is behind the last segment that was applied; everything, in place of what is there, if the stream does not have that. Then what is there is
+   * read until all is. Where nothing is, each whole segment is kept, so that the next process goes on behind it, and none reads it before all is there.
+   */
   async #apply(writer: RecordingMirror, isStale: boolean): Promise<void> {
-    const known = isStale ? undefined : readMark(this.directory)
+    const found = readMark(this.directory)
+    const known = isStale ? undefined : found
     let stream = this.#applied === known?.sha256 ? this.#stream : undefined
     // It is not used again after an error.
     this.#stream = undefined
@@ -200,15 +213,21 @@ export class Mirror {
       stream = await StreamReader.open(this.#store, { behind: known, signal: this.#options.signal })
       this.#note({ stream: stream.description.stream })
       if (stream.behind === undefined) writer.beginAnew()
+      if (found === undefined) {
+        this.#note({ checked: 0 })
+        writer.endAnew()
+      }
     }
     let segments = 0
     for await (const segment of stream.segments()) {
       const { number, sha256 } = markBehind(segment)
       const rows = await segment.rowsAlone(this.#options.keptBytes ?? keptBytes, this.#options.signal)
+      if (rows === undefined) throw new StreamChangedError({ location: this.#store.location })
       writer.apply(segment.facts, rows, encodeMark({ number, sha256 }))
       this.#applied = sha256
       if (++segments % toldSegments === 0) this.#options.say?.(`read the rows of ${segments} segments`)
     }
+    writer.endAnew()
     this.#stream = stream
   }
 

@@ -6,7 +6,8 @@ import * as Schema from "effect/Schema"
 import { blobsOf, type DeltaRow, isOpenPart, referenceTo } from "../../archive/index.ts"
 import type { BlobStore } from "../../blob/index.ts"
 import { NewerStreamError, SegmentDamagedError } from "../fleet-errors.ts"
-import { Footer, type Page, SEGMENT_FORMAT, SEGMENT_MAGIC, type StoredSegment, TAIL_BYTES } from "./segment-facts.ts"
+import { SEGMENT_FORMAT, type StoredSegment } from "./segment-facts.ts"
+import { Footer, type Page, SEGMENT_MAGIC, TAIL_BYTES } from "./segment-footer.ts"
 
 /** What is needed of a store to read one. */
 export type SegmentStore = Pick<BlobStore, "location" | "read">
@@ -47,9 +48,9 @@ export interface ReadableSegment extends SegmentEnd {
    * Its rows with the places of their BLOBs ({@link referenceTo}), checked by the CRC-32 of pages. BLOBs up to `keptBytes` are kept, and those of parts of the open
    * block, which soon give way to a sealed one, if they came with the end, which is all of most segments.
    *
-   * Rejects with an error of the store. The rows throw a SegmentDamagedError.
+   * `undefined`: it is gone. Rejects with an error of the store. The rows throw a SegmentDamagedError.
    */
-  readonly rowsAlone: (keptBytes: number, signal?: AbortSignal) => Promise<Iterable<DeltaRow>>
+  readonly rowsAlone: (keptBytes: number, signal?: AbortSignal) => Promise<Iterable<DeltaRow> | undefined>
 }
 
 /**
@@ -100,12 +101,14 @@ const readRowsAlone = async (
   key: string,
   { footer, bytes: size }: SegmentEnd,
   { bytes, keptBytes, signal }: { bytes: Uint8Array; keptBytes: number; signal: AbortSignal | undefined },
-): Promise<Iterable<DeltaRow>> => {
+): Promise<Iterable<DeltaRow> | undefined> => {
   const location = locationOf(store, key)
   const from = size - bytes.length
   const first = Math.min(from, ...footer.pages.map(({ at }) => at))
-  const before = first < from ? await store.read(key, { from: first, until: from }, signal) : undefined
-  const all = before === undefined ? bytes : Buffer.concat([before.bytes, bytes])
+  const before =
+    first < from ? await store.read(key, { from: first, until: from }, signal) : { bytes: new Uint8Array(0) }
+  if (before === undefined) return undefined
+  const all = Buffer.concat([before.bytes, bytes])
   const part = (at: number, length: number): Uint8Array => all.subarray(at - first, at - first + length)
   const pageOf = ({ table, at, bytes: length, checksum }: Page): Uint8Array => {
     const page = part(at, length)

@@ -57,6 +57,9 @@ export interface Restored {
   readonly until: number
 }
 
+/** Tries to take a stream before which all that was restored is checked. A recorder that ships faster than a large copy is checked would win each of them. */
+const checkedTries = 4
+
 /**
  * `directory` is created, or has no recording.
  *
@@ -95,13 +98,18 @@ export const restoreStream = async (
       stream.last === undefined ? tenureBehind(stream) : await take(tenureBehind(stream), stream.last)
     await applyNew()
     let verification = soundness(copy, stream, store)
-    const through = applied.number
+    let checked = applied.number
+    const checkNew = (): void => {
+      if (applied.number > checked) verification = soundness(copy, stream, store)
+      checked = applied.number
+    }
     let tenure = await taken()
-    while (tenure === undefined) {
+    for (let tries = 1; tenure === undefined; tries++) {
       await applyNew()
+      if (tries < checkedTries) checkNew()
       tenure = await taken()
     }
-    if (applied.number > through) verification = soundness(copy, stream, store)
+    checkNew()
     copy.finish({ [TENURE_KEY]: encodeTenure(tenure) })
     const { description, last, position } = stream
     const { blocks, lostBlocks } = verification

@@ -23,7 +23,10 @@ export const lastNumber = async (store: StreamStore, keyOf: (number: number) => 
   const lastOf = async (most: number, number: number): Promise<number> => {
     let [last, keys] = [0, 0]
     for await (const { key } of store.list(prefix, { after: keyOf(number) })) {
-      last = Number(/\d{12}(?=\.\w+$)/.exec(key)?.[0] ?? 0)
+      const found = Number(/\d{12}(?=\.\w+$)/.exec(key)?.[0])
+      // Somebody else's object.
+      if (key !== keyOf(found)) continue
+      last = found
       if (++keys === most) break
     }
     return last

@@ -101,10 +101,16 @@ export class StreamReader {
   /** What is behind the last segment that was read. */
   async *#placesIn({ compactedThrough, compacted }: Manifest): AsyncGenerator<Place, void, void> {
     const last = this.last?.facts.number ?? 0
-    for (const { key, from, through, sha256 } of compacted) {
-      if (through <= last) continue
-      if (from <= last) throw new StreamChangedError({ location: this.#store.location })
-      yield { key, from, through, sha256 }
+    const read = compacted.findIndex(({ sha256 }) => sha256 === this.last?.sha256)
+    /** Objects up to a whole one, which replace segments together: the numbers of those before it say nothing of what they replace. */
+    let range: Place[] = []
+    for (const { key, from, through, sha256, isWhole } of compacted.slice(read + 1)) {
+      range.push({ key, from, through, sha256 })
+      if (!isWhole) continue
+      const isBehind = read >= 0 || (range[0]?.from ?? from) > last
+      if (!isBehind && through > last) throw new StreamChangedError({ location: this.#store.location })
+      if (isBehind) yield* range
+      range = []
     }
     const options = {
       after: segmentKey(Math.max(last, compactedThrough)),

@@ -6,6 +6,7 @@
  */
 import {
   ArchiveReader,
+  databaseIdentity,
   decodeDiscovery,
   discoveryKey,
   type KindState,
@@ -51,6 +52,8 @@ export class ArchivePast implements Past {
   /** How many reads under way use a reader. */
   readonly #reads = new Map<ArchiveReader, number>()
   #reader: ArchiveReader
+  /** Of the file that it reads. */
+  #identity: number
   #extent: Extent
 
   /** @throws NothingToServe, ArchiveError */
@@ -69,6 +72,7 @@ export class ArchivePast implements Past {
     this.#directory = directory
     this.#options = options
     this.#reader = reader
+    this.#identity = databaseIdentity(directory)
     this.#extent = extentOf(directory, reader, options)
   }
 
@@ -158,17 +162,26 @@ export class ArchivePast implements Past {
     if (from < removedThrough) throw new RetentionOutranError({ directory: this.#directory })
   }
 
-  /** A reader that was opened before a recorder started in the directory does not follow its changes. */
+  /** A reader does not follow changes if it was opened before a recorder started in the directory, or before a mirror was removed and made anew. */
   #soundReader(): ArchiveReader {
-    try {
-      this.#reader.requireUndisturbed()
-    } catch (error) {
-      if (!(error instanceof RecordingDisturbedError)) throw error
+    const identity = databaseIdentity(this.#directory)
+    if (identity !== this.#identity || this.#isDisturbed()) {
       const before = this.#reader
       this.#reader = ArchiveReader.open(this.#directory)
+      this.#identity = identity
       if (!this.#reads.has(before)) before.close()
     }
     return this.#reader
+  }
+
+  #isDisturbed(): boolean {
+    try {
+      this.#reader.requireUndisturbed()
+      return false
+    } catch (error) {
+      if (!(error instanceof RecordingDisturbedError)) throw error
+      return true
+    }
   }
 
   /** Keeps a reader open until the read ends, although another one may take its place meanwhile. */

@@ -87,3 +87,16 @@ test.each([
 ])("%s is %s, %s and the prefix %j", (path, provider, bucket, key) => {
   expect(readStorePlace(path)).toMatchObject({ tag: "place", place: { provider, bucket, key } })
 })
+
+test("a folder without a file is no prefix of a key", async () => {
+  const directory = temporaryDirectory()
+  const store = await open(directory)
+  await store.create("facts/day/a", [])
+  await mkdir(join(directory, "facts", "empty", "too"), { recursive: true })
+  expect(await all(store.list("facts/", { delimiter: "/" }))).toEqual(["facts/day/"])
+})
+
+test("what the file system says while a folder is listed is an error of the store", async () => {
+  const store = await open(temporaryDirectory())
+  await expect(all(store.list(`${"long".repeat(200)}/`))).rejects.toMatchObject({ _tag: "TargetError", access: "list" })
+})

@@ -1,4 +1,5 @@
 /** `reel fleet facts` and `reel sql` of a stream in a directory: what they print, and what they refuse. */
+import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { expect, test } from "vitest"
 import { exitCodes } from "../../../src/cli/command-line/exit-codes.ts"
@@ -39,6 +40,28 @@ ReplicaSet   120   ["data.second","data.filler"]
   expect((await sql("FROM who", ...where, "--clusters", "other", "-o", "csv")).output).toBe(
     "cluster,who,kind,operation,changes,since,until\n",
   )
+})
+
+test("CSV is made visible for a terminal, and equal names of columns get numbers in JSON", async () => {
+  const directory = sample()
+  const bucket = await streamOf(directory)
+  await fleet("facts", bucket, "--data-dir", directory, "--cluster", "prod")
+  const question = "SELECT chr(27) || '[31m' AS x, 1 AS x, 2 AS x_2, 3 AS x"
+  const words = [question, "--data-dir", bucket, "-o"]
+  const shown = await ran(sqlCommand(), [...words, "csv"], capturedTerminal({ output: { isTTY: true } }))
+  expect(shown.output).not.toContain("\u001b")
+  expect((await sql(...words, "csv")).output).toContain("\u001b[31m,1,2,3")
+  const [json] = (await sql(...words, "json")).output.split("\n")
+  expect(Object.values(JSON.parse(json ?? ""))).toEqual(["\u001b[31m", 1, 2, 3])
+})
+
+test("the name of a cluster is the whole last part of the address, or has to be given", async () => {
+  const [directory, folder] = [sample(), temporaryDirectory()]
+  const bucket = join(folder, "my histôry")
+  mkdirSync(bucket)
+  await streamOf(directory, undefined, bucket)
+  const { code, error } = await fleet("facts", bucket, "--data-dir", directory)
+  expect([code, error]).toEqual([exitCodes.usage, expect.stringMatching(/--cluster: .*my histôry.* cannot be one/)])
 })
 
 test("facts of several clusters share a place", async () => {

@@ -15,7 +15,8 @@ import {
   QueriedRecording,
   StoreUnreadableError,
 } from "../../../src/archive/index.ts"
-import { Mirror, NoStreamError, segmentKey } from "../../../src/fleet/index.ts"
+import { readStorePlace } from "../../../src/blob/index.ts"
+import { isStream, Mirror, NoStreamError, openMirror, segmentKey } from "../../../src/fleet/index.ts"
 import { markStale } from "../../../src/fleet/mirror/mirror-places.ts"
 import { changes } from "../../archive/queries/whole-answers.ts"
 import { encodeFrame, plain, START } from "../../archive/sample-frames.ts"
@@ -213,6 +214,76 @@ test("a stream that is another one than before is read anew, and so is one of wh
   expect(new Set(store.reads.filter((key) => key.includes("segment"))).size).toBe(store.objects.size - 1)
 })
 
+/** A stream of a sample and what was recorded later, each a whole segment. */
+const shippedInThree = async (store: MemoryStore): Promise<string> => {
+  const original = temporaryDirectory()
+  const writer = recordSample(original, 31)
+  const sender = new DeltaReader(original)
+  let tenure = await ship(store, sender, firstTenure)
+  for (const from of [0, 40]) {
+    recordMore(writer, from, 40)
+    tenure = await ship(store, sender, tenure)
+  }
+  sender.close()
+  writer.close()
+  return original
+}
+
+test("a mirror that is made anew is not seen before it is whole: while the store cannot be read, what was there before answers", async () => {
+  const clock = new ManualClock()
+  const said: string[] = []
+  const store = await shipped(sample(20), 1e9)
+  const { mirror } = mirrorOf(store, { clock, everyMs: 20_000, say: (line) => said.push(line) })
+  await mirror.update()
+  const answers = await answersOf(mirror.directory, [START])
+  store.objects.clear()
+  const original = await shippedInThree(store)
+  const last = [...store.objects.keys()].sort().findLast((key) => key.startsWith("segments/"))
+  store.beforeRead = (key) => {
+    if (key === last) throw new Error("no route to host")
+  }
+  clock.advance(90_000)
+  await mirror.update()
+  expect(said).toEqual(["answers are from a copy of the stream's rows that is 90 s old: no route to host"])
+  expect(await answersOf(mirror.directory, [START])).toEqual(answers)
+  store.beforeRead = () => undefined
+  clock.advance(20_000)
+  await mirror.update()
+  expect(await answersOf(mirror.directory, [START])).toEqual(await answersOf(original, [START]))
+})
+
+test("of a mirror that cannot be read, the beginning of a new one does not answer", async () => {
+  const store = new MemoryStore()
+  const original = await shippedInThree(store)
+  const { mirror } = mirrorOf(store)
+  await mirror.update()
+  writeFileSync(join(mirror.directory, DATABASE_FILE), "not a database, but long enough to be taken for one".repeat(9))
+  const last = [...store.objects.keys()].sort().findLast((key) => key.startsWith("segments/"))
+  store.beforeRead = (key) => {
+    if (key === last) throw new Error("no route to host")
+  }
+  await expect(mirror.update()).rejects.toThrow("no route to host")
+  store.beforeRead = () => undefined
+  store.reads.length = 0
+  await mirror.update()
+  // What was read before the error is kept: the segment before is only looked at.
+  expect(store.reads.filter((key) => key.includes("segment"))).toHaveLength(2)
+  expect(await answersOf(mirror.directory, [START])).toEqual(await answersOf(original, [START]))
+})
+
+test("two that find a mirror stale read the stream once", async () => {
+  const store = new MemoryStore()
+  await shippedInThree(store)
+  const options = { cache: cacheIn() }
+  const [one, other] = [mirrorOf(store, options).mirror, mirrorOf(store, options).mirror]
+  await one.update()
+  markStale(one.directory)
+  store.reads.length = 0
+  await Promise.all([one.update(), other.update()])
+  // The second only looks whether the last segment is still there.
+  expect(store.reads.filter((key) => key.includes("segment"))).toHaveLength(3 + 1)
+})
+
 test("a mirror that is damaged, or was cut off, is made anew", async () => {
   const original = sample(40)
   const store = await shipped(original)
@@ -254,4 +325,21 @@ test("mirrors that were not used for long make room for others", async () => {
 
 test("a place without a stream has none", async () => {
   await expect(mirrorOf(new MemoryStore()).mirror.update()).rejects.toThrow(NoStreamError)
+})
+
+test("an address at which there was no stream is still none after it was asked for", async () => {
+  const reading = readStorePlace(temporaryDirectory())
+  if (reading.tag === "refused") throw new Error(reading.message)
+  const cache = cacheIn()
+  await expect(openMirror(reading.place, { cache })).rejects.toThrow(NoStreamError)
+  expect(await isStream(reading.place, cache)).toBe(false)
+})
+
+test("after an object was found to be gone, the store is asked at once", async () => {
+  const store = await shipped(sample(20))
+  const { mirror } = mirrorOf(store, { everyMs: 20_000 })
+  await mirror.update()
+  markStale(mirror.directory)
+  expect(await mirror.update()).toBe(true)
+  expect(await mirror.update()).toBe(false)
 })

@@ -130,3 +130,15 @@ test("a segment of a newer version is refused as that", async () => {
   expect(refused).toBeInstanceOf(NewerStreamError)
   expect(String(refused)).toMatch(/segments\/000000000001\.segment has format 7; .* Upgrade kubereel/)
 })
+
+test("of a segment that is removed while it is read there are no rows, which is no damage", async () => {
+  const store = new MemoryStore()
+  await shipAll(store, sample())
+  /** As large segments are read: the end has the footer, and not all rows. */
+  const read: MemoryStore["read"] = (key, range) =>
+    store.read(key, range !== undefined && "last" in range ? { last: Math.min(range.last, 3000) } : range)
+  const end = await readSegmentEnd({ location: store.location, read }, 1)
+  expect(end?.footer.pages.some(({ at }) => at < (end?.bytes ?? 0) - 3000)).toBe(true)
+  store.objects.clear()
+  expect(await end?.rowsAlone(0)).toBeUndefined()
+})

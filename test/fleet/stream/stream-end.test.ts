@@ -52,3 +52,12 @@ test("a store that creates what exists is refused", async () => {
   await expect(requireConditions(store)).rejects.toThrow("although If-None-Match forbade it")
   await requireConditions({ ...store, create: async () => "exists" as const })
 })
+
+test.each([5, 1500])(
+  "of %d numbers the last is found, although somebody put another object behind them",
+  async (last) => {
+    expect(
+      await compactedThrough(storeOf([...numbers(1, last), "manifest/x.tmp", "manifest/x-000000000001.json"])),
+    ).toBe(last)
+  },
+)

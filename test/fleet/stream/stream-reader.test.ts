@@ -2,7 +2,7 @@
 import { once } from "node:events"
 import { Worker } from "node:worker_threads"
 import { expect, test } from "vitest"
-import { DeltaReader } from "../../../src/archive/index.ts"
+import { DeltaReader, fromTheBeginning } from "../../../src/archive/index.ts"
 import {
   beginStream,
   encodeSegment,
@@ -18,9 +18,10 @@ import {
   segmentKey,
 } from "../../../src/fleet/index.ts"
 import { compactedKey } from "../../../src/fleet/segment/segment-reader.ts"
+import { manifestKey } from "../../../src/fleet/stream/manifest.ts"
 import { sample } from "../../archive/sample-recording.ts"
 import { patient } from "../../harness/patience.ts"
-import { MadeStream } from "../made-stream.ts"
+import { MadeStream, madeSegment } from "../made-stream.ts"
 import { MemoryStore } from "../memory-store.ts"
 import { description, firstTenure, ship, shipAll, type Tenure } from "../shipping-recorder.ts"
 
@@ -246,4 +247,35 @@ test("a prefix without a stream is said to have none, and of two that begin one,
   expect(await readDescription(store)).toEqual(one)
   store.objects.set("stream.json", Buffer.from('{"format":2}'))
   await expect(readDescription(store)).rejects.toThrow(/has format 2; this version reads only format 1\. Upgrade/)
+})
+
+test("whoever has read into what was compacted to several objects is told that the stream has changed, whatever numbers they have", async () => {
+  const made = new MadeStream()
+  for (const _ of upTo(2)) made.add()
+  const { reader } = await read(made.store)
+  for (const _ of upTo(8)) made.add()
+  const identity = { recordingFormat: 1, stream: "s1", clusterUid: "cluster-1", epoch: 1, owner: "owner-1" }
+  const position = (sequence: number) => ({ ...fromTheBeginning, sequence })
+  const last = made.hashes[9] ?? ""
+  const compacted = [
+    { from: 1, through: 1, previous: "", behind: "b1", isWhole: false, sequence: 0 },
+    { from: 2, through: 2, previous: "b1", behind: "b2", isWhole: false, sequence: 0 },
+    { from: 3, through: 9, previous: "b2", behind: last, isWhole: true, sequence: 9 },
+  ].map(({ from, through, previous, behind, isWhole, sequence }) => {
+    const { bytes, sha256 } = madeSegment({
+      format: 1,
+      ...{ ...identity, number: through, previous, after: 0, through: sequence, isWhole, position: position(sequence) },
+      ...{ fromTime: 0, toTime: 0, kinds: [], replaces: { from, sha256: behind } },
+    })
+    const key = compactedKey(from, through, "made")
+    made.store.objects.set(key, bytes)
+    return { key, from, through, sha256, isWhole, bytes: bytes.length, gaps: 0, fromTime: 0, toTime: 0 }
+  })
+  const manifest = JSON.stringify({ compactedThrough: 9, compacted })
+  made.store.objects.set(manifestKey(1), Buffer.from(manifest))
+  await expect(numbersOf(reader)).rejects.toThrow(StreamChangedError)
+  const whole = await read(made.store)
+  expect(whole.numbers).toEqual([1, 2, 9, 10])
+  // One that was interrupted between these objects goes on.
+  expect((await read(made.store, { number: 2, sha256: "b2" })).numbers).toEqual([9, 10])
 })

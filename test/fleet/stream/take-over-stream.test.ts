@@ -148,3 +148,19 @@ test("what was set aside in the directory before is no gap in what is restored",
   openOrBegin(directory, { now }).writer.close()
   expectSameRecording(directory, original)
 })
+
+test("nor by one whose copy was sound at its first try, and is damaged by what came since", async () => {
+  const store = new WatchedStore()
+  const before = new LivingRecorder(store)
+  await before.ship()
+  let left = 1
+  store.beforeOpening = async () => {
+    if (left-- > 0) await before.ship()
+  }
+  const directory = temporaryDirectory()
+  const onProgress = ({ segments }: { readonly segments: number }): void => {
+    if (segments === 2) damage(join(directory, "restoring"), "UPDATE object SET name = 'other' WHERE number = 3")
+  }
+  await expect(takeOverStream(store, directory, { onProgress })).rejects.toThrow("table object")
+  expect(await readSegmentEnd(store, 3)).toBeUndefined()
+})

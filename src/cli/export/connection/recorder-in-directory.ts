@@ -5,7 +5,7 @@
  * moment, so one is opened anew when there is more, and the one before is closed after its last request.
  */
 import type { Duplex } from "node:stream"
-import { isArchiveError, readRecordingFacts } from "../../../archive/index.ts"
+import { databaseIdentity, isArchiveError, readRecordingFacts } from "../../../archive/index.ts"
 import { formatLocalTime } from "../../../local-time.ts"
 import { openOfflineRecording } from "../../../recorder/index.ts"
 import { directoryToRead } from "./directory-to-read.ts"
@@ -17,6 +17,7 @@ const clockTolerance = 10_000_000
 
 /** Opens a recording up to the present moment; `end` closes it after its last request. */
 const openMoment = async (directory: string, say: (line: string) => void) => {
+  const identity = databaseIdentity(directory)
   const recording = await openOfflineRecording(directory, say).catch((cause: unknown) => {
     throw isArchiveError(cause) ? new RecordingUnreadable({ message: cause.message }) : cause
   })
@@ -35,7 +36,7 @@ const openMoment = async (directory: string, say: (line: string) => void) => {
     isOver = true
     closeIfUnused()
   }
-  return { ...recording, connect, end }
+  return { ...recording, identity, connect, end }
 }
 
 /** `named`: a directory or the address of a stream. Rejects with RecordingUnreadable. `say` takes what a person should know of the recording as a whole, a line each. */
@@ -56,7 +57,8 @@ export const recorderInDirectory = async (
     if (!(await read.update())) return
     const before = moment
     const { cut, lastTime } = readRecordingFacts(directory)
-    if (cut === before.facts.cut && lastTime === before.facts.lastTime) return
+    const isSame = cut === before.facts.cut && lastTime === before.facts.lastTime
+    if (isSame && databaseIdentity(directory) === before.identity) return
     moment = await open()
     before.end()
   }
