@@ -52,15 +52,23 @@ export function* everyRow(
 
 const isShipped = (value: ShippedValue | Uint8Array): value is ShippedValue => !(value instanceof Uint8Array)
 
-/** What a copy has of each kind. Versions are empty: only the deltas knew them. @throws ArchiveError */
+/**
+ * What a copy has of each kind: a block that is listed and was not sent is a gap, unless its events are in a later one, as those of parts are. Versions are
+ * empty: only the deltas knew them. @throws ArchiveError
+ */
 export const kindsIn = (directory: string): ReadonlyArray<DeltaKind> =>
   readingRecording(directory, (database) =>
     rowsOf<DeltaKind>(
       database,
-      `SELECT gvk, coalesce(events, 0) AS events, (SELECT count(*) FROM gap WHERE gap.kind = id) AS gaps,
-        coalesce(fromTime, 0) AS fromTime, coalesce(toTime, 0) AS toTime, '' AS firstVersion, '' AS lastVersion
-      FROM kind LEFT JOIN (SELECT kind, sum(events) AS events, min(min_time) AS fromTime, max(max_time) AS toTime
-        FROM block_kind GROUP BY kind) ON kind = id
-      ORDER BY id`,
+      `WITH listed AS (SELECT kind, events, min_time, max_time,
+        coalesce((SELECT iif(block.last_sequence = here.last_sequence, 'sent', iif(first_sequence <= here.last_sequence, 'part', 'lost'))
+          FROM block WHERE block.last_sequence >= here.last_sequence ORDER BY block.last_sequence LIMIT 1), 'lost') AS fate
+        FROM block_kind AS here)
+      SELECT gvk, coalesce(sum(events) FILTER (WHERE fate = 'sent'), 0) AS events,
+        count(*) FILTER (WHERE fate = 'lost') + (SELECT count(*) FROM gap WHERE gap.kind = id) AS gaps,
+        coalesce(min(min_time) FILTER (WHERE fate = 'sent'), 0) AS fromTime,
+        coalesce(max(max_time) FILTER (WHERE fate = 'sent'), 0) AS toTime, '' AS firstVersion, '' AS lastVersion
+      FROM kind LEFT JOIN listed ON kind = id
+      GROUP BY id ORDER BY id`,
     ).filter(({ events, gaps }) => events + gaps > 0),
   )
