@@ -24,7 +24,7 @@ import { type Command, type CommandTerminal, command } from "./command-line/comm
 import { CommandFailed, type ExitCode } from "./command-line/exit-codes.ts"
 import { describeInstant } from "./command-line/instant.ts"
 import { isExactKind, readKind } from "./command-line/kind-option.ts"
-import { recorderVariables, storeVariables, temporaryVariables } from "./command-line/shared-options.ts"
+import { isOwnDirectory, recorderVariables, storeVariables, temporaryVariables } from "./command-line/shared-options.ts"
 import { openOutput, terminalFault } from "./command-line/written-trace.ts"
 import { ExportCut } from "./export/connection/export-errors.ts"
 import { faultOfPlace, type OpenPlace, openPlace } from "./export/connection/recorder-place.ts"
@@ -258,10 +258,13 @@ export const exportCommand = (surroundings: ExportSurroundings = systemSurroundi
     return faultOfPlace(given) ?? faultOfPin(given) ?? runExport(given, terminal, surroundings)
   })
 
-const faultOfPin = ({ pin, start, end }: Options): string | undefined =>
-  pin === undefined || (start === defaultStart && end === defaultEnd)
+const faultOfPin = ({ pin, start, end, dataDir = "" }: Options): string | undefined => {
+  if (pin === undefined) return undefined
+  if (start !== defaultStart || end !== defaultEnd) return "--pin has a window of its own: leave out --start and --end"
+  return isOwnDirectory(dataDir)
     ? undefined
-    : "--pin has a window of its own: leave out --start and --end"
+    : `--pin: ${dataDir} is an object store, which has no pins; leave out --pin`
+}
 
 interface Order extends Options {
   /** `undefined` only with `--dry-run`. */

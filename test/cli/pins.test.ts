@@ -40,6 +40,8 @@ test("the window of a pin is exported out of the recording and, once it is copie
   ])
   const both = await ran(exportCommand(), ["--pin", id, "--start", "-1m", "-o", "-", "--data-dir", directory])
   expect([both.code, both.error]).toEqual([exitCodes.usage, expect.stringContaining("leave out --start and --end")])
+  const far = await ran(exportCommand(), ["--pin", id, "-o", "-", "--data-dir", "s3://bucket/shop"])
+  expect([far.code, far.error]).toEqual([exitCodes.usage, expect.stringContaining("which has no pins")])
 })
 
 test("a directory without a recording is a failure in words", async () => {

@@ -111,14 +111,25 @@ test("rows that arrive one by one do not make the rest be asked for again", asyn
   expect(page.givenUp.filter((name) => name === "tiles").length).toBeLessThanOrEqual(1)
 })
 
-test("questions about a window that is left are given up", async () => {
-  const silent = () => new Promise<never>(() => undefined)
-  const page = pageOn({ ...fakeSource(recording), tiles: silent, findings: silent, histogram: silent })
+const silent = () => new Promise<never>(() => undefined)
+
+test.each([
+  ["rows", { tiles: silent, histogram: silent }, ["histogram", "tiles"]],
+  ["what went wrong", { findings: silent }, ["findings"]],
+])("questions about a window that is left are given up: %s", async (_, never, givenUp) => {
+  const page = pageOn({ ...fakeSource(recording), ...never })
   await page.calm()
   page.send({ type: "zoomed", factor: 0.5, at: 0.5 })
   page.pass()
   await page.calm()
-  expect(page.givenUp.toSorted()).toEqual(expect.arrayContaining(["findings", "histogram", "tiles"]))
+  expect(page.givenUp.toSorted()).toEqual(expect.arrayContaining(givenUp))
+})
+
+test("what went wrong is asked for when the first rows are drawn", async () => {
+  const page = pageOn({ ...fakeSource(recording), tiles: silent })
+  await page.calm()
+  expect(page.asked).toContain("tiles")
+  expect(page.asked).not.toContain("findings")
 })
 
 test("a page that nobody sees asks nothing", async () => {

@@ -2,13 +2,16 @@
 import { TRACE_FORMAT_NAMES } from "../../trace/index.ts"
 import { type DescribedName, flag, oneOf, optional, type Reading, refused, value } from "./arguments.ts"
 
+/** Whether it is a directory, and not the address of a store. */
+export const isOwnDirectory = (given: string): boolean => !/^(?!file:)[a-z][a-z0-9+.-]+:\/\//i.test(given)
+
 /** A directory that is written into, and not the address of a store. */
 export const parseOwnDirectory = (given: string): Reading<string> =>
-  /^(?!file:)[a-z][a-z0-9+.-]+:\/\//i.test(given)
-    ? refused(
+  isOwnDirectory(given)
+    ? value(given)
+    : refused(
         "is an object store, into which only reel record --archive-to writes; reel restore makes a directory of it",
       )
-    : value(given)
 
 /** Which cluster. */
 export const clusterOptions = {

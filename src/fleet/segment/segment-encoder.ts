@@ -14,16 +14,13 @@ import {
 } from "../../archive/index.ts"
 import {
   type EncodedSegment,
-  type Footer,
   markBehind,
-  type Page,
   SEGMENT_FORMAT,
-  SEGMENT_MAGIC,
   type SegmentFacts,
   type SegmentIdentity,
   type StoredSegment,
-  TAIL_BYTES,
 } from "./segment-facts.ts"
+import { type Footer, type Page, SEGMENT_MAGIC, TAIL_BYTES } from "./segment-footer.ts"
 
 /** Bytes of a segment at which it is cut: requests of this size need no parts, and what is sent again after an error is little. */
 const SEGMENT_BYTES = 16 * 1024 * 1024

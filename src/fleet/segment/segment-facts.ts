@@ -1,6 +1,8 @@
-/** What a segment says of itself, in its footer: enough to decide whether to read it, and to continue after it. */
+/**
+ * What a segment says of itself, in its footer: enough to decide whether to read it, and to continue after it. Of the archive it knows nothing: the fence has it in a
+ * recorder's main thread, which loads no SQLite.
+ */
 import * as Schema from "effect/Schema"
-import { shippedTables } from "../../archive/index.ts"
 
 /** The only format that this program reads and writes. */
 export const SEGMENT_FORMAT = 1
@@ -73,33 +75,6 @@ export const SegmentFacts = Schema.Struct({
   kinds: Schema.Array(Kind),
 })
 export type SegmentFacts = typeof SegmentFacts.Type
-
-/** Rows of one table, compressed together. */
-const Page = Schema.Struct({
-  table: Schema.Literals(shippedTables),
-  rows: Schema.Number,
-  at: Schema.Number,
-  bytes: Schema.Number,
-  /** CRC-32 of these bytes. */
-  checksum: Schema.Number,
-})
-export type Page = typeof Page.Type
-
-export const Footer = Schema.fromJsonString(
-  Schema.Struct({
-    facts: SegmentFacts,
-    pages: Schema.Array(Page),
-    /** Hexadecimal: of all bytes before the footer. */
-    bodySha256: Schema.String,
-  }),
-)
-export type Footer = typeof Footer.Type
-
-/** At both ends of a segment. */
-export const SEGMENT_MAGIC: Buffer = Buffer.from("reelseg1")
-
-/** Behind the footer: its length and its CRC-32, 4 bytes each, little-endian, and {@link SEGMENT_MAGIC}. */
-export const TAIL_BYTES = 16
 
 /** A segment as it is known from its footer. */
 export interface StoredSegment {

@@ -6,7 +6,8 @@ import * as Schema from "effect/Schema"
 import { blobsOf, type DeltaRow, isOpenPart, referenceTo } from "../../archive/index.ts"
 import type { BlobStore } from "../../blob/index.ts"
 import { NewerStreamError, SegmentDamagedError } from "../fleet-errors.ts"
-import { Footer, type Page, SEGMENT_FORMAT, SEGMENT_MAGIC, type StoredSegment, TAIL_BYTES } from "./segment-facts.ts"
+import { SEGMENT_FORMAT, type StoredSegment } from "./segment-facts.ts"
+import { Footer, type Page, SEGMENT_MAGIC, TAIL_BYTES } from "./segment-footer.ts"
 
 /** What is needed of a store to read one. */
 export type SegmentStore = Pick<BlobStore, "location" | "read">

@@ -87,7 +87,8 @@ export class Asking {
       this.#tiles(state, rows)
       this.#ask("histogram", this.#histogram(state))
     }
-    this.#ask("findings", this.#findings(state))
+    // It takes long, and a place; the first rows go first.
+    if (this.#slots.has("findings") || !this.#isDrawing) this.#ask("findings", this.#findings(state))
     this.#ask("pins", this.#pins(state))
     if (state.reveals !== undefined && state.reveals.above === undefined) this.#ask("reveal", this.#reveal(state))
   }
@@ -103,6 +104,11 @@ export class Asking {
     for (const { controller } of this.#slots.values()) controller?.abort()
     this.#slots.clear()
     for (const cancel of [this.#settling, this.#polling, this.#again]) cancel?.()
+  }
+
+  get #isDrawing(): boolean {
+    const drawn = /^(?:lanes .*|tiles|histogram)$/
+    return [...this.#slots].some(([name, { controller }]) => controller !== undefined && drawn.test(name))
   }
 
   /** A question that is not asked any more has not failed. */

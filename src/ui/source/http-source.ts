@@ -48,10 +48,10 @@ const textsOf = (value: unknown): ReadonlyArray<string> =>
   Array.isArray(value) ? value.filter((each) => typeof each === "string") : []
 
 /**
- * Requests at once: one of them is what went wrong, which takes long. A recorder answers four of one client, and one that is given up keeps its place until it
- * notices, so one that follows it needs a place beside it.
+ * Requests at once. A recorder answers four of one client; those that are given up keep their places until it notices, so those that follow them need
+ * places beside them.
  */
-const mostAtOnce = 3
+const mostAtOnce = 2
 
 /** Lets so many run at once, in the order in which they came. A turn whose signal is aborted while it waits rejects with its reason. */
 const turnsOf = (most: number) => {
