@@ -35,7 +35,10 @@ const pageOn = (source: HistorySource) => {
   let state: PageState = firstState
   let isHidden = false
   const send = (input: Input): void => {
-    state = updated(state, input)
+    const next = updated(state, input)
+    // As the page does: a state that is the same is not followed.
+    if (next === state) return
+    state = next
     asking.follow(state)
   }
   const asking = new Asking(noted, {

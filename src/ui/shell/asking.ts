@@ -106,6 +106,11 @@ export class Asking {
     for (const cancel of [this.#settling, this.#polling, this.#again]) cancel?.()
   }
 
+  /** The last answer may change nothing that is shown, so no state follows it. */
+  #drawn(): void {
+    if (this.#state !== undefined && !this.#slots.has("findings")) this.follow(this.#state)
+  }
+
   get #isDrawing(): boolean {
     const drawn = /^(?:lanes .*|tiles|histogram)$/
     return [...this.#slots].some(([name, { controller }]) => controller !== undefined && drawn.test(name))
@@ -134,7 +139,9 @@ export class Asking {
       () => {
         asked.controller = undefined
         this.#busy.delete(name)
-        if (!controller.signal.aborted) send({ type: "failed", about: name, failure: undefined })
+        if (controller.signal.aborted) return
+        send({ type: "failed", about: name, failure: undefined })
+        this.#drawn()
       },
       (error: unknown) => {
         asked.controller = undefined
@@ -144,6 +151,7 @@ export class Asking {
         this.#busy.set(name, times)
         if (times >= mostBusy) send({ type: "failed", about: name, failure: { code, message } })
         if (code === "failed" || code === "busy") this.#askAgain()
+        this.#drawn()
       },
     )
   }
