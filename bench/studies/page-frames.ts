@@ -6,12 +6,11 @@
  *
  * LINK is a fragment of the page's address that opens rows, such as `namespace=shop`: only rows of objects are drawn.
  *
- * Last measured (2026-11-29, 2 shared cores, Node 26.10, Chromium 156), 100,000 Deployments with 10 million changes, `namespace=namespace-1`, ranges of three runs;
- * the rows' names are in the page after 460 to 720 ms:
+ * Last measured (2026-11-29, 2 shared cores, Node 26.10, Chromium 156), 100,000 Deployments with 10 million changes, `namespace=namespace-1`, ranges of three runs:
  *
- *   rows drawn   cold 720 to 800 ms, warm 630 to 830 ms
- *   a frame      p50 16.7, p95 16.8 ms (60 Hz); main thread 6.5 to 9.1 ms, of which script 1.2 to 4.2
- *   memory       tab 45 to 53 MB of its own, 98 to 107 MB with its part of what is shared
+ *   rows drawn   cold 660 to 970 ms, warm 380 to 460 ms
+ *   a frame      p50 16.7, p95 16.8 ms (60 Hz); main thread 6.6 to 6.9 ms, of which script 1.4 to 1.5
+ *   memory       tab 45 to 47 MB of its own, 102 to 103 MB with its part of what is shared
  */
 
 import { spawn } from "node:child_process"
