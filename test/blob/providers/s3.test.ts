@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net"
 import { afterEach, beforeEach, expect, test, vi } from "vitest"
 import { openStore, readStorePlace } from "../../../src/blob/index.ts"
 import { type Clock, systemClock } from "../../../src/clock.ts"
+import { s3Environment } from "../s3-environment.ts"
 
 /** Objects by their paths. */
 let objects: Map<string, Buffer>
@@ -56,15 +57,8 @@ beforeEach(async () => {
     })
   })
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-  const environment = {
-    AWS_ENDPOINT_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    AWS_REGION: "eu-west-1",
-    AWS_ACCESS_KEY_ID: "some",
-    AWS_SECRET_ACCESS_KEY: "secret",
-    AWS_CONFIG_FILE: "/dev/null",
-    AWS_SHARED_CREDENTIALS_FILE: "/dev/null",
-    AWS_EC2_METADATA_DISABLED: "true",
-  }
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const environment = { ...s3Environment(url), AWS_REGION: "eu-west-1" }
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value)
   stop.push(() => {
     server.closeAllConnections()

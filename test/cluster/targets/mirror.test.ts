@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url"
 import { CreateBucketCommand, S3Client } from "@aws-sdk/client-s3"
 import { expect, onTestFinished, test, vi } from "vitest"
 import { openStore, readStorePlace } from "../../../src/blob/index.ts"
+import { s3Environment } from "../../blob/s3-environment.ts"
 import { freePort, startServer } from "../../blob/server-process.ts"
 import { recordLarge } from "../../fleet/mirror/large-recording.ts"
 import { shipAll } from "../../fleet/shipping-recorder.ts"
@@ -44,15 +45,7 @@ test("reel history reads a stream in S3, and reads on without it", {
     await server.stop()
     await rm(directory, { recursive: true, force: true })
   })
-  const environment = {
-    AWS_ENDPOINT_URL: url,
-    AWS_ACCESS_KEY_ID: "kubereel",
-    AWS_SECRET_ACCESS_KEY: "right-secret",
-    AWS_CONFIG_FILE: "/dev/null",
-    AWS_SHARED_CREDENTIALS_FILE: "/dev/null",
-    AWS_EC2_METADATA_DISABLED: "true",
-    KUBEREEL_CACHE: temporaryDirectory(),
-  }
+  const environment = { ...s3Environment(url, ["kubereel", "right-secret"]), KUBEREEL_CACHE: temporaryDirectory() }
   for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value)
   const credentials = { accessKeyId: "kubereel", secretAccessKey: "right-secret" }
   const client = new S3Client({ endpoint: url, region: "us-east-1", forcePathStyle: true, credentials })

@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { CreateBucketCommand, GetObjectCommand, ListMultipartUploadsCommand, S3Client } from "@aws-sdk/client-s3"
 import { vi } from "vitest"
 import { describeStore, type StoreServer } from "../../blob/objects/store-contract.ts"
+import { s3Environment } from "../../blob/s3-environment.ts"
 import { freePort, startServer } from "../../blob/server-process.ts"
 import {
   describeBlobStore,
@@ -22,15 +23,7 @@ const start = async (): Promise<StoreServer> => {
   const url = `http://127.0.0.1:${await freePort()}`
   const words = ["--port", url.slice(7), "--access", "kubereel", "--secret", "right-secret", "posix"]
   const server = await startServer(versitygw, [...words, directory], /listening on:/)
-  const environment = {
-    AWS_ENDPOINT_URL: url,
-    AWS_ACCESS_KEY_ID: "kubereel",
-    AWS_SECRET_ACCESS_KEY: "right-secret",
-    // The settings of the machine's user must not apply.
-    AWS_CONFIG_FILE: "/dev/null",
-    AWS_SHARED_CREDENTIALS_FILE: "/dev/null",
-    AWS_EC2_METADATA_DISABLED: "true",
-  }
+  const environment = s3Environment(url, ["kubereel", "right-secret"])
   const credentials = { accessKeyId: "kubereel", secretAccessKey: "right-secret" }
   const client = new S3Client({ endpoint: url, region: "us-east-1", forcePathStyle: true, credentials })
   await client.send(new CreateBucketCommand({ Bucket: "traces" }))
