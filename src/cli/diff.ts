@@ -20,18 +20,23 @@ import { parseDuration } from "./command-line/instant.ts"
 import { recorderVariables } from "./command-line/shared-options.ts"
 import { diffTraces, type TraceDiffOrder } from "./diff/trace-diff.ts"
 import { type Asking, ask } from "./past/asking.ts"
-import { detailLines, objectName, UnknownWriters, writersText } from "./past/describe-change.ts"
+import { detailLines, objectName, writersText } from "./past/describe-change.ts"
 import { readStretch } from "./past/moments.ts"
 import { chosenKinds, exceptOption, readObjectName } from "./past/object-name.ts"
 import { askPast } from "./past/past-client.ts"
 import { pastOptions } from "./past/past-places.ts"
 
-const options = {
-  at: optional("TIME..TIME", "the two moments: 03:00..03:12, -1h..now; required, unless two traces are compared"),
+/** What may be asked of two moments, of whatever recordings. */
+export const momentsOptions = {
   namespace: optional("-n NAME", "only this namespace"),
   selector: optional("-l SELECTOR", "only objects that have these labels at one of both moments"),
   kind: list("-k KIND", "only these kinds: pods,deploy; default: all, or that of the operand"),
   except: exceptOption,
+}
+
+const options = {
+  at: optional("TIME..TIME", "the two moments: 03:00..03:12, -1h..now; required, unless two traces are compared"),
+  ...momentsOptions,
   output: withDefault(
     "text",
     "-o FORMAT",
@@ -88,6 +93,9 @@ export const diffCommand = (now: () => number = () => Date.now() * 1000): Comman
   command(syntax, async (given, terminal, operands) => {
     const { at } = given
     if (at !== undefined) {
+      if (given.output === "html") return "--output html is for two traces"
+      if (given.allFields || given.exitCode || given.tolerance !== undefined)
+        return "--all-fields, --tolerance and --exit-code are for two traces, without --at"
       return ask(given, terminal, now, (asking) => diff({ ...given, at }, operands, asking))
     }
     const order = traceOrder(given, operands)
@@ -122,15 +130,13 @@ const traceOrder = (given: Options, operands: ReadonlyArray<string>): TraceDiffO
   }
 }
 
-const diff = async (
-  given: Options & { readonly at: string },
+/** Prints what two moments differ in. @throws Misasked */
+export const diff = async (
+  given: OptionValues<typeof momentsOptions> & { readonly at: string; readonly output: string },
   operands: ReadonlyArray<string>,
   asking: Asking,
 ): Promise<undefined> => {
-  if (given.output === "html") throw new Misasked("--output html is for two traces")
-  if (given.allFields || given.exitCode || given.tolerance !== undefined)
-    throw new Misasked("--all-fields, --tolerance and --exit-code are for two traces, without --at")
-  const { places, signal, print, say, lacks } = asking
+  const { places, signal, print, say, lacks, unknown } = asking
   const [place, another] = places
   if (place === undefined || another !== undefined)
     throw new Misasked("compare moments of one recording: name one --data-dir")
@@ -139,19 +145,16 @@ const diff = async (
   const { from, to } = readStretch("--at", given.at, asking)
   const { namespace, selector: labels } = given
   const question = { kind, name: object?.name, namespace, labels, from, to }
-  const unknown = new UnknownWriters()
   let count = 0
   for await (const difference of askPast(place, "differences", question, signal, lacks)) {
     count++
+    if (given.output === "json") {
+      print(formatExactJson(difference))
+      continue
+    }
     unknown.add(difference)
-    if (given.output === "json") print(formatExactJson(difference))
-    else
-      for (const line of [
-        `${String(difference.type).padEnd(8)}  ${objectName(difference)}${writersText(difference)}`,
-        ...detailLines(difference),
-      ])
-        print(visible(line))
+    print(visible(`${String(difference.type).padEnd(8)}  ${objectName(difference)}${writersText(difference)}`))
+    for (const line of detailLines(difference)) print(visible(line))
   }
-  if (count === 0) say("nothing differs")
-  if (unknown.note !== undefined && given.output === "text") say(unknown.note)
+  if (count === 0) say("nothing differs", true)
 }

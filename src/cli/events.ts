@@ -104,7 +104,8 @@ const paused = (ms: number, signal: AbortSignal): Promise<void> =>
     signal.addEventListener("abort", done)
   })
 
-const options = {
+/** What may be asked, of whatever recordings. */
+export const eventsOptions = {
   since: withDefault("10m", "TIME", "from this moment on: 10m, 03:12; 0 is the beginning of the recording"),
   until: withDefault("now", "TIME", "up to this moment"),
   kind: list("-k KIND", "only these kinds: pods,deploy; default: all"),
@@ -114,12 +115,16 @@ const options = {
   selector: optional("-l SELECTOR", "only objects that have these labels before or after the change"),
   fieldSelector: optional("SELECTOR", "only objects that have these fields before or after the change"),
   field: fieldOption,
-  follow: flag({ short: "f", help: "then continue with what changes, until Ctrl-C" }),
   output: outputOption,
+}
+
+const options = {
+  ...eventsOptions,
+  follow: flag({ short: "f", help: "then continue with what changes, until Ctrl-C" }),
   ...pastOptions,
 }
 
-type Options = OptionValues<typeof options>
+type Options = OptionValues<typeof eventsOptions> & { readonly follow?: boolean }
 
 const syntax: CommandSyntax<typeof options> = {
   name: "reel events",
@@ -148,12 +153,13 @@ const syntax: CommandSyntax<typeof options> = {
 export const eventsCommand = (now: () => number = () => Date.now() * 1000): Command =>
   command(syntax, async (given, terminal) => ask(given, terminal, now, (asking) => events(given, asking)))
 
-const events = async (given: Options, asking: Asking): Promise<ExitCode | undefined> => {
+/** Prints them. The exit code if it is not that of what is missing. @throws Misasked */
+export const events = async (given: Options, asking: Asking): Promise<ExitCode | undefined> => {
   const kind = await chosenKinds(asking, given.kind, given.except)
   const from = readMoment("--since", given.since, asking)
   const { namespace, name, selector: labels, fieldSelector: fields, field } = given
   const isJson = given.output === "json"
-  if (given.follow) {
+  if (given.follow === true) {
     if (given.until !== "now") throw new Misasked("--follow does not end by itself, so there is no --until")
     if (field !== undefined) throw new Misasked("--follow shows whole changes: leave out --field")
     await printChanges(followedChanges(asking, { kind, name, namespace, labels, fields, from }), asking, isJson)
@@ -162,6 +168,6 @@ const events = async (given: Options, asking: Asking): Promise<ExitCode | undefi
   const to = readMoment("--until", given.until, asking)
   const answer = changesOf(asking, { kind, name, namespace, labels, fields, field, from, to })
   const count = await printChanges(answer, asking, isJson)
-  if (count === 0) asking.say("nothing changed in that time")
+  if (count === 0) asking.say("nothing changed in that time", true)
   return undefined
 }

@@ -14,7 +14,7 @@ import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { recorderVariables } from "./command-line/shared-options.ts"
 import { type Asking, ask, outputOption } from "./past/asking.ts"
 import { changesOf } from "./past/changes-of.ts"
-import { changeLines, objectName, UnknownWriters } from "./past/describe-change.ts"
+import { changeLines, objectName } from "./past/describe-change.ts"
 import { readMoment } from "./past/moments.ts"
 import { exactKinds, readObjectName } from "./past/object-name.ts"
 import { pastOptions } from "./past/past-places.ts"
@@ -29,7 +29,8 @@ export const fieldOption = optional(
   },
 )
 
-const options = {
+/** What may be asked, of whatever recordings. */
+export const historyOptions = {
   namespace: optional("-n NAME", "namespace of the object; default: any"),
   since: withDefault(
     "0",
@@ -42,10 +43,9 @@ const options = {
     help: "the objects that it owned as well, such as a Deployment's ReplicaSets and Pods, and the Kubernetes Events about them",
   }),
   output: outputOption,
-  ...pastOptions,
 }
 
-type Options = OptionValues<typeof options>
+const options = { ...historyOptions, ...pastOptions }
 
 const syntax: CommandSyntax<typeof options> = {
   name: "reel history",
@@ -70,8 +70,9 @@ export const historyCommand = (now: () => number = () => Date.now() * 1000): Com
     ask(given, terminal, now, (asking) => history(given, operands, asking)),
   )
 
-const history = async (
-  given: Options,
+/** Prints it. The exit code if it is not that of what is missing. @throws Misasked */
+export const history = async (
+  given: OptionValues<typeof historyOptions>,
   operands: ReadonlyArray<string>,
   asking: Asking,
 ): Promise<ExitCode | undefined> => {
@@ -83,37 +84,36 @@ const history = async (
   const answer = changesOf(asking, { kind, name, namespace, field, from, to, ...(owned && { owned }) })
   const count = await printChanges(answer, asking, output === "json")
   if (count > 0) return undefined
-  asking.say(`there are no changes of ${name === undefined ? kind : `${kind} ${name}`} in that time`)
+  asking.say(`there are no changes of ${name === undefined ? kind : `${kind} ${name}`} in that time`, true)
   return field === undefined && name !== undefined ? exitCodes.failed : undefined
 }
 
 /** Prints changes as they come; returns how many there are. */
 export const printChanges = async (
   changes: AsyncIterable<JsonObject>,
-  { print, say, nowMs }: Asking,
+  { print, say, nowMs, unknown }: Asking,
   isJson: boolean,
 ): Promise<number> => {
   /** By name, the UID of the object that had it last. */
   const uids = new Map<string, string>()
-  const unknown = new UnknownWriters()
   let count = 0
   for await (const change of changes) {
     count++
-    unknown.add(change)
+    const time = Number(change.time)
     if (isJson) {
-      print(formatExactJson(change))
+      print(formatExactJson(change), time)
       continue
     }
+    unknown.add(change)
     if (change.type === "gap") {
       say(`a gap of ${change.gvk}: ${change.reason}: ${change.detail}`)
       continue
     }
     const name = objectName(change)
     const before = uids.get(name)
-    if (before !== undefined && before !== change.uid) print(`--- ${name} was made again, as another object`)
+    if (before !== undefined && before !== change.uid) print(`--- ${name} was made again, as another object`, time)
     uids.set(name, String(change.uid))
-    for (const line of changeLines(change, nowMs)) print(line)
+    for (const line of changeLines(change, nowMs)) print(line, time)
   }
-  if (unknown.note !== undefined && !isJson) say(unknown.note)
   return count
 }

@@ -6,7 +6,6 @@ import { type ExitCode, exitCodes, Misasked } from "./command-line/exit-codes.ts
 import { recorderVariables } from "./command-line/shared-options.ts"
 import { type Asking, ask } from "./past/asking.ts"
 import { changesOf } from "./past/changes-of.ts"
-import { UnknownWriters } from "./past/describe-change.ts"
 import { readMoment } from "./past/moments.ts"
 import { exactKinds, readObjectName } from "./past/object-name.ts"
 import { pastOptions } from "./past/past-places.ts"
@@ -47,15 +46,13 @@ const why = async (given: Options, operands: ReadonlyArray<string>, asking: Aski
   const to = readMoment("--until", given.until, asking)
   const { namespace } = given
   const lines = new WhyLines(kind, (micros) => formatLocalTime(micros / 1000, asking.nowMs))
-  const unknown = new UnknownWriters()
   let isFound = false
   for await (const change of changesOf(asking, { kind, name, namespace, from, to, owners: true, objects: true })) {
     isFound ||= change.gvk === kind
     const told = lines.of(change)
     for (const line of told) asking.print(line)
-    if (told.length > 0) unknown.add(change)
+    if (told.length > 0) asking.unknown.add(change)
   }
-  if (unknown.note !== undefined) asking.say(unknown.note)
   if (isFound) return undefined
   asking.say(`there are no changes of ${kind} ${name} in that time`)
   return exitCodes.failed

@@ -80,7 +80,7 @@ test("a place without streams is said to have none", async () => {
 })
 
 test.each([
-  ["another action", ["grow", "./x"], '"grow" is neither compact, status nor facts'],
+  ["another action", ["grow", "./x"], '"grow" is none of compact, status'],
   ["two addresses to compact", ["compact", "./x", "./y"], "compact takes one address"],
   ["an address that is none", ["status", "ftp://somewhere"], "is not supported"],
   ["a time that is none", ["compact", "./x", "--keep", "soon"], "12h, 30d or 8w, or 1y"],

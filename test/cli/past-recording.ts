@@ -184,8 +184,14 @@ const frameOf = (written: Written, version: number, isNew: boolean): Buffer => {
   return slab.subarray(0, builder.finish())
 }
 
+interface StoryOptions {
+  readonly hasGap?: boolean
+  /** A name that is left out of it. */
+  readonly without?: string
+}
+
 /** Records it; everything is complete from the beginning, except for a gap of ReplicaSets if one is wanted, at the last second of the story. */
-export const recordStory = (directory: string, { hasGap = false }: { readonly hasGap?: boolean } = {}): void => {
+export const recordStory = (directory: string, { hasGap = false, without }: StoryOptions = {}): void => {
   const writer = ArchiveWriter.open(directory, {
     now: () => storyStart,
     limits: { blockBytes: 2500, blocksPerCheckpoint: 2 },
@@ -205,6 +211,7 @@ export const recordStory = (directory: string, { hasGap = false }: { readonly ha
   }
   const known = new Set<string>()
   for (const [index, written] of story.entries()) {
+    if (written.name === without) continue
     const uid = uidOf(written)
     append(written.gvk, frameOf(written, index + 2, !known.has(uid)))
     known.add(uid)

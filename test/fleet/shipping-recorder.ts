@@ -30,7 +30,9 @@ export const ship = async (
     clusterUid = description.clusterUid,
   }: { readonly maximumBytes?: number; readonly most?: number; readonly clusterUid?: string } = {},
 ): Promise<Tenure> => {
-  const of = { ...description, clusterUid }
+  // Mirrors keep ranges by the id of a stream.
+  const stream = clusterUid === description.clusterUid ? description.stream : `of-${clusterUid}`
+  const of = { stream, clusterUid }
   await beginStream(store, of)
   const { epoch, owner } = tenure
   let { last, position } = tenure

@@ -11,7 +11,8 @@ import type { CommandTerminal } from "../command-line/command.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import type { OpenPlace } from "../export/connection/recorder-place.ts"
 import { interruption } from "../terminal/terminal.ts"
-import { faultOfPast, type OpenPast, openPast, type PastOptions } from "./past-places.ts"
+import { UnknownWriters } from "./describe-change.ts"
+import { faultOfPast, openPast, type PastOptions } from "./past-places.ts"
 import { ShortcomingLines } from "./shortcoming-lines.ts"
 
 /** How changes are printed. */
@@ -29,16 +30,20 @@ export interface AskedPast {
   /** µs since the Unix epoch: now, or the end of what is recorded in directories. */
   readonly moment: number
   readonly nowMs: number
-  /** A line for people. */
-  readonly say: (line: string) => void
+  /** A line for people. `isNothing`: it says that something does not exist, which may exist in another cluster. */
+  readonly say: (line: string, isNothing?: boolean) => void
   /** Notes what an answer lacks, which is said at the end. */
   readonly lacks: (end: JsonObject) => void
+  /** The question is asked of several clusters: kinds that this one does not know are said to be nothing. */
+  readonly isOneOfMany?: boolean
 }
 
 /** What a command can use while it asks. */
 export interface Asking extends AskedPast {
-  /** A line of the result, or several; what in it would control a terminal is written as JSON escapes it. */
-  readonly print: (line: string) => void
+  /** A line of the result, or several; what in it would control a terminal is written as JSON escapes it. `time`: when that happened, µs since the Unix epoch. */
+  readonly print: (line: string, time?: number) => void
+  /** Collects the changes of which it is said at the end that nobody knows who made them. */
+  readonly unknown: UnknownWriters
 }
 
 /** Opens the places, runs the command, says what is missing and ends. `now`: µs since the Unix epoch. The exit code is 3 if anything is; a text is what is wrong with the command line. */
@@ -52,21 +57,37 @@ export const ask = async (
   const problem = faultOfPast(options)
   if (problem !== undefined) return problem
   using interrupted = interruption(terminal)
-  let past: OpenPast | undefined
-  const nowMs = now() / 1000
-  const missing = new ShortcomingLines()
+  const [unknown, nowMs] = [new UnknownWriters(), now() / 1000]
+  const print = (line: string): void => void standardOutput.write(`${visibleInJson(line)}\n`)
+  const opening = { terminal, say, signal: interrupted.signal }
+  const { code, missing } = await askPlaces(options, opening, { nowMs, say, print, unknown }, run)
+  if (unknown.note !== undefined) say(unknown.note)
+  for (const line of missing.lines(nowMs)) say(line)
+  return code ?? (missing.isIncomplete ? exitCodes.incomplete : exitCodes.ok)
+}
+
+/** µs by which a recording ends before the present if its recorder runs: what is newer is not in the store yet. */
+const usualLag = 300_000_000
+
+/** Opens the places, runs the command and closes them: what it returns, and what the answers lack. Rejects as {@link openPast} and `run` do. */
+export const askPlaces = async (
+  options: PastOptions,
+  opening: Parameters<typeof openPast>[1],
+  asked: Pick<Asking, "nowMs" | "say" | "print" | "unknown" | "isOneOfMany">,
+  run: (asking: Asking) => Promise<ExitCode | undefined>,
+): Promise<{ readonly code: ExitCode | undefined; readonly missing: ShortcomingLines }> => {
+  const past = await openPast(options, opening)
   try {
-    past = await openPast(options, { terminal, say, signal: interrupted.signal })
-    const asking: Asking = {
-      ...{ places: past.places, signal: interrupted.signal, nowMs, say },
-      moment: past.end ?? now(),
-      print: (line) => void standardOutput.write(`${visibleInJson(line)}\n`),
-      lacks: (end) => missing.note(end),
-    }
-    const code = await run(asking)
-    for (const line of missing.lines(nowMs)) say(line)
-    return code ?? (missing.isIncomplete ? exitCodes.incomplete : exitCodes.ok)
+    const missing = new ShortcomingLines()
+    const now = Math.round(asked.nowMs * 1000)
+    // Of several clusters, one that is recorded no more is asked up to the present too, and then lacks something.
+    const isOld = asked.isOneOfMany === true && (past.end ?? now) < now - usualLag
+    const code = await run({
+      ...{ ...asked, places: past.places, signal: opening.signal, lacks: (end) => missing.note(end) },
+      moment: isOld ? now : (past.end ?? now),
+    })
+    return { code, missing }
   } finally {
-    await past?.close()
+    await past.close()
   }
 }

@@ -52,7 +52,7 @@ export async function* changesOf(
     // The consumer may leave before the last change, and no answer may stay open then.
     for (const { answer } of positions) await answer.return()
   }
-  if (!isFound) say(`no matching object has the field ${parameters.field}; check the spelling of --field`)
+  if (!isFound) say(`no matching object has the field ${parameters.field}; check the spelling of --field`, true)
 }
 
 const timeIn = ({ change }: Position): number => Number(change.time)

@@ -25,17 +25,26 @@ const recordedKindsOf = async ({ places, signal }: AskedPast): Promise<ReadonlyA
   return [...kinds.values()]
 }
 
-/** Exact names, in the order given: a recorded kind of that name, else a built-in one, which is then not recorded. @throws Misasked */
-export const exactKinds = async (asking: AskedPast, names: ReadonlyArray<string>): Promise<ReadonlyArray<string>> => {
+/** No recorded kind has the name, and no built-in one. */
+export class UnknownKind extends Misasked {}
+
+/** Exact names, in the order given: a recorded kind of that name, else a built-in one, which is then not recorded. Of one cluster of many, those that it knows; none of them only if `mayBeNone`. @throws UnknownKind */
+export const exactKinds = async (
+  asking: AskedPast,
+  names: ReadonlyArray<string>,
+  mayBeNone = false,
+): Promise<ReadonlyArray<string>> => {
   const recorded = await recordedKindsOf(asking)
-  return names.map((name) => {
-    const reading = readKind(name, recorded)
-    if (reading.tag === "unknown") {
-      const all = recorded.map(({ gvk }) => formatGvk(gvk)).join(", ")
-      throw new Misasked(`${reading.problem}. Recorded are ${all === "" ? "no kinds" : all}`)
-    }
-    return reading.text
-  })
+  const readings = names.map((name) => readKind(name, recorded))
+  const known = readings.flatMap((reading) => (reading.tag === "unknown" ? [] : [reading.text]))
+  for (const reading of readings) {
+    if (reading.tag !== "unknown") continue
+    const all = recorded.map(({ gvk }) => formatGvk(gvk)).join(", ")
+    const problem = `${reading.problem}. Recorded are ${all === "" ? "no kinds" : all}`
+    if (asking.isOneOfMany !== true || (known.length === 0 && !mayBeNone)) throw new UnknownKind(problem)
+    asking.say(reading.problem, true)
+  }
+  return known
 }
 
 /** Kinds that are left out of an answer. */
@@ -49,7 +58,7 @@ export const chosenKinds = async (
 ): Promise<ReadonlyArray<string> | undefined> => {
   const named = names.length === 0 ? undefined : await exactKinds(asking, names)
   if (except.length === 0) return named
-  const left = new Set(await exactKinds(asking, except))
+  const left = new Set(await exactKinds(asking, except, true))
   const kinds = named ?? (await recordedKindsOf(asking)).map(({ gvk }) => formatGvk(gvk))
   const chosen = kinds.filter((kind) => !left.has(kind))
   if (chosen.length === 0) throw new Misasked("--except leaves no kind")
