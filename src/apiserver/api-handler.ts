@@ -288,18 +288,22 @@ export class ApiHandler {
   }
 
   #list(exchange: Exchange, resource: Resource, namespace: string | undefined, form?: Form): Failure | undefined {
-    const request = parseListRequest(exchange.query, namespace, resource)
+    const request = parseListRequest(exchange.query, namespace, resource, this.#options.filtersByShard)
     if ("type" in request) return request
     exchange.whenReady(this.#backend.list(resource, request), (answer) => {
       if (answer.type === "failure") exchange.fail(answer)
-      else exchange.whenReady(sendList(exchange, resource, answer, this.#format, form), () => undefined)
+      else {
+        const { shard } = request.selection
+        const list = shard === undefined ? answer : { ...answer, shardSelector: shard.text }
+        exchange.whenReady(sendList(exchange, resource, list, this.#format, form), () => undefined)
+      }
     })
     return undefined
   }
 
   #watch(exchange: Exchange, resource: Resource, namespace: string | undefined, form?: Form): Failure | undefined {
-    const { streamingList = "supported", expiredAs = "stream" } = this.#options
-    const request = parseWatchRequest(exchange.query, namespace, resource, streamingList)
+    const { streamingList = "supported", expiredAs = "stream", filtersByShard } = this.#options
+    const request = parseWatchRequest(exchange.query, namespace, resource, { streamingList, filtersByShard })
     if ("type" in request) return request
     const { refusedStream } = exchange
     if (refusedStream !== undefined) return refusedStream

@@ -25,6 +25,8 @@ export interface ApiHandlerOptions {
   readonly expiredAs?: ExpiredAs
   /** Default `supported`, as in Kubernetes 1.34. */
   readonly streamingList?: StreamingList
+  /** Filter by `shardSelector` (KEP-5866), and say so in lists. Default false: the parameter is ignored, as by Kubernetes 1.34. */
+  readonly filtersByShard?: boolean
   /**
    * ms between bookmarks on watches that allow them. Default 60,000, about the real server's interval; 0 sends none.
    */

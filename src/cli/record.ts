@@ -40,6 +40,7 @@ import { accessOptions, readAccess } from "./record/record-access.ts"
 import { archiveOf, archiveOptions, archiveProblem } from "./record/record-archive.ts"
 import { givenLimits, ofKinds } from "./record/record-limits.ts"
 import { pinOptions, pinSettingsOf } from "./record/record-pins.ts"
+import { shardOf, shardOptions, shardProblem } from "./record/record-shard.ts"
 import type { RecordOptions, RecordOutput, RunRecorder } from "./record/run-recorder.ts"
 import { type RecorderStatus, renderStatusLine } from "./record/status-line.ts"
 import { createLiveLine } from "./terminal/live-line.ts"
@@ -191,6 +192,7 @@ const options = {
   ),
   ...leaseOptions,
   ...archiveOptions,
+  ...shardOptions,
   fsync: withDefault(
     "interval",
     "WHEN",
@@ -259,6 +261,7 @@ const syntax: CommandSyntax<typeof options> = {
     "reel record -c tracer.yml --namespace shop,stock --context staging",
     "reel record -c tracer.yml --data-dir /var/lib/kubereel --lease kubereel/recorder",
     "reel record -c tracer.yml --data-dir /var/lib/kubereel --archive-to s3://recordings/production",
+    "reel record --data-dir /var/lib/kubereel/shard-1 --archive-to s3://recordings/huge --shard 1/4 --split pods,events",
     "reel record --listen 0.0.0.0:7777 --auth token --token-file tokens --tls-cert tls.crt --tls-key tls.key",
     "reel record -c tracer.yml --listen 0.0.0.0:7777 --auth kubernetes --allow-target s3://traces/shop",
   ],
@@ -301,11 +304,17 @@ export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): 
       pinExportTo: _exportTo,
       archiveTo: _archiveTo,
       archiveEvery: _every,
+      shard: _shard,
+      split: _split,
       ...rest
     } = more
     const where = { bind: listen.host, port: listen.port }
     const access =
-      kindsProblem(given) ?? leaseProblem(given) ?? archiveProblem(given) ?? readAccess({ ...given, ...where })
+      kindsProblem(given) ??
+      leaseProblem(given) ??
+      archiveProblem(given) ??
+      shardProblem(given) ??
+      readAccess({ ...given, ...where })
     if (typeof access === "string") return access
     const namespaces = [...new Set(namespace)]
     const recordOptions: RecordOptions = {
@@ -317,6 +326,7 @@ export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): 
         verbosity: verbose,
         lease: leaseOf(given),
         archive: archiveOf(given),
+        shard: shardOf(given),
       },
       ...(all && { config: { text: everyKindConfiguration(except) } }),
       limits: givenLimits(retainFor, retainBytes),

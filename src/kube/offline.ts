@@ -41,4 +41,15 @@ export {
   selectorText,
   setOperators,
 } from "./selectors/label-selector.ts"
+export {
+  HashRange,
+  parseShardSelector,
+  rangeOfShard,
+  type Shard,
+  type ShardField,
+  type ShardSelector,
+  shardOfName,
+  shardSelectorOf,
+  shardText,
+} from "./selectors/shard-selector.ts"
 export { hasStatus, isStatusKnown, recordsStatus, type StatusRecorded, statusAlways, statusNever } from "./statuses.ts"

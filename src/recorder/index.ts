@@ -35,6 +35,7 @@ export {
   readRetainFor,
   retentionSettings,
 } from "./configuration/retention-limits.ts"
+export type { RecorderShard } from "./configuration/shard-of-kinds.ts"
 export {
   type Detect,
   type RecorderConfiguration,

@@ -33,6 +33,7 @@ import { formatWarning } from "./configuration/problem.ts"
 import { followConfiguration, Reloads } from "./configuration/reload/follow-configuration.ts"
 import { openServerKinds, WantedKinds } from "./configuration/reload/server-kinds.ts"
 import { type GivenLimits, retentionSettings } from "./configuration/retention-limits.ts"
+import { type RecorderShard, shardName } from "./configuration/shard-of-kinds.ts"
 import type { RecorderConfiguration } from "./configuration/tracked-kind.ts"
 import type { ExportLimits } from "./export/limits.ts"
 import type { ExportContext } from "./export/start.ts"
@@ -84,6 +85,8 @@ export interface RecorderSettings {
   readonly onLeaseLost?: (withinMs: number) => void
   /** Record only these namespaces, for which a Role is enough. Empty: all. */
   readonly namespaces: ReadonlyArray<string>
+  /** The part of the cluster that this recorder records, in a recording of its own. Default: all of it. */
+  readonly shard?: RecorderShard | undefined
   /** Record `v1.Secret` as it is. Default: its values are redacted. */
   readonly secretsInPlainText?: boolean
   /** File with the key for redacted values; default: one in the data directory, which is made if there is none. */
@@ -139,7 +142,7 @@ export interface RecorderSummary {
 /**
  * Starts a recorder in the surrounding scope; closing that scope stops it in order.
  *
- * Fails with ConfigurationInvalidError, ConfigurationUnreadableError, AnonymousRefused, TokenFileError, CertificateFileError, RedactionKeyError and StreamRefused (usage),
+ * Fails with ConfigurationInvalidError, ConfigurationUnreadableError, AnonymousRefused, TokenFileError, CertificateFileError, RedactionKeyError, StreamRefused and ShardRefused (usage),
  * CredentialsError, ListenError and RecorderError (the machine).
  */
 export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
@@ -191,7 +194,9 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       notify: (notice) => notify.hear(notice),
     }).pipe(
       Effect.mapError((error) =>
-        error._tag === "StreamRefused" ? error : new RecorderError({ message: reasonOf(error) }),
+        error._tag === "StreamRefused" || error._tag === "ShardRefused"
+          ? error
+          : new RecorderError({ message: reasonOf(error) }),
       ),
     )
     notify.follow(actors.statuses)
@@ -250,7 +255,8 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
       log.info(
         `no --config: recording ${defaultConfigurationName}, ${kinds.map(({ gvkText }) => gvkText).join(", ")}; "reel k8s --offline" prints it`,
       )
-    log.info(`recording ${kinds.length} ${kinds.length === 1 ? "kind" : "kinds"} of ${description}`, {
+    const part = settings.shard === undefined ? "" : `, as shard ${shardName(settings.shard)}`
+    log.info(`recording ${kinds.length} ${kinds.length === 1 ? "kind" : "kinds"} of ${description}${part}`, {
       directory: dataDirectory,
     })
     if (leadership === undefined && !isArchived) reportListening()
@@ -297,6 +303,7 @@ const actorSettings = ({ lease, listCompression, redactKeyFile, restart, ...sett
   ...(listCompression !== undefined && { listCompression }),
   ...(redactKeyFile !== undefined && { redactKeyFile }),
   ...(restart !== undefined && { restart }),
+  ...(settings.shard !== undefined && { shard: shardName(settings.shard) }),
 })
 
 interface Candidate {
@@ -347,7 +354,11 @@ const readSettings = (settings: RecorderSettings, log: RecorderLog) =>
     yield* checkAccess(access, settings.bind)
     if (settings.auditTokenFile !== undefined)
       yield* checkAccess({ auth: "token", tokenFile: settings.auditTokenFile }, settings.bind)
-    const wanted = new WantedKinds(loaded.configuration, { ...load, namespaces: settings.namespaces })
+    const wanted = new WantedKinds(loaded.configuration, {
+      ...load,
+      namespaces: settings.namespaces,
+      shard: settings.shard,
+    })
     if (redactKeyFile !== undefined)
       yield* Effect.tryPromise({ try: () => readRedactionKey(redactKeyFile), catch: (cause) => cause as Error })
     if (load.secretsInPlainText && (wanted.isEvery || wanted.kinds.some(({ gvk }) => isSecretKind(gvk))))

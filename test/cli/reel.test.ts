@@ -63,6 +63,10 @@ describe("reel", () => {
     ],
     ["--listen http://x", '--listen "http://x": must be PORT or ADDRESS:PORT, such as 7780 or 0.0.0.0:7780'],
     ["--auth token", "--auth token requires --token-file FILE"],
+    ["--shard 4/4", '--shard "4/4": must be K/N with K from 0 to N-1 and N of at most 1000, such as 0/4'],
+    ["--split pods", "--split is for --shard"],
+    ["--shard 0/4 --split pods=name", '--split "pods=name": after the = must be uid or namespace'],
+    ["--shard 0/4 --split pod.v9", '--split "pod.v9": unknown kind "pod.v9"; did you mean v1.Pod?'],
     ["--token-file t", "--token-file is for --auth token, not for --auth none"],
     ["--tls-cert tls.crt", "--tls-cert requires --tls-key FILE"],
     ["--tls-key tls.key", "--tls-key requires --tls-cert FILE"],
@@ -145,6 +149,23 @@ describe("reel record", () => {
       auth: "none",
       allowAnonymous: false,
       allowedHosts: ["a.example", "b.example"],
+    })
+  })
+
+  test("passes its shard to the recorder, whose stream is one of several", async () => {
+    const options = await record(
+      "--shard 1/4 --split pods,deployments.apps=namespace --archive-to s3://recordings/huge/".split(" "),
+    )
+    expect(options).toMatchObject({
+      archive: { address: "s3://recordings/huge/shard-1", everyMs: 20_000 },
+      shard: {
+        index: 1,
+        count: 4,
+        split: [
+          { kind: { group: "", version: "v1", kind: "Pod" }, by: "uid" },
+          { kind: { group: "apps", version: "v1", kind: "Deployment" }, by: "namespace" },
+        ],
+      },
     })
   })
 

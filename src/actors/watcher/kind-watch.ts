@@ -207,6 +207,7 @@ export const sessionOptions = (
   rules: compileDetectRules({ gvk, detect: config.detect, ignore: config.ignore }),
   labelSelector: config.labelSelector,
   fieldSelector: config.fieldSelector,
+  shard: config.shard,
   lists: config.lists,
   lineBudget,
   versions: versionClock(config),

@@ -87,6 +87,10 @@ export class RecordingSink implements WatchSink {
     if (this.#tap !== undefined) this.#tap(object)
   }
 
+  passedOver(version: ResourceVersion | string): void {
+    this.#reach(version)
+  }
+
   absent(): void {
     this.#unseenSince = this.#frames.now()
     this.#frames.readDone()

@@ -6,6 +6,7 @@
  * the state that is kept, and with another key each hash would look like another value.
  */
 
+import { shardText } from "../../kube/index.ts"
 import { redactionIdentity } from "./objects/redacted-objects.ts"
 import type { WatcherConfig } from "./watcher-interface.ts"
 
@@ -14,13 +15,18 @@ export const selectionOf = ({
   namespaces,
   labelSelector,
   fieldSelector,
+  shard,
   skipOwned,
   redaction,
-}: Pick<WatcherConfig, "namespaces" | "labelSelector" | "fieldSelector" | "skipOwned" | "redaction">): string => {
+}: Pick<
+  WatcherConfig,
+  "namespaces" | "labelSelector" | "fieldSelector" | "shard" | "skipOwned" | "redaction"
+>): string => {
   const parts = [
     namespaces === undefined ? "all namespaces" : `namespaces ${namespaces.toSorted().join(",")}`,
     ...(labelSelector === undefined ? [] : [`labels ${labelSelector}`]),
     ...(fieldSelector === undefined ? [] : [`fields ${fieldSelector}`]),
+    ...(shard === undefined ? [] : [shardText(shard)]),
     ...(skipOwned ? ["without owned objects"] : []),
     ...(redaction === undefined ? [] : [`values redacted (${redactionIdentity(redaction)})`]),
   ]

@@ -135,6 +135,7 @@ const watcherStatistics = (
     recorded: (recorded?.recorded ?? 0) + (recorded?.vanished ?? 0),
     unchanged: recorded?.unchanged ?? 0,
     repeated: sum(({ repeated }) => repeated),
+    elsewhere: sum(({ elsewhere }) => elsewhere),
     late: watch?.recorder.frames.lateChanges ?? 0,
     leftOut: recorded?.leftOut ?? 0,
     gaps: recorded?.gaps ?? 0,

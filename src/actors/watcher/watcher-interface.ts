@@ -1,6 +1,6 @@
 /** The watcher's interface: its configuration, its control calls and its reports. */
 import * as Schema from "effect/Schema"
-import type { ApiEndpoint, KindState, ListManner, WatchPolicy } from "../../kube/index.ts"
+import type { ApiEndpoint, KindState, ListManner, Shard, WatchPolicy } from "../../kube/index.ts"
 import type { ActorDefinition } from "../../runtime/index.ts"
 import type { DiscoveredKind } from "../../wire/index.ts"
 import type { KindDefinition } from "./definitions.ts"
@@ -28,6 +28,8 @@ export interface WatcherConfig {
   readonly fieldSelector: string | undefined
   /** Each is requested by its own path, so that a Role in each is enough. `undefined`: the whole cluster. */
   readonly namespaces: ReadonlyArray<string> | undefined
+  /** Default: all objects. */
+  readonly shard?: Shard | undefined
   /** Default: as streaming lists, otherwise in pages, uncompressed. */
   readonly lists?: ListManner | undefined
   readonly policy: WatchPolicy
@@ -86,6 +88,8 @@ export const WatcherStatistics = Schema.Struct({
   unchanged: Schema.Number,
   /** Events received twice (overlap, resume) and dropped. */
   repeated: Schema.Number,
+  /** Objects of other shards, which a server that filters by shards does not send. */
+  elsewhere: Schema.Number,
   /** Changes received later than they happened. */
   late: Schema.Number,
   leftOut: Schema.Number,

@@ -16,6 +16,8 @@ export interface ListMetadata {
   /** Absent on the last page. */
   readonly continueToken?: string
   readonly remainingItemCount?: number
+  /** By which the list was filtered; absent: it has all shards. */
+  readonly shardSelector?: string
 }
 
 export interface Form {
@@ -30,12 +32,21 @@ export interface Form {
 }
 
 /** The members of a list's `metadata` in the order of Go's ListMeta. */
-export const listMetadata = ({ resourceVersion, continueToken, remainingItemCount }: ListMetadata): string =>
+export const listMetadata = ({
+  resourceVersion,
+  continueToken,
+  remainingItemCount,
+  shardSelector,
+}: ListMetadata): string =>
   [
     `"resourceVersion":"${resourceVersion}"`,
     ...(continueToken === undefined ? [] : [`"continue":"${continueToken}"`]),
     ...(remainingItemCount === undefined ? [] : [`"remainingItemCount":${remainingItemCount}`]),
+    ...shardInfo(shardSelector),
   ].join(",")
+
+const shardInfo = (selector: string | undefined): ReadonlyArray<string> =>
+  selector === undefined ? [] : [`"shardInfo":{"selector":${JSON.stringify(selector)}}`]
 
 // Whole objects: the text around them in a list, and the form of kinds that are a view of another one.
 
@@ -52,7 +63,7 @@ export const objectFrame = (
   const { resourceVersion, continueToken = "", remainingItemCount: count } = metadata
   // The empty token of the last page is written for custom kinds only.
   const members = [`"continue":"${continueToken}"`, ...(count === undefined ? [] : [`"remainingItemCount":${count}`])]
-  members.push(`"resourceVersion":"${resourceVersion}"`)
+  members.push(`"resourceVersion":"${resourceVersion}"`, ...shardInfo(metadata.shardSelector))
   return { before: `{${apiVersion},"items":[`, after: `],${kind},"metadata":{${members.join(",")}}}` }
 }
 

@@ -1,7 +1,7 @@
 /**
  * The query of a list or a watch, read and validated as Kubernetes 1.34.4 does.
  */
-import { parseLabelSelector } from "../../kube/offline.ts"
+import { parseLabelSelector, parseShardSelector } from "../../kube/offline.ts"
 import { badRequest, type Failure, invalidOptions, unreadableVersion } from "../answers/failure.ts"
 import { type FieldError, forbidden, notSupported } from "../answers/field-error.ts"
 import { flag } from "../http/exchange.ts"
@@ -63,6 +63,7 @@ export const parseListRequest = (
   query: URLSearchParams,
   namespace: string | undefined,
   resource: Resource,
+  filtersByShard = false,
 ): ListRequest | Failure => {
   const timeoutSeconds = integerOf(query, "timeoutSeconds")
   if (typeof timeoutSeconds === "object") return timeoutSeconds
@@ -73,7 +74,7 @@ export const parseListRequest = (
   const token = query.get("continue") ?? ""
   const errors = listErrors(query, version, match, token)
   if (errors.length > 0) return invalidOptions("ListOptions", errors)
-  const selection = selectionOf(query, namespace, resource)
+  const selection = selectionOf(query, namespace, resource, filtersByShard)
   if ("type" in selection) return selection
   const state = listState(version, match, token, limit ?? 0)
   if (state.type === "failure") return state
@@ -84,7 +85,10 @@ export const parseWatchRequest = (
   query: URLSearchParams,
   namespace: string | undefined,
   resource: Resource,
-  streamingList: StreamingList,
+  {
+    streamingList,
+    filtersByShard = false,
+  }: { readonly streamingList: StreamingList; readonly filtersByShard?: boolean | undefined },
 ): WatchRequest | Failure => {
   const timeoutSeconds = integerOf(query, "timeoutSeconds")
   if (typeof timeoutSeconds === "object") return timeoutSeconds
@@ -93,7 +97,7 @@ export const parseWatchRequest = (
   const match = known ? (query.get("resourceVersionMatch") ?? "") : ""
   const errors = watchErrors(initial, match, streamingList, query.get("continue") ?? "")
   if (errors.length > 0) return invalidOptions("ListOptions", errors)
-  const selection = selectionOf(query, namespace, resource)
+  const selection = selectionOf(query, namespace, resource, filtersByShard)
   if ("type" in selection) return selection
   const text = query.get("resourceVersion") ?? ""
   const version = parseVersion("watch", text)
@@ -168,12 +172,17 @@ const selectionOf = (
   query: URLSearchParams,
   namespace: string | undefined,
   resource: Resource,
+  filtersByShard: boolean,
 ): Selection | Failure => {
+  const shardText = filtersByShard ? (query.get("shardSelector") ?? "") : ""
+  const shard = shardText === "" ? undefined : parseShardSelector(shardText)
+  if (shard !== undefined && "problem" in shard) return badRequest(`shardSelector: ${shard.problem}`)
   const labels = parseLabelSelector(query.get("labelSelector") ?? "")
   if ("problem" in labels) return badRequest(`labelSelector: ${labels.problem}`)
   const fields = fieldSelectorOf(query.get("fieldSelector") ?? "", resource)
   if ("problem" in fields) return badRequest(fields.problem)
-  return { ...(namespace === undefined ? {} : { namespace }), labels, fields }
+  const more = shard === undefined ? {} : { shard: { ...shard, text: shardText } }
+  return { ...(namespace === undefined ? {} : { namespace }), labels, fields, ...more }
 }
 
 /** An integer, or `undefined` if absent; 400 for anything else. */

@@ -23,6 +23,8 @@ export interface ListAnswer {
   /** Start of the next page; absent on the last. */
   readonly next?: string
   readonly remaining?: number
+  /** By which it was filtered; absent: it has all shards. */
+  readonly shardSelector?: string
 }
 
 const pieceBytes = 64 * 1024
@@ -132,8 +134,9 @@ const comma = Buffer.from(",")
 const listFrame = (resource: Resource, answer: ListAnswer): { readonly before: string; readonly after: string } =>
   objectFrame(resource, metadataOf(answer))
 
-const metadataOf = ({ revision, next, remaining }: ListAnswer): ListMetadata => ({
+const metadataOf = ({ revision, next, remaining, shardSelector }: ListAnswer): ListMetadata => ({
   resourceVersion: revision,
   ...(next === undefined ? {} : { continueToken: encodeContinue({ revision, start: next }) }),
   ...(remaining === undefined ? {} : { remainingItemCount: remaining }),
+  ...(shardSelector === undefined ? {} : { shardSelector }),
 })

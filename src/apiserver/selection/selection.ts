@@ -9,6 +9,7 @@ import {
   matchesFields,
   matchesLabels,
   parseFieldSelector,
+  type ShardSelector,
 } from "../../kube/offline.ts"
 import type { Form } from "../forms/form.ts"
 import {
@@ -29,16 +30,26 @@ export interface Selection {
   readonly namespace?: string
   readonly labels: LabelSelector
   readonly fields: FieldSelector
+  /** Absent means all of them. `text`: as it was given. */
+  readonly shard?: ShardSelector & { readonly text: string }
 }
 
-/** Whether labels or fields narrow it in addition to the namespace. */
+/** Whether labels, fields or a shard narrow it in addition to the namespace. */
 export const hasSelectors = (selection: Selection): boolean =>
-  selection.labels.length > 0 || selection.fields.length > 0
+  selection.labels.length > 0 || selection.fields.length > 0 || selection.shard !== undefined
 
 export const selects = (selection: Selection, change: Change): boolean =>
   (selection.namespace === undefined || selection.namespace === change.namespace) &&
+  isInShard(selection.shard, change) &&
   selectsFields(selection.fields, change) &&
   matchesLabels(selection.labels, change.labels)
+
+/** By UID or namespace, which never change. */
+const isInShard = (shard: ShardSelector | undefined, change: Change): boolean => {
+  if (shard === undefined) return true
+  const bytes = Buffer.from(shard.by === "uid" ? change.uid : change.namespace)
+  return shard.ranges.some((range) => range.has(bytes, 0, bytes.length))
+}
 
 /**
  * The line that a watcher with this selection gets for a change, or `undefined` for none. An object whose labels or
@@ -63,7 +74,7 @@ export const lineFor = (
 /** The type of a change for a client that sees only the selected objects. */
 const eventFor = ({ change, previous }: ChangeRecord, selection: Selection): ChangeType | undefined => {
   const matches = selects(selection, change)
-  // Namespace and name never change, so only labels and other fields can make an object start or stop matching.
+  // Namespace, name and UID never change, so only labels and other fields can make an object start or stop matching.
   const isFixed = selection.labels.length === 0 && !canChange(selection.fields)
   if (isFixed || previous === undefined || change.type === "ADDED") return matches ? change.type : undefined
   const matched = selects(selection, previous)

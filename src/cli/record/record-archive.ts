@@ -2,6 +2,7 @@
 import { readStorePlace } from "../../blob/index.ts"
 import { type OptionValues, optional, type Reading, refused, value } from "../command-line/arguments.ts"
 import { parseDuration } from "../command-line/instant.ts"
+import { addressOfShard } from "./record-shard.ts"
 
 /** The address as it was given, once it is known to be one. */
 export const parseArchiveAddress = (given: string): Reading<string> => {
@@ -33,10 +34,11 @@ export const archiveOptions = {
 const defaultEveryMs = 20_000
 
 type Given = OptionValues<typeof archiveOptions>
+type Sharded = Parameters<typeof addressOfShard>[1]
 
 /** The problem with the combination of options. */
 export const archiveProblem = ({ archiveTo, archiveEvery }: Given): string | undefined =>
   archiveTo === undefined && archiveEvery !== undefined ? "--archive-every is for --archive-to" : undefined
 
-export const archiveOf = ({ archiveTo: address, archiveEvery: everyMs = defaultEveryMs }: Given) =>
-  address === undefined ? undefined : { address, everyMs }
+export const archiveOf = ({ archiveTo, archiveEvery: everyMs = defaultEveryMs, shard }: Given & Sharded) =>
+  archiveTo === undefined ? undefined : { address: addressOfShard(archiveTo, { shard }), everyMs }

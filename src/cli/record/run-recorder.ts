@@ -15,6 +15,7 @@ import {
   namedKinds,
   type PinSettings,
   type RecorderClose,
+  type RecorderShard,
   type RunningRecorder,
   reasonOf,
   startRecorder,
@@ -45,6 +46,8 @@ export interface RecordOptions extends RecordAccess {
   readonly dataDir: string | undefined
   /** Namespaces to record, for kinds that name none in the configuration; empty: the whole cluster. */
   readonly namespaces: readonly string[]
+  /** The part of the cluster to record. Default: all of it. */
+  readonly shard?: RecorderShard | undefined
   readonly logFormat: LogFormat
   /** The number of `-v` options. */
   readonly verbosity: number
@@ -190,6 +193,7 @@ const usageErrors: ReadonlySet<string> = new Set([
   "TokenFileError",
   "CertificateFileError",
   "RedactionKeyError",
+  "ShardRefused",
   "StreamRefused",
 ])
 

@@ -2,8 +2,10 @@
 import type { Clock } from "../../clock.ts"
 import type { ReadTransport } from "../http/transport.ts"
 import type { GroupVersionKind } from "../kinds/gvk.ts"
+import type { ResourceVersion } from "../resource-version.ts"
 import type { LineBudget } from "../scanner/line-splitter.ts"
 import type { DetectRules } from "../scanner/object/detect-rules.ts"
+import type { Shard } from "../selectors/shard-selector.ts"
 import type { ObservedObject } from "./liveness/observed-object.ts"
 import type { VersionClock } from "./liveness/version-clock.ts"
 import type { Writes } from "./liveness/written-time.ts"
@@ -24,6 +26,8 @@ export interface WatchSink {
    * does not ask when changes happened, and no times are read.
    */
   writesBefore?(object: Readonly<ObservedObject>): Writes | "new" | "unknown"
+  /** The kind is complete up to `version`, a change of an object of another shard. Absent: there are no shards. */
+  passedOver?(version: ResourceVersion | string): void
   /** All bytes of one network read have been processed. */
   readDone(): void
   /**
@@ -93,6 +97,8 @@ export interface SessionOptions {
   readonly lineBudget?: LineBudget | undefined
   readonly labelSelector: string | undefined
   readonly fieldSelector: string | undefined
+  /** Only these objects reach the sink: the server is asked for them alone, and what it sends beside them is passed over. Default: all. */
+  readonly shard?: Shard | undefined
   /** Default: as a streaming list, otherwise in pages, uncompressed. */
   readonly lists?: ListManner | undefined
   /** The recording is complete up to this version, according to the store; `undefined`: the session lists. */

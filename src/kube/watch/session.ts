@@ -4,7 +4,9 @@
  * server sends makes it throw.
  */
 import { getGunzipped } from "../http/gunzipped.ts"
+import { type HashRange, rangeOfShard, shardSelectorOf } from "../selectors/shard-selector.ts"
 import { Liveness, type WritesBefore } from "./liveness/liveness.ts"
+import type { ObservedObject } from "./liveness/observed-object.ts"
 import { initialState, step } from "./protocol/machine.ts"
 import { permissionHint } from "./protocol/permission-hint.ts"
 import type { Command, Input, StreamId, WatchState } from "./protocol/protocol.ts"
@@ -22,6 +24,8 @@ interface WatchStatistics {
   objects: number
   /** Events dropped because their version was delivered before (overlap, resume). */
   repeated: number
+  /** Objects of other shards: none from a server that filters by shards. */
+  elsewhere: number
   /** Lines that the fast scanner passed to the slow path. */
   slowLines: number
   malformedLines: number
@@ -41,6 +45,7 @@ interface WatchStatistics {
 const noStatistics = (): WatchStatistics => ({
   objects: 0,
   repeated: 0,
+  elsewhere: 0,
   slowLines: 0,
   malformedLines: 0,
   relists: 0,
@@ -71,11 +76,14 @@ export class WatchSession {
   /** Objects up to the last look at a stream that catches up. */
   #objectsSeen = 0
   #acceptsGzip: boolean
+  readonly #range: HashRange | undefined
   readonly #events: StreamEvents
 
   constructor(options: SessionOptions) {
+    const { labelSelector, fieldSelector, shard } = options
     this.#options = options
-    this.#selection = { path: "", labelSelector: options.labelSelector, fieldSelector: options.fieldSelector }
+    this.#range = shard && rangeOfShard(shard)
+    this.#selection = { path: "", labelSelector, fieldSelector, shardSelector: shard && shardSelectorOf(shard) }
     this.#versions.reset(options.resumeVersion)
     this.#liveness = new Liveness({
       clock: options.clock,
@@ -137,10 +145,14 @@ export class WatchSession {
         if (typeof version === "string") {
           if (!fromList && !this.#versions.takeUnseen(version)) return void this.statistics.repeated++
         } else if (!fromList && !this.#versions.takeNewer(version)) return void this.statistics.repeated++
+        this.#progressed = true
+        if (this.#isElsewhere(object)) {
+          this.statistics.elsewhere++
+          return fromList ? undefined : sink.passedOver?.(version)
+        }
         if (fromList) this.#liveness.listedObject(object)
         else this.#liveness.judge(object)
         this.statistics.objects++
-        this.#progressed = true
         sink.observed(object)
       },
       bookmark: (stream, version) => {
@@ -191,6 +203,17 @@ export class WatchSession {
   #isWatch(stream: StreamId): boolean {
     const { phase } = this.#state
     return phase.tag === "watching" && phase.answered && (phase.stream === stream || phase.successor === stream)
+  }
+
+  /**
+   * Whether an object belongs to another shard. Always asked: whether a server filters may change with each request, and a watch does not say. Half
+   * a µs.
+   */
+  #isElsewhere({ bytes, scanned }: Readonly<ObservedObject>): boolean {
+    if (this.#range === undefined) return false
+    return this.#options.shard?.by === "namespace"
+      ? !this.#range.has(bytes, scanned.namespaceStart, scanned.namespaceEnd)
+      : !this.#range.has(bytes, scanned.uidStart, scanned.uidEnd)
   }
 
   #haveCaughtUp(): void {

@@ -111,4 +111,5 @@ export const expandEveryKind = (
   return [...named, ...others]
 }
 
-const objectsOf = ({ group, kind }: GroupVersionKind): string => `${group}/${kind}`
+/** The same for all versions of a kind, which have the same objects. */
+export const objectsOf = ({ group, kind }: Omit<GroupVersionKind, "version">): string => `${group}/${kind}`

@@ -71,6 +71,10 @@ export const TrackedKind = Schema.Struct({
   detect: Detect,
   /** JSON pointers to fields whose changes never count. */
   ignore: Schema.Array(Schema.String),
+  /** The part of its objects that is recorded here, the others by other recorders; absent: all. Not of the file: from the command line. */
+  shard: Schema.optionalKey(
+    Schema.Struct({ index: Schema.Number, count: Schema.Number, by: Schema.Literals(["uid", "namespace"]) }),
+  ),
 })
 export interface TrackedKind extends Schema.Schema.Type<typeof TrackedKind> {}
 
@@ -150,8 +154,8 @@ export const withinNamespaces = (
 
 /** Kinds all of whose objects are recorded: their owners never need to be looked up at the API server. */
 export const recordedWhole = (kinds: ReadonlyArray<TrackedKind>): ReadonlyArray<string> =>
-  kinds.flatMap(({ gvkText, labelSelector, fieldSelector, namespaces, skipOwned }) =>
-    labelSelector === undefined && fieldSelector === undefined && namespaces === undefined && skipOwned !== "ingest"
+  kinds.flatMap(({ gvkText, labelSelector, fieldSelector, namespaces, shard, skipOwned }) =>
+    [labelSelector, fieldSelector, namespaces, shard].every((part) => part === undefined) && skipOwned !== "ingest"
       ? [gvkText]
       : [],
   )

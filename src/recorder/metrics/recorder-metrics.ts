@@ -57,6 +57,11 @@ const kindSeries: ReadonlyArray<Series<KindStatistics>> = [
   ["kind_unchanged_total", "Object versions not recorded because nothing relevant changed.", (kind) => kind.unchanged],
   ["kind_repeated_total", "Events received twice and dropped.", (kind) => kind.repeated],
   [
+    "kind_elsewhere_total",
+    "Objects of other shards that the API server sent all the same: it does not filter by shards.",
+    (kind) => kind.elsewhere,
+  ],
+  [
     "kind_late_total",
     "Changes recorded later than they happened, so that their times are estimates.",
     (kind) => kind.late,

@@ -37,13 +37,16 @@ export const watchPlan = (configured: ReadonlyArray<TrackedKind>): WatchPlan => 
 
 export class RecordedKinds {
   readonly #clock: Clock
+  readonly #shard: string | undefined
   #current: ReadonlyArray<TrackedKind>
   #former: ReadonlyArray<TrackedKind> = []
   #plan: WatchPlan
   #statusRecorded: ReturnType<typeof statusRecordedNow>
 
-  constructor(kinds: ReadonlyArray<TrackedKind>, clock: Clock) {
+  /** `shard`: `K/N`; default: it is not of a shard. */
+  constructor(kinds: ReadonlyArray<TrackedKind>, clock: Clock, shard?: string) {
     this.#clock = clock
+    this.#shard = shard
     this.#current = kinds
     this.#plan = watchPlan(kinds)
     this.#statusRecorded = statusRecordedNow(kinds, {}, clock.wallMicros())
@@ -81,6 +84,7 @@ export class RecordedKinds {
   encoded(statuses: KindStatuses): string {
     const { appeared } = statuses
     const [kinds, former, statusRecorded] = [this.#current, this.#former, this.#statusRecorded]
-    return encodeRecorderState({ kinds, former, statusRecorded, statuses: statuses.all(), appeared })
+    const shard = this.#shard === undefined ? {} : { shard: this.#shard }
+    return encodeRecorderState({ ...shard, kinds, former, statusRecorded, statuses: statuses.all(), appeared })
   }
 }

@@ -20,7 +20,7 @@ import type { Reach } from "../export/recording.ts"
 import { type KindStatus, KindStatuses } from "../status/kind-status.ts"
 import { decodeRecorderState } from "../status/recorder-state.ts"
 import { patiently } from "./patient-writes.ts"
-import { counter, type RecorderEnd, type RecordingBase, RecordingGone } from "./recording-base.ts"
+import { counter, type RecorderEnd, type RecordingBase, RecordingGone, ShardRefused } from "./recording-base.ts"
 
 // Notices from another thread that the store is silent: a file system that hangs keeps the store's thread inside one system call, so it cannot
 // report that itself, nor be asked for its figures.
@@ -349,17 +349,24 @@ export class RecordedStore {
     this.#base.writes.put(`whether ${gvk} could be listed before it was gone`, write)
   }
 
-  /** Reads what earlier recorders of the directory knew, which must happen before it is overwritten. */
+  /** Reads what earlier recorders of the directory knew, which must happen before it is overwritten. Never returns if it is of another shard, which ends the recording. */
   get #recalled(): Effect.Effect<void, CallError> {
     return Effect.suspend(() => {
       if (this.#isRecalled) return Effect.void
-      return Effect.map(this.actor.call("recorderState", undefined), (text) => {
+      return Effect.flatMap(this.actor.call("recorderState", undefined), (text): Effect.Effect<void> => {
         const before = decodeRecorderState(text)
+        const { directory, shard } = this.#base
+        if (before !== undefined && before.shard !== shard) {
+          const shards = { ...(before.shard && { recorded: before.shard }), ...(shard && { given: shard }) }
+          Deferred.doneUnsafe(this.#ended, Effect.fail(new ShardRefused({ directory, ...shards })))
+          return Effect.never
+        }
         if (!this.#isRecalled && before !== undefined) {
           this.statuses.recall(before)
           this.#base.kinds.recall(before)
         }
         this.#isRecalled = true
+        return Effect.void
       })
     })
   }

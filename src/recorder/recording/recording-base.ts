@@ -91,6 +91,8 @@ class Senders {
 /** What the actors of a recorder are started with. */
 export interface RecorderActorsOptions {
   readonly kinds: ReadonlyArray<TrackedKind>
+  /** `K/N` if the recording is one of several of its cluster. */
+  readonly shard?: string
   readonly directory: string
   readonly fsync: "interval" | "always"
   /** NAMESPACE/NAME of the Lease that this recorder holds. Default: none. */
@@ -131,8 +133,21 @@ export class RecordingGone extends Schema.TaggedError<RecordingGone>()("Recordin
   message: Schema.String,
 }) {}
 
+/** The recording is of another shard of its cluster, or of all of it. */
+export class ShardRefused extends Schema.TaggedError<ShardRefused>()("ShardRefused", {
+  directory: Schema.String,
+  /** `K/N`; absent: all of the cluster. */
+  recorded: Schema.optionalKey(Schema.String),
+  given: Schema.optionalKey(Schema.String),
+}) {
+  override get message(): string {
+    const [recorded, given] = [this.recorded, this.given].map((shard) => (shard ? `shard ${shard}` : "a whole cluster"))
+    return `the recording in ${this.directory} is of ${recorded} and cannot be continued as ${given}: give another --data-dir, and another --archive-to if the number of shards has changed`
+  }
+}
+
 /** The store could not be opened or keeps failing: nothing can be recorded. */
-export type RecorderEnd = ActorGaveUp | RecordingGone
+export type RecorderEnd = ActorGaveUp | RecordingGone | ShardRefused
 
 /** How a recording was closed. */
 export interface RecorderClose {
@@ -157,7 +172,7 @@ export const openBase = (given: RecorderActorsOptions) =>
     const fibers = yield* FiberSet.make<unknown, unknown>()
     const run = yield* FiberSet.runtime(fibers)()
     const runPromise = yield* FiberSet.runtimePromise(fibers)()
-    const kinds = new RecordedKinds(options.kinds, clock)
+    const kinds = new RecordedKinds(options.kinds, clock, options.shard)
     const writes = new PatientWrites(run)
     /** `events`: what the store said when it closed. */
     const end: { events: number | undefined; closed: RecorderClose | undefined } = {

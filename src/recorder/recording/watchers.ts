@@ -20,7 +20,7 @@ import {
   watcherDefinition,
   watcherName,
 } from "../../actors/index.ts"
-import { type CredentialRefresh, LineBudget, VersionClock } from "../../kube/index.ts"
+import { type CredentialRefresh, LineBudget, shardText, VersionClock } from "../../kube/index.ts"
 import { SharedThread, type Supervisor } from "../../runtime/index.ts"
 import { podKind, podLivesKind } from "../../trace/index.ts"
 import type { TrackedKind } from "../configuration/tracked-kind.ts"
@@ -282,7 +282,11 @@ class Watchers {
       statuses.setUnauthorized(gvk)
       this.#credentials.refresh()
     }
-    if (report.type === "state") statuses.set(gvk, report.state, report.detail, report.atMicros, report.namespaces)
+    if (report.type === "state") {
+      const shard = this.#base.kinds.plan.kinds.get(gvk)?.shard
+      const detail = shard === undefined ? report.detail : `${report.detail}; ${shardText(shard)}`
+      statuses.set(gvk, report.state, detail, report.atMicros, report.namespaces)
+    }
     if (report.type === "cluster") this.#store.keepClusterUid(report.uid)
     if (report.type === "resource") this.#store.keepDiscovered(report.resource)
     if (report.type === "definition") return this.#base.onDefinition?.(report.definition)
@@ -317,5 +321,6 @@ const settingsOf = (kind: TrackedKind) => ({
   labelSelector: kind.labelSelector,
   fieldSelector: kind.fieldSelector,
   namespaces: kind.namespaces?.toSorted(),
+  shard: kind.shard,
   redaction: kind.redaction,
 })

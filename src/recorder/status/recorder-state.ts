@@ -28,6 +28,8 @@ const Status = Schema.Struct({
 
 const RecorderState = Schema.fromJsonString(
   Schema.Struct({
+    /** `K/N`: it is one of N recordings of its cluster. Absent: the only one. */
+    shard: Schema.optionalKey(Schema.String),
     kinds: Schema.Array(TrackedKind),
     /** Kinds that were recorded until the server had them no longer, for exports of the time before. Absent: none. */
     former: Schema.optionalKey(Schema.Array(TrackedKind)),

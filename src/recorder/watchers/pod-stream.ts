@@ -21,7 +21,10 @@ export const watchedKinds = (kinds: ReadonlyArray<TrackedKind>): WatchedKinds =>
   const namespaces = unionOf(tracking)
   const pods = kinds.find((kind) => kind.gvkText === podKind)
   if (pods !== undefined && seesAll(pods, namespaces)) return { kinds, podStream: podKind }
-  return { kinds: [...kinds, livesOnly(namespaces, redactionOfPods(tracking))], podStream: podLivesKind }
+  // They are split as Pods are, or not at all.
+  const [{ shard } = {}] = tracking
+  const lives = { ...livesOnly(namespaces, redactionOfPods(tracking)), ...(shard !== undefined && { shard }) }
+  return { kinds: [...kinds, lives], podStream: podLivesKind }
 }
 
 /** The namespaces of all these kinds, since pods live in the namespaces of their owners; `undefined`: all namespaces. */

@@ -6,6 +6,7 @@ import { afterEach, expect } from "vitest"
 import type { RequestEntry } from "../../../src/apiserver/index.ts"
 import type { ApiEndpoint } from "../../../src/kube/endpoint.ts"
 import { HttpClient } from "../../../src/kube/http/http-client.ts"
+import type { Shard } from "../../../src/kube/index.ts"
 import type { LineBudget } from "../../../src/kube/scanner/line-splitter.ts"
 import { compileDetectRules } from "../../../src/kube/scanner/object/detect-rules.ts"
 import { HttpEnquiries } from "../../../src/kube/watch/enquiries.ts"
@@ -32,6 +33,7 @@ export interface WatchedOptions {
   readonly namespace?: string
   readonly labelSelector?: string
   readonly fieldSelector?: string
+  readonly shard?: Shard
   readonly lists?: ListManner
   readonly lineBudget?: LineBudget
   /** Where the session finds the sandbox. Default: directly. */
@@ -91,6 +93,7 @@ export class Watched {
       rules: compileDetectRules({ gvk, detect: "all", ignore: [] }),
       labelSelector: options.labelSelector,
       fieldSelector: options.fieldSelector,
+      shard: options.shard,
       lists: options.lists,
       lineBudget: options.lineBudget,
       resumeVersion: options.resumeVersion,

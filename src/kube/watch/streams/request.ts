@@ -6,6 +6,8 @@ export interface Selection {
   readonly path: string
   readonly labelSelector: string | undefined
   readonly fieldSelector: string | undefined
+  /** Ignored by servers that do not know it. Default: none. */
+  readonly shardSelector?: string | undefined
 }
 
 /**
@@ -63,5 +65,6 @@ const withQuery = (selection: Selection, query: ReadonlyArray<readonly [string, 
   for (const [name, value] of query) if (value !== undefined) parameters.set(name, value)
   if (selection.labelSelector !== undefined) parameters.set("labelSelector", selection.labelSelector)
   if (selection.fieldSelector !== undefined) parameters.set("fieldSelector", selection.fieldSelector)
+  if (selection.shardSelector !== undefined) parameters.set("shardSelector", selection.shardSelector)
   return parameters.size === 0 ? selection.path : `${selection.path}?${parameters.toString()}`
 }

@@ -26,6 +26,7 @@ import type { RecorderActors } from "../../recording/recorder-actors.ts"
 import type { Reconfiguration } from "../../recording/watchers.ts"
 import { namedKinds } from "../../status/forbidden-kinds.ts"
 import { expandEveryKind } from "../every-kind.ts"
+import { ofShard, type RecorderShard } from "../shard-of-kinds.ts"
 import {
   type DetectionDefaults,
   type RecorderConfiguration,
@@ -215,6 +216,8 @@ export class ServerKinds {
 interface WantedKindsOptions {
   /** The namespaces of the command line. */
   readonly namespaces: ReadonlyArray<string>
+  /** Default: all kinds. */
+  readonly shard?: RecorderShard | undefined
   readonly secretsInPlainText: boolean
   readonly defaults: DetectionDefaults
 }
@@ -236,7 +239,8 @@ export class WantedKinds {
 
   get kinds(): ReadonlyArray<TrackedKind> {
     const { kinds, every } = this.#configuration
-    return every === undefined ? kinds : expandEveryKind(kinds, every, this.#discovered, this.#options)
+    const all = every === undefined ? kinds : expandEveryKind(kinds, every, this.#discovered, this.#options)
+    return ofShard(all, this.#options.shard)
   }
 
   /** Takes another configuration; returns what to record with it. */

@@ -1,0 +1,48 @@
+/** `--shard` and `--split`: one of several recorders that share the kinds of a huge cluster. */
+import type { RecorderShard } from "../../recorder/index.ts"
+import { list, type OptionValues, optional, type Reading, refused, value } from "../command-line/arguments.ts"
+import { readKind } from "../command-line/kind-option.ts"
+
+/** A shard needs a process, so there are never many. */
+const mostShards = 1000
+
+/** `K/N`. */
+const parseShard = (given: string): Reading<Pick<RecorderShard, "index" | "count">> => {
+  const [, index, count] = /^(\d{1,4})\/(\d{1,4})$/.exec(given) ?? []
+  return index !== undefined && Number(index) < Number(count) && Number(count) <= mostShards
+    ? value({ index: Number(index), count: Number(count) })
+    : refused(`must be K/N with K from 0 to N-1 and N of at most ${mostShards}, such as 0/4`)
+}
+
+/** `pods` or `pods=namespace`. */
+const parseSplit = (given: string): Reading<RecorderShard["split"][number]> => {
+  const [kind = "", by = "uid", ...more] = given.split("=")
+  if (more.length > 0 || (by !== "uid" && by !== "namespace")) return refused("after the = must be uid or namespace")
+  const reading = readKind(kind)
+  return reading.tag === "kind" ? value({ kind: reading.gvk, by }) : refused(reading.problem)
+}
+
+export const shardOptions = {
+  shard: optional(
+    "K/N",
+    "of N recorders that share the kinds of a cluster, be number K, from 0: a kind is recorded by one of them, or by all if it is split; with --archive-to ADDRESS, its stream is at ADDRESS/shard-K. N stays as it is for as long as the recordings are continued",
+    parseShard,
+  ),
+  split: list(
+    "KIND",
+    "for --shard: a kind whose objects are divided among all recorders, such as pods, by a hash of their UID, or of their namespace: pods=namespace. The same for all recorders; separate several with commas",
+    parseSplit,
+  ),
+}
+
+type Given = OptionValues<typeof shardOptions>
+
+/** The problem with the combination of options. */
+export const shardProblem = ({ shard, split }: Given): string | undefined =>
+  shard === undefined && split.length > 0 ? "--split is for --shard" : undefined
+
+export const shardOf = ({ shard, split }: Given): RecorderShard | undefined => shard && { ...shard, split }
+
+/** Where the stream of a shard is, of an archive that all shards are given. */
+export const addressOfShard = (address: string, { shard }: Pick<Given, "shard">): string =>
+  shard === undefined ? address : `${address.replace(/\/+$/, "")}/shard-${shard.index}`
