@@ -23,6 +23,7 @@ const offline = "kube/offline.ts"
 
 const cli = [
   "k8s",
+  "replicas",
   "recorder",
   "rehearsal",
   "simulation",
@@ -98,6 +99,11 @@ export const layers: ReadonlyArray<Layer> = [
     folder: "recorder",
     imports: ["actors", "fleet", "archive", "audit", "wire", "trace", "page", "kube", "text", "blob", "runtime"],
     doors: { "embedded/index.ts": "the same recorder for programs without Effect, with the same names" },
+  },
+  {
+    folder: "replicas",
+    imports: ["recorder", "kube", "text", "blob", "runtime"],
+    reason: "Recorders of shards are processes; it reads no recording.",
   },
   {
     folder: "simulation",

@@ -100,6 +100,7 @@ const syntax: CommandSyntax<typeof k8sOptions> = {
     "reel k8s --auth token --allow-target s3://traces/shop --target-secret store-access",
     "reel k8s --archive-to s3://recordings/production --target-secret store-access",
     "reel k8s --name kubereel-a --lease kubereel --volume-claim",
+    "reel k8s --replicas 4 --split pods,events --archive-to s3://recordings/huge --redact-key-secret kubereel-redaction/key",
     "reel k8s --offline",
     "reel k8s --host modules --image registry.example.com/kubereel:0.1.0",
     "reel k8s --simulation --image registry.example.com/kubereel:0.1.0",
@@ -134,7 +135,7 @@ const run = async (
   given: Options,
   { standardOutput, environment, say }: CommandTerminal,
 ): Promise<ExitCode | string> => {
-  const authentication = authenticationOf(given)
+  const authentication = replicasProblem(given) ?? authenticationOf(given)
   if (typeof authentication === "string") return authentication
   const loaded = await Effect.runPromise(
     Effect.result(readK8sConfiguration(given.config, { secretsInPlainText: given.secretsInPlainText })),
@@ -158,6 +159,8 @@ const run = async (
   if (failed.length > 0)
     return failed.every(({ detail }) => isRefusedCredentials(detail)) ? exitCodes.notPermitted : exitCodes.failed
   const version = readVersion()
+  const { replicas: count, shards = count ?? 1, split } = given
+  const replicas = count === undefined ? undefined : { count, shards, split }
   const manifests = manifestsFor({
     name: given.name,
     namespace: given.namespace,
@@ -170,14 +173,15 @@ const run = async (
     secretsInPlainText: given.secretsInPlainText,
     redactKeySecret: given.redactKeySecret,
     permissions: permissionsFor(watched, {
-      reviews: given.auth === "kubernetes",
+      reviews: given.auth === "kubernetes" && replicas === undefined,
       isArchived: given.archiveTo !== undefined,
       ...(every !== undefined && { every: { namespaces: every.namespaces } }),
     }),
     volume: { size: given.size, isClaim: given.volumeClaim, storageClass: given.storageClass },
-    retention: retentionArguments(given, configuration.retainBytes !== undefined),
+    retention: retentionArguments({ ...given, shards: replicas?.shards }, configuration.retainBytes !== undefined),
     fsync: given.fsync,
     lease: given.lease,
+    replicas,
     authentication,
     allowedTargets: given.allowTarget,
     targetPorts: given.targetPort.length === 0 ? defaultTargetPorts : given.targetPort,
@@ -196,6 +200,20 @@ const run = async (
   const monitoringKinds = given.monitoring ? ["ServiceMonitor", "PrometheusRule"] : []
   for (const sentence of prerequisites({ image: given.image, version, monitoringKinds })) say(sentence)
   return unresolved.length === 0 ? exitCodes.ok : exitCodes.incomplete
+}
+
+/** The problem with the options of replicas, which serve health and metrics only. */
+const replicasProblem = (given: Options): string | undefined => {
+  const { replicas, shards, split, archiveTo, redactKeySecret, secretsInPlainText, lease, auth, tokenSecret } = given
+  if (replicas === undefined)
+    return shards === undefined && split.length === 0 ? undefined : "--shards and --split are for --replicas"
+  if (lease !== undefined || auth === "token" || tokenSecret !== undefined || given.allowTarget.length > 0)
+    return "--lease, --auth token and --allow-target are not for --replicas, which serve health and metrics only"
+  if (archiveTo === undefined)
+    return "--replicas needs --archive-to: a replica that takes a shard over continues its stream"
+  return redactKeySecret === undefined && !secretsInPlainText
+    ? "--replicas needs --redact-key-secret NAME/KEY: with a key in each directory, a shard that moves is listed anew, with a gap"
+    : undefined
 }
 
 /** The authentication that the options configure, or the problem with their combination. */

@@ -17,6 +17,7 @@ import {
   type CommandSyntax,
   count,
   flag,
+  integerBetween,
   list,
   type OptionValues,
   oneOf,
@@ -26,7 +27,8 @@ import {
   value,
   withDefault,
 } from "./command-line/arguments.ts"
-import { type Command, command } from "./command-line/command.ts"
+import { type Command, type CommandTerminal, command } from "./command-line/command.ts"
+import type { ExitCode } from "./command-line/exit-codes.ts"
 import { parseDuration } from "./command-line/instant.ts"
 import { readKind } from "./command-line/kind-option.ts"
 import { listenOption } from "./command-line/listen-option.ts"
@@ -117,6 +119,20 @@ const parseLease = (given: string): Reading<Pick<LeaseSettings, "namespace" | "n
     : value({ namespace, name })
 }
 
+/** Its name is also that of a label. */
+const parseReplicasLease = (given: string): ReturnType<typeof parseLease> => {
+  const reading = parseLease(given)
+  return reading._tag === "Value" && reading.value.name.length > 63
+    ? refused("NAME has at most 63 characters")
+    : reading
+}
+
+/** Part of the name of a Lease. */
+const parseReplicaName = (given: string): Reading<string> =>
+  new RegExp(`^${part}(?:\\.${part})*$`).test(given) && given.length <= 180
+    ? value(given)
+    : refused("must be of lower-case letters, digits, - and .")
+
 /** ms. A Lease has whole seconds. With less than 3 s, a slow request would cost the lead. */
 const parseLeaseDuration = (given: string): Reading<number> => {
   const micros = parseDuration(given)
@@ -136,8 +152,23 @@ const leaseOptions = {
   ),
   leaseDuration: optional(
     "DURATION",
-    "for --lease: another recorder takes over after so long without a sign of life, whole seconds from 3s to 1h; default: 15s",
+    "for --lease and --replicas-lease: another recorder takes over after so long without a sign of life, whole seconds from 3s to 1h; default: 15s",
     parseLeaseDuration,
+  ),
+  replicasLease: optional(
+    "NAMESPACE/NAME",
+    "be one of several replicas with this name, which share the shards of a huge cluster: runs a recorder for each shard that is this replica's, and takes over those of a replica that is gone; the replicas' Leases are NAME-replica-REPLICA, the shards' NAME-shard-K; needs --archive-to, --data-dir and --redact-key-file",
+    parseReplicasLease,
+  ),
+  shards: optional(
+    "NUMBER",
+    "for --replicas-lease: into how many shards the cluster is divided, from 1 to 1000, which never changes at one address; default: those of the address",
+    integerBetween(1, 1000),
+  ),
+  replicaName: optional(
+    "NAME",
+    "for --replicas-lease: the name of this replica, unique and the same at each start; default: POD_NAME, or the host's name",
+    parseReplicaName,
   ),
 }
 
@@ -146,7 +177,7 @@ type Given = OptionValues<typeof leaseOptions>
 /** The problem with the combination of options. */
 const leaseProblem = (given: Given & { readonly dataDir: string | undefined }): string | undefined => {
   if (given.lease === undefined)
-    return given.leaseDuration === undefined ? undefined : "--lease-duration is for --lease"
+    return given.leaseDuration === undefined ? undefined : "--lease-duration is for --lease and --replicas-lease"
   return given.dataDir === undefined
     ? "--lease requires --data-dir: no recorder continues what is in a temporary directory"
     : undefined
@@ -278,8 +309,15 @@ const syntax: CommandSyntax<typeof options> = {
 /** The recorder is loaded only when it runs: help and export do not need it. */
 const loadRecorder = async (): Promise<RunRecorder> => (await import("./record/run-recorder.ts")).runRecorder
 
-export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): Command =>
+export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): Command => {
+  const withWords = (argv: readonly string[]): Command => recordWith(load, argv)
+  return { ...withWords([]), run: (argv, terminal) => withWords(argv).run(argv, terminal) }
+}
+
+/** `argv`: what is parsed, for the recorders of shards. */
+const recordWith = (load: () => Promise<RunRecorder>, argv: readonly string[]): Command =>
   command(syntax, async (given, terminal) => {
+    if (given.replicasLease !== undefined) return recordShards(given, argv, terminal)
     const {
       namespace,
       verbose,
@@ -298,6 +336,9 @@ export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): 
     const {
       lease: _lease,
       leaseDuration: _duration,
+      replicasLease: _replicas,
+      shards: _shards,
+      replicaName: _name,
       pinBefore: _before,
       pinAfter: _after,
       pinRepeat: _repeat,
@@ -344,6 +385,49 @@ export const recordCommand = (load: () => Promise<RunRecorder> = loadRecorder): 
     }
   })
 
+/** Without the version, which does not matter: `Deployment.apps=namespace`. */
+const splitText = ({ kind: { group, kind }, by }: OptionValues<typeof options>["split"][number]): string =>
+  [kind, ...(group === "" ? [] : [group])].join(".") + (by === "namespace" ? "=namespace" : "")
+
+/** Options that a replica has no use for: the past is read from the streams. */
+const notForReplicas = {
+  ...{ lease: "--lease", shard: "--shard", tokenFile: "--token-file", auditTokenFile: "--audit-token-file" },
+  ...{ tlsCert: "--tls-cert", tlsKey: "--tls-key", pinExportTo: "--pin-export-to" },
+} as const
+
+const recordShards = async (
+  given: OptionValues<typeof options>,
+  argv: readonly string[],
+  terminal: CommandTerminal,
+): Promise<ExitCode | string> => {
+  const { replicasLease, leaseDuration: durationMs = defaultDurationMs, archiveTo, dataDir, allowTarget } = given
+  for (const [name, option] of Object.entries(notForReplicas))
+    if (given[name as keyof typeof notForReplicas] !== undefined)
+      return `${option} cannot be combined with --replicas-lease, which serves health and metrics only`
+  if (given.auth !== "none" || given.allowAnonymous || given.allowHost.length > 0 || allowTarget.length > 0)
+    return "options of access cannot be combined with --replicas-lease, which serves health and metrics only"
+  if (replicasLease === undefined || archiveTo === undefined || dataDir === undefined)
+    return "--replicas-lease requires --archive-to and --data-dir: a replica that takes a shard over continues its stream"
+  if (given.redactKeyFile === undefined && !given.secretsInPlainText)
+    return "--replicas-lease requires --redact-key-file: with another key in each directory, a shard that moves is listed anew, with a gap"
+  const problem = kindsProblem(given) ?? archiveProblem(given)
+  if (problem !== undefined) return problem
+  const { output, close, write } = createOutput({ logFormat: given.logFormat, verbosity: given.verbose }, terminal)
+  try {
+    const { runReplicas } = await import("./record/run-replicas.ts")
+    const { logFormat, listen, shards, replicaName, kubeconfig, context, split } = given
+    const replica = { listen, shards, replicaName, kubeconfig, context, archiveTo, dataDir }
+    return await runReplicas(
+      { ...replica, lease: { ...replicasLease, durationMs }, split: split.map(splitText) },
+      argv,
+      terminal,
+      { log: output.log, write, logFormat },
+    )
+  } finally {
+    close()
+  }
+}
+
 const kindsProblem = ({
   all,
   except,
@@ -356,9 +440,9 @@ const kindsProblem = ({
 
 /** The log and the status line share a terminal: log lines are written above the status line. */
 const createOutput = (
-  { logFormat, verbosity }: RecordOptions,
+  { logFormat, verbosity }: Pick<RecordOptions, "logFormat" | "verbosity">,
   terminal: Terminal,
-): { readonly output: RecordOutput; readonly close: () => void } => {
+): { readonly output: RecordOutput; readonly close: () => void; readonly write: (line: string) => void } => {
   const { standardOutput, standardError, environment } = terminal
   const isEnabled = isLive(standardOutput, environment)
   const line = createLiveLine({
@@ -384,5 +468,5 @@ const createOutput = (
     line.close()
     sink.close()
   }
-  return { output: { log, showStatus, isLive: isEnabled }, close }
+  return { output: { log, showStatus, isLive: isEnabled }, close, write: sink.write }
 }

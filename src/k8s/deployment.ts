@@ -15,7 +15,7 @@ import {
   worstMegabytes,
 } from "../recorder/index.ts"
 import { type Manifest, manifest } from "./manifest/manifest.ts"
-import { deployment } from "./manifest/objects.ts"
+import { claimSpec, deployment } from "./manifest/objects.ts"
 import {
   type Authentication,
   accountOf,
@@ -62,19 +62,23 @@ const podResources = ({
   expectedChangesPerSecond,
   volume,
   archiveTo,
+  replicas,
 }: Pick<
   ManifestSettings,
-  "kinds" | "isEveryKind" | "expectedObjects" | "expectedChangesPerSecond" | "volume" | "archiveTo"
+  "kinds" | "isEveryKind" | "expectedObjects" | "expectedChangesPerSecond" | "volume" | "archiveTo" | "replicas"
 >): PodResources => {
+  const { count = 1, shards = 1 } = replicas ?? {}
+  const [own, most] = [count, Math.max(1, count - 1)].map((alive) => Math.ceil(shards / alive)) as [number, number]
+  const objects = expectedObjects / shards
   const archivist = archiveTo === undefined ? 0 : measuredMemory.archivist
   const { threeKinds, furtherKind, sharedKind, thousandObjects } = measuredMemory
   const named = watchedKinds(tracked).kinds.length
   const kinds = isEveryKind ? Math.max(named, everyKindCount) : named
-  const usual = usualMegabytes(kinds, expectedObjects) + archivist
-  const worst = worstMegabytes(kinds, expectedObjects) + archivist
+  const usual = own * (usualMegabytes(kinds, objects) + archivist)
+  const worst = most * (worstMegabytes(kinds, objects) + archivist)
   const changes = (expectedChangesPerSecond * microsecondsPerChange) / 1000
   const memory = mebibytes(usual)
-  const cpu = Math.ceil((listingMillicores + changes) / 10) * 10
+  const cpu = Math.ceil((own * (listingMillicores + changes)) / 10) * 10
   return {
     requests: { cpu: `${cpu}m`, memory, ...(!volume.isClaim && { "ephemeral-storage": storageRequest(volume.size) }) },
     limits: { memory: mebibytes(worst) },
@@ -86,6 +90,12 @@ const podResources = ({
       `  adds ${Math.ceil(mailboxMegabytes(kinds))} for mailboxes while the disk is full, ${Math.ceil(exportMegabytes(expectedObjects))} for an export`,
       `  and ${measuredMemory.reader} for queries of the recording.`,
       ...(archivist === 0 ? [] : [`  ${archivist} of it are for what is archived.`]),
+      ...(replicas === undefined
+        ? []
+        : [
+            `All that for each shard, with its part of the objects: ${own} of ${shards} while all replicas live; the limit is for the`,
+            `  ${most} of a replica while another one is gone. Each shard receives every change of the kinds that are split.`,
+          ]),
       `cpu: ${listingMillicores}m for the first lists + ${microsecondsPerChange} µs for each of ${expectedChangesPerSecond} changes per second. No limit: the API server`,
       "  closes watches whose reader is throttled.",
       ...(volume.isClaim
@@ -136,16 +146,26 @@ const containerArguments = (settings: ManifestSettings): ReadonlyArray<string> =
   "--log-format=json",
   ...settings.retention,
   ...(settings.lease === undefined ? [] : [`--lease=${settings.namespace}/${settings.lease}`]),
+  ...replicaArguments(settings),
   ...(settings.fsync === "interval" ? [] : [`--fsync=${settings.fsync}`]),
   ...(settings.recordedNamespaces.length === 0 ? [] : [`--namespace=${settings.recordedNamespaces.join(",")}`]),
   ...(settings.secretsInPlainText ? ["--secrets-in-plain-text"] : []),
   ...(settings.redactKeySecret === undefined
     ? []
     : [`--redact-key-file=${redactionDirectory}/${settings.redactKeySecret.key}`]),
-  ...authenticationArguments(settings.authentication),
+  ...(settings.replicas === undefined ? authenticationArguments(settings.authentication) : []),
   ...(settings.archiveTo === undefined ? [] : [`--archive-to=${settings.archiveTo}`]),
   ...settings.allowedTargets.map((place) => `--allow-target=${place}`),
 ]
+
+const replicaArguments = ({ namespace, name, replicas }: ManifestSettings): ReadonlyArray<string> =>
+  replicas === undefined
+    ? []
+    : [
+        `--replicas-lease=${namespace}/${name}`,
+        `--shards=${replicas.shards}`,
+        ...(replicas.split.length === 0 ? [] : [`--split=${replicas.split.join(",")}`]),
+      ]
 
 const authenticationArguments = (authentication: Authentication): ReadonlyArray<string> => {
   switch (authentication.tag) {
@@ -161,9 +181,10 @@ const authenticationArguments = (authentication: Authentication): ReadonlyArray<
 
 export const recorderDeployment = (settings: ManifestSettings): Manifest => {
   const { requests, limits, formula } = podResources(settings)
-  const { lease, targetSecret, authentication, redactKeySecret, volume } = settings
+  const { targetSecret, authentication, redactKeySecret, volume, replicas } = settings
+  const lease = replicas === undefined ? settings.lease : settings.name
   const secrets = [
-    ...(authentication.tag === "token"
+    ...(authentication.tag === "token" && replicas === undefined
       ? [{ name: "tokens", mountPath: tokenDirectory, secret: authentication.secret }]
       : []),
     ...(redactKeySecret === undefined
@@ -171,7 +192,7 @@ export const recorderDeployment = (settings: ManifestSettings): Manifest => {
       : [{ name: "redaction-key", mountPath: redactionDirectory, secret: redactKeySecret }]),
   ]
   const standby =
-    lease === undefined
+    lease === undefined || replicas !== undefined
       ? ""
       : "\nA recorder that stands by is not ready, so that the Service leads to the one that records."
   return deployment({
@@ -185,7 +206,12 @@ export const recorderDeployment = (settings: ManifestSettings): Manifest => {
     port: httpPort,
     resources: { requests, limits },
     graceSeconds: gracePeriodSeconds,
-    replicas: 1,
+    replicas: replicas?.count ?? 1,
+    ...(replicas !== undefined && {
+      stateful: {
+        volumeClaimTemplates: volume.isClaim ? [{ metadata: { name: "recording" }, spec: claimSpec(volume) }] : [],
+      },
+    }),
     ...(lease !== undefined && { podLabels: { [leaseLabel]: lease }, placement: { affinity: apartFrom(lease) } }),
     volumeMounts: [
       { name: "configuration", mountPath: configurationDirectory, readOnly: true },
@@ -194,19 +220,28 @@ export const recorderDeployment = (settings: ManifestSettings): Manifest => {
     ],
     volumes: [
       { name: "configuration", configMap: { name: settings.name } },
-      {
-        name: "recording",
-        ...(volume.isClaim
-          ? { persistentVolumeClaim: { claimName: settings.name } }
-          : { emptyDir: { sizeLimit: volume.size } }),
-      },
+      ...(volume.isClaim && replicas !== undefined
+        ? []
+        : [
+            {
+              name: "recording",
+              ...(volume.isClaim
+                ? { persistentVolumeClaim: { claimName: settings.name } }
+                : { emptyDir: { sizeLimit: volume.size } }),
+            },
+          ]),
       ...secrets.map(({ name, secret }) => secretVolume(name, secret)),
     ],
     texts: {
-      strategy: "Only one recorder at a time can use the recording: it is locked.",
+      ...(replicas === undefined && {
+        strategy: "Only one recorder at a time can use the recording: it is locked.",
+      }),
       resources: formula.join("\n"),
       liveness: "Succeeds while the process is alive, regardless of the API server.",
-      readiness: `Succeeds once every kind has finished its first list and something is being recorded. The response says why not; ?verbose shows the state of each kind.${standby}`,
+      readiness:
+        replicas !== undefined
+          ? "Succeeds while each shard of this replica is recorded, or stands by for another one that still records it. The response says why not."
+          : `Succeeds once every kind has finished its first list and something is being recorded. The response says why not; ?verbose shows the state of each kind.${standby}`,
     },
   })
 }

@@ -32,7 +32,9 @@ import type { Rule } from "./rights/permissions.ts"
 /** Pods with this label in the recorder's namespace may reach it. */
 const clientLabel = { "kubereel.dev/export": "allowed" } as const
 
-const service = (settings: ManifestSettings): Manifest => serviceOf(settings, selectorOf(settings))
+/** Of replicas it has no address of its own: each is asked for itself. */
+const service = (settings: ManifestSettings): Manifest =>
+  serviceOf(settings, selectorOf(settings), settings.replicas !== undefined)
 
 /** The same for all recorders with the Lease: it leads to the one that records, because the others are not ready. */
 const leaseService = (settings: ManifestSettings, lease: string): Manifest =>
@@ -41,6 +43,7 @@ const leaseService = (settings: ManifestSettings, lease: string): Manifest =>
 const serviceOf = (
   settings: Pick<ManifestSettings, "name" | "namespace" | "version">,
   selector: Readonly<Record<string, string>>,
+  isHeadless = false,
 ): Manifest =>
   manifest({
     apiVersion: "v1",
@@ -48,6 +51,7 @@ const serviceOf = (
     metadata: metadataOf(settings),
     spec: {
       selector,
+      ...(isHeadless && { clusterIP: "None" }),
       ports: [{ name: "http", port: httpPort, targetPort: "http", protocol: "TCP", appProtocol: "http" }],
     },
   })
@@ -71,7 +75,7 @@ const network = (settings: ManifestSettings): Manifest => {
       ingress: ingress(settings),
       egress: egressTo([...apiServerPorts, ...(hasStores ? targetPorts : [])], hasStores),
     },
-    { path: ["spec", "ingress"], text: admitted[authentication.tag] },
+    { path: ["spec", "ingress"], text: settings.replicas === undefined ? admitted[authentication.tag] : onlyMetrics },
     {
       path: ["spec", "egress"],
       text: hasStores
@@ -81,12 +85,16 @@ const network = (settings: ManifestSettings): Manifest => {
   )
 }
 
+const onlyMetrics = "Replicas serve health and metrics only. Probes come from the node, which no policy blocks."
+
 const ingress = (settings: ManifestSettings): ReadonlyArray<{ readonly [key: string]: Json }> => {
   const ports = [{ protocol: "TCP", port: httpPort }]
+  const ofPrometheus = settings.monitoring ? [ingressOfPrometheus(settings.monitoringNamespace, httpPort)] : []
+  if (settings.replicas !== undefined) return ofPrometheus
   if (settings.authentication.tag !== "none") return [{ ports }]
   const blocks = settings.allowedBlocks.map((cidr) => ({ ipBlock: { cidr } }))
   const clients = { from: [{ podSelector: { matchLabels: clientLabel } }, ...blocks], ports }
-  return settings.monitoring ? [clients, ingressOfPrometheus(settings.monitoringNamespace, httpPort)] : [clients]
+  return [clients, ...ofPrometheus]
 }
 
 /**
@@ -100,16 +108,18 @@ const disruptionBudget = (settings: ManifestSettings): Manifest =>
       kind: "PodDisruptionBudget",
       metadata: metadataOf(settings),
       spec: {
-        maxUnavailable: settings.volume.isClaim ? 1 : 0,
+        maxUnavailable: settings.volume.isClaim || settings.replicas !== undefined ? 1 : 0,
         unhealthyPodEvictionPolicy: "AlwaysAllow",
         selector: { matchLabels: selectorOf(settings) },
       },
     },
     {
       path: ["spec", "maxUnavailable"],
-      text: settings.volume.isClaim
-        ? "The recording is on a claim: it continues wherever the pod is started again."
-        : "The recording is lost with the pod: a drain waits until someone has exported it and deleted the pod.",
+      text: settings.replicas
+        ? "What a replica recorded is in the store, and others take its shards over."
+        : settings.volume.isClaim
+          ? "The recording is on a claim: it continues wherever the pod is started again."
+          : "The recording is lost with the pod: a drain waits until someone has exported it and deleted the pod.",
     },
   )
 
@@ -194,19 +204,21 @@ const ownEvents = ({ name, namespace, version, ...more }: ManifestSettings): Rea
   )
 
 /** Permission to hold the Lease. RBAC cannot restrict `create` to a name. */
-const leaseHolding = (
-  { name, namespace, version, ...more }: ManifestSettings,
-  lease: string,
-): ReadonlyArray<Manifest> => {
+const leaseHolding = ({ lease, replicas, ...settings }: ManifestSettings): ReadonlyArray<Manifest> => {
+  const { name, namespace } = settings
   const group = { apiGroups: ["coordination.k8s.io"], resources: ["leases"] } as const
   const reason = "The Lease that chooses the recorder that records; without it, none records"
+  const shared = "The Leases of the replicas and of their shards, whose names are not known before"
+  if (lease === undefined && replicas === undefined) return []
   return boundRole(
-    { name: `${name}-lease`, namespace, labels: labelsOf({ name, version }) },
-    [
-      { ...group, resourceNames: [lease], verbs: ["get", "update"], reason },
-      { ...group, verbs: ["create"], reason: "The Lease itself, once" },
-    ],
-    { namespace, name: accountOf({ name, ...more }) },
+    { name: `${name}-lease`, namespace, labels: labelsOf(settings) },
+    lease === undefined
+      ? [{ ...group, verbs: ["create", "delete", "get", "list", "update"], reason: shared }]
+      : [
+          { ...group, resourceNames: [lease], verbs: ["get", "update"], reason },
+          { ...group, verbs: ["create"], reason: "The Lease itself, once" },
+        ],
+    { namespace, name: accountOf(settings) },
   )
 }
 
@@ -223,6 +235,19 @@ const credentials = (authentication: Authentication) => {
       // A separate key, because a file with several tokens cannot be used as a header.
       return { authorization: { credentials: { name: authentication.secret.name, key: metricsKey } } }
   }
+}
+
+/** All replicas together record fewer shards than there are. */
+const shardAlert = {
+  alert: "KubereelShardNotRecorded",
+  expr: "sum by (namespace, job) (kubereel_leader) < max by (namespace, job) (kubereel_shards)",
+  for: "5m",
+  labels: { severity: "critical" },
+  annotations: {
+    summary: "A shard of the cluster has no recorder.",
+    description:
+      "The API server keeps changes for about 5 minutes. /readyz of the replicas and their logs say why a recorder does not start, or which stream it cannot continue.",
+  },
 }
 
 const monitoringManifests = (settings: ManifestSettings): ReadonlyArray<Manifest> => {
@@ -245,7 +270,7 @@ const monitoringManifests = (settings: ManifestSettings): ReadonlyArray<Manifest
         ],
       },
     }),
-    prometheusRule({ name, namespace, labels }, "kubereel", alerts),
+    prometheusRule({ name, namespace, labels }, "kubereel", settings.replicas ? [...alerts, shardAlert] : alerts),
     manifest({
       apiVersion: "v1",
       kind: "ConfigMap",
@@ -261,10 +286,14 @@ export const manifestsFor = (settings: ManifestSettings): ReadonlyArray<Manifest
   ...(settings.serviceAccount === undefined ? [serviceAccount(metadataOf(settings))] : []),
   ...roles(settings),
   ...ownEvents(settings),
-  ...(settings.lease === undefined ? [] : leaseHolding(settings, settings.lease)),
-  ...(settings.authentication.tag === "kubernetes" ? [exporters(settings), pinners(settings)] : []),
+  ...leaseHolding(settings),
+  ...(settings.authentication.tag === "kubernetes" && settings.replicas === undefined
+    ? [exporters(settings), pinners(settings)]
+    : []),
   configMap(settings),
-  ...(settings.volume.isClaim ? [volumeClaim(metadataOf(settings), settings.volume)] : []),
+  ...(settings.volume.isClaim && settings.replicas === undefined
+    ? [volumeClaim(metadataOf(settings), settings.volume)]
+    : []),
   service(settings),
   ...(settings.lease === undefined ? [] : [leaseService(settings, settings.lease)]),
   recorderDeployment(settings),

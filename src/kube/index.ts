@@ -89,6 +89,7 @@ export {
   electionTimes,
   type LeaderElectionOptions,
   LeaderElector,
+  microTime,
 } from "./election/leader-election.ts"
 export type { ApiEndpoint, EndpointSource } from "./endpoint.ts"
 export { type OpenSocket, speaksTls } from "./http/connect.ts"

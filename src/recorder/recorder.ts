@@ -75,6 +75,8 @@ export interface RecorderSettings {
   readonly bind: string
   /** PEM files, for TLS on that interface; followed when they are replaced. Default: plain HTTP. */
   readonly tls?: CertificateFiles | undefined
+  /** The HTTP interface is bound to this port. */
+  readonly onListening?: (port: number) => void
   /** Default: a new temporary directory, kept once the recorder has started. */
   readonly dataDir: string | undefined
   /** Record only while this Lease is held; stand by until then. Default: record. */
@@ -155,6 +157,7 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
     const tls = settings.tls && { files: settings.tls, log }
     const bound =
       settings.port === undefined ? undefined : yield* bindHttpApi(settings.bind, settings.port, systemClock, tls)
+    if (bound !== undefined) settings.onListening?.(bound.port)
     const { path: dataDirectory, keep } =
       settings.dataDir === undefined ? yield* temporaryDirectory() : { path: settings.dataDir, keep: () => undefined }
     const userAgent = `kubereel/${settings.version}`

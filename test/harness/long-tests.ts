@@ -33,6 +33,7 @@ export const longTests: ReadonlyArray<string> = [
   "test/examples/vitest/with-cluster.test.ts",
   "test/recorder/recorded/archived-to-failing-store.test.ts",
   "test/recorder/recorded/archive-kills.test.ts",
+  "test/replicas/replica-kills.test.ts",
   "test/recorder/recorded/process-kills.test.ts",
   "test/recorder/recorded/merged-blocks.test.ts",
   "test/recorder/redaction/planted-secrets.test.ts",

@@ -10,6 +10,7 @@ import type { ApiError, CredentialsError } from "../../kube/index.ts"
 import { withLocalTimes } from "../../local-time.ts"
 import type { ListenError, TokenFileError } from "../../recorder/index.ts"
 import type { KindNotInTrace, RehearsalStalled } from "../../rehearsal/index.ts"
+import type { ShardsFileError } from "../../replicas/index.ts"
 import type { NothingToServe } from "../../serve/index.ts"
 import type {
   NoRecording,
@@ -55,6 +56,7 @@ type Failure =
   | RemovalIncomplete
   | RemovalUnchecked
   | ReplayExists
+  | ShardsFileError
   | SpoolError
   | StreamError
   | TargetError
@@ -99,6 +101,7 @@ const codes: Codes = {
   StreamBrokenError: failed,
   StreamChangedError: failed,
   RestoredUnsoundError: failed,
+  ShardsFileError: usage,
   // Of facts.
   FactsError: failed,
   // Of kubeconfigs and what they name.

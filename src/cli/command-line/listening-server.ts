@@ -80,7 +80,7 @@ export interface Condition {
 }
 
 interface ServedHost {
-  readonly conditions: () => ReadonlyArray<Condition>
+  readonly conditions: () => ReadonlyArray<Condition> | Promise<ReadonlyArray<Condition>>
   readonly metrics: () => Promise<ReadonlyArray<Metric>>
 }
 
@@ -91,18 +91,21 @@ export const serveHost = (address: ListenAddress, { conditions, metrics }: Serve
     if (request.method !== "GET" && request.method !== "HEAD") text(response, 405, "only GET is possible\n")
     else if (path === "/healthz") text(response, 200, "ok\n")
     else if (path === "/readyz") {
-      const all = conditions()
-      const isReady = all.every(({ isMet }) => isMet)
-      const isVerbose = !isReady || new URLSearchParams(query).has("verbose")
-      text(response, isReady ? 200 : 503, isVerbose ? all.map(lineOf).join("") : "ok\n")
+      Promise.resolve(conditions()).then((all) => {
+        const isReady = all.every(({ isMet }) => isMet)
+        const isVerbose = !isReady || new URLSearchParams(query).has("verbose")
+        text(response, isReady ? 200 : 503, isVerbose ? all.map(lineOf).join("") : "ok\n")
+      }, failed(response))
     } else if (path === "/metrics" && isByOwnName(request, response, address))
-      metrics().then(
-        (found) => text(response, 200, formatMetrics(found), metricsContentType),
-        (cause: unknown) => text(response, 500, `${messageOf(cause)}\n`),
-      )
+      metrics().then((found) => text(response, 200, formatMetrics(found), metricsContentType), failed(response))
     else if (path !== "/metrics") text(response, 404, "/healthz, /readyz and /metrics are served\n")
   })
   return listenOn(server, address, "--listen")
 }
+
+const failed =
+  (response: ServerResponse) =>
+  (cause: unknown): void =>
+    text(response, 500, `${messageOf(cause)}\n`)
 
 const lineOf = ({ name, isMet, detail }: Condition): string => `${isMet ? "[+]" : "[-]"}${name}: ${detail}\n`

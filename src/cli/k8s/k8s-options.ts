@@ -51,18 +51,20 @@ interface RetentionGiven {
   readonly retainFor: ReadonlyArray<string>
   readonly retainBytes: ReadonlyArray<string>
   readonly size: string
+  /** Recordings that may be on one volume. Default 1. */
+  readonly shards?: number | undefined
 }
 
 const mebibyte = 1024 * 1024
 
 /** Arguments of the recorder. `isLimited`: the configuration file has a limit of bytes for all, which the command line must not replace unasked. */
 export const retentionArguments = (
-  { retainFor, retainBytes, size }: RetentionGiven,
+  { retainFor, retainBytes, size, shards = 1 }: RetentionGiven,
   isLimited: boolean,
 ): ReadonlyArray<string> => {
   const wanted = retainBytes.filter((text) => text !== none)
   const isDefault = !isLimited && retainBytes.every((text) => text.includes("="))
-  const fourFifths = `${Math.floor((0.8 * (quantityOf(size) ?? 0)) / mebibyte)}Mi`
+  const fourFifths = `${Math.floor((0.8 * (quantityOf(size) ?? 0)) / shards / mebibyte)}Mi`
   // Of a volume that is too small for any limit, none is set.
   const ofVolume = isDefault && typeof readRetainBytes(fourFifths, false) === "number" ? [fourFifths] : []
   return [
@@ -162,6 +164,20 @@ export const k8sOptions = {
     "NAME",
     "a Lease in its namespace, for two recorders with a --name each, of which one records and the other stands by; also the name of the Service that leads to the one that records",
     parseName,
+  ),
+  replicas: optional(
+    "NUMBER",
+    "for a cluster that is too large for one recorder: a StatefulSet of so many, which share its shards; needs --archive-to and --redact-key-secret",
+    integerBetween(1, 1000),
+  ),
+  shards: optional(
+    "NUMBER",
+    "for --replicas: into how many shards the cluster is divided, which never changes at one address; default: as many as replicas",
+    integerBetween(1, 1000),
+  ),
+  split: list(
+    "KIND",
+    "for --replicas: a kind whose objects are divided among all shards, as for reel record --split; separate several with commas",
   ),
   fsync: withDefault(
     "interval",

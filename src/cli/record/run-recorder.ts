@@ -20,6 +20,7 @@ import {
   reasonOf,
   startRecorder,
 } from "../../recorder/index.ts"
+import type { ShardMessage } from "../../replicas/index.ts"
 import { lowerHelperPriority } from "../../runtime/index.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { readVersion } from "../command-line/version.ts"
@@ -93,6 +94,17 @@ interface Outcome {
  */
 const helperNice = 5
 
+/** ms for an end in order of a recorder whose replica is gone; nobody else would end it. */
+const orphanMs = 30_000
+
+/** ms between two signs of life for the replica that runs this recorder. */
+const aliveMs = 1000
+
+/** To the replica that runs this recorder, if one does. It may have ended in that moment, which the channel's end says. */
+const tellReplica = (message: ShardMessage): void => {
+  if (process.connected) process.send?.(message, undefined, undefined, () => undefined)
+}
+
 export const runRecorder: RunRecorder = async ({ verbosity, logFormat: _, lease, ...options }, output) => {
   lowerHelperPriority(helperNice)
   const stop = new AbortController()
@@ -117,6 +129,13 @@ export const runRecorder: RunRecorder = async ({ verbosity, logFormat: _, lease,
     setTimeout(() => process.exit(exitCodes.leaseLost), withinMs).unref()
     stop.abort()
   }
+  const onOrphaned = (): void => {
+    output.log.warn("the replica that runs this recorder has ended: shutting down")
+    setTimeout(() => process.exit(exitCodes.failed), orphanMs).unref()
+    stop.abort()
+  }
+  if (process.connected) process.once("disconnect", onOrphaned)
+  const alive = process.connected ? setInterval(() => tellReplica({}), aliveMs) : undefined
   let reload: (() => Promise<void>) | undefined
   // On a terminal, SIGHUP means that the terminal is gone. Before the recorder runs, there is nothing to reload.
   const onHangUp = (signal: NodeJS.Signals): void => {
@@ -137,6 +156,7 @@ export const runRecorder: RunRecorder = async ({ verbosity, logFormat: _, lease,
         lease: { ...lease, directoryInUse: (await import("../../archive/index.ts")).directoryInUse },
       }),
       ...{ reportEvents: verbosity > 0, version: readVersion(), onLeaseTaken, onLeaseLost },
+      onListening: (port: number) => tellReplica({ port }),
     }
     const program = Effect.scoped(
       Effect.gen(function* () {
@@ -144,6 +164,7 @@ export const runRecorder: RunRecorder = async ({ verbosity, logFormat: _, lease,
         const running = yield* Effect.raceFirst(started, Effect.as(aborted(stop.signal), undefined))
         if (running === undefined) return undefined
         reload = running.reload
+        tellReplica({ isRecording: true })
         if (output.isLive) yield* Effect.forkScoped(showStatus(running, output))
         yield* Effect.raceFirst(aborted(stop.signal), running.actors.ended)
         const { statuses, closed } = running.actors
@@ -164,6 +185,8 @@ export const runRecorder: RunRecorder = async ({ verbosity, logFormat: _, lease,
     process.off("SIGINT", onSignal)
     process.off("SIGTERM", onSignal)
     process.off("SIGHUP", onHangUp)
+    process.off("disconnect", onOrphaned)
+    clearInterval(alive)
   }
 }
 

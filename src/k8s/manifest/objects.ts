@@ -27,10 +27,9 @@ export const serviceAccount = ({ name, namespace, labels }: Metadata): Manifest 
     automountServiceAccountToken: false,
   })
 
-/** `storageClass` `undefined`: the cluster's default. */
 export const volumeClaim = (
   { name, namespace, labels }: Metadata,
-  { size, storageClass }: { readonly size: string; readonly storageClass: string | undefined },
+  claimed: Claimed,
   ...comments: Manifest["comments"]
 ): Manifest =>
   manifest(
@@ -38,14 +37,22 @@ export const volumeClaim = (
       apiVersion: "v1",
       kind: "PersistentVolumeClaim",
       metadata: { name, namespace, labels },
-      spec: {
-        accessModes: ["ReadWriteOnce"],
-        resources: { requests: { storage: size } },
-        ...(storageClass !== undefined && { storageClassName: storageClass }),
-      },
+      spec: claimSpec(claimed),
     },
     ...comments,
   )
+
+interface Claimed {
+  readonly size: string
+  /** `undefined`: the cluster's default. */
+  readonly storageClass: string | undefined
+}
+
+export const claimSpec = ({ size, storageClass }: Claimed) => ({
+  accessModes: ["ReadWriteOnce"],
+  resources: { requests: { storage: size } },
+  ...(storageClass !== undefined && { storageClassName: storageClass }),
+})
 
 // Roles with their bindings.
 
@@ -170,7 +177,7 @@ export const prometheusRule = ({ name, namespace, labels }: Metadata, group: str
     spec: { groups: [{ name: group, rules }] },
   })
 
-// Deployments.
+// Deployments and StatefulSets.
 
 interface Program extends Metadata {
   /** Name of the container. */
@@ -191,6 +198,8 @@ interface Program extends Metadata {
   readonly replicas: number
   /** Of the pods, besides {@link labels}. */
   readonly podLabels?: Readonly<Record<string, string>>
+  /** Of a StatefulSet, whose pods keep their names and start at once; absent: it is a Deployment. */
+  readonly stateful?: { readonly volumeClaimTemplates: ReadonlyArray<Json> }
   /** Where the pods go: members of the pod's spec. */
   readonly placement?: { readonly [member: string]: Json }
   /** Comments. `strategy`: why there may be one pod at a time only; absent: there may be more. */
@@ -208,7 +217,7 @@ const probe = (path: string) => ({ httpGet: { path, port: "http" }, timeoutSecon
 
 /** One container with no privileges and nothing to write to but volumes, which is more than the restricted pod security standard asks for. */
 export const deployment = (program: Program): Manifest => {
-  const { name, namespace, labels, container, texts, replicas, podLabels, placement, env, envFrom } = program
+  const { name, namespace, labels, container, texts, replicas, podLabels, placement, env, envFrom, stateful } = program
   const { account = name } = program
   const pod = ["spec", "template", "spec"]
   const inContainer = [...pod, "containers", 0]
@@ -217,10 +226,11 @@ export const deployment = (program: Program): Manifest => {
   return manifest(
     {
       apiVersion: "apps/v1",
-      kind: "Deployment",
+      kind: stateful === undefined ? "Deployment" : "StatefulSet",
       metadata: { name, namespace, labels },
       spec: {
         replicas,
+        ...(stateful !== undefined && { serviceName: name, podManagementPolicy: "Parallel", ...stateful }),
         ...(texts.strategy !== undefined && { strategy: { type: "Recreate" } }),
         selector: { matchLabels: selectorOf({ name }) },
         template: {

@@ -24,6 +24,13 @@ export interface SecretKey {
   readonly key: string
 }
 
+export interface Replicas {
+  readonly count: number
+  readonly shards: number
+  /** Kinds that are in every shard, as `--split` takes them. */
+  readonly split: ReadonlyArray<string>
+}
+
 /** Another key of that Secret, with a single token for Prometheus. */
 export const metricsKey = "metrics"
 
@@ -53,6 +60,8 @@ export interface ManifestSettings {
   readonly fsync: "interval" | "always"
   /** Name of the Lease, in the same namespace, that chooses one of several recorders; also of the Service that leads to it. `undefined`: there is one recorder. */
   readonly lease: string | undefined
+  /** Replicas that share the shards of the cluster; `undefined`: one recorder has everything. */
+  readonly replicas: Replicas | undefined
   readonly authentication: Authentication
   /** Object store locations that the recorder may write traces to, as its `--allow-target` takes them. */
   readonly allowedTargets: ReadonlyArray<string>

@@ -274,7 +274,7 @@ export class LeaderElector {
 }
 
 /** metav1.MicroTime: RFC 3339 with µs. */
-const microTime = (clock: Clock): string => {
+export const microTime = (clock: Clock): string => {
   const micros = clock.wallMicros()
   const fraction = String(micros % 1_000_000).padStart(6, "0")
   return `${new Date(Math.floor(micros / 1000)).toISOString().slice(0, 19)}.${fraction}Z`

@@ -8,7 +8,7 @@ import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { type Change, differences, ledgerOf } from "./recorded-sandbox.ts"
 
 /** Every change in a stream, restored. Rejects if it is not whole, or has a gap. */
-const restored = async (address: string, kinds: ReadonlyArray<string>): Promise<ReadonlyArray<Change>> => {
+export const restored = async (address: string, kinds: ReadonlyArray<string>): Promise<ReadonlyArray<Change>> => {
   const reading = readStorePlace(address)
   if (reading.tag !== "place") throw new Error(reading.message)
   const store = await openStore(reading.place)

@@ -1,0 +1,11 @@
+/**
+ * Replicas: one cluster that is too large for one recorder, recorded by several processes, each of which runs the recorders of some shards.
+ *
+ * Guarantee: with one set of living replicas each shard has one owner, and loads differ by one at most; no recorder of a shard outlives its replica. What
+ * keeps two recorders of one shard apart is the fence of its stream, and not this.
+ */
+
+export { Replica, type ReplicaFailure, shardLease } from "./replica.ts"
+export { type ShardMetrics, shardMetrics } from "./shard-metrics.ts"
+export { type ShardMessage, startShardProcess } from "./shard-process.ts"
+export { fixShards, ShardsFileError } from "./shards-file.ts"
