@@ -137,24 +137,23 @@ export const diff = async (
   asking: Asking,
 ): Promise<undefined> => {
   const { places, signal, print, say, lacks, unknown } = asking
-  const [place, another] = places
-  if (place === undefined || another !== undefined)
-    throw new Misasked("compare moments of one recording: name one --data-dir")
+  if (!asking.isOne) throw new Misasked("compare moments of one recording: name one --data-dir")
   const object = operands.length === 0 ? undefined : readObjectName(operands)
   const kind = await chosenKinds(asking, object === undefined ? given.kind : [object.kind], given.except)
   const { from, to } = readStretch("--at", given.at, asking)
   const { namespace, selector: labels } = given
   const question = { kind, name: object?.name, namespace, labels, from, to }
   let count = 0
-  for await (const difference of askPast(place, "differences", question, signal, lacks)) {
-    count++
-    if (given.output === "json") {
-      print(formatExactJson(difference))
-      continue
+  for (const place of places)
+    for await (const difference of askPast(place, "differences", question, signal, lacks)) {
+      count++
+      if (given.output === "json") {
+        print(formatExactJson(difference))
+        continue
+      }
+      unknown.add(difference)
+      print(visible(`${String(difference.type).padEnd(8)}  ${objectName(difference)}${writersText(difference)}`))
+      for (const line of detailLines(difference)) print(visible(line))
     }
-    unknown.add(difference)
-    print(visible(`${String(difference.type).padEnd(8)}  ${objectName(difference)}${writersText(difference)}`))
-    for (const line of detailLines(difference)) print(visible(line))
-  }
   if (count === 0) say("nothing differs", true)
 }

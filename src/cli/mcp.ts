@@ -344,15 +344,14 @@ const differences = pastTool({
   },
   answer: async (given, answering) => {
     const { places, signal, lacks, page, leave } = answering
-    const [place, another] = places
-    if (place === undefined || another !== undefined)
-      throw new Misasked("moments of one recording are compared, and this server has several")
+    if (!answering.isOne) throw new Misasked("moments of one recording are compared, and this server has several")
     const named = kindsIn(given.kind ?? "")
     const kind = named.length === 0 ? undefined : await exactKinds(answering, named)
     const { name, namespace: within, labels: selector } = given
     const question = { kind, name, namespace: within, labels: selector, ...readStretch("at", given.at, answering) }
-    for await (const difference of askPast(place, "differences", question, signal, lacks))
-      if (!page.offer(() => readableItem(difference))) return leave()
+    for (const place of places)
+      for await (const difference of askPast(place, "differences", question, signal, lacks))
+        if (!page.offer(() => readableItem(difference))) return leave()
   },
 })
 

@@ -5,7 +5,7 @@ import { quoted, visible } from "../text/index.ts"
 import { ExportInterrupted } from "../trace/index.ts"
 import { type CommandSyntax, flag, type OptionValues, optional } from "./command-line/arguments.ts"
 import { type Command, type CommandTerminal, command } from "./command-line/command.ts"
-import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
+import { type ExitCode, exitCodes, Misasked } from "./command-line/exit-codes.ts"
 import { listenOption } from "./command-line/listen-option.ts"
 import { recorderVariables, temporaryVariables } from "./command-line/shared-options.ts"
 import { placeOfOperand, placeOptions } from "./export/connection/recorder-place.ts"
@@ -97,6 +97,10 @@ const show = async (
     past = await openPast(options, { terminal, say, signal: stop.signal })
     const [place] = past.places
     if (place === undefined) throw new Error("a recording that was opened is missing")
+    if (past.places.length + past.absent.length > 1) {
+      const names = past.places.map(({ recorder }) => recorder.name)
+      throw new Misasked(`a cluster in shards has no page of its own; name one of them: ${names.join(", ")}`)
+    }
     const end = past.end ?? now()
     await using server = await servePageOf(place, given.listen)
     if (options.server === undefined && options.inCluster === undefined) readAhead(server.url, end, stop.signal)

@@ -43,6 +43,7 @@ export { readSegmentEnd, segmentKey } from "./segment/segment-reader.ts"
 export { readStreamStatus, type StreamStatus, storeBelow, streamsBelow } from "./status/stream-status.ts"
 export { compactedThrough } from "./stream/manifest.ts"
 export { type Restored, restoreStream } from "./stream/restore-stream.ts"
+export { readShards, shardsOf } from "./stream/shards.ts"
 export {
   beginStream,
   type CreatingStore,

@@ -44,4 +44,4 @@ export {
   type SnapshotSelection,
   StoreUnreadableError,
 } from "../archive/index.ts"
-export { type Mirror, openMirror } from "../fleet/index.ts"
+export { type Mirror, openMirror, shardsOf } from "../fleet/index.ts"

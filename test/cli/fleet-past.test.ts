@@ -5,11 +5,16 @@ import { join } from "node:path"
 import fc from "fast-check"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { openStore } from "../../src/blob/index.ts"
+import type { Command } from "../../src/cli/command-line/command.ts"
 import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
-import { isChosen } from "../../src/cli/fleet/ask-fleet.ts"
+import { coverageCommand } from "../../src/cli/coverage.ts"
+import { diffCommand } from "../../src/cli/diff.ts"
+import { isChosen } from "../../src/cli/fleet/clusters.ts"
 import { SortedAnswers } from "../../src/cli/fleet/sorted-answers.ts"
 import { fleetCommand } from "../../src/cli/fleet.ts"
+import { getCommand } from "../../src/cli/get.ts"
 import { historyCommand } from "../../src/cli/history.ts"
+import { shardsOf } from "../../src/fleet/index.ts"
 import { recordSample } from "../archive/sample-recording.ts"
 import { shipAll } from "../fleet/shipping-recorder.ts"
 import { patient } from "../harness/patience.ts"
@@ -138,6 +143,58 @@ test("a cluster that cannot be read does not hide the others", { timeout: patien
   expect(found.error).toMatch(/^reel fleet history: b: .*stream\.json is damaged/)
   const alone = await run("history deploy/web -o json", join(root, "a2"))
   expect(alone.output).toMatch(/^\{"cluster":"a2",/)
+})
+
+test("a cluster in shards is one past, and a shard without a stream is named", {
+  timeout: patient(30_000),
+}, async () => {
+  const root = join(place, "sharded")
+  const big = join(root, "big")
+  await shipped("big/shard-0", (directory) => recordStory(directory), root)
+  await shipped("big/shard-1", recordSample, root)
+  writeFileSync(join(big, "shards.json"), '{"version":1,"shards":3,"by":"kind"}')
+  const asked = (command: Command, line: string) =>
+    ran(command, [...line.split(" "), "--data-dir", big], capturedTerminal({ environment }))
+  const absent = `incomplete: the shard file://${big}/shard-2 has no stream yet\n`
+  const output = "03:00:01 UTC  created     apps/v1.Deployment shop/web  by kubectl\n"
+  const found = await asked(
+    historyCommand(() => now),
+    "deploy/web --until 2026-03-02T03:01:00Z",
+  )
+  expect(found).toEqual({ code: exitCodes.incomplete, output, error: `reel history: ${absent}` })
+  expect(await run("history deploy/web --until 2026-03-02T03:01:00Z", root)).toEqual({
+    ...{ code: exitCodes.incomplete, output: `big  ${output}`, error: `reel fleet history: ${absent}` },
+  })
+  const differing = await asked(
+    diffCommand(() => now),
+    "deploy/web --at 2026-03-02T03:01:00Z..now",
+  )
+  expect(differing.output).toContain("spec.replicas: 1 → 3")
+  const got = await asked(
+    getCommand(() => now),
+    "deploy/web -o name --at 2026-03-02T03:11:00Z",
+  )
+  expect(got).toEqual({ code: exitCodes.incomplete, output: "deployment.apps/web\n", error: `reel get: ${absent}` })
+  const covered = await asked(
+    coverageCommand(() => now),
+    "-o json",
+  )
+  expect(covered.code).toBe(exitCodes.usage)
+  expect(covered.error).toContain(
+    `is a cluster in 3 shards; name one of them: file://${big}/shard-0, file://${big}/shard-1`,
+  )
+  expect(await shardsOf(big)).toEqual([0, 1, 2].map((index) => `file://${big}/shard-${index}`))
+  expect(await shardsOf(root)).toEqual([])
+  writeFileSync(join(big, "shards.json"), '{"version":1,"shards":0}')
+  await expect(shardsOf(big)).rejects.toThrow("shards.json is damaged: it is not what this version reads")
+  expect(
+    (
+      await asked(
+        historyCommand(() => now),
+        "deploy/web",
+      )
+    ).error,
+  ).toContain("shards.json is damaged")
 })
 
 test.each([

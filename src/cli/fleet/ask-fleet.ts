@@ -1,63 +1,19 @@
 /** A question to many clusters: each is asked as a single one is, some at once, and the answers are put in one order. What they say for people is said once. */
-import { matchesGlob } from "node:path/posix"
 import { inParallel } from "../../blob/index.ts"
-import { storeBelow, streamsBelow } from "../../fleet/index.ts"
-import { enumerated, quoted, visible, visibleInJson } from "../../text/index.ts"
-import { list } from "../command-line/arguments.ts"
+import { visibleInJson } from "../../text/index.ts"
 import type { CommandTerminal } from "../command-line/command.ts"
-import { type ExitCode, exitCodes, Misasked } from "../command-line/exit-codes.ts"
+import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { isExportError } from "../export/connection/export-errors.ts"
 import { type Asking, askPlaces } from "../past/asking.ts"
 import { UnknownWriters } from "../past/describe-change.ts"
 import { UnknownKind } from "../past/object-name.ts"
 import { progressLine } from "../terminal/live-line.ts"
 import { interruption } from "../terminal/terminal.ts"
-import { opened } from "./opened-store.ts"
+import { clustersAt, namesText } from "./clusters.ts"
 import { SortedAnswers } from "./sorted-answers.ts"
-
-export const clustersOption = list(
-  "GLOB",
-  "only clusters of these names, which are their paths below ADDRESS: prod-*, eu/*, **/prod-*; default: all",
-)
 
 /** Clusters that are asked at once: each has a file and a thread open meanwhile. */
 const atOnce = 8
-
-/** Names in a line; others are counted. */
-const mostNamed = 3
-
-interface Cluster {
-  readonly name: string
-  readonly address: string
-}
-
-/** In the order of their names. @throws Misasked */
-const clustersAt = async (address: string, globs: ReadonlyArray<string>): Promise<ReadonlyArray<Cluster>> => {
-  const store = await opened(address)
-  try {
-    const clusters = (await streamsBelow(store)).map((prefix) => {
-      const { location } = storeBelow(store, prefix.split("/").map(encodeURIComponent).join("/"))
-      const name =
-        prefix === "" ? decodeURIComponent(location.slice(location.lastIndexOf("/") + 1)) : prefix.slice(0, -1)
-      return { name: visible(name), address: location }
-    })
-    if (clusters.length === 0) throw new Misasked(`there are no streams below ${quoted(address)}`)
-    const chosen = clusters.filter(({ name }) => isChosen(name, globs))
-    if (chosen.length > 0) return chosen
-    throw new Misasked(`--clusters ${globs.join(",")} matches none of ${namesText(clusters.map(({ name }) => name))}`)
-  } finally {
-    store.close()
-  }
-}
-
-/** `*` is anything up to the next slash, and `**` any path; no globs choose all. */
-export const isChosen = (name: string, globs: ReadonlyArray<string>): boolean =>
-  globs.length === 0 || globs.some((glob) => matchesGlob(name, glob))
-
-const namesText = (names: ReadonlyArray<string>): string =>
-  names.length <= mostNamed + 1
-    ? enumerated(names, "and")
-    : `${names.slice(0, mostNamed).join(", ")} and ${names.length - mostNamed} more`
 
 /** How answers are printed. */
 interface Printed {

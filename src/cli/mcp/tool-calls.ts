@@ -187,9 +187,13 @@ export class ToolCalls {
     const { terminal, now } = this.#surroundings
     const past = await openPast(options, { terminal, say, signal })
     try {
+      for (const each of past.absent) {
+        say(`the shard ${each} has no stream yet`)
+        completeness.noteIncomplete()
+      }
       const moment = place?.moment ?? past.end ?? now()
       await tool.answer(given, {
-        ...{ places: past.places, signal, moment, nowMs: now() / 1000, say, page },
+        ...{ places: past.places, isOne: past.isOne, signal, moment, nowMs: now() / 1000, say, page },
         lacks: (end) => completeness.note(end),
         leave: () => completeness.noteUnread(),
         noteIncomplete: () => completeness.noteIncomplete(),

@@ -12,7 +12,7 @@ import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import type { OpenPlace } from "../export/connection/recorder-place.ts"
 import { interruption } from "../terminal/terminal.ts"
 import { UnknownWriters } from "./describe-change.ts"
-import { faultOfPast, openPast, type PastOptions } from "./past-places.ts"
+import { faultOfPast, openPast, type PastOptions, usualLag } from "./past-places.ts"
 import { ShortcomingLines } from "./shortcoming-lines.ts"
 
 /** How changes are printed. */
@@ -26,6 +26,8 @@ export const outputOption = withDefault(
 /** What a question needs. */
 export interface AskedPast {
   readonly places: ReadonlyArray<OpenPlace>
+  /** Whether no object is in two of them. */
+  readonly isOne: boolean
   readonly signal: AbortSignal
   /** µs since the Unix epoch: now, or the end of what is recorded in directories. */
   readonly moment: number
@@ -66,9 +68,6 @@ export const ask = async (
   return code ?? (missing.isIncomplete ? exitCodes.incomplete : exitCodes.ok)
 }
 
-/** µs by which a recording ends before the present if its recorder runs: what is newer is not in the store yet. */
-const usualLag = 300_000_000
-
 /** Opens the places, runs the command and closes them: what it returns, and what the answers lack. Rejects as {@link openPast} and `run` do. */
 export const askPlaces = async (
   options: PastOptions,
@@ -78,12 +77,18 @@ export const askPlaces = async (
 ): Promise<{ readonly code: ExitCode | undefined; readonly missing: ShortcomingLines }> => {
   const past = await openPast(options, opening)
   try {
-    const missing = new ShortcomingLines()
+    const missing = new ShortcomingLines(past.absent, past.isOne ? past.places.length : 1)
     const now = Math.round(asked.nowMs * 1000)
     // Of several clusters, one that is recorded no more is asked up to the present too, and then lacks something.
     const isOld = asked.isOneOfMany === true && (past.end ?? now) < now - usualLag
     const code = await run({
-      ...{ ...asked, places: past.places, signal: opening.signal, lacks: (end) => missing.note(end) },
+      ...{
+        ...asked,
+        places: past.places,
+        isOne: past.isOne,
+        signal: opening.signal,
+        lacks: (end) => missing.note(end),
+      },
       moment: isOld ? now : (past.end ?? now),
     })
     return { code, missing }

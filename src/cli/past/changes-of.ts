@@ -68,7 +68,7 @@ export async function* objectsOf(
   kind: string,
   parameters: PastParameters,
 ): AsyncGenerator<JsonObject, void, void> {
-  const { places, signal, lacks } = asking
+  const { places, isOne, signal, lacks } = asking
   const [only, ...others] = places
   if (only !== undefined && others.length === 0) {
     yield* askPast(only, "objects", { ...parameters, kind }, signal, lacks)
@@ -82,8 +82,8 @@ export async function* objectsOf(
       const known = found.get(key)
       if (known === undefined || Number(known.time) <= Number(item.time)) found.set(key, item)
     }
-  // One recording that has all of the moment is enough.
-  if (!ends.some(({ isComplete }) => isComplete === true)) for (const end of ends) lacks(end)
+  // One recording that has all of the moment is enough, but a shard has a part only.
+  if (isOne || !ends.some(({ isComplete }) => isComplete === true)) for (const end of ends) lacks(end)
   yield* [...found].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, item]) => item)
 }
 

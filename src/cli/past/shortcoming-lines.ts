@@ -28,13 +28,29 @@ interface Shortcoming {
 export class ShortcomingLines {
   /** Those that are equal are one. */
   readonly #found = new Map<string, Shortcoming>()
+  readonly #absent: ReadonlyArray<string>
+  readonly #shards: number
+  /** How many shards do not record a kind, by its name. */
+  readonly #never = new Map<string, number>()
   #isRestricted = false
+
+  /** `absent`: addresses of shards of which nothing is recorded yet. `shards`: how many others answer each question, of which one is to record a kind. */
+  constructor(absent: ReadonlyArray<string> = [], shards = 1) {
+    this.#absent = absent
+    this.#shards = shards
+  }
 
   /** Notes the end of an answer. */
   note(end: JsonObject): void {
     this.#isRestricted ||= end.isRestricted === true
     for (const each of objectsIn(end.unrecorded)) {
       const time = Number(each.time)
+      if (each.why === "never") {
+        const name = `${each.gvk} ${each.namespace}`
+        const count = (this.#never.get(name) ?? 0) + 1
+        this.#never.set(name, count)
+        if (count < this.#shards) continue
+      }
       this.#add(String(each.why), each, [time, time])
     }
     for (const each of objectsIn(end.gaps))
@@ -46,14 +62,17 @@ export class ShortcomingLines {
 
   /** Whether something that was asked for is missing. */
   get isIncomplete(): boolean {
-    return [...this.#found.values()].some(({ group }) => !isNote(group))
+    return this.#absent.length > 0 || [...this.#found.values()].some(({ group }) => !isNote(group))
   }
 
   /** `nowMs` decides which times need a date. */
   lines(nowMs: number): ReadonlyArray<string> {
     const time = (micros: number): string => formatLocalTime(micros / 1000, nowMs)
     const groups = [...Map.groupBy(this.#found.values(), ({ group }) => group).values()]
-    const lines = groups.map((group) => lineOf(group, time))
+    const lines = [
+      ...this.#absent.map((shard) => `${incomplete}the shard ${shard} has no stream yet`),
+      ...groups.map((group) => lineOf(group, time)),
+    ]
     return this.#isRestricted ? [...lines, "note: only what you may read in the cluster now is shown"] : lines
   }
 

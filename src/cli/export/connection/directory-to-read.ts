@@ -3,7 +3,15 @@ import { existsSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { DATABASE_FILE, isArchiveError } from "../../../archive/index.ts"
 import { readStorePlace, readStoreUrl, TargetError } from "../../../blob/index.ts"
-import { cachePlace, isStream, isStreamError, type Mirror, openMirror } from "../../../fleet/index.ts"
+import {
+  cachePlace,
+  isStream,
+  isStreamError,
+  type Mirror,
+  NoStreamError,
+  openMirror,
+  shardsOf,
+} from "../../../fleet/index.ts"
 import { Misasked } from "../../command-line/exit-codes.ts"
 import { RecordingUnreadable } from "./export-errors.ts"
 
@@ -14,19 +22,44 @@ interface DirectoryToRead extends Pick<Mirror, "directory" | "update" | "close">
   readonly isMirror: boolean
 }
 
-/** `undefined`: it names no object store, and no directory with a stream. @throws Misasked */
+/** `undefined`: it names no object store, and no directory with a stream or the shards of a cluster. @throws Misasked */
 const placeOf = (named: string) => {
   const isLocal = readStoreUrl(named).tag === "answer" && !/^file:/i.test(named)
-  if (isLocal && (!existsSync(join(named, "stream.json")) || existsSync(join(named, DATABASE_FILE)))) return undefined
+  const has = (file: string): boolean => existsSync(join(named, file))
+  if (isLocal && (has(DATABASE_FILE) || !(has("stream.json") || has("shards.json")))) return undefined
   const reading = readStorePlace(named)
   if (reading.tag === "refused") throw new Misasked(`${reading.path}: ${reading.reason}`)
   return reading.place
 }
 
-/** Whether an operand that may also name a trace names a stream. */
+/** Whether an operand that may also name a trace names a stream, or a cluster in shards. */
 export const namesStream = async (named: string): Promise<boolean> => {
   const place = named === "-" || readStoreUrl(named).tag === "refused" ? undefined : placeOf(named)
-  return place !== undefined && (place.provider === "file" || (await isStream(place)))
+  if (place === undefined || place.provider === "file") return place !== undefined
+  return (await isStream(place)) || (await shardsOf(place).catch(() => [])).length > 0
+}
+
+/** What is read of what was named: itself, or the streams of all shards of a cluster. Rejects with RecordingUnreadable. */
+export const recordingsOf = async (
+  named: string,
+  environment: ReadingSurroundings["environment"],
+): Promise<readonly [string, ...string[]]> => {
+  const place = placeOf(named)
+  if (place === undefined || (await isStream(place, cachePlace(environment)))) return [named]
+  const [first, ...others] = await readable(() => shardsOf(place))
+  return first === undefined ? [named] : [first, ...others]
+}
+
+/** Rejects with RecordingUnreadable if a stream cannot be read. */
+const readable = async <Value>(read: () => Promise<Value>): Promise<Value> => {
+  try {
+    return await read()
+  } catch (cause) {
+    const isKnown = isStreamError(cause) || isArchiveError(cause) || cause instanceof TargetError
+    if (!isKnown) throw cause
+    const isAbsent = cause instanceof NoStreamError || (cause instanceof TargetError && cause.code === "no-bucket")
+    throw new RecordingUnreadable({ message: cause.message, isAbsent })
+  }
 }
 
 interface ReadingSurroundings {
@@ -39,7 +72,7 @@ interface ReadingSurroundings {
   readonly everyMs?: number
 }
 
-/** Rejects with RecordingUnreadable. */
+/** Rejects with RecordingUnreadable, and with Misasked for a cluster in shards, of which {@link recordingsOf} names each. */
 export const directoryToRead = async (
   named: string,
   { environment, ...surroundings }: ReadingSurroundings,
@@ -49,12 +82,13 @@ export const directoryToRead = async (
     const directory = resolve(named)
     return { directory, name: directory, isMirror: false, update: async () => false, close: () => undefined }
   }
-  try {
-    const mirror = await openMirror(place, { ...surroundings, cache: cachePlace(environment) })
+  return await readable(async () => {
+    const mirror = await openMirror(place, { ...surroundings, cache: cachePlace(environment) }).catch(async (cause) => {
+      const shards = cause instanceof NoStreamError ? await shardsOf(place) : []
+      if (shards.length === 0) throw cause
+      throw new Misasked(`${named} is a cluster in ${shards.length} shards; name one of them: ${shards.join(", ")}`)
+    })
     const { directory } = mirror
     return { directory, name: named, isMirror: true, update: () => mirror.update(), close: () => mirror.close() }
-  } catch (cause) {
-    const isKnown = isStreamError(cause) || isArchiveError(cause) || cause instanceof TargetError
-    throw isKnown ? new RecordingUnreadable({ message: cause.message }) : cause
-  }
+  })
 }

@@ -108,6 +108,8 @@ export class OfflineRefused extends Schema.TaggedError<OfflineRefused>()("Offlin
 export class RecordingUnreadable extends Schema.TaggedError<RecordingUnreadable>()("RecordingUnreadable", {
   /** Says what to do. */
   message: Schema.String,
+  /** Whether there is none, yet. */
+  isAbsent: Schema.optionalKey(Schema.Boolean),
 }) {
   readonly exitCode = exitCodes.failed
 }
