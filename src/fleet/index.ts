@@ -17,8 +17,7 @@ export {
   nextNumber,
   openFence,
 } from "./fence/fence.ts"
-export { newTenure, startOf } from "./fence/take-over.ts"
-export { ChainLink, decodeTenure, encodeTenure, Shipment, Tenure } from "./fence/tenure.ts"
+export { ChainLink, decodeTenure, encodeTenure, newTenure, Shipment, startOf, Tenure } from "./fence/tenure.ts"
 export {
   isStreamError,
   NewerStreamError,
@@ -40,9 +39,15 @@ export {
   type StreamMark,
 } from "./segment/segment-facts.ts"
 export { readSegmentEnd, segmentKey } from "./segment/segment-reader.ts"
-export { readStreamStatus, type StreamStatus, storeBelow, streamsBelow } from "./status/stream-status.ts"
+export {
+  readStreamStatus,
+  STREAMS_AT_ONCE,
+  type StreamStatus,
+  storeBelow,
+  streamsBelow,
+} from "./status/stream-status.ts"
 export { compactedThrough } from "./stream/manifest.ts"
-export { type Restored, restoreStream } from "./stream/restore-stream.ts"
+export { type Restored, restoreStream, takeOverStream } from "./stream/restore-stream.ts"
 export { readShards, shardsOf } from "./stream/shards.ts"
 export {
   beginStream,
@@ -52,4 +57,3 @@ export {
 } from "./stream/stream-description.ts"
 export { lastSegment, requireConditions } from "./stream/stream-end.ts"
 export { StreamReader } from "./stream/stream-reader.ts"
-export { takeOverStream } from "./stream/take-over-stream.ts"

@@ -1,6 +1,13 @@
 /** `reel fleet status`: the streams at or below some addresses, as a table or as JSON. */
-import type { BlobStore } from "../../blob/index.ts"
-import { isStreamError, readStreamStatus, type StreamStatus, storeBelow, streamsBelow } from "../../fleet/index.ts"
+import { type BlobStore, inParallel } from "../../blob/index.ts"
+import {
+  isStreamError,
+  readStreamStatus,
+  STREAMS_AT_ONCE,
+  type StreamStatus,
+  storeBelow,
+  streamsBelow,
+} from "../../fleet/index.ts"
 import { formatInstant, formatLocalTime } from "../../local-time.ts"
 import { visible, visibleInJson } from "../../text/index.ts"
 import { type OptionValues, oneOf, type Reading, refused, value, withDefault } from "../command-line/arguments.ts"
@@ -40,11 +47,13 @@ export const status = async (
   for (const address of addresses) {
     const store = await opened(address)
     try {
-      for (const prefix of await streamsBelow(store)) found.push(await statusOf(store, prefix))
+      const prefixes = await streamsBelow(store)
+      await inParallel(prefixes, STREAMS_AT_ONCE, async (prefix) => found.push(await statusOf(store, prefix)))
     } finally {
       store.close()
     }
   }
+  found.sort((one, other) => (one.location < other.location ? -1 : 1))
   const { standardOutput, say } = terminal
   const isSound = found.length > 0 && found.every(({ trouble }) => trouble === undefined)
   if (output === "json") {

@@ -1,5 +1,5 @@
 /** What streams there are below an address, and how each is doing: a few requests for each, as only what is not compacted yet is listed. */
-import type { BlobStore } from "../../blob/index.ts"
+import { type BlobStore, inParallel } from "../../blob/index.ts"
 import { NoStreamError } from "../fleet-errors.ts"
 import { segmentKey } from "../segment/segment-reader.ts"
 import { readManifest } from "../stream/manifest.ts"
@@ -49,20 +49,29 @@ export const readStreamStatus = async (store: StreamStore): Promise<StreamStatus
 /** Prefixes of streams are looked for so many slashes below an address: `REGION/CLUSTER`. */
 const DEPTH = 2
 
-/** The prefixes below which there is a stream, with a slash at the end; an empty one if the address is a stream itself. Rejects with an error of the store. */
-export const streamsBelow = async (
-  store: Pick<BlobStore, "list">,
-  prefix = "",
-  depth: number = DEPTH,
-): Promise<ReadonlyArray<string>> => {
-  const prefixes: string[] = []
-  for await (const { key } of store.list(prefix, { delimiter: "/" })) {
-    if (key === `${prefix}${STREAM_KEY}`) return [prefix]
-    if (key.endsWith("/")) prefixes.push(key)
-  }
-  if (depth === 0) return []
+/** Streams that are looked for, or read, at once. */
+export const STREAMS_AT_ONCE = 16
+
+/** Partitions of facts: there are as many as clusters, and no stream is in one. */
+const factsFolder = /(^|\/)cluster=[^/]*\/$/
+
+/**
+ * The prefixes below which there is a stream, with a slash at the end; an empty one if the address is a stream itself. A small request for each prefix, and
+ * one more for each below which there is none. Rejects with an error of the store.
+ */
+export const streamsBelow = async (store: Pick<BlobStore, "list" | "read">): Promise<ReadonlyArray<string>> => {
   const found: string[] = []
-  for (const each of prefixes) found.push(...(await streamsBelow(store, each, depth - 1)))
+  let level = [""]
+  for (let depth = 0; level.length > 0; depth++) {
+    const next: string[] = []
+    await inParallel(level, STREAMS_AT_ONCE, async (prefix) => {
+      if ((await store.read(`${prefix}${STREAM_KEY}`)) !== undefined) found.push(prefix)
+      else if (depth < DEPTH)
+        for await (const { key } of store.list(prefix, { delimiter: "/" }))
+          if (key.endsWith("/") && !factsFolder.test(key)) next.push(key)
+    })
+    level = next
+  }
   return found
 }
 

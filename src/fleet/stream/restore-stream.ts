@@ -8,16 +8,18 @@ import { randomBytes } from "node:crypto"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import { type Position, RecordingCopy, TENURE_KEY } from "../../archive/index.ts"
-import { newTenure } from "../fence/take-over.ts"
-import { encodeTenure, type Tenure } from "../fence/tenure.ts"
+import { encodeTenure, newTenure, type Tenure } from "../fence/tenure.ts"
 import { RestoredUnsoundError, StreamChangedError } from "../fleet-errors.ts"
+import { encodeOpening } from "../segment/segment-encoder.ts"
 import { markBehind, type StoredSegment } from "../segment/segment-facts.ts"
-import type { StreamDescription, StreamStore } from "./stream-description.ts"
+import { segmentKey } from "../segment/segment-reader.ts"
+import { readManifest } from "./manifest.ts"
+import type { CreatingStore, StreamDescription, StreamStore } from "./stream-description.ts"
 import { lastSegmentNumber } from "./stream-end.ts"
 import { StreamReader } from "./stream-reader.ts"
 
 /** How a stream is restored. */
-export interface RestoreOptions {
+interface RestoreOptions {
   /** Takes how much has been done, after each segment; those that an earlier process has applied count as done. */
   readonly onProgress?: (progress: RestoreProgress) => void
   readonly signal?: AbortSignal
@@ -119,6 +121,32 @@ export const restoreStream = async (
     copy.close()
   }
 }
+
+/**
+ * Restores as {@link restoreStream} does, and creates the opening segment of the next epoch behind what was restored: nobody else can add to the stream then, unless it
+ * is taken over again. The recorder before finds its next number taken, however fast it ships: what it adds meanwhile is restored as well, and the next number is tried.
+ * Rejects as that does.
+ *
+ * The opening segment has no rows. So an answer that is lost, or a creation that arrives late, costs an epoch and nothing else, and no intent need be kept.
+ */
+export const takeOverStream = (
+  store: CreatingStore,
+  directory: string,
+  options: Omit<RestoreOptions, "take"> = {},
+): Promise<Restored> =>
+  restoreStream(store, directory, {
+    ...options,
+    take: async (tenure, last) => {
+      const { shipped, owner } = tenure
+      if (shipped === undefined) return tenure
+      const opening = encodeOpening(last, shipped.position, owner)
+      const { number } = opening.facts
+      if ((await store.create(segmentKey(number), opening.parts)) === "exists") return undefined
+      // It can be created again if it has been compacted away, and no reader counts what is there then.
+      if ((await readManifest(store)).compactedThrough >= number) return undefined
+      return { ...tenure, shipped: { ...shipped, ...markBehind(opening), isWhole: false } }
+    },
+  })
 
 /** Of the next epoch, behind everything that was read. */
 const tenureBehind = ({

@@ -13,8 +13,7 @@ import {
   isOpening,
   openFence,
 } from "../../../src/fleet/fence/fence.ts"
-import { newTenure, startOf } from "../../../src/fleet/fence/take-over.ts"
-import type { Shipment, Tenure } from "../../../src/fleet/fence/tenure.ts"
+import { newTenure, type Shipment, startOf, type Tenure } from "../../../src/fleet/fence/tenure.ts"
 
 interface Segment extends Shipment {
   readonly previous: string

@@ -41,16 +41,16 @@ test("a compacted stream is read with a few requests, and says how many gaps it 
   ])
 })
 
-test("streams are found at an address and below it", async () => {
-  const keys = [
-    "eu/a/stream.json",
-    "eu/a/segments/1",
-    "eu/b/stream.json",
-    "eu/other",
-    "us/stream.json",
-    "x/y/z/stream.json",
-  ]
+test("streams are found at an address and below it, and not among facts", async () => {
+  const streams = ["us", "eu/a", "eu/b", "x/y/z"].map((prefix) => `${prefix}/stream.json`)
+  const keys = [...streams, "eu/a/segments/1", "eu/other", "facts/cluster=a/1", "facts/cluster=b/1"]
+  const asked: string[] = []
   const store = {
+    location: "memory:",
+    async read(key: string) {
+      asked.push(key)
+      return keys.includes(key) ? { bytes: Buffer.from("{}"), size: 2, version: "1" } : undefined
+    },
     async *list(prefix: string) {
       const below = new Set<string>()
       for (const key of keys.filter((each) => each.startsWith(prefix)))
@@ -58,8 +58,10 @@ test("streams are found at an address and below it", async () => {
       for (const key of below) yield { key, bytes: 0, modifiedMs: 0 }
     },
   }
-  expect(await streamsBelow(store)).toEqual(["eu/a/", "eu/b/", "us/"])
-  expect(await streamsBelow(store, "us/")).toEqual(["us/"])
+  expect((await streamsBelow(store)).toSorted()).toEqual(["eu/a/", "eu/b/", "us/"])
+  const prefixes = ["", "eu/", "eu/a/", "eu/b/", "facts/", "us/", "x/", "x/y/"]
+  expect(asked.toSorted()).toEqual(prefixes.map((prefix) => `${prefix}stream.json`))
+  expect(await streamsBelow(storeBelow(store, "us/"))).toEqual([""])
 })
 
 test("the part of a store below a prefix is a store", async () => {
