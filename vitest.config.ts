@@ -19,6 +19,7 @@ const tests = "test/**/*.test.ts"
 const examples = ["examples/host/typescript/*.test.ts", "examples/vitest/*.test.ts"]
 const cluster = "test/cluster/**"
 const clients = "test/clients/**"
+const engines = "test/engines/**"
 const browser = "test/browser/**"
 
 /** Certificates are made by openssl; what needs them is left out without it, and named. */
@@ -37,7 +38,7 @@ export default defineConfig({
         test: {
           name: "shared",
           include: [tests, ...examples],
-          exclude: [cluster, clients, browser, ...isolated, ...longTests, ...needsOpenssl],
+          exclude: [cluster, clients, engines, browser, ...isolated, ...longTests, ...needsOpenssl],
           isolate: false,
         },
       },

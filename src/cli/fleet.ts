@@ -8,28 +8,31 @@ import { askFleet } from "./fleet/ask-fleet.ts"
 import { clustersOption } from "./fleet/clusters.ts"
 import { compact, compactOptions } from "./fleet/fleet-compact.ts"
 import { facts, factsOptions } from "./fleet/fleet-facts.ts"
+import { index, indexOptions } from "./fleet/fleet-index.ts"
 import { status, statusOptions } from "./fleet/fleet-status.ts"
 import { history, historyOptions } from "./history.ts"
 import { outputOption } from "./past/asking.ts"
 
-const options = { ...compactOptions, ...statusOptions, ...factsOptions }
+const options = { ...compactOptions, ...statusOptions, ...factsOptions, ...indexOptions }
 
-const actions = ["compact", "status", "facts", "history", "events", "diff"] as const
+const actions = ["compact", "status", "facts", "index", "history", "events", "diff"] as const
 
 const syntax: CommandSyntax<typeof options> = {
   name: "reel fleet",
   summary:
-    "Looks after the streams of clusters in an object store: makes them small, shows how they are, makes facts of them, asks them all.",
+    "Looks after the streams of clusters in an object store: makes them small, shows how they are, makes facts of them and an index, asks them all.",
   description: [
     "compact makes few large objects of the many small ones that a recorder writes, of one stream. Run it once an hour or a day, beside the recorder. What was replaced is removed by a later run.",
     "status shows all streams at or below the addresses: until when each is recorded, how much it has and grows, and what a day of it costs.",
     "facts makes a file of the changes of each segment of a stream, for reel sql, DuckDB, Spark, Trino, ClickHouse, Athena and others. Each is created once; the next run goes on behind those that are there.",
+    "index makes a DuckLake catalogue of the facts in a directory: changes and the views of reel sql, for DuckDB. The files stay where they are. It needs the package @duckdb/node-api, of the same version as the extension.",
     "history, events and diff ask many clusters at once what reel history, events and diff ask one. They have options of their own: reel fleet history --help.",
     "Credentials for the store are those of its own tools, in the environment.",
   ],
   options,
   operand: {
-    placeholder: "compact ADDRESS | status ADDRESS... | facts ADDRESS | history|events|diff ... ADDRESS",
+    placeholder:
+      "compact ADDRESS | status ADDRESS... | facts ADDRESS | index DIR | history|events|diff ... ADDRESS",
     help: "what to do, and with which streams: s3://BUCKET/PREFIX, gs://, azure://, or a directory",
     count: 2,
     isRepeated: true,
@@ -48,6 +51,7 @@ const syntax: CommandSyntax<typeof options> = {
     "reel fleet status s3://recordings -o json | jq '.items[] | select(.lagSeconds > 300).location'",
     "reel fleet facts s3://recordings/production --data-dir /var/lib/kubereel/recording --watch",
     "reel fleet facts s3://recordings/production --to s3://recordings/all",
+    "reel fleet index /srv/recordings --catalog facts.ducklake",
   ],
   seeAlso: [
     "reel sql",
@@ -122,8 +126,11 @@ const diffSyntax: CommandSyntax<typeof diffTable> = {
   examples: ["reel fleet diff deploy --at -24h..now -n shop s3://recordings"],
 }
 
-/** The command. `nowMicros`: µs since the Unix epoch. */
-export const fleetCommand = (nowMicros: () => number = () => Date.now() * 1000): Command => {
+/** The command. `nowMicros`: µs since the Unix epoch. `importing`: loads DuckDB. */
+export const fleetCommand = (
+  nowMicros: () => number = () => Date.now() * 1000,
+  importing?: (name: string) => Promise<unknown>,
+): Command => {
   const ofMany: Readonly<Record<string, Command>> = {
     history: command(historySyntax, async (given, terminal, operands) =>
       askFleet(given, terminal, operands, nowMicros(), (object, asking) => history(given, object, asking)),
@@ -140,12 +147,12 @@ export const fleetCommand = (nowMicros: () => number = () => Date.now() * 1000):
   const ofStreams = command(syntax, async (given, terminal, [action = "", ...addresses]) => {
     if (action === "status") return await status(given, terminal, addresses, nowMicros() / 1000)
     const [address = "", ...others] = addresses
-    if (action !== "compact" && action !== "facts")
+    if (!actions.some((each) => each === action))
       return `${quoted(action)} is none of ${enumerated(actions, "and")}; the action comes first`
     if (others.length > 0) return `${action} takes one address`
-    return action === "facts"
-      ? await facts(given, terminal, address)
-      : await compact(given, terminal, address, nowMicros)
+    if (action === "facts") return await facts(given, terminal, address)
+    if (action === "index") return await index(given, terminal, address, importing)
+    return await compact(given, terminal, address, nowMicros)
   })
   return {
     ...ofStreams,

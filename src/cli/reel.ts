@@ -89,7 +89,7 @@ export const commands: readonly CommandEntry[] = [
   {
     name: "fleet",
     summary:
-      "Looks after the streams of clusters in an object store: makes them small, shows how they are, makes facts of them, asks them all.",
+      "Looks after the streams of clusters in an object store: makes them small, shows how they are, makes facts of them and an index, asks them all.",
     load: async () => (await import("./fleet.ts")).fleetCommand(),
   },
   {

@@ -1,5 +1,5 @@
 /**
- * A change of one object as a fact: what people ask about, and nothing else. Pure. docs/reference/facts.md describes the columns.
+ * A change of one object as a fact: what people ask about, and nothing else. Pure.
  *
  * Guarantee: no value of a secret is in a fact. It has no annotations and no variables of containers, neither values nor names; what redaction has replaced is
  * left out; phases and reasons are single words of at most 128 characters. Names of members are in it, such as the keys of Secrets and ConfigMaps.
@@ -8,28 +8,7 @@ import type { ChangeAuthor, LiveChange } from "../archive/index.ts"
 import { quantityOf } from "../kube/offline.ts"
 import * as trace from "../trace/index.ts"
 import { type JsonObject, memberIn, objectIn, objectsIn, textIn } from "../trace/index.ts"
-
-/** The columns in their order. Only add to them, at the end: files that exist lack what is added. */
-export const columns = {
-  ...({ time: "time", cluster_uid: "text", sequence: "integer", gvk: "text", kind: "text" } as const),
-  ...({ namespace: "text", name: "text", uid: "text", resource_version: "text", operation: "text" } as const),
-  ...({ changed: "texts", manager: "text", username: "text", owner: "text", phase: "text", reason: "text" } as const),
-  ...({ replicas: "integer", restarts: "integer", images: "texts", node: "text" } as const),
-  ...({ cpu: "number", memory: "integer" } as const),
-}
-
-/** How a column is stored; `time`: µs since the Unix epoch. */
-interface Values {
-  readonly time: number
-  readonly text: string
-  readonly integer: number
-  readonly number: number
-  readonly texts: ReadonlyArray<string>
-}
-export type Form = keyof Values
-
-/** `null`: there is none, or it is not known. */
-export type Fact = { readonly [Name in keyof typeof columns]: Values[(typeof columns)[Name]] | null }
+import type { Fact } from "./facts-file.ts"
 
 /** `author`: of an audit log. */
 export const factOf = (

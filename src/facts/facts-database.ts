@@ -1,15 +1,58 @@
 /**
- * Facts in DuckDB: the table `changes` and {@link views} of it.
+ * Facts in DuckDB: `changes`, and {@link views} of it, for questions or in a DuckLake catalogue.
  *
  * Guarantee: a question is one statement that reads. It sees these files, and no other file, no network and no extension that is not in the package; its
  * settings cannot be changed. DuckDB is an optional package, which is loaded when it is asked for.
  */
+import { existsSync, renameSync, rmSync } from "node:fs"
 import type * as DuckDB from "@duckdb/node-api"
 import { messageOf } from "../message-of.ts"
-import { columns, type Form } from "./fact.ts"
-import { FactsError } from "./facts-errors.ts"
-import type { FactsRange } from "./facts-files.ts"
-import { views } from "./views.ts"
+import { sqlColumns } from "./facts-file.ts"
+import { FactsError, type FactsRange } from "./facts-files.ts"
+
+/** One object's changes, in order. */
+const object = "PARTITION BY cluster, gvk, uid ORDER BY time, sequence"
+
+const where = "time, cluster, namespace, kind, name"
+const who = "manager, username"
+
+/** Ready questions, as views over `changes`. docs/reference/facts.md says what each answers. */
+export const views: Readonly<Record<string, string>> = {
+  image_changes: `SELECT ${where}, before, images AS after, ${who}
+    FROM (SELECT *, lag(images) OVER (${object}) AS before FROM changes WHERE images IS NOT NULL)
+    WHERE operation = 'changed' AND before IS NOT NULL AND before <> images`,
+  deploys: `SELECT ${where}, operation, images, ${who} FROM changes
+    WHERE images IS NOT NULL AND kind <> 'Pod' AND owner IS NULL AND (operation = 'created'
+      OR len(list_filter(changed, lambda path: path LIKE 'spec.template%' OR path LIKE 'spec.jobTemplate.%')) > 0)`,
+  scaling: `SELECT ${where}, before, replicas AS after, owner, ${who}
+    FROM (SELECT *, lag(replicas) OVER (${object}) AS before FROM changes WHERE replicas IS NOT NULL)
+    WHERE operation = 'changed' AND before <> replicas`,
+  restarts: `SELECT ${where}, restarts - before AS added, restarts, ended AS reason, node, owner
+    FROM (SELECT *, lag(restarts) OVER (${object}) AS before,
+        last_value(CASE WHEN reason <> 'CrashLoopBackOff' THEN reason END IGNORE NULLS) OVER (${object}) AS ended
+      FROM changes WHERE kind = 'Pod')
+    WHERE restarts > before`,
+  oom_kills: `SELECT ${where}, node, owner, memory AS requested FROM changes WHERE kind = 'Pod' AND reason = 'OOMKilled'`,
+  evictions: `SELECT ${where}, reason, node, owner FROM changes
+    WHERE kind = 'Pod' AND reason IN ('Evicted', 'EvictionByEvictionAPI', 'PreemptionByScheduler', 'DeletionByTaintManager',
+      'DeletionByPodGC', 'TerminationByKubelet', 'Preempting', 'NodeShutdown', 'NodeLost')
+    QUALIFY row_number() OVER (${object}) = 1`,
+  node_not_ready: `SELECT time, cluster, name, phase, reason, until, date_diff('second', time, until) AS seconds
+    FROM (SELECT *, lead(time) OVER (${object}) AS until
+      FROM (SELECT *, lag(phase) OVER (${object}) AS before FROM changes WHERE kind = 'Node' AND gvk = 'v1.Node')
+      WHERE before IS DISTINCT FROM phase OR operation IN ('deleted', 'vanished'))
+    WHERE phase <> 'Ready' AND operation NOT IN ('deleted', 'vanished')`,
+  deletions: `SELECT ${where}, operation, owner, username FROM changes WHERE operation IN ('deleted', 'vanished')`,
+  who: `SELECT cluster, coalesce(username, manager) AS who, kind, operation, count(*) AS changes, min(time) AS since, max(time) AS until
+    FROM changes WHERE coalesce(username, manager) IS NOT NULL GROUP BY ALL`,
+  waste: `SELECT cluster, namespace, coalesce(owner, name) AS owner, why, count(DISTINCT uid) AS pods,
+      sum(hours) AS pod_hours, sum(hours * cpu) AS cpu_hours, sum(hours * memory) / 1073741824 AS memory_gib_hours
+    FROM (SELECT *, coalesce(reason, phase) AS why, date_diff('millisecond', time, coalesce(lead(time) OVER (${object}),
+          (SELECT max(time) FROM changes))) / 3600000 AS hours FROM changes WHERE kind = 'Pod')
+    WHERE node IS NOT NULL AND operation NOT IN ('deleted', 'vanished') AND (phase = 'Pending' OR (phase = 'Running' AND reason IN
+      ('CrashLoopBackOff', 'ImagePullBackOff', 'ErrImagePull', 'CreateContainerConfigError', 'CreateContainerError', 'RunContainerError')))
+    GROUP BY ALL`,
+}
 
 /** An answer, as it comes: values as JSON has them, times in RFC 3339, integers beyond 2^53 as texts. */
 interface SqlAnswer {
@@ -17,21 +60,10 @@ interface SqlAnswer {
   readonly rows: AsyncGenerator<ReadonlyArray<ReadonlyArray<DuckDB.Json>>, void, void>
 }
 
-/** Types in DuckDB, for a table without files. */
-const sqlTypes: Readonly<Record<Form, string>> = {
-  ...{ time: "TIMESTAMPTZ", text: "VARCHAR", integer: "BIGINT", number: "DOUBLE", texts: "VARCHAR[]" },
-}
-
-const nothing = Object.entries(columns).map(([name, form]) => `NULL::${sqlTypes[form]} AS ${name}`)
-
 /** Of a file's own two folders. Folders above them may be called `name=prod`, which DuckDB would take for the column `name`. */
 const partOf = (group: number): string => `regexp_extract(filename, '/cluster=([^/]*)/day=([^/]*)/[^/]*$', ${group})`
 
-const sourceOf = (list: string): string =>
-  list === "[]"
-    ? `(SELECT ${nothing.join(", ")}, NULL::VARCHAR AS cluster, NULL::DATE AS day WHERE false)`
-    : `(SELECT * EXCLUDE (filename), ${partOf(1)} AS cluster, ${partOf(2)}::DATE AS day
-        FROM read_parquet(${list}, union_by_name = true, hive_partitioning = false, filename = true))`
+const createTable = `CREATE TABLE changes (${sqlColumns.map((column) => column.join(" ")).join(", ")})`
 
 /** Facts that can be asked. Rejections are FactsErrors. */
 export interface FactsDatabase {
@@ -46,15 +78,15 @@ interface OpenFactsOptions {
   readonly importing?: (name: string) => Promise<unknown>
 }
 
-/** `files`: paths. Rejects with a FactsError. */
-export const openFacts = async (
-  files: ReadonlyArray<string>,
-  { from, to }: Pick<FactsRange, "from" | "to">,
-  { signal, importing = (name) => import(name) }: OpenFactsOptions = {},
-): Promise<FactsDatabase> => {
+/** A database in memory in which the statements have been run. Without internet, an extension that is fetched would keep it waiting. */
+const prepared = async (
+  statements: ReadonlyArray<string>,
+  { signal, importing = (name) => import(name) }: OpenFactsOptions,
+): Promise<{ duckDb: typeof DuckDB; connection: DuckDB.DuckDBConnection; close: () => void }> => {
   const loaded = await importing("@duckdb/node-api").catch((error: unknown) => {
-    const reason = `reel sql needs the package @duckdb/node-api, which cannot be loaded: ${messageOf(error).split("\n")[0]}`
-    throw new FactsError({ fault: "package", reason })
+    const [reason] = messageOf(error).split("\n")
+    const message = `this needs the package @duckdb/node-api, which cannot be loaded: ${reason}. Install it beside kubereel: npm install @duckdb/node-api@1.5.5-r.1`
+    throw new FactsError({ message })
   })
   // The types are those of the package with this name.
   const duckDb = loaded as typeof DuckDB
@@ -68,31 +100,86 @@ export const openFacts = async (
     connection.closeSync()
     instance.closeSync()
   }
-  const list = `[${files.map((file) => `'${file.replaceAll("'", "''")}'`).join(", ")}]`
-  const within = `time >= make_timestamptz(${from}) AND time <= make_timestamptz(${to})`
-  for (const statement of [
-    "SET TimeZone = 'UTC'",
-    // A view is checked when it is made, for which all files would be opened once more for each of them.
-    `CREATE VIEW changes AS SELECT * FROM ${sourceOf("[]")}`,
-    ...Object.entries(views).map(([name, question]) => `CREATE VIEW ${name} AS ${question}`),
-    `CREATE OR REPLACE VIEW changes AS SELECT * FROM ${sourceOf(list)} WHERE ${within}`,
-    // From here on nothing else is read, and nothing of this can be taken back.
-    ...[`SET allowed_paths = ${list}`, "SET enable_external_access = false", "SET lock_configuration = true"],
-  ])
+  for (const statement of ["SET TimeZone = 'UTC'", ...statements])
     await connection.run(statement).catch((error: unknown) => {
       close()
       throw refused(error)
     })
+  return { duckDb, connection, close }
+}
+
+const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
+
+const listOf = (files: ReadonlyArray<string>): string => `[${files.map(literal).join(", ")}]`
+
+const createViews = Object.entries(views).map(([name, question]) => `CREATE VIEW ${name} AS ${question}`)
+
+/** `files`: paths. Rejects with a FactsError. */
+export const openFacts = async (
+  files: ReadonlyArray<string>,
+  { from, to }: Pick<FactsRange, "from" | "to">,
+  options: OpenFactsOptions = {},
+): Promise<FactsDatabase> => {
+  const list = listOf(files)
+  const within = `time >= make_timestamptz(${from}) AND time <= make_timestamptz(${to})`
+  const changes = `CREATE VIEW changes AS SELECT * EXCLUDE (filename), ${partOf(1)} AS cluster, ${partOf(2)}::DATE AS day
+    FROM read_parquet(${list}, union_by_name = true, hive_partitioning = false, filename = true) WHERE ${within}`
+  const statements = [
+    // A view is checked when it is made: over the files themselves, each of the ten would open them all once more.
+    ...[createTable, ...createViews, ...(files.length === 0 ? [] : ["DROP TABLE changes", changes])],
+    // From here on nothing else is read, and nothing of this can be taken back.
+    ...[`SET allowed_paths = ${list}`, "SET enable_external_access = false", "SET lock_configuration = true"],
+  ]
+  const { duckDb, connection, close } = await prepared(statements, options)
   return {
     close,
-    ask: (question) => asked(duckDb, connection, question, signal).catch((error) => Promise.reject(refused(error))),
+    ask: (question) =>
+      asked(duckDb, connection, question, options.signal).catch((error) => Promise.reject(refused(error))),
+  }
+}
+
+interface CatalogPlace {
+  /** The catalogue, which takes the place of one that is there. */
+  readonly path: string
+  /** Directory that has the folder `facts`; new data of the catalogue would go there. */
+  readonly directory: string
+  /** DuckLake: the path of the extension, or its name, for one that DuckDB has installed. */
+  readonly extension: string
+}
+
+/**
+ * Makes a DuckLake catalogue of files, which stay where they are, with `changes` and the views. Always from nothing: DuckLake would take a file twice. It is
+ * complete, or what was there before. Rejects with a FactsError, also if a file is there that is no catalogue, or with an error of the file system.
+ */
+export const writeCatalog = async (
+  files: ReadonlyArray<string>,
+  { path, directory, extension }: CatalogPlace,
+  options: OpenFactsOptions = {},
+): Promise<void> => {
+  const draft = `${path}.new`
+  const attached = (file: string, more: string): string => `ATTACH ${literal(`ducklake:${file}`)} AS lake (${more})`
+  rmSync(draft, { force: true })
+  const statements = [
+    `LOAD ${extension === "ducklake" ? extension : literal(extension)}`,
+    ...(existsSync(path) ? [attached(path, "READ_ONLY"), "DETACH lake"] : []),
+    attached(draft, `DATA_PATH ${literal(`${directory}/`)}`),
+    ...["USE lake", "BEGIN", createTable, "ALTER TABLE changes SET PARTITIONED BY (cluster, day)"],
+    `CALL ducklake_add_data_files('lake', 'changes', ${listOf(files)}, hive_partitioning => true, allow_missing => true)`,
+    ...[...createViews, "COMMIT", "USE memory", "DETACH lake"],
+  ]
+  try {
+    const { close } = await prepared(statements, options)
+    close()
+    renameSync(draft, path)
+  } finally {
+    rmSync(draft, { force: true })
   }
 }
 
 const isExact = (type: string | undefined, value: number): boolean =>
   Number.isSafeInteger(value) || type?.includes("INT") !== true
 
-const refused = (error: unknown): FactsError => new FactsError({ fault: "question", reason: messageOf(error) })
+const refused = (error: unknown): FactsError => new FactsError({ message: messageOf(error) })
 
 const asked = async (
   { StatementType, DuckDBTypeId }: typeof DuckDB,
@@ -121,19 +208,14 @@ const asked = async (
     if (columns[index]?.isNumber) return isExact(types[index], Number(value)) ? Number(value) : value
     return types[index] === "TIMESTAMP_TZ" ? value.replace(" ", "T").replace(/\+00$/, "Z") : value
   }
-  return { columns, rows: converted(result, shown, signal) }
-}
-
-async function* converted(
-  result: DuckDB.DuckDBResult,
-  shown: (value: DuckDB.Json, index: number) => DuckDB.Json,
-  signal: AbortSignal | undefined,
-): SqlAnswer["rows"] {
-  try {
-    for await (const rows of result.yieldRowsJson()) yield rows.map((row) => row.map(shown))
-    // An interrupted answer ends as if it were whole.
-    signal?.throwIfAborted()
-  } catch (error) {
-    throw refused(error)
+  const rows = async function* (): SqlAnswer["rows"] {
+    try {
+      for await (const some of result.yieldRowsJson()) yield some.map((row) => row.map(shown))
+      // An interrupted answer ends as if it were whole.
+      signal?.throwIfAborted()
+    } catch (error) {
+      throw refused(error)
+    }
   }
+  return { columns, rows: rows() }
 }

@@ -1,48 +1,77 @@
 /**
- * Facts as a Parquet file: one row for each, in their order, compressed with zstd.
+ * What a fact has, by the table {@link columns}, and facts as a Parquet file: one row for each, in their order, compressed with zstd.
  *
  * The same facts are the same bytes. Memory: the rows of one row group, and the file.
  */
 import { constants, zstdCompressSync } from "node:zlib"
 import { ByteWriter, ParquetWriter, type SchemaElement } from "hyparquet-writer"
-import { columns, type Fact, type Form } from "./fact.ts"
 
-/** Rows of a row group: some 20 MB in memory. */
-const ROW_GROUP_ROWS = 20_000
+/** The columns in their order. Only add to them, at the end: files that exist lack what is added. */
+export const columns = {
+  ...({ time: "time", cluster_uid: "text", sequence: "integer", gvk: "text", kind: "text" } as const),
+  ...({ namespace: "text", name: "text", uid: "text", resource_version: "text", operation: "text" } as const),
+  ...({ changed: "texts", manager: "text", username: "text", owner: "text", phase: "text", reason: "text" } as const),
+  ...({ replicas: "integer", restarts: "integer", images: "texts", node: "text" } as const),
+  ...({ cpu: "number", memory: "integer" } as const),
+}
+
+/** How a column is stored; `time`: µs since the Unix epoch. */
+interface Values {
+  readonly time: number
+  readonly text: string
+  readonly integer: number
+  readonly number: number
+  readonly texts: ReadonlyArray<string>
+}
+type Form = keyof Values
+
+/** `null`: there is none, or it is not known. */
+export type Fact = { readonly [Name in keyof typeof columns]: Values[(typeof columns)[Name]] | null }
 
 const repetition_type = "OPTIONAL"
+const utf8 = { type: "BYTE_ARRAY", converted_type: "UTF8", logical_type: { type: "STRING" } } as const
+const micros = { type: "TIMESTAMP", isAdjustedToUTC: true, unit: "MICROS" } as const
 
-const text = { type: "BYTE_ARRAY", converted_type: "UTF8", logical_type: { type: "STRING" } } as const
-
-const elementsOf: Readonly<Record<Form, (name: string) => ReadonlyArray<SchemaElement>>> = {
-  time: (name) => [
-    {
-      ...{ name, type: "INT64", converted_type: "TIMESTAMP_MICROS", repetition_type },
-      logical_type: { type: "TIMESTAMP", isAdjustedToUTC: true, unit: "MICROS" },
-    },
-  ],
-  text: (name) => [{ ...text, name, repetition_type }],
-  integer: (name) => [{ name, type: "INT64", repetition_type }],
-  number: (name) => [{ name, type: "DOUBLE", repetition_type }],
-  texts: (name) => [
-    { name, converted_type: "LIST", logical_type: { type: "LIST" }, num_children: 1, repetition_type },
+/** Types in DuckDB and in Parquet, with what is below them. */
+const forms: Readonly<Record<Form, readonly [string, Omit<SchemaElement, "name">, ...ReadonlyArray<SchemaElement>]>> = {
+  time: ["TIMESTAMPTZ", { type: "INT64", converted_type: "TIMESTAMP_MICROS", repetition_type, logical_type: micros }],
+  text: ["VARCHAR", { ...utf8, repetition_type }],
+  integer: ["BIGINT", { type: "INT64", repetition_type }],
+  number: ["DOUBLE", { type: "DOUBLE", repetition_type }],
+  texts: [
+    ...([
+      "VARCHAR[]",
+      { converted_type: "LIST", logical_type: { type: "LIST" }, num_children: 1, repetition_type },
+    ] as const),
     { name: "list", num_children: 1, repetition_type: "REPEATED" },
-    { ...text, name: "element", repetition_type: "REQUIRED" },
+    { ...utf8, name: "element", repetition_type: "REQUIRED" },
   ],
 }
 
-const schema: SchemaElement[] = [
-  { name: "fact", num_children: Object.keys(columns).length },
-  ...Object.entries(columns).flatMap(([name, form]) => elementsOf[form](name)),
+/** The columns and those of folders, each with its type in DuckDB. */
+export const sqlColumns: ReadonlyArray<readonly [name: string, type: string]> = [
+  ...Object.entries(columns).map(([name, form]) => [name, forms[form][0]] as const),
+  ...[["cluster", "VARCHAR"] as const, ["day", "DATE"] as const],
 ]
 
 const names = Object.keys(columns).filter((name): name is keyof Fact => Object.hasOwn(columns, name))
+
+const schema: SchemaElement[] = [
+  { name: "fact", num_children: names.length },
+  ...names.flatMap((name) => {
+    const [, element, ...below] = forms[columns[name]]
+    return [{ name, ...element }, ...below]
+  }),
+]
 
 /** A number that is no integer of 64 bits is none that a cluster could mean. */
 const stored = (form: Form, value: Fact[keyof Fact]): unknown => {
   if (typeof value !== "number" || form === "number") return value
   return Number.isSafeInteger(Math.ceil(value)) ? BigInt(Math.ceil(value)) : null
 }
+
+/** Rows of a row group: some 20 MB in memory. */
+const ROW_GROUP_ROWS = 20_000
 
 /** Writes one file. */
 export class FactsFile {
@@ -67,12 +96,11 @@ export class FactsFile {
   }
 
   #flush(): void {
-    const rows = this.#rows
+    const rows = this.#rows.splice(0)
     if (rows.length === 0) return
     const columnData = names.map((name) => ({
       ...{ name, data: rows.map((row) => stored(columns[name], row[name])), offsetIndex: false },
     }))
     void this.#file.write({ columnData, rowGroupSize: rows.length })
-    this.#rows = []
   }
 }

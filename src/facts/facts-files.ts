@@ -1,9 +1,21 @@
-/** The files with facts that a question needs, as files on this machine: those of its clusters and days, and no others. */
+/** Where facts are: names of their folders, and the files that a question needs, which are those of its clusters and days, and no others. */
 import { mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
+import * as Schema from "effect/Schema"
 import { type BlobStore, inParallel, openRangeCache } from "../blob/index.ts"
-import { FactsError } from "./facts-errors.ts"
-import { clusterFolder, dayFolder } from "./facts-writer.ts"
+
+/** What can go wrong with facts. Errors of stores, streams and recordings are theirs. */
+export class FactsError extends Schema.TaggedError<FactsError>()("FactsError", {
+  /** What, and what to do. */
+  message: Schema.String,
+}) {}
+
+/** Folders of files, as engines read partitions. */
+export const clusterFolder = (cluster: string): string => `facts/cluster=${cluster}/`
+
+/** Of the day of a moment in UTC, µs since the Unix epoch. */
+export const dayFolder = (cluster: string, micros: number): string =>
+  `${clusterFolder(cluster)}day=${new Date(micros / 1000).toISOString().slice(0, 10)}/`
 
 /** What is asked about. */
 export interface FactsRange {
@@ -25,6 +37,8 @@ interface FactsCopies {
   readonly signal?: AbortSignal
 }
 
+const askLess = "Ask about less with --since, --until or --clusters, or give the cache more with --cache-bytes."
+
 /** Lists and files that are read at once. */
 const atOnce = 16
 
@@ -35,8 +49,8 @@ export const factsIn = async (
 ): Promise<ReadonlyArray<string>> => {
   const found = new Map<string, string[]>()
   for await (const { key } of store.list("facts/", { delimiter: "/" })) {
-    const cluster = /^facts\/cluster=([^/]+)\/$/.exec(key)?.[1] ?? ""
-    if (cluster !== "") found.set(cluster, [])
+    const [, cluster] = /^facts\/cluster=([^/]+)\/$/.exec(key) ?? []
+    if (cluster !== undefined) found.set(cluster, [])
   }
   if (found.size === 0) throw absent(store.location)
   const wanted = [...found].filter(([cluster]) => clusters.length === 0 || clusters.includes(cluster))
@@ -49,7 +63,8 @@ export const factsIn = async (
   return wanted.flatMap(([, keys]) => keys)
 }
 
-const absent = (location: string): FactsError => new FactsError({ fault: "absent", reason: `${location} has no facts` })
+const absent = (location: string): FactsError =>
+  new FactsError({ message: `${location} has no facts. Make facts with reel fleet facts.` })
 
 /** Copies them, from the cache or the store; returns their paths. Rejects also with an error of the file system. */
 export const copyFacts = async (
@@ -64,7 +79,7 @@ export const copyFacts = async (
     const [bytes] = (await cache.readRanges(key, [{ from: 0 }])) ?? []
     if (bytes === undefined) throw absent(`${store.location}/${key}`)
     left -= bytes.length
-    if (left < 0) throw new FactsError({ fault: "large", reason: `the facts have more than ${maximumBytes} bytes` })
+    if (left < 0) throw new FactsError({ message: `the facts have more than ${maximumBytes} bytes. ${askLess}` })
     mkdirSync(dirname(join(directory, key)), { recursive: true })
     writeFileSync(join(directory, key), bytes)
   })

@@ -29,24 +29,16 @@ import {
   type StreamDescription,
 } from "../fleet/index.ts"
 import { factOf } from "./fact.ts"
-import { FactsError } from "./facts-errors.ts"
 import { FactsFile } from "./facts-file.ts"
+import { clusterFolder, dayFolder, FactsError } from "./facts-files.ts"
 
 type Counted = Pick<StoredSegment["facts"], "number" | "epoch" | "after" | "through" | "clusterUid">
-
-/** Folders of files, as engines read partitions. */
-export const clusterFolder = (cluster: string): string => `facts/cluster=${cluster}/`
-
-/** Of the day of a moment in UTC, µs since the Unix epoch. */
-export const dayFolder = (cluster: string, micros: number): string =>
-  `${clusterFolder(cluster)}day=${new Date(micros / 1000).toISOString().slice(0, 10)}/`
 
 /** A segment, and a change in it up to which there are facts. */
 type FileEnd = Pick<Counted, "number" | "through">
 
-const digits = (number: number): string => String(number).padStart(12, "0")
-
-const fileName = ({ number, through }: FileEnd): string => `${digits(number)}-${digits(through)}.parquet`
+const fileName = ({ number, through }: FileEnd): string =>
+  `${[number, through].map((each) => String(each).padStart(12, "0")).join("-")}.parquet`
 
 /** Segments that are asked for at once, and of which facts are made in one pass through the recording. */
 const atOnce = 16
@@ -86,11 +78,12 @@ export async function* makeFacts(options: FactsOptions): AsyncGenerator<FactsPas
     epochOf(recording, options, description)
     await claimCluster(options, description)
     const last = await lastFile(options)
-    const segments = new CountedSegments(options, last)
+    const due: Counted[] = []
+    const look = countedSegments(options, last, due)
     let inode = inodeOf(directory)
     let changes: LiveChanges | undefined
     for (let [through, behind] = [0, last.through]; ; ) {
-      const due = await segments.look()
+      await look()
       // Another recording may have taken the place of the one that is open.
       if (inode !== inodeOf(directory)) {
         recording.close()
@@ -101,7 +94,7 @@ export async function* makeFacts(options: FactsOptions): AsyncGenerator<FactsPas
       recording.refresh()
       const epoch = epochOf(recording, options, description)
       const { cut } = recording
-      const now = due.filter((each) => each.through <= cut)
+      const now = due.slice(0, atOnce).filter((each) => each.through <= cut)
       const [first, final] = [now[0], now.at(-1)]
       let rows = 0
       if (first !== undefined && final !== undefined) {
@@ -111,18 +104,21 @@ export async function* makeFacts(options: FactsOptions): AsyncGenerator<FactsPas
         changes ??= changesAfter(recording, Math.max(first.after, behind))
         rows = await writeFiles(options, recording, changes, now)
         recording.requireUndisturbed()
-        segments.take(now.length)
         through = final.number
         behind = final.through
       }
-      yield { segments: now.length, rows, through, lacks: due[now.length]?.number }
+      due.splice(0, now.length)
+      yield { segments: now.length, rows, through, lacks: due[0]?.number }
     }
   } finally {
     recording.close()
   }
 }
 
-const unmade = (reason: string): FactsError => new FactsError({ fault: "unmade", reason })
+const unmade = (reason: string): FactsError =>
+  new FactsError({
+    message: `${reason}. Make a directory of the stream with reel restore, and name it with --data-dir.`,
+  })
 
 const inodeOf = (directory: string): number | undefined =>
   statSync(join(directory, DATABASE_FILE), { throwIfNoEntry: false })?.ino
@@ -154,64 +150,41 @@ const claimCluster = async (
   const found = await target.read(key, undefined, signal)
   if (found !== undefined && Buffer.from(found.bytes).toString() !== description.stream)
     throw new FactsError({
-      fault: "named",
-      reason: `cluster=${cluster} has facts of another stream than ${stream.location}`,
+      message: `cluster=${cluster} has facts of another stream than ${stream.location}. Give the cluster another name, with --cluster.`,
     })
 }
 
-/** The segments that count, in order. */
-class CountedSegments {
-  readonly #options: FactsOptions
-  /** The first one that was not found yet. */
-  #next: number
-  /** The last change of those that were found. */
-  #through: number
+/** The segments that count, in order, behind a file. Returns what looks at the stream, and adds to those that are due: two requests if nothing is new. */
+const countedSegments = ({ stream, signal }: FactsOptions, last: FileEnd, due: Counted[]): (() => Promise<void>) => {
+  /** The first one that was not found yet, and the last change of those that were. */
+  let { number: next, through } = last
   /** Parts that no whole one has ended yet. */
-  #parts: Counted[] = []
-  #due: Counted[] = []
-
-  constructor(options: FactsOptions, { number, through }: FileEnd) {
-    this.#options = options
-    this.#next = number
-    this.#through = through
-  }
-
-  /** The first of those that were not taken. Two requests if nothing is new. */
-  async look(): Promise<ReadonlyArray<Counted>> {
-    const { stream, signal } = this.#options
-    await this.#passCompacted()
-    for (let some = 1, isEnd = false; this.#due.length < atOnce && !isEnd; some = atOnce) {
-      const numbers = Array.from({ length: some }, (_, index) => this.#next + index)
-      for (const end of await Promise.all(numbers.map((number) => readSegmentEnd(stream, number, signal)))) {
+  let parts: Counted[] = []
+  return async () => {
+    // What has been compacted before facts were made of it counts as one segment. The last one of a stream never is.
+    const number = await compactedThrough(stream)
+    const following = number < next ? undefined : await readSegmentEnd(stream, number + 1, signal)
+    if (following !== undefined) {
+      const { after, clusterUid, epoch } = following.facts
+      due.push({ number, after: through, through: after, clusterUid, epoch })
+      parts = []
+      next = number + 1
+      through = after
+    }
+    for (let some = 1, isEnd = false; due.length < atOnce && !isEnd; some = atOnce) {
+      const numbers = Array.from({ length: some }, (_, index) => next + index)
+      for (const end of await Promise.all(numbers.map((each) => readSegmentEnd(stream, each, signal)))) {
         isEnd ||= end === undefined
         if (end === undefined || isEnd) continue
         // What another recorder has taken over from does not count.
-        if (this.#parts[0]?.epoch !== end.facts.epoch) this.#parts = []
-        this.#parts.push(end.facts)
-        this.#next++
+        if (parts[0]?.epoch !== end.facts.epoch) parts = []
+        parts.push(end.facts)
+        next++
         if (!end.facts.isWhole) continue
-        this.#due.push(...this.#parts.splice(0))
-        this.#through = end.facts.through
+        due.push(...parts.splice(0))
+        through = end.facts.through
       }
     }
-    return this.#due.slice(0, atOnce)
-  }
-
-  take(count: number): void {
-    this.#due.splice(0, count)
-  }
-
-  /** What has been compacted before facts were made of it counts as one segment. The last one of a stream never is. */
-  async #passCompacted(): Promise<void> {
-    const { stream, signal } = this.#options
-    const number = await compactedThrough(stream)
-    const following = number < this.#next ? undefined : await readSegmentEnd(stream, number + 1, signal)
-    if (following === undefined) return
-    const { after: through, clusterUid, epoch } = following.facts
-    this.#due.push({ number, after: this.#through, through, clusterUid, epoch })
-    this.#parts = []
-    this.#next = number + 1
-    this.#through = through
   }
 }
 

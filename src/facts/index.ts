@@ -4,7 +4,6 @@
  * Guarantee: a file is created once and never changed; no secret is in it; a question reads facts and nothing else.
  */
 
-export { type FactsDatabase, openFacts } from "./facts-database.ts"
-export { FactsError } from "./facts-errors.ts"
-export { copyFacts, factsIn } from "./facts-files.ts"
+export { type FactsDatabase, openFacts, writeCatalog } from "./facts-database.ts"
+export { copyFacts, FactsError, factsIn } from "./facts-files.ts"
 export { makeFacts } from "./facts-writer.ts"

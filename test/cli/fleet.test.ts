@@ -1,5 +1,5 @@
 /** `reel fleet` on directories with streams: what it says, and what it refuses. */
-import { mkdirSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, test } from "vitest"
 import { ArchiveWriter, DeltaReader } from "../../src/archive/index.ts"
@@ -79,11 +79,21 @@ test("a place without streams is said to have none", async () => {
   expect((await run("compact", temporaryDirectory())).error).toMatch(/contains no stream/)
 })
 
+test("an index of a directory without facts is not made", async () => {
+  const catalog = join(temporaryDirectory(), "facts.ducklake")
+  expect(await run("index", temporaryDirectory(), "--catalog", catalog)).toMatchObject({
+    ...{ code: exitCodes.failed, error: expect.stringContaining("has no facts. Make facts with reel fleet facts") },
+  })
+  expect(existsSync(catalog)).toBe(false)
+})
+
 test.each([
   ["another action", ["grow", "./x"], '"grow" is none of compact, status'],
   ["two addresses to compact", ["compact", "./x", "./y"], "compact takes one address"],
   ["an address that is none", ["status", "ftp://somewhere"], "is not supported"],
   ["a time that is none", ["compact", "./x", "--keep", "soon"], "12h, 30d or 8w, or 1y"],
+  ["an index without a file", ["index", "./x"], "say where the catalogue is to be, with --catalog"],
+  ["an index of an object store", ["index", "s3://x/y", "--catalog", "c"], "index reads facts in a directory"],
   ["a price that is none", ["status", "./x", "--price", "free"], "must be a number such as 0.023"],
   ["a grace that is none", ["compact", "./x", "--grace", "long"], "must be a duration such as 1h or 1d"],
 ])("%s is refused", async (_, words, error) => {

@@ -84,12 +84,13 @@ export const askFacts = async (
   bucket: string,
   question: string,
   range: Partial<FactsRange> = {},
+  options: Parameters<typeof openFacts>[2] = {},
 ): Promise<ReadonlyArray<Readonly<Record<string, unknown>>>> => {
   const store = await directoryStore(bucket)
   const keys = await factsIn(store, { ...always, ...range })
   store.close()
   const files = keys.map((key) => join(bucket, key))
-  const database = await openFacts(files, { ...always, ...range })
+  const database = await openFacts(files, { ...always, ...range }, options)
   try {
     const { columns, rows } = await database.ask(question)
     const found = await allRows(rows)

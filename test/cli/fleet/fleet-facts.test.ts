@@ -110,7 +110,7 @@ test("a directory that is behind the stream is named, with exit code 3", async (
 })
 
 test.each([
-  [["prune", "x", "--data-dir", "x"], "is neither compact, status nor facts"],
+  [["prune", "x", "--data-dir", "x"], "is none of compact, status, facts, index"],
   [["facts", "x", "--data-dir", "x", "--cluster", "a/b"], "must consist of letters, digits"],
   [["facts", "ftp://x", "--data-dir", "x"], "is not supported"],
 ])("%j is refused", async (words, error) => {

@@ -1,8 +1,8 @@
-/** Packages of Python and Java, installed into a folder of the user's cache directory whose name says which. */
+/** Packages of Python, Node and Java, installed into a folder of the user's cache directory whose name says which. */
 
 import { createHash } from "node:crypto"
 import { existsSync } from "node:fs"
-import { readFile, rm, writeFile } from "node:fs/promises"
+import { copyFile, readFile, rm, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { buildStep, cacheFolder, type Missing } from "./build-step.ts"
@@ -16,9 +16,16 @@ export const pythonPackages = (requirements: string): Promise<Packages> =>
   installed("python", sourceOf(requirements), async (folder) => {
     const step = { cwd: folder }
     const made = await buildStep("python3", ["-m", "venv", "."], step)
-    // Wheels only: what had to be compiled would need headers and minutes.
+    // Wheels only, unless the list says otherwise: what had to be compiled would need headers and minutes.
     const words = ["-m", "pip", "install", "--quiet", "--only-binary=:all:", "-r", sourceOf(requirements)]
     return made ?? (await buildStep(pythonIn(folder), words, step))
+  })
+
+/** What a package.json names, in its folder `node_modules`. */
+export const nodePackages = (project: string): Promise<Packages> =>
+  installed("node", sourceOf(project), async (folder) => {
+    await copyFile(sourceOf(project), join(folder, "package.json"))
+    return buildStep("npm", ["install", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: folder })
   })
 
 /** The archives that a Maven project needs at run time, all in one folder. */

@@ -51,6 +51,33 @@ export const unpacked = (content: Buffer): Buffer => {
   return content[0] === 0x1f && content[1] === 0x8b ? gunzipSync(content) : content
 }
 
+/** What the frames of zstd in some bytes contain, wherever they begin, and those in these. */
+const framesIn = (content: Buffer): ReadonlyArray<Buffer> => {
+  const found: Buffer[] = []
+  for (let at = content.indexOf(zstdMagic); at >= 0; at = content.indexOf(zstdMagic, at + 1)) {
+    const frame = frameAt(content, at)
+    if (frame !== undefined) found.push(frame, ...framesIn(frame))
+  }
+  return found
+}
+
+/** Node passes over what is behind a frame. `undefined`: these four bytes begin none. */
+const frameAt = (content: Buffer, at: number): Buffer | undefined => {
+  try {
+    return zstdDecompressSync(content.subarray(at))
+  } catch (error) {
+    if (error instanceof Error && "code" in error && String(error.code).startsWith("ZSTD_")) return undefined
+    throw error
+  }
+}
+
+/** Every object of a store in a directory as bytes, with everything in it that is compressed: blocks, rows, and pages of Parquet files. */
+export const everythingStored = (directory: string): ReadonlyArray<readonly [where: string, content: Buffer]> =>
+  filesBelow(directory).flatMap((path) => {
+    const content = readFileSync(path)
+    return [content, ...framesIn(content)].map((each) => [path, each] as const)
+  })
+
 const filesBelow = (directory: string): ReadonlyArray<string> =>
   readdirSync(directory).flatMap((name) => {
     const path = join(directory, name)

@@ -1,13 +1,16 @@
 /** Values of Secrets, and what rules name, are nowhere in what a recorder writes, says and answers; and changes of them are still changes. */
-import { readFileSync, statSync, writeFileSync } from "node:fs"
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as Effect from "effect/Effect"
 import { afterAll, beforeAll, expect, test } from "vitest"
+import { fleetCommand } from "../../../src/cli/fleet.ts"
 import { type RunningRecorder, startRecorder } from "../../../src/recorder/recorder.ts"
 import { redactionKeyFile } from "../../../src/recorder/redaction/redaction-key.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
+import { ran } from "../../cli/commands-in.ts"
+import { makeFacts } from "../../facts/made-facts.ts"
 import { everything, kubeconfigOf, until, Workplace } from "../recorder/recorder-command.ts"
-import { everythingIn, foundIn, unpacked } from "./needles.ts"
+import { everythingIn, everythingStored, foundIn, unpacked } from "./needles.ts"
 
 const planted = {
   applied: "planted-applied-Xk3vQ9",
@@ -146,6 +149,7 @@ const record = async (
   name: string,
   text: string,
   during: (running: RunningRecorder, said: ReadonlyArray<string>) => Promise<void> = async () => undefined,
+  archive?: Parameters<typeof startRecorder>[0]["archive"],
 ): Promise<Run> => {
   const said: Array<string> = []
   const say = (message: string, facts?: unknown): void => void said.push(`${message} ${JSON.stringify(facts ?? {})}`)
@@ -167,7 +171,7 @@ const record = async (
           // By streams in one test, in pages in another.
           listCompression: name === "rules" ? "always" : "never",
           reportEvents: true,
-          version: "test",
+          ...{ version: "test", archive },
         },
         { error: say, warn: say, info: say, debug: say },
       )
@@ -276,6 +280,37 @@ test("no planted value is anywhere, a rotation is an event, and a restart is non
   const again = await record("recording", configuration)
   expect(again.lines).toHaveLength(first.lines.length)
   expect(again.said.filter((line) => line.includes(key))).toEqual([])
+})
+
+test("no planted value is in a stream, in what it is compacted to, and in facts", async () => {
+  plant(planted.applied)
+  const [directory, bucket] = [place.path("archived"), place.path("stream")]
+  mkdirSync(bucket)
+  const rotated = async ({ actors }: RunningRecorder): Promise<void> => {
+    const segments = (): number => actors.archiveFigures()?.segments ?? 0
+    for (const value of [planted.patched, planted.applied, planted.patched]) {
+      const before = segments()
+      sandbox.put("v1.Secret", secretWith(value))
+      await until(
+        () => segments() > before,
+        () => `a segment after the first ${before}`,
+      )
+    }
+  }
+  await record("archived", configuration, rotated, { address: bucket, everyMs: 50 })
+  expect(await makeFacts(bucket, directory)).toBeGreaterThan(3)
+  // What is replaced stays beside what replaces it.
+  expect((await ran(fleetCommand(), ["compact", bucket])).output).toMatch(/^compacted \d+ segment/)
+  await makeFacts(bucket, directory, { cluster: "again" })
+  const stored = everythingStored(bucket)
+  const found = (...values: ReadonlyArray<string>) =>
+    stored.flatMap(([where, content]) => foundIn(where, content, values))
+  expect(found(...Object.values(planted))).toEqual([])
+  // Else nothing would be found, whatever is there.
+  for (const folder of ["/segments/", "/compacted/"])
+    expect(found(visible).some((where) => where.includes(folder))).toBe(true)
+  for (const cluster of ["prod", "again"])
+    expect(found("data.password").some((where) => where.includes(`/facts/cluster=${cluster}/`))).toBe(true)
 })
 
 test("a changed rule, and a changed key, list the kinds again that they concern, with a gap; others go on", async () => {
