@@ -31,8 +31,7 @@ const syntax: CommandSyntax<typeof options> = {
   ],
   options,
   operand: {
-    placeholder:
-      "compact ADDRESS | status ADDRESS... | facts ADDRESS | index DIR | history|events|diff ... ADDRESS",
+    placeholder: "compact ADDRESS | status ADDRESS... | facts ADDRESS | index DIR | history|events|diff ... ADDRESS",
     help: "what to do, and with which streams: s3://BUCKET/PREFIX, gs://, azure://, or a directory",
     count: 2,
     isRepeated: true,

@@ -16,15 +16,15 @@ const numberIn = (text: string): number => Number(text.replaceAll(",", ""))
 const evaluated = (expression: string, known: ReadonlyMap<string, number>): number => {
   const [, inner] = /^⌈(.*)⌉$/.exec(expression) ?? []
   if (inner !== undefined) return Math.ceil(evaluated(inner, known))
-  const valueOf = (word: string): number => known.get(word) ?? Number(word)
+  const numberOf = (word: string): number => known.get(word) ?? Number(word)
   return expression
     .split(" + ")
     .map((term) => {
       const [first = "", ...rest] = term.split(/ (?=[×÷] )/)
       return rest.reduce((value, part) => {
-        const factor = valueOf(part.slice(2))
+        const factor = numberOf(part.slice(2))
         return part.startsWith("×") ? value * factor : value / factor
-      }, valueOf(first))
+      }, numberOf(first))
     })
     .reduce((sum, term) => sum + term, 0)
 }
