@@ -42,7 +42,7 @@ import { accessOptions, readAccess } from "./record/record-access.ts"
 import { archiveOf, archiveOptions, archiveProblem } from "./record/record-archive.ts"
 import { givenLimits, ofKinds } from "./record/record-limits.ts"
 import { pinOptions, pinSettingsOf } from "./record/record-pins.ts"
-import { shardOf, shardOptions, shardProblem } from "./record/record-shard.ts"
+import { makeFolderOfShard, shardOf, shardOptions, shardProblem } from "./record/record-shard.ts"
 import type { RecordOptions, RecordOutput, RunRecorder } from "./record/run-recorder.ts"
 import { type RecorderStatus, renderStatusLine } from "./record/status-line.ts"
 import { createLiveLine } from "./terminal/live-line.ts"
@@ -377,6 +377,8 @@ const recordWith = (load: () => Promise<RunRecorder>, argv: readonly string[]): 
     if (given.allowSecrets) output.log.warn(allowSecretsAdvice)
     const giveBack = terminal.keepInterrupts?.()
     try {
+      const { archive, shard } = recordOptions
+      if (archive !== undefined && shard !== undefined) makeFolderOfShard(archive.address)
       const run = await load()
       return await run(recordOptions, output)
     } finally {

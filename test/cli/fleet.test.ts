@@ -93,7 +93,7 @@ test.each([
   ["an address that is none", ["status", "ftp://somewhere"], "is not supported"],
   ["a time that is none", ["compact", "./x", "--keep", "soon"], "12h, 30d or 8w, or 1y"],
   ["an index without a file", ["index", "./x"], "say where the catalogue is to be, with --catalog"],
-  ["an index of an object store", ["index", "s3://x/y", "--catalog", "c"], "index reads facts in a directory"],
+  ["an index of an object store", ["index", "s3://recordings/y", "--catalog", "c"], "index reads facts in a directory"],
   ["a price that is none", ["status", "./x", "--price", "free"], "must be a number such as 0.023"],
   ["a grace that is none", ["compact", "./x", "--grace", "long"], "must be a duration such as 1h or 1d"],
 ])("%s is refused", async (_, words, error) => {

@@ -91,7 +91,9 @@ const open = async () => {
     try {
       return await restored(`${address}/shard-${shard}`, names)
     } catch (error) {
-      if ((error as { _tag?: string })._tag === "NoStreamError") return []
+      // Neither is its folder, before its recorder has begun.
+      const { _tag, code } = error as { readonly _tag?: string; readonly code?: string }
+      if (_tag === "NoStreamError" || code === "no-bucket") return []
       throw error
     }
   }

@@ -1,6 +1,11 @@
 /** `--shard` and `--split`: one of several recorders that share the kinds of a huge cluster. */
+import { existsSync, mkdirSync } from "node:fs"
+import { dirname } from "node:path"
+import { readStorePlace } from "../../blob/index.ts"
+import { messageOf } from "../../message-of.ts"
 import type { RecorderShard } from "../../recorder/index.ts"
 import { list, type OptionValues, optional, type Reading, refused, value } from "../command-line/arguments.ts"
+import { CommandFailed } from "../command-line/exit-codes.ts"
 import { readKind } from "../command-line/kind-option.ts"
 
 /** A shard needs a process, so there are never many. */
@@ -46,3 +51,15 @@ export const shardOf = ({ shard, split }: Given): RecorderShard | undefined => s
 /** Where the stream of a shard is, of an archive that all shards are given. */
 export const addressOfShard = (address: string, { shard }: Pick<Given, "shard">): string =>
   shard === undefined ? address : `${address.replace(/\/+$/, "")}/shard-${shard.index}`
+
+/** In a directory, the stream of a shard has a folder in that of all shards. Only the latter has to exist: it may be a volume that is not mounted yet. @throws CommandFailed */
+export const makeFolderOfShard = (address: string): void => {
+  const reading = readStorePlace(address)
+  if (reading.tag === "refused" || reading.place.provider !== "file") return
+  const { bucket: folder } = reading.place
+  try {
+    if (existsSync(dirname(folder))) mkdirSync(folder, { recursive: true })
+  } catch (cause) {
+    throw new CommandFailed(`cannot make ${folder}: ${messageOf(cause)}`)
+  }
+}
