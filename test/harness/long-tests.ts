@@ -28,6 +28,7 @@ export const longTests: ReadonlyArray<string> = [
   "test/recorder/late/bad-times.test.ts",
   "test/cli/driver/run-driver.test.ts",
   "test/recorder/late/outages.test.ts",
+  "test/recorder/recorded/shards.test.ts",
   "test/recorder/recorder/every-kind.test.ts",
   "test/recorder/recorded/look-ups.test.ts",
   "test/examples/vitest/with-cluster.test.ts",
