@@ -377,8 +377,8 @@ const recordWith = (load: () => Promise<RunRecorder>, argv: readonly string[]): 
     if (given.allowSecrets) output.log.warn(allowSecretsAdvice)
     const giveBack = terminal.keepInterrupts?.()
     try {
-      const { archive, shard } = recordOptions
-      if (archive !== undefined && shard !== undefined) makeFolderOfShard(archive.address)
+      const archive = archiveOf(given)
+      if (archive !== undefined && given.shard !== undefined) makeFolderOfShard(archive.address)
       const run = await load()
       return await run(recordOptions, output)
     } finally {
