@@ -89,7 +89,7 @@ test("every metric is in the reference, and the reference names no other", async
   const served = (await recorder.get("/metrics")).text
     .split("\n")
     .flatMap((line) => line.match(/^# TYPE (\S+)/)?.[1] ?? [])
-  // What has no samples is not served: nothing is recorded namespace by namespace here, no value was redacted, there is no Lease, no audit webhook, no --pin-export-to and no --archive-to.
+  // What has no samples is not served: nothing is recorded namespace by namespace here, no value was redacted, there is no Lease, no audit webhook, no --pin-export-to and no --archive-to; a replica serves its own.
   const ofAudit = [
     "batches_total",
     "events_total",
@@ -102,7 +102,8 @@ test("every metric is in the reference, and the reference names no other", async
   const ofArchive = ["lag_seconds", "failing", "segments_total", "segment", "epoch"].map(
     (name) => `kubereel_archive_${name}`,
   )
-  const empty = [...others, ...ofPins, ...ofArchive, ...ofAudit.map((name) => `kubereel_audit_${name}`)]
+  const ofReplica = ["shards", "shards_owned", "replicas_alive", "shard_ends_total"].map((name) => `kubereel_${name}`)
+  const empty = [...others, ...ofPins, ...ofArchive, ...ofReplica, ...ofAudit.map((name) => `kubereel_audit_${name}`)]
   expect(new Set(named)).toEqual(new Set([...served, ...empty]))
 })
 
