@@ -148,7 +148,7 @@ const run = async (
   const without = "Without a cluster, --offline prints manifests for built-in kinds."
   const { value, endpoint } = await withResolver({ ...given, environment, without }, async (resolve, kindNames) => {
     const owners = await readKinds(given.ownerKind, kindNames)
-    return "problem" in owners ? owners : await watchedResources(kinds, owners, resolve)
+    return "problem" in owners ? owners : await watchedResources(kinds, owners, resolve, given.replicas !== undefined)
   })
   if ("problem" in value) return `--owner-kind: ${value.problem}`
   const { watched, unresolved } = value

@@ -44,6 +44,17 @@ test("each replica has a volume of its own: an emptyDir, or a claim of a templat
   })
 })
 
+test("owners may be read of all kinds, as another replica may record theirs", async () => {
+  const readable = async (...words: ReadonlyArray<string>): Promise<ReadonlyArray<string>> => {
+    const { objects } = await printed(...needed, "--size", "5Gi", ...words)
+    const rules = objects.flatMap((each) => (each.kind === "ClusterRole" ? each.rules : []))
+    const ofOwners = rules.filter(({ verbs }: { verbs: ReadonlyArray<string> }) => verbs.join() === "get")
+    return ofOwners.flatMap(({ resources }: { resources: ReadonlyArray<string> }) => resources)
+  }
+  expect(await readable()).not.toContain("deployments")
+  expect(await readable("--replicas", "4")).toEqual(expect.arrayContaining(["deployments", "jobs"]))
+})
+
 test("the rights are those for Leases in its namespace, and none to review users, for nobody can ask it anything", async () => {
   const { named, text, one } = await replicated("--monitoring")
   const [role] = named("Role", "kubereel-lease")

@@ -70,11 +70,13 @@ export type Resolve = (gvk: GroupVersionKind) => Promise<Discovery>
 
 /**
  * @param further kinds that own recorded objects, in addition to the owner kinds of Kubernetes' own controllers.
+ * @param isInShards whether several recorders share the kinds: then an owner may be of a kind that another one records.
  */
 export const watchedResources = async (
   kinds: ReadonlyArray<TrackedKind>,
   further: ReadonlyArray<GroupVersionKind>,
   resolve: Resolve,
+  isInShards = false,
 ): Promise<WatchedResources> => {
   const answers = new Map<string, Promise<Discovery>>()
   const unresolved = new Map<string, Unresolved>()
@@ -90,7 +92,7 @@ export const watchedResources = async (
     }
     return undefined
   }
-  const whole = new Set(recordedWhole(kinds))
+  const whole = new Set(isInShards ? [] : recordedWhole(kinds))
   const watched: WatchedResource[] = []
   for (const kind of watchedKinds(kinds).kinds) {
     const resource = await find(kind.gvk, true)
