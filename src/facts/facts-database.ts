@@ -17,7 +17,7 @@ const where = "time, cluster, namespace, kind, name"
 const who = "manager, username"
 
 /** Ready questions, as views over `changes`. docs/reference/facts.md says what each answers. */
-export const views: Readonly<Record<string, string>> = {
+const views: Readonly<Record<string, string>> = {
   image_changes: `SELECT ${where}, before, images AS after, ${who}
     FROM (SELECT *, lag(images) OVER (${object}) AS before FROM changes WHERE images IS NOT NULL)
     WHERE operation = 'changed' AND before IS NOT NULL AND before <> images`,

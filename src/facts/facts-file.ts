@@ -7,7 +7,7 @@ import { constants, zstdCompressSync } from "node:zlib"
 import { ByteWriter, ParquetWriter, type SchemaElement } from "hyparquet-writer"
 
 /** The columns in their order. Only add to them, at the end: files that exist lack what is added. */
-export const columns = {
+const columns = {
   ...({ time: "time", cluster_uid: "text", sequence: "integer", gvk: "text", kind: "text" } as const),
   ...({ namespace: "text", name: "text", uid: "text", resource_version: "text", operation: "text" } as const),
   ...({ changed: "texts", manager: "text", username: "text", owner: "text", phase: "text", reason: "text" } as const),

@@ -7,7 +7,7 @@
  */
 
 /** The Lease of a replica as it was listed. */
-export interface ReplicaLease {
+interface ReplicaLease {
   /** The replica's name. */
   readonly name: string
   /** Differs after each renewal. */
@@ -15,7 +15,7 @@ export interface ReplicaLease {
   readonly durationMs: number
 }
 
-export interface MembershipTimes {
+interface MembershipTimes {
   /** ms for which the members must not have changed before they count. */
   readonly settleMs: number
   /** ms after which they count even though they still change: one replica that crashes in a circle must not leave the shards of another without a recorder. */

@@ -15,7 +15,7 @@ import { abandoned, afterList, type Membership, noMembership } from "./membershi
 import { afterShardEvent, dueMs, type ShardEvent, type ShardLife } from "./shard-life.ts"
 import type { ShardEnd, ShardMessage, ShardProcess, StartShard } from "./shard-process.ts"
 
-export interface ReplicaOptions {
+interface ReplicaOptions {
   /** Of which the replicas' and shards' Leases have their names: `NAME-replica-REPLICA`, {@link shardLease}. */
   readonly lease: LeaseSettings
   /** Unique among the replicas, and the same when this one is started again. */

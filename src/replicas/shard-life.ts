@@ -21,9 +21,9 @@ export type ShardEvent =
   /** Time has passed. */
   | { readonly tag: "time" }
 
-export type ShardCommand = "start" | "terminate" | "kill"
+type ShardCommand = "start" | "terminate" | "kill"
 
-export interface ShardStep {
+interface ShardStep {
   readonly life: ShardLife
   readonly command?: ShardCommand
 }

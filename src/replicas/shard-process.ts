@@ -17,7 +17,7 @@ export interface ShardEnd {
   readonly facts: string
 }
 
-export interface ShardListener {
+interface ShardListener {
   readonly heard: (message: ShardMessage) => void
   /** A line of its log, without the line break. */
   readonly line: (text: string) => void

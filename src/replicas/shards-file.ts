@@ -25,7 +25,7 @@ export class ShardsFileError extends Schema.TaggedError<ShardsFileError>()("Shar
 }
 
 /** What a replica was told; `shards` `undefined`: those that are there. */
-export interface GivenShards {
+interface GivenShards {
   readonly shards: number | undefined
   readonly split: ReadonlyArray<string>
 }

@@ -24,7 +24,7 @@ export interface SecretKey {
   readonly key: string
 }
 
-export interface Replicas {
+interface Replicas {
   readonly count: number
   readonly shards: number
   /** Kinds that are in every shard, as `--split` takes them. */
