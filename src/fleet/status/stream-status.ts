@@ -56,7 +56,7 @@ export const STREAMS_AT_ONCE = 16
 const factsFolder = /(^|\/)cluster=[^/]*\/$/
 
 /**
- * The prefixes below which there is a stream, with a slash at the end; an empty one if the address is a stream itself. A small request for each prefix, and
+ * The prefixes below which there is a stream, in their order, with a slash at the end; an empty one if the address is a stream itself. A small request for each prefix, and
  * one more for each below which there is none. Rejects with an error of the store.
  */
 export const streamsBelow = async (store: Pick<BlobStore, "list" | "read">): Promise<ReadonlyArray<string>> => {
@@ -72,7 +72,8 @@ export const streamsBelow = async (store: Pick<BlobStore, "list" | "read">): Pro
     })
     level = next
   }
-  return found
+  // They were found in the order of the answers, which is another one each time.
+  return found.sort()
 }
 
 /** The part of a store below a prefix, which ends with a slash or is empty. */
