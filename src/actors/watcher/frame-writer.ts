@@ -156,7 +156,7 @@ export class FrameWriter {
     this.#late.decide(observed, namespace, this.#builder)
     event.timeMicros = this.#late.estimate(observed, received)
     event.receivedMicros = received
-    this.#append(event, true)
+    this.#append(event, observed)
     this.#late.added(observed, this.#builder.count - 1, received, namespace, this.#builder)
     this.#lastTime = this.#builder.time(this.#builder.count - 1)
   }
@@ -166,11 +166,14 @@ export class FrameWriter {
     if (this.#isOpen && !(this.#hasLateRoom && this.#late.fits(stretch, namespace))) this.flush()
   }
 
-  #append(event: FrameEvent, isLate = false): void {
+  #append(event: FrameEvent, late?: Observed): void {
     const builder = this.#builder
+    const isLate = late !== undefined
     this.#open(frameBytes, isLate)
     if (builder.append(event)) return
     this.#send(true)
+    // What waited in that frame has been dated, and may be later than what was estimated before.
+    if (isLate) event.timeMicros = this.#late.estimate(late, event.receivedMicros)
     const bytes = event.end - event.start
     this.#open(Math.max(frameBytes, builder.sizeFor(bytes)), isLate)
     if (builder.append(event)) return

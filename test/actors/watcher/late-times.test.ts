@@ -187,6 +187,14 @@ describe("the time of a late change", () => {
     expect(frames.end().happened).toEqual([0, 10, 10, 12])
   })
 
+  test("is not before what waited in the frame that was full", () => {
+    const frames = new Frames()
+    frames.clock.advance(30_000)
+    frames.late(120, stretch(0), undefined, "late", 40_000, 12)
+    frames.late(130, stretch(0), 10, "late", 60_000)
+    expect(frames.end().happened).toEqual([0, 12, 12])
+  })
+
   test("is never before the creation and the writes that its object names", () => {
     const frames = new Frames()
     frames.clock.advance(30_000)
