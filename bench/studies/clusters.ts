@@ -205,13 +205,13 @@ const whoChangedImages = async (store: BlobStore, cacheDirectory: string, most: 
   const own = mkdtempSync(join(directory, "question-"))
   const copies = { directory: own, cacheDirectory, maximumBytes: 4e9, onTrouble: console.error }
   try {
-    const keys = await factsIn(store, range)
+    const objects = await factsIn(store, range)
     const there = globSync(`facts/cluster=*/day=${new Date(yesterday / 1000).toISOString().slice(0, 10)}/*`, {
       cwd: bucket,
     })
-    expectSame("files of the day", keys.length, (there.length * most) / clusters)
+    expectSame("files of the day", objects.length, (there.length * most) / clusters)
     const isLocal = cacheDirectory === ""
-    const files = isLocal ? keys.map((key) => join(bucket, key)) : await copyFacts(store, keys, copies)
+    const files = isLocal ? objects.map(({ key }) => join(bucket, key)) : await copyFacts(store, objects, copies)
     const database = await openFacts(files, range)
     const { rows } = await database.ask(imageChanges)
     let found = 0

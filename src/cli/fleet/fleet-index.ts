@@ -32,8 +32,8 @@ export const index = async (
   const directory = resolve(bucket)
   const store = await openStore(reading.place)
   try {
-    const keys = await factsIn(store, { from: 0, to: Number.MAX_SAFE_INTEGER, clusters: [] })
-    const files = keys.map((key) => resolve(directory, key))
+    const objects = await factsIn(store, { from: 0, to: Number.MAX_SAFE_INTEGER, clusters: [] })
+    const files = objects.map(({ key }) => resolve(directory, key))
     await writeCatalog(files, { path: resolve(catalog), directory, extension }, importing && { importing })
     terminal.standardOutput.write(`${formatCount(files.length, "file")} in ${catalog}\n`)
     return exitCodes.ok
