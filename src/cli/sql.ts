@@ -84,7 +84,7 @@ export const sqlCommand = (now: () => number = () => Date.now() * 1000): Command
     using interrupted = interruption(terminal)
     const { signal } = interrupted
     const directory = mkdtempSync(join(tmpdir(), "reel-sql-"))
-    const store = await openStore(place)
+    using store = await openStore(place)
     let database: FactsDatabase | undefined
     try {
       const objects = await factsIn(store, range)
@@ -112,7 +112,6 @@ export const sqlCommand = (now: () => number = () => Date.now() * 1000): Command
       return exitCodes.interrupted
     } finally {
       database?.close()
-      store.close()
       rmSync(directory, { recursive: true, force: true })
     }
   })

@@ -40,8 +40,8 @@ export const facts = async (
   terminal: CommandTerminal,
   address: string,
 ): Promise<ExitCode | string> => {
-  const stream = await opened(address)
-  const target = to === undefined ? stream : await opened(to)
+  using stream = await opened(address)
+  using target = await opened(to ?? address)
   const named = cluster ?? lastPartOf(stream.location)
   if (!clusterName.test(named)) return `give the cluster a name, with --cluster: ${quoted(named)} cannot be one`
   const { environment, say } = terminal
@@ -49,10 +49,8 @@ export const facts = async (
   using progress = progressLine(terminal)
   const { signal } = interrupted
   let [segments, rows] = [0, 0]
-  let close = (): void => undefined
   try {
-    const read = await directoryToRead(dataDir ?? address, { environment, say, signal, everyMs: pauseMs })
-    close = read.close
+    using read = await directoryToRead(dataDir ?? address, { environment, say, signal, everyMs: pauseMs })
     const { directory } = read
     for await (const pass of makeFacts({ stream, target, directory, cluster: named, signal })) {
       segments += pass.segments
@@ -72,10 +70,6 @@ export const facts = async (
   } catch (error) {
     if (!signal.aborted) throw error
     if (!watch) return exitCodes.interrupted
-  } finally {
-    close()
-    stream.close()
-    target.close()
   }
   progress.close()
   terminal.standardOutput.write(`facts of ${formatCount(segments, "segment")}: ${formatCount(rows, "change")}\n`)
