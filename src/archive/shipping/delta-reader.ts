@@ -229,7 +229,7 @@ export class DeltaReader {
     const source = new BlockSource(this.#database, this.#directory, { cachedBytes: 0, passesOverDamage: true })
     const states = new StateHistory(this.#database, source, this.#directory, true).aliveAt(kind, { throughSequence })
     const { bytes, size, checksum } = pack(encodeStates(states))
-    return [kind.id, throughSequence, time, time, 1, states.count, 0, size, checksum, bytes, 0, 1]
+    return [kind.id, throughSequence, time, time, 1, states.count, 0, size, checksum, Buffer.from(bytes), 0, 1]
   }
 
   /** Everything else that has a position. Returns whether that was all. */

@@ -49,8 +49,10 @@ export const facts = async (
   using progress = progressLine(terminal)
   const { signal } = interrupted
   let [segments, rows] = [0, 0]
+  let close = (): void => undefined
   try {
-    using read = await directoryToRead(dataDir ?? address, { environment, say, signal, everyMs: pauseMs })
+    const read = await directoryToRead(dataDir ?? address, { environment, say, signal, everyMs: pauseMs })
+    close = read.close
     const { directory } = read
     for await (const pass of makeFacts({ stream, target, directory, cluster: named, signal })) {
       segments += pass.segments
@@ -70,6 +72,8 @@ export const facts = async (
   } catch (error) {
     if (!signal.aborted) throw error
     if (!watch) return exitCodes.interrupted
+  } finally {
+    close()
   }
   progress.close()
   terminal.standardOutput.write(`facts of ${formatCount(segments, "segment")}: ${formatCount(rows, "change")}\n`)
