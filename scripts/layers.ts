@@ -102,7 +102,7 @@ export const layers: ReadonlyArray<Layer> = [
   },
   {
     folder: "replicas",
-    imports: ["recorder", "kube", "text", "blob", "runtime"],
+    imports: ["recorder", "kube", "runtime"],
     reason: "Recorders of shards are processes; it reads no recording.",
   },
   {

@@ -91,7 +91,9 @@ export const sqlCommand = (now: () => number = () => Date.now() * 1000): Command
       const cacheDirectory = join(cachePlace(environment).directory, "facts")
       const copies = { directory, cacheDirectory, maximumBytes: cacheBytes, onTrouble: say, signal }
       const files =
-        place.provider === "file" ? objects.map(({ key }) => join(place.bucket, key)) : await copyFacts(store, objects, copies)
+        place.provider === "file"
+          ? objects.map(({ key }) => join(place.bucket, key))
+          : await copyFacts(store, objects, copies)
       database = await openFacts(files, range, { signal })
       const { columns, rows } = await database.ask(question)
       const names = columns.map(({ name }) => name)

@@ -56,9 +56,7 @@ export class ExportService {
         end: (error: string | undefined, note: string) => reader.end(error, Number(note)),
       }
       // An exporter that is just restarting is worth a moment's wait.
-      const running = exporter
-        .running()
-        .pipe(Effect.timeoutOrElse({ duration: startMs, orElse: () => Effect.void }))
+      const running = exporter.running().pipe(Effect.timeoutOrElse({ duration: startMs, orElse: () => Effect.void }))
       return running.pipe(
         Effect.andThen(exporter.stream("export", job, receiver)),
         Effect.map(({ answer, close }) => ({ ...answer, cancel: close })),
