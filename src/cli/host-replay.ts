@@ -141,7 +141,7 @@ export const replayHost = async (
     const what = { trace, recorder: undefined, window: { from, to }, format: undefined, repetitions: 2 }
     const source = await openSource(what, { environment: terminal.environment, signal })
     try {
-      return await run(order, source, terminal, say, signal)
+      return await run({ ...order, source }, terminal, say, signal)
     } finally {
       source.close()
     }
@@ -149,13 +149,12 @@ export const replayHost = async (
 }
 
 const run = async (
-  order: HostReplay,
-  source: ReplaySource,
+  order: HostReplay & { readonly source: ReplaySource },
   terminal: Terminal,
   say: (line: string) => void,
   signal: AbortSignal,
 ): Promise<ExitCode> => {
-  const { from, to, speed, latencyMs, settleMs, journal } = order
+  const { source, from, to, speed, latencyMs, settleMs, journal } = order
   const listing = await listModules(fileSystem, order.directory)
   if (Result.isFailure(listing))
     throw new CommandFailed(`cannot read the modules of ${order.directory}: ${listing.failure}`)
