@@ -74,7 +74,7 @@ export const layers: ReadonlyArray<Layer> = [
   { folder: "archive", imports: ["wire", "trace", "timeline", offline], reason: "A recording is read without actors." },
   {
     folder: "fleet",
-    imports: ["archive", "blob"],
+    imports: ["archive", "text", "blob"],
     reason: "A stream is read and written without a recorder.",
   },
   {
@@ -102,7 +102,7 @@ export const layers: ReadonlyArray<Layer> = [
   },
   {
     folder: "replicas",
-    imports: ["recorder", "kube", "text", "blob", "runtime"],
+    imports: ["recorder", "kube", "runtime"],
     reason: "Recorders of shards are processes; it reads no recording.",
   },
   {

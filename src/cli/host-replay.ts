@@ -20,8 +20,6 @@ import {
   instantOf,
   type JournalStep,
   journalText,
-  type OpenedTrace,
-  openTrace,
   type Participant,
   rehearse,
   type WriteEntry,
@@ -30,6 +28,7 @@ import type { Speed } from "../simulation/index.ts"
 import { visible } from "../text/index.ts"
 import { CommandFailed, type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { withoutFile } from "./command-line/failures.ts"
+import { openSource, type ReplaySource } from "./replay/replay-source.ts"
 import { kindsNamed } from "./replay/trace-kinds.ts"
 import { interruption, type Terminal } from "./terminal/terminal.ts"
 
@@ -135,22 +134,33 @@ export const replayHost = async (
   say: (line: string) => void,
 ): Promise<ExitCode> => {
   using interrupted = interruption(terminal)
-  return await withoutFile(() => run(order, terminal, say, interrupted.signal))
+  const { signal } = interrupted
+  return await withoutFile(async () => {
+    const { trace, from, to } = order
+    // Standard input is read twice, if names of kinds have to be looked up in it.
+    const what = { trace, recorder: undefined, window: { from, to }, format: undefined, repetitions: 2 }
+    const source = await openSource(what, { environment: terminal.environment, signal })
+    try {
+      return await run({ ...order, source }, terminal, say, signal)
+    } finally {
+      source.close()
+    }
+  })
 }
 
 const run = async (
-  order: HostReplay,
+  order: HostReplay & { readonly source: ReplaySource },
   terminal: Terminal,
   say: (line: string) => void,
   signal: AbortSignal,
 ): Promise<ExitCode> => {
-  const { trace, from, to, speed, latencyMs, settleMs, journal } = order
+  const { source, from, to, speed, latencyMs, settleMs, journal } = order
   const listing = await listModules(fileSystem, order.directory)
   if (Result.isFailure(listing))
     throw new CommandFailed(`cannot read the modules of ${order.directory}: ${listing.failure}`)
   const { modules, refusals } = listing.success
   for (const { path, refusal } of refusals) for (const line of describeRefusal(path, refusal).split("\n")) say(line)
-  const makes = await exactly(order.makes, trace, signal)
+  const makes = await exactly(order.makes, source)
   const cast = await participantsOf(modules, makes, say)
   if (cast.participants.length === 0) throw new CommandFailed(`there is no module to replay into in ${order.directory}`)
   let file: JournalFile | undefined
@@ -161,9 +171,8 @@ const run = async (
   }
   const summary = new ReplaySummary()
   using _file = file
-  using opened = await openTrace(trace, { from, to, signal })
   const { gaps, start, end } = await rehearse({
-    items: opened.items,
+    items: await source.open(),
     participants: cast.participants,
     window: { from, to },
     latencyMs,
@@ -188,25 +197,11 @@ const run = async (
 }
 
 /** With the kinds that the names mean: built-in ones, or those of the trace. Rejects with CommandFailed. */
-const exactly = async (
-  makes: ReadonlyArray<MadeKind>,
-  trace: string,
-  signal: AbortSignal,
-): Promise<ReadonlyArray<MadeKind>> => {
-  let opened: OpenedTrace | undefined
-  try {
-    const meanings = await kindsNamed(
-      makes.flatMap(({ owner, kind }) => [owner, kind]),
-      async () => {
-        opened = await openTrace(trace, { from: undefined, to: undefined, signal })
-        return opened.items
-      },
-    )
-    const kindOf = (name: string): string => meanings.get(name) ?? name
-    return makes.map(({ owner, kind }) => ({ owner: kindOf(owner), kind: kindOf(kind) }))
-  } finally {
-    opened?.[Symbol.dispose]()
-  }
+const exactly = async (makes: ReadonlyArray<MadeKind>, source: ReplaySource): Promise<ReadonlyArray<MadeKind>> => {
+  const names = makes.flatMap(({ owner, kind }) => [owner, kind])
+  const meanings = await kindsNamed(names, () => source.open())
+  const kindOf = (name: string): string => meanings.get(name) ?? name
+  return makes.map(({ owner, kind }) => ({ owner: kindOf(owner), kind: kindOf(kind) }))
 }
 
 /** One that cannot take part is reported, and the others do. */

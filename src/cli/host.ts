@@ -70,7 +70,7 @@ const madeKind = (given: string): Reading<MadeKind> => {
 const options = {
   replay: optional(
     "TRACE|DIRECTORY",
-    "feed this trace, or the data directory of a recorder, to the modules instead of a cluster, and print what they did",
+    "feed this trace, the data directory of a recorder, or the stream at an address to the modules instead of a cluster, and print what they did; - is standard input",
   ),
   from: optional("TIME", "with --replay: the first moment; default: the start of the trace", parseMoment("start")),
   to: optional(

@@ -5,6 +5,7 @@
  */
 
 import { backgroundClock } from "../clock.ts"
+import { MOST_SHARDS } from "../fleet/index.ts"
 import {
   everyKindConfiguration,
   everyKindKey,
@@ -163,7 +164,7 @@ const leaseOptions = {
   shards: optional(
     "NUMBER",
     "for --replicas-lease: into how many shards the cluster is divided, from 1 to 1000, which never changes at one address; default: those of the address",
-    integerBetween(1, 1000),
+    integerBetween(1, MOST_SHARDS),
   ),
   replicaName: optional(
     "NAME",

@@ -51,7 +51,7 @@ export const restoreCommand = (nowMs: () => number = Date.now): Command =>
     using interrupted = interruption(terminal)
     using progress = progressLine(terminal)
     const { signal } = interrupted
-    const store = await openStore(reading.place)
+    using store = await openStore(reading.place)
     try {
       const restored = await restoreStream(store, into, {
         signal,
@@ -66,8 +66,6 @@ export const restoreCommand = (nowMs: () => number = Date.now): Command =>
       progress.close()
       terminal.say("interrupted; the same command goes on from there")
       return exitCodes.interrupted
-    } finally {
-      store.close()
     }
   })
 

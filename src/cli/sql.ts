@@ -84,14 +84,16 @@ export const sqlCommand = (now: () => number = () => Date.now() * 1000): Command
     using interrupted = interruption(terminal)
     const { signal } = interrupted
     const directory = mkdtempSync(join(tmpdir(), "reel-sql-"))
-    const store = await openStore(place)
+    using store = await openStore(place)
     let database: FactsDatabase | undefined
     try {
-      const keys = await factsIn(store, range)
+      const objects = await factsIn(store, range)
       const cacheDirectory = join(cachePlace(environment).directory, "facts")
       const copies = { directory, cacheDirectory, maximumBytes: cacheBytes, onTrouble: say, signal }
       const files =
-        place.provider === "file" ? keys.map((key) => join(place.bucket, key)) : await copyFacts(store, keys, copies)
+        place.provider === "file"
+          ? objects.map(({ key }) => join(place.bucket, key))
+          : await copyFacts(store, objects, copies)
       database = await openFacts(files, range, { signal })
       const { columns, rows } = await database.ask(question)
       const names = columns.map(({ name }) => name)
@@ -112,7 +114,6 @@ export const sqlCommand = (now: () => number = () => Date.now() * 1000): Command
       return exitCodes.interrupted
     } finally {
       database?.close()
-      store.close()
       rmSync(directory, { recursive: true, force: true })
     }
   })

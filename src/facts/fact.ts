@@ -22,11 +22,10 @@ export const factOf = (
   const written = type === "deleted" ? undefined : present
   const { gvk } = event
   const [isPod, isNode, isEvent] = [gvk === trace.podKind, gvk === "v1.Node", trace.eventKinds.includes(gvk)]
-  const [spec, status] = [objectIn(object, "spec"), objectIn(object, "status")]
-  const template = objectIn(spec, "template") ?? objectIn(objectIn(objectIn(spec, "jobTemplate"), "spec"), "template")
-  const pod = isPod ? spec : objectIn(template, "spec")
-  const containers = [...objectsIn(pod, "containers"), ...objectsIn(pod, "initContainers")]
-  const images = containers.map((each) => textIn(each, "image"))
+  const status = objectIn(object, "status")
+  const pod = podIn(object, isPod)
+  const counted = countedIn(object, isPod)
+  const then = type === "changed" && former !== undefined ? countedIn(former, isPod) : undefined
   const about = objectIn(object, "involvedObject") ?? objectIn(object, "regarding")
   const owners = objectsIn(objectIn(object, "metadata"), "ownerReferences")
   const owner = isEvent ? about : owners.find(({ controller }) => controller === true)
@@ -43,14 +42,37 @@ export const factOf = (
     owner: plain(owner === undefined ? "" : ["kind", "name"].flatMap((each) => textIn(owner, each) || []).join("/")),
     phase: word(isEvent ? textIn(object, "type") : isNode ? nodePhase(status, ready) : phaseIn(status)),
     reason: word(textIn(isEvent ? object : isNode ? ready : undefined, "reason") || reasonIn(status, isPod, former)),
-    replicas: numberIn(spec, "replicas") ?? numberIn(status, "desiredNumberScheduled"),
-    restarts: isPod ? sumOf(statusesIn(status).map((each) => numberIn(each, "restartCount"))) : null,
-    images: pod === undefined ? null : [...new Set(images.flatMap((image) => plain(image) ?? []))],
+    ...counted,
     node: isPod ? plain(textIn(pod, "nodeName")) : null,
     cpu: isNode ? amountIn(allocatable, "cpu") : requested(pod, "cpu"),
     memory: isNode ? amountIn(allocatable, "memory") : requested(pod, "memory"),
+    images_before: formerly(then?.images, counted.images),
+    replicas_before: formerly(then?.replicas, counted.replicas),
+    restarts_before: formerly(then?.restarts, counted.restarts),
   }
 }
+
+/** The spec of a pod, or of the pods that an object makes. */
+const podIn = (object: JsonObject, isPod: boolean): JsonObject | undefined => {
+  const spec = objectIn(object, "spec")
+  const template = objectIn(spec, "template") ?? objectIn(objectIn(objectIn(spec, "jobTemplate"), "spec"), "template")
+  return isPod ? spec : objectIn(template, "spec")
+}
+
+/** What is asked of the state before as well. */
+const countedIn = (object: JsonObject, isPod: boolean): Pick<Fact, "images" | "replicas" | "restarts"> => {
+  const [pod, status] = [podIn(object, isPod), objectIn(object, "status")]
+  const containers = [...objectsIn(pod, "containers"), ...objectsIn(pod, "initContainers")]
+  return {
+    images: pod === undefined ? null : [...new Set(containers.flatMap((each) => plain(textIn(each, "image")) ?? []))],
+    replicas: numberIn(objectIn(object, "spec"), "replicas") ?? numberIn(status, "desiredNumberScheduled"),
+    restarts: isPod ? sumOf(statusesIn(status).map((each) => numberIn(each, "restartCount"))) : null,
+  }
+}
+
+/** A former value if it is another one. */
+const formerly = <Value>(before: Value | null = null, now: Value | null): Value | null =>
+  JSON.stringify(before) === JSON.stringify(now) ? null : before
 
 const parsed = (bytes: Uint8Array | undefined): JsonObject | undefined => {
   const value = bytes === undefined || bytes.length === 0 ? undefined : trace.exactJsonIn(bytes)

@@ -18,20 +18,15 @@ const who = "manager, username"
 
 /** Ready questions, as views over `changes`. docs/reference/facts.md says what each answers. */
 const views: Readonly<Record<string, string>> = {
-  image_changes: `SELECT ${where}, before, images AS after, ${who}
-    FROM (SELECT *, lag(images) OVER (${object}) AS before FROM changes WHERE images IS NOT NULL)
-    WHERE operation = 'changed' AND before IS NOT NULL AND before <> images`,
+  image_changes: `SELECT ${where}, images_before AS before, images AS after, ${who} FROM changes WHERE images_before <> images`,
   deploys: `SELECT ${where}, operation, images, ${who} FROM changes
     WHERE images IS NOT NULL AND kind <> 'Pod' AND owner IS NULL AND (operation = 'created'
       OR len(list_filter(changed, lambda path: path LIKE 'spec.template%' OR path LIKE 'spec.jobTemplate.%')) > 0)`,
-  scaling: `SELECT ${where}, before, replicas AS after, owner, ${who}
-    FROM (SELECT *, lag(replicas) OVER (${object}) AS before FROM changes WHERE replicas IS NOT NULL)
-    WHERE operation = 'changed' AND before <> replicas`,
-  restarts: `SELECT ${where}, restarts - before AS added, restarts, ended AS reason, node, owner
-    FROM (SELECT *, lag(restarts) OVER (${object}) AS before,
-        last_value(CASE WHEN reason <> 'CrashLoopBackOff' THEN reason END IGNORE NULLS) OVER (${object}) AS ended
+  scaling: `SELECT ${where}, replicas_before AS before, replicas AS after, owner, ${who} FROM changes WHERE replicas_before <> replicas`,
+  restarts: `SELECT ${where}, restarts - restarts_before AS added, restarts, ended AS reason, node, owner
+    FROM (SELECT *, last_value(CASE WHEN reason <> 'CrashLoopBackOff' THEN reason END IGNORE NULLS) OVER (${object}) AS ended
       FROM changes WHERE kind = 'Pod')
-    WHERE restarts > before`,
+    WHERE restarts > restarts_before`,
   oom_kills: `SELECT ${where}, node, owner, memory AS requested FROM changes WHERE kind = 'Pod' AND reason = 'OOMKilled'`,
   evictions: `SELECT ${where}, reason, node, owner FROM changes
     WHERE kind = 'Pod' AND reason IN ('Evicted', 'EvictionByEvictionAPI', 'PreemptionByScheduler', 'DeletionByTaintManager',

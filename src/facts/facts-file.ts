@@ -13,6 +13,7 @@ const columns = {
   ...({ changed: "texts", manager: "text", username: "text", owner: "text", phase: "text", reason: "text" } as const),
   ...({ replicas: "integer", restarts: "integer", images: "texts", node: "text" } as const),
   ...({ cpu: "number", memory: "integer" } as const),
+  ...({ images_before: "texts", replicas_before: "integer", restarts_before: "integer" } as const),
 }
 
 /** How a column is stored; `time`: µs since the Unix epoch. */

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import * as Schema from "effect/Schema"
-import { type BlobStore, inParallel, openRangeCache } from "../blob/index.ts"
+import { type BlobStore, inParallel, type ListedObject, openRangeCache } from "../blob/index.ts"
 
 /** What can go wrong with facts. Errors of stores, streams and recordings are theirs. */
 export class FactsError extends Schema.TaggedError<FactsError>()("FactsError", {
@@ -42,25 +42,28 @@ const askLess = "Ask about less with --since, --until or --clusters, or give the
 /** Lists and files that are read at once. */
 const atOnce = 16
 
-/** Their keys. Rejects with a TargetError, or a FactsError. */
+/** An object with facts. */
+type FactsObject = Pick<ListedObject, "key" | "bytes">
+
+/** Rejects with a TargetError, or a FactsError. */
 export const factsIn = async (
   store: Pick<BlobStore, "location" | "list">,
   { from, to, clusters }: FactsRange,
-): Promise<ReadonlyArray<string>> => {
-  const found = new Map<string, string[]>()
+): Promise<ReadonlyArray<FactsObject>> => {
+  const found = new Map<string, FactsObject[]>()
   for await (const { key } of store.list("facts/", { delimiter: "/" })) {
     const [, cluster] = /^facts\/cluster=([^/]+)\/$/.exec(key) ?? []
     if (cluster !== undefined) found.set(cluster, [])
   }
   if (found.size === 0) throw absent(store.location)
   const wanted = [...found].filter(([cluster]) => clusters.length === 0 || clusters.includes(cluster))
-  await inParallel(wanted, atOnce, async ([cluster, keys]) => {
-    for await (const { key } of store.list(clusterFolder(cluster), { after: dayFolder(cluster, from) })) {
-      if (key > `${dayFolder(cluster, to)}~`) break
-      if (key.endsWith(".parquet")) keys.push(key)
+  await inParallel(wanted, atOnce, async ([cluster, objects]) => {
+    for await (const object of store.list(clusterFolder(cluster), { after: dayFolder(cluster, from) })) {
+      if (object.key > `${dayFolder(cluster, to)}~`) break
+      if (object.key.endsWith(".parquet")) objects.push(object)
     }
   })
-  return wanted.flatMap(([, keys]) => keys)
+  return wanted.flatMap(([, objects]) => objects)
 }
 
 const absent = (location: string): FactsError =>
@@ -69,19 +72,18 @@ const absent = (location: string): FactsError =>
 /** Copies them, from the cache or the store; returns their paths. Rejects also with an error of the file system. */
 export const copyFacts = async (
   store: BlobStore,
-  keys: ReadonlyArray<string>,
+  objects: ReadonlyArray<FactsObject>,
   { directory, cacheDirectory, maximumBytes, onTrouble, signal }: FactsCopies,
 ): Promise<ReadonlyArray<string>> => {
+  if (objects.reduce((sum, { bytes }) => sum + bytes, 0) > maximumBytes)
+    throw new FactsError({ message: `the facts have more than ${maximumBytes} bytes. ${askLess}` })
   const cache = await openRangeCache(store, { directory: cacheDirectory, maximumBytes, onTrouble })
-  let left = maximumBytes
-  await inParallel(keys, atOnce, async (key) => {
+  await inParallel(objects, atOnce, async ({ key, bytes }) => {
     signal?.throwIfAborted()
-    const [bytes] = (await cache.readRanges(key, [{ from: 0 }])) ?? []
-    if (bytes === undefined) throw absent(`${store.location}/${key}`)
-    left -= bytes.length
-    if (left < 0) throw new FactsError({ message: `the facts have more than ${maximumBytes} bytes. ${askLess}` })
+    const [copied] = (await cache.readRanges(key, [{ from: 0, until: bytes }])) ?? []
+    if (copied === undefined) throw absent(`${store.location}/${key}`)
     mkdirSync(dirname(join(directory, key)), { recursive: true })
-    writeFileSync(join(directory, key), bytes)
+    writeFileSync(join(directory, key), copied)
   })
-  return keys.map((key) => join(directory, key))
+  return objects.map(({ key }) => join(directory, key))
 }

@@ -24,6 +24,6 @@ export {
   type TroubleEntry,
   type WriteEntry,
 } from "./journal/journal.ts"
-export { KindNotInTrace, type OpenedTrace, openTrace, RehearsalStalled, type TraceSource } from "./open-trace.ts"
+export { KindNotInTrace, RehearsalStalled, type TraceSource } from "./open-trace.ts"
 export { rehearse } from "./rehearsal.ts"
 export { type ReplayIntoOptions, ReplayResult, replayInto, type WriteFilter } from "./replay-into.ts"

@@ -15,7 +15,7 @@ interface OpenOptions {
 }
 
 /** An open trace; what is left open is closed with it. */
-export interface OpenedTrace extends Disposable {
+interface OpenedTrace extends Disposable {
   readonly items: AsyncIterable<Iterable<TraceItem>>
 }
 

@@ -5,7 +5,6 @@
  * keeps two recorders of one shard apart is the fence of its stream, and not this.
  */
 
-export { Replica, type ReplicaFailure, shardLease } from "./replica.ts"
-export { type ShardMetrics, shardMetrics } from "./shard-metrics.ts"
+export { Replica, shardLease } from "./replica.ts"
+export { shardMetrics } from "./shard-metrics.ts"
 export { type ShardMessage, startShardProcess } from "./shard-process.ts"
-export { fixShards, ShardsFileError } from "./shards-file.ts"

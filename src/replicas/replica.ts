@@ -9,11 +9,10 @@ import type { Clock, Timer } from "../clock.ts"
 import { type ApiClient, type ApiObject, ConflictError, kinds, microTime, unlessNotFound } from "../kube/index.ts"
 import { messageOf } from "../message-of.ts"
 import type { LeaseSettings, Metric, RecorderLog } from "../recorder/index.ts"
-import { BackOff } from "../runtime/index.ts"
 import { assignShards } from "./assignment.ts"
 import { abandoned, afterList, type Membership, noMembership } from "./membership.ts"
-import { afterShardEvent, dueMs, type ShardEvent, type ShardLife } from "./shard-life.ts"
-import type { ShardEnd, ShardMessage, ShardProcess, StartShard } from "./shard-process.ts"
+import { Shard } from "./shard.ts"
+import type { StartShard } from "./shard-process.ts"
 
 interface ReplicaOptions {
   /** Of which the replicas' and shards' Leases have their names: `NAME-replica-REPLICA`, {@link shardLease}. */
@@ -34,7 +33,7 @@ interface ReplicaOptions {
 }
 
 /** Why a replica must end: a mistake that no recorder of a shard gets over, or another process with its name. */
-export type ReplicaFailure = "usage" | "replaced"
+type ReplicaFailure = "usage" | "replaced"
 
 /** Name of the Lease of one shard. */
 export const shardLease = (name: string, shard: number): string => `${name}-shard-${shard}`
@@ -42,34 +41,14 @@ export const shardLease = (name: string, shard: number): string => `${name}-shar
 /** On the Leases of all replicas of one name. */
 const label = "kubereel.dev/replicas"
 
-/** ms from SIGTERM to SIGKILL: a recorder ends in less than 15 s. */
-const graceMs = 30_000
-
 /** ms without a sign of life after which a recorder is killed: a minute by default, far more than any garbage collection takes. */
 const silentMs = ({ durationMs }: LeaseSettings): number => Math.max(60_000, 4 * durationMs)
-
-const restarts = { initialMs: 1000, maximumMs: 60_000, factor: 2, jitter: 0.2, resetAfterMs: 300_000 } as const
 
 /** The exit code of mistakes in options, files and addresses. */
 const usageCode = 2
 
 type Lease = ApiObject & {
   readonly spec?: { readonly holderIdentity?: string; readonly leaseDurationSeconds?: number }
-}
-
-class Shard {
-  life: ShardLife = { tag: "none" }
-  process: ShardProcess | undefined
-  said: ShardMessage = {}
-  /** Monotonic ms of the last message; `undefined`: it has not begun. A machine that is too busy to start it in time needs no further start. */
-  heardMs: number | undefined
-  timer: Timer | undefined
-  ends = 0
-  readonly backOff: BackOff
-
-  constructor(random: () => number) {
-    this.backOff = new BackOff(restarts, random)
-  }
 }
 
 export class Replica {
@@ -94,7 +73,7 @@ export class Replica {
     this.#options = options
     // client-go's proportion: 2 s of 15 s.
     this.#periodMs = (options.lease.durationMs * 2) / 15
-    this.#shards = Array.from({ length: options.shards }, () => new Shard(options.random))
+    this.#shards = Array.from({ length: options.shards }, (_, index) => this.#shard(index))
   }
 
   start(): void {
@@ -118,12 +97,12 @@ export class Replica {
 
   /** Sends a signal to the recorders of all shards. */
   signal(name: NodeJS.Signals): void {
-    for (const { process } of this.#shards) process?.signal(name)
+    for (const shard of this.#shards) shard.signal(name)
   }
 
   /** Its own shards, and where their recorders listen, as far as they have said it. */
   shards(): ReadonlyArray<{ readonly shard: number; readonly port: number | undefined }> {
-    return this.#shards.flatMap(({ life, said }, shard) => (life.tag === "none" ? [] : [{ shard, port: said.port }]))
+    return this.#shards.flatMap(({ isNone, said }, shard) => (isNone ? [] : [{ shard, port: said.port }]))
   }
 
   /** Why the other replicas may not count this one; `undefined`: they do, and it knows its shards. */
@@ -141,7 +120,7 @@ export class Replica {
       help,
       samples: [{ value }],
     })
-    const isRunning = this.#shards.filter(({ life }) => life.tag === "running")
+    const isRunning = this.#shards.filter(({ isRunning }) => isRunning)
     return [
       gauge("kubereel_shards", "Shards that the cluster is divided into.", this.#shards.length),
       gauge("kubereel_shards_owned", "Shards whose recorders this replica runs.", isRunning.length),
@@ -246,58 +225,36 @@ export class Replica {
     if (owned !== this.#owned)
       log.info(owned === "" ? "this replica has no shards" : `shards of this replica: ${owned}`)
     this.#owned = owned
-    for (const shard of this.#shards.keys()) this.#after(shard, { tag: owners[shard] === name ? "owned" : "lost" })
-    if (this.#isClosing && this.#shards.every(({ life }) => life.tag === "none")) this.#ended.resolve()
+    for (const [index, shard] of this.#shards.entries()) shard.own(owners[index] === name)
+    if (this.#isClosing && this.#shards.every(({ isNone }) => isNone)) this.#ended.resolve()
   }
 
   /** Nobody else takes the shard of a recorder that hangs while its replica lives. */
   #killSilent(): void {
     const { clock, lease, log } = this.#options
     const sinceMs = clock.monotonicMs() - silentMs(lease)
-    for (const [index, { life, process, heardMs }] of this.#shards.entries()) {
-      if (life.tag !== "running" || heardMs === undefined || heardMs >= sinceMs) continue
+    for (const [index, shard] of this.#shards.entries()) {
+      if (!shard.isRunning || shard.heardMs === undefined || shard.heardMs >= sinceMs) continue
       log.warn(`the recorder of shard ${index} gives no sign of life: it is killed`)
-      process?.signal("SIGKILL")
+      shard.signal("SIGKILL")
     }
   }
 
-  #after(index: number, event: ShardEvent): void {
-    const { clock, start, line } = this.#options
-    const shard = this.#shards[index]
-    if (shard === undefined) return
-    const { life, command } = afterShardEvent(shard.life, event, clock.monotonicMs(), graceMs)
-    shard.life = life
-    shard.timer?.cancel()
-    const due = dueMs(life)
-    shard.timer =
-      due === undefined ? undefined : clock.after(due - clock.monotonicMs(), () => this.#after(index, { tag: "time" }))
-    if (command === "terminate") shard.process?.signal("SIGTERM")
-    if (command === "kill") shard.process?.signal("SIGKILL")
-    if (command !== "start") return
-    shard.said = {}
-    shard.heardMs = undefined
-    shard.process = start(index, {
-      line: (text) => line(index, text),
-      heard: (said) => {
-        shard.said = { ...shard.said, ...said }
-        shard.heardMs = clock.monotonicMs()
-        if (said.isRecording === true) this.#isProven = true
+  #shard(index: number): Shard {
+    const { clock, random, start, line, log } = this.#options
+    return new Shard(index, {
+      ...{ clock, random, start, line: (text) => line(index, text) },
+      heard: ({ isRecording }) => {
+        if (isRecording === true) this.#isProven = true
       },
-      ended: (end) => this.#afterEnd(index, shard, end),
+      ended: ({ code, facts }, pauseMs) => {
+        if (pauseMs !== undefined) {
+          log.warn(`the recorder of shard ${index} ${facts}; the next one starts in ${Math.round(pauseMs / 1000)} s`)
+          // Once shards are recorded, the options are right: a file that became invalid meanwhile must not end the others.
+          if (code === usageCode && !this.#isProven) this.#failed.resolve("usage")
+        }
+        if (this.#isClosing) this.#assign()
+      },
     })
-  }
-
-  #afterEnd(index: number, shard: Shard, { code, facts }: ShardEnd): void {
-    const { clock, log } = this.#options
-    shard.process = undefined
-    const pauseMs = shard.backOff.next(clock.monotonicMs())
-    if (shard.life.tag === "running") {
-      shard.ends++
-      log.warn(`the recorder of shard ${index} ${facts}; the next one starts in ${Math.round(pauseMs / 1000)} s`)
-      // Once shards are recorded, the options are right: a file that became invalid meanwhile must not end the others.
-      if (code === usageCode && !this.#isProven) this.#failed.resolve("usage")
-    }
-    this.#after(index, { tag: "ended", pauseMs })
-    if (this.#isClosing) this.#assign()
   }
 }

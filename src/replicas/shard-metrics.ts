@@ -1,45 +1,24 @@
-/** The metrics of the recorders of several shards as those of one process: each sample gets the label `shard`. */
-import type { Metric, Sample } from "../recorder/index.ts"
+/** The metrics of the recorders of several shards as those of one process. */
 
-/** Metrics of one recorder, in the text format that the recorder writes. */
-export interface ShardMetrics {
+interface ShardMetrics {
   readonly shard: number
+  /** In the text format that a recorder writes. */
   readonly text: string
 }
 
-interface Family extends Metric {
-  readonly samples: Sample[]
-}
-
-const unescaped = (text: string): string =>
-  text.replace(/\\(.)/g, (_, letter: string) => (letter === "n" ? "\n" : letter))
-
-const labelsOf = (text: string): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    [...text.matchAll(/([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g)].map(([, name = "", value = ""]) => [
-      name,
-      unescaped(value),
-    ]),
-  )
-
-/** All samples of one name together, as the format demands. Lines that are no sample, help or type are left out. */
-export const shardMetrics = (all: ReadonlyArray<ShardMetrics>): ReadonlyArray<Metric> => {
-  const families = new Map<string, Family>()
-  for (const { shard, text } of all) {
-    let help = ""
-    for (const line of text.split("\n")) {
-      const [, about, of = "", rest = ""] = /^# (HELP|TYPE) (\S+) (.*)$/.exec(line) ?? []
-      if (about === "HELP") help = unescaped(rest)
-      if (about === "TYPE" && !families.has(of))
-        families.set(of, { name: of, help, type: rest === "counter" ? "counter" : "gauge", samples: [] })
-      const [, name = "", labels = "", value = ""] = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/.exec(line) ?? []
-      families
-        .get(name)
-        ?.samples.push({ labels: { shard: String(shard), ...labelsOf(labels) }, value: numberOf(value) })
+/** Each sample has the label `shard`, and all samples of one name are together, as the format demands. */
+export const shardMetrics = (all: ReadonlyArray<ShardMetrics>): string => {
+  const families = new Map<string, Map<string, string>>()
+  for (const { shard, text } of all)
+    for (const line of text.split("\n").filter(Boolean)) {
+      const [, name = ""] = /^(?:# (?:HELP|TYPE) )?([\w:]+)/.exec(line) ?? []
+      const label = `{shard="${shard}"`
+      const labelled = line.replace(/^[\w:]+\{/, `${name}${label},`).replace(/^[\w:]+ /, `${name}${label}} `)
+      const family = families.get(name) ?? new Map<string, string>()
+      families.set(name, family)
+      // Each shard says what the metric is; once is enough.
+      const what = line.startsWith("#") ? line.slice(0, "# TYPE".length) : labelled
+      if (!family.has(what)) family.set(what, labelled)
     }
-  }
-  return [...families.values()]
+  return [...families.values()].map((lines) => [...lines.values(), ""].join("\n")).join("")
 }
-
-const numberOf = (text: string): number =>
-  /^[+-]Inf$/.test(text) ? Number(text.replace("Inf", "Infinity")) : Number(text)

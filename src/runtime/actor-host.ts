@@ -92,6 +92,7 @@ export type HostCommand =
  */
 export type HostEvent =
   | { readonly type: "running" }
+  | { readonly type: "progress" }
   | { readonly type: "report"; readonly report: unknown }
   | { readonly type: "metrics"; readonly metrics: ActorMetrics }
   | { readonly type: "crashed"; readonly reason: string; readonly refused: boolean }

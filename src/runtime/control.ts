@@ -1,8 +1,8 @@
 /**
  * The control plane: typed calls to an actor over comlink, with the guarantees that comlink lacks. Never one per event.
  *
- * - Every call has a deadline, and fails with `ActorGone` when the thread ends; a comlink call to a dead worker never settles. One that is interrupted,
- *   or misses its deadline, interrupts its handler at its next asynchronous step.
+ * - Every call has a deadline, which begins anew when the actor says that it makes progress (src/progress.ts), and fails with `ActorGone` when the thread ends; a
+ *   comlink call to a dead worker never settles. One that is interrupted, or misses its deadline, interrupts its handler at its next asynchronous step.
  * - Payloads, results and errors cross Schema-encoded: a tagged error thrown through comlink arrives without its tag.
  * - The proxy is pinned by the caller object: comlink drops the calls in flight of one that is garbage-collected (GoogleChromeLabs/comlink#692).
  *
@@ -138,7 +138,7 @@ export class ControlCaller<I extends ControlInterface> {
   readonly #remote: Comlink.Remote<Remote>
   readonly #port: MessagePort
   /** Calls in flight, which fail when the actor ends. */
-  readonly #pending = new Set<(error: ActorGone) => void>()
+  readonly #pending = new Set<{ readonly fail: (error: ActorGone) => void; readonly renew: () => void }>()
   readonly #streams = new Set<IncomingStream>()
   #lastId = 0
   #gone: ActorGone | undefined
@@ -206,10 +206,15 @@ export class ControlCaller<I extends ControlInterface> {
     if (this.#gone !== undefined) return
     const error = new ActorGone({ actor: this.#actor, reason })
     this.#gone = error
-    for (const fail of this.#pending) fail(error)
+    for (const { fail } of this.#pending) fail(error)
     this.#pending.clear()
     for (const stream of [...this.#streams]) stream.gone(reason)
     this.#port.close()
+  }
+
+  /** Deadlines of calls in flight begin anew. */
+  progressed(): void {
+    for (const { renew } of this.#pending) renew()
   }
 
   #exchange(
@@ -225,19 +230,27 @@ export class ControlCaller<I extends ControlInterface> {
       }
       const settle = (outcome: Effect.Effect<Reply, CallError>): void => {
         timer.cancel()
-        this.#pending.delete(lost)
+        this.#pending.delete(call)
         resume(outcome)
       }
-      const lost = (error: ActorGone): void => settle(Effect.fail(error))
       const id = ++this.#lastId
-      const timer = this.#clock.after(deadlineMs, () => {
-        this.#cancel(id)
-        settle(Effect.fail(new CallDeadlineExceeded({ actor: this.#actor, method, deadline: deadlineMs })))
-      })
-      this.#pending.add(lost)
+      const startTimer = () =>
+        this.#clock.after(deadlineMs, () => {
+          this.#cancel(id)
+          settle(Effect.fail(new CallDeadlineExceeded({ actor: this.#actor, method, deadline: deadlineMs })))
+        })
+      let timer = startTimer()
+      const call = {
+        fail: (error: ActorGone) => settle(Effect.fail(error)),
+        renew: () => {
+          timer.cancel()
+          timer = startTimer()
+        },
+      }
+      this.#pending.add(call)
       const abandoned = Effect.sync(() => {
         timer.cancel()
-        if (this.#pending.delete(lost)) this.#cancel(id)
+        if (this.#pending.delete(call)) this.#cancel(id)
       })
       this.#remote.call(id, method, encoded, stream && Comlink.transfer(stream, [stream])).then(
         (reply) => settle(Effect.succeed(reply)),

@@ -254,6 +254,9 @@ export class Supervisor<Config, Control extends ControlInterface, Report> {
         this.#enter("running", "booted")
         for (const waiter of this.#runningWaiters.splice(0)) waiter.resolve()
         return
+      case "progress":
+        this.#caller?.progressed()
+        return
       case "report":
         this.#spec.onReport?.(event.report as Report)
         return

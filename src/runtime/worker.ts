@@ -3,6 +3,7 @@
 import { AsyncLocalStorage } from "node:async_hooks"
 import { type MessagePort, parentPort } from "node:worker_threads"
 import { systemClock } from "../clock.ts"
+import { tellProgress } from "../progress.ts"
 import type { ActorBody, ActorDefinition } from "./actor.ts"
 import { ActorHost, type HostCommand, type HostEvent, MortalClock } from "./actor-host.ts"
 import type { ControlInterface } from "./control.ts"
@@ -36,6 +37,7 @@ const onlyLife = <Config, Control extends ControlInterface, Report>(
   port: MessagePort,
 ): ActorHost<Config, Control, Report> => {
   let crashed = false
+  tellProgress(() => port.postMessage({ type: "progress" } satisfies HostEvent))
   return new ActorHost(
     definition,
     body,

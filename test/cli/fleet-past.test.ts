@@ -152,7 +152,7 @@ test("a cluster in shards is one past, and a shard without a stream is named", {
   const big = join(root, "big")
   await shipped("big/shard-0", (directory) => recordStory(directory), root)
   await shipped("big/shard-1", recordSample, root)
-  writeFileSync(join(big, "shards.json"), '{"version":1,"shards":3,"by":"kind"}')
+  writeFileSync(join(big, "shards.json"), '{"version":1,"shards":3,"split":[]}')
   const asked = (command: Command, line: string) =>
     ran(command, [...line.split(" "), "--data-dir", big], capturedTerminal({ environment }))
   const absent = `incomplete: the shard file://${big}/shard-2 has no stream yet\n`
@@ -185,7 +185,7 @@ test("a cluster in shards is one past, and a shard without a stream is named", {
   )
   expect(await shardsOf(big)).toEqual([0, 1, 2].map((index) => `file://${big}/shard-${index}`))
   expect(await shardsOf(root)).toEqual([])
-  writeFileSync(join(big, "shards.json"), '{"version":1,"shards":0}')
+  writeFileSync(join(big, "shards.json"), '{"version":1,"shards":0,"split":[]}')
   await expect(shardsOf(big)).rejects.toThrow("shards.json is damaged: it is not what this version reads")
   expect(
     (

@@ -3,9 +3,12 @@ import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileS
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
+import { recordTrace } from "../../src/archive/index.ts"
 import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
 import { hostCommand } from "../../src/cli/host.ts"
+import { openTraceFile, openTraceItems } from "../../src/trace/index.ts"
 import { toolchains } from "../examples/host/toolchains.ts"
+import { streamOf } from "../facts/made-facts.ts"
 import { patient } from "../harness/patience.ts"
 import { temporaryDirectory } from "../harness/temporary-directory.ts"
 import { buildOddGuest } from "../host/dispatcher/odd-guests.ts"
@@ -45,6 +48,23 @@ const labels = script(`async ({ object, cluster }) => {
 }`)
 
 describe("reel host --replay", () => {
+  test("reads a stream in a directory as it reads the recording that the stream is of", async () => {
+    write("labels.js", labels)
+    write("labels.yaml", "name: labels\n")
+    const items = (
+      await openTraceItems(await openTraceFile(outage), {
+        ...{ inputName: outage, from: undefined, signal: new AbortController().signal },
+      })
+    ).items
+    const recording = temporaryDirectory()
+    await recordTrace(recording, items)
+    const stream = await streamOf(recording)
+    const [expected, found] = [await run("--replay", recording), await run("--replay", stream)]
+    expect(expected.output).toContain("changes fed")
+    expect(found).toEqual(expected)
+    expect((await run("--replay", temporaryDirectory())).error).toContain("it is a directory, but it is empty")
+  })
+
   test(
     "runs WebAssembly modules and scripts, prints what each did, and writes the same journal each time",
     async () => {

@@ -81,7 +81,7 @@ describe("A fact", () => {
       ...{ kind: "Deployment", namespace: "shop", name: "web", uid: "u", resource_version: "12", operation: "changed" },
       ...{ changed: ["spec.replicas"], manager: "kubectl", username: "admin as alice", owner: null, phase: null },
       ...{ reason: null, replicas: 3, restarts: null, images: ["web:1", "log:1"], node: null, cpu: 1.25 },
-      memory: 64 * 1024 * 1024,
+      ...{ memory: 64 * 1024 * 1024, images_before: null, replicas_before: 2, restarts_before: null },
     })
   })
 

@@ -15,6 +15,20 @@ test.each(Object.keys(answers))("The view %s answers its question", async (view)
   expect(comparable(await askFacts(bucket, `FROM ${view}`))).toEqual(comparable(answers[view] ?? []))
 })
 
+test.each(["image_changes", "scaling", "restarts"])(
+  "%s knows what was there before the time that is asked for",
+  async (view) => {
+    const directory = await recordingOf(hour)
+    const bucket = await streamOf(directory)
+    await makeFacts(bucket, directory)
+    const [{ time } = {}] = answers[view] ?? []
+    const at = Date.parse(String(time)) * 1000
+    // How a container ended is only known from within that time.
+    const expected = answers[view]?.map((row) => ("reason" in row ? { ...row, reason: null } : row))
+    expect(comparable(await askFacts(bucket, `FROM ${view}`, { from: at, to: at }))).toEqual(comparable(expected ?? []))
+  },
+)
+
 test("a question of several clusters sees those that it names", async () => {
   const directory = await recordingOf(hour)
   const bucket = await streamOf(directory)

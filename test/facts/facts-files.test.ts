@@ -27,7 +27,7 @@ const moment = (text: string): number => Date.parse(text) * 1000
 test("only files of the clusters and days in question are listed", async () => {
   const store = await directoryStore(await threeDays())
   const keys = async (range: Partial<typeof always>) =>
-    (await factsIn(store, { ...always, ...range })).map((key) =>
+    (await factsIn(store, { ...always, ...range })).map(({ key }) =>
       key.replace(/^facts\/cluster=(.*)\/day=2025-11-(\d\d)\/.*$/, "$1 $2"),
     )
   expect(await keys({})).toEqual(["a 21", "a 22", "a 23", "b.c 21", "b.c 22", "b.c 23"])
@@ -40,11 +40,11 @@ test("only files of the clusters and days in question are listed", async () => {
 test("files of an object store are read once, and no more of them than is permitted", async () => {
   const bucket = await threeDays()
   const store = await directoryStore(bucket)
-  const keys = await factsIn(store, always)
+  const objects = await factsIn(store, always)
   const copies = { cacheDirectory: temporaryDirectory(), maximumBytes: 1024 ** 2, onTrouble: expect.unreachable }
-  await copyFacts(store, keys, { ...copies, directory: temporaryDirectory() })
+  await copyFacts(store, objects, { ...copies, directory: temporaryDirectory() })
   await expect(
-    copyFacts(store, keys, {
+    copyFacts(store, objects, {
       ...copies,
       cacheDirectory: temporaryDirectory(),
       maximumBytes: 1000,
@@ -52,7 +52,7 @@ test("files of an object store are read once, and no more of them than is permit
     }),
   ).rejects.toThrow("the facts have more than 1000 bytes. Ask about less with --since, --until or --clusters")
   rmSync(join(bucket, "facts"), { recursive: true })
-  const files = await copyFacts(store, keys, { ...copies, directory: temporaryDirectory() })
+  const files = await copyFacts(store, objects, { ...copies, directory: temporaryDirectory() })
   const database = await openFacts(files, always)
   const { rows } = await database.ask("SELECT cluster, count(*) FROM changes GROUP BY ALL ORDER BY ALL")
   expect(await allRows(rows)).toEqual([
@@ -61,7 +61,7 @@ test("files of an object store are read once, and no more of them than is permit
   ])
   database.close()
   await expect(
-    copyFacts(store, keys, { ...copies, cacheDirectory: temporaryDirectory(), directory: temporaryDirectory() }),
+    copyFacts(store, objects, { ...copies, cacheDirectory: temporaryDirectory(), directory: temporaryDirectory() }),
   ).rejects.toThrow("has no facts")
   store.close()
 })

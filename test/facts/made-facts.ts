@@ -87,9 +87,9 @@ export const askFacts = async (
   options: Parameters<typeof openFacts>[2] = {},
 ): Promise<ReadonlyArray<Readonly<Record<string, unknown>>>> => {
   const store = await directoryStore(bucket)
-  const keys = await factsIn(store, { ...always, ...range })
+  const objects = await factsIn(store, { ...always, ...range })
   store.close()
-  const files = keys.map((key) => join(bucket, key))
+  const files = objects.map(({ key }) => join(bucket, key))
   const database = await openFacts(files, { ...always, ...range }, options)
   try {
     const { columns, rows } = await database.ask(question)

@@ -131,6 +131,21 @@ describe("a control call", () => {
     expect(await Effect.runPromise(caller.call("double", 2))).toBe(4)
   })
 
+  test("has its deadline anew when the actor makes progress", async () => {
+    const { caller, clock } = connect()
+    const outcome = failure(caller.call("wait", undefined, 250))
+    await until(() => clock.pending === 1)
+    for (let times = 0; times < 3; times++) {
+      clock.advance(249)
+      caller.progressed()
+      expect(clock.untilNext).toBe(250)
+    }
+    clock.advance(250)
+    expect(await outcome).toBeInstanceOf(CallDeadlineExceeded)
+    caller.progressed()
+    expect(clock.pending).toBe(0)
+  })
+
   test("has a deadline of 5 s by default", async () => {
     const { caller, clock } = connect()
     const outcome = failure(caller.call("wait", undefined))

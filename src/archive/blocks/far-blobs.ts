@@ -4,6 +4,7 @@
  * This room knows no object stores. Who opens mirrors provides what reads from them, once for each thread.
  */
 import { crc32 } from "node:zlib"
+import { progressed } from "../../progress.ts"
 import { CorruptArchiveError, StoreUnreadableError } from "../directory/archive-errors.ts"
 
 /** Where a BLOB is: a part of an object. */
@@ -60,6 +61,7 @@ export const nearBlob = (directory: string, stored: Uint8Array, checksum: number
     throw new StoreUnreadableError({ directory, location: blob.key, reason })
   }
   const found = source.read(directory, blob)
+  progressed()
   if (found.length === blob.bytes && crc32(found) === checksum) return found
   const what =
     found.length === blob.bytes ? "have another checksum than was recorded" : `are only ${found.length} in the store`

@@ -7,7 +7,8 @@
  * Memory: what `take` keeps, a block with its table of contents, and 2 MiB.
  */
 import type { DatabaseSync, SQLInputValue } from "node:sqlite"
-import { pack, requireChecksum } from "../blocks/block.ts"
+import { crc32 } from "node:zlib"
+import { pack } from "../blocks/block.ts"
 import { tableOf } from "../blocks/block-rows.ts"
 import { BlockSource } from "../blocks/block-source.ts"
 import { encodeStates } from "../checkpoints/object-states.ts"
@@ -19,7 +20,7 @@ import { readMetadata } from "../rows/metadata.ts"
 import { type FirstUnsent, lastBatch, UNSENT_WRITES_KEY, unsentAfter } from "../rows/unsent-writes.ts"
 import { numberOf, prepareTuples, rowsOf, type Statement } from "../tables/database.ts"
 import { FORMAT_VERSION, lastSequenceOf, openForReading } from "../tables/schema.ts"
-import { columnsOf, isSoundRow } from "../tables/tables.ts"
+import { columnsOf } from "../tables/tables.ts"
 import {
   blobsOf,
   type Delta,
@@ -30,13 +31,11 @@ import {
   type ShippedValue,
   shippedKeys,
 } from "./delta.ts"
+import { isSound, rowIn, type Tuple, tuplesOf } from "./every-row.ts"
 import { SentRows } from "./sent-rows.ts"
 
 /** Takes a row, and returns how many bytes it has taken of this delta. */
 type TakeRow = (row: DeltaRow) => number
-
-/** Values of a row, then its BLOBs, its checksum, and whether it is as it was written. */
-type Tuple = ReadonlyArray<ShippedValue | Uint8Array>
 
 /**
  * A damaged row of these costs no more than itself, and is not sent. Of a block, its rows in `block_kind` are, by which readers of the copy name it as a gap; a
@@ -183,7 +182,7 @@ export class DeltaReader {
 
   /** Of a block that takes the place of parts, the events that were not sent with them. */
   #countEvents(sending: Sending, row: Tuple, ranges: ReadonlyArray<Tuple>, names: ReadonlyMap<number, string>): void {
-    const [toc] = sending.blobsIn("block", row)
+    const [toc] = rowIn("block", row).blobs
     const position = { firstSequence: numberIn(row, "first_sequence"), lastSequence: numberIn(row, "last_sequence") }
     const sizes = { tocSize: numberIn(row, "toc_size"), tocChecksum: numberIn(row, "toc_checksum") }
     const isMerged = numberIn(row, "sealed") > 1
@@ -230,7 +229,7 @@ export class DeltaReader {
     const source = new BlockSource(this.#database, this.#directory, { cachedBytes: 0, passesOverDamage: true })
     const states = new StateHistory(this.#database, source, this.#directory, true).aliveAt(kind, { throughSequence })
     const { bytes, size, checksum } = pack(encodeStates(states))
-    return [kind.id, throughSequence, time, time, 1, states.count, 0, size, checksum, bytes, 0, 1]
+    return [kind.id, throughSequence, time, time, 1, states.count, 0, size, checksum, Buffer.from(bytes), 0, 1]
   }
 
   /** Everything else that has a position. Returns whether that was all. */
@@ -335,38 +334,27 @@ export class DeltaReader {
 
   /** Sound rows, with sound BLOBs. @throws CorruptArchiveError */
   *#rows(table: ShippedTable, wanted: string, ...values: ReadonlyArray<SQLInputValue>): Generator<Tuple, void, void> {
-    const sql = `SELECT ${[...columnsOf(table).map(exact), ...blobsOf(table), "checksum"].join(", ")}, ${isSoundRow(table)} FROM ${table} WHERE ${wanted}`
+    const sql = `${tuplesOf(table)} WHERE ${wanted}`
     let statement = this.#statements.get(sql)
     if (statement === undefined) {
-      statement = prepareTuples<ReadonlyArray<ShippedValue | Uint8Array<ArrayBuffer>>>(this.#database, sql)
+      statement = prepareTuples<Tuple>(this.#database, sql)
       this.#statements.set(sql, statement)
     }
     for (const row of statement.iterate(...values)) {
-      if (row.at(-1) === 1 && hasSoundBlobs(table, row)) yield row
+      if (isSound(row) && hasSoundBlobs(table, row)) yield row
       else if (!confinedTables.includes(table))
         throw new CorruptArchiveError({ directory: this.#directory, reason: `table ${table}: a row is damaged` })
     }
   }
 }
 
-/** A hash of 64 bits has more than a number represents. */
-const exact = (column: string): string => (column === "spec_hash" ? "CAST(spec_hash AS TEXT)" : column)
-
 const hasSoundBlobs = (table: ShippedTable, row: Tuple): boolean => {
-  const columns = columnsOf(table)
+  const [columns, { values, blobs }] = [columnsOf(table), rowIn(table, row)]
   return blobsOf(table).every((name, index) => {
-    const blob = row[columns.length + index]
-    const checksum = Number(row[columns.indexOf(`${name}_checksum`)])
-    if (!(blob instanceof Uint8Array)) return false
-    const isSound = unlessDamaged(() => {
-      requireChecksum(blob, checksum)
-      return true
-    })
-    return isSound ?? false
+    const blob = blobs[index]
+    return blob !== undefined && crc32(blob) === values[columns.indexOf(`${name}_checksum`)]
   })
 }
-
-const isShipped = (value: ShippedValue | Uint8Array): value is ShippedValue => !(value instanceof Uint8Array)
 
 /** What of a delta has been taken. */
 class Sending {
@@ -394,14 +382,8 @@ class Sending {
   }
 
   row(table: ShippedTable, row: Tuple): void {
-    const values = row.slice(0, columnsOf(table).length).filter(isShipped)
-    this.#bytes = this.#take({ table, values, blobs: this.blobsIn(table, row) })
+    this.#bytes = this.#take(rowIn(table, row))
     this.rows++
-  }
-
-  blobsIn(table: ShippedTable, row: Tuple): ReadonlyArray<Uint8Array> {
-    const first = columnsOf(table).length
-    return row.slice(first, first + blobsOf(table).length).filter((value) => value instanceof Uint8Array)
   }
 
   moveOn(on: Partial<Position>): void {

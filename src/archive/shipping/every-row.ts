@@ -1,4 +1,4 @@
-/** Reads a copy of a recording from end to end: what is compacted is sent again, all of it and in larger pieces. */
+/** Rows of a recording as deltas have them, and all of a copy: what is compacted is sent again, all of it and in larger pieces. */
 import { CorruptArchiveError, toArchiveError } from "../directory/archive-errors.ts"
 import { prepareTuples, rowsOf } from "../tables/database.ts"
 import { openForReading, readingRecording } from "../tables/schema.ts"
@@ -13,6 +13,30 @@ import {
   shippedTables,
 } from "./delta.ts"
 
+/** What SQLite has of a row: its columns, its BLOBs, its checksum, and whether it is as it was written. */
+export type Tuple = ReadonlyArray<ShippedValue | Uint8Array<ArrayBuffer>>
+
+/** Selects tuples, of all rows. */
+export const tuplesOf = (table: ShippedTable): string => {
+  // A hash of 64 bits has more than a number represents.
+  const exact = columnsOf(table).map((column) => (column === "spec_hash" ? "CAST(spec_hash AS TEXT)" : column))
+  return `SELECT ${[...exact, ...blobsOf(table), "checksum"].join(", ")}, ${isSoundRow(table)} FROM ${table}`
+}
+
+export const isSound = (row: Tuple): boolean => row.at(-1) === 1
+
+/** The row that a tuple is of. */
+export const rowIn = (table: ShippedTable, tuple: Tuple): DeltaRow => {
+  const columns = columnsOf(table).length
+  return {
+    table,
+    values: tuple.slice(0, columns).filter(isShipped),
+    blobs: tuple.slice(columns, columns + blobsOf(table).length).filter((value) => value instanceof Uint8Array),
+  }
+}
+
+const isShipped = (value: Tuple[number]): value is ShippedValue => !(value instanceof Uint8Array)
+
 /**
  * All rows of these tables that deltas have, which applied to a copy of everything before make it what the deltas made it. Nobody may write the recording
  * meanwhile. Memory: one row.
@@ -26,21 +50,11 @@ export function* everyRow(
   const database = openForReading(directory)
   try {
     for (const table of tables) {
-      const [columns, blobs] = [columnsOf(table), blobsOf(table)]
-      // A hash of 64 bits has more than a number represents.
-      const exact = columns.map((column) => (column === "spec_hash" ? "CAST(spec_hash AS TEXT)" : column))
       const keys = table === "metadata" ? shippedKeys : []
       const wanted = keys.length === 0 ? "" : `WHERE key IN (${keys.map(() => "?").join()})`
-      const sql = `SELECT ${[...exact, ...blobs].join(", ")}, ${isSoundRow(table)} FROM ${table} ${wanted}`
-      for (const row of prepareTuples<ReadonlyArray<ShippedValue | Uint8Array<ArrayBuffer>>>(database, sql).iterate(
-        ...keys,
-      )) {
-        if (row.at(-1) !== 1) throw new CorruptArchiveError({ directory, reason: `table ${table}: a row is damaged` })
-        yield {
-          table,
-          values: row.slice(0, columns.length).filter(isShipped),
-          blobs: row.slice(columns.length).filter((value) => value instanceof Uint8Array),
-        }
+      for (const tuple of prepareTuples<Tuple>(database, `${tuplesOf(table)} ${wanted}`).iterate(...keys)) {
+        if (!isSound(tuple)) throw new CorruptArchiveError({ directory, reason: `table ${table}: a row is damaged` })
+        yield rowIn(table, tuple)
       }
     }
   } catch (error) {
@@ -49,8 +63,6 @@ export function* everyRow(
     database.close()
   }
 }
-
-const isShipped = (value: ShippedValue | Uint8Array): value is ShippedValue => !(value instanceof Uint8Array)
 
 /**
  * What a copy has of each kind: a block that is listed and was not sent is a gap, unless its events are in a later one, as those of parts are. Versions are

@@ -11,12 +11,11 @@ import type { PartSink, Surroundings } from "../providers/provider.ts"
 import { openS3 } from "../providers/s3.ts"
 import { repeated, within } from "../requests/requests.ts"
 import { type TargetError, targetErrorOf } from "../requests/target-error.ts"
-import { type ExportTarget, PartWriter, type TargetDeadlines, targetDeadlines } from "./part-writer.ts"
+import { type ExportTarget, PartWriter, targetDeadlines } from "./part-writer.ts"
 
 export interface OpenTargetOptions extends Surroundings {
   /** Stored with the object. Default `application/octet-stream`. */
   readonly contentType?: string
-  readonly deadlines?: TargetDeadlines
 }
 
 const openers = { s3: openS3, gs: openGcs, azure: openAzure }
@@ -26,27 +25,27 @@ const openingPatienceMs = 5000
 const patienceMs = 20_000
 
 /**
- * Opens an object for writing, within `deadlines.openMs`. If that fails or is interrupted, nothing is left in the store, even if the store
+ * Opens an object for writing, within `openMs` of {@link targetDeadlines}. If that fails or is interrupted, nothing is left in the store, even if the store
  * responds later. The target must be finished or aborted.
  */
 export const openTarget = (
   address: StoreAddress,
   options: OpenTargetOptions = {},
 ): Effect.Effect<ExportTarget, TargetError> => {
-  const { contentType = "application/octet-stream", clock = systemClock, deadlines = targetDeadlines } = options
+  const { contentType = "application/octet-stream", clock = systemClock } = options
   return Effect.tryPromise({
     try: async (stop) => {
       let opening: Promise<PartSink> | undefined
       try {
-        const sink = await within(clock, "the store's response", deadlines.openMs, stop, (signal) => {
+        const sink = await within(clock, "the store's response", targetDeadlines.openMs, stop, (signal) => {
           opening = begin(address, contentType, { ...options, clock }, signal)
           return opening
         })
-        return new PartWriter(address, sink, clock, deadlines)
+        return new PartWriter(address, sink, clock)
       } catch (cause) {
         // It may still start an upload after the caller has gone, which is then discarded.
         void opening?.then(
-          (sink) => discardLate(sink, clock, deadlines),
+          (sink) => discardLate(sink, clock),
           () => undefined,
         )
         throw cause
@@ -83,8 +82,8 @@ const begin = async (
 }
 
 /** An upload without parts costs nothing and no caller is left to report to, so a failure is left for the store to clean up. */
-const discardLate = async (sink: PartSink, clock: Clock, deadlines: TargetDeadlines): Promise<void> => {
-  await within(clock, "removing the upload", deadlines.discardMs, undefined, (each) => sink.discard(each)).then(
+const discardLate = async (sink: PartSink, clock: Clock): Promise<void> => {
+  await within(clock, "removing the upload", targetDeadlines.discardMs, undefined, (each) => sink.discard(each)).then(
     () => sink.close?.(),
     () => sink.close?.(),
   )

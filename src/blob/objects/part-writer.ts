@@ -29,7 +29,7 @@ export interface ExportTarget {
    */
   finish(): Promise<WrittenObject>
   /**
-   * Aborts the upload and removes what was written, within {@link TargetDeadlines.discardMs}. An existing object of that name is untouched.
+   * Aborts the upload and removes what was written, within `discardMs` of {@link targetDeadlines}. An existing object of that name is untouched.
    * After `finish` has resolved it does nothing; a second call returns the same promise.
    *
    * @throws TargetError if parts may remain; the reason names them
@@ -43,20 +43,11 @@ export interface WrittenObject {
   readonly bytes: number
 }
 
-/** ms that each step may take, retries included. */
-export interface TargetDeadlines {
-  /** From the request to the store's first response. */
-  readonly openMs: number
-  /** One part. */
-  readonly partMs: number
-  readonly commitMs: number
-  readonly discardMs: number
-}
-
-/** A part of 8 MiB in 2 min is 70 kB/s; an export slower than that is not worth keeping the recording's blocks from retention. */
-export const targetDeadlines: TargetDeadlines = {
-  ...{ openMs: responseMs, partMs: 120_000, commitMs: 60_000, discardMs: 30_000 },
-}
+/**
+ * ms that each step may take, retries included: from the request to the store's first response, one part, and so on. A part of 8 MiB in 2 min is 70 kB/s; an export
+ * slower than that is not worth keeping the recording's blocks from retention.
+ */
+export const targetDeadlines = { openMs: responseMs, partMs: 120_000, commitMs: 60_000, discardMs: 30_000 } as const
 
 /** ms that a part under way may take to end after an abort: a nearby store needs a tenth of it. */
 const settleMs = 2000
@@ -66,7 +57,6 @@ export class PartWriter implements ExportTarget {
   readonly #address: StoreAddress
   readonly #sink: PartSink
   readonly #clock: Clock
-  readonly #deadlines: TargetDeadlines
   readonly #stop = new AbortController()
   readonly #underWay = new Set<Promise<void>>()
   readonly #spare: Buffer[] = []
@@ -78,12 +68,11 @@ export class PartWriter implements ExportTarget {
   #finished = false
   #aborting: Promise<void> | undefined
 
-  constructor(address: StoreAddress, sink: PartSink, clock: Clock, deadlines: TargetDeadlines) {
+  constructor(address: StoreAddress, sink: PartSink, clock: Clock) {
     this.location = addressUrl(address)
     this.#address = address
     this.#sink = sink
     this.#clock = clock
-    this.#deadlines = deadlines
   }
 
   async write(data: Uint8Array): Promise<void> {
@@ -105,7 +94,7 @@ export class PartWriter implements ExportTarget {
     await Promise.all(this.#underWay)
     this.#assertGoing()
     try {
-      await within(this.#clock, "completing the object", this.#deadlines.commitMs, this.#stop.signal, (signal) =>
+      await within(this.#clock, "completing the object", targetDeadlines.commitMs, this.#stop.signal, (signal) =>
         this.#sink.commit(signal),
       )
     } catch (cause) {
@@ -145,7 +134,7 @@ export class PartWriter implements ExportTarget {
   /** Never rejects. */
   async #put(part: Part, buffer: Buffer): Promise<void> {
     try {
-      await within(this.#clock, `part ${part.number}`, this.#deadlines.partMs, this.#stop.signal, (signal) =>
+      await within(this.#clock, `part ${part.number}`, targetDeadlines.partMs, this.#stop.signal, (signal) =>
         this.#sink.put(part, signal),
       )
       // Not earlier: an aborted request may still read from the buffer.
@@ -163,7 +152,7 @@ export class PartWriter implements ExportTarget {
     this.#stop.abort(this.#failure)
     await Promise.all(this.#underWay)
     try {
-      await within(this.#clock, "removing the parts", this.#deadlines.discardMs, undefined, (signal) =>
+      await within(this.#clock, "removing the parts", targetDeadlines.discardMs, undefined, (signal) =>
         this.#sink.discard(signal),
       )
     } catch (cause) {

@@ -38,7 +38,7 @@ interface ListOptions {
  * Not guaranteed: that the one who created it knows. An answer may be lost, and the repeated request then finds the caller's own object: who gets
  * "exists" compares what is there with what it wrote. Rejections are TargetErrors. Memory: twice what the caller passes, and what it reads.
  */
-export interface BlobStore {
+export interface BlobStore extends Disposable {
   /** Where it is, as a URL. */
   readonly location: string
   /** Creates an object of these bytes unless the key exists. "exists": someone, or an earlier try of this call whose answer was lost, created it. */
@@ -51,7 +51,7 @@ export interface BlobStore {
   remove(keys: ReadonlyArray<string>): Promise<void>
   /** Requests since it was opened. */
   usage(): StoreUsage
-  /** Ends requests under way. May be called again. */
+  /** Ends requests under way, as disposing does. May be called again. */
   close(): void
 }
 
@@ -190,6 +190,10 @@ class Store implements BlobStore {
     if (this.#stop.signal.aborted) return
     this.#stop.abort()
     this.#provider.close?.()
+  }
+
+  [Symbol.dispose](): void {
+    this.close()
   }
 
   /** Sends a request, perhaps several times. */

@@ -12,7 +12,6 @@ import { join } from "node:path"
 import { crc32 } from "node:zlib"
 import { type Clock, systemClock } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
-import type { ByteRange } from "../providers/provider.ts"
 import { inParallel, joined } from "../requests/requests.ts"
 import { hasCode } from "../requests/target-error.ts"
 import type { BlobStore } from "./open-store.ts"
@@ -32,13 +31,19 @@ export interface RangeCacheOptions {
 /** What is read. Stores with one location have the same objects. */
 type RangedStore = Pick<BlobStore, "location" | "read">
 
+/** From a byte on, up to before another. */
+interface Range {
+  readonly from: number
+  readonly until: number
+}
+
 /** The store behind it is the caller's to close. */
 interface RangeCache {
   /**
-   * The bytes of each range, in this order. `undefined`: there is no such object, unless pages of it are still here. Pages that are missing and adjacent
-   * are one request. Rejects with the store's TargetError.
+   * The bytes of each range, in this order, without what lies past the object's end. `undefined`: there is no such object, unless pages of it are still here.
+   * Pages that are missing and adjacent are one request. Rejects with the store's TargetError.
    */
-  readRanges(key: string, ranges: ReadonlyArray<ByteRange>): Promise<ReadonlyArray<Uint8Array> | undefined>
+  readRanges(key: string, ranges: ReadonlyArray<Range>): Promise<ReadonlyArray<Uint8Array> | undefined>
 }
 
 /** Files read at once, and requests under way, for one call. */
@@ -51,8 +56,8 @@ const touchedMs = 60_000
 /** ms after which a file that was not renamed is one of a process that was killed. */
 const draftMs = 3_600_000
 
-/** Of a file: CRC-32 of its name and of what follows, 4 bytes; size of the whole object, 8 bytes; then the bytes of the page. */
-const headBytes = 12
+/** Of a file: CRC-32 of its name and of what follows, which are the bytes of the page. */
+const headBytes = 4
 
 /** Trims what earlier processes left. */
 export const openRangeCache = async (store: RangedStore, options: RangeCacheOptions): Promise<RangeCache> => {
@@ -61,13 +66,8 @@ export const openRangeCache = async (store: RangedStore, options: RangeCacheOpti
   return new Cache(store, files, options.pageBytes ?? 256 * 1024)
 }
 
-interface Page {
-  readonly bytes: Uint8Array
-  /** Of the whole object. */
-  readonly size: number
-}
-
-type Pages = ReadonlyMap<number, Page>
+/** By their numbers; those past the object's end have no bytes. */
+type Pages = ReadonlyMap<number, Uint8Array>
 
 class Cache implements RangeCache {
   readonly #store: RangedStore
@@ -82,37 +82,30 @@ class Cache implements RangeCache {
     this.#pageBytes = pageBytes
   }
 
-  async readRanges(key: string, ranges: ReadonlyArray<ByteRange>): Promise<ReadonlyArray<Uint8Array> | undefined> {
-    const isOpen = (range: ByteRange): boolean => "last" in range || range.until === undefined
-    let pages = new Map<number, Page>()
-    let size = (await this.#files.read(this.#name(key, "size")))?.size
-    if (size === undefined && ranges.some(isOpen)) {
-      const tail = await this.#readTail(key, Math.max(0, ...ranges.map((range) => ("last" in range ? range.last : 0))))
-      if (tail === undefined) return undefined
-      pages = tail.pages
-      size = tail.size
-    }
-    const limits = ranges.map((range) => limitsIn(range, size ?? Number.POSITIVE_INFINITY))
+  async readRanges(key: string, ranges: ReadonlyArray<Range>): Promise<ReadonlyArray<Uint8Array> | undefined> {
     const wanted = new Set<number>()
-    for (const { from, until } of limits)
-      for (let page = Math.floor(from / this.#pageBytes); page * this.#pageBytes < until; page++)
-        if (!pages.has(page)) wanted.add(page)
-    if (!(await this.#load(key, [...wanted], pages))) return undefined
-    return limits.map(({ from, until }) => {
-      const first = Math.floor(from / this.#pageBytes)
-      const pieces: Uint8Array[] = []
-      for (let page = first; page * this.#pageBytes < until; page++) pieces.push(pages.get(page)?.bytes ?? none)
-      return joined(pieces).subarray(from - first * this.#pageBytes, until - first * this.#pageBytes)
-    })
+    for (const { from, until } of ranges)
+      for (let page = Math.floor(from / this.#pageBytes); page * this.#pageBytes < until; page++) wanted.add(page)
+    const pages = await this.#load(key, [...wanted])
+    return (
+      pages &&
+      ranges.map(({ from, until }) => {
+        const first = Math.floor(from / this.#pageBytes)
+        const pieces: Uint8Array[] = []
+        for (let page = first; page * this.#pageBytes < until; page++) pieces.push(pages.get(page) ?? none)
+        return joined(pieces).subarray(from - first * this.#pageBytes, until - first * this.#pageBytes)
+      })
+    )
   }
 
-  #name(key: string, page: number | "size"): string {
-    const object = createHash("sha256").update(`${this.#store.location}\n${this.#pageBytes}\n${key}`).digest("hex")
+  #name(key: string, page: number): string {
+    const object = createHash("sha256").update(`${this.#store.location}\n${key}\n${this.#pageBytes}`).digest("hex")
     return `${object.slice(0, 40)}-${page}`
   }
 
-  /** Adds pages of an object, from files or from the store; those past its end have no bytes. False: there is no such object. */
-  async #load(key: string, wanted: ReadonlyArray<number>, pages: Map<number, Page>): Promise<boolean> {
+  /** From files or from the store. `undefined`: there is no such object. */
+  async #load(key: string, wanted: ReadonlyArray<number>): Promise<Pages | undefined> {
+    const pages = new Map<number, Uint8Array>()
     const missing: number[] = []
     await inParallel(wanted, filesAtOnce, async (page) => {
       const found = await this.#files.read(this.#name(key, page))
@@ -140,42 +133,23 @@ class Cache implements RangeCache {
     })
     arrived.push(...(await Promise.all(coming)))
     for (const part of arrived) for (const [page, found] of part ?? []) pages.set(page, found)
-    return !arrived.includes(undefined)
+    return arrived.includes(undefined) ? undefined : pages
   }
 
+  /** Pages one behind the other, which are also kept. */
   async #request(key: string, first: number, last: number): Promise<Pages | undefined> {
     const from = first * this.#pageBytes
     const found = await this.#store.read(key, { from, until: (last + 1) * this.#pageBytes })
-    return found && this.#keep(key, from, found)
-  }
-
-  /** The last bytes of an object of unknown size, as far as they are whole pages, and its size. */
-  async #readTail(key: string, bytes: number): Promise<{ pages: Map<number, Page>; size: number } | undefined> {
-    const found = await this.#store.read(key, { last: bytes + this.#pageBytes })
     if (found === undefined) return undefined
-    const from = found.size - found.bytes.length
-    const whole = Math.ceil(from / this.#pageBytes) * this.#pageBytes
-    const kept = { bytes: found.bytes.subarray(whole - from), size: found.size }
-    return { pages: await this.#keep(key, whole, kept), size: found.size }
-  }
-
-  /** Writes what was read from the beginning of a page on as pages. */
-  async #keep(key: string, from: number, { bytes, size }: Page): Promise<Map<number, Page>> {
-    const pages = new Map<number, Page>()
-    for (let at = 0; at < bytes.length; at += this.#pageBytes)
-      pages.set((from + at) / this.#pageBytes, { bytes: bytes.subarray(at, at + this.#pageBytes), size })
-    await this.#files.write(this.#name(key, "size"), { bytes: none, size })
-    await inParallel([...pages], filesAtOnce, ([page, found]) => this.#files.write(this.#name(key, page), found))
+    const pages = new Map<number, Uint8Array>()
+    for (let at = 0; at < found.bytes.length; at += this.#pageBytes)
+      pages.set((from + at) / this.#pageBytes, found.bytes.subarray(at, at + this.#pageBytes))
+    await inParallel([...pages], filesAtOnce, ([page, bytes]) => this.#files.write(this.#name(key, page), bytes))
     return pages
   }
 }
 
 const none = new Uint8Array(0)
-
-const limitsIn = (range: ByteRange, size: number): { readonly from: number; readonly until: number } =>
-  "last" in range
-    ? { from: Math.max(0, size - range.last), until: size }
-    : { from: range.from, until: Math.min(size, range.until ?? size) }
 
 /** The files of a directory, of all stores that use it. No call rejects: trouble is reported. */
 class PageFiles {
@@ -197,22 +171,20 @@ class PageFiles {
     this.#touchedAt = clock.monotonicMs()
   }
 
-  async read(name: string): Promise<Page | undefined> {
+  async read(name: string): Promise<Uint8Array | undefined> {
     const file = await this.#report(`read ${name}`, () => readFile(join(this.#directory, name)))
     if (file === undefined) return undefined
-    if (file.length < headBytes || file.readUInt32LE(0) !== checksum(name, file.subarray(4))) {
+    if (file.length < headBytes || file.readUInt32LE(0) !== checksum(name, file.subarray(headBytes))) {
       this.#onTrouble(`${join(this.#directory, name)} is damaged; its page is requested again`)
       return undefined
     }
     await this.#touch(name)
-    return { bytes: file.subarray(headBytes), size: file.readDoubleLE(4) }
+    return file.subarray(headBytes)
   }
 
-  async write(name: string, { bytes, size }: Page): Promise<void> {
-    const head = Buffer.alloc(headBytes)
-    head.writeDoubleLE(size, 4)
-    const file = Buffer.concat([head, bytes])
-    file.writeUInt32LE(checksum(name, file.subarray(4)))
+  async write(name: string, bytes: Uint8Array): Promise<void> {
+    const file = Buffer.concat([Buffer.alloc(headBytes), bytes])
+    file.writeUInt32LE(checksum(name, bytes))
     const draft = join(this.#directory, `${name}.${randomUUID()}.draft`)
     await this.#report(`write ${name}`, async () => {
       try {
@@ -272,4 +244,4 @@ class PageFiles {
   }
 }
 
-const checksum = (name: string, rest: Uint8Array): number => crc32(rest, crc32(name))
+const checksum = (name: string, bytes: Uint8Array): number => crc32(bytes, crc32(name))

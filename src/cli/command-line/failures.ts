@@ -5,12 +5,11 @@
 import type { ArchiveError } from "../../archive/index.ts"
 import type { TargetError } from "../../blob/index.ts"
 import type { FactsError } from "../../facts/index.ts"
-import type { StreamError } from "../../fleet/index.ts"
+import type { ShardsRefused, StreamError } from "../../fleet/index.ts"
 import type { ApiError, CredentialsError } from "../../kube/index.ts"
 import { withLocalTimes } from "../../local-time.ts"
 import type { ListenError, TokenFileError } from "../../recorder/index.ts"
 import type { KindNotInTrace, RehearsalStalled } from "../../rehearsal/index.ts"
-import type { ShardsFileError } from "../../replicas/index.ts"
 import type { NothingToServe } from "../../serve/index.ts"
 import type {
   NoRecording,
@@ -56,7 +55,7 @@ type Failure =
   | RemovalIncomplete
   | RemovalUnchecked
   | ReplayExists
-  | ShardsFileError
+  | ShardsRefused
   | SpoolError
   | StreamError
   | TargetError
@@ -101,7 +100,7 @@ const codes: Codes = {
   StreamBrokenError: failed,
   StreamChangedError: failed,
   RestoredUnsoundError: failed,
-  ShardsFileError: usage,
+  ShardsRefused: usage,
   // Of facts.
   FactsError: failed,
   // Of kubeconfigs and what they name.

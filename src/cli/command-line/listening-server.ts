@@ -81,7 +81,8 @@ export interface Condition {
 
 interface ServedHost {
   readonly conditions: () => ReadonlyArray<Condition> | Promise<ReadonlyArray<Condition>>
-  readonly metrics: () => Promise<ReadonlyArray<Metric>>
+  /** As texts they are in the format that is served. */
+  readonly metrics: () => Promise<ReadonlyArray<Metric> | string>
 }
 
 /** Rejects with AddressUnavailable. */
@@ -97,7 +98,9 @@ export const serveHost = (address: ListenAddress, { conditions, metrics }: Serve
         text(response, isReady ? 200 : 503, isVerbose ? all.map(lineOf).join("") : "ok\n")
       }, failed(response))
     } else if (path === "/metrics" && isByOwnName(request, response, address))
-      metrics().then((found) => text(response, 200, formatMetrics(found), metricsContentType), failed(response))
+      metrics().then((found) => {
+        text(response, 200, typeof found === "string" ? found : formatMetrics(found), metricsContentType)
+      }, failed(response))
     else if (path !== "/metrics") text(response, 404, "/healthz, /readyz and /metrics are served\n")
   })
   return listenOn(server, address, "--listen")

@@ -32,24 +32,20 @@ export const isChosen = (name: string, globs: ReadonlyArray<string>): boolean =>
 
 /** In the order of their names. Rejects with Misasked or an error of the store. */
 const clustersBelow = async (address: string): Promise<ReadonlyArray<Cluster>> => {
-  const store = await opened(address)
-  try {
-    const streams = await streamsBelow(store)
-    const places = new Set<string>()
-    for (const stream of streams) {
-      const parent = /^(.*\/)?shard-\d+\/$/s.test(stream) ? stream.replace(/shard-\d+\/$/, "") : undefined
-      if (parent !== undefined && places.has(parent)) continue
-      const isShard = parent !== undefined && (await readShards(storeBelow(store, parent))) !== undefined
-      places.add(isShard ? parent : stream)
-    }
-    return [...places].map((place) => {
-      const { location } = storeBelow(store, place.split("/").map(encodeURIComponent).join("/"))
-      const name = place === "" ? decodeURIComponent(location.slice(location.lastIndexOf("/") + 1)) : place.slice(0, -1)
-      return { name: visible(name), address: location }
-    })
-  } finally {
-    store.close()
+  using store = await opened(address)
+  const streams = await streamsBelow(store)
+  const places = new Set<string>()
+  for (const stream of streams) {
+    const parent = /^(.*\/)?shard-\d+\/$/s.test(stream) ? stream.replace(/shard-\d+\/$/, "") : undefined
+    if (parent !== undefined && places.has(parent)) continue
+    const isShard = parent !== undefined && (await readShards(storeBelow(store, parent))) !== undefined
+    places.add(isShard ? parent : stream)
   }
+  return [...places].toSorted().map((place) => {
+    const { location } = storeBelow(store, place.split("/").map(encodeURIComponent).join("/"))
+    const name = place === "" ? decodeURIComponent(location.slice(location.lastIndexOf("/") + 1)) : place.slice(0, -1)
+    return { name: visible(name), address: location }
+  })
 }
 
 /** Those whose names a glob matches. @throws Misasked if there is none */

@@ -43,7 +43,7 @@ export const compact = async (
   address: string,
   nowMicros: () => number,
 ): Promise<ExitCode> => {
-  const store = await opened(address)
+  using store = await opened(address)
   using interrupted = interruption(terminal)
   const { signal } = interrupted
   try {
@@ -60,7 +60,5 @@ export const compact = async (
     if (!signal.aborted) throw error
     terminal.say("interrupted; the next run goes on from there")
     return exitCodes.interrupted
-  } finally {
-    store.close()
   }
 }

@@ -40,8 +40,8 @@ export const facts = async (
   terminal: CommandTerminal,
   address: string,
 ): Promise<ExitCode | string> => {
-  const stream = await opened(address)
-  const target = to === undefined ? stream : await opened(to)
+  using stream = await opened(address)
+  using target = await opened(to ?? address)
   const named = cluster ?? lastPartOf(stream.location)
   if (!clusterName.test(named)) return `give the cluster a name, with --cluster: ${quoted(named)} cannot be one`
   const { environment, say } = terminal
@@ -74,8 +74,6 @@ export const facts = async (
     if (!watch) return exitCodes.interrupted
   } finally {
     close()
-    stream.close()
-    target.close()
   }
   progress.close()
   terminal.standardOutput.write(`facts of ${formatCount(segments, "segment")}: ${formatCount(rows, "change")}\n`)

@@ -30,14 +30,10 @@ export const index = async (
   if (provider !== "file")
     return "index reads facts in a directory; docs/guides/query.md has statements for object stores"
   const directory = resolve(bucket)
-  const store = await openStore(reading.place)
-  try {
-    const keys = await factsIn(store, { from: 0, to: Number.MAX_SAFE_INTEGER, clusters: [] })
-    const files = keys.map((key) => resolve(directory, key))
-    await writeCatalog(files, { path: resolve(catalog), directory, extension }, importing && { importing })
-    terminal.standardOutput.write(`${formatCount(files.length, "file")} in ${catalog}\n`)
-    return exitCodes.ok
-  } finally {
-    store.close()
-  }
+  using store = await openStore(reading.place)
+  const objects = await factsIn(store, { from: 0, to: Number.MAX_SAFE_INTEGER, clusters: [] })
+  const files = objects.map(({ key }) => resolve(directory, key))
+  await writeCatalog(files, { path: resolve(catalog), directory, extension }, importing && { importing })
+  terminal.standardOutput.write(`${formatCount(files.length, "file")} in ${catalog}\n`)
+  return exitCodes.ok
 }

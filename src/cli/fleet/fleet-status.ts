@@ -45,13 +45,9 @@ export const status = async (
 ): Promise<ExitCode> => {
   const found: Found[] = []
   for (const address of addresses) {
-    const store = await opened(address)
-    try {
-      const prefixes = await streamsBelow(store)
-      await inParallel(prefixes, STREAMS_AT_ONCE, async (prefix) => found.push(await statusOf(store, prefix)))
-    } finally {
-      store.close()
-    }
+    using store = await opened(address)
+    const prefixes = await streamsBelow(store)
+    await inParallel(prefixes, STREAMS_AT_ONCE, async (prefix) => found.push(await statusOf(store, prefix)))
   }
   found.sort((one, other) => (one.location < other.location ? -1 : 1))
   const { standardOutput, say } = terminal

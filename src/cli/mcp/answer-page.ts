@@ -3,6 +3,7 @@
 import { formatInstant } from "../../local-time.ts"
 import { formatExactJson, isJsonObject, type JsonObject, type JsonValue, withProperty } from "../../trace/index.ts"
 import { isJsonList, objectsIn } from "../past/describe-change.ts"
+import { RecordedByNone } from "../past/shortcoming-lines.ts"
 
 // A value that is too long for an answer, with its longest parts left out and marked.
 
@@ -189,15 +190,22 @@ export const withReadableTimes = (value: JsonObject): JsonObject =>
 /** Collects what the parts of an answer lack. */
 export class AnswerCompleteness {
   readonly #found = new Map<(typeof lists)[number], Map<string, JsonObject>>()
+  readonly #none: RecordedByNone
   #isRestricted = false
   #isUnread = false
   #isIncomplete = false
+
+  /** `shards`: how many answer each question, of which one is to record a kind. */
+  constructor(shards = 1) {
+    this.#none = new RecordedByNone(shards)
+  }
 
   /** Notes the end of a recorder's answer. */
   note(end: JsonObject): void {
     this.#isRestricted ||= end.isRestricted === true
     for (const list of lists)
       for (const entry of objectsIn(end[list])) {
+        if (list === "unrecorded" && !this.#none.isMissing(entry)) continue
         const entries = this.#found.get(list) ?? new Map<string, JsonObject>()
         this.#found.set(list, entries)
         entries.set(formatExactJson(entry), withReadableTimes(entry))

@@ -179,13 +179,13 @@ export class ToolCalls {
     const question = fingerprintOf(tool.name, given)
     const place = next === undefined ? undefined : readContinuation(next, question)
     const page = new AnswerPage({ skip: place?.skip ?? 0, limit })
-    const completeness = new AnswerCompleteness()
     const notes = new Set<string>()
     const say = (line: string): void => void notes.add(line)
     const directories = await this.#traces.all(signal)
     const options = { ...this.#options, dataDir: [...this.#options.dataDir, ...directories], trace: [] }
     const { terminal, now } = this.#surroundings
     const past = await openPast(options, { terminal, say, signal })
+    const completeness = new AnswerCompleteness(past.isOne ? past.places.length : 1)
     try {
       for (const each of past.absent) {
         say(`the shard ${each} has no stream yet`)

@@ -135,7 +135,7 @@ export const inputSchemaOf = (table: ParameterTable): InputSchema => {
   }
 }
 
-export type { Parameter, ParameterTable, ParameterValues }
+export type { ParameterTable, ParameterValues }
 
 // Parameters that several tools have, in the same words.
 

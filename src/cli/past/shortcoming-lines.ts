@@ -24,35 +24,45 @@ interface Shortcoming {
   readonly detail: string
 }
 
+/** A kind is recorded by one of several shards: it is missing if none of them records it. */
+export class RecordedByNone {
+  readonly #shards: number
+  readonly #answers = new Map<string, number>()
+
+  /** `shards`: how many answer each question. */
+  constructor(shards: number) {
+    this.#shards = shards
+  }
+
+  /** Whether an entry in `unrecorded` of one more answer says that something is missing. */
+  isMissing({ gvk, namespace, why }: JsonObject): boolean {
+    if (why !== "never") return true
+    const name = `${gvk} ${namespace}`
+    const answers = (this.#answers.get(name) ?? 0) + 1
+    this.#answers.set(name, answers)
+    return answers >= this.#shards
+  }
+}
+
 /** Collects what several answers lack. */
 export class ShortcomingLines {
   /** Those that are equal are one. */
   readonly #found = new Map<string, Shortcoming>()
   readonly #absent: ReadonlyArray<string>
-  readonly #shards: number
-  /** How many shards do not record a kind, by its name. */
-  readonly #never = new Map<string, number>()
+  readonly #none: RecordedByNone
   #isRestricted = false
 
   /** `absent`: addresses of shards of which nothing is recorded yet. `shards`: how many others answer each question, of which one is to record a kind. */
   constructor(absent: ReadonlyArray<string> = [], shards = 1) {
     this.#absent = absent
-    this.#shards = shards
+    this.#none = new RecordedByNone(shards)
   }
 
   /** Notes the end of an answer. */
   note(end: JsonObject): void {
     this.#isRestricted ||= end.isRestricted === true
-    for (const each of objectsIn(end.unrecorded)) {
-      const time = Number(each.time)
-      if (each.why === "never") {
-        const name = `${each.gvk} ${each.namespace}`
-        const count = (this.#never.get(name) ?? 0) + 1
-        this.#never.set(name, count)
-        if (count < this.#shards) continue
-      }
-      this.#add(String(each.why), each, [time, time])
-    }
+    for (const each of objectsIn(end.unrecorded))
+      if (this.#none.isMissing(each)) this.#add(String(each.why), each, [Number(each.time), Number(each.time)])
     for (const each of objectsIn(end.gaps))
       this.#add(`gap ${each.reason}`, each, [Number(each.fromTime), Number(each.toTime)], String(each.detail))
     for (const each of objectsIn(end.late)) this.#add("late", each, [Number(each.notBefore), Number(each.notAfter)])

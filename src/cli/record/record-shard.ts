@@ -2,21 +2,19 @@
 import { existsSync, mkdirSync } from "node:fs"
 import { dirname } from "node:path"
 import { readStorePlace } from "../../blob/index.ts"
+import { MOST_SHARDS } from "../../fleet/index.ts"
 import { messageOf } from "../../message-of.ts"
 import type { RecorderShard } from "../../recorder/index.ts"
 import { list, type OptionValues, optional, type Reading, refused, value } from "../command-line/arguments.ts"
 import { CommandFailed } from "../command-line/exit-codes.ts"
 import { readKind } from "../command-line/kind-option.ts"
 
-/** A shard needs a process, so there are never many. */
-const mostShards = 1000
-
 /** `K/N`. */
 const parseShard = (given: string): Reading<Pick<RecorderShard, "index" | "count">> => {
   const [, index, count] = /^(\d{1,4})\/(\d{1,4})$/.exec(given) ?? []
-  return index !== undefined && Number(index) < Number(count) && Number(count) <= mostShards
+  return index !== undefined && Number(index) < Number(count) && Number(count) <= MOST_SHARDS
     ? value({ index: Number(index), count: Number(count) })
-    : refused(`must be K/N with K from 0 to N-1 and N of at most ${mostShards}, such as 0/4`)
+    : refused(`must be K/N with K from 0 to N-1 and N of at most ${MOST_SHARDS}, such as 0/4`)
 }
 
 /** `pods` or `pods=namespace`. */

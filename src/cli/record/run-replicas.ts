@@ -5,19 +5,13 @@
  */
 import { hostname } from "node:os"
 import { join } from "node:path"
-import { type BlobStore, openStore, readStorePlace } from "../../blob/index.ts"
+import { openStore, readStorePlace } from "../../blob/index.ts"
 import { systemClock } from "../../clock.ts"
+import { fixShards, isStreamError, ShardsRefused } from "../../fleet/index.ts"
 import { ApiClient, electionIdentity, loadCredentials, pause } from "../../kube/index.ts"
 import { messageOf } from "../../message-of.ts"
-import type { LeaseSettings, Metric } from "../../recorder/index.ts"
-import {
-  fixShards,
-  Replica,
-  ShardsFileError,
-  shardLease,
-  shardMetrics,
-  startShardProcess,
-} from "../../replicas/index.ts"
+import { formatMetrics, type LeaseSettings } from "../../recorder/index.ts"
+import { Replica, shardLease, shardMetrics, startShardProcess } from "../../replicas/index.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import type { ListenAddress } from "../command-line/listen-option.ts"
 import { type Condition, serveHost } from "../command-line/listening-server.ts"
@@ -88,7 +82,7 @@ export const runReplicas = async (
   let replica: Replica | undefined
   await using _interface = await serveHost(listen, {
     conditions: () => (replica === undefined ? [unfixed] : conditionsOf(replica)),
-    metrics: async () => (replica === undefined ? [] : metricsOf(replica)),
+    metrics: async () => (replica === undefined ? "" : metricsOf(replica)),
   })
   log.info(`listening on ${_interface.url}`, { paths: "/healthz /readyz /metrics" })
   const shards = await fixedShards(options, log, stop.signal)
@@ -127,21 +121,17 @@ const fixedShards = async (
   const reading = readStorePlace(archiveTo)
   // The option was read in the same way.
   if (reading.tag === "refused") throw new Error(reading.reason)
-  const store: BlobStore = await openStore(reading.place)
-  try {
-    while (!stop.aborted) {
-      try {
-        return await fixShards(store, { shards, split })
-      } catch (error) {
-        if (error instanceof ShardsFileError) throw error
-        log.warn(`nothing is recorded: ${messageOf(error)}. Trying again`)
-        await pause(systemClock, retryMs, stop)
-      }
+  using store = await openStore(reading.place)
+  while (!stop.aborted) {
+    try {
+      return await fixShards(store, { shards, split })
+    } catch (error) {
+      if (error instanceof ShardsRefused || isStreamError(error)) throw error
+      log.warn(`nothing is recorded: ${messageOf(error)}. Trying again`)
+      await pause(systemClock, retryMs, stop)
     }
-    return undefined
-  } finally {
-    store.close()
   }
+  return undefined
 }
 
 const unfixed: Condition = { name: "shards", isMet: false, detail: "the store has not said how many there are" }
@@ -171,10 +161,10 @@ const conditionsOf = async (replica: Replica): Promise<ReadonlyArray<Condition>>
   ]
 }
 
-const metricsOf = async (replica: Replica): Promise<ReadonlyArray<Metric>> => {
+const metricsOf = async (replica: Replica): Promise<string> => {
   const texts = replica.shards().map(async ({ shard, port }) => {
     const said = await askShard(port, "/metrics")
     return said?.isOk === true ? [{ shard, text: said.text }] : []
   })
-  return [...replica.metrics(), ...shardMetrics((await Promise.all(texts)).flat())]
+  return formatMetrics(replica.metrics()) + shardMetrics((await Promise.all(texts)).flat())
 }

@@ -18,4 +18,6 @@ port.on("message", async ({ directory, blobs, isAwaited }: FetchRequest) => {
     tell()
   }
 })
+// Whoever waits sleeps, and learns of no event.
+process.on("exit", tell)
 tell()

@@ -16,7 +16,7 @@ export interface FetchRequest {
 /** The bytes, or why they cannot be read. */
 export type FetchAnswer = { readonly bytes: Uint8Array } | { readonly location: string; readonly reason: string }
 
-/** What the worker begins with: requests come and answers go through `port`; after each answer, and when it has begun, the number in `answered` is one more. */
+/** What the worker begins with: requests come and answers go through `port`; after each answer, when it has begun and when it ends, the number in `answered` is one more. */
 export interface FetcherData {
   readonly port: MessagePort
   readonly answered: Int32Array<SharedArrayBuffer>
@@ -64,7 +64,7 @@ export class BlobFetcher implements BlobSource {
     Atomics.wait(answered, 0, 0, this.#startMs)
     const before = Atomics.load(answered, 0)
     port.postMessage({ directory, blobs: [blob], isAwaited: true } satisfies FetchRequest)
-    if (before > 0) Atomics.wait(answered, 0, before, deadlineMs)
+    const waited = before > 0 && Atomics.wait(answered, 0, before, deadlineMs)
     const answer: FetchAnswer | undefined = receiveMessageOnPort(port)?.message
     if (answer !== undefined && "bytes" in answer) return answer.bytes
     if (answer !== undefined) throw new StoreUnreadableError({ directory, ...answer })
@@ -72,9 +72,11 @@ export class BlobFetcher implements BlobSource {
     port.close()
     this.#opened = undefined
     const reason =
-      before > 0
-        ? `there was no answer for ${deadlineMs / 1000} s`
-        : `the worker that asks did not begin within ${this.#startMs / 1000} s`
+      waited === false
+        ? `the worker that asks did not begin within ${this.#startMs / 1000} s`
+        : waited === "timed-out"
+          ? `there was no answer for ${deadlineMs / 1000} s`
+          : "the worker that asks has ended. Ask again"
     throw new StoreUnreadableError({ directory, location: blob.key, reason })
   }
 

@@ -73,44 +73,12 @@ export const decodeWatchRequest = (bytes: Uint8Array): WatchRequest => {
   }
 }
 
-export const encodeWatchRequest = (request: WatchRequest): Uint8Array => {
-  const writer = new BincodeWriter()
-  writer.string(request.apiVersion)
-  writer.string(request.group)
-  writer.string(request.kind)
-  writer.string(request.version)
-  writer.optionalString(request.namespace)
-  writer.string(request.resourceVersion)
-  writer.optionalString(request.fieldSelector)
-  writer.boolean(request.includeUninitialized)
-  writer.optionalString(request.labelSelector)
-  writer.boolean(request.allowBookmarks)
-  return writer.finish()
-}
-
 /** @throws {BincodeError} if the bytes are anything else. */
 export const decodeGuestRequest = (bytes: Uint8Array): GuestRequest => {
   const reader = new BincodeReader("HttpRequest", bytes)
   const request = { method: reader.string(), uri: reader.string(), headers: headersOf(reader), body: reader.bytes() }
   reader.end()
   return request
-}
-
-export const encodeGuestRequest = (request: GuestRequest): Uint8Array => {
-  const writer = new BincodeWriter(256 + request.body.length)
-  writer.string(request.method)
-  writer.string(request.uri)
-  writeHeaders(writer, request.headers)
-  writer.bytes(request.body)
-  return writer.finish()
-}
-
-/** @throws {BincodeError} if the bytes are anything else. */
-export const decodeGuestResponse = (bytes: Uint8Array): GuestResponse => {
-  const reader = new BincodeReader("HttpResponse", bytes)
-  const response = { status: reader.u16(), headers: headersOf(reader), body: reader.bytes() }
-  reader.end()
-  return response
 }
 
 /** @param response its status must be an integer from 0 to 65,535: the field has 16 bits. */
@@ -123,7 +91,7 @@ export const encodeGuestResponse = (response: GuestResponse): Uint8Array => {
 }
 
 /** The values of a name that occurs twice are joined, as HTTP does it. */
-const headersOf = (reader: BincodeReader): Map<string, Uint8Array[]> => {
+export const headersOf = (reader: BincodeReader): Map<string, Uint8Array[]> => {
   const headers = new Map<string, Uint8Array[]>()
   let total = 0
   const names = reader.count(16)
@@ -140,7 +108,7 @@ const headersOf = (reader: BincodeReader): Map<string, Uint8Array[]> => {
   return headers
 }
 
-const writeHeaders = (writer: BincodeWriter, headers: GuestHeaders): void => {
+export const writeHeaders = (writer: BincodeWriter, headers: GuestHeaders): void => {
   writer.count(headers.size)
   for (const [name, values] of headers) {
     writer.string(name)

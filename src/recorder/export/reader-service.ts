@@ -22,8 +22,8 @@ type Question = Exclude<keyof ReaderControl & string, "query">
 /** ms without a query after which its thread, some 10 MB, is released. A dashboard that refreshes each minute keeps it. */
 export const idleMs = 90_000
 
-/** ms that a query waits for a reader that is starting. */
-const startMs = 5000
+/** ms that a query waits for a reader that is starting: on a machine that is busy that takes seconds, and one that cannot start fails at once. */
+export const startMs = 60_000
 
 /** ms for a result. Counts wait for one another. */
 const deadlineMs: Readonly<Record<Question, number>> = {

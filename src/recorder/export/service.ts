@@ -12,6 +12,7 @@ import {
   type StartedTrace,
 } from "../../actors/index.ts"
 import type { ActorSystem, CallError, Supervisor } from "../../runtime/index.ts"
+import { startMs } from "./reader-service.ts"
 
 /** Takes one export's pieces; `end` is the last call. */
 export interface ExportReader {
@@ -23,9 +24,6 @@ export interface ExportReader {
    */
   end(error: string | undefined, unchanged?: number, note?: string): void
 }
-
-/** ms that a request waits for an exporter that is starting. */
-const exporterStartMs = 5000
 
 /** A running export. */
 export interface RunningExport extends StartedTrace {
@@ -58,9 +56,7 @@ export class ExportService {
         end: (error: string | undefined, note: string) => reader.end(error, Number(note)),
       }
       // An exporter that is just restarting is worth a moment's wait.
-      const running = exporter
-        .running()
-        .pipe(Effect.timeoutOrElse({ duration: exporterStartMs, orElse: () => Effect.void }))
+      const running = exporter.running().pipe(Effect.timeoutOrElse({ duration: startMs, orElse: () => Effect.void }))
       return running.pipe(
         Effect.andThen(exporter.stream("export", job, receiver)),
         Effect.map(({ answer, close }) => ({ ...answer, cancel: close })),

@@ -49,12 +49,12 @@ export interface ArchiveSettings {
 }
 
 /** Another recorder writes the stream: this one has to end. Its directory stays as it is. */
-export class StreamTakenOver extends Schema.TaggedError<StreamTakenOver>()("StreamTakenOver", {
+class StreamTakenOver extends Schema.TaggedError<StreamTakenOver>()("StreamTakenOver", {
   message: Schema.String,
 }) {}
 
 /** The stream at this address cannot be this recording's. */
-export class StreamRefused extends Schema.TaggedError<StreamRefused>()("StreamRefused", {
+class StreamRefused extends Schema.TaggedError<StreamRefused>()("StreamRefused", {
   address: Schema.String,
   reason: Schema.String,
 }) {
@@ -64,7 +64,7 @@ export class StreamRefused extends Schema.TaggedError<StreamRefused>()("StreamRe
 }
 
 /** The stream goes on elsewhere, and cannot be restored here before a person has done something. */
-export class StreamNotRestored extends Schema.TaggedError<StreamNotRestored>()("StreamNotRestored", {
+class StreamNotRestored extends Schema.TaggedError<StreamNotRestored>()("StreamNotRestored", {
   address: Schema.String,
   reason: Schema.String,
 }) {

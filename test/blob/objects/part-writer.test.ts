@@ -61,8 +61,7 @@ class MemorySink implements PartSink {
   }
 }
 
-const writing = (sink: PartSink, clock = new ManualClock()): PartWriter =>
-  new PartWriter(address, sink, clock, targetDeadlines)
+const writing = (sink: PartSink, clock = new ManualClock()): PartWriter => new PartWriter(address, sink, clock)
 
 const settled = async (): Promise<void> => {
   await new Promise<void>((resolve) => setImmediate(resolve))

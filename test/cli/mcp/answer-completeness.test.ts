@@ -11,3 +11,12 @@ test("all times of what an answer lacks are in RFC 3339", () => {
     { gvk: "v1.Pod", events: 1, notBefore: said, notAfter: said, receivedFrom: said, receivedTo: said },
   ])
 })
+
+test("a kind that another shard records is not missing, and one that none records is", () => {
+  const completeness = new AnswerCompleteness(2)
+  const entry = (gvk: string) => ({ gvk, namespace: "", why: "never", time: 0 })
+  completeness.note({ unrecorded: [entry("v1.Pod"), entry("v1.Node")] })
+  expect(completeness.facts()).toEqual({ isComplete: true })
+  completeness.note({ unrecorded: [entry("v1.Node")] })
+  expect(completeness.facts()).toMatchObject({ isComplete: false, unrecorded: [{ gvk: "v1.Node" }] })
+})

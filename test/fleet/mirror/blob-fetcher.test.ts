@@ -33,6 +33,16 @@ test("after a worker has ended, another one answers", async () => {
   }
 })
 
+test("a worker that dies while it is asked is noticed at once", () => {
+  const entry = new URL("../../../src/fleet/entries/fetcher.ts", import.meta.url).href
+  const fetcher = new BlobFetcher(
+    entryOf(`import { workerData } from "node:worker_threads"
+      workerData.port.on("message", () => { throw new Error("a bug") })
+      await import(${JSON.stringify(entry)})`),
+  )
+  expect(() => fetcher.read(temporaryDirectory(), blob)).toThrow("the worker that asks has ended. Ask again")
+})
+
 test("a worker that cannot be started is not waited for as long as a store is", () => {
   const fetcher = new BlobFetcher(entryOf("throw new Error('broken')"), 50)
   expect(() => fetcher.read("directory", blob)).toThrow("the worker that asks did not begin within 0.05 s")

@@ -4,15 +4,13 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import {
   decodeGuestRequest,
-  decodeGuestResponse,
   decodeWatchRequest,
-  encodeGuestRequest,
   encodeGuestResponse,
-  encodeWatchRequest,
   maximumHeaderValues,
 } from "../../../src/host/guest/abi-values.ts"
 import { BincodeError, BincodeWriter } from "../../../src/host/guest/bincode.ts"
 import { mutated } from "../../kube/scanner/mutation.ts"
+import { decodeGuestResponse, encodeGuestRequest, encodeWatchRequest } from "./guest-side.ts"
 
 const bytes = (hex: string): Uint8Array => Uint8Array.from(Buffer.from(hex, "hex"))
 const text = (value: string): Uint8Array => Uint8Array.from(Buffer.from(value))

@@ -1,9 +1,10 @@
 /** Guests at work: what wakes them, what they may ask for, and how they end. */
 
 import { describe, expect, test } from "vitest"
-import { encodeGuestRequest, encodeGuestResponse, encodeWatchRequest } from "../../../src/host/guest/abi-values.ts"
+import { encodeGuestResponse } from "../../../src/host/guest/abi-values.ts"
 import { GuestExit, GuestMemoryRefused, GuestTrap } from "../../../src/host/guest/errors.ts"
 import type { GuestHost } from "../../../src/host/guest/guest-instance.ts"
+import { encodeGuestRequest, encodeWatchRequest } from "./guest-side.ts"
 import { compileText, errorOf, imports, instantiate, literal, mebibyte, NotingHost } from "./test-guests.ts"
 
 const watch = encodeWatchRequest({

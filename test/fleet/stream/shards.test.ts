@@ -1,7 +1,7 @@
 /** `shards.json`: created once, and compared by all who come later. */
 import { expect, test } from "vitest"
-import { fixShards } from "../../src/replicas/shards-file.ts"
-import { MemoryStore } from "../fleet/memory-store.ts"
+import { fixShards } from "../../../src/fleet/index.ts"
+import { MemoryStore } from "../memory-store.ts"
 
 test("the first replica fixes the shards, others take them, and one that was told something else is refused", async () => {
   const store = new MemoryStore()
@@ -27,5 +27,5 @@ test("of two that come at once, both go by the one that was created", async () =
 test("a file of a later version is refused, not replaced", async () => {
   const store = new MemoryStore()
   await store.create("shards.json", [Buffer.from('{"version":2,"shards":4,"split":[]}')])
-  await expect(fixShards(store, { shards: 4, split: [] })).rejects.toThrow(/upgrade kubereel/)
+  await expect(fixShards(store, { shards: 4, split: [] })).rejects.toThrow(/it is not what this version reads/)
 })
