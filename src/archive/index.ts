@@ -33,7 +33,7 @@ export {
   StoreUnreadableError,
   toArchiveError,
 } from "./directory/archive-errors.ts"
-export { directoryInUse, thisProcess } from "./directory/directory-lock.ts"
+export { directoryInUse, lockDirectory, thisProcess } from "./directory/directory-lock.ts"
 export { exposureOf } from "./directory/private-files.ts"
 export { type Lease, takeLease } from "./leases/lease.ts"
 export { type Pin, PinRefused, type PinRequest, pinPlaces, pinSources } from "./pins/pin.ts"

@@ -5,7 +5,6 @@
  * used only for the account it is configured for, never for another account that a URL names.
  */
 import { Readable } from "node:stream"
-import { buffer } from "node:stream/consumers"
 import type * as Azure from "@azure/storage-blob"
 import type { StorePlace } from "../addresses/target-address.ts"
 import { lengthOf } from "../requests/requests.ts"
@@ -16,6 +15,7 @@ import {
   listedPrefix,
   loadSdk,
   type ObjectFacts,
+  received,
   type Surroundings,
   sizeBy,
   type UploadingProvider,
@@ -36,7 +36,7 @@ export const openAzure = async (place: StorePlace, surroundings: Surroundings): 
       const body = () => Readable.from(parts)
       return created(container.getBlockBlobClient(key).upload(body, lengthOf(parts), { conditions, abortSignal }))
     },
-    read: async (key, range, abortSignal) => {
+    read: async (key, range, abortSignal, arrived) => {
       let [offset, count, conditions]: [number, number | undefined, Azure.BlobRequestConditions] = [0, undefined, {}]
       if (range !== undefined && "last" in range) {
         // Azure knows no suffix of a blob, so its size is asked for.
@@ -50,7 +50,7 @@ export const openAzure = async (place: StorePlace, surroundings: Surroundings): 
       }
       const options = { conditions, abortSignal, maxRetryRequests: 0 }
       const answer = await container.getBlobClient(key).download(offset, count, options)
-      const bytes = answer.readableStreamBody === undefined ? Buffer.alloc(0) : await buffer(answer.readableStreamBody)
+      const bytes = await received((answer.readableStreamBody ?? []) as AsyncIterable<Uint8Array>, arrived)
       return { bytes, size: sizeBy(answer.contentRange, bytes), version: answer.etag ?? "" }
     },
     look,

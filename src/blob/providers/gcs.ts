@@ -16,6 +16,7 @@ import {
   loadSdk,
   type PartSink,
   rangeHeader,
+  received,
   type Surroundings,
   sizeBy,
   type UploadingProvider,
@@ -52,9 +53,9 @@ export const openGcs = async (place: StorePlace, surroundings: Surroundings): Pr
     create: (key, parts, signal) =>
       // Generation 0: there is none.
       created(send("POST", `${uploads}multipart&ifGenerationMatch=0`, { ...multipart(key, parts), signal })),
-    read: async (key, range, signal) => {
+    read: async (key, range, signal, arrived) => {
       const answer = await send("GET", `${pathOf(key)}?alt=media`, { headers: { ...rangeHeader(range) }, signal })
-      const bytes = new Uint8Array(await answer.arrayBuffer())
+      const bytes = await received(answer.body ?? [], arrived)
       const { headers } = answer
       return {
         bytes,

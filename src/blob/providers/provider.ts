@@ -2,6 +2,7 @@
 import type { Clock } from "../../clock.ts"
 import { messageOf } from "../../message-of.ts"
 import type { StorePlace } from "../addresses/target-address.ts"
+import { type Arrived, joined } from "../requests/requests.ts"
 import { hasCode, statusOf, targetError } from "../requests/target-error.ts"
 
 /** A part of an object: from a byte on, up to before another or the end; or its last bytes, all if it has fewer. */
@@ -57,7 +58,7 @@ export interface StoreProvider {
   /** Creates an object in one request of any size. Of all who create one key, one creates it. */
   create(key: string, parts: ReadonlyArray<Uint8Array>, signal: AbortSignal): Promise<"created" | "exists">
   /** Not more than the range. Rejects with {@link missingCodes} or status 416 (the range begins past the end). Azure: two requests for the last bytes. */
-  read(key: string, range: ByteRange | undefined, signal: AbortSignal): Promise<ReadBytes>
+  read(key: string, range: ByteRange | undefined, signal: AbortSignal, arrived: Arrived): Promise<ReadBytes>
   /** Of stores that respond with 416. */
   look?(key: string, signal: AbortSignal): Promise<ObjectFacts>
   /** May begin before `after`. */
@@ -147,6 +148,19 @@ export const created = (request: Promise<unknown>): Promise<"created" | "exists"
       return "exists"
     },
   )
+
+/** The bytes of an answer. `arrived` is called with each piece. */
+export const received = async (
+  body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  arrived: Arrived,
+): Promise<Uint8Array> => {
+  const pieces: Uint8Array[] = []
+  for await (const piece of body) {
+    arrived()
+    pieces.push(piece)
+  }
+  return joined(pieces)
+}
 
 /** HTTP's Range; none for the whole. */
 export const rangeHeader = (range: ByteRange | undefined): { readonly Range?: string } => {

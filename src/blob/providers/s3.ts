@@ -11,15 +11,16 @@ import {
   loadSdk,
   type PartSink,
   rangeHeader,
+  received,
   type Surroundings,
   sizeBy,
   type UploadingProvider,
   unless,
 } from "./provider.ts"
 
-/** ms within which a server must accept a connection, and longest silence on it. */
+/** ms within which a server must accept a connection, and longest silence on it: what a slow line needs for 4 MiB, of which buffers of the machine are full. */
 const connectionMs = 5000
-const silenceMs = 60_000
+const silenceMs = 150_000
 
 interface Connection {
   readonly sdk: typeof S3
@@ -37,10 +38,10 @@ export const openS3 = async (place: StorePlace, surroundings: Surroundings): Pro
       const input = { Bucket, Key, IfNoneMatch: "*", Body: joined(parts) }
       return created(client.send(new sdk.PutObjectCommand(input), { abortSignal }))
     },
-    read: async (Key, range, abortSignal) => {
+    read: async (Key, range, abortSignal, arrived) => {
       const input = { Bucket, Key, ...rangeHeader(range) }
       const answer = await client.send(new sdk.GetObjectCommand(input), { abortSignal })
-      const bytes = (await answer.Body?.transformToByteArray()) ?? new Uint8Array(0)
+      const bytes = await received((answer.Body ?? []) as AsyncIterable<Uint8Array>, arrived)
       return { bytes, size: sizeBy(answer.ContentRange, bytes), version: answer.ETag ?? "" }
     },
     look: async (Key, abortSignal) => {

@@ -2,7 +2,7 @@
 import type { Clock } from "../../clock.ts"
 import { isPassing } from "./target-error.ts"
 
-/** ms within which a store must begin to respond. */
+/** ms within which a store must begin to respond, and then send more of its response. */
 export const responseMs = 20_000
 
 /** How long a request is sent again, and by which clock. */
@@ -44,22 +44,22 @@ const endless = (): Promise<never> => new Promise(() => undefined)
 /** The work took longer than allowed. */
 class DeadlineExceeded extends Error {
   override readonly name = "TimeoutError"
-
-  constructor(what: string, milliseconds: number) {
-    super(`${what} took longer than ${milliseconds / 1000} s`)
-  }
 }
+
+/** What is called whenever bytes have arrived. */
+export type Arrived = () => void
 
 /**
  * Runs `work` for at most `milliseconds`, and no longer than until `stop` fires. Rejects at once in either case, even if the work ignores
- * its signal; the result of the work is then dropped.
+ * its signal; the result of the work is then dropped. `silentMs`: so does work of which nothing arrives for that long, or up to twice that.
  */
 export const within = <A>(
   clock: Clock,
   what: string,
   milliseconds: number,
   stop: AbortSignal | undefined,
-  work: (signal: AbortSignal) => Promise<A>,
+  work: (signal: AbortSignal, arrived: Arrived) => Promise<A>,
+  silentMs: number = milliseconds,
 ): Promise<A> =>
   new Promise((resolve, reject) => {
     const controller = new AbortController()
@@ -69,14 +69,27 @@ export const within = <A>(
       reject(cause)
     }
     const stopped = (): void => give(stop?.reason)
-    const timer = clock.after(milliseconds, () => give(new DeadlineExceeded(what, milliseconds)))
+    const timer = clock.after(milliseconds, () =>
+      give(new DeadlineExceeded(`${what} took longer than ${milliseconds / 1000} s`)),
+    )
+    let hasArrived = false
+    const look = (): void => {
+      if (!hasArrived) return give(new DeadlineExceeded(`nothing of ${what} arrived for ${silentMs / 1000} s`))
+      hasArrived = false
+      silence = clock.after(silentMs, look)
+    }
+    let silence = silentMs < milliseconds ? clock.after(silentMs, look) : timer
     const settle = (): void => {
       timer.cancel()
+      silence.cancel()
       stop?.removeEventListener("abort", stopped)
     }
     if (stop?.aborted) return stopped()
     stop?.addEventListener("abort", stopped)
-    work(controller.signal).then(
+    const arrived = (): void => {
+      hasArrived = true
+    }
+    work(controller.signal, arrived).then(
       (value) => {
         settle()
         resolve(value)

@@ -14,7 +14,15 @@ import {
   unless,
 } from "../providers/provider.ts"
 import { openS3 } from "../providers/s3.ts"
-import { inParallel, lengthOf, type Patience, repeated, responseMs, within } from "../requests/requests.ts"
+import {
+  type Arrived,
+  inParallel,
+  lengthOf,
+  type Patience,
+  repeated,
+  responseMs,
+  within,
+} from "../requests/requests.ts"
 import { hasCode, statusOf, type TargetError, targetError, targetErrorOf } from "../requests/target-error.ts"
 
 type Access = TargetError["access"]
@@ -82,11 +90,20 @@ interface Request {
   readonly signal: AbortSignal | undefined
 }
 
-/** Bytes per ms that a connection must carry at least: 64 MiB then take 148 s at most. */
-const slowestRate = 512
+type Send<A> = (signal: AbortSignal, arrived: Arrived) => Promise<A>
 
-/** Bytes of which an object that is read whole gets the time. */
+/**
+ * Bytes per ms that a connection must carry at least. A segment of 8 MiB then has 282 s, and a recorder gives it 300. Nothing else limits an upload, because the
+ * machine and proxies take megabytes of it into their buffers, after which no progress is seen for minutes.
+ */
+const slowestRate = 32
+
+/** Bytes of which an object that is read whole gets the time, and a page of a list. */
 const wholeBytes = 64 * 1024 * 1024
+const pageBytes = 1024 * 1024
+
+/** Bytes from which an object that may be there already is looked for before it is sent again. */
+const largeBytes = 1024 * 1024
 
 /** Requests under way for one removal. */
 const removalsAtOnce = 16
@@ -119,13 +136,19 @@ class Store implements BlobStore {
   async create(key: string, parts: ReadonlyArray<Uint8Array>, signal?: AbortSignal): Promise<"created" | "exists"> {
     const whole = this.#whole(key, "write")
     const about = { access: "write", key: whole, bytes: lengthOf(parts), signal } as const
-    return await this.#ask(about, (each) => this.#provider.create(whole, parts, each))
+    let isRepeated = false
+    return await this.#ask(about, async (...each) => {
+      // Its answer may be lost each time: a store that refuses a body which it has not read resets the connection.
+      if (isRepeated && about.bytes >= largeBytes && (await this.#isThere(whole, each))) return "exists"
+      isRepeated = true
+      return await this.#provider.create(whole, parts, each[0])
+    })
   }
 
   async read(key: string, range?: ByteRange, signal?: AbortSignal): Promise<ReadBytes | undefined> {
     const whole = this.#whole(key, "read")
-    return await this.#ask({ access: "read", key: whole, bytes: bytesOf(range), signal }, async (each) => {
-      const found = await this.#readOnce(whole, range, each)
+    return await this.#ask({ access: "read", key: whole, bytes: bytesOf(range), signal }, async (...each) => {
+      const found = await this.#readOnce(whole, range, ...each)
       if (found === undefined) return undefined
       const length = lengthWithin(range, found.size)
       this.#usage.read.bytes += found.bytes.length
@@ -142,7 +165,7 @@ class Store implements BlobStore {
     let last = wholeAfter
     let token: string | undefined
     do {
-      const about = { access: "list", key: begin, bytes: 0, signal } as const
+      const about = { access: "list", key: begin, bytes: pageBytes, signal } as const
       const page = await this.#ask(about, (each) =>
         this.#provider.list({ prefix: begin, after: wholeAfter, token, delimiter }, each),
       )
@@ -197,14 +220,16 @@ class Store implements BlobStore {
   }
 
   /** Sends a request, perhaps several times. */
-  async #ask<A>({ access, key, bytes, signal }: Request, send: (signal: AbortSignal) => Promise<A>): Promise<A> {
+  async #ask<A>({ access, key, bytes, signal }: Request, send: Send<A>): Promise<A> {
     const stop = signal === undefined ? this.#stop.signal : AbortSignal.any([this.#stop.signal, signal])
     const place = { ...this.#place, key }
     try {
       return await repeated(this.#patience, stop, () => {
         this.#usage[access].requests++
         if (access === "write") this.#usage.write.bytes += bytes
-        return within(this.#patience.clock, "the store's response", responseMs + bytes / slowestRate, stop, send)
+        const silentMs = access === "read" ? responseMs : undefined
+        const wholeMs = responseMs + Math.ceil(bytes / slowestRate)
+        return within(this.#patience.clock, "the store's response", wholeMs, stop, send, silentMs)
       })
     } catch (cause) {
       if (!stop.aborted) throw targetErrorOf(place, cause, access)
@@ -213,9 +238,18 @@ class Store implements BlobStore {
     }
   }
 
-  async #readOnce(key: string, range: ByteRange | undefined, signal: AbortSignal): Promise<ReadBytes | undefined> {
+  async #isThere(key: string, each: Parameters<Send<unknown>>): Promise<boolean> {
+    this.#usage.read.requests++
+    return (await this.#readOnce(key, { from: 0, until: 1 }, ...each)) !== undefined
+  }
+
+  async #readOnce(
+    key: string,
+    range: ByteRange | undefined,
+    ...[signal, arrived]: Parameters<Send<unknown>>
+  ): Promise<ReadBytes | undefined> {
     try {
-      return await this.#provider.read(key, range, signal)
+      return await this.#provider.read(key, range, signal, arrived)
     } catch (cause) {
       if (hasCode(cause, ...missingCodes)) return undefined
       // The range begins past the end.

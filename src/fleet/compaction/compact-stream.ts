@@ -8,8 +8,6 @@
  * Memory: a segment as it is read and one as it is written, 16 MiB and a block each. Disk: a copy of one range, 256 MiB and a segment, beyond that what
  * segments of one moment have; to drop what is old, half a range more, or the states of what is alive at the beginning and a range.
  */
-import { mkdtempSync, rmSync } from "node:fs"
-import { join } from "node:path"
 import {
   compactRecording,
   everyRow,
@@ -29,13 +27,14 @@ import { lastSegmentNumber } from "../stream/stream-end.ts"
 import { StreamReader } from "../stream/stream-reader.ts"
 import { commitManifest } from "./commit-manifest.ts"
 import { atOnce, joinedWith, overdue, RANGE_BYTES, rangesOf } from "./compaction-plan.ts"
+import { copyDirectory } from "./copy-directory.ts"
 import { keysBelow, newestSegmentMs, type Removal, removeReplaced } from "./remove-replaced.ts"
 
 /** What is needed of a store to compact a stream in it. */
 export type CompactedStore = Pick<BlobStore, "location" | "read" | "list" | "create" | "remove">
 
 interface CompactStreamOptions {
-  /** A directory that exists, for copies, each in one of its own that is removed at the end. */
+  /** A directory that exists, for copies, each in one of its own that is removed at the end, or by the next compaction. */
   readonly temporaryDirectory: string
   /** µs for which what was received is kept; up to a tenth longer, because it is dropped seldom. Default: for ever. */
   readonly keepMicros?: number | undefined
@@ -154,24 +153,20 @@ class Compaction {
   }
 
   async #compact(work: Work): Promise<boolean> {
-    const { signal, temporaryDirectory } = this.#options
-    const directory = mkdtempSync(join(temporaryDirectory, "reel-compact-"))
-    try {
-      const copied = await this.#copy(work, directory)
-      if (copied === undefined) return false
-      const written = await this.#write(work, copied)
-      await commitManifest(this.#store, work.manifest.number, this.#next(work, copied, written), copied, signal)
-      const { segments, objects, readBytes, writtenBytes } = this.done
-      this.done = {
-        segments: segments + copied.segments,
-        objects: objects + written.length,
-        readBytes: readBytes + copied.bytes,
-        writtenBytes: writtenBytes + written.reduce((sum, { bytes }) => sum + bytes, 0),
-      }
-      return true
-    } finally {
-      rmSync(directory, { recursive: true, force: true })
+    const { signal, temporaryDirectory, nowMicros } = this.#options
+    using directory = copyDirectory(temporaryDirectory, nowMicros() / 1000)
+    const copied = await this.#copy(work, directory.path)
+    if (copied === undefined) return false
+    const written = await this.#write(work, copied)
+    await commitManifest(this.#store, work.manifest.number, this.#next(work, copied, written), copied, signal)
+    const { segments, objects, readBytes, writtenBytes } = this.done
+    this.done = {
+      segments: segments + copied.segments,
+      objects: objects + written.length,
+      readBytes: readBytes + copied.bytes,
+      writtenBytes: writtenBytes + written.reduce((sum, { bytes }) => sum + bytes, 0),
     }
+    return true
   }
 
   async #newSegments(manifest: Work["manifest"]): Promise<Work | undefined> {

@@ -101,6 +101,20 @@ test.each([
   expect(requests).toEqual(["PUT object"])
 })
 
+test("a large object whose answer was lost is not sent again, as a server may reset what it does not want to read", async () => {
+  instead = (request, response, what) => {
+    if (what !== "PUT object" || objects.size > 0) return false
+    objects.set(new URL(request.url ?? "", "http://localhost").pathname, Buffer.from("a"))
+    response.destroy()
+    return true
+  }
+  const store = await open()
+  const bytes = Buffer.alloc(1024 * 1024, 1)
+  expect(await store.create("a", [bytes])).toBe("exists")
+  expect(requests.filter((what) => what === "PUT object")).toHaveLength(1)
+  expect(store.usage()).toMatchObject({ read: { requests: 1 } })
+})
+
 test("a removal of many objects that fails for one of them is an error", async () => {
   instead = (_, response, what) => {
     if (what !== "POST delete") return false

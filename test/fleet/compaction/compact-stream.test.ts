@@ -1,7 +1,14 @@
 /** A stream that is compacted has the recording that it had, wherever a compaction ends, and whoever writes meanwhile. */
-import { readdirSync } from "node:fs"
+import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { expect, test } from "vitest"
-import { ArchiveReader, type ArchiveWriter, DeltaReader, verifyRecording } from "../../../src/archive/index.ts"
+import {
+  ArchiveReader,
+  type ArchiveWriter,
+  DeltaReader,
+  lockDirectory,
+  verifyRecording,
+} from "../../../src/archive/index.ts"
 import { TargetError } from "../../../src/blob/index.ts"
 import { compactStream, restoreStream, StreamReader, segmentKey } from "../../../src/fleet/index.ts"
 import { manifestKey, readManifest } from "../../../src/fleet/stream/manifest.ts"
@@ -261,4 +268,19 @@ test("what is older than it is kept is dropped, and what lives on is not", { tim
   expect(sizes.at(-1)).toBeLessThan(60)
   expect(sizes).toEqual([...sizes].sort((one, other) => other - one))
   recorder.close()
+})
+
+test("what a killed compaction has left is removed by the next one, and what belongs to one that runs is not", async () => {
+  const { store } = await streamed(3)
+  const scratch = temporaryDirectory()
+  const named = (name: string): string => join(scratch, `reel-compact-${name}`)
+  const [dead, running, young] = [named("dead"), named("running"), named("young")]
+  for (const path of [dead, running, young]) mkdirSync(join(path, "copy"), { recursive: true })
+  writeFileSync(join(dead, "copy", "recording.db"), "rows")
+  const lock = lockDirectory(running)
+  for (const path of [dead, running]) utimesSync(path, 1, 1)
+  utimesSync(young, store.nowMs / 1000, store.nowMs / 1000)
+  await compact(store, { temporaryDirectory: scratch })
+  lock.release()
+  expect(readdirSync(scratch).toSorted()).toEqual(["reel-compact-running", "reel-compact-young"])
 })
