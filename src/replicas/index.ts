@@ -7,5 +7,5 @@
 
 export { Replica, type ReplicaFailure, shardLease } from "./replica.ts"
 export { type ShardMetrics, shardMetrics } from "./shard-metrics.ts"
-export { type ShardMessage, startShardProcess } from "./shard-process.ts"
+export { type ShardMessage, sharingVariable, startShardProcess } from "./shard-process.ts"
 export { fixShards, ShardsFileError } from "./shards-file.ts"

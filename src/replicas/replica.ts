@@ -10,7 +10,7 @@ import { type ApiClient, type ApiObject, ConflictError, kinds, microTime, unless
 import { messageOf } from "../message-of.ts"
 import type { LeaseSettings, Metric, RecorderLog } from "../recorder/index.ts"
 import { BackOff } from "../runtime/index.ts"
-import { assignShards } from "./assignment.ts"
+import { assignShards, recordersSharing } from "./assignment.ts"
 import { abandoned, afterList, type Membership, noMembership } from "./membership.ts"
 import { afterShardEvent, dueMs, type ShardEvent, type ShardLife } from "./shard-life.ts"
 import type { ShardEnd, ShardMessage, ShardProcess, StartShard } from "./shard-process.ts"
@@ -276,7 +276,8 @@ export class Replica {
     if (command !== "start") return
     shard.said = {}
     shard.heardMs = undefined
-    shard.process = start(index, {
+    const sharing = recordersSharing(this.#shards.length, this.#membership.members?.length ?? 1)
+    shard.process = start(index, sharing, {
       line: (text) => line(index, text),
       heard: (said) => {
         shard.said = { ...shard.said, ...said }

@@ -24,6 +24,11 @@ interface RestoreOptions {
   readonly onProgress?: (progress: RestoreProgress) => void
   readonly signal?: AbortSignal
   /**
+   * Called before {@link RestoreOptions.take} with what the recording keeps under a key of its metadata, the empty string if nothing. What it throws ends the
+   * restoring, with the stream as it was.
+   */
+  readonly check?: (kept: (key: string) => string) => void
+  /**
    * Called when everything is there and was checked, with the last segment. A recorder takes the stream over by it: the recorder before may be alive, so this is
    * right after the end of the stream was read. Returns the tenure for the recording; `undefined`: the stream has gone on meanwhile, and what was added is to be
    * restored as well. Rejects with its own errors. Default: the stream stays as it is.
@@ -70,7 +75,7 @@ const checkedTries = 4
 export const restoreStream = async (
   store: StreamStore,
   directory: string,
-  { onProgress, signal, take = async (tenure) => tenure }: RestoreOptions = {},
+  { onProgress, signal, check, take = async (tenure) => tenure }: RestoreOptions = {},
 ): Promise<Restored> => {
   const copy = new RecordingCopy(directory)
   try {
@@ -105,6 +110,7 @@ export const restoreStream = async (
       if (applied.number > checked) verification = soundness(copy, stream, store)
       checked = applied.number
     }
+    check?.((key) => copy.kept(key))
     let tenure = await taken()
     for (let tries = 1; tenure === undefined; tries++) {
       await applyNew()
