@@ -21,7 +21,7 @@ import { deployments, gvkOf } from "../load/bench-kinds.ts"
 import { BenchCluster } from "../load/generator-process.ts"
 import { ArchivedStream } from "../measuring/archived-stream.ts"
 import { recordedChanges } from "../measuring/commit-watch.ts"
-import { readCpuSeconds, readMemory } from "../processes/process-watch.ts"
+import { readCpuSeconds, readMemory, readThreads, threadTimes } from "../processes/process-watch.ts"
 import { median, percentile } from "../report/statistics.ts"
 import { startRecorder } from "../subjects/recorder-subject.ts"
 
@@ -35,6 +35,8 @@ const { values } = parseArgs({
 })
 const [rounds, rate, seconds] = [Number(values.rounds), Number(values.rate), Number(values.seconds)]
 const warmUp = 30_000
+/** Deployments of the generator. */
+const listedObjects = 1000
 const patienceMs = 120_000
 
 /** Targets: CPU with archiving relative to that without, s of lag, and bytes in the store relative to those on disk. */
@@ -88,6 +90,8 @@ const measure = async (isArchived: boolean, waitMs: number): Promise<Run & { rea
     await using cluster = await BenchCluster.start()
     const more = isArchived ? ["--archive-to", store.address] : []
     await using recorder = await startRecorder(cluster, { kinds: [gvkOf(deployments)], more })
+    // The objects of the list may be committed later than the kind is watched.
+    while (((await recorder.metric("kubereel_store_sequence")) ?? 0) < listedObjects) await sleep(50)
     await recorder.listed(patienceMs)
     await cluster.change(warmUp, patienceMs)
     await recorder.taken(warmUp, patienceMs)
@@ -101,7 +105,7 @@ const measure = async (isArchived: boolean, waitMs: number): Promise<Run & { rea
       }
     }
     if (isArchived) await untilArchived(warmUp)
-    const cpu = readCpuSeconds(recorder.pid)
+    const [cpu, threads] = [readCpuSeconds(recorder.pid), readThreads(recorder.pid)]
     const events = rate * seconds
     const beginMs = Date.now()
     const { lateMs } = await cluster.changeAtPace(events, rate, patienceMs + seconds * 1000)
@@ -111,6 +115,9 @@ const measure = async (isArchived: boolean, waitMs: number): Promise<Run & { rea
     else await sleep(waitMs)
     const waitedMs = performance.now() - sentMs
     const cpuMicros = ((readCpuSeconds(recorder.pid) - cpu) / events) * 1e6
+    const byThread = new Map<string, number>()
+    for (const { name, seconds: taken } of threadTimes(threads, readThreads(recorder.pid)))
+      byThread.set(name, (byThread.get(name) ?? 0) + (taken / events) * 1e6)
     const { peak, resident } = readMemory(recorder.pid)
     await recorder.stop()
     const all = warmUp + events
@@ -127,6 +134,8 @@ const measure = async (isArchived: boolean, waitMs: number): Promise<Run & { rea
           ? `, ${stream.segments.length} segments, lag p50 / p99 / longest ${[0.5, 0.99, 1].map((share) => (percentile(lagsMs, share) / 1000).toFixed(1)).join(" / ")} s, ${storeBytes.toFixed(1)} bytes an event in the store, ${localBytes.toFixed(1)} on disk`
           : ""),
     )
+    const shown = [...byThread].filter(([, micros]) => micros >= 0.1).toSorted(([, one], [, other]) => other - one)
+    console.log(`  of it ${shown.map(([name, micros]) => `${name} ${micros.toFixed(2)}`).join(", ")}`)
     return { cpuMicros, peakBytes: peak, residentBytes: resident, localBytes, storeBytes, lagsMs, waitedMs }
   } finally {
     rmSync(directory, { recursive: true, force: true })

@@ -340,6 +340,8 @@ const measure = async (filters: boolean): Promise<boolean> => {
   }
 }
 
+// No replica survives a study that is ended early.
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(1))
 for (const mode of positionals.length === 0 ? ["filtering", "plain"] : positionals) {
   console.log(`${mode}: ${rate.toLocaleString("en")} events/s for ${seconds} s, seed ${values.seed}`)
   if (!(await measure(mode === "filtering"))) process.exitCode = 1

@@ -134,7 +134,7 @@ class Archivist {
       clusterUid: description.clusterUid,
       ...(last !== undefined && { last: markBehind(last) }),
       ...(tenure !== undefined && { tenure }),
-      recorded: recordedIn(readKeptText(this.#config.directory, RECORDER_KEY)),
+      recorded: recordedIn(this.#config.directory),
     }
   }
 
@@ -143,8 +143,8 @@ class Archivist {
     this.#setAside = setAsideReplaced(directory, this.#clock.wallMicros()) ?? this.#setAside
     const { tenure, lostBlocks } = await takeOverStream(await this.#store(), directory, {
       ...{ signal, onProgress: this.#report },
-      check: (kept) => {
-        const recorded = recordedIn(kept(RECORDER_KEY))
+      check: (place) => {
+        const recorded = recordedIn(place)
         if (recorded === undefined || recorded.shard === shard) return
         throw new StreamOfAnotherShard({ ...recorded, setAside: this.#setAside })
       },
@@ -239,7 +239,8 @@ class Archivist {
 }
 
 /** `undefined`: nothing says it, as in a recording of an earlier version. */
-const recordedIn = (text: string): { readonly shard?: string } | undefined => {
+const recordedIn = (directory: string): { readonly shard?: string } | undefined => {
+  const text = readKeptText(directory, RECORDER_KEY)
   const state = Option.getOrUndefined(Schema.decodeUnknownOption(RecordedState)(text))
   return state && (state.shard === undefined ? {} : { shard: state.shard })
 }

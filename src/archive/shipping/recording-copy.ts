@@ -65,15 +65,6 @@ export class RecordingCopy {
     }
   }
 
-  /** What the rows that were applied say under a key of the metadata; the empty string: nothing. @throws ArchiveError */
-  kept(key: string): string {
-    try {
-      return readMetadata(this.#open()).get(key) ?? ""
-    } catch (error) {
-      throw toArchiveError(this.#place, "open", error)
-    }
-  }
-
   /** Removes what is here. @throws ArchiveError */
   beginAnew(): void {
     try {

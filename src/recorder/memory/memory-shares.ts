@@ -89,11 +89,8 @@ export const shareOf = ({ bytes, ...bound }: MemoryBound, sharing: number): Shar
   sharing,
 })
 
-/** A bound of which `bytes` is what one recorder may take. */
-interface SharedMemory extends MemoryBound {
-  /** Recorders that share it. Default 1. */
-  readonly sharing?: number
-}
+/** `bytes`: of one of the recorders that share it. */
+type SharedMemory = MemoryBound & { readonly sharing?: number }
 
 /** Why memory may not be enough, and what to do; `undefined` if it is. */
 export const describeShortage = ({ bytes, file, sharing = 1 }: SharedMemory, kinds: number): string | undefined => {

@@ -313,9 +313,12 @@ class Archiving {
     const { shard } = this.#base
     const restored = this.#call("restore", shard === undefined ? {} : { shard }, Number.POSITIVE_INFINITY).pipe(
       Effect.tapError((error) => Effect.sync(() => this.#tell(messageOf(error)))),
-      Effect.retry({ while: (error) => !isForeign(error) && !isLasting(error), schedule: patiently }),
+      Effect.retry({
+        while: (error) => !(error instanceof StreamOfAnotherShard || isLasting(error)),
+        schedule: patiently,
+      }),
       Effect.mapError((error) =>
-        isForeign(error)
+        error instanceof StreamOfAnotherShard
           ? this.#refused(foreignReason(error, shard))
           : new StreamNotRestored({ address, reason: messageOf(error) }),
       ),
@@ -371,8 +374,6 @@ class Archiving {
 
 /** Whether only a person can end it. */
 const isLasting = (error: object): boolean => "isLasting" in error && error.isLasting === true
-
-const isForeign = (error: object): error is StreamOfAnotherShard => error instanceof StreamOfAnotherShard
 
 const foreignReason = ({ shard, setAside }: StreamOfAnotherShard, given: string | undefined): string =>
   `the stream is of ${partText(shard)} and cannot be continued as ${partText(given)}; give another address` +
