@@ -63,8 +63,10 @@ export class ChangeSender {
   /**
    * The events after the first `had`, for as long as the socket is open: what a resumed watch has had is not sent again. A
    * full socket is waited for with one event in hand, or Node would send the events that gather meanwhile with one call.
+   *
+   * @param isSent which objects the watch is of, by their index. Default: all
    */
-  async sendTo(socket: Socket, had: number): Promise<void> {
+  async sendTo(socket: Socket, had: number, isSent: (index: number) => boolean = () => true): Promise<void> {
     const { kind, objects, say } = this.#options
     const frames = renderFrames(kind, frameCount(kind, Math.max(100, Math.min(1000, objects))))
     const frameOf = (number: number): ObjectTemplate => frames[(number - 1) % frames.length] as ObjectTemplate
@@ -83,9 +85,11 @@ export class ChangeSender {
     for (let sent = had; !socket.destroyed; ) {
       while (sent < this.#goal && socket.writableLength === 0 && !socket.destroyed) {
         const frame = frameOf(++sent)
-        this.#renumber(frame, sent)
-        if (this.#pace !== undefined) lateMs = Math.max(lateMs, performance.now() - dueMs(this.#pace, sent))
-        socket.write(frame.bytes)
+        if (isSent((sent - 1) % frames.length)) {
+          this.#renumber(frame, sent)
+          if (this.#pace !== undefined) lateMs = Math.max(lateMs, performance.now() - dueMs(this.#pace, sent))
+          socket.write(frame.bytes)
+        }
         if (sent < this.#plan.events) continue
         say({ sent, atMs: Date.now(), lateMs })
         lateMs = 0

@@ -10,13 +10,24 @@ const heldBytes = 64e6
 export const frameCount = (kind: BenchKind, count: number): number =>
   Math.max(1, Math.min(count, Math.floor(heldBytes / kind.lineBytes)))
 
+/** The texts of each kind: a watch that begins must not hold up the others by rendering them. */
+const textsByKind = new Map<string, Array<string>>()
+
+const textOf = (kind: BenchKind, index: number): string => {
+  const key = JSON.stringify(kind)
+  const texts = textsByKind.get(key) ?? []
+  textsByKind.set(key, texts)
+  texts[index] ??= objectText(kind, index)
+  return texts[index]
+}
+
 /**
  * One chunk per object, `count` objects, each as it stands in the list; it is renumbered (version, and change or heartbeat)
  * before it is sent again.
  */
 export const renderFrames = (kind: BenchKind, count: number): ReadonlyArray<ObjectTemplate> =>
   Array.from({ length: count }, (_, index) => {
-    const line = `{"type":"MODIFIED","object":${objectText(kind, index)}}\n`
+    const line = `{"type":"MODIFIED","object":${textOf(kind, index)}}\n`
     const frame = new ObjectTemplate(`${line.length.toString(16)}\r\n${line}\r\n`)
     frame.number("index", index)
     // As objects of a list are numbered, so that a heartbeat before the first change differs in status alone.

@@ -70,11 +70,24 @@ const resourceLists = new Map<string, unknown>(
   }),
 )
 
+/** By path. The identity of the cluster is what archived recordings are told apart by. */
+const known = new Map<string, unknown>([
+  ...resourceLists,
+  [
+    "/api/v1/namespaces/kube-system",
+    {
+      kind: "Namespace",
+      apiVersion: "v1",
+      metadata: { name: "kube-system", uid: "00000000-0000-4000-8000-000000000000" },
+    },
+  ],
+])
+
 const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
   const url = new URL(request.url ?? "/", "http://bench")
   const kind = kinds.find((each) => pathOf(each) === url.pathname)
   if (kind === undefined) {
-    const document = resourceLists.get(url.pathname) ?? (await ownerAt(url.pathname))
+    const document = known.get(url.pathname) ?? (await ownerAt(url.pathname))
     if (document === undefined) return refuse(response, 404, "NotFound", `${url.pathname} is not served`)
     response.writeHead(200, json).end(JSON.stringify(document))
   } else if (url.searchParams.get("watch") === null) await list(kind, url.searchParams, response)

@@ -69,7 +69,7 @@ export class LineProcess implements AsyncDisposable {
     return this.#isOver
   }
 
-  signal(signal: "SIGUSR1"): void {
+  signal(signal: "SIGUSR1" | "SIGKILL" | "SIGTERM"): void {
     this.#child.kill(signal)
   }
 

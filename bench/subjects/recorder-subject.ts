@@ -25,11 +25,13 @@ const startMs = 30_000
 export interface RecorderOptions extends SubjectOptions {
   /** Writes the recording that it continues, in this directory, which does not exist. Default: it begins a new one. */
   readonly fill?: (directory: string) => void
+  /** Further words of the command. Default: none. */
+  readonly more?: ReadonlyArray<string>
 }
 
 export const startRecorder = async (
   cluster: BenchCluster,
-  { kinds, profileDirectory, fill }: RecorderOptions,
+  { kinds, profileDirectory, fill, more = [] }: RecorderOptions,
 ): Promise<RunningRecorder> => {
   const directory = await mkdtemp(join(tmpdir(), "kubereel-bench-"))
   const data = join(directory, "data")
@@ -42,7 +44,7 @@ export const startRecorder = async (
   const settings = ["--config", config, "--kubeconfig", kubeconfig, "--data-dir", data, "--listen", "127.0.0.1:0"]
   const launch = async (): Promise<Launched> => {
     const child = new LineProcess({
-      script: [reel, "record", ...settings, "--log-format", "json"],
+      script: [reel, "record", ...settings, "--log-format", "json", ...more],
       endsBy: "signal",
       environment: {
         NODE_OPTIONS:

@@ -12,6 +12,7 @@ export {
   type ArchivistControl,
   type ArchivistReport,
   archivistDefinition,
+  StreamOfAnotherShard,
 } from "./archivist/archivist-interface.ts"
 export {
   type ExporterConfig,

@@ -41,7 +41,7 @@ import { bindHttpApi, serveHttpApi, serveStandby } from "./http/http-api.ts"
 import { pastPaths } from "./http/past-request.ts"
 import type { CertificateFiles } from "./http/serving-certificate.ts"
 import { leaseName, openLeadership, type RecorderLease } from "./leadership/leadership.ts"
-import { describeShortage } from "./memory/memory-shares.ts"
+import { describeShortage, shareOf } from "./memory/memory-shares.ts"
 import { archiveMetrics } from "./metrics/archive-metrics.ts"
 import { formatMetrics } from "./metrics/metrics-text.ts"
 import { Beginning } from "./notices/beginning.ts"
@@ -111,6 +111,8 @@ export interface RecorderSettings {
   readonly allowedTargets?: ReadonlyArray<AllowedPlace>
   /** Default: what {@link PinSettings} says. */
   readonly pins?: PinSettings
+  /** How many recorders, this one included, share the memory of the container or machine. Default 1. */
+  readonly sharing?: number
   /** Maximum duration and size of an export. Default: an hour, any size. */
   readonly exportLimits?: ExportLimits
   /** For tests. */
@@ -175,7 +177,7 @@ export const startRecorder = (settings: RecorderSettings, log: RecorderLog) =>
     const leadership = yield* takeLease(settings, { directory: dataDirectory, endpoints, userAgent, log, ...standby })
     const serverKinds = yield* openServerKinds({ wanted, endpoint: credentials.current, userAgent, log })
     const reloads = new Reloads(systemClock)
-    const memory = memoryBound()
+    const memory = shareOf(memoryBound(), settings.sharing ?? 1)
     const notify = yield* openNotices(settings, log, credentials.current)
     const isArchived = settings.archive !== undefined && bound !== undefined
     if (isArchived) {

@@ -1,6 +1,13 @@
 /** Which replica records which shard: a function of the members alone, so that replicas that see the same members agree without asking each other. */
 import { createHash } from "node:crypto"
 
+/**
+ * How many recorders share the memory of a replica: as many as it has with one of the other replicas gone, which is what the manifests allow for. A recorder keeps
+ * the share that it was started with, so it must leave room for the one that is started beside it then.
+ */
+export const recordersSharing = (shards: number, members: number): number =>
+  Math.ceil(shards / Math.max(1, members - 1))
+
 /** 48 bits: exact in a number, and enough that two are hardly ever the same. */
 const weightOf = (shard: number, member: string): number =>
   createHash("sha256").update(`${shard}/${member}`).digest().readUIntBE(0, 6)

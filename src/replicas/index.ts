@@ -7,4 +7,4 @@
 
 export { Replica, shardLease } from "./replica.ts"
 export { shardMetrics } from "./shard-metrics.ts"
-export { type ShardMessage, startShardProcess } from "./shard-process.ts"
+export { type ShardMessage, sharingVariable, startShardProcess } from "./shard-process.ts"

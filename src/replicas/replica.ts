@@ -9,7 +9,7 @@ import type { Clock, Timer } from "../clock.ts"
 import { type ApiClient, type ApiObject, ConflictError, kinds, microTime, unlessNotFound } from "../kube/index.ts"
 import { messageOf } from "../message-of.ts"
 import type { LeaseSettings, Metric, RecorderLog } from "../recorder/index.ts"
-import { assignShards } from "./assignment.ts"
+import { assignShards, recordersSharing } from "./assignment.ts"
 import { abandoned, afterList, type Membership, noMembership } from "./membership.ts"
 import { Shard } from "./shard.ts"
 import type { StartShard } from "./shard-process.ts"
@@ -242,8 +242,10 @@ export class Replica {
 
   #shard(index: number): Shard {
     const { clock, random, start, line, log } = this.#options
-    return new Shard(index, {
-      ...{ clock, random, start, line: (text) => line(index, text) },
+    return new Shard({
+      ...{ clock, random, line: (text) => line(index, text) },
+      start: (listener) =>
+        start(index, recordersSharing(this.#shards.length, this.#membership.members?.length ?? 1), listener),
       heard: ({ isRecording }) => {
         if (isRecording === true) this.#isProven = true
       },

@@ -17,7 +17,7 @@ export interface ShardEnd {
   readonly facts: string
 }
 
-interface ShardListener {
+export interface ShardListener {
   readonly heard: (message: ShardMessage) => void
   /** A line of its log, without the line break. */
   readonly line: (text: string) => void
@@ -30,17 +30,23 @@ export interface ShardProcess {
   readonly signal: (name: NodeJS.Signals) => void
 }
 
-export type StartShard = (shard: number, listener: ShardListener) => ShardProcess
+/** `sharing`: how many recorders share the memory of this replica. */
+export type StartShard = (shard: number, sharing: number, listener: ShardListener) => ShardProcess
+
+/** The environment variable that tells a recorder `sharing`. No option: nobody else starts recorders that way. */
+export const sharingVariable = "KUBEREEL_RECORDERS_SHARING"
 
 /** Starts this program again, with these words after its name. */
 export const startShardProcess = (
   words: ReadonlyArray<string>,
+  sharing: number,
   { heard, line, ended }: ShardListener,
 ): ShardProcess => {
   const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? "", ...words], {
     stdio: ["ignore", "ignore", "pipe", "ipc"],
     // A group of its own: Ctrl-C reaches a whole group, and a second signal ends a recorder without waiting for its uploads.
     detached: true,
+    env: { ...process.env, [sharingVariable]: String(sharing) },
   })
   if (child.stderr !== null) createInterface({ input: child.stderr }).on("line", line)
   child.on("message", (message) => heard(message as ShardMessage))

@@ -4,7 +4,7 @@
  */
 import type { Clock, Timer } from "../clock.ts"
 import { BackOff } from "../runtime/index.ts"
-import type { ShardEnd, ShardMessage, ShardProcess, StartShard } from "./shard-process.ts"
+import type { ShardEnd, ShardListener, ShardMessage, ShardProcess } from "./shard-process.ts"
 
 /** ms from SIGTERM to SIGKILL: a recorder ends in less than 15 s. */
 const graceMs = 30_000
@@ -15,7 +15,7 @@ interface ShardOptions {
   readonly clock: Clock
   /** In [0, 1). */
   readonly random: () => number
-  readonly start: StartShard
+  readonly start: (listener: ShardListener) => ShardProcess
   readonly line: (text: string) => void
   readonly heard: (message: ShardMessage) => void
   /** After each end; `pauseMs`: before the next one starts, if none told it to end. */
@@ -23,7 +23,6 @@ interface ShardOptions {
 }
 
 export class Shard {
-  readonly #index: number
   readonly #options: ShardOptions
   readonly #backOff: BackOff
   /** What it has said since it was started. */
@@ -38,8 +37,7 @@ export class Shard {
   /** Ends the pause before the next process, or the patience with one that is to end. */
   #timer: Timer | undefined
 
-  constructor(index: number, options: ShardOptions) {
-    this.#index = index
+  constructor(options: ShardOptions) {
     this.#options = options
     this.#backOff = new BackOff(restarts, options.random)
   }
@@ -76,7 +74,7 @@ export class Shard {
     const { clock, start, line, heard } = this.#options
     this.said = {}
     this.heardMs = undefined
-    this.#process = start(this.#index, {
+    this.#process = start({
       line,
       heard: (message) => {
         this.said = { ...this.said, ...message }

@@ -1,7 +1,7 @@
 /** Which replica owns which shard: a property of the set of members alone. */
 import fc from "fast-check"
 import { expect, test } from "vitest"
-import { assignShards } from "../../src/replicas/assignment.ts"
+import { assignShards, recordersSharing } from "../../src/replicas/assignment.ts"
 
 const anyMembers = fc.uniqueArray(fc.stringMatching(/^[a-z][a-z0-9-]{0,8}$/), { minLength: 1, maxLength: 9 })
 const anyShards = fc.integer({ min: 1, max: 40 })
@@ -43,4 +43,14 @@ test("one replica has all shards, and more replicas than shards leave some witho
   expect(assignShards(3, ["a"])).toEqual(["a", "a", "a"])
   expect(new Set(assignShards(2, ["a", "b", "c"])).size).toBe(2)
   expect(assignShards(2, [])).toEqual([])
+})
+
+test("the memory of a replica is divided so that it still suffices when another replica is gone", () => {
+  fc.assert(
+    fc.property(anyShards, anyMembers, (shards, members) => {
+      const sharing = recordersSharing(shards, members.length)
+      const left = members.length === 1 ? members : members.slice(1)
+      expect(Math.max(...loadsOf(assignShards(shards, left), left))).toBe(sharing)
+    }),
+  )
 })

@@ -2,7 +2,7 @@
 import fc from "fast-check"
 import { expect, test } from "vitest"
 import { Shard } from "../../src/replicas/shard.ts"
-import type { StartShard } from "../../src/replicas/shard-process.ts"
+import type { ShardListener } from "../../src/replicas/shard-process.ts"
 import { ManualClock } from "../runtime/manual-clock.ts"
 
 const graceMs = 30_000
@@ -14,13 +14,12 @@ class Model {
   isOwned = false
   terminatedMs: number | undefined
   isKilled = false
-  #listener: Parameters<StartShard>[1] | undefined
+  #listener: ShardListener | undefined
 
   constructor() {
-    this.shard = new Shard(3, {
+    this.shard = new Shard({
       ...{ clock: this.clock, random: () => 0, line: () => undefined, heard: () => undefined, ended: () => undefined },
-      start: (shard, listener) => {
-        expect(shard).toBe(3)
+      start: (listener) => {
         expect(this.#listener).toBeUndefined()
         expect(this.isOwned).toBe(true)
         this.#listener = listener

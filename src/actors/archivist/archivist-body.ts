@@ -7,10 +7,13 @@
  */
 import { randomBytes } from "node:crypto"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
 import {
   DeltaReader,
   fromTheBeginning,
   isArchiveError,
+  RECORDER_KEY,
   readKeptText,
   setAsideReplaced,
   TENURE_KEY,
@@ -46,6 +49,8 @@ import {
   type ArchivistConfig,
   type ArchivistControl,
   type ArchivistReport,
+  RecordedState,
+  StreamOfAnotherShard,
 } from "./archivist-interface.ts"
 
 /** Bytes of a segment at which it is cut. */
@@ -68,7 +73,11 @@ export const archivistBody: ActorBody<ArchivistConfig, ArchivistControl, Archivi
       Effect.tryPromise({ try: work, catch: failureOf })
     return {
       find: ({ clusterUid }) => attempt(() => archivist.find(clusterUid)),
-      restore: () => attempt((signal) => archivist.restore(signal)),
+      restore: ({ shard }) =>
+        Effect.tryPromise({
+          try: (signal) => archivist.restore(shard, signal),
+          catch: (cause) => (cause instanceof StreamOfAnotherShard ? cause : failureOf(cause)),
+        }),
       build: ({ tenure, isForced }) => attempt(() => archivist.build(tenure, isForced)),
       create: ({ sha256 }) => attempt((signal) => archivist.create(sha256, signal)),
       look: (number) => attempt((signal) => archivist.look(number, signal)),
@@ -125,14 +134,20 @@ class Archivist {
       clusterUid: description.clusterUid,
       ...(last !== undefined && { last: markBehind(last) }),
       ...(tenure !== undefined && { tenure }),
+      recorded: recordedIn(this.#config.directory),
     }
   }
 
-  async restore(signal: AbortSignal) {
+  async restore(shard: string | undefined, signal: AbortSignal) {
     const { directory } = this.#config
     this.#setAside = setAsideReplaced(directory, this.#clock.wallMicros()) ?? this.#setAside
     const { tenure, lostBlocks } = await takeOverStream(await this.#store(), directory, {
       ...{ signal, onProgress: this.#report },
+      check: (place) => {
+        const recorded = recordedIn(place)
+        if (recorded === undefined || recorded.shard === shard) return
+        throw new StreamOfAnotherShard({ ...recorded, setAside: this.#setAside })
+      },
     })
     return { tenure, lostBlocks, setAside: this.#setAside }
   }
@@ -221,6 +236,13 @@ class Archivist {
     })
     return opening
   }
+}
+
+/** `undefined`: nothing says it, as in a recording of an earlier version. */
+const recordedIn = (directory: string): { readonly shard?: string } | undefined => {
+  const text = readKeptText(directory, RECORDER_KEY)
+  const state = Option.getOrUndefined(Schema.decodeUnknownOption(RecordedState)(text))
+  return state && (state.shard === undefined ? {} : { shard: state.shard })
 }
 
 const foreignSegment = ({ facts }: StoredSegment, { stream }: StreamDescription, { location }: BlobStore) =>

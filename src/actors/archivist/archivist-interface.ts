@@ -17,12 +17,17 @@ export class ArchivingFailed extends Schema.TaggedError<ArchivingFailed>()("Arch
   isLasting: Schema.Boolean,
 }) {}
 
+/** Whose a recording is, by what its recorders keep in it: `K/N` of a shard; absent: a whole cluster's. */
+const RecordedShard = Schema.Struct({ shard: Schema.optionalKey(Schema.String) })
+
 const FoundStream = Schema.Struct({
   id: Schema.String,
   clusterUid: Schema.String,
   last: Schema.optional(ChainLink),
   /** What the recording in the directory says; absent: there is none, or it was never archived. */
   tenure: Schema.optional(Tenure),
+  /** Of the recording in the directory; absent: nothing says it. */
+  recorded: Schema.optional(RecordedShard),
 })
 
 const Restored = Schema.Struct({
@@ -33,13 +38,28 @@ const Restored = Schema.Struct({
   lostBlocks: Schema.Number,
 })
 
+/** Of the state that a recorder keeps, what an archivist needs; a trace that was made a recording says no kinds. */
+export const RecordedState = Schema.fromJsonString(
+  Schema.Struct({ ...RecordedShard.fields, kinds: Schema.Array(Schema.Unknown) }),
+)
+
+/** The stream is that of another shard, or of a whole cluster. Nothing was added to it. */
+export class StreamOfAnotherShard extends Schema.TaggedError<StreamOfAnotherShard>()("StreamOfAnotherShard", {
+  ...RecordedShard.fields,
+  /** Where the recording is that was in the directory; the empty string: there was none. */
+  setAside: Schema.String,
+}) {}
+
 const error = ArchivingFailed
 
 const archivistControl = {
   /** Reads the end of the stream, which is begun for this cluster if there is none. */
   find: { payload: Schema.Struct({ clusterUid: Schema.String }), success: FoundStream, error },
-  /** Only while no store has the directory: sets aside what is in it, and restores the stream. The recording has the next epoch's tenure then. */
-  restore: { payload: Schema.Void, success: Restored, error },
+  /**
+   * Only while no store has the directory: sets aside what is in it, and restores the stream, if it is that of `shard`. The recording has the next epoch's tenure
+   * then.
+   */
+  restore: { payload: RecordedShard, success: Restored, error: Schema.Union([error, StreamOfAnotherShard]) },
   /**
    * Builds the segment after the one that the tenure has shipped, and keeps its bytes until the next call. Without an intent, nothing has happened since.
    * `isForced`: build it all the same.

@@ -25,6 +25,7 @@ import {
   lendReserve,
   openOrBegin,
   PinRefused,
+  RECORDER_KEY,
   removesAnything,
   TENURE_KEY,
   thisProcess,
@@ -63,8 +64,8 @@ export const storeBody: ActorBody<StoreConfig, StoreControl, StoreReport> = (con
         }),
       recordGap: ({ gvk, gap }) => attempt(() => writer.recordGap(gvk, gap)),
       clusterUid: () => Effect.sync(() => archive.metadata.get("clusterUid") ?? ""),
-      recorderState: () => Effect.sync(() => archive.metadata.get("recorder") ?? ""),
-      setRecorderState: (state) => attempt(() => archive.metadata.set("recorder", state)),
+      recorderState: () => Effect.sync(() => archive.metadata.get(RECORDER_KEY) ?? ""),
+      setRecorderState: (state) => attempt(() => archive.metadata.set(RECORDER_KEY, state)),
       tenure: () => Effect.sync(() => archive.metadata.get(TENURE_KEY) ?? ""),
       // An intent that a power failure takes back would make a segment of this recording another recorder's.
       keepTenure: (kept) =>

@@ -33,6 +33,9 @@ export const LOST_BEGINNING_KEY = "lostBeginning"
 /** Key of the metadata that says when the recorder had all its first lists, µs since the Unix epoch. Absent if it ended before. */
 export const FIRST_LISTS_KEY = "firstLists"
 
+/** Key of the metadata with what a recorder keeps of its kinds and their states, as text. */
+export const RECORDER_KEY = "recorder"
+
 /** Key of the metadata with the recording's place in a stream, as its archivist keeps it. Absent: it was never archived. */
 export const TENURE_KEY = "stream"
 

@@ -11,7 +11,7 @@
 
 import { AUDITED_KEY } from "../rows/author-rows.ts"
 import { discoveryKey } from "../rows/discovery.ts"
-import { FIRST_LISTS_KEY, LOST_BEGINNING_KEY, REDACTED_KEY } from "../rows/metadata.ts"
+import { FIRST_LISTS_KEY, LOST_BEGINNING_KEY, RECORDER_KEY, REDACTED_KEY } from "../rows/metadata.ts"
 
 /** How far a copy has a recording. As JSON it is kept with what was sent. */
 export interface Position {
@@ -55,7 +55,7 @@ export const blobsOf = (table: ShippedTable): ReadonlyArray<string> =>
  * listed is not sent.
  */
 export const shippedKeys: ReadonlyArray<string> = [
-  ...["clusterUid", "recorder", discoveryKey, FIRST_LISTS_KEY, REDACTED_KEY, LOST_BEGINNING_KEY, AUDITED_KEY],
+  ...["clusterUid", RECORDER_KEY, discoveryKey, FIRST_LISTS_KEY, REDACTED_KEY, LOST_BEGINNING_KEY, AUDITED_KEY],
 ]
 
 /** A value of a column without a BLOB. Integers that no number represents are texts, which SQLite stores as the same integers. */

@@ -20,7 +20,7 @@ import {
   reasonOf,
   startRecorder,
 } from "../../recorder/index.ts"
-import type { ShardMessage } from "../../replicas/index.ts"
+import { type ShardMessage, sharingVariable } from "../../replicas/index.ts"
 import { lowerHelperPriority } from "../../runtime/index.ts"
 import { type ExitCode, exitCodes } from "../command-line/exit-codes.ts"
 import { readVersion } from "../command-line/version.ts"
@@ -157,6 +157,7 @@ export const runRecorder: RunRecorder = async ({ verbosity, logFormat: _, lease,
       }),
       ...{ reportEvents: verbosity > 0, version: readVersion(), onLeaseTaken, onLeaseLost },
       onListening: (port: number) => tellReplica({ port }),
+      ...(process.connected && { sharing: Number(process.env[sharingVariable] ?? 1) }),
     }
     const program = Effect.scoped(
       Effect.gen(function* () {

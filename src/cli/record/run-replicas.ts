@@ -92,7 +92,8 @@ export const runReplicas = async (
     ...{ lease, shards, api, clock: systemClock, random: Math.random, log },
     name: options.replicaName ?? (terminal.environment.POD_NAME || hostname().toLowerCase()),
     identity: electionIdentity(),
-    start: (shard, listener) => startShardProcess(shardWords(argv, options, { shard, shards }), listener),
+    start: (shard, sharing, listener) =>
+      startShardProcess(shardWords(argv, options, { shard, shards }), sharing, listener),
     line: (shard, text) => write(markedLine(shard, text, logFormat === "json")),
   })
   const running = replica

@@ -23,6 +23,8 @@ interface RestoreOptions {
   /** Takes how much has been done, after each segment; those that an earlier process has applied count as done. */
   readonly onProgress?: (progress: RestoreProgress) => void
   readonly signal?: AbortSignal
+  /** Called before {@link RestoreOptions.take} with the directory of what was restored. What it throws ends the restoring, with the stream as it was. */
+  readonly check?: (place: string) => void
   /**
    * Called when everything is there and was checked, with the last segment. A recorder takes the stream over by it: the recorder before may be alive, so this is
    * right after the end of the stream was read. Returns the tenure for the recording; `undefined`: the stream has gone on meanwhile, and what was added is to be
@@ -70,7 +72,7 @@ const checkedTries = 4
 export const restoreStream = async (
   store: StreamStore,
   directory: string,
-  { onProgress, signal, take = async (tenure) => tenure }: RestoreOptions = {},
+  { onProgress, signal, check, take = async (tenure) => tenure }: RestoreOptions = {},
 ): Promise<Restored> => {
   const copy = new RecordingCopy(directory)
   try {
@@ -105,6 +107,7 @@ export const restoreStream = async (
       if (applied.number > checked) verification = soundness(copy, stream, store)
       checked = applied.number
     }
+    check?.(copy.place)
     let tenure = await taken()
     for (let tries = 1; tenure === undefined; tries++) {
       await applyNew()

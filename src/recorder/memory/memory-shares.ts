@@ -82,14 +82,24 @@ export const memoryLimitsOf = ({ bytes }: MemoryBound, kinds: number): Readonly<
   }
 }
 
+/** What each of so many recorders in one container, or on one machine, may take. */
+export const shareOf = ({ bytes, ...bound }: MemoryBound, sharing: number): SharedMemory => ({
+  ...bound,
+  bytes: Math.floor(bytes / sharing),
+  sharing,
+})
+
+/** `bytes`: of one of the recorders that share it. */
+type SharedMemory = MemoryBound & { readonly sharing?: number }
+
 /** Why memory may not be enough, and what to do; `undefined` if it is. */
-export const describeShortage = ({ bytes, file }: MemoryBound, kinds: number): string | undefined => {
+export const describeShortage = ({ bytes, file, sharing = 1 }: SharedMemory, kinds: number): string | undefined => {
   const needed = neededBytes(kinds)
   if (bytes >= needed) return undefined
   const whose = file === undefined ? "this machine has" : `${file} limits this process to`
   const what = `a recorder of ${kinds} ${kinds === 1 ? "kind" : "kinds"} needs`
   return (
-    `${whose} ${inMebibytes(bytes)} of memory, and ${what} ${inMebibytes(needed)} when the disk is full during ` +
+    `${whose} ${inMebibytes(bytes * sharing)} of memory${sharing > 1 ? ` for ${sharing} recorders` : ""}, and ${what} ${inMebibytes(needed)} when the disk is full during ` +
     "an export: it may then be killed for lack of memory. Increase it (for a pod, resources.limits.memory, which reel k8s " +
     "computes), or record fewer kinds"
   )

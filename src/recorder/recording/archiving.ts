@@ -17,6 +17,7 @@ import {
   type ArchivistReport,
   archivistDefinition,
   archivistName,
+  StreamOfAnotherShard,
 } from "../../actors/index.ts"
 import {
   afterEvent,
@@ -36,7 +37,7 @@ import type { Supervisor } from "../../runtime/index.ts"
 import type { ArchiveFigures, ArchiveStatus } from "../export/recording.ts"
 import type { ArchiveNotice } from "../notices/recorder-notice.ts"
 import type { RecordedStore } from "./recorded-store.ts"
-import { counter, type RecordingBase } from "./recording-base.ts"
+import { counter, partText, type RecordingBase, shardRefused } from "./recording-base.ts"
 
 /** Where and how often a recording is archived. */
 export interface ArchiveSettings {
@@ -291,7 +292,10 @@ class Archiving {
     return Effect.flatMap(clusterUid, (uid) =>
       uid === ""
         ? Effect.fail(unknownCluster)
-        : Effect.map(this.#call("find", { clusterUid: uid }), ({ tenure, ...stream }) => {
+        : Effect.map(this.#call("find", { clusterUid: uid }), ({ tenure, recorded, ...stream }) => {
+            const { directory, shard } = this.#base
+            if (recorded !== undefined && recorded.shard !== shard)
+              return { tag: "refuse" as const, reason: shardRefused(directory, recorded.shard, shard).message }
             const start = startOf({ ...stream, last: stream.last }, { clusterUid: uid, tenure })
             return start.tag === "begin"
               ? { tag: start.tag, tenure: newTenure(stream.id, randomBytes(16).toString("hex")) }
@@ -304,12 +308,20 @@ class Archiving {
    * Nothing is recorded before: what the API server still has is then received after what is restored. While the store is away, it is tried again. What no
    * attempt mends ends the recorder: to begin beside a stream that it cannot continue would leave the operator with two histories.
    */
-  get #restore(): Effect.Effect<void, StreamNotRestored> {
+  get #restore(): Effect.Effect<void, StreamRefused | StreamNotRestored> {
     const { address } = this.#settings
-    const restored = this.#call("restore", undefined, Number.POSITIVE_INFINITY).pipe(
+    const { shard } = this.#base
+    const restored = this.#call("restore", shard === undefined ? {} : { shard }, Number.POSITIVE_INFINITY).pipe(
       Effect.tapError((error) => Effect.sync(() => this.#tell(messageOf(error)))),
-      Effect.retry({ while: (error) => !isLasting(error), schedule: patiently }),
-      Effect.mapError((error) => new StreamNotRestored({ address, reason: messageOf(error) })),
+      Effect.retry({
+        while: (error) => !(error instanceof StreamOfAnotherShard || isLasting(error)),
+        schedule: patiently,
+      }),
+      Effect.mapError((error) =>
+        error instanceof StreamOfAnotherShard
+          ? this.#refused(foreignReason(error, shard))
+          : new StreamNotRestored({ address, reason: messageOf(error) }),
+      ),
     )
     this.#meanwhile = "restoring"
     this.#base.notify({ type: "restoring", address, segments: 0, allSegments: 0, bytes: 0 })
@@ -362,6 +374,10 @@ class Archiving {
 
 /** Whether only a person can end it. */
 const isLasting = (error: object): boolean => "isLasting" in error && error.isLasting === true
+
+const foreignReason = ({ shard, setAside }: StreamOfAnotherShard, given: string | undefined): string =>
+  `the stream is of ${partText(shard)} and cannot be continued as ${partText(given)}; give another address` +
+  (setAside === "" ? "" : `. What was in the data directory is in ${setAside}`)
 
 const unknownCluster = new ArchivingFailed({
   message:

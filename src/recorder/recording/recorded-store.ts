@@ -20,7 +20,7 @@ import type { Reach } from "../export/recording.ts"
 import { type KindStatus, KindStatuses } from "../status/kind-status.ts"
 import { decodeRecorderState } from "../status/recorder-state.ts"
 import { patiently } from "./patient-writes.ts"
-import { counter, type RecorderEnd, type RecordingBase, RecordingGone, ShardRefused } from "./recording-base.ts"
+import { counter, type RecorderEnd, type RecordingBase, RecordingGone, shardRefused } from "./recording-base.ts"
 
 // Notices from another thread that the store is silent: a file system that hangs keeps the store's thread inside one system call, so it cannot
 // report that itself, nor be asked for its figures.
@@ -357,8 +357,7 @@ export class RecordedStore {
         const before = decodeRecorderState(text)
         const { directory, shard } = this.#base
         if (before !== undefined && before.shard !== shard) {
-          const shards = { ...(before.shard && { recorded: before.shard }), ...(shard && { given: shard }) }
-          Deferred.doneUnsafe(this.#ended, Effect.fail(new ShardRefused({ directory, ...shards })))
+          Deferred.doneUnsafe(this.#ended, Effect.fail(shardRefused(directory, before.shard, shard)))
           return Effect.never
         }
         if (!this.#isRecalled && before !== undefined) {

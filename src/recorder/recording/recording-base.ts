@@ -133,6 +133,12 @@ export class RecordingGone extends Schema.TaggedError<RecordingGone>()("Recordin
   message: Schema.String,
 }) {}
 
+/** For people. `shard`: `K/N`. */
+export const partText = (shard: string | undefined): string => (shard ? `shard ${shard}` : "a whole cluster")
+
+export const shardRefused = (directory: string, recorded: string | undefined, given: string | undefined) =>
+  new ShardRefused({ directory, ...(recorded && { recorded }), ...(given && { given }) })
+
 /** The recording is of another shard of its cluster, or of all of it. */
 export class ShardRefused extends Schema.TaggedError<ShardRefused>()("ShardRefused", {
   directory: Schema.String,
@@ -141,8 +147,7 @@ export class ShardRefused extends Schema.TaggedError<ShardRefused>()("ShardRefus
   given: Schema.optionalKey(Schema.String),
 }) {
   override get message(): string {
-    const [recorded, given] = [this.recorded, this.given].map((shard) => (shard ? `shard ${shard}` : "a whole cluster"))
-    return `the recording in ${this.directory} is of ${recorded} and cannot be continued as ${given}: give another --data-dir, and another --archive-to if the number of shards has changed`
+    return `the recording in ${this.directory} is of ${partText(this.recorded)} and cannot be continued as ${partText(this.given)}: give another --data-dir, and another --archive-to if the number of shards has changed`
   }
 }
 

@@ -40,10 +40,10 @@ const open = async () => {
   }
   return {
     ...{ place, sandbox, workload, address },
-    record: (name: string, dataDir = place.path(name)): RecorderProcess =>
+    record: (name: string, dataDir = place.path(name), of: ReadonlyArray<string> = []): RecorderProcess =>
       place.record({
         ...{ cluster: { server: sandbox.url }, kinds, name, dataDir },
-        more: ["--archive-to", address, "--archive-every", "1s", "--redact-key-file", key],
+        more: ["--archive-to", address, "--archive-every", "1s", "--redact-key-file", key, ...of],
       }),
     /**
      * Lets something happen that is archived: what follows is in the stream then, or still comes from the API server. A recorder with an empty directory would
@@ -113,4 +113,28 @@ test("one that is paused and taken over is fenced when it wakes, and its directo
   expect(await third.stop()).toMatchObject({ code: 0 })
   expect(readdirSync(join(pair.place.directory, "first"))).toContainEqual(expect.stringMatching(/^replaced-\d{8}T/))
   await expectLedger(pair.sandbox, pair.address, Object.keys(kinds))
+})
+
+test("another number of shards is refused before anything is added to the stream", {
+  timeout: patient(120_000),
+}, async () => {
+  await using cluster = await open()
+  const { address, place } = cluster
+  const segments = join(address, "shard-0", "segments")
+  const own = cluster.record("own", undefined, ["--shard", "0/1"])
+  await own.ready(30_000)
+  await cluster.begun(own)
+  await own.kill()
+  const before = readdirSync(segments)
+  // The directory is of 0/1; an empty one is restored first.
+  for (const [name, facts] of [
+    ["own", /the recording in .*own is of shard 0\/1 and cannot be continued as shard 0\/2: give another/],
+    ["empty", /the stream is of shard 0\/1 and cannot be continued as shard 0\/2; give another address/],
+  ] as const) {
+    const other = cluster.record(name, place.path(name), ["--shard", "0/2"])
+    expect(await other.ended).toMatchObject({ code: 2 })
+    expect(other.log).toMatch(facts)
+  }
+  expect(readdirSync(segments)).toEqual(before)
+  await cluster.record("own", undefined, ["--shard", "0/1"]).ready(30_000)
 })

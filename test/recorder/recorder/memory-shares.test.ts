@@ -6,6 +6,7 @@ import {
   measuredMemory,
   memoryLimits,
   memoryLimitsOf,
+  shareOf,
   unlimitedMegabytes,
   type WorkerRole,
   watcherWorkers,
@@ -84,6 +85,9 @@ describe("a shortage of memory", () => {
     expect(describeShortage(within(268_435_456), 7)).toBe(
       "/sys/fs/cgroup/memory.max limits this process to 256 MiB of memory, and a recorder of 7 kinds needs 693 MiB when the disk is full during " +
         "an export: it may then be killed for lack of memory. Increase it (for a pod, resources.limits.memory, which reel k8s computes), or record fewer kinds",
+    )
+    expect(describeShortage(shareOf(within(536_870_912), 2), 7)).toMatch(
+      /^\/sys\/fs\/cgroup\/memory.max limits this process to 512 MiB of memory for 2 recorders, and a recorder of 7 kinds /,
     )
     expect(describeShortage(machine(268_435_456), 1)).toMatch(
       /^this machine has 256 MiB of memory, and a recorder of 1 kind /,
