@@ -48,7 +48,7 @@ export {
 } from "./status/stream-status.ts"
 export { compactedThrough } from "./stream/manifest.ts"
 export { type Restored, restoreStream, takeOverStream } from "./stream/restore-stream.ts"
-export { readShards, shardsOf } from "./stream/shards.ts"
+export { hasShards, shardsOf } from "./stream/shards.ts"
 export {
   beginStream,
   type CreatingStore,

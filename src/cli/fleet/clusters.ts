@@ -1,6 +1,6 @@
 /** The clusters below an address: the streams there, by their paths. Streams of the shards of one cluster are one. */
 import { matchesGlob } from "node:path/posix"
-import { readShards, storeBelow, streamsBelow } from "../../fleet/index.ts"
+import { hasShards, storeBelow, streamsBelow } from "../../fleet/index.ts"
 import { enumerated, quoted, visible } from "../../text/index.ts"
 import { list } from "../command-line/arguments.ts"
 import { Misasked } from "../command-line/exit-codes.ts"
@@ -39,7 +39,7 @@ const clustersBelow = async (address: string): Promise<ReadonlyArray<Cluster>> =
     for (const stream of streams) {
       const parent = /^(.*\/)?shard-\d+\/$/s.test(stream) ? stream.replace(/shard-\d+\/$/, "") : undefined
       if (parent !== undefined && places.has(parent)) continue
-      const isShard = parent !== undefined && (await readShards(storeBelow(store, parent))) !== undefined
+      const isShard = parent !== undefined && (await hasShards(store, parent))
       places.add(isShard ? parent : stream)
     }
     return [...places].map((place) => {

@@ -12,8 +12,12 @@ const Shards = Schema.fromJsonString(Schema.Struct({ version: Schema.Literal(1),
 /** More than any cluster has. */
 const most = 1000
 
+/** Whether a prefix, which ends with a slash or is empty, is that of such a cluster, whatever `shards.json` says. Rejects with an error of the store. */
+export const hasShards = async (store: Pick<SegmentStore, "read">, prefix: string): Promise<boolean> =>
+  (await store.read(prefix + SHARDS_KEY)) !== undefined
+
 /** The number of shards; `undefined`: the prefix is not that of such a cluster. Rejects with SegmentDamagedError, or an error of the store. */
-export const readShards = async (store: SegmentStore): Promise<number | undefined> => {
+const readShards = async (store: SegmentStore): Promise<number | undefined> => {
   const found = await store.read(SHARDS_KEY)
   if (found === undefined) return undefined
   const read = Schema.decodeUnknownResult(Shards)(Buffer.from(found.bytes).toString("utf8"))
