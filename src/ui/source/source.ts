@@ -212,6 +212,28 @@ export interface HistorySource {
   readonly pins?: PinSource
 }
 
+/** One of the clusters between which the page switches. */
+export interface ListedCluster {
+  readonly name: string
+  /** s since what is recorded of it ends; `undefined`: not known, yet. */
+  readonly lag?: number
+  /** As far as they are known without opening it. */
+  readonly gaps: number
+  /** What keeps it from being read, or from being whole. */
+  readonly trouble?: string
+}
+
+/** Where the page gets the clusters, of which it shows one at a time. */
+export interface ClusterSource {
+  /** `isComplete`: it is known how each is doing. `trouble`: why there may be others. */
+  readonly list: (signal: AbortSignal) => Promise<{
+    readonly clusters: ReadonlyArray<ListedCluster>
+    readonly isComplete: boolean
+    readonly trouble?: string
+  }>
+  readonly of: (name: string) => HistorySource
+}
+
 /** Why a source could not answer. */
 export class SourceError extends Error {
   override readonly name = "SourceError"
