@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks"
 import type { SwitchProps } from "../shell/toolbar.tsx"
 import { type ClusterSource, type ListedCluster, SourceError } from "../source/source.ts"
 import { visible } from "../text/shown-text.ts"
+import { durationText } from "../timeline/axis.ts"
 
 /** ms until the list is asked again that was not complete, or did not come. */
 const againMs = 2000
@@ -11,27 +12,20 @@ const againMs = 2000
 /** ms after which a choice counts: who goes through a closed select with the arrow keys chooses each on the way. */
 const chosenMs = 250
 
-/** In the largest unit of which there is one, rounded up: recorders send something each minute. */
-const lagText = (seconds: number): string => {
-  const minutes = Math.max(1, Math.ceil(seconds / 60))
-  if (minutes < 120) return `${minutes} min behind`
-  return minutes < 48 * 60 ? `${Math.floor(minutes / 60)} h behind` : `${Math.floor(minutes / 1440)} days behind`
-}
-
-/** What a cluster is called, and what is to be known before it is opened. */
+/** What a cluster is called, and what is to be known before it is opened. Its end is given in whole minutes, as recorders send something each minute. */
 export const clusterText = ({ name, lag, gaps, trouble }: ListedCluster): string =>
   [
     visible(name, 60),
-    ...(lag === undefined ? [] : [lagText(lag)]),
+    ...(lag === undefined ? [] : [`${durationText(Math.max(1, Math.ceil(lag / 60)) * 60_000_000)} behind`]),
     ...(gaps === 0 ? [] : [`⚠ ${gaps} ${gaps === 1 ? "gap" : "gaps"}`]),
-    ...(trouble === undefined ? [] : [`⚠ ${visible(trouble, 60)}`]),
+    ...(trouble === "" ? [] : [`⚠ ${visible(trouble, 60)}`]),
   ].join(" · ")
 
 /** The select, for the clusters of a source. */
 export const clusterSwitch =
   (source: ClusterSource) =>
   ({ cluster, send }: SwitchProps) => {
-    const [clusters, setClusters] = useState<ReadonlyArray<ListedCluster>>([])
+    const [clusters, setClusters] = useState<ReadonlyArray<ListedCluster>>()
     const [times, setTimes] = useState(0)
     const [wanted, setWanted] = useState<string>()
     const choosing = useRef<ReturnType<typeof setTimeout>>(undefined)
@@ -39,18 +33,16 @@ export const clusterSwitch =
     useEffect(() => {
       const controller = new AbortController()
       let timer: ReturnType<typeof setTimeout> | undefined
-      const say = (message: string | undefined): void =>
-        send({
-          type: "failed",
-          about: "clusters",
-          failure: message === undefined ? undefined : { code: "failed", message },
-        })
+      const say = (message?: string): void => {
+        const failure = message === undefined ? undefined : { code: "failed" as const, message }
+        send({ type: "failed", about: "clusters", failure })
+      }
       source.list(controller.signal).then(
-        ({ clusters: listed, isComplete, trouble }) => {
+        ({ clusters: listed, isComplete }) => {
           setClusters(listed)
           const [first] = listed
           if (first !== undefined) send({ type: "cluster", cluster: first.name, isDefault: true })
-          say(trouble)
+          say()
           if (!isComplete) timer = setTimeout(again, againMs)
         },
         (error: unknown) => {
@@ -64,30 +56,28 @@ export const clusterSwitch =
         clearTimeout(timer)
       }
     }, [times])
-    const isUnknown = !clusters.some(({ name }) => name === cluster)
+    const choose = (name: string): void => {
+      setWanted(name)
+      clearTimeout(choosing.current)
+      choosing.current = setTimeout(() => {
+        setWanted(undefined)
+        send({ type: "cluster", cluster: name, isDefault: false })
+      }, chosenMs)
+    }
+    const isKnown = clusters?.some(({ name }) => name === cluster) === true
     return (
       <select
         aria-label="cluster"
-        title={clusters.find(({ name }) => name === cluster)?.trouble}
         value={wanted ?? cluster ?? ""}
         onFocus={again}
-        onChange={({ currentTarget: { value } }) => {
-          setWanted(value)
-          clearTimeout(choosing.current)
-          choosing.current = setTimeout(() => {
-            setWanted(undefined)
-            send({ type: "cluster", cluster: value, isDefault: false })
-          }, chosenMs)
-        }}
+        onChange={({ currentTarget }) => choose(currentTarget.value)}
       >
-        {isUnknown && (
+        {!isKnown && (
           <option value={cluster ?? ""}>
-            {cluster === undefined
-              ? "clusters…"
-              : `${visible(cluster, 60)}${clusters.length === 0 ? "" : " · ⚠ there is none of this name"}`}
+            {visible(cluster ?? "clusters…", 60) + (clusters === undefined ? "" : " · ⚠ there is none of this name")}
           </option>
         )}
-        {clusters.map((each) => (
+        {clusters?.map((each) => (
           <option key={each.name} value={each.name}>
             {clusterText(each)}
           </option>

@@ -33,13 +33,9 @@ export const Toolbar = ({ state, send, zone, onZone, theme, onTheme, Switch }: T
   const isLost = state.failures.has("overview")
   return (
     <header class="toolbar">
-      {Switch === undefined ? (
-        <h1 title={overview?.name}>{overview === undefined ? "kubereel" : visible(overview.name, 60)}</h1>
-      ) : (
-        <h1 class="switch">
-          <Switch cluster={state.cluster} send={send} />
-        </h1>
-      )}
+      <h1 title={overview?.name} class={Switch && "switch"}>
+        {Switch ? <Switch cluster={state.cluster} send={send} /> : visible(overview?.name ?? "kubereel", 60)}
+      </h1>
       <Filter state={state} send={send} overview={overview} />
       <span class="window" aria-live="off">
         {span.to > 1 && `${momentText(zone, span.from).slice(0, 19)} · ${durationText(span.to - span.from)}`}

@@ -119,13 +119,12 @@ export const httpClusters = (surroundings: HttpSurroundings): ClusterSource => {
   return {
     list: async (signal) => {
       const answer: unknown = await (await send("../v1/clusters", signal, {})).json()
-      const { items, isComplete, trouble } = isItem(answer) ? answer : {}
-      const clusters = itemsOf(items).map((item) => ({
-        ...{ name: textOf(item.name), gaps: numberOf(item.gaps) },
-        ...(typeof item.lagSeconds === "number" && { lag: item.lagSeconds }),
-        ...(typeof item.trouble === "string" && { trouble: item.trouble }),
+      const { items, isComplete } = isItem(answer) ? answer : {}
+      const clusters = itemsOf(items).map(({ name, lagSeconds, gaps, trouble }) => ({
+        ...{ name: textOf(name), gaps: numberOf(gaps), trouble: textOf(trouble) },
+        lag: typeof lagSeconds === "number" ? lagSeconds : undefined,
       }))
-      return { clusters, isComplete: isComplete === true, ...(typeof trouble === "string" && { trouble }) }
+      return { clusters, isComplete: isComplete === true }
     },
     of: (name) => httpSource({ ...surroundings, name, base: new URL(`../${encodeURIComponent(name)}/ui/`, base).href }),
   }

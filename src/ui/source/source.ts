@@ -212,25 +212,23 @@ export interface HistorySource {
   readonly pins?: PinSource
 }
 
-/** One of the clusters between which the page switches. */
+/** A cluster, or a shard of one, between which the page switches. */
 export interface ListedCluster {
   readonly name: string
   /** s since what is recorded of it ends; `undefined`: not known, yet. */
-  readonly lag?: number
+  readonly lag: number | undefined
   /** As far as they are known without opening it. */
   readonly gaps: number
-  /** What keeps it from being read, or from being whole. */
-  readonly trouble?: string
+  /** Why it cannot be read; empty: nothing is known of that. */
+  readonly trouble: string
 }
 
 /** Where the page gets the clusters, of which it shows one at a time. */
 export interface ClusterSource {
-  /** `isComplete`: it is known how each is doing. `trouble`: why there may be others. */
-  readonly list: (signal: AbortSignal) => Promise<{
-    readonly clusters: ReadonlyArray<ListedCluster>
-    readonly isComplete: boolean
-    readonly trouble?: string
-  }>
+  /** `isComplete`: it is known how each is doing. */
+  readonly list: (
+    signal: AbortSignal,
+  ) => Promise<{ readonly clusters: ReadonlyArray<ListedCluster>; readonly isComplete: boolean }>
   readonly of: (name: string) => HistorySource
 }
 

@@ -68,9 +68,7 @@ test("streams are found at an address and below it, and not among facts", async 
   ])
   expect((await streamsBelow(store)).toSorted()).toEqual(["eu/a/", "eu/b/", "us/"])
   const prefixes = ["", "eu/", "eu/a/", "eu/b/", "facts/", "us/", "x/", "x/y/"]
-  expect(asked.toSorted()).toEqual(
-    [...prefixes.map((prefix) => `${prefix}stream.json`), "x/y/shards.json"].toSorted(),
-  )
+  expect(asked.toSorted()).toEqual([...prefixes.map((prefix) => `${prefix}stream.json`), "x/y/shards.json"].toSorted())
   expect(await streamsBelow(storeBelow(store, "us/"))).toEqual([""])
 })
 
