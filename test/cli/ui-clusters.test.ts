@@ -128,6 +128,18 @@ describe("reel ui at an address with several streams", () => {
     expect((await listed(served)).items.map(({ name }) => name)).toEqual(["eu/prod-1", "eu/prod-2"])
   })
 
+  test("shards are chosen one by one, and the cluster by its name", { timeout: patient(60_000) }, async () => {
+    const root = join(place, "sharded")
+    for (const shard of ["shard-0", "shard-1"]) await shippedStream(join(root, "eu/huge", shard), recordStory, shard)
+    writeFileSync(join(root, "eu/huge/shards.json"), "torn")
+    await using served = await serve(root, "--clusters", "eu/hu*")
+    expect(served.output).toContain("recorded  1 cluster in ")
+    expect((await whole(served)).map(({ name }) => name)).toEqual(["eu/huge/shard-0", "eu/huge/shard-1"])
+    expect((await kindsOf(served, "eu/huge/shard-1"))[0]).toBe(200)
+    await using alone = await serve(join(root, "eu/huge"))
+    expect((await listed(alone)).items.map(({ name }) => name)).toEqual(["huge/shard-0", "huge/shard-1"])
+  })
+
   test("one stream is no choice, unless it is asked for as one", { timeout: patient(60_000) }, async () => {
     const one = join(fleet, "eu/prod-1")
     await using alone = await serve(one)
