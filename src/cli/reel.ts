@@ -38,7 +38,11 @@ export const commands: readonly CommandEntry[] = [
   {
     name: "ui",
     summary: "Shows a recording as a page in the browser: a time line, what went wrong, every change of an object.",
-    load: async () => (await import("./ui.ts")).uiCommand(),
+    load: async () => {
+      // With two clusters open: 230 MB in place of 420.
+      keepYoungGenerationsSmall()
+      return (await import("./ui.ts")).uiCommand()
+    },
   },
   {
     name: "get",

@@ -5,15 +5,17 @@ import { quoted, visible } from "../text/index.ts"
 import { ExportInterrupted } from "../trace/index.ts"
 import { type CommandSyntax, flag, type OptionValues, optional } from "./command-line/arguments.ts"
 import { type Command, type CommandTerminal, command } from "./command-line/command.ts"
-import { type ExitCode, exitCodes, Misasked } from "./command-line/exit-codes.ts"
+import { type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { listenOption } from "./command-line/listen-option.ts"
 import { recorderVariables, temporaryVariables } from "./command-line/shared-options.ts"
 import { placeOfOperand, placeOptions } from "./export/connection/recorder-place.ts"
+import { clustersOption } from "./fleet/clusters.ts"
 import { readMoment } from "./past/moments.ts"
 import { faultOfPast, type OpenPast, openPast, type PastOptions } from "./past/past-places.ts"
 import { interruption } from "./terminal/terminal.ts"
 import { openBrowser, opener } from "./ui/open-browser.ts"
 import { servePageOf } from "./ui/page-server.ts"
+import { ServedClusters } from "./ui/served-clusters.ts"
 
 const options = {
   from: optional(
@@ -23,6 +25,7 @@ const options = {
   to: optional("TIME", "where it ends. Default: the end of the recording, or now"),
   at: optional("TIME", "where the cursor is"),
   listen: listenOption(0, "where the page is served, a loopback address"),
+  clusters: clustersOption,
   noOpen: flag({ help: "only print the address" }),
   inCluster: placeOptions.inCluster,
   kubeconfig: placeOptions.kubeconfig,
@@ -34,13 +37,13 @@ const syntax: CommandSyntax<typeof options> = {
   name: "reel ui",
   summary: "Shows a recording as a page in the browser: a time line, what went wrong, every change of an object.",
   description: [
-    "SOURCE is the directory of a recording, a trace, or the URL of a running recorder. The page is served on this machine until Ctrl-C, at an address with a secret that only who started the command knows; the browser needs no token of the recorder. Every recorder, and reel serve, has the same page at /ui/.",
+    "SOURCE is the directory of a recording, a trace, the URL of a running recorder, or an address below which there are the streams of several clusters, between which the page switches. The page is served on this machine until Ctrl-C, at an address with a secret that only who started the command knows; the browser needs no token of the recorder. Every recorder, and reel serve, has the same page at /ui/.",
     "The browser is opened by xdg-open, open or Windows, if there is a display. One that may not read temporary files, because it is confined, shows nothing then: open the address that is printed.",
   ],
   options,
   operand: {
     placeholder: "SOURCE",
-    help: "a recording's directory, the address of a stream (s3://BUCKET/PREFIX, gs://, azure://), a trace, or a recorder, http://…; default: http://127.0.0.1:7777",
+    help: "a recording's directory, the address of a stream or of several (s3://BUCKET/PREFIX, gs://, azure://), a trace, or a recorder, http://…; default: http://127.0.0.1:7777",
   },
   exitCodes: {
     ok: "the page was served until Ctrl-C",
@@ -53,6 +56,7 @@ const syntax: CommandSyntax<typeof options> = {
     "reel ui /var/lib/kubereel --from 03:00 --to 03:15",
     "reel ui incident.ndjson.zst",
     "reel ui --in-cluster kubereel/kubereel --from -1h",
+    "reel ui s3://recordings --clusters 'prod-*'",
   ],
   seeAlso: ["reel serve", "reel inspect", "docs/guides/look.md", "docs/reference/http-api.md"],
 }
@@ -68,8 +72,9 @@ export const uiCommand = (now: () => number = () => Date.now() * 1000): Command 
     if (source === "-") return "a trace on standard input cannot be shown as a page; name a file"
     if (source !== undefined && given.inCluster !== undefined)
       return `${JSON.stringify(source)} and --in-cluster each name a recording: use only one of them`
+    if (source === undefined && given.clusters.length > 0) return "--clusters requires the address of the clusters"
     const past = await pastOf(given, source)
-    return typeof past === "string" ? past : (faultOfPast(past) ?? show(given, past, terminal, now))
+    return typeof past === "string" ? past : (faultOfPast(past) ?? show(given, [source, past], terminal, now))
   })
 
 /** ms without a byte of a recorder, while its Service is looked for. */
@@ -86,7 +91,7 @@ const pastOf = async (given: Options, source: string | undefined): Promise<PastO
 
 const show = async (
   given: Options,
-  options: PastOptions,
+  [source, options]: readonly [string | undefined, PastOptions],
   terminal: CommandTerminal,
   now: () => number,
 ): Promise<ExitCode> => {
@@ -94,20 +99,20 @@ const show = async (
   using stop = interruption(terminal, true)
   let past: OpenPast | undefined
   try {
-    past = await openPast(options, { terminal, say, signal: stop.signal })
-    const [place] = past.places
-    if (place === undefined) throw new Error("a recording that was opened is missing")
-    if (past.places.length + past.absent.length > 1) {
-      const names = past.places.map(({ recorder }) => recorder.name)
-      throw new Misasked(`a cluster in shards has no page of its own; name one of them: ${names.join(", ")}`)
-    }
-    const end = past.end ?? now()
-    await using server = await servePageOf(place, given.listen)
-    if (options.server === undefined && options.inCluster === undefined) readAhead(server.url, end, stop.signal)
+    const surroundings = { terminal, say, signal: stop.signal }
+    await using clusters =
+      source === undefined ? undefined : await ServedClusters.at(source, given.clusters, surroundings)
+    if (clusters === undefined) past = await openPast(options, surroundings)
+    const [place] = past?.places ?? []
+    const shown = clusters ?? place
+    if (shown === undefined) throw new Error("a recording that was opened is missing")
+    const end = past?.end ?? now()
+    await using server = await servePageOf(shown, given.listen)
+    const isHere = place !== undefined && options.server === undefined && options.inCluster === undefined
+    if (isHere) readAhead(server.url, end, stop.signal)
     const address = `${server.url}${permalink(given, end, say)}`
-    standardOutput.write(
-      `recorded  ${visible(place.recorder.name)}\npage      ${address}\n\nPress Ctrl-C to stop it.\n`,
-    )
+    const name = clusters?.name ?? place?.recorder.name ?? ""
+    standardOutput.write(`recorded  ${visible(name)}\npage      ${address}\n\nPress Ctrl-C to stop it.\n`)
     const opens = given.noOpen ? undefined : opener(process.platform, environment)
     if (typeof opens === "string") say(`no browser was opened: ${opens}`)
     await using opening = typeof opens === "object" ? await openBrowser(address, environment, opens) : undefined

@@ -48,7 +48,7 @@ export {
 } from "./status/stream-status.ts"
 export { compactedThrough } from "./stream/manifest.ts"
 export { type Restored, restoreStream, takeOverStream } from "./stream/restore-stream.ts"
-export { fixShards, MOST_SHARDS, readShards, ShardsRefused, shardsOf } from "./stream/shards.ts"
+export { fixShards, hasShards, MOST_SHARDS, ShardsRefused, shardsOf } from "./stream/shards.ts"
 export {
   beginStream,
   type CreatingStore,

@@ -17,7 +17,7 @@ const start = (): void => {
     const source = inlinedSource(document)
     if (source === undefined) root.textContent = "There is nothing in this file: a part of it is missing."
     // A server would ask for a token; a file is whole or not.
-    else render(<App source={source} panes={panes} onToken={() => undefined} />, root)
+    else render(<App sourceOf={() => source} panes={panes} onToken={() => undefined} />, root)
   } catch (cause) {
     if (!(cause instanceof SourceError)) throw cause
     root.textContent = cause.message

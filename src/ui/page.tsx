@@ -1,10 +1,11 @@
 /** What the browser runs of a page that a recorder serves. */
 
 import { render } from "preact"
+import { clusterSwitch } from "./clusters/cluster-switch.tsx"
 import { panes } from "./panes.ts"
 import { PinsPane } from "./pins/pins-pane.tsx"
 import { App } from "./shell/app.tsx"
-import { httpSource } from "./source/http-source.ts"
+import { httpClusters, httpSource } from "./source/http-source.ts"
 
 const tokenKey = "kubereel-token"
 
@@ -27,8 +28,15 @@ const start = (): void => {
     }
   }
   const base = new URL("./", location.href).href
-  const source = httpSource({ base, fetch: fetch.bind(globalThis), token: () => token })
-  render(<App source={source} panes={{ ...panes, pins: PinsPane }} onToken={onToken} />, root)
+  const surroundings = { base, fetch: fetch.bind(globalThis), token: () => token }
+  const shown = { panes: { ...panes, pins: PinsPane }, onToken }
+  if (new URL(base).pathname.endsWith("/clusters/ui/")) {
+    const clusters = httpClusters(surroundings)
+    const sourceOf = (name: string | undefined) => (name === undefined ? undefined : clusters.of(name))
+    return render(<App {...{ ...shown, sourceOf }} Switch={clusterSwitch(clusters)} />, root)
+  }
+  const source = httpSource(surroundings)
+  render(<App {...shown} sourceOf={() => source} />, root)
 }
 
 start()

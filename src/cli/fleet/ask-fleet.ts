@@ -7,6 +7,7 @@ import { isExportError } from "../export/connection/export-errors.ts"
 import { type Asking, askPlaces } from "../past/asking.ts"
 import { UnknownWriters } from "../past/describe-change.ts"
 import { UnknownKind } from "../past/object-name.ts"
+import { ofDirectory } from "../past/past-places.ts"
 import { progressLine } from "../terminal/live-line.ts"
 import { interruption } from "../terminal/terminal.ts"
 import { clustersAt, namesText } from "./clusters.ts"
@@ -63,10 +64,9 @@ export const askFleet = async (
   await inParallel([...clusters.entries()], atOnce, async ([index, { name, address: dataDir }]) => {
     const say = (line: string): void => progress.around(() => terminal.say(`${name}: ${line}`))
     const head = output === "json" ? `{"cluster":${JSON.stringify(name)},` : `${name.padEnd(width)}  `
-    const options = { ...nowhere, dataDir: [dataDir] }
     try {
       const { code, missing } = await askPlaces(
-        options,
+        ofDirectory(dataDir),
         { terminal, say, signal },
         {
           ...{ nowMs, unknown, isOneOfMany: true, say: (line, isNothing) => said.note(name, line, isNothing) },
@@ -96,12 +96,6 @@ export const askFleet = async (
   for (const line of said.lines(clusters.length, answered, answers.isEmpty)) terminal.say(line)
   if (isIncomplete) return exitCodes.incomplete
   return answers.isEmpty ? (outcome ?? exitCodes.ok) : exitCodes.ok
-}
-
-/** No other places than directories. */
-const nowhere = {
-  ...{ server: undefined, inCluster: undefined, kubeconfig: undefined, context: undefined, tokenFile: undefined },
-  ...{ timeout: 0, trace: [] },
 }
 
 /** Whether one cluster cannot be read; else the question is wrong, for all of them. */

@@ -23,6 +23,12 @@ export type PastOptions = OptionValues<typeof pastOptions>
 export const faultOfPast = ({ dataDir, trace, ...others }: PastOptions): string | undefined =>
   faultOfPlace({ ...others, dataDir: dataDir[0] ?? trace[0] })
 
+/** Those that name a directory, or the address of a stream, and nothing else. */
+export const ofDirectory = (dataDir: string): PastOptions => ({
+  ...{ server: undefined, inCluster: undefined, kubeconfig: undefined, context: undefined, tokenFile: undefined },
+  ...{ timeout: 0, trace: [], dataDir: [dataDir] },
+})
+
 /** Recordings that can be asked. Close them afterwards. */
 export interface OpenPast {
   /** At least one. */

@@ -1,35 +1,27 @@
 /** What the page of `reel serve` asks about: the source that is served, opened as a recording with the first question. A trace is copied into one for that. */
 
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { messageOf } from "../../message-of.ts"
 import { refuse } from "../../recorder/index.ts"
-import { visible } from "../../text/index.ts"
 import { placeOfOperand } from "../export/connection/recorder-place.ts"
-import { type OpenPast, openPast } from "../past/past-places.ts"
-import { isQuestion, passOn } from "./passed-on.ts"
-
-interface HistorySurroundings {
-  readonly terminal: Parameters<typeof openPast>[1]["terminal"]
-  readonly say: (line: string) => void
-  readonly signal: AbortSignal
-}
+import { ofDirectory, openPast } from "../past/past-places.ts"
+import { isQuestion } from "./passed-on.ts"
+import { PastOnDemand } from "./past-on-demand.ts"
 
 /** ms without a byte of a recorder. */
 const recorderSilentMs = 120_000
 
-const nowhere = {
-  ...{ server: undefined, inCluster: undefined, kubeconfig: undefined, context: undefined, tokenFile: undefined },
-  timeout: recorderSilentMs,
-}
-
 export class ServedHistory implements AsyncDisposable {
-  readonly #source: string
-  readonly #surroundings: HistorySurroundings
-  #past: Promise<OpenPast> | undefined
+  readonly #past: PastOnDemand
 
-  constructor(source: string, surroundings: HistorySurroundings) {
-    this.#source = source
-    this.#surroundings = surroundings
+  constructor(source: string, { terminal, say, signal }: Parameters<typeof openPast>[1]) {
+    this.#past = new PastOnDemand(async (own) => {
+      const place = await placeOfOperand({}, source)
+      if (typeof place === "string") throw new Error(place)
+      const dataDir = place?.dataDir === undefined ? [] : [place.dataDir]
+      const trace = place === undefined ? [source] : []
+      const options = { ...ofDirectory(""), timeout: recorderSilentMs, server: place?.server, dataDir, trace }
+      return openPast(options, { terminal, say, signal: AbortSignal.any([own, signal]) })
+    })
   }
 
   /** Reading only: what is served cannot be changed. */
@@ -38,34 +30,10 @@ export class ServedHistory implements AsyncDisposable {
     if (method !== "GET" && method !== "HEAD") return refuse(response, { status: 405, message: "only GET is possible" })
     const [path = ""] = url.split("?")
     if (!isQuestion(path)) return refuse(response, { status: 404, message: "not found" })
-    try {
-      const { places } = await this.#opened()
-      for (const place of places) await passOn(place, request, response, url)
-    } catch (cause) {
-      refuse(response, { status: 502, message: visible(messageOf(cause)) })
-    }
+    await this.#past.answer(request, response, url)
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    // Who asked was told why it could not be opened.
-    const past = await this.#past?.catch(() => undefined)
-    await past?.close()
-  }
-
-  /** One that could not be opened is tried again with the next question. */
-  #opened(): Promise<OpenPast> {
-    this.#past ??= this.#open().catch((cause: unknown) => {
-      this.#past = undefined
-      throw cause
-    })
-    return this.#past
-  }
-
-  async #open(): Promise<OpenPast> {
-    const place = await placeOfOperand({}, this.#source)
-    if (typeof place === "string") throw new Error(place)
-    const directory = place?.dataDir === undefined ? [] : [place.dataDir]
-    const trace = place === undefined ? [this.#source] : []
-    return openPast({ ...nowhere, server: place?.server, dataDir: directory, trace }, this.#surroundings)
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#past.close()
   }
 }

@@ -3,6 +3,7 @@ import { type BlobStore, inParallel } from "../../blob/index.ts"
 import { NoStreamError } from "../fleet-errors.ts"
 import { segmentKey } from "../segment/segment-reader.ts"
 import { readManifest } from "../stream/manifest.ts"
+import { hasShards } from "../stream/shards.ts"
 import { readDescription, STREAM_KEY, type StreamDescription, type StreamStore } from "../stream/stream-description.ts"
 
 /** Times are µs since the Unix epoch, 0: not known. */
@@ -46,7 +47,7 @@ export const readStreamStatus = async (store: StreamStore): Promise<StreamStatus
   }
 }
 
-/** Prefixes of streams are looked for so many slashes below an address: `REGION/CLUSTER`. */
+/** Prefixes of clusters are looked for so many slashes below an address: `REGION/CLUSTER`. Those of their shards are one slash deeper. */
 const DEPTH = 2
 
 /** Streams that are looked for, or read, at once. */
@@ -55,20 +56,23 @@ export const STREAMS_AT_ONCE = 16
 /** Partitions of facts: there are as many as clusters, and no stream is in one. */
 const factsFolder = /(^|\/)cluster=[^/]*\/$/
 
+const shardFolder = /(^|\/)shard-\d+\/$/
+
 /**
  * The prefixes below which there is a stream, in their order, with a slash at the end; an empty one if the address is a stream itself. A small request for each prefix, and
- * one more for each below which there is none. Rejects with an error of the store.
+ * one more for each below which there is none: nothing is listed below a stream, or deeper than shards can be. Rejects with an error of the store.
  */
 export const streamsBelow = async (store: Pick<BlobStore, "list" | "read">): Promise<ReadonlyArray<string>> => {
   const found: string[] = []
   let level = [""]
   for (let depth = 0; level.length > 0; depth++) {
     const next: string[] = []
+    const [isLast, isBeyond] = [depth === DEPTH, depth > DEPTH]
     await inParallel(level, STREAMS_AT_ONCE, async (prefix) => {
       if ((await store.read(`${prefix}${STREAM_KEY}`)) !== undefined) found.push(prefix)
-      else if (depth < DEPTH)
+      else if (!isBeyond && (!isLast || (await hasShards(store, prefix))))
         for await (const { key } of store.list(prefix, { delimiter: "/" }))
-          if (key.endsWith("/") && !factsFolder.test(key)) next.push(key)
+          if (isLast ? shardFolder.test(key) : key.endsWith("/") && !factsFolder.test(key)) next.push(key)
     })
     level = next
   }

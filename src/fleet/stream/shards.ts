@@ -22,8 +22,12 @@ const Shards = Schema.Struct({
 })
 type Shards = typeof Shards.Type
 
+/** Whether a prefix, which ends with a slash or is empty, is that of such a cluster, whatever `shards.json` says. Rejects with an error of the store. */
+export const hasShards = async (store: Pick<SegmentStore, "read">, prefix: string): Promise<boolean> =>
+  (await store.read(prefix + SHARDS_KEY)) !== undefined
+
 /** `undefined`: the prefix is not that of such a cluster. Rejects with SegmentDamagedError, or an error of the store. */
-export const readShards = async (store: SegmentStore): Promise<Shards | undefined> => {
+const readShards = async (store: SegmentStore): Promise<Shards | undefined> => {
   const found = await store.read(SHARDS_KEY)
   if (found === undefined) return undefined
   const read = Schema.decodeUnknownResult(Schema.fromJsonString(Shards))(Buffer.from(found.bytes).toString("utf8"))

@@ -14,10 +14,13 @@ import { Asking } from "./asking.ts"
 import { Help } from "./help.tsx"
 import { type PaneProps, paneQuestion } from "./pane.ts"
 import { TokenDialog } from "./token-dialog.tsx"
-import { Toolbar } from "./toolbar.tsx"
+import { type SwitchProps, Toolbar } from "./toolbar.tsx"
 
 interface AppProps {
-  readonly source: HistorySource
+  /** The same one for the same cluster; `undefined`: none is chosen yet. */
+  readonly sourceOf: (cluster: string | undefined) => HistorySource | undefined
+  /** Where there are several clusters. */
+  readonly Switch?: ComponentType<SwitchProps>
   readonly panes: Readonly<Partial<Record<Exclude<Pane, "none">, ComponentType<PaneProps>>>>
   readonly onToken: (token: string) => void
 }
@@ -72,14 +75,21 @@ const useLink = (state: PageState, send: (input: Input) => void): void => {
 const begin = (): PageState =>
   location.hash.length > 1 ? updated(firstState, { type: "link", link: location.hash }) : firstState
 
-export const App = ({ source, panes, onToken }: AppProps) => {
+export const App = ({ sourceOf, Switch, panes, onToken }: AppProps) => {
   const [state, send] = useReducer(updated, undefined, begin)
   const { theme, next, scheme } = useTheme()
   const [isUtc, setUtc] = useState(true)
   const zone = useMemo(() => ({ isUtc }), [isUtc])
-  const asking = useMemo(() => new Asking(source, { send, later: laterIn, isHidden: () => document.hidden }), [source])
-  useEffect(() => asking.follow(state), [state, asking])
-  useEffect(() => () => asking.close(), [asking])
+  const { cluster } = state
+  const source = useMemo(() => sourceOf(cluster), [sourceOf, cluster])
+  const asking = useMemo(() => {
+    const surroundings = { later: laterIn, isHidden: () => document.hidden }
+    return (
+      source && new Asking(source, { ...surroundings, send: (answer) => send({ type: "answered", cluster, answer }) })
+    )
+  }, [source])
+  useEffect(() => asking?.follow(state), [state, asking])
+  useEffect(() => () => asking?.close(), [asking])
   useKeys(send)
   useLink(state, send)
   useTitle(state)
@@ -88,12 +98,12 @@ export const App = ({ source, panes, onToken }: AppProps) => {
   const { window: _, top, lists, tiles, row, ...concerned } = state
   // A pane that nothing concerns is left alone: while the window is dragged, there is a new state for each frame.
   const shown = useMemo(
-    () => Shown && <Shown {...{ source, state, send, zone }} />,
+    () => Shown && source && <Shown key={cluster} {...{ source, state, send, zone }} />,
     [Shown, source, zone, ...Object.values(concerned)],
   )
   return (
     <div class={`app ${Shown === undefined ? "" : "with-pane"}`}>
-      <Toolbar {...{ state, send, zone, theme }} onZone={() => setUtc(!isUtc)} onTheme={next} />
+      <Toolbar {...{ state, send, zone, theme, Switch }} onZone={() => setUtc(!isUtc)} onTheme={next} />
       <Failures state={state} />
       <p class="print-only">
         {`${state.overview?.name ?? ""}: ${momentText(zone, state.window.from)} to ${momentText(zone, state.window.to)} ${isUtc ? "UTC" : ""}`}
@@ -116,7 +126,7 @@ export const App = ({ source, panes, onToken }: AppProps) => {
           onToken={(token) => {
             onToken(token)
             send({ type: "failed", about: paneQuestion, failure: undefined })
-            asking.retry()
+            asking?.retry()
           }}
         />
       )}

@@ -1,5 +1,6 @@
 /** The line at the top: what is looked at, filters, and the views. */
 
+import type { ComponentType } from "preact"
 import { useEffect, useRef } from "preact/hooks"
 import type { Overview } from "../source/source.ts"
 import { inNamespace, type PageState, type Pane } from "../state/state.ts"
@@ -8,6 +9,12 @@ import { kindOf, visible } from "../text/shown-text.ts"
 import { durationText, momentText, type Zone } from "../timeline/axis.ts"
 import { PinnedNotice } from "./pinned-notice.tsx"
 
+/** What chooses between clusters. */
+export interface SwitchProps {
+  readonly cluster: string | undefined
+  readonly send: (input: Input) => void
+}
+
 interface ToolbarProps {
   readonly state: PageState
   readonly send: (input: Input) => void
@@ -15,16 +22,20 @@ interface ToolbarProps {
   readonly onZone: () => void
   readonly theme: "auto" | "light" | "dark"
   readonly onTheme: () => void
+  /** In place of the name of what is looked at. */
+  readonly Switch: ComponentType<SwitchProps> | undefined
 }
 
-export const Toolbar = ({ state, send, zone, onZone, theme, onTheme }: ToolbarProps) => {
+export const Toolbar = ({ state, send, zone, onZone, theme, onTheme, Switch }: ToolbarProps) => {
   const { overview, window: span, isFollowing, found, pane, other, cursor } = state
   const toggle = (wanted: Pane) => () => send({ type: "pane", pane: pane === wanted ? "none" : wanted })
   const isExamined = found.progress >= 1
   const isLost = state.failures.has("overview")
   return (
     <header class="toolbar">
-      <h1 title={overview?.name}>{overview === undefined ? "kubereel" : visible(overview.name, 60)}</h1>
+      <h1 title={overview?.name} class={Switch && "switch"}>
+        {Switch ? <Switch cluster={state.cluster} send={send} /> : visible(overview?.name ?? "kubereel", 60)}
+      </h1>
       <Filter state={state} send={send} overview={overview} />
       <span class="window" aria-live="off">
         {span.to > 1 && `${momentText(zone, span.from).slice(0, 19)} · ${durationText(span.to - span.from)}`}

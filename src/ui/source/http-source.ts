@@ -8,6 +8,7 @@ import type { Finding, Lack, Lane, LaneObject, Part } from "../../timeline/index
 import { timeIn } from "../text/instants.ts"
 import {
   type Author,
+  type ClusterSource,
   type FieldChange,
   type HistorySource,
   type LaneFilter,
@@ -23,6 +24,8 @@ import {
 interface HttpSurroundings {
   /** Of the page: `http://127.0.0.1:7777/ui/`. */
   readonly base: string
+  /** What is looked at; default: the host. */
+  readonly name?: string
   readonly fetch: typeof fetch
   /** `undefined`: none is known. */
   readonly token: () => string | undefined
@@ -88,11 +91,10 @@ const turnsOf = (most: number) => {
   }
 }
 
-export const httpSource = ({ base, fetch, token, ...rest }: HttpSurroundings): HistorySource => {
-  const inTurn = turnsOf(mostAtOnce)
-  const isOfPin = /\/pins\/[^/]+\/ui\/$/.test(new URL(base).pathname)
-
-  const send = async (path: string, signal: AbortSignal, init: RequestInit): Promise<Response> => {
+/** Sends a request to a path relative to the page. */
+const senderOf =
+  ({ base, fetch, token }: HttpSurroundings) =>
+  async (path: string, signal: AbortSignal, init: RequestInit): Promise<Response> => {
     const known = token()
     const headers = { ...init.headers, ...(known !== undefined && { "Kubereel-Authorization": `Bearer ${known}` }) }
     let response: Response
@@ -109,6 +111,30 @@ export const httpSource = ({ base, fetch, token, ...rest }: HttpSurroundings): H
       said === "" ? `the server answered ${response.status}` : said,
     )
   }
+
+/** The clusters of a page that is at `/clusters/ui/`. */
+export const httpClusters = (surroundings: HttpSurroundings): ClusterSource => {
+  const { base } = surroundings
+  const send = senderOf(surroundings)
+  return {
+    list: async (signal) => {
+      const answer: unknown = await (await send("../v1/clusters", signal, {})).json()
+      const { items, isComplete } = isItem(answer) ? answer : {}
+      const clusters = itemsOf(items).map(({ name, lagSeconds, gaps, trouble }) => ({
+        ...{ name: textOf(name), gaps: numberOf(gaps), trouble: textOf(trouble) },
+        lag: typeof lagSeconds === "number" ? lagSeconds : undefined,
+      }))
+      return { clusters, isComplete: isComplete === true }
+    },
+    of: (name) => httpSource({ ...surroundings, name, base: new URL(`../${encodeURIComponent(name)}/ui/`, base).href }),
+  }
+}
+
+export const httpSource = (surroundings: HttpSurroundings): HistorySource => {
+  const { base, name = new URL(base).host } = surroundings
+  const inTurn = turnsOf(mostAtOnce)
+  const isOfPin = /\/pins\/[^/]+\/ui\/$/.test(new URL(base).pathname)
+  const send = senderOf(surroundings)
 
   /** Calls `each` with every item, and returns the end. */
   const stream = async (
@@ -152,7 +178,7 @@ export const httpSource = ({ base, fetch, token, ...rest }: HttpSurroundings): H
       const span = { from: numberOf(end.since), to: Math.max(numberOf(end.since) + 1, numberOf(end.until)) }
       const now = Date.parse(textOf(end.date)) * 1000
       return {
-        name: new URL(base).host,
+        name,
         kinds: kinds.map(({ gvk, since, until, namespaced }) => ({
           ...{ gvk: textOf(gvk), since: numberOf(since), until: numberOf(until), namespaced: namespaced !== false },
         })),
@@ -280,7 +306,6 @@ export const httpSource = ({ base, fetch, token, ...rest }: HttpSurroundings): H
         address: (id) => new URL(`../pins/${encodeURIComponent(id)}/ui/`, base).href,
       },
     }),
-    ...rest,
   }
 }
 

@@ -212,6 +212,26 @@ export interface HistorySource {
   readonly pins?: PinSource
 }
 
+/** A cluster, or a shard of one, between which the page switches. */
+export interface ListedCluster {
+  readonly name: string
+  /** s since what is recorded of it ends; `undefined`: not known, yet. */
+  readonly lag: number | undefined
+  /** As far as they are known without opening it. */
+  readonly gaps: number
+  /** Why it cannot be read; empty: nothing is known of that. */
+  readonly trouble: string
+}
+
+/** Where the page gets the clusters, of which it shows one at a time. */
+export interface ClusterSource {
+  /** `isComplete`: it is known how each is doing. */
+  readonly list: (
+    signal: AbortSignal,
+  ) => Promise<{ readonly clusters: ReadonlyArray<ListedCluster>; readonly isComplete: boolean }>
+  readonly of: (name: string) => HistorySource
+}
+
 /** Why a source could not answer. */
 export class SourceError extends Error {
   override readonly name = "SourceError"

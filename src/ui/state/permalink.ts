@@ -7,6 +7,7 @@ import type { PageState, Pane } from "./state.ts"
 
 /** What a link says. */
 interface Linked {
+  readonly cluster?: string
   readonly window?: Span
   readonly filter: LaneFilter
   readonly selection?: LaneObject
@@ -25,8 +26,9 @@ const panes: ReadonlySet<string> = new Set([
 
 const isPane = (text: string): text is Pane => panes.has(text)
 
-export const linkOf = ({ window, isFollowing, filter, selection, cursor, other, pane }: PageState): string => {
+export const linkOf = ({ cluster, window, isFollowing, filter, selection, cursor, other, pane }: PageState): string => {
   const link = new URLSearchParams()
+  if (cluster !== undefined) link.set("cluster", cluster)
   if (!isFollowing && window.to > 1) {
     link.set("from", timeText(window.from))
     link.set("to", timeText(window.to))
@@ -71,7 +73,9 @@ export const linkedState = (link: string): Linked => {
   const selection = objectIn(given.get("object"))
   const show = given.get("show") ?? "none"
   const [kinds, namespace, find] = [given.getAll("kind"), given.get("namespace"), given.get("find")]
+  const cluster = given.get("cluster") ?? ""
   return {
+    ...(cluster !== "" && { cluster }),
     ...(from !== undefined && to !== undefined && from < to && { window: { from, to } }),
     filter: {
       ...(kinds.length > 0 && { kinds }),

@@ -69,6 +69,8 @@ export type Revealed = Pick<LaneObject, "gvk" | "namespace" | "name"> & {
 
 /** Everything that the page shows. */
 export interface PageState {
+  /** Which of several is looked at; absent: there is one only, or none is chosen yet. */
+  readonly cluster?: string
   readonly overview?: Overview
   /** What is visible. */
   readonly window: Span

@@ -7,6 +7,7 @@ import { linkedState } from "./permalink.ts"
 import { canOpen, numberOfLane, type Row, rowAt, rowCount } from "./rows.ts"
 import {
   type Failure,
+  firstState,
   firstWindow,
   type LaneList,
   lanesOfPage,
@@ -20,6 +21,10 @@ import {
 
 /** All that can happen. */
 export type Input =
+  /** `isDefault`: only if none is looked at. */
+  | { readonly type: "cluster"; readonly cluster: string; readonly isDefault: boolean }
+  /** What the source of a cluster says: nothing, once another one is looked at. */
+  | { readonly type: "answered"; readonly cluster: string | undefined; readonly answer: Input }
   | { readonly type: "overview"; readonly overview: Overview }
   | {
       readonly type: "lanes"
@@ -63,6 +68,10 @@ export type Input =
 /** The state after an input. */
 export const updated = (state: PageState, input: Input): PageState => {
   switch (input.type) {
+    case "cluster":
+      return input.isDefault && state.cluster !== undefined ? state : switched(state, input.cluster)
+    case "answered":
+      return input.cluster === state.cluster ? updated(state, input.answer) : state
     case "overview":
       return withOverview(state, input.overview)
     case "lanes":
@@ -122,6 +131,35 @@ export const updated = (state: PageState, input: Input): PageState => {
       return linked(state, input.link)
     case "key":
       return keyed(state, input.key, input.isShifted)
+  }
+}
+
+/**
+ * Another cluster, at the same moment and with the same filter. An object is looked for by its name, as its UID is another one there. The present, if the page
+ * follows it, is that of the other cluster.
+ */
+const switched = (state: PageState, cluster: string): PageState => {
+  if (state.cluster === cluster) return state
+  const { filter, rows, width, isMeasured, pane, selection, cursor, other, isHelpShown, isTyping } = state
+  const window = state.isFollowing ? firstState.window : state.window
+  const object = selection && { ...selection.object, uid: "" }
+  return {
+    ...{
+      ...firstState,
+      cluster,
+      window,
+      settled: window,
+      filter,
+      rows,
+      width,
+      isMeasured,
+      pane,
+      isHelpShown,
+      isTyping,
+    },
+    ...(object && { selection: { object }, reveals: revealing(object) }),
+    ...(cursor !== undefined && { cursor }),
+    ...(other !== undefined && { other }),
   }
 }
 
@@ -343,9 +381,10 @@ const withCursor = (state: PageState, time: number | undefined, isOther: boolean
 }
 
 const linked = (state: PageState, link: string): PageState => {
-  const { window, filter, selection, cursor, other, pane } = linkedState(link)
-  const isSame = JSON.stringify(filter) === JSON.stringify(state.filter)
-  const { selection: _, cursor: __, other: ___, ...rest } = isSame ? state : filtered(state, filter)
+  const { cluster, window, filter, selection, cursor, other, pane } = linkedState(link)
+  const there = cluster === undefined ? state : switched(state, cluster)
+  const isSame = JSON.stringify(filter) === JSON.stringify(there.filter)
+  const { selection: _, cursor: __, other: ___, reveals: ____, ...rest } = isSame ? there : filtered(there, filter)
   const next: PageState = {
     ...rest,
     ...(window && { window, settled: window, isFollowing: false }),

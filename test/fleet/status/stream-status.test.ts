@@ -41,10 +41,9 @@ test("a compacted stream is read with a few requests, and says how many gaps it 
   ])
 })
 
-test("streams are found at an address and below it, and not among facts", async () => {
-  const streams = ["us", "eu/a", "eu/b", "x/y/z"].map((prefix) => `${prefix}/stream.json`)
-  const keys = [...streams, "eu/a/segments/1", "eu/other", "facts/cluster=a/1", "facts/cluster=b/1"]
-  const asked: string[] = []
+/** Objects without content, in a store that writes down what it is asked. */
+const namedObjects = (keys: ReadonlyArray<string>) => {
+  const [asked, listed]: [string[], string[]] = [[], []]
   const store = {
     location: "memory:",
     async read(key: string) {
@@ -52,16 +51,40 @@ test("streams are found at an address and below it, and not among facts", async 
       return keys.includes(key) ? { bytes: Buffer.from("{}"), size: 2, version: "1" } : undefined
     },
     async *list(prefix: string) {
+      listed.push(prefix)
       const below = new Set<string>()
       for (const key of keys.filter((each) => each.startsWith(prefix)))
         below.add(prefix + (/^[^/]*\/?/.exec(key.slice(prefix.length))?.[0] ?? ""))
       for (const key of below) yield { key, bytes: 0, modifiedMs: 0 }
     },
   }
+  return { store, asked, listed }
+}
+
+test("streams are found at an address and below it, and not among facts", async () => {
+  const streams = ["us", "eu/a", "eu/b", "x/y/z"].map((prefix) => `${prefix}/stream.json`)
+  const { store, asked } = namedObjects([
+    ...[...streams, "eu/a/segments/1", "eu/other", "facts/cluster=a/1", "facts/cluster=b/1"],
+  ])
   expect(await streamsBelow(store)).toEqual(["eu/a/", "eu/b/", "us/"])
   const prefixes = ["", "eu/", "eu/a/", "eu/b/", "facts/", "us/", "x/", "x/y/"]
-  expect(asked.toSorted()).toEqual(prefixes.map((prefix) => `${prefix}stream.json`).toSorted())
+  expect(asked.toSorted()).toEqual([...prefixes.map((prefix) => `${prefix}stream.json`), "x/y/shards.json"].toSorted())
   expect(await streamsBelow(storeBelow(store, "us/"))).toEqual([""])
+})
+
+test("streams of shards are found below each prefix below which a stream is, and nothing else is listed there", async () => {
+  const shards = ["huge", "eu/huge", "eu/west/huge"].flatMap((prefix) =>
+    [0, 1].map((number) => `${prefix}/shard-${number}/stream.json`),
+  )
+  const { store, listed } = namedObjects([
+    ...shards,
+    ...["huge/shards.json", "eu/huge/shards.json", "eu/west/huge/shards.json"],
+    ...["eu/huge/old/stream.json", "eu/huge/shard-2/segments/1", "eu/none/shard-0/stream.json"],
+  ])
+  expect((await streamsBelow(store)).toSorted()).toEqual([
+    ...["eu/huge/shard-0/", "eu/huge/shard-1/", "huge/shard-0/", "huge/shard-1/"],
+  ])
+  expect(listed.toSorted()).toEqual(["", "eu/", "eu/huge/", "huge/"])
 })
 
 test("the part of a store below a prefix is a store", async () => {

@@ -10,6 +10,7 @@ const time = fc.integer({ min: 1, max: 4_000_000_000_000_000 })
 const text = fc.string({ unit: "grapheme", minLength: 1, maxLength: 20 })
 const linked = fc.record(
   {
+    cluster: text,
     window: fc.tuple(time, fc.integer({ min: 1, max: 1e12 })).map(([from, length]) => ({ from, to: from + length })),
     filter: fc.record(
       { kinds: fc.array(text, { minLength: 1 }), namespace: fc.string(), find: text },

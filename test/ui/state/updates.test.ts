@@ -89,3 +89,28 @@ test("the window of a recording that has just begun keeps its beginning, up to a
   }
   expect([...lengths]).toEqual([1, 2, 4, 8, 15])
 })
+
+test("another cluster has the moment, the window and the filter, and nothing of what the one before answered", () => {
+  const object = { gvk: "v1.Pod", namespace: "shop", name: "web", uid: "p-1" }
+  const inputs: ReadonlyArray<Input> = [
+    { type: "cluster", cluster: "a", isDefault: true },
+    { type: "overview", overview: { ...overview, isLive: false } },
+    { type: "window", span: { from: from + 1e6, to: from + 5e6 } },
+    { type: "filtered", filter: { namespace: "shop" } },
+    { type: "opened", object, time: from + 2e6, lane: "1.1" },
+  ]
+  const before = inputs.reduce(updated, firstState)
+  const after = updated(before, { type: "cluster", cluster: "b", isDefault: false })
+  const { window, filter, cursor, pane } = before
+  expect(after).toMatchObject({ cluster: "b", window, settled: window, filter, cursor, pane })
+  expect(after.selection).toEqual({ object: { ...object, uid: "" } })
+  expect([after.overview, after.lists.size, after.tiles.size]).toEqual([undefined, 0, 0])
+  const late: Input = { type: "overview", overview }
+  expect(updated(after, { type: "answered", cluster: "a", answer: late })).toBe(after)
+  expect(updated(after, { type: "answered", cluster: "b", answer: late }).overview).toBe(overview)
+  expect(updated(after, { type: "cluster", cluster: "c", isDefault: true })).toBe(after)
+  expect(updated(after, { type: "link", link: "#cluster=c&find=x" })).toMatchObject({
+    cluster: "c",
+    filter: { find: "x" },
+  })
+})

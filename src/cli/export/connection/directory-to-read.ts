@@ -32,11 +32,19 @@ const placeOf = (named: string) => {
   return reading.place
 }
 
-/** Whether an operand that may also name a trace names a stream, or a cluster in shards. */
+/** Whether an operand that may also name a trace names a stream, or a cluster in shards. One whose `shards.json` is damaged is such a cluster: who opens it is told. */
 export const namesStream = async (named: string): Promise<boolean> => {
   const place = named === "-" || readStoreUrl(named).tag === "refused" ? undefined : placeOf(named)
   if (place === undefined || place.provider === "file") return place !== undefined
-  return (await isStream(place)) || (await shardsOf(place).catch(() => [])).length > 0
+  if (await isStream(place)) return true
+  try {
+    return (await shardsOf(place)).length > 0
+  } catch (cause) {
+    // There may be a right to read one object only, a trace.
+    if (cause instanceof TargetError) return false
+    if (isStreamError(cause)) return true
+    throw cause
+  }
 }
 
 /** What is read of what was named: itself, or the streams of all shards of a cluster. Rejects with RecordingUnreadable. */
