@@ -18,9 +18,13 @@ export const slownessVariable = "KUBEREEL_TEST_SLOWNESS"
 export const patience = (environment: NodeJS.ProcessEnv = process.env, load: number = loadavg()[0] ?? 0): number => {
   const given = environment[patienceVariable]
   if (given !== undefined) return factorOf(patienceVariable, given)
+  return Math.max(Math.min(2 + load / availableParallelism(), 10), 2 * slowness(environment))
+}
+
+/** How much slower than usual the machine is, at least 1: measured if no process of this run has done that. */
+export const slowness = (environment: NodeJS.ProcessEnv = process.env): number => {
   environment[slownessVariable] ??= String(measuredSlowness())
-  const slowness = factorOf(slownessVariable, environment[slownessVariable])
-  return Math.max(Math.min(2 + load / availableParallelism(), 10), 2 * slowness)
+  return factorOf(slownessVariable, environment[slownessVariable])
 }
 
 const factorOf = (variable: string, text: string): number => {
