@@ -1,7 +1,7 @@
 /**
  * The long tests, `npm run test:long`, longest first: files of which each takes more than 5 s of CPU, because it starts recorders, replays and hosts as
  * processes, compiles guests, or reads whole pages of commands. `npm test` leaves them out, so that it takes less than three minutes on two
- * cores; `.ci/run` runs both. These take 900 s of CPU, a third of it the first five (2026-11-30).
+ * cores; `.ci/run` runs both. These take 900 s of CPU, a quarter of it the first five (2026-11-30).
  */
 import { existsSync } from "node:fs"
 import { join, relative } from "node:path"

@@ -140,10 +140,16 @@ export const exported = async (directory: string, format: ExportJob["format"], m
   return Buffer.concat(all).toString("latin1")
 }
 
-const answer = async (directory: string, question: Omit<Question, "known">): Promise<string> => {
+/** A directory, and what was found intact in it by the questions before. */
+interface Asked {
+  readonly directory: string
+  readonly intact: KnownIntact
+}
+
+const answer = async ({ directory, intact }: Asked, question: Omit<Question, "known">): Promise<string> => {
   const pieces: Buffer[] = []
   let error: string | undefined
-  const answering = new Answering(directory, new KnownIntact())
+  const answering = new Answering(directory, intact)
   answering.start(
     { ...question, known: [...sampleKinds, lateKind].map((gvk) => ({ gvk, until: window.until })) },
     {
@@ -160,8 +166,8 @@ const answer = async (directory: string, question: Omit<Question, "known">): Pro
 }
 
 /** The tree of lanes, a line each. */
-const lanesBelow = async (directory: string, range: { from: number; to: number }, parent?: string): Promise<string> => {
-  const found = await answer(directory, {
+const lanesBelow = async (asked: Asked, range: { from: number; to: number }, parent?: string): Promise<string> => {
+  const found = await answer(asked, {
     about: "lanes",
     ...range,
     limit: 100,
@@ -170,42 +176,40 @@ const lanesBelow = async (directory: string, range: { from: number; to: number }
   let all = found
   for (const line of found.trim().split("\n")) {
     const { id, type } = JSON.parse(line) as { readonly id?: string; readonly type?: string }
-    if (type !== "end" && id !== undefined) all += await lanesBelow(directory, range, id)
+    if (type !== "end" && id !== undefined) all += await lanesBelow(asked, range, id)
   }
   return all
 }
 
 /** All that is asked of the window, by what it is about. */
 export const answers = async (directory: string): Promise<Readonly<Record<string, string>>> => {
+  const asked = { directory, intact: new KnownIntact() }
   const range = { from: window.from, to: window.until - 1 }
-  const lanes = await lanesBelow(directory, range)
+  const lanes = await lanesBelow(asked, range)
   const coverage = readCoverage(directory, { fromTime: window.from, untilTime: window.until })
   const kinds = [...sampleKinds, lateKind]
   const states = kinds.flatMap((kind) =>
     [window.from, at(71), at(95), window.until - 1].map(
       async (to) =>
-        [
-          `${kind} at ${to - START}`,
-          await answer(directory, { about: "objects", from: to, to, kinds: [kind] }),
-        ] as const,
+        [`${kind} at ${to - START}`, await answer(asked, { about: "objects", from: to, to, kinds: [kind] })] as const,
     ),
   )
   return {
     ...Object.fromEntries(await Promise.all(states)),
-    changes: await answer(directory, { about: "changes", ...range, withObjects: true }),
-    "changes with differences": await answer(directory, { about: "changes", ...range }),
-    "history of a pod": await answer(directory, {
+    changes: await answer(asked, { about: "changes", ...range, withObjects: true }),
+    "changes with differences": await answer(asked, { about: "changes", ...range }),
+    "history of a pod": await answer(asked, {
       ...{ about: "changes", ...range, kinds: ["v1.Pod"], namespace: "shop", name: "pod-3" },
       ...{ withObjects: true, withOwners: true, withOwned: true },
     }),
-    differences: await answer(directory, { about: "differences", ...range }),
+    differences: await answer(asked, { about: "differences", ...range }),
     lanes,
-    tiles: await answer(directory, {
+    tiles: await answer(asked, {
       ...{ about: "tiles", ...range, width: 50, withParts: true },
       lanes: [1, 2, 3, 4].flatMap((kind) => Array.from({ length: 9 }, (_, index) => `${kind}.${index + 1}`)),
     }),
-    histogram: await answer(directory, { about: "histogram", ...range, width: 30 }),
-    findings: await answer(directory, { about: "findings", ...range }),
+    histogram: await answer(asked, { about: "histogram", ...range, width: 30 }),
+    findings: await answer(asked, { about: "findings", ...range }),
     coverage: JSON.stringify(
       coverage.kinds.map(({ gvk, events, gaps, late, completeTime }) => ({
         ...{ gvk, events, gaps: gaps.map(({ sequence: _, ...gap }) => gap), late },
