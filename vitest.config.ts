@@ -61,6 +61,8 @@ export default defineConfig({
     maxWorkers: 3,
     sequence: { sequencer: longestFirst(longTests) },
     teardownTimeout: patient(5000),
+    // Vitest's own second is less than a busy machine takes to look once.
+    expect: { poll: { timeout: patient(15_000) } },
     allowOnly: false,
     // Node imports the sources itself, as it does for users: with Vite's module runner a run takes 54 s of CPU more, of 361.
     experimental: { viteModuleRunner: false, nodeLoader: false },

@@ -1,5 +1,6 @@
 import "../../scripts/require-node.js"
 import { defineConfig } from "vitest/config"
+import { patient } from "../harness/patience.ts"
 
 /**
  * `npm run test:browser`: the page in a Chromium, `KUBEREEL_CHROMIUM` or Debian's. Without one all tests are skipped, but in CI they fail.
@@ -14,8 +15,9 @@ export default defineConfig({
     pool: "forks",
     // One browser at a time: a second one on two cores makes both miss their times.
     fileParallelism: false,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    expect: { poll: { timeout: patient(15_000) } },
+    testTimeout: patient(30_000),
+    hookTimeout: patient(30_000),
     allowOnly: false,
     experimental: { viteModuleRunner: false, nodeLoader: false },
   },

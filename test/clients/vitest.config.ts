@@ -1,5 +1,6 @@
 import "../../scripts/require-node.js"
 import { defineConfig } from "vitest/config"
+import { patient } from "../harness/patience.ts"
 
 /**
  * `npm run test:clients`: programs of others against the sandbox. Each is built or run if its toolchain is there, and reported as skipped
@@ -14,8 +15,9 @@ export default defineConfig({
     pool: "forks",
     fileParallelism: false,
     // The programs run in real time.
-    testTimeout: 300_000,
-    hookTimeout: 600_000,
+    expect: { poll: { timeout: patient(15_000) } },
+    testTimeout: patient(150_000),
+    hookTimeout: patient(300_000),
     allowOnly: false,
     experimental: { viteModuleRunner: false, nodeLoader: false },
   },

@@ -12,7 +12,5 @@ test("every fake node keeps a Lease: without one it is not ready each 50 s, and 
   const nodes = await kubectl(cluster, "get", "nodes", "-l", "type=virtual", ...path)
   const leases = () => kubectl(cluster, "get", "leases", "--namespace", "kube-node-lease", ...path)
   // kwok makes them a moment after the nodes.
-  await expect
-    .poll(async () => names(await leases()), { timeout: 10_000 })
-    .toEqual(expect.arrayContaining([...names(nodes)]))
+  await expect.poll(async () => names(await leases())).toEqual(expect.arrayContaining([...names(nodes)]))
 })

@@ -1,6 +1,7 @@
 import "../../scripts/require-node.js"
 import { defineConfig } from "vitest/config"
 import { longestFirst } from "../harness/long-tests.ts"
+import { patient } from "../harness/patience.ts"
 
 const pathOf = (name: string): string => `test/cluster/${name}.test.ts`
 
@@ -44,8 +45,9 @@ export default defineConfig({
     maxWorkers: process.env.KUBEREEL_TEST_KUBECONFIG ? 1 : 2,
     sequence: { sequencer: longestFirst(long) },
     // The cluster runs in real time: roll-outs and namespace deletions take seconds.
-    testTimeout: 180_000,
-    hookTimeout: 120_000,
+    expect: { poll: { timeout: patient(15_000) } },
+    testTimeout: patient(90_000),
+    hookTimeout: patient(60_000),
     allowOnly: false,
   },
 })

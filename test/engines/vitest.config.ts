@@ -1,5 +1,6 @@
 import "../../scripts/require-node.js"
 import { defineConfig } from "vitest/config"
+import { patient } from "../harness/patience.ts"
 
 /**
  * `npm run test:engines`: query engines of others over facts, with the statements of docs/guides/query.md. Each comes from a package registry into the
@@ -14,8 +15,9 @@ export default defineConfig({
     // A process has one version of DuckDB, and the virtual machines of Spark have the cores to themselves.
     pool: "forks",
     fileParallelism: false,
-    testTimeout: 300_000,
-    hookTimeout: 900_000,
+    expect: { poll: { timeout: patient(15_000) } },
+    testTimeout: patient(150_000),
+    hookTimeout: patient(450_000),
     allowOnly: false,
     experimental: { viteModuleRunner: false, nodeLoader: false },
   },

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest"
-import { alike, isThorough, rounds, thoroughVariable } from "./effort.ts"
+import { alike, isThorough, load, rounds, thoroughVariable } from "./effort.ts"
+import { slownessVariable } from "./patience.ts"
 
 describe("the rounds that a run of the tests takes", () => {
   test("are a quarter, and at least one", () => {
@@ -16,5 +17,11 @@ describe("the rounds that a run of the tests takes", () => {
   test("are one of cases that are alike, or all in a thorough run", () => {
     expect(alike([1, 2, 3], {})).toEqual([1])
     expect(alike([1, 2, 3], { [thoroughVariable]: "1" })).toEqual([1, 2, 3])
+  })
+
+  test("make a load that a slow machine can bear", () => {
+    expect(load(400, { [slownessVariable]: "1" })).toBe(100)
+    expect(load(400, { [slownessVariable]: "4" })).toBe(25)
+    expect(load(400, { [slownessVariable]: "2", [thoroughVariable]: "1" })).toBe(200)
   })
 })

@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, readFileSync } from "node:fs"
 import { expect, test } from "vitest"
 import { Sandbox } from "../../src/sandbox/index.ts"
 import { load } from "../harness/effort.ts"
-import { patient } from "../harness/patience.ts"
+import { patient, slowness } from "../harness/patience.ts"
 import { type Change, differences, ledgerOf } from "../recorder/recorded/recorded-sandbox.ts"
 import { restored } from "../recorder/recorded/restored-stream.ts"
 import { Workload } from "../recorder/recorded/workload.ts"
@@ -22,7 +22,8 @@ const kinds = {
 const names = Object.keys(kinds)
 const seed = Number(process.env.KUBEREEL_TEST_SEED ?? Date.now() % 1_000_000)
 const shards = 4
-const leaseMs = 3000
+/** On a slow machine a recorder would not renew it in time, and shards would move without a kill. */
+const leaseMs = 3000 * Math.ceil(slowness())
 
 /** Processes that this one has started. */
 const childrenOf = (pid: number | undefined): ReadonlyArray<number> =>

@@ -4,7 +4,6 @@ import { connect } from "node:net"
 import { expect, test } from "vitest"
 import { LineProcess } from "../../../bench/processes/line-process.ts"
 import { groupCpuSeconds, processesOf, unreadBytes } from "../../../bench/processes/process-group.ts"
-import { patient } from "../../harness/patience.ts"
 
 test("a command is followed with all its processes, and none of them outlives it", async () => {
   const command = new LineProcess({ script: "sleep 600 & echo started $!; wait", endsBy: "signal" })
@@ -28,7 +27,7 @@ test("bytes that a client has not read are seen until it reads them", async () =
   const port = typeof address === "object" ? (address?.port ?? 0) : 0
   const client = connect(port, "127.0.0.1").pause()
   client.write("GET / HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n")
-  await expect.poll(() => unreadBytes(port), { timeout: patient(10_000) }).toBeGreaterThan(0)
+  await expect.poll(() => unreadBytes(port)).toBeGreaterThan(0)
   client.resume()
   await once(client, "end")
   expect(unreadBytes(port)).toBe(0)

@@ -69,7 +69,7 @@ const livedIn = async (): Promise<LocalCluster> => {
     .toBe(true)
   await client.create(widgets, widget("two"))
   await client.create(kinds.deployments, deployment)
-  await expect.poll(() => sandbox.list("v1.Pod").length, { timeout: 20_000 }).toBe(2)
+  await expect.poll(() => sandbox.list("v1.Pod").length).toBe(2)
   return cluster
 }
 

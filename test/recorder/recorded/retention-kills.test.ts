@@ -8,17 +8,18 @@ import { randomBytes } from "node:crypto"
 import { createInterface } from "node:readline"
 import { Readable } from "node:stream"
 import type { ReadableStream } from "node:stream/web"
+import { setTimeout as sleep } from "node:timers/promises"
 import { expect, onTestFailed, test } from "vitest"
 import { verifyRecording } from "../../../src/archive/index.ts"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { isThorough } from "../../harness/effort.ts"
-import { patient } from "../../harness/patience.ts"
+import { patient, slowness } from "../../harness/patience.ts"
 import { everything, type RecorderProcess, until, Workplace } from "../recorder/recorder-command.ts"
 import { type Change, differences, ledgerOf } from "./recorded-sandbox.ts"
 import { Remainder, type State, stateAfter } from "./remainder.ts"
 import { Workload } from "./workload.ts"
 
-const perSecond = 250
+const perSecond = Math.ceil(250 / slowness())
 const kinds = ["apps/v1.Deployment", "v1.ConfigMap"]
 const seed = Number(process.env.KUBEREEL_TEST_SEED ?? Date.now() % 1_000_000)
 const kills = isThorough() ? 50 : 4
@@ -53,6 +54,8 @@ test(`a recorder with retention killed ${kills} times at ${perSecond} events/s k
         }
         expectStateOf(ledgerOf(sandbox, gvk), state)
         answers++
+        // A client that asked without a pause would have half of the CPU.
+        await sleep(100)
       }
   }
   let states = 0

@@ -335,10 +335,14 @@ export const until = async (
   deadlineMs = 15_000,
 ): Promise<void> => {
   const startedMs = performance.now()
-  while (!(await condition())) {
-    const waitedMs = performance.now() - startedMs
-    if (waitedMs > patient(deadlineMs))
-      throw new Error(`waited ${Math.round(waitedMs)} ms for ${typeof what === "string" ? what : what()}`)
-    await new Promise((resolve) => setTimeout(resolve, 10))
+  for (;;) {
+    const askedMs = performance.now()
+    if (await condition()) return
+    const nowMs = performance.now()
+    if (nowMs - startedMs > patient(deadlineMs))
+      throw new Error(`waited ${Math.round(nowMs - startedMs)} ms for ${typeof what === "string" ? what : what()}`)
+    // Three times as long as the question took: asking must not take the CPU of what is waited for.
+    const pauseMs = Math.min(Math.max(10, 3 * (nowMs - askedMs)), 1000)
+    await new Promise((resolve) => setTimeout(resolve, pauseMs))
   }
 }

@@ -177,9 +177,9 @@ describe("The default roles", () => {
     const metadata = { name: "crons", labels: { "rbac.authorization.k8s.io/aggregate-to-view": "true" } }
     const rule = { apiGroups: ["stable.example.com"], resources: ["crontabs"], verbs: ["get"] }
     await ask(`${rbac}/clusterroles`, { body: { metadata, rules: [rule] } })
-    await expect.poll(async () => (await role("admin")).rules, { timeout: 10_000 }).toContainEqual(rule)
+    await expect.poll(async () => (await role("admin")).rules).toContainEqual(rule)
     await ask(`${rbac}/clusterroles/crons`, { method: "DELETE" })
-    await expect.poll(async () => (await role("admin")).rules, { timeout: 10_000 }).toEqual(admin.rules)
+    await expect.poll(async () => (await role("admin")).rules).toEqual(admin.rules)
   })
 
   test("are there again after a restart with another history", async () => {

@@ -68,5 +68,5 @@ test("A local cluster's controllers work on: a Deployment gets its pods, and its
   const ready = () =>
     (cluster.sandbox.get("apps/v1.Deployment", "default", "web") as { status?: { readyReplicas?: number } } | undefined)
       ?.status?.readyReplicas
-  await expect.poll(ready, { timeout: 30_000 }).toBe(1)
+  await expect.poll(ready).toBe(1)
 })

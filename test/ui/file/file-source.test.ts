@@ -6,6 +6,7 @@ import type { TraceItem } from "../../../src/trace/index.ts"
 import { fileSource } from "../../../src/ui/file/file-source.ts"
 import type { ObjectChange } from "../../../src/ui/source/source.ts"
 import { SourceError } from "../../../src/ui/source/source.ts"
+import { rounds } from "../../harness/effort.ts"
 import { anyEvents } from "../../trace/views/any-events.ts"
 import { dataIn, sourceOf, written } from "./written-file.ts"
 
@@ -104,7 +105,7 @@ describe("a trace in a file", () => {
           )
         }
       }),
-      { numRuns: 60 },
+      { numRuns: rounds(160) },
     )
   })
 
@@ -127,6 +128,7 @@ describe("a trace in a file", () => {
         )
         expect(found.map((each) => each.state)).toEqual(expected)
       }),
+      { numRuns: rounds(200) },
     )
   })
 
@@ -167,6 +169,7 @@ describe("a trace in a file", () => {
           )
         }
       }),
+      { numRuns: rounds(200) },
     )
   })
 
