@@ -12,6 +12,7 @@ import { messageOf } from "../../../message-of.ts"
 import type { ObjectChange } from "../../cache/change-feed.ts"
 import { keyOf, type ObjectCache } from "../../cache/object-cache.ts"
 import { noStatistics, type QueueStatistics, sumOf, WorkQueue } from "../../queue/work-queue.ts"
+import { AppliedObjects } from "../access/applied-objects.ts"
 import { CachedObjects, frozen } from "../access/cached-objects.ts"
 import { ControllerCluster, type SharedAccess } from "../access/controller-cluster.ts"
 import { asGvk } from "../access/kind-resolver.ts"
@@ -47,6 +48,8 @@ interface Term {
   readonly progress: DurableProgress | undefined
   readonly queue: WorkQueue
   readonly abort: AbortController
+  /** Of this term: between two of them another process may have applied. */
+  readonly applied: AppliedObjects
   readonly stopListening: ReadonlyArray<(() => void) | undefined>
 }
 
@@ -148,11 +151,12 @@ export class ControllerRun {
       return
     }
     const abort = new AbortController()
+    const applied = new AppliedObjects((kind) => (this.#cachesOf(kind).length === 0 ? undefined : this.#cachedOf(kind)))
     const queue = new WorkQueue({
       clock,
       random,
       concurrency,
-      process: (key) => this.#process(key, queue, progress, abort.signal),
+      process: (key) => this.#process(key, { queue, progress, abort, applied }),
       onError: (key, error) => {
         if (!(error instanceof ConflictError) && !abort.signal.aborted) this.#failed(key, error)
       },
@@ -171,7 +175,7 @@ export class ControllerRun {
       handle(progress.deletedMeanwhile(index, cache.all()))
       return cache.onChange(handle)
     })
-    this.#term = { progress, queue, abort, stopListening }
+    this.#term = { progress, queue, abort, applied, stopListening }
   }
 
   /** `undefined` for a controller without a checkpoint. */
@@ -267,18 +271,14 @@ export class ControllerRun {
     if (this.#state === "reconciling") this.#state = "standby"
   }
 
-  async #process(
-    key: string,
-    queue: WorkQueue,
-    progress: DurableProgress | undefined,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #process(key: string, term: Omit<Term, "stopListening">): Promise<void> {
+    const { progress } = term
     this.#running.add(key)
     const ended = this.#options.runBegan?.()
     try {
-      if (progress !== undefined) await progress.durable(signal)
+      if (progress !== undefined) await progress.durable(term.abort.signal)
       const owed = progress?.owedTo(key) ?? []
-      await this.#reconcile(key, queue, signal)
+      await this.#reconcile(key, term)
       progress?.dealtWith(key, owed)
     } finally {
       this.#running.delete(key)
@@ -287,8 +287,9 @@ export class ControllerRun {
   }
 
   /** Rejects if the key has to be run again; resolves also if it was given up. */
-  async #reconcile(key: string, queue: WorkQueue, signal: AbortSignal): Promise<void> {
+  async #reconcile(key: string, { queue, abort, applied }: Omit<Term, "stopListening">): Promise<void> {
     const { controller } = this
+    const { signal } = abort
     const startedMs = this.#options.clock.monotonicMs()
     const ended = (outcome: ReconciledRun["outcome"], facts: { error?: unknown; requeueAfterMs?: number }): void => {
       const durationMs = this.#options.clock.monotonicMs() - startedMs
@@ -301,7 +302,7 @@ export class ControllerRun {
         object: this.#subjectOf(key),
         clock: this.#options.clock,
         signal,
-        clusterOf: (bound) => this.#clusterFor(bound),
+        clusterOf: (bound) => this.#clusterFor(bound, applied),
         onTimeout: () => {
           this.#counters.timeouts++
           this.#failed(key, new Error(`it has run for more than ${controller.reconcileTimeoutMs} ms`))
@@ -322,13 +323,14 @@ export class ControllerRun {
     }
   }
 
-  #clusterFor(signal: AbortSignal): ControllerCluster {
+  #clusterFor(signal: AbortSignal, applied: AppliedObjects): ControllerCluster {
     const { access } = this.#options
     return new ControllerCluster({
       controller: this.controller.name,
       access,
       signal,
       cachedOf: (kind) => this.#cachedOf(kind),
+      applied,
     })
   }
 
