@@ -157,8 +157,8 @@ export class ControllerRun {
       random,
       concurrency,
       process: (key) => this.#process(key, { queue, progress, abort, applied }),
-      onError: (key, error) => {
-        if (!(error instanceof ConflictError) && !abort.signal.aborted) this.#failed(key, error)
+      onError: (key, error, _attempt, againMs) => {
+        if (!(error instanceof ConflictError) && !abort.signal.aborted) this.#failed(key, error, againMs)
       },
     })
     this.#state = "reconciling"
@@ -370,16 +370,30 @@ export class ControllerRun {
     return made
   }
 
-  #failed(key: string, error: unknown): void {
+  /** `againMs`: until the key is run again; absent: that is not known, or it is not. */
+  #failed(key: string, error: unknown, againMs?: number): void {
     const { name } = this.controller
+    const again = againMs === undefined ? "" : `; again in ${spokenMs(againMs)}`
     // Tagged errors have their facts in the message; of others a person needs the place.
-    const what = error instanceof Error && !("_tag" in error) ? (error.stack ?? error.message) : messageOf(error)
-    this.#options.trouble(`${name} ${key}: ${what}`)
+    const place = error instanceof Error && !("_tag" in error) ? placeOf(error) : ""
+    this.#options.trouble(`${name} ${key}: ${place === "" ? messageOf(error) : String(error)}${again}${place}`)
   }
 }
 
 /** A script may bring a copy of the library with it, so the class says nothing. */
 const isTerminal = (error: unknown): error is TerminalError =>
   error instanceof Error && "_tag" in error && error._tag === ("TerminalError" satisfies TerminalError["_tag"])
+
+/** The lines of the stack, without those of this library and of Node, which say nothing about the controller; all, if no others are left. */
+const placeOf = ({ stack = "" }: Error): string => {
+  const frames = stack.split("\n").filter((line) => /^\s+at /.test(line))
+  const theirs = frames.filter((line) => !line.includes(ownPlace) && !/\bnode:/.test(line))
+  return (theirs.length === 0 ? frames : theirs).map((frame) => `\n${frame}`).join("")
+}
+
+/** The folder of this library, `src/` or `dist/`. */
+const ownPlace = import.meta.url.replace(/(.*\/(?:src|dist)\/).*/, "$1")
+
+const spokenMs = (ms: number): string => (ms < 1000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 1000)} s`)
 
 const stopping = (): Error => new Error("the controller has to stop")
