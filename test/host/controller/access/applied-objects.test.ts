@@ -63,12 +63,12 @@ describe("apply", () => {
     expect([applies(cluster), (await configMap(cluster)).data]).toEqual([2, { size: "2" }])
 
     await runsMore(() => api.patch(configMaps, place, "merge", { data: { size: "9" } }, {}))
-    await cluster.until(async () => (await configMap(cluster)).data["size"] === "2")
+    await cluster.until(async () => (await configMap(cluster)).data.size === "2")
     const afterChange = applies(cluster)
     expect(afterChange).toBe(3)
 
     await runsMore(() => api.patch(configMaps, place, "merge", { metadata: { labels: null } }, {}))
-    await cluster.until(async () => (await configMap(cluster)).metadata.labels?.["app"] === "sizes")
+    await cluster.until(async () => (await configMap(cluster)).metadata.labels?.app === "sizes")
     expect(applies(cluster)).toBe(4)
 
     const { uid } = (await configMap(cluster)).metadata
