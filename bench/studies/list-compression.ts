@@ -57,6 +57,8 @@ const list = async (client: HttpClient, namespace: string, mode: Mode): Promise<
         readDone: (count) => {
           bytes += count
         },
+        changesBegin: () => undefined,
+        outOfOrder: () => reject(new Error("the initial objects are not in the order of their keys")),
         initialEventsEnd: () => {
           received += http.bytesReceived
           http.abort()

@@ -5,7 +5,7 @@
  * Guarantee: pure functions that talk to no server and load no other library.
  */
 
-export { builtInResources } from "./kinds/built-in-resources.ts"
+export { builtInResources, familiarKind } from "./kinds/built-in-resources.ts"
 export { apiVersionOf, formatGvk, type GroupVersionKind, parseGvk } from "./kinds/gvk.ts"
 export { kubeconfigOfContexts } from "./kubeconfig.ts"
 export * as names from "./names.ts"

@@ -22,6 +22,7 @@ import {
   parseListRequest,
   type Resource,
   type ResourceRegistry,
+  snapshotOf,
   tooLargeVersion,
   troubleOf,
   type WatchFeed,
@@ -127,15 +128,11 @@ export class StoreBackend implements Backend {
     }
   }
 
-  /**
-   * Newest first. The real server guarantees no order and sends key order, which for objects created in the order of
-   * their names looks like version order; this order exposes clients that take a version from a synthetic event.
-   */
+  /** In the order of keys, as the real server does. */
   #feedState(stream: WatchStream, collection: Collection, endBookmark: boolean): () => unknown {
     const version = this.#store.revision
     const states = Array.from(collection.live.values(), ({ change }) => change)
-    states.sort((left, right) => (left.revision > right.revision ? -1 : 1))
-    for (const change of states) stream.deliverState(change)
+    for (const change of snapshotOf(states).changes) stream.deliverState(change)
     if (endBookmark) stream.bookmark(version, bookmarkLine(stream.resource, version, true, this.#store.format), true)
     stream.startAfter(version)
     return collection.listen((record) => stream.deliver(record))

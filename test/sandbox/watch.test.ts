@@ -91,12 +91,12 @@ describe("a watch that resumes at a version", () => {
 })
 
 describe("a watch that asks for the state", () => {
-  test("gets it as ADDED events, newest first, then a bookmark that ends it, then changes", async () => {
+  test("gets it as ADDED events, in the order of their keys, then a bookmark that ends it, then changes", async () => {
     const sandbox = await start()
     for (const name of ["a", "b", "c"]) put(sandbox, name)
     put(sandbox, "a")
     const stream = await watch(sandbox, streamingList)
-    expect((await stream.take(3)).map(brief)).toEqual(["ADDED a@1006", "ADDED c@1005", "ADDED b@1004"])
+    expect((await stream.take(3)).map(brief)).toEqual(["ADDED a@1006", "ADDED b@1004", "ADDED c@1005"])
     expect(await stream.line()).toBe(
       '{"type":"BOOKMARK","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"1006",' +
         '"annotations":{"k8s.io/initial-events-end":"true"}}}}',

@@ -140,6 +140,7 @@ const watcherStatistics = (
     leftOut: recorded?.leftOut ?? 0,
     gaps: recorded?.gaps ?? 0,
     relists: sum(({ relists }) => relists),
+    unendedLists: sum(({ unendedLists }) => unendedLists),
     watches: sum(({ watches }) => watches),
     cuts: sum(({ cuts }) => cuts),
     bookmarks: sum(({ bookmarks }) => bookmarks),

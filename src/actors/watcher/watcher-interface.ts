@@ -95,6 +95,8 @@ export const WatcherStatistics = Schema.Struct({
   leftOut: Schema.Number,
   gaps: Schema.Number,
   relists: Schema.Number,
+  /** Streaming lists that the server did not end. */
+  unendedLists: Schema.Number,
   watches: Schema.Number,
   /** Watches that ended other than in order. */
   cuts: Schema.Number,

@@ -103,6 +103,8 @@ const UpstreamStatistics = Schema.Struct({
   changes: Schema.Number,
   watches: Schema.Number,
   relists: Schema.Number,
+  /** Streaming lists that the server did not end. */
+  unendedLists: Schema.Number,
 })
 export type UpstreamStatistics = typeof UpstreamStatistics.Type
 

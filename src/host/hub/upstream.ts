@@ -135,7 +135,7 @@ export class Upstream {
 
   statistics(): UpstreamStatistics {
     const { request, kind } = this.selection
-    const { watches, relists } = this.#session.statistics
+    const { watches, relists, unendedLists } = this.#session.statistics
     return {
       kind,
       namespace: request.namespace ?? "",
@@ -151,6 +151,7 @@ export class Upstream {
       changes: this.#changes,
       watches,
       relists,
+      unendedLists,
     }
   }
 

@@ -21,8 +21,8 @@ export interface WorkQueueOptions {
   readonly concurrency?: number
   /** Consecutive failures after which a key is dropped until it is added again. Default: never dropped; 0: no retries. */
   readonly maximumRetries?: number
-  /** Called for every failure, before the retry. `attempt`: consecutive failures, from 1. */
-  readonly onError?: (key: string, error: unknown, attempt: number) => void
+  /** Called for every failure, before the retry. `attempt`: consecutive failures, from 1. `againMs`: until the retry; `undefined`: there is none. */
+  readonly onError?: (key: string, error: unknown, attempt: number, againMs: number | undefined) => void
   /**
    * When keys added to an idle queue are processed. Default `microtask`: as soon as the code that added them is done. `timer`:
    * in a timer of 0 ms, so that a test's clock decides.
@@ -87,9 +87,12 @@ export class WorkQueue {
 
   /** Adds as after a failure: with the delay of a {@link RetryPace}, which grows with each call until the key succeeds. */
   addRateLimited(key: string): void {
-    if (this.#isClosed) return
+    if (!this.#isClosed) this.#retry(key, this.#limiter.delayMs(key))
+  }
+
+  #retry(key: string, ms: number): void {
     this.#statistics.retries++
-    this.addAfter(key, this.#limiter.delayMs(key))
+    this.addAfter(key, ms)
   }
 
   /** Takes no more keys, drops waiting ones, and resolves when running ones are done. */
@@ -189,11 +192,12 @@ export class WorkQueue {
     const { maximumRetries = Number.POSITIVE_INFINITY, onError } = this.#options
     this.#statistics.failures++
     const attempt = this.#limiter.failures(key) + 1
+    const againMs = this.#isClosed || attempt > maximumRetries ? undefined : this.#limiter.delayMs(key)
     try {
-      onError?.(key, error, attempt)
+      onError?.(key, error, attempt, againMs)
     } finally {
       if (attempt > maximumRetries) this.#limiter.forget(key)
-      else this.addRateLimited(key)
+      if (againMs !== undefined) this.#retry(key, againMs)
       this.#done(key)
     }
   }

@@ -20,7 +20,10 @@ export class ResourceFinder {
     this.#options = options
   }
 
-  /** Rejects with {@link NotFoundError} if the server has no such kind, otherwise with the error of the request. */
+  /**
+   * Rejects with {@link NotFoundError} if the server has no such kind, otherwise with the error of the request. A cause of the former with the reason
+   * `SimilarKind` names the kind that was probably meant.
+   */
   find(gvk: GroupVersionKind): Promise<ApiResource> {
     const key = formatGvk(gvk)
     const known = this.#found.get(key)
@@ -45,7 +48,10 @@ export class ResourceFinder {
     const { body } = await this.#connection.call(call, this.#options)
     const answer = readResourceList(body, gvk)
     if (answer.tag === "found") return answer.resource
-    if (answer.tag === "absent") throw refusalOf(question, plainStatus(404, "NotFound", answer.detail))
+    if (answer.tag === "absent") {
+      const causes = answer.similar === undefined ? [] : [{ reason: "SimilarKind", message: answer.similar }]
+      throw refusalOf(question, { ...plainStatus(404, "NotFound", answer.detail), causes })
+    }
     const detail = answer.tag === "failed" ? answer.status.message : answer.detail
     throw new ApiUnreachableError({ ...question, failure: "unreadable", detail })
   }

@@ -3,6 +3,7 @@
  * megabytes. A kind that is not installed is a result (`absent`), not an error. Nothing is cached here.
  */
 
+import { nearest } from "../../text/index.ts"
 import { describeFailure, type RequestFailure, type RequestOptions, requestOnce } from "../http/request-once.ts"
 import type { ReadTransport } from "../http/transport.ts"
 import { apiVersionOf, formatGvk, type GroupVersionKind, groupVersionPath, type Kind } from "../kinds/gvk.ts"
@@ -26,8 +27,10 @@ export type Discovery =
       readonly tag: "absent"
       /** Whether the whole group version is unknown, or only the kind in it. */
       readonly missing: "group-version" | "kind"
-      /** One sentence; if only letter case differs, it names the kind as the server spells it. */
+      /** One sentence; names {@link similar}. */
       readonly detail: string
+      /** The kind of the group version that was probably meant; `undefined`: none is near. */
+      readonly similar?: string | undefined
     }
   /** The server responded, but not with a list of resources. */
   | { readonly tag: "failed"; readonly status: ApiStatus }
@@ -63,9 +66,13 @@ export const readResourceList = (body: Uint8Array, gvk: GroupVersionKind): Disco
     const { name: plural, kind: _, ...facts } = entry
     return { tag: "found", resource: { gvk, plural, ...facts } }
   }
-  const similar = resources.find((candidate) => candidate.kind.toLowerCase() === gvk.kind.toLowerCase())
-  const hint = similar === undefined ? "" : `; ${formatGvk({ ...gvk, kind: similar.kind })} does`
-  return { tag: "absent", missing: "kind", detail: `${formatGvk(gvk)} does not exist on this server${hint}` }
+  const kind = nearest(
+    gvk.kind,
+    resources.map((candidate) => candidate.kind),
+  )
+  const similar = kind === undefined ? undefined : formatGvk({ ...gvk, kind })
+  const hint = similar === undefined ? "" : `; ${similar} does`
+  return { tag: "absent", missing: "kind", detail: `${formatGvk(gvk)} does not exist on this server${hint}`, similar }
 }
 
 /**

@@ -1,4 +1,6 @@
 /** The resources of built-in kinds, from the discovery documents of Kubernetes 1.34. */
+import { nearest } from "../../text/index.ts"
+import { formatGvk, type GroupVersionKind } from "./gvk.ts"
 
 /** By group version, then `Kind: plural`; cluster-scoped kinds are in a table of their own. */
 const namespaced: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -82,3 +84,9 @@ export const builtInResources: ReadonlyMap<string, BuiltInResource> = new Map(
     ),
   ),
 )
+
+/** The built-in kind that an unknown one was probably meant to be: one of its name, if it has no group (`v1.Deployment`) or that group is near. */
+export const familiarKind = (gvk: GroupVersionKind): string | undefined => {
+  const named = [...builtInResources.keys()].filter((each) => each.endsWith(`.${gvk.kind}`))
+  return gvk.group === "" ? named[0] : nearest(formatGvk(gvk), named)
+}

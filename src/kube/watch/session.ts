@@ -31,6 +31,8 @@ interface WatchStatistics {
   malformedLines: number
   /** Lists started after the first. */
   relists: number
+  /** Streaming lists that were given up, because the server did not end them. */
+  unendedLists: number
   /** Watches opened, successors included. */
   watches: number
   /** Watches that ended other than the server ends them: cut, or silent for too long. */
@@ -49,6 +51,7 @@ const noStatistics = (): WatchStatistics => ({
   slowLines: 0,
   malformedLines: 0,
   relists: 0,
+  unendedLists: 0,
   watches: 0,
   cuts: 0,
   bookmarks: 0,
@@ -168,6 +171,8 @@ export class WatchSession {
         this.#streams.liftStallLimit(stream)
         this.#input({ type: "initial-events-end", stream, version })
       },
+      changesBegin: (stream) => this.#input({ type: "changes-begin", stream }),
+      outOfOrder: (stream) => this.#input({ type: "out-of-order", stream }),
       pageComplete: (stream, version, continueToken) => {
         this.#streams.forget(stream)
         this.#input({ type: "page-complete", stream, version, continueToken })
@@ -346,6 +351,9 @@ export class WatchSession {
         return
       case "unauthorized":
         listener.unauthorized()
+        return
+      case "unended-list":
+        this.statistics.unendedLists++
         return
       case "alarm":
         listener.alarm(command.detail)

@@ -68,6 +68,11 @@ const kindSeries: ReadonlyArray<Series<KindStatistics>> = [
   ],
   ["kind_gaps_total", "Gaps: ranges of versions that the server no longer had.", (kind) => kind.gaps],
   ["kind_relists_total", "Lists after the first.", (kind) => kind.relists],
+  [
+    "kind_unended_lists_total",
+    "Streaming lists given up for lists in pages, because the server did not end them.",
+    (kind) => kind.unendedLists,
+  ],
   ["kind_watches_total", "Watches opened.", (kind) => kind.watches],
   [
     "kind_reconnects_total",

@@ -96,6 +96,20 @@ describe("A controller", () => {
     expect(troubles).toEqual(["waiting for example.com/v1.Widget: it is not installed"])
   })
 
+  test("a kind that is not installed is said with the one that was probably meant", async () => {
+    const { run, until, troubles } = await startCluster()
+    const mistyped = ["v1.Deployment", "apps/v1.Deploymnet", "example.com/v1.Wigdet"].map((kind, index) =>
+      defineController({ name: `mistyped-${index}`, for: kind, reconcile: () => undefined }),
+    )
+    await run(mistyped)
+    await until(() => troubles.length === 3)
+    expect(troubles.toSorted()).toEqual([
+      "waiting for apps/v1.Deploymnet: it is not installed; did you mean apps/v1.Deployment?",
+      "waiting for example.com/v1.Wigdet: it is not installed; did you mean example.com/v1.Widget?",
+      "waiting for v1.Deployment: it is not installed; did you mean apps/v1.Deployment?",
+    ])
+  })
+
   test("runs no key twice at once, and different keys side by side up to its limit", async () => {
     const { run, api, createWidget, until } = await startCluster()
     const active = new Map<string, number>()
@@ -145,8 +159,11 @@ describe("A controller", () => {
     await until(() => at.length === 5, 1)
     const delays = at.slice(1).map((time, index) => time - (at[index] ?? 0))
     expect(delays.map((ms) => Math.round(ms / 5))).toEqual([1, 2, 4, 8])
-    expect(troubles).toHaveLength(4)
-    expect(troubles[0]).toContain("failing default/a: TypeError: not yet")
+    const [first = "", ...others] = troubles
+    // Of the stack only the lines of the controller are shown.
+    expect(first).toMatch(/^failing default\/a: TypeError: not yet; again in 5 ms\n {4}at .*reconcile\.test\.ts\b/)
+    expect(first).not.toMatch(/\/src\/|node:/)
+    expect(others.map((detail) => /again in (\d+ ms)/.exec(detail)?.[1])).toEqual(["10 ms", "20 ms", "40 ms"])
     await until(() => running.statistics()[0]?.runs === 5)
     expect(running.statistics()[0]).toMatchObject({ failures: 4, retries: 4 })
   })

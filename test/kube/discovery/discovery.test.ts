@@ -213,8 +213,12 @@ describe("discovery", () => {
   })
 
   test("names the kind that was probably meant", async () => {
-    const detail = "apps/v1.deployment does not exist on this server; apps/v1.Deployment does"
-    expect(await discoverAt("apps/v1.deployment", real)).toEqual({ tag: "absent", missing: "kind", detail })
+    for (const given of ["apps/v1.deployment", "apps/v1.Deploymnet"]) {
+      const detail = `${given} does not exist on this server; apps/v1.Deployment does`
+      const similar = "apps/v1.Deployment"
+      expect(await discoverAt(given, real)).toEqual({ tag: "absent", missing: "kind", detail, similar })
+    }
+    expect(await discoverAt("apps/v1.Widget", real)).toMatchObject({ missing: "kind", similar: undefined })
   })
 
   test.each([

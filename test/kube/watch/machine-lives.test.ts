@@ -16,7 +16,18 @@ interface Happening {
 const names = [
   ["discovered", "not-installed", "discovery-failed", "probed", "probe-failed", "retry", "retry", "successor-due"],
   ["opened", "refused", "first-bytes", "page-complete", "initial-events-end", "initial-events-end", "bookmark"],
-  ["error-event", "malformed-line", "ended", "silent", "stalled", "delivered", "start", "restored-elsewhere"],
+  [
+    "error-event",
+    "malformed-line",
+    "ended",
+    "silent",
+    "stalled",
+    "changes-begin",
+    "out-of-order",
+    "delivered",
+    "start",
+    "restored-elsewhere",
+  ],
   ["look", "look", "look", "caught-up"],
 ].flat()
 
@@ -75,7 +86,7 @@ const inputOf = (world: World, { name, pick, code, flag }: Happening): Input | u
     case "ended":
       return { type: "ended", stream, outcome: flag ? complete : truncated, whileBlocked: pick % 2 === 0 }
     default:
-      return { type: name as "opened" | "first-bytes" | "bookmark" | "silent" | "stalled", stream }
+      return { type: name as "opened" | "first-bytes" | "bookmark" | "silent" | "stalled" | "out-of-order", stream }
   }
 }
 

@@ -142,6 +142,11 @@ const probing = (): World => {
   return fed(world, { type: "start", resumeVersion: "100", clusterUid: "uid" }, { type: "discovered" })
 }
 const listing = (): World => fed(discovering(), { type: "discovered" })
+/** A streaming list to which that has happened. */
+const onList = (...types: ReadonlyArray<"opened" | "first-bytes" | "changes-begin">): World => {
+  const world = listing()
+  return fed(world, ...types.map((type) => ({ type, stream: world.stream })))
+}
 const refused = (world: World, why: ApiStatus): World =>
   fed(world, { type: "refused", stream: world.stream, status: why })
 const watching = (): World => {
@@ -168,6 +173,9 @@ export const worldIn = {
   absent: () => fed(discovering(), { type: "not-installed" }),
   probing,
   "streaming-list": listing,
+  "streaming-list with nothing": () => onList("opened"),
+  "streaming-list with objects": () => onList("opened", "first-bytes"),
+  "streaming-list with changes": () => onList("opened", "first-bytes", "changes-begin"),
   paging,
   "paging on": pagingOn,
   "paging everything at once": () => refused(pagingOn(), status(410)),
@@ -187,6 +195,8 @@ export const describePhase = (world: World): string => {
   if (phase.tag === "backing-off") return `backing off to ${phase.then}`
   if (phase.tag === "paging")
     return phase.whole ? "paging everything at once" : phase.continues ? "paging on" : "paging"
+  if (phase.tag === "streaming-list" && phase.part !== "asked")
+    return `streaming-list with ${phase.part === "empty" ? "nothing" : phase.part}`
   if (phase.tag !== "watching") return phase.tag
   if (phase.successor !== undefined) return "watching with a successor"
   return phase.answered ? "watching" : "watching unanswered"

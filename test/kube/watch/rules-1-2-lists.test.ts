@@ -4,7 +4,8 @@ import { gzipSync } from "node:zlib"
 import { describe, expect, test } from "vitest"
 import { eventually } from "../../harness/eventually.ts"
 import { CompressingProxy, type Compression, gzip } from "./compressing-proxy.ts"
-import { holding, watchedSandboxes } from "./watched-sandbox.ts"
+import { DictatedWatch } from "./dictated-watch.ts"
+import { holding, type Watched, watchedSandboxes } from "./watched-sandbox.ts"
 
 // Lists that the server compresses, or that something between here and the server compresses wrongly.
 
@@ -98,8 +99,8 @@ describe("rule 1", () => {
     expect(watched.notebook.story.filter((line) => !line.startsWith("cluster"))).toEqual([
       "state listing: first list",
       "list started first",
-      "applied b@1004",
       "applied a@1003",
+      "applied b@1004",
       "list completed 1004",
       "state watching: from version 1004",
     ])
@@ -180,39 +181,136 @@ describe("rule 2", () => {
     expect(watched.queries("list")).toHaveLength(6)
   })
 
-  test("rule 2: a server that ignores sendInitialEvents gets 30 s without an event, and is paged from then on", async () => {
-    const watched = await start({ before: holding("a", "b"), sandbox: { streamingList: "unknown" } })
+  const ignoring = (why: string): string =>
+    `the server seems to ignore sendInitialEvents (${why}): it is listed in pages`
+
+  test("rule 2: a server that ignores sendInitialEvents and goes quiet is paged within 5 s, from then on, and that is said once", async () => {
+    const watched = await start({
+      before: holding("a", "b"),
+      sandbox: { streamingList: "unknown" },
+      policy: { pagesOnlyMs: 100_000 },
+    })
     await watched.sees(() => watched.notebook.objects.length === 2)
+    watched.clock.advance(3000)
+    expect(watched.session.phase.tag).toBe("streaming-list")
+    watched.clock.advance(2000)
+    await watched.isWatching()
+    expect(watched.queries("list").map((query) => Object.fromEntries(query))).toEqual([{ limit: "500" }])
+    expect(watched.notebook.of("alarm")).toEqual([ignoring("it sent nothing more, and no bookmark that ends its list")])
+    expect(watched.notebook.alive).toEqual(["a", "b"])
+    const listsAgain = async (): Promise<number> => {
+      const known = watched.notebook.objects.length
+      watched.sandbox.faults.expireWatches()
+      await watched.sees(() => watched.notebook.objects.length === known + 2)
+      watched.clock.advance(5000)
+      await watched.isWatching()
+      return watched.queries("watch").filter((query) => query.has("sendInitialEvents")).length
+    }
+    expect(await listsAgain()).toBe(1)
+    watched.clock.advance(100_000)
+    expect(await listsAgain()).toBe(2)
+    expect(watched.session.statistics.unendedLists).toBe(2)
+    expect(watched.notebook.of("alarm")).toHaveLength(1)
+  })
+
+  test("rule 2: a server that ignores sendInitialEvents and has nothing to send is paged after 30 s", async () => {
+    const watched = await start({ sandbox: { streamingList: "unknown" } })
+    await watched.sees(() => "part" in watched.session.phase && watched.session.phase.part === "empty")
     watched.clock.advance(29_000)
     expect(watched.session.phase.tag).toBe("streaming-list")
     watched.clock.advance(10_000)
     await watched.isWatching()
-    expect(watched.queries("list").map((query) => Object.fromEntries(query))).toEqual([{ limit: "500" }])
-    watched.sandbox.faults.expireWatches()
-    await watched.sees(() => watched.notebook.of("list completed").length === 2)
-    expect(watched.queries("watch").filter((query) => query.has("sendInitialEvents"))).toHaveLength(1)
-    expect(watched.notebook.alive).toEqual(["a", "b"])
+    expect(watched.queries("list")).toHaveLength(1)
   })
 
-  test("rule 2: a busy server that ignores sendInitialEvents gets 60 s, however many live events it sends, and is paged", async () => {
+  test("rule 2: a busy server that ignores sendInitialEvents is paged within 5 s of its first change, however many it sends", async () => {
     const watched = await start({ before: holding("a", "b"), sandbox: { streamingList: "unknown" } })
     await watched.sees(() => watched.notebook.objects.length === 2)
-    const busy = async (seconds: number): Promise<void> => {
-      for (let second = 0; second < seconds; second += 5) {
-        const seen = watched.notebook.objects.length
-        watched.put("a", { second: String(second) })
-        if (second % 10 === 0) watched.delete("b")
-        else watched.put("b", { second: String(second) })
-        await watched.sees(() => watched.notebook.objects.length === seen + 2)
-        watched.clock.advance(5000)
-      }
+    for (let second = 0; second < 4; second++) {
+      expect(watched.session.phase.tag).toBe("streaming-list")
+      const seen = watched.notebook.objects.length
+      watched.put("a", { second: String(second) })
+      if (second % 2 === 0) watched.delete("b")
+      else watched.put("b", { second: String(second) })
+      await watched.sees(() => watched.notebook.objects.length === seen + 2)
+      watched.clock.advance(1000)
     }
-    await busy(50)
-    expect(watched.session.phase.tag).toBe("streaming-list")
-    await busy(30)
     await watched.isWatching()
     expect(watched.queries("list").map((query) => Object.fromEntries(query))).toEqual([{ limit: "500" }])
+    expect(watched.notebook.of("alarm")).toEqual([ignoring("it sends changes, and no bookmark that ends its list")])
     expect(watched.notebook.of("state").filter((state) => state.startsWith("failing"))).toEqual([])
+  })
+
+  /** A server that sends a watch line by line, when it is told to; it also has the objects of the lines as a list. */
+  const dictated = async (lines: ReadonlyArray<string>): Promise<{ watched: Watched; send(): void }> => {
+    const server = new DictatedWatch(lines)
+    const watched = await start({
+      before: holding("a", "b", "c"),
+      through: (sandbox) => server.before(sandbox.endpoint),
+    })
+    await watched.sees(() => server.isAsked)
+    return { watched, send: () => server.send() }
+  }
+  const event = (type: string, name: string, version: number): string =>
+    JSON.stringify({
+      type,
+      object: { metadata: { name, namespace: "default", uid: name, resourceVersion: `${version}` } },
+    })
+  const end = (version: number): string =>
+    JSON.stringify({
+      type: "BOOKMARK",
+      object: { metadata: { resourceVersion: `${version}`, annotations: { "k8s.io/initial-events-end": "true" } } },
+    })
+
+  test("rule 2: a server that sends the objects in another order is paged at the first that shows it", async () => {
+    const { watched, send } = await dictated([
+      event("ADDED", "b", 1004),
+      event("ADDED", "c", 1005),
+      event("ADDED", "a", 1003),
+    ])
+    send()
+    send()
+    await watched.sees(() => watched.notebook.objects.length === 2)
+    expect(watched.session.phase.tag).toBe("streaming-list")
+    send()
+    await watched.sees(() => watched.sandbox.watchCount("configmaps") === 1)
+    expect(watched.queries("list")).toHaveLength(1)
+    expect(watched.notebook.of("alarm")).toEqual([ignoring("its objects are not in the order of their names")])
+    expect(watched.notebook.alive).toEqual(["a", "b", "c"])
+  })
+
+  test("rule 2: a slow server that pauses for less than 4 s between objects, and sends changes before the end, is believed", async () => {
+    const lines = [event("ADDED", "a", 1003), event("ADDED", "b", 1004), event("ADDED", "c", 1002)]
+    const changes = [event("MODIFIED", "b", 1006), event("ADDED", "aa", 1007), end(1007)]
+    const { watched, send } = await dictated([...lines, ...changes])
+    for (const [index] of lines.entries()) {
+      watched.clock.advance(3900)
+      send()
+      await watched.sees(() => watched.notebook.objects.length === index + 1)
+    }
+    send()
+    send()
+    await watched.sees(() => watched.notebook.objects.length === 5)
+    watched.clock.advance(3900)
+    expect(watched.session.phase.tag).toBe("streaming-list")
+    send()
+    await watched.sees(() => watched.session.phase.tag === "watching")
+    expect(watched.notebook.of("list completed")).toEqual(["1007"])
+    expect(watched.queries("list")).toEqual([])
+    expect(watched.session.statistics.unendedLists).toBe(0)
+  })
+
+  test("rule 2: a slow server that pauses for longer is paged once, which has no such limit", async () => {
+    const { watched, send } = await dictated([event("ADDED", "a", 1003), event("ADDED", "b", 1004), end(1005)])
+    send()
+    await watched.sees(() => watched.notebook.objects.length === 1)
+    watched.clock.advance(5000)
+    await watched.sees(() => watched.sandbox.watchCount("configmaps") === 1)
+    expect(watched.notebook.of("list started")).toEqual(["first", "first"])
+    expect(watched.notebook.alive).toEqual(["a", "b", "c"])
+    watched.sandbox.faults.expireWatches()
+    await watched.sees(() => watched.notebook.of("list completed").length === 2)
+    expect(watched.session.statistics).toMatchObject({ unendedLists: 1, relists: 1 })
   })
 
   test("rule 2: that a kind has to be listed in pages is forgotten after a while", async () => {

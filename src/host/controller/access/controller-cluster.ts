@@ -19,6 +19,7 @@ import {
 } from "../../../kube/index.ts"
 
 import type { GroupVersionKind } from "../../../kube/offline.ts"
+import type { AppliedObjects } from "./applied-objects.ts"
 import { type CachedObjects, frozen, type ObjectName } from "./cached-objects.ts"
 import type { EventRecorder, EventType } from "./event-recorder.ts"
 import { asGvk, type KindResolver } from "./kind-resolver.ts"
@@ -66,6 +67,7 @@ interface ControllerClusterOptions {
   readonly signal: AbortSignal
   /** Throws NotWatchedError. */
   readonly cachedOf: (kind: string) => CachedObjects<ApiObject>
+  readonly applied: AppliedObjects
 }
 
 export class ControllerCluster {
@@ -74,12 +76,14 @@ export class ControllerCluster {
   readonly #controller: string
   readonly #access: SharedAccess
   readonly #cachedOf: (kind: string) => CachedObjects<ApiObject>
+  readonly #applied: AppliedObjects
 
-  constructor({ controller, access, signal, cachedOf }: ControllerClusterOptions) {
+  constructor({ controller, access, signal, cachedOf, applied }: ControllerClusterOptions) {
     this.signal = signal
     this.#controller = controller
     this.#access = access
     this.#cachedOf = cachedOf
+    this.#applied = applied
   }
 
   /** The untyped client beneath, for what is missing here. Its writes are not in the caches before the watch delivers them. */
@@ -165,14 +169,22 @@ export class ControllerCluster {
 
   /**
    * Server-side apply: creates the object, or sets exactly these fields and removes those that this controller applied before and no longer gives. Give
-   * only what the controller decides, not an object that was read.
+   * only what the controller decides, not an object that was read. Of a kind that is watched, nothing is sent if this process has applied the same before
+   * and the cached object still has it; then that is returned, unless the run has been aborted.
    */
   async apply<T extends ObjectBase = ApiObject>(object: NewObject, options: ControllerApplyOptions = {}): Promise<T> {
     const { force = true, subresource } = options
+    const application = { object, force, subresource }
+    const current = this.signal.aborted ? undefined : this.#applied.current(application)
+    if (current !== undefined) return current as unknown as T
     const { name = "", namespace } = object.metadata
     const place = { name, namespace }
     const write = { ...this.#write(), force, ...(subresource !== undefined && { subresource }) }
-    return this.#enter(await this.api.apply<T>(await this.#kindOf(object), place, object, write))
+    const kind = await this.#kindOf(object)
+    const succeeded = this.#applied.begin(application)
+    const applied = await this.api.apply<T>(kind, place, object, write)
+    succeeded(applied)
+    return this.#enter(applied)
   }
 
   /** One that is gone already counts as deleted. The UID guards against deleting a new object of the same name. */

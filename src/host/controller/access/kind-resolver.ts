@@ -6,7 +6,7 @@
  */
 import type { Clock } from "../../../clock.ts"
 import { type ApiConnection, type Kind, NotFoundError, pause, ResourceFinder } from "../../../kube/index.ts"
-import { formatGvk, type GroupVersionKind, parseGvk } from "../../../kube/offline.ts"
+import { familiarKind, formatGvk, type GroupVersionKind, parseGvk } from "../../../kube/offline.ts"
 import { messageOf } from "../../../message-of.ts"
 
 /** ms between two look-ups: a manifest with a CRD is applied within a second or so, and one small request each 5 s costs a server nothing. */
@@ -36,7 +36,7 @@ export class KindResolver {
       try {
         return await this.#finder.find(gvk)
       } catch (error) {
-        const reason = error instanceof NotFoundError ? "it is not installed" : messageOf(error)
+        const reason = error instanceof NotFoundError ? notInstalled(gvk, error) : messageOf(error)
         if (reason !== reported && !signal.aborted) this.#trouble(`waiting for ${formatGvk(gvk)}: ${reason}`)
         reported = reason
       }
@@ -44,6 +44,11 @@ export class KindResolver {
     }
     return undefined
   }
+}
+
+const notInstalled = (gvk: GroupVersionKind, { causes }: NotFoundError): string => {
+  const similar = causes.find(({ reason }) => reason === "SimilarKind")?.message ?? familiarKind(gvk)
+  return `it is not installed${similar === undefined ? "" : `; did you mean ${similar}?`}`
 }
 
 /** Throws RangeError for text that names no kind: a mistake in the program. */

@@ -12,6 +12,7 @@ import { messageOf } from "../../../message-of.ts"
 import type { ObjectChange } from "../../cache/change-feed.ts"
 import { keyOf, type ObjectCache } from "../../cache/object-cache.ts"
 import { noStatistics, type QueueStatistics, sumOf, WorkQueue } from "../../queue/work-queue.ts"
+import { AppliedObjects } from "../access/applied-objects.ts"
 import { CachedObjects, frozen } from "../access/cached-objects.ts"
 import { ControllerCluster, type SharedAccess } from "../access/controller-cluster.ts"
 import { asGvk } from "../access/kind-resolver.ts"
@@ -47,6 +48,8 @@ interface Term {
   readonly progress: DurableProgress | undefined
   readonly queue: WorkQueue
   readonly abort: AbortController
+  /** Of this term: between two of them another process may have applied. */
+  readonly applied: AppliedObjects
   readonly stopListening: ReadonlyArray<(() => void) | undefined>
 }
 
@@ -148,13 +151,14 @@ export class ControllerRun {
       return
     }
     const abort = new AbortController()
+    const applied = new AppliedObjects((kind) => (this.#cachesOf(kind).length === 0 ? undefined : this.#cachedOf(kind)))
     const queue = new WorkQueue({
       clock,
       random,
       concurrency,
-      process: (key) => this.#process(key, queue, progress, abort.signal),
-      onError: (key, error) => {
-        if (!(error instanceof ConflictError) && !abort.signal.aborted) this.#failed(key, error)
+      process: (key) => this.#process(key, { queue, progress, abort, applied }),
+      onError: (key, error, _attempt, againMs) => {
+        if (!(error instanceof ConflictError) && !abort.signal.aborted) this.#failed(key, error, againMs)
       },
     })
     this.#state = "reconciling"
@@ -171,7 +175,7 @@ export class ControllerRun {
       handle(progress.deletedMeanwhile(index, cache.all()))
       return cache.onChange(handle)
     })
-    this.#term = { progress, queue, abort, stopListening }
+    this.#term = { progress, queue, abort, applied, stopListening }
   }
 
   /** `undefined` for a controller without a checkpoint. */
@@ -267,18 +271,14 @@ export class ControllerRun {
     if (this.#state === "reconciling") this.#state = "standby"
   }
 
-  async #process(
-    key: string,
-    queue: WorkQueue,
-    progress: DurableProgress | undefined,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #process(key: string, term: Omit<Term, "stopListening">): Promise<void> {
+    const { progress } = term
     this.#running.add(key)
     const ended = this.#options.runBegan?.()
     try {
-      if (progress !== undefined) await progress.durable(signal)
+      if (progress !== undefined) await progress.durable(term.abort.signal)
       const owed = progress?.owedTo(key) ?? []
-      await this.#reconcile(key, queue, signal)
+      await this.#reconcile(key, term)
       progress?.dealtWith(key, owed)
     } finally {
       this.#running.delete(key)
@@ -287,8 +287,9 @@ export class ControllerRun {
   }
 
   /** Rejects if the key has to be run again; resolves also if it was given up. */
-  async #reconcile(key: string, queue: WorkQueue, signal: AbortSignal): Promise<void> {
+  async #reconcile(key: string, { queue, abort, applied }: Omit<Term, "stopListening">): Promise<void> {
     const { controller } = this
+    const { signal } = abort
     const startedMs = this.#options.clock.monotonicMs()
     const ended = (outcome: ReconciledRun["outcome"], facts: { error?: unknown; requeueAfterMs?: number }): void => {
       const durationMs = this.#options.clock.monotonicMs() - startedMs
@@ -301,7 +302,7 @@ export class ControllerRun {
         object: this.#subjectOf(key),
         clock: this.#options.clock,
         signal,
-        clusterOf: (bound) => this.#clusterFor(bound),
+        clusterOf: (bound) => this.#clusterFor(bound, applied),
         onTimeout: () => {
           this.#counters.timeouts++
           this.#failed(key, new Error(`it has run for more than ${controller.reconcileTimeoutMs} ms`))
@@ -322,13 +323,14 @@ export class ControllerRun {
     }
   }
 
-  #clusterFor(signal: AbortSignal): ControllerCluster {
+  #clusterFor(signal: AbortSignal, applied: AppliedObjects): ControllerCluster {
     const { access } = this.#options
     return new ControllerCluster({
       controller: this.controller.name,
       access,
       signal,
       cachedOf: (kind) => this.#cachedOf(kind),
+      applied,
     })
   }
 
@@ -368,16 +370,30 @@ export class ControllerRun {
     return made
   }
 
-  #failed(key: string, error: unknown): void {
+  /** `againMs`: until the key is run again; absent: that is not known, or it is not. */
+  #failed(key: string, error: unknown, againMs?: number): void {
     const { name } = this.controller
+    const again = againMs === undefined ? "" : `; again in ${spokenMs(againMs)}`
     // Tagged errors have their facts in the message; of others a person needs the place.
-    const what = error instanceof Error && !("_tag" in error) ? (error.stack ?? error.message) : messageOf(error)
-    this.#options.trouble(`${name} ${key}: ${what}`)
+    const place = error instanceof Error && !("_tag" in error) ? placeOf(error) : ""
+    this.#options.trouble(`${name} ${key}: ${place === "" ? messageOf(error) : String(error)}${again}${place}`)
   }
 }
 
 /** A script may bring a copy of the library with it, so the class says nothing. */
 const isTerminal = (error: unknown): error is TerminalError =>
   error instanceof Error && "_tag" in error && error._tag === ("TerminalError" satisfies TerminalError["_tag"])
+
+/** The lines of the stack, without those of this library and of Node, which say nothing about the controller; all, if no others are left. */
+const placeOf = ({ stack = "" }: Error): string => {
+  const frames = stack.split("\n").filter((line) => /^\s+at /.test(line))
+  const theirs = frames.filter((line) => !line.includes(ownPlace) && !/\bnode:/.test(line))
+  return (theirs.length === 0 ? frames : theirs).map((frame) => `\n${frame}`).join("")
+}
+
+/** The folder of this library, `src/` or `dist/`. */
+const ownPlace = import.meta.url.replace(/(.*\/(?:src|dist)\/).*/, "$1")
+
+const spokenMs = (ms: number): string => (ms < 1000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 1000)} s`)
 
 const stopping = (): Error => new Error("the controller has to stop")

@@ -3,7 +3,7 @@
  * response are treated alike (rule 3).
  */
 import type { ApiStatus } from "../../status.ts"
-import { expired, list, listAtOnce, listInPages } from "./listing.ts"
+import { expired, giveUpStreaming, list, listAtOnce, listInPages } from "./listing.ts"
 import type { Input, Phase, StreamId } from "./protocol.ts"
 import { absent, begin } from "./resuming.ts"
 import { classify, failure, type Transition } from "./transition.ts"
@@ -72,9 +72,9 @@ export const ended = (step: Transition, input: Ended): void => {
   // But any unclean end may mean that a server died or restarted and lost versions, and a blocked reader would not have noticed.
   if (input.outcome.tag !== "complete") step.remember({ suspicious: true })
   if (phase.tag === "watching") return watchEnded(step, phase, input)
-  // A streaming list that lasted a watch's whole life without the end bookmark, yet was never silent: a busy kind on a server that does not
-  // know the parameter (rule 2).
-  if (phase.tag === "streaming-list" && input.outcome.tag === "complete") return listInPages(step)
+  // In order, but without the end bookmark: the server does not know the parameter (rule 2).
+  if (phase.tag === "streaming-list" && input.outcome.tag === "complete")
+    return giveUpStreaming(step, "it ended without the bookmark that ends its list")
   const status = failure("ConnectionLost", `the ${phase.tag} ended early: ${input.outcome.description}`)
   step.fail(status, "list", "list")
 }
@@ -114,19 +114,20 @@ export const silent = (step: Transition, stream: StreamId): void => {
     return
   }
   step.closeAll()
-  // Synthetic events arrived but not the end bookmark: the server does not know the parameter (rule 2).
-  if (phase.tag === "streaming-list" && phase.opened) return listInPages(step)
+  // A response, but not the end bookmark: the server does not know the parameter (rule 2).
+  if (phase.tag === "streaming-list" && phase.part !== "asked")
+    return giveUpStreaming(step, "it sent nothing more, and no bookmark that ends its list")
   step.remember({ suspicious: true })
   const status = failure("Silent", "no data arrived for too long, so the connection is presumed dead")
   step.fail(status, isListing(phase) ? "list" : "watch", "watch")
 }
 
-/** Events come, but neither further objects of a streaming list nor its end: the server does not know the parameter (rule 2). */
+/** Changes come, but not the end of a streaming list: the server does not know the parameter (rule 2). */
 export const stalled = (step: Transition, stream: StreamId): void => {
   const phase = step.phase
   if (phase.tag !== "streaming-list" || phase.stream !== stream) return
   step.closeAll()
-  listInPages(step)
+  giveUpStreaming(step, "it sends changes, and no bookmark that ends its list")
 }
 
 const isListing = ({ tag }: Phase): boolean => tag === "streaming-list" || tag === "paging"

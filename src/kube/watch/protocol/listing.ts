@@ -37,7 +37,7 @@ export const openList = (step: Transition): void => {
   begin(step, cause(step))
   const stream = step.newStream()
   if (step.moment.nowMs >= pagesUntilMs) {
-    step.phase = { tag: "streaming-list", stream, opened: false }
+    step.phase = { tag: "streaming-list", stream, part: "asked" }
     step.commands.push({ type: "open-streaming-list", stream, version, timeoutSeconds: step.watchLife() })
   } else {
     step.phase = { tag: "paging", stream, continues: false, whole: false, pages: 0, earlierToken: undefined }
@@ -46,10 +46,49 @@ export const openList = (step: Transition): void => {
   step.limitSilence(stream, step.policy.responseMs)
 }
 
-/** The server does not know `sendInitialEvents`: lists in pages, for a while. */
+/** The server does not support streaming lists: lists in pages, for a while. */
 export const listInPages = (step: Transition): void => {
   step.remember({ pagesUntilMs: step.moment.nowMs + step.policy.pagesOnlyMs })
   openList(step)
+}
+
+/**
+ * The server sends what looks like a streaming list and does not end it as one (rule 2). People learn that once: every hour the next attempt may end the same
+ * way. One that supports them and is only slow is listed in pages as well, which have no such limits, so that this cannot go on and on.
+ */
+export const giveUpStreaming = (step: Transition, why: string): void => {
+  step.commands.push({ type: "unended-list" })
+  if (!step.memory.saidUnended)
+    step.commands.push({
+      type: "alarm",
+      detail: `the server seems to ignore sendInitialEvents (${why}): it is listed in pages`,
+    })
+  step.remember({ saidUnended: true })
+  listInPages(step)
+}
+
+/** The first bytes of a list as a stream: from here on they come without a break. */
+export const objectsBegin = (step: Transition, stream: StreamId): void => {
+  const phase = step.phase
+  if (phase.tag !== "streaming-list" || phase.stream !== stream || phase.part !== "empty") return
+  step.phase = { ...phase, part: "objects" }
+  step.limitSilence(stream, step.policy.streamingListPauseMs)
+}
+
+/** The initial objects are over, so the end is due, however busy the kind is. */
+export const changesBegin = (step: Transition, stream: StreamId): void => {
+  const phase = step.phase
+  if (phase.tag !== "streaming-list" || phase.stream !== stream || phase.part === "changes") return
+  step.phase = { ...phase, part: "changes" }
+  step.commands.push({ type: "limit-stall", stream, ms: step.policy.streamingListPauseMs })
+}
+
+/** An object that is neither the next initial one nor a change: whatever sends it does not know what was asked for. */
+export const outOfOrder = (step: Transition, stream: StreamId): void => {
+  const phase = step.phase
+  if (phase.tag !== "streaming-list" || phase.stream !== stream) return
+  step.closeAll()
+  giveUpStreaming(step, "its objects are not in the order of their names")
 }
 
 /**
@@ -85,15 +124,15 @@ const begin = (step: Transition, detail: string): void => {
  */
 const isRetried = ({ memory }: Transition): boolean => memory.reported === "forbidden" || memory.reported === "failing"
 
-/** The server returned 200. From here on, events may take as long as they need. */
+/** The server returned 200. */
 export const listAnswered = (step: Transition, stream: StreamId): void => {
   const phase = step.phase
   if ((phase.tag !== "streaming-list" && phase.tag !== "paging") || phase.stream !== stream) return
   if (isRetried(step)) step.report("listing", cause(step))
   if (phase.tag === "paging") return
-  step.phase = { ...phase, opened: true }
+  if (phase.part !== "asked") return
+  step.phase = { ...phase, part: "empty" }
   step.limitSilence(stream, step.policy.streamingListSilenceMs)
-  step.commands.push({ type: "limit-stall", stream, ms: step.policy.streamingListStallMs })
 }
 
 /** A page is complete: requests the next one, or starts the watch after the list. */

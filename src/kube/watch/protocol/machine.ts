@@ -9,7 +9,15 @@
  */
 
 import { ended, errorEvent, malformed, refused, silent, stalled } from "./failures.ts"
-import { initialEventsEnd, listAnswered, pageComplete, restoredElsewhere } from "./listing.ts"
+import {
+  changesBegin,
+  initialEventsEnd,
+  listAnswered,
+  objectsBegin,
+  outOfOrder,
+  pageComplete,
+  restoredElsewhere,
+} from "./listing.ts"
 import type { WatchPolicy } from "./policy.ts"
 import type { Command, Input, Moment, WatchState } from "./protocol.ts"
 import { absent, discover, discovered, probed, probeFailed, retry, stop } from "./resuming.ts"
@@ -64,7 +72,12 @@ const take = (step: Transition, input: Input): void => {
     case "refused":
       return refused(step, input.stream, input.status)
     case "first-bytes":
+      objectsBegin(step, input.stream)
       return firstBytes(step, input.stream)
+    case "changes-begin":
+      return changesBegin(step, input.stream)
+    case "out-of-order":
+      return outOfOrder(step, input.stream)
     case "page-complete":
       return pageComplete(step, input.stream, input.version, input.continueToken)
     case "initial-events-end":

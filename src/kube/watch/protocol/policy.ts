@@ -21,16 +21,19 @@ export interface WatchPolicy {
    * after it.
    */
   readonly pageSize: number
-  /** ms without any event after which a streaming list without its end bookmark is closed: the server does not know the parameter. */
+  /**
+   * ms without a byte after which a streaming list that has brought nothing is closed. A server that is overloaded may need that long to begin, and pages
+   * would cost it more; of a kind without objects, one that does not know the parameter sends nothing at all.
+   */
   readonly streamingListSilenceMs: number
   /**
-   * ms within which a streaming list has to bring an object that it has not brought before, or its end bookmark. Real servers send 100,000 objects in
-   * seconds; one that only sends live events after that knows the parameter no more than a silent one.
+   * ms without a byte after which a streaming list that has brought something is closed, and ms that its end may take from the first change on. Real servers
+   * send 100,000 objects in seconds without a break, and the end bookmark within a second. Silence is noticed up to a quarter later, so within 5 s.
    */
-  readonly streamingListStallMs: number
+  readonly streamingListPauseMs: number
   /**
    * ms for which a kind is listed in pages after its streaming list was refused or had no end. What prevented it may pass (a server that is
-   * upgraded, a proxy), and another attempt costs a minute at most.
+   * upgraded, a proxy), and another attempt costs half a minute at most.
    */
   readonly pagesOnlyMs: number
   /** Bookmarks come about once a minute; this many intervals without a byte is a dead stream (rule 7). */
@@ -86,7 +89,7 @@ export const defaultWatchPolicy: WatchPolicy = {
   overlapSeconds: 5,
   pageSize: 500,
   streamingListSilenceMs: 30_000,
-  streamingListStallMs: 60_000,
+  streamingListPauseMs: 4_000,
   pagesOnlyMs: 3_600_000,
   bookmarkIntervals: 2.5,
   lifeMarginMs: 15_000,

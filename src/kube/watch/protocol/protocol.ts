@@ -9,7 +9,9 @@
  *                │ no version │ other cluster    │    │
  *                ▼            ▼                  │    │
  *              streaming-list ── refused ─▶ paging    │
- *                     └── initial-events-end ──┘      │
+ *                │    │      silent, stalled,  │      │
+ *                │    │      out of order      │      │
+ *                │    └─ initial-events-end ───┴──────┘
  *   any of them ── failed ─▶ backing-off ─▶ (where it was going)
  * ```
  */
@@ -36,7 +38,12 @@ export type Phase =
   | { readonly tag: "discovering" }
   | { readonly tag: "absent" }
   | { readonly tag: "probing" }
-  | { readonly tag: "streaming-list"; readonly stream: StreamId; readonly opened: boolean }
+  | {
+      readonly tag: "streaming-list"
+      readonly stream: StreamId
+      /** `asked`: there is no response yet. `empty`: it has no byte yet. `changes`: the initial objects are over, and the end bookmark is due. */
+      readonly part: "asked" | "empty" | "objects" | "changes"
+    }
   | {
       readonly tag: "paging"
       readonly stream: StreamId
@@ -113,7 +120,11 @@ export type Input =
       readonly whileBlocked: boolean
     }
   | { readonly type: "silent"; readonly stream: StreamId }
-  /** A streaming list has brought no further object for too long. */
+  /** A streaming list has brought something that is no initial object. */
+  | { readonly type: "changes-begin"; readonly stream: StreamId }
+  /** A streaming list has brought an object that is neither the next one nor a change. */
+  | { readonly type: "out-of-order"; readonly stream: StreamId }
+  /** The end of a streaming list is overdue. */
   | { readonly type: "stalled"; readonly stream: StreamId }
   /** Another session of the same kind has found that the server has a different history; `detail` and `clusterUid` are what it saw. */
   | { readonly type: "restored-elsewhere"; readonly detail: string; readonly clusterUid: string | undefined }
@@ -164,7 +175,7 @@ export type Command =
   | { readonly type: "close"; readonly stream: StreamId }
   /** End the stream and report `silent` if no byte arrives for that long. Replaces an earlier limit. */
   | { readonly type: "limit-silence"; readonly stream: StreamId; readonly ms: number }
-  /** Report `stalled` if a streaming list brings no further object for that long, until it has ended. */
+  /** Report `stalled` if a streaming list has not ended by then. */
   | { readonly type: "limit-stall"; readonly stream: StreamId; readonly ms: number }
   | { readonly type: "retry-after"; readonly ms: number }
   | { readonly type: "successor-after"; readonly ms: number }
@@ -179,6 +190,8 @@ export type Command =
   | { readonly type: "history-forgotten" }
   | { readonly type: "cluster-identified"; readonly uid: string }
   | { readonly type: "unauthorized" }
+  /** A streaming list is given up, because the server does not end it. */
+  | { readonly type: "unended-list" }
   | { readonly type: "alarm"; readonly detail: string }
   /** The current watch ended other than the server ends it, and is resumed without a wait. */
   | { readonly type: "cut"; readonly detail: string }
@@ -233,6 +246,8 @@ export interface Memory {
   readonly catchUp: CatchUp | undefined
   /** The last stream that was opened for some seconds only. */
   readonly brief: StreamId | undefined
+  /** It was said that the server does not end streaming lists. */
+  readonly saidUnended: boolean
 }
 
 export interface WatchState {
@@ -264,5 +279,6 @@ export const initialState: WatchState = {
     hurriedLooks: 0,
     catchUp: undefined,
     brief: undefined,
+    saidUnended: false,
   },
 }

@@ -1,6 +1,6 @@
 /**
  * The open streams of a session: closes them, pauses their reading, and detects silent ones, measured in bytes, and
- * streaming lists that bring no further objects. Neither is measured while the reader is paused.
+ * streaming lists whose end is overdue. Neither is measured while the reader is paused.
  */
 import type { Clock } from "../../../clock.ts"
 import type { HttpStream } from "../../http/transport.ts"
@@ -64,7 +64,7 @@ interface OpenStream {
   readonly reader: StreamReader
   readonly http: HttpStream
   readonly silence: Standstill
-  /** Of a streaming list's initial objects. */
+  /** The wait for a streaming list's end. */
   readonly stall: Standstill
   /** Whether the sink has ever blocked this stream. */
   wasBlocked: boolean
@@ -86,12 +86,16 @@ export class OpenStreams {
 
   add(stream: StreamId, reader: StreamReader, http: HttpStream): void {
     const bytes = (): number => http.bytesReceived
-    const objects = (): number => reader.initialObjects
     this.#open.set(stream, {
       reader,
       http,
       silence: new Standstill(this.#clock, bytes, () => this.#silent(stream)),
-      stall: new Standstill(this.#clock, objects, () => this.#stalled(stream)),
+      // Nothing that comes meanwhile prolongs it.
+      stall: new Standstill(
+        this.#clock,
+        () => 0,
+        () => this.#stalled(stream),
+      ),
       wasBlocked: false,
     })
   }
@@ -110,7 +114,7 @@ export class OpenStreams {
     this.#open.get(stream)?.silence.limit(ms)
   }
 
-  /** The same for the initial objects of a streaming list. */
+  /** Limits the wait for the end of a streaming list, whatever else it brings. */
   limitStall(stream: StreamId, ms: number): void {
     this.#open.get(stream)?.stall.limit(ms)
   }

@@ -44,6 +44,10 @@ export interface StreamEvents {
   object(object: ObservedObject): void
   bookmark(stream: StreamId, version: string): void
   initialEventsEnd(stream: StreamId, version: string): void
+  /** A streaming list has brought something that is no initial object: its end is due. Each time. */
+  changesBegin(stream: StreamId): void
+  /** What a streaming list has brought is neither the next initial object nor a change. */
+  outOfOrder(stream: StreamId): void
   pageComplete(stream: StreamId, version: string, continueToken: string | undefined): void
   errorEvent(stream: StreamId, status: ApiStatus): void
   malformedLine(stream: StreamId, description: string): void
@@ -136,11 +140,6 @@ export abstract class StreamReader implements ResponseHandler {
     if (!this.live) return
     this.live = false
     this.events.ended(this.stream, { tag: outcome.tag, description: describeEnd(outcome, pending) })
-  }
-
-  /** Objects of a streaming list so far that were there when it began; grows as long as the list makes progress. */
-  get initialObjects(): number {
-    return 0
   }
 
   protected abstract body(buffer: Buffer, start: number, end: number): void

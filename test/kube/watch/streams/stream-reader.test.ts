@@ -33,6 +33,8 @@ const listen = (make: (events: StreamEvents) => StreamReader, closeAt = Number.P
     object: ({ action, fromList, version }) => say(`object ${action} ${fromList} ${version}`),
     bookmark: (_, version) => say(`bookmark ${version}`),
     initialEventsEnd: (_, version) => say(`initial events end ${version}`),
+    changesBegin: () => say("changes begin"),
+    outOfOrder: () => say("out of order"),
     pageComplete: (_, version, token) => say(`page complete ${version} ${token}`),
     errorEvent: (_, { code, message }) => say(`error ${code} ${message}`),
     malformedLine: (_, description) => say(`malformed ${description}`),
@@ -111,6 +113,7 @@ describe("a watch", () => {
             "first bytes",
             "object 1 true 1",
             "object 1 true 2",
+            "changes begin",
             "initial events end 3",
             "object 2 false 4",
             "bookmark 5",
@@ -123,7 +126,7 @@ describe("a watch", () => {
   })
 
   test("reports nothing more after it was closed, wherever that happens", () => {
-    for (let closeAt = 1; closeAt <= 7; closeAt++) {
+    for (let closeAt = 1; closeAt <= 8; closeAt++) {
       const { said, receive, reader } = watch(true, closeAt)
       reader.head(200, noHeaders)
       receive(text)
