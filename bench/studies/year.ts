@@ -1,13 +1,15 @@
 /**
  * What it takes to compact a year of changes, and to ask about it.
  *
- *   node bench/studies/year.ts make|compact|ask DIRECTORY [events=2000000] [objects=100000]
+ *   node bench/studies/year.ts make|compact|ask DIRECTORY [events=2000000] [objects=100000] [bytes of a compacted object]
  *
  * `make` archives the changes of Deployments of 2.9 kB, each once in a round and each round in another order, in segments of 2,000 changes. `compact` does what
  * `reel fleet compact` does, and says the largest memory. `ask` makes a mirror, and asks it for the history of one object, which must be the changes that were made, and for the states of one
  * namespace, each twice. If the objects with `-rows` in their names are removed before, it reads the ranges themselves.
  *
- * LASTMEASURED
+ * Last measured (2026-11-30, once, 2 cores with a load of 30, Node 26.10), 160,000 changes of 20,000 objects in 80 segments, compacted objects of 1 MB: compact 2.0 s CPU, 5.4 MB in 6 objects
+ * and 0.07 MB of rows, at most 180 MB of memory. A new mirror: 4 reads, 0.14 MB, 0.7 s CPU; without the rows 15 reads, 2.95 MB. 1.85 MB on disk. History of one object: 5.2 MB of blocks, 0.6 s CPU, warm
+ * 0.2 s; states of a namespace after it 0.03 MB, 0.3 s CPU. Two million changes of 100,000 objects were not measured.
  */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs"
 import { join } from "node:path"
@@ -33,10 +35,8 @@ import { deployments, gvkOf } from "../load/bench-kinds.ts"
 import { objectText } from "../load/bench-objects.ts"
 import { firstVersion, ObjectTemplate } from "../load/object-template.ts"
 
-const [what, directory = "", events = 2_000_000, objects = 100_000] = [
-  ...process.argv.slice(2, 4),
-  ...process.argv.slice(4).map(Number),
-] as [string, string, number?, number?]
+const [, , what = "", directory = "", ...sizes] = process.argv
+const [events = 2_000_000, objects = 100_000, partBytes] = sizes.map(Number)
 
 const bucket = join(directory, "stream")
 mkdirSync(bucket, { recursive: true })
@@ -47,10 +47,10 @@ const yearMicros = 365 * 86_400_000_000
 const segmentChanges = 2000
 const template = new ObjectTemplate(objectText(deployments, 0))
 
-/** Each object once in a round, in an order that is another one in each. */
+/** Each object once in a round, in an order that is another one in each. Objects are numbered as they are first seen. */
 const objectOf = (change: number): number => {
-  const round = Math.floor(change / objects)
-  return 1 + (((change % objects) * 7919 + round * 104_729) % objects)
+  const [round, place] = [Math.floor(change / objects), change % objects]
+  return 1 + (round === 0 ? place : (place * 7919 + round * 104_729) % objects)
 }
 
 const measured = async <Answer>(name: string, work: () => Promise<Answer>): Promise<Answer> => {
@@ -170,7 +170,10 @@ const ask = async (): Promise<void> => {
 
 const compact = async (): Promise<void> => {
   const options = { graceMs: 1e9, nowMicros: () => Date.now() * 1000, randomId: () => "bench" }
-  const { removed: _, ...done } = await compactStream(store, { temporaryDirectory: directory, ...options })
+  const { removed: _, ...done } = await compactStream(store, {
+    ...{ temporaryDirectory: directory, ...options },
+    ...(partBytes !== undefined && { partBytes }),
+  })
   console.log(done)
 }
 

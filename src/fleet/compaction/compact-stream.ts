@@ -5,8 +5,8 @@
  * says, and each compaction is committed by creating the next one; of two at the same time one is refused. Nothing is removed that a reader may be reading
  * (remove-replaced.ts). The last segment is left alone: recorders look there for the end. Decision 0109 says why.
  *
- * Memory: a segment as it is read and one as it is written, 16 MiB and a block each. Disk: a copy of one range, 256 MiB and a segment, beyond that what
- * segments of one moment have; to drop what is old, half a range more, or the states of what is alive at the beginning and a range.
+ * Memory: a segment as it is read and one as it is written, 16 MiB and a block each, and as much for the rows of a range. Disk: a copy
+ * of one range, 256 MiB and a segment, beyond that what segments of one moment have; to drop what is old, half a range more, or the states of what is alive at the beginning and a range.
  */
 import { mkdtempSync, rmSync } from "node:fs"
 import { join } from "node:path"
@@ -99,6 +99,9 @@ const MOST_SEGMENTS = 16_384
 
 /** BLOBs up to this size are kept with the rows. */
 const KEPT_BYTES = 4096
+
+/** Bytes of a range's rows beyond which they are not written once more: they are held in memory until all are known. */
+const ROWS_BYTES = 16 * 1024 * 1024
 
 /** Fewer new segments are left as they are. */
 const LEAST_SEGMENTS = 2
@@ -310,17 +313,17 @@ class Compaction {
         toTime: Math.max(0, ...times.map(({ toTime }) => toTime)),
       }
     }
-    const rows = new SegmentBody()
+    let rows: SegmentBody | undefined = new SegmentBody()
     for (const part of encodeParts(this.#rows(work, last, place), factsOf, through - from + 1, partBytes)) {
       const object = objectOf(part, id)
       // Nobody else has this id: one that exists is this one, and its answer was lost.
       await this.#store.create(object.key, part.parts, signal)
       written.push(object)
-      for (const row of await rowsAloneOf(part, object.key)) rows.take(row)
+      for (const row of await rowsAloneOf(part, object.key)) if ((rows?.take(row) ?? 0) > ROWS_BYTES) rows = undefined
     }
     const [whole, ...others] = written.toReversed()
     // One object of a range is read as fast.
-    if (whole === undefined || others.length === 0) return written
+    if (rows === undefined || whole === undefined || others.length === 0) return written
     const replaces = { from, sha256: mark }
     const { parts, sha256 } = rows.finish(() => ({
       ...factsOf(0, true, ""),
