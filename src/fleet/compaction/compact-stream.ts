@@ -5,11 +5,12 @@
  * says, and each compaction is committed by creating the next one; of two at the same time one is refused. Nothing is removed that a reader may be reading
  * (remove-replaced.ts). The last segment is left alone: recorders look there for the end. Decision 0109 says why.
  *
- * Memory: a segment as it is read and one as it is written, 16 MiB and a block each. Disk: a copy of one range, 256 MiB and a segment, beyond that what
- * segments of one moment have; to drop what is old, half a range more, or the states of what is alive at the beginning and a range.
+ * Memory: a segment as it is read and one as it is written, 16 MiB and a block each, and as much for the rows of a range. Disk: a copy
+ * of one range, 256 MiB and a segment, beyond that what segments of one moment have; to drop what is old, half a range more, or the states of what is alive at the beginning and a range.
  */
 import {
   compactRecording,
+  type DeltaRow,
   everyRow,
   kindsIn,
   RecordingCopy,
@@ -18,9 +19,16 @@ import {
 } from "../../archive/index.ts"
 import type { BlobStore } from "../../blob/index.ts"
 import { isStreamError, NoStreamError, StreamChangedError } from "../fleet-errors.ts"
-import { type EncodedPart, encodeParts } from "../segment/segment-encoder.ts"
+import { type EncodedPart, encodeParts, SegmentBody } from "../segment/segment-encoder.ts"
 import { markBehind, type SegmentFacts, type StoredSegment, type StreamMark } from "../segment/segment-facts.ts"
-import { COMPACTED, compactedKey, openSegment, type ReadableSegment, segmentKey } from "../segment/segment-reader.ts"
+import {
+  COMPACTED,
+  compactedKey,
+  openSegment,
+  type ReadableSegment,
+  type SegmentStore,
+  segmentKey,
+} from "../segment/segment-reader.ts"
 import { type CompactedObject, type Manifest, readManifest } from "../stream/manifest.ts"
 import { readDescription } from "../stream/stream-description.ts"
 import { lastSegmentNumber } from "../stream/stream-end.ts"
@@ -87,6 +95,12 @@ interface Copied {
 
 /** Segments of one range: as many take 20 s each in four days. */
 const MOST_SEGMENTS = 16_384
+
+/** BLOBs up to this size are kept with the rows. */
+const KEPT_BYTES = 4096
+
+/** Bytes of a range's rows beyond which they are not written once more: they are held in memory until all are known. */
+const ROWS_BYTES = 16 * 1024 * 1024
 
 /** Fewer new segments are left as they are. */
 const LEAST_SEGMENTS = 2
@@ -294,13 +308,25 @@ class Compaction {
         toTime: Math.max(0, ...times.map(({ toTime }) => toTime)),
       }
     }
+    let rows: SegmentBody | undefined = new SegmentBody()
     for (const part of encodeParts(this.#rows(work, last, place), factsOf, through - from + 1, partBytes)) {
       const object = objectOf(part, id)
       // Nobody else has this id: one that exists is this one, and its answer was lost.
       await this.#store.create(object.key, part.parts, signal)
       written.push(object)
+      for (const row of await rowsAloneOf(part, object.key)) if ((rows?.take(row) ?? 0) > ROWS_BYTES) rows = undefined
     }
-    return written
+    const [whole, ...others] = written.toReversed()
+    // One object of a range is read as fast.
+    if (rows === undefined || whole === undefined || others.length === 0) return written
+    const replaces = { from, sha256: mark }
+    const { parts, sha256 } = rows.finish(() => ({
+      ...factsOf(0, true, ""),
+      ...{ previous: behind?.sha256 ?? "", replaces },
+    }))
+    const key = compactedKey(from, through, `${id}-rows`)
+    await this.#store.create(key, parts, signal)
+    return [...written.slice(0, -1), { ...whole, rows: { key, sha256 } }]
   }
 
   /**
@@ -336,6 +362,14 @@ class Compaction {
   #changed(): StreamChangedError {
     return new StreamChangedError({ location: this.#store.location })
   }
+}
+
+/** Rows of a part, with references to its BLOBs that readers will fetch. */
+const rowsAloneOf = async ({ parts }: EncodedPart, key: string): Promise<Iterable<DeltaRow>> => {
+  const bytes = Buffer.concat(parts)
+  const read: SegmentStore["read"] = () => Promise.resolve({ bytes, size: bytes.length, version: "" })
+  const segment = await openSegment({ location: "", read }, key)
+  return (await segment?.rowsAlone(KEPT_BYTES)) ?? []
 }
 
 const objectOf = ({ facts, sha256, bytes }: EncodedPart, id: string): CompactedObject => {

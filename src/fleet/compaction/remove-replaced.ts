@@ -7,7 +7,7 @@
  */
 import { TargetError } from "../../blob/index.ts"
 import { segmentKey } from "../segment/segment-reader.ts"
-import { MANIFESTS, type Manifest, manifestKey, readManifestAt } from "../stream/manifest.ts"
+import { keysIn, MANIFESTS, type Manifest, manifestKey, readManifestAt } from "../stream/manifest.ts"
 import { lastSegmentNumber } from "../stream/stream-end.ts"
 import type { CompactedStore } from "./compact-stream.ts"
 
@@ -66,8 +66,8 @@ export const removeReplaced = async (
   // What that one names is not known. Another process has removed it, or somebody who must not.
   if (serving === undefined) return { removed: 0, refused: undefined }
   const over = (await read(store, replaced, "skip")) ?? []
-  const named = new Set(serving.flatMap(({ compacted }) => compacted.map(({ key }) => key)))
-  const candidates = new Set([...over.flatMap(({ compacted }) => compacted.map(({ key }) => key)), ...unknown])
+  const named = new Set(serving.flatMap(keysIn))
+  const candidates = new Set([...over.flatMap(keysIn), ...unknown])
   const through = Math.min(...serving.map(({ compactedThrough }) => compactedThrough))
   const keys = function* (): Generator<string, void, void> {
     for (const key of candidates) if (!named.has(key)) yield key

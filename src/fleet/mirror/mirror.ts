@@ -210,7 +210,11 @@ export class Mirror {
     // It is not used again after an error.
     this.#stream = undefined
     if (stream === undefined) {
-      stream = await StreamReader.open(this.#store, { behind: known, signal: this.#options.signal })
+      stream = await StreamReader.open(this.#store, {
+        behind: known,
+        signal: this.#options.signal,
+        needsRowsAlone: true,
+      })
       this.#note({ stream: stream.description.stream })
       if (stream.behind === undefined) writer.beginAnew()
       if (found === undefined) {

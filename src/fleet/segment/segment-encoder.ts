@@ -104,7 +104,7 @@ interface OpenPage {
 }
 
 /** What is before the footer: BLOBs as they come, then the pages. */
-class SegmentBody {
+export class SegmentBody {
   readonly #parts: Uint8Array[] = []
   readonly #hash = createHash("sha256")
   readonly #open = new Map<ShippedTable, OpenPage>()

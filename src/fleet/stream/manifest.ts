@@ -21,6 +21,8 @@ const CompactedObject = Schema.Struct({
   gaps: Schema.Number,
   fromTime: Schema.Number,
   toTime: Schema.Number,
+  /** Of a whole one: the object with all rows of it and of the partial ones before it, and references to their BLOBs; absent: there is none. */
+  rows: Schema.optional(Schema.Struct({ key: Schema.String, sha256: Schema.String })),
 })
 export type CompactedObject = typeof CompactedObject.Type
 
@@ -33,6 +35,10 @@ const Manifest = Schema.Struct({
   compacted: Schema.Array(CompactedObject),
 })
 export type Manifest = typeof Manifest.Type
+
+/** Keys of all objects that it names. */
+export const keysIn = ({ compacted }: Manifest): ReadonlyArray<string> =>
+  compacted.flatMap(({ key, rows }) => (rows === undefined ? [key] : [key, rows.key]))
 
 export const MANIFESTS = "manifest/"
 

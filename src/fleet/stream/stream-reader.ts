@@ -7,10 +7,10 @@
  * Memory does not grow with the stream: the ends of 32 segments, 256 KiB each at most, and a key and a hash of each partial segment that waits for its whole one.
  */
 import { fromTheBeginning, type Position } from "../../archive/index.ts"
-import { NoStreamError, StreamBrokenError, StreamChangedError } from "../fleet-errors.ts"
+import { NoStreamError, SegmentDamagedError, StreamBrokenError, StreamChangedError } from "../fleet-errors.ts"
 import { markBehind, type StoredSegment, type StreamMark } from "../segment/segment-facts.ts"
 import { openSegment, type ReadableSegment, segmentKey } from "../segment/segment-reader.ts"
-import { type Manifest, readManifest } from "./manifest.ts"
+import { type CompactedObject, type Manifest, readManifest } from "./manifest.ts"
 import { readDescription, type StreamDescription, type StreamStore } from "./stream-description.ts"
 
 const SEGMENTS = "segments/"
@@ -25,9 +25,22 @@ interface Place {
   readonly through: number
   /** If it is known. */
   readonly sha256?: string
+  /** If it was read already. */
+  readonly segment?: ReadableSegment
 }
 
+type Rows = NonNullable<CompactedObject["rows"]>
+
 type Placed = readonly [place: Place, segment: ReadableSegment]
+
+interface Opening {
+  /** The mark behind a segment that was yielded by a reader before. */
+  readonly behind?: StreamMark | undefined
+  /** Ends everything that is read. */
+  readonly signal?: AbortSignal | undefined
+  /** Only `rowsAlone` of segments is asked for: of compacted ones that are one range, what has the rows of all is yielded. Default false. */
+  readonly needsRowsAlone?: boolean
+}
 
 /** Reads one stream forward, from its beginning or from behind a mark. */
 export class StreamReader {
@@ -37,34 +50,31 @@ export class StreamReader {
   readonly #store: StreamStore
   readonly #signal: AbortSignal | undefined
   readonly #chain: SegmentChain
+  readonly #needsRowsAlone: boolean
 
   private constructor(
     store: StreamStore,
     description: StreamDescription,
-    behind: StreamMark | undefined,
     before: StoredSegment | undefined,
-    signal: AbortSignal | undefined,
+    { behind, signal, needsRowsAlone = false }: Opening,
   ) {
     this.#store = store
     this.#signal = signal
+    this.#needsRowsAlone = needsRowsAlone
     this.description = description
     this.behind = behind
     this.#chain = new SegmentChain(store.location, description, before)
   }
 
   /**
-   * `behind`: the mark behind a segment that was yielded by a reader before. `signal` ends everything that is read.
-   *
    * Rejects with a StreamError, or an error of the store.
    */
-  static async open(
-    store: StreamStore,
-    { behind, signal }: { readonly behind?: StreamMark | undefined; readonly signal?: AbortSignal | undefined } = {},
-  ): Promise<StreamReader> {
+  static async open(store: StreamStore, opening: Opening = {}): Promise<StreamReader> {
+    const { behind, signal } = opening
     const description = await readDescription(store)
     if (description === undefined) throw new NoStreamError({ location: store.location })
     const before = behind && (await segmentBefore(store, behind, signal))
-    return new StreamReader(store, description, before && behind, before, signal)
+    return new StreamReader(store, description, before, { ...opening, behind: before && behind })
   }
 
   /** The last segment that was read, also if it does not count: the next one continues the chain behind it. `undefined`: there is none. */
@@ -101,15 +111,17 @@ export class StreamReader {
   /** What is behind the last segment that was read. */
   async *#placesIn({ compactedThrough, compacted }: Manifest): AsyncGenerator<Place, void, void> {
     const last = this.last?.facts.number ?? 0
-    const read = compacted.findIndex(({ sha256 }) => sha256 === this.last?.sha256)
+    const isLast = ({ sha256 }: Rows | CompactedObject): boolean => sha256 === this.last?.sha256
+    const read = compacted.findIndex((each) => isLast(each) || (each.rows !== undefined && isLast(each.rows)))
     /** Objects up to a whole one, which replace segments together: the numbers of those before it say nothing of what they replace. */
     let range: Place[] = []
-    for (const { key, from, through, sha256, isWhole } of compacted.slice(read + 1)) {
+    for (const { key, from, through, sha256, isWhole, rows } of compacted.slice(read + 1)) {
       range.push({ key, from, through, sha256 })
       if (!isWhole) continue
       const isBehind = read >= 0 || (range[0]?.from ?? from) > last
       if (!isBehind && through > last) throw new StreamChangedError({ location: this.#store.location })
-      if (isBehind) yield* range
+      const alone = isBehind && this.#needsRowsAlone && rows && (await this.#rowsAlone(range, rows))
+      if (isBehind) yield* alone ? [alone] : range
       range = []
     }
     const options = {
@@ -119,6 +131,20 @@ export class StreamReader {
     for await (const { key } of this.#store.list(SEGMENTS, options)) {
       const number = Number(/^segments\/(\d{12})\.segment$/.exec(key)?.[1] ?? Number.NaN)
       if (!Number.isNaN(number)) yield { key, from: number, through: number }
+    }
+  }
+
+  /** What has the rows of a range, which are read once; `undefined`: it is not there as it was written, and what it has is in the range. */
+  async #rowsAlone([first]: ReadonlyArray<Place>, rows: Rows): Promise<Place | undefined> {
+    try {
+      const segment = await openSegment(this.#store, rows.key, this.#signal)
+      const found = await segment?.rows(this.#signal)
+      if (first === undefined || segment?.sha256 !== rows.sha256 || found === undefined) return undefined
+      const place = { key: rows.key, from: first.from, through: segment.facts.number, sha256: rows.sha256 }
+      return { ...place, segment: { ...segment, rowsAlone: () => Promise.resolve(found) } }
+    } catch (error) {
+      if (!(error instanceof SegmentDamagedError)) throw error
+      return undefined
     }
   }
 
@@ -136,7 +162,7 @@ export class StreamReader {
   }
 
   async #open(place: Place): Promise<Placed> {
-    const segment = await openSegment(this.#store, place.key, this.#signal)
+    const segment = place.segment ?? (await openSegment(this.#store, place.key, this.#signal))
     if (segment === undefined || (place.sha256 !== undefined && place.sha256 !== segment.sha256)) {
       const reason = `${place.key} was ${segment === undefined ? "removed" : "replaced by another object"}`
       throw new StreamBrokenError({ location: this.#store.location, number: place.through, reason })

@@ -16,13 +16,23 @@ import {
   StoreUnreadableError,
 } from "../../../src/archive/index.ts"
 import { readStorePlace } from "../../../src/blob/index.ts"
-import { isStream, Mirror, NoStreamError, openMirror, segmentKey } from "../../../src/fleet/index.ts"
+import {
+  compactStream,
+  isStream,
+  Mirror,
+  NoStreamError,
+  openMirror,
+  restoreStream,
+  segmentKey,
+} from "../../../src/fleet/index.ts"
 import { markStale } from "../../../src/fleet/mirror/mirror-places.ts"
+import { readManifest } from "../../../src/fleet/stream/manifest.ts"
 import { changes } from "../../archive/queries/whole-answers.ts"
 import { encodeFrame, plain, START } from "../../archive/sample-frames.ts"
 import { recordSample, sample } from "../../archive/sample-recording.ts"
 import { temporaryDirectory } from "../../harness/temporary-directory.ts"
 import { ManualClock } from "../../runtime/manual-clock.ts"
+import { StepsStore } from "../compaction/steps-store.ts"
 import { MemoryStore } from "../memory-store.ts"
 import { firstTenure, ship, shipAll } from "../shipping-recorder.ts"
 import { answersOf } from "./answers.ts"
@@ -343,3 +353,54 @@ test("after an object was found to be gone, the store is asked at once", async (
   expect(await mirror.update()).toBe(true)
   expect(await mirror.update()).toBe(false)
 })
+
+/** A stream of which all but the last segment are a range of several objects, and the recording that it has. */
+const compacted = async () => {
+  const store = new MemoryStore()
+  const writer = recordSample(temporaryDirectory())
+  const reader = new DeltaReader(writer.directory)
+  const first = await ship(store, reader, firstTenure, { maximumBytes: 9000 })
+  const change = { action: "applied", number: 1, time: START + 200_000_000, version: 999, object: "{}" } as const
+  writer.append("watcher/1", 1, 999, encodeFrame({ gvk: "v1.ConfigMap", events: [change], completeThrough: "999" }))
+  writer.commit()
+  await ship(store, reader, first)
+  reader.close()
+  writer.close()
+  const whole = temporaryDirectory()
+  await restoreStream(store, whole)
+  await compactStream(new StepsStore(store), {
+    ...{ temporaryDirectory: temporaryDirectory(), graceMs: 0, nowMicros: () => START, randomId: () => "id" },
+    partBytes: 9000,
+  })
+  const { compacted: objects } = await readManifest(store)
+  return { store, whole, objects, rows: objects.at(-1)?.rows?.key ?? "" }
+}
+
+const moments = [START, START + 60_000_000]
+
+test("the rows of a compacted range are read from one object", async () => {
+  const { store, whole, objects, rows } = await compacted()
+  expect(objects.length).toBeGreaterThan(4)
+  const { mirror } = mirrorOf(store)
+  store.reads.length = 0
+  await mirror.update()
+  expect([
+    ...new Set(store.reads.filter((key) => key.startsWith("compacted/")).map((key) => key.split(" ")[0])),
+  ]).toEqual([rows])
+  expect(await answersOf(mirror.directory, moments)).toEqual(await answersOf(whole, moments))
+})
+
+test.each(["missing", "damaged", "another object"])(
+  "where the rows are %s, those of the range are read",
+  async (what) => {
+    const { store, whole, rows } = await compacted()
+    const bytes = Buffer.from(store.objects.get(rows) ?? [])
+    expect(bytes.length).toBeGreaterThan(1000)
+    bytes.writeUInt8(bytes.readUInt8(100) ^ 1, 100)
+    if (what === "missing") store.objects.delete(rows)
+    else store.objects.set(rows, (what === "damaged" ? bytes : store.objects.get(segmentKey(99))) ?? Buffer.alloc(5))
+    const { mirror } = mirrorOf(store)
+    await mirror.update()
+    expect(await answersOf(mirror.directory, moments)).toEqual(await answersOf(whole, moments))
+  },
+)
