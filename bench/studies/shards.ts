@@ -255,6 +255,10 @@ const measure = async (filters: boolean): Promise<boolean> => {
     await until("all replicas record", async () =>
       (await Promise.all([...replicas.values()].map(isRecording))).every(Boolean),
     )
+    // Ready is also who stands by. What happened before a kind is listed is in no recording.
+    await until("all kinds are watched", () =>
+      cluster.kinds.every(({ kind, watches }) => watches >= (kind === deployments ? shards : 1)),
+    )
     for (const each of cluster.kinds) each.order(warmUpSeconds)
     await until("the first changes are archived", async () => {
       await readAll()
