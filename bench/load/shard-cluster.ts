@@ -35,6 +35,8 @@ class ChangingKind {
   readonly orders: Array<{ readonly from: number; readonly startMs: number }> = []
   /** Longest delay of an event on any watch, ms. */
   lateMs = 0
+  /** Open watches when the last of them began. */
+  watches = 0
   readonly #templates: ReadonlyArray<ObjectTemplate>
   readonly #shardOf: ReadonlyArray<number>
 
@@ -56,6 +58,7 @@ class ChangingKind {
       ...{ kind, objects: objectsOfKind, heartbeatShare: 0 },
       say: (line) => {
         if ("pacedFromMs" in line) this.orders.push({ from: this.events, startMs: Date.now() })
+        if ("watches" in line) this.watches = Number(line.watches)
         if ("lateMs" in line) this.lateMs = Math.max(this.lateMs, Number(line.lateMs))
       },
     })

@@ -220,6 +220,7 @@ const measure = async (filters: boolean): Promise<boolean> => {
   writeFileSync(key, randomBytes(32).toString("hex"))
   using processes = new Processes()
   const lines: string[] = []
+  const streams = Array.from({ length: shards }, (_, shard) => new ArchivedStream(join(address, `shard-${shard}`)))
   const urls = new Map<LineProcess, string>()
   const start = async (name: string): Promise<LineProcess> => {
     const profile = values.profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${values.profile}`]
@@ -250,10 +251,13 @@ const measure = async (filters: boolean): Promise<boolean> => {
   const replicas = new Map<string, LineProcess>()
   try {
     for (const name of ["a", "b", "c", "d"]) replicas.set(name, await start(name))
-    const streams = Array.from({ length: shards }, (_, shard) => new ArchivedStream(join(address, `shard-${shard}`)))
     const readAll = () => Promise.all(streams.map((stream) => stream.readOn()))
     await until("all replicas record", async () =>
       (await Promise.all([...replicas.values()].map(isRecording))).every(Boolean),
+    )
+    // Ready is also who stands by. What happened before a kind is listed is in no recording.
+    await until("all kinds are watched", () =>
+      cluster.kinds.every(({ kind, watches }) => watches >= (kind === deployments ? shards : 1)),
     )
     for (const each of cluster.kinds) each.order(warmUpSeconds)
     await until("the first changes are archived", async () => {
@@ -332,6 +336,10 @@ const measure = async (filters: boolean): Promise<boolean> => {
     )
     return isHonest
   } catch (error) {
+    for (const { kind, events } of cluster.kinds)
+      console.error(
+        `${gvkOf(kind)}: ${events} changes; archived up to ${streams.map(({ last }) => last.get(gvkOf(kind)) ?? 0).join(", ")}`,
+      )
     console.error(lines.slice(-30).join("\n"))
     throw error
   } finally {
