@@ -138,7 +138,8 @@ export const replayHost = async (
   return await withoutFile(async () => {
     const { trace, from, to } = order
     // Standard input is read twice, if names of kinds have to be looked up in it.
-    const what = { trace, recorder: undefined, window: { from, to }, format: undefined, repetitions: 2 }
+    const window = { from, to, duration: undefined }
+    const what = { trace, recorder: undefined, window, format: undefined, repetitions: 2 }
     const source = await openSource(what, { environment: terminal.environment, signal })
     try {
       return await run({ ...order, source }, terminal, say, signal)

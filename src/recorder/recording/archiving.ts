@@ -50,12 +50,12 @@ export interface ArchiveSettings {
 }
 
 /** Another recorder writes the stream: this one has to end. Its directory stays as it is. */
-class StreamTakenOver extends Schema.TaggedError<StreamTakenOver>()("StreamTakenOver", {
+export class StreamTakenOver extends Schema.TaggedError<StreamTakenOver>()("StreamTakenOver", {
   message: Schema.String,
 }) {}
 
 /** The stream at this address cannot be this recording's. */
-class StreamRefused extends Schema.TaggedError<StreamRefused>()("StreamRefused", {
+export class StreamRefused extends Schema.TaggedError<StreamRefused>()("StreamRefused", {
   address: Schema.String,
   reason: Schema.String,
 }) {
@@ -65,7 +65,7 @@ class StreamRefused extends Schema.TaggedError<StreamRefused>()("StreamRefused",
 }
 
 /** The stream goes on elsewhere, and cannot be restored here before a person has done something. */
-class StreamNotRestored extends Schema.TaggedError<StreamNotRestored>()("StreamNotRestored", {
+export class StreamNotRestored extends Schema.TaggedError<StreamNotRestored>()("StreamNotRestored", {
   address: Schema.String,
   reason: Schema.String,
 }) {
