@@ -92,9 +92,10 @@ test("the window of a recording that has just begun keeps its beginning, up to a
 
 test("another cluster has the moment, the window and the filter, and nothing of what the one before answered", () => {
   const object = { gvk: "v1.Pod", namespace: "shop", name: "web", uid: "p-1" }
+  const quiet = { ...overview, isLive: false }
   const inputs: ReadonlyArray<Input> = [
     { type: "cluster", cluster: "a", isDefault: true },
-    { type: "overview", overview: { ...overview, isLive: false } },
+    { type: "overview", overview: quiet },
     { type: "window", span: { from: from + 1e6, to: from + 5e6 } },
     { type: "filtered", filter: { namespace: "shop" } },
     { type: "opened", object, time: from + 2e6, lane: "1.1" },
@@ -105,9 +106,9 @@ test("another cluster has the moment, the window and the filter, and nothing of 
   expect(after).toMatchObject({ cluster: "b", window, settled: window, filter, cursor, pane })
   expect(after.selection).toEqual({ object: { ...object, uid: "" } })
   expect([after.overview, after.lists.size, after.tiles.size]).toEqual([undefined, 0, 0])
-  const late: Input = { type: "overview", overview }
+  const late: Input = { type: "overview", overview: quiet }
   expect(updated(after, { type: "answered", cluster: "a", answer: late })).toBe(after)
-  expect(updated(after, { type: "answered", cluster: "b", answer: late }).overview).toBe(overview)
+  expect(updated(after, { type: "answered", cluster: "b", answer: late }).overview).toBe(quiet)
   expect(updated(after, { type: "cluster", cluster: "c", isDefault: true })).toBe(after)
   expect(updated(after, { type: "link", link: "#cluster=c&find=x" })).toMatchObject({
     cluster: "c",
