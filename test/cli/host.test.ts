@@ -95,7 +95,9 @@ test("runs the modules of a directory, and follows it: added, replaced, invalid,
   // Of a run that throws, the place is readable, and cannot pass for a line of the host.
   write("fails.js", script("one").replace("if (object", 'throw new Error("no\\nreel host: ok")\n    if (object'))
   write("fails.yaml", "name: fails\nenv:\n  - name: NAMESPACE\n    value: shop\n")
-  await says(/^reel host: fails: labels shop\/first: Error: no\n {2}reel host: ok\n {6}at .*fails\.js/m)
+  await says(
+    /^reel host: fails: labels shop\/first: Error: no\n {2}reel host: ok; again in \d+ m?s\n {6}at .*fails\.js/m,
+  )
   rmSync(join(modules, "fails.yaml"))
   write("labels.js", script("two"))
   await says(/module labels replaced/)

@@ -330,15 +330,12 @@ class Compaction {
   }
 
   /**
-   * Owners are taken before retention removes some: a recorder that keeps more than the stream may name them again, and does not send them again. So are
-   * objects, as long as ranges that are dropped next may name them.
+   * Names of objects and owners are taken before retention removes some: ranges that are dropped next may name them, and so may a recorder that keeps more than
+   * the stream, which does not send them again. An object that leaves a selection and is in it again is one of them.
    */
-  *#rows({ olderThan, isLast }: Work, { facts: { position } }: StoredSegment, place: string) {
+  *#rows({ olderThan }: Work, { facts: { position } }: StoredSegment, place: string) {
     if (olderThan === undefined) return yield* everyRow(place)
-    const kept: ReadonlyArray<ShippedTable> = [
-      ...(isLast === true ? [] : (["object"] as const)),
-      ...(["owner_set", "owner"] as const),
-    ]
+    const kept: ReadonlyArray<ShippedTable> = ["object", "owner_set", "owner"]
     yield* everyRow(place, kept)
     const now = this.#options.nowMicros()
     const policy = { forMicros: now - olderThan, kinds: new Map() }

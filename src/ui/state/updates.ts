@@ -144,19 +144,8 @@ const switched = (state: PageState, cluster: string): PageState => {
   const window = state.isFollowing ? firstState.window : state.window
   const object = selection && { ...selection.object, uid: "" }
   return {
-    ...{
-      ...firstState,
-      cluster,
-      window,
-      settled: window,
-      filter,
-      rows,
-      width,
-      isMeasured,
-      pane,
-      isHelpShown,
-      isTyping,
-    },
+    ...{ ...firstState, cluster, window, settled: window, filter },
+    ...{ rows, width, isMeasured, pane, isHelpShown, isTyping },
     ...(object && { selection: { object }, reveals: revealing(object) }),
     ...(cursor !== undefined && { cursor }),
     ...(other !== undefined && { other }),

@@ -12,7 +12,7 @@ export interface ParsedSample {
 const name = "[a-zA-Z_:][a-zA-Z0-9_:]*"
 const helpLine = new RegExp(`^# HELP (${name}) ((?:[^\\\\]|\\\\\\\\|\\\\n)+)$`)
 const typeLine = new RegExp(`^# TYPE (${name}) (counter|gauge|histogram|summary|untyped)$`)
-const sampleLine = new RegExp(`^(${name})(?:\\{(.*)\\})? ([^ ]+)$`)
+const sampleLine = new RegExp(`^(${name})(?:\\{(.*)\\})? ([^ ]+)$`, "s")
 const label = /([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\\\|\\"|\\n)*)"(,|$)/y
 
 const readLabels = (text: string): Readonly<Record<string, string>> => {
