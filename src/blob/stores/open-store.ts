@@ -138,7 +138,7 @@ class Store implements BlobStore {
     const about = { access: "write", key: whole, bytes: lengthOf(parts), signal } as const
     let isRepeated = false
     return await this.#ask(about, async (...each) => {
-      // Its answer may be lost each time: a store that refuses a body which it has not read resets the connection.
+      // The answer may be lost again each time: a store that refuses the object before it has read the whole body resets the connection.
       if (isRepeated && about.bytes >= largeBytes && (await this.#isThere(whole, each))) return "exists"
       isRepeated = true
       return await this.#provider.create(whole, parts, each[0])

@@ -78,7 +78,7 @@ export class ServedClusters implements AsyncDisposable {
     return new ServedClusters(address, chosenOf(clusters, address, globs), surroundings)
   }
 
-  /** Answers with what is known, and looks for what is new meanwhile. `isComplete`: it is known how each is doing. */
+  /** Answers at once with what is known, and asks the streams again after a minute. `isComplete`: each stream has been asked once. */
   list(request: IncomingMessage, response: ServerResponse): void {
     if (isForeignPage(request.headers)) return refuse(response, { status: 403, message: "only its own page may ask" })
     if (performance.now() - this.#lookedMs > knownMs) this.#looking ??= this.#look()
@@ -139,8 +139,8 @@ export class ServedClusters implements AsyncDisposable {
 /** Never rejects: what is wrong with a stream is a part of how it is doing. */
 const statusOf = async (address: string): Promise<Status> => {
   try {
-    const store = await opened(address)
-    const { until, gaps = 0 } = await readStreamStatus(store).finally(() => store.close())
+    using store = await opened(address)
+    const { until, gaps = 0 } = await readStreamStatus(store)
     return { until, gaps }
   } catch (cause) {
     return { until: 0, gaps: 0, trouble: visible(messageOf(cause)) }

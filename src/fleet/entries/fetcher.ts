@@ -18,6 +18,6 @@ port.on("message", async ({ directory, blobs, isAwaited }: FetchRequest) => {
     tell()
   }
 })
-// Whoever waits sleeps, and learns of no event.
+// A reader that waits for an answer sleeps in Atomics.wait, so no event can tell it that this worker has ended.
 process.on("exit", tell)
 tell()

@@ -32,7 +32,7 @@ const placeOf = (named: string) => {
   return reading.place
 }
 
-/** Whether an operand that may also name a trace names a stream, or a cluster in shards. One whose `shards.json` is damaged is such a cluster: who opens it is told. */
+/** Whether an operand, which may also name a trace, names a stream or a cluster in shards. With a damaged `shards.json` it is such a cluster; opening it reports the damage. */
 export const namesStream = async (named: string): Promise<boolean> => {
   const place = named === "-" || readStoreUrl(named).tag === "refused" ? undefined : placeOf(named)
   if (place === undefined || place.provider === "file") return place !== undefined

@@ -175,7 +175,7 @@ export type Command =
   | { readonly type: "close"; readonly stream: StreamId }
   /** End the stream and report `silent` if no byte arrives for that long. Replaces an earlier limit. */
   | { readonly type: "limit-silence"; readonly stream: StreamId; readonly ms: number }
-  /** Report `stalled` if a streaming list has not ended by then. */
+  /** Report `stalled` if the streaming list has not ended after `ms`, whatever it brings meanwhile. */
   | { readonly type: "limit-stall"; readonly stream: StreamId; readonly ms: number }
   | { readonly type: "retry-after"; readonly ms: number }
   | { readonly type: "successor-after"; readonly ms: number }
