@@ -7,8 +7,8 @@ import { randomBytes } from "node:crypto"
 import { describe, expect, onTestFinished, test, vi } from "vitest"
 import { Sandbox } from "../../../src/sandbox/index.ts"
 import { patient } from "../../harness/patience.ts"
-import { ledgerOf } from "../../recorder/recorded/recorded-sandbox.ts"
 import { expectLedger } from "../../recorder/recorded/restored-stream.ts"
+import { untilArchived } from "../../recorder/recorded/until-archived.ts"
 import { Workload } from "../../recorder/recorded/workload.ts"
 import { type RecorderProcess, Workplace } from "../../recorder/recorder/recorder-command.ts"
 import { seededRandom } from "../../runtime/random.ts"
@@ -34,26 +34,18 @@ const open = async (start: () => Promise<AttackedStore>) => {
   // For the test's own reader; recorders get theirs.
   for (const [name, value] of Object.entries(store.past)) vi.stubEnv(name, value)
   onTestFinished(() => void vi.unstubAllEnvs())
-  const untilArchived = async (recorder: RecorderProcess): Promise<void> => {
-    const wanted = names.map((gvk) => ledgerOf(sandbox, gvk).at(-1)?.resourceVersion ?? "")
-    const isThere = async (): Promise<boolean> => {
+  const wait = (recorder: RecorderProcess): Promise<void> =>
+    untilArchived(recorder, sandbox, {
+      ...{ kinds: names, withinMs: 120_000 },
       // On a busy machine an export may be refused for want of time.
-      const exported = await recorder.exported().catch((error: Error) => {
-        if (!error.message.includes("did not reply")) throw error
-        return []
-      })
-      const versions = new Set(exported.map(({ resourceVersion }) => resourceVersion))
-      return wanted.every((version) => versions.has(version))
-    }
-    await recorder.until(isThere, "the last events", 30_000)
-    const fromMs = performance.now()
-    const isArchived = async (): Promise<boolean> =>
-      ((await recorder.metric("kubereel_archive_lag_seconds")) ?? Number.POSITIVE_INFINITY) * 1000 <
-      performance.now() - fromMs
-    await recorder.until(isArchived, "everything to be archived", 120_000)
-  }
+      exported: () =>
+        recorder.exported().catch((error: Error) => {
+          if (!error.message.includes("did not reply")) throw error
+          return []
+        }),
+    })
   return {
-    ...{ store, network: store.network, place, sandbox, workload, untilArchived },
+    ...{ store, network: store.network, place, sandbox, workload, untilArchived: wait },
     record: (name: string, dataDir = place.path(name)): RecorderProcess => {
       const env = { ...process.env, ...store.through }
       return place.record({
@@ -64,7 +56,7 @@ const open = async (start: () => Promise<AttackedStore>) => {
     /** Lets something happen that is archived: what follows is in the stream then, or still comes from the API server. */
     begun: async (recorder: RecorderProcess): Promise<void> => {
       for (let step = 0; step < 50; step++) workload.step()
-      await untilArchived(recorder)
+      await wait(recorder)
     },
     segments: async (recorder: RecorderProcess): Promise<number> =>
       (await recorder.metric("kubereel_archive_segment")) ?? 0,

@@ -1,10 +1,8 @@
 /** A proxy in front of a server that compresses the lists of clients that accept it, as API servers do, or does it wrongly. */
-import { once } from "node:events"
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http"
-import type { AddressInfo } from "node:net"
 import { gzipSync } from "node:zlib"
-import { onTestFinished } from "vitest"
 import type { ApiEndpoint } from "../../../src/kube/endpoint.ts"
+import { listeningUntilEnd } from "./listening-until-end.ts"
 
 /** What is sent instead of the body, and the coding that it is said to have. */
 export type Compression = (body: Buffer, list: number) => readonly [coding: string, sent: Uint8Array]
@@ -25,14 +23,7 @@ export class CompressingProxy {
   /** Starts in front of the server, until the test ends. */
   async before(target: ApiEndpoint): Promise<ApiEndpoint> {
     this.#target = target
-    this.#server.listen(0, "127.0.0.1")
-    await once(this.#server, "listening")
-    onTestFinished(async () => {
-      this.#server.closeAllConnections()
-      this.#server.close()
-      await once(this.#server, "close")
-    })
-    return { ...target, server: `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}` }
+    return await listeningUntilEnd(this.#server, target)
   }
 
   #forward(asked: IncomingMessage, answer: ServerResponse): void {

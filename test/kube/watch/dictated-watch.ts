@@ -1,9 +1,7 @@
 /** A proxy in front of a server that responds to streaming lists itself, one line whenever the test says so, and then leaves them open. */
-import { once } from "node:events"
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http"
-import type { AddressInfo } from "node:net"
-import { onTestFinished } from "vitest"
 import type { ApiEndpoint } from "../../../src/kube/endpoint.ts"
+import { listeningUntilEnd } from "./listening-until-end.ts"
 
 export class DictatedWatch {
   readonly #lines: string[]
@@ -18,14 +16,7 @@ export class DictatedWatch {
   /** Starts in front of the server, until the test ends. */
   async before(target: ApiEndpoint): Promise<ApiEndpoint> {
     this.#target = target
-    this.#server.listen(0, "127.0.0.1")
-    await once(this.#server, "listening")
-    onTestFinished(async () => {
-      this.#server.closeAllConnections()
-      this.#server.close()
-      await once(this.#server, "close")
-    })
-    return { ...target, server: `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}` }
+    return await listeningUntilEnd(this.#server, target)
   }
 
   /** A streaming list is open. */

@@ -7,8 +7,8 @@ import { Sandbox } from "../../../src/sandbox/index.ts"
 import { load, rounds } from "../../harness/effort.ts"
 import { patient } from "../../harness/patience.ts"
 import { type RecorderProcess, Workplace } from "../recorder/recorder-command.ts"
-import { ledgerOf } from "./recorded-sandbox.ts"
 import { expectLedger } from "./restored-stream.ts"
+import { untilArchived } from "./until-archived.ts"
 import { Workload } from "./workload.ts"
 
 const kinds = { "apps/v1.Deployment": "{detect: all}", "v1.ConfigMap": "{detect: all}" }
@@ -24,20 +24,7 @@ const open = async () => {
   mkdirSync(address)
   // With a key of its own, as each directory otherwise has, a recorder lists anew what another one has redacted.
   const key = place.write("key", randomBytes(32).toString("hex"))
-  /** Waits until everything that happened is in the stream. */
-  const untilArchived = async (recorder: RecorderProcess): Promise<void> => {
-    const wanted = Object.keys(kinds).map((gvk) => ledgerOf(sandbox, gvk).at(-1)?.resourceVersion ?? "")
-    const isThere = async (): Promise<boolean> => {
-      const versions = new Set((await recorder.exported()).map(({ resourceVersion }) => resourceVersion))
-      return wanted.every((version) => versions.has(version))
-    }
-    await recorder.until(isThere, "the last events", 30_000)
-    const fromMs = performance.now()
-    const isArchived = async (): Promise<boolean> =>
-      ((await recorder.metric("kubereel_archive_lag_seconds")) ?? Number.POSITIVE_INFINITY) * 1000 <
-      performance.now() - fromMs
-    await recorder.until(isArchived, "everything to be archived", 30_000)
-  }
+  const wait = (recorder: RecorderProcess) => untilArchived(recorder, sandbox, { kinds: Object.keys(kinds) })
   return {
     ...{ place, sandbox, workload, address },
     record: (name: string, dataDir = place.path(name), of: ReadonlyArray<string> = []): RecorderProcess =>
@@ -51,11 +38,11 @@ const open = async () => {
      */
     begun: async (recorder: RecorderProcess): Promise<void> => {
       for (let step = 0; step < 50; step++) workload.step()
-      await untilArchived(recorder)
+      await wait(recorder)
     },
     archived: async (recorder: RecorderProcess): Promise<void> => {
       workload.stop()
-      await untilArchived(recorder)
+      await wait(recorder)
     },
     [Symbol.asyncDispose]: async () => {
       workload.stop()
