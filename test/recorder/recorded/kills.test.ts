@@ -55,7 +55,8 @@ test(`every actor killed ${killsEach} times at ${perSecond} events/s loses and r
   for (const gvk of kinds) {
     expect(differences(exported.changes, ledgerOf(recorded.sandbox, gvk), gvk)).toEqual({})
   }
-  expect(workload.events).toBeGreaterThan(250 * killsEach)
+  // It went on under load for as long as the kills take at least, however slow the machine is.
+  expect(workload.events).toBeGreaterThan(2.5 * perSecond)
   // Frames were in flight when the store was killed, and some of them it had committed already.
   expect(redelivered).toBeGreaterThan(0)
   expect(duplicates).toBeGreaterThan(0)

@@ -16,8 +16,11 @@ const replicaSet = "apps/v1.ReplicaSet"
 const pod = "v1.Pod"
 const deployments = 20
 const questions = 640
-const changes = load(10_000)
-const newPods = load(1000)
+/** In each, every Deployment changes once and two pods appear. */
+const rounds = load(500)
+const newPodsEach = 2
+const changes = rounds * deployments
+const newPods = rounds * newPodsEach
 /** ms that the export may wait for owners. */
 const ownerDeadlineMs = 200
 
@@ -52,10 +55,10 @@ test.each(
       20_000,
     )
 
-    for (let round = 1; round <= changes / deployments; round++) {
+    for (let round = 1; round <= rounds; round++) {
       for (let index = 0; index < deployments; index++) change(index, round)
-      for (let each = 0; each < newPods / (changes / deployments); each++) {
-        const index = (round - 1) * 2 + each
+      for (let each = 0; each < newPodsEach; each++) {
+        const index = (round - 1) * newPodsEach + each
         run(`second-${index}`, between[index % questions] as StoredObject, 10_000 + index)
       }
       // As in an API server: written bytes are sent while more is being written.
