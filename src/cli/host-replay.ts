@@ -222,7 +222,7 @@ const participantsOf = async (
       const made =
         form === "wasm"
           ? [await wasmModule(module, makes)]
-          : (await loadScript({ codePath, codeHash, env: file.env })).map(
+          : (await loadScript({ module: file.name, codePath, codeHash, env: file.env })).map(
               (controller) => new HostedController(controller),
             )
       for (const { name } of made) if (names.has(name)) throw new Error(`another controller is called ${name}`)

@@ -37,12 +37,13 @@ import { CommandFailed, type ExitCode, exitCodes } from "./command-line/exit-cod
 import { listenOption } from "./command-line/listen-option.ts"
 import { type Condition, serveHost } from "./command-line/listening-server.ts"
 import { expectAccepted } from "./command-line/refused-credentials.ts"
-import { clusterOptions, clusterVariables } from "./command-line/shared-options.ts"
+import { clusterOptions, clusterVariables, logFormatOption } from "./command-line/shared-options.ts"
 import { readVersion } from "./command-line/version.ts"
 import { hostMetrics } from "./host/host-metrics.ts"
 import { HostModules } from "./host/host-modules.ts"
 import type { MadeKind } from "./host-replay.ts"
 import { parseMoment, parseSpeed } from "./replay/replay-values.ts"
+import { createLogger, type LogFormat } from "./terminal/log.ts"
 import { interruption, type Terminal } from "./terminal/terminal.ts"
 
 // What a host tells on standard error: safe for terminals, and readable although an error may have a stack.
@@ -53,6 +54,25 @@ const toldLines = (prefix: string, text: string): string =>
     .split("\n")
     .map((line, index) => `${index === 0 ? prefix : "  "}${visible(line)}\n`)
     .join("")
+
+/** What a host tells: itself and about a module on standard error, the lines of modules on standard output. */
+const voices = (format: LogFormat, { standardOutput, standardError }: Terminal) => {
+  if (format === "text")
+    return {
+      say: (text: string): void => void standardError.write(toldLines(`${syntax.name}: `, text)),
+      note: (subject: string, note: string): void =>
+        void standardError.write(toldLines(`${syntax.name}: `, `${subject}: ${note}`)),
+      line: (module: string, text: string): void => void standardOutput.write(`${module}: ${visible(text)}\n`),
+    }
+  const [log, lines] = [standardError, standardOutput].map((stream) =>
+    createLogger({ format, level: "info", now: Date.now, sink: (line) => void stream.write(line) }),
+  )
+  return {
+    say: (text: string): void => log?.info(text),
+    note: (module: string, note: string): void => log?.warn(note, { module }),
+    line: (module: string, text: string): void => lines?.info(text, { module }),
+  }
+}
 
 /** ms. */
 const duration = (given: string): Reading<number> => {
@@ -103,6 +123,7 @@ const options = {
   ),
   journal: optional("FILE", "with --replay: write what happened, step by step, as NDJSON; the file must not exist"),
   ...clusterOptions,
+  logFormat: logFormatOption,
   listen: listenOption(7790, "where /healthz, /readyz and /metrics are served"),
   workers: withDefault("2", "NUMBER", "threads that WebAssembly modules share", integerBetween(1, 64)),
   "state-directory": optional(
@@ -145,7 +166,7 @@ export const hostCommand = (
     const { replay: trace, from, to, speed, latency: latencyMs, settle: settleMs, makes, journal } = given
     if (trace === undefined) return run(given, terminal, directory)
     const { replayHost } = await loadReplay()
-    const say = (text: string): void => void terminal.standardError.write(toldLines(`${syntax.name}: `, text))
+    const { say } = voices("text", terminal)
     return replayHost({ directory, trace, from, to, speed, latencyMs, settleMs, makes, journal }, terminal, say)
   })
 
@@ -163,8 +184,7 @@ const wrongCombination = (given: OptionValues<typeof options>): string | undefin
 }
 
 const run = async (given: OptionValues<typeof options>, terminal: Terminal, directory: string): Promise<ExitCode> => {
-  const { standardOutput, standardError } = terminal
-  const say = (text: string): void => void standardError.write(toldLines(`${syntax.name}: `, text))
+  const { say, note, line } = voices(given.logFormat, terminal)
   using stop = interruption(terminal, true)
   const unreadable = await readdir(directory).then(() => undefined, codeOf)
   if (unreadable !== undefined) throw new CommandFailed(`cannot read the modules of ${directory}: ${unreadable}`)
@@ -191,8 +211,8 @@ const run = async (given: OptionValues<typeof options>, terminal: Terminal, dire
     workers: given.workers,
     stateDirectory: given["state-directory"],
     checkWatch: (account, request) => access.check(account, request),
-    onLog: (module, _stream, line) => void standardOutput.write(`${module}: ${visible(line)}\n`),
-    onNote: (subject, note) => say(`${subject}: ${note}`),
+    onLog: (module, _stream, text) => line(module, text),
+    onNote: note,
   })
   using modules = new HostModules({ host, clock: systemClock, say })
   const conditions = (): ReadonlyArray<Condition> => [

@@ -37,6 +37,7 @@ import {
   allowSecretsAdvice,
   clusterOptions,
   clusterVariables,
+  logFormatOption,
   parseOwnDirectory,
 } from "./command-line/shared-options.ts"
 import { accessOptions, readAccess } from "./record/record-access.ts"
@@ -259,12 +260,7 @@ const options = {
     "the key of the hashes that replace secret values, at least 16 bytes; default: redaction.key in the data directory, made once",
   ),
   allowSecrets: flag({ help: "deprecated and ignored: v1.Secret is recorded with redacted values" }),
-  logFormat: withDefault(
-    "text",
-    "FORMAT",
-    "text for people, json for programs: one object per line with time, level, message and facts",
-    oneOf("text", "json"),
-  ),
+  logFormat: logFormatOption,
   verbose: count({ short: "v", help: "also log every recorded event" }),
 }
 

@@ -5,6 +5,7 @@ import {
   apiServerText,
   boundRole,
   egressTo,
+  grafanaDashboard,
   ingressOfPrometheus,
   namespaceManifest,
   networkPolicy,
@@ -222,7 +223,7 @@ const leaseHolding = ({ lease, replicas, ...settings }: ManifestSettings): Reado
   )
 }
 
-// Objects for the Prometheus operator, and the dashboard in a ConfigMap that Grafana's sidecar finds.
+// Objects for the Prometheus operator and Grafana.
 
 const credentials = (authentication: Authentication) => {
   switch (authentication.tag) {
@@ -271,12 +272,7 @@ const monitoringManifests = (settings: ManifestSettings): ReadonlyArray<Manifest
       },
     }),
     prometheusRule({ name, namespace, labels }, "kubereel", settings.replicas ? [...alerts, shardAlert] : alerts),
-    manifest({
-      apiVersion: "v1",
-      kind: "ConfigMap",
-      metadata: { name: `${name}-dashboard`, namespace, labels: { ...labels, grafana_dashboard: "1" } },
-      data: { "kubereel.json": `${JSON.stringify(dashboard, undefined, 2)}\n` },
-    }),
+    grafanaDashboard({ name, namespace, labels }, "kubereel.json", dashboard),
   ]
 }
 

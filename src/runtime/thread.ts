@@ -7,11 +7,14 @@ import type { Clock } from "../clock.ts"
 import type { ActorBody, ActorDefinition, MemoryLimits } from "./actor.ts"
 import { ActorHost, type HostCommand, type HostEvent, MortalClock } from "./actor-host.ts"
 import type { ControlInterface } from "./control.ts"
+import { type RunningFunction, runningFunctions } from "./running-code.ts"
 
 export interface Thread {
   send(command: HostCommand, transfer?: ReadonlyArray<MessagePort>): void
   /** Ends the thread at once, whatever it is doing. Resolves when it has ended. */
   kill(reason?: string): Promise<void>
+  /** What it runs now, the innermost function first, also in an endless loop; none if that cannot be told. Absent for threads that cannot be asked. */
+  runningFunctions?(): Promise<ReadonlyArray<RunningFunction>>
 }
 
 export interface ThreadObserver {
@@ -48,6 +51,7 @@ export const workerThread =
         if (reason === "the thread exited") reason = why
         await worker.terminate()
       },
+      runningFunctions: () => runningFunctions(worker),
     }
   }
 

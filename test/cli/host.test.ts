@@ -24,11 +24,11 @@ let terminal: CapturedTerminal
 let modules: string
 let ended: Promise<number>
 
-const start = async (): Promise<void> => {
+const start = async (...words: ReadonlyArray<string>): Promise<void> => {
   const kubeconfig = join(temporaryDirectory(), "kubeconfig")
   await writeKubeconfig(kubeconfig, sandbox.url)
   ended = hostCommand(() => import("../../src/cli/host-replay.ts")).run(
-    [modules, "--kubeconfig", kubeconfig, "--listen", "0", "--workers", "1"],
+    [modules, "--kubeconfig", kubeconfig, "--listen", "0", "--workers", "1", ...words],
     terminal,
   )
 }
@@ -186,7 +186,7 @@ test("follows a mounted ConfigMap, whose files are links to a directory that is 
     mkdirSync(join(modules, version))
     write(
       `${version}/labels.js`,
-      `import { label } from "./label.js"\n${script("one").replace('"one"', "label").replace('"one"', "label")}// ${label}`,
+      `import { label } from "./label.js"\n${script("one").replace('"one"', "label").replace('"one"', "label")}`,
     )
     write(`${version}/label.js`, `export const label = "${label}"\n`)
     write(`${version}/labels.yaml`, "name: labels\nenv:\n  - name: NAMESPACE\n    value: shop\n")
@@ -201,7 +201,7 @@ test("follows a mounted ConfigMap, whose files are links to a directory that is 
   await eventually(() => expect(seen("first")).toBe("one"))
   deliver("..2", "two")
   await says(/module labels replaced/)
-  // What it imports is another file now, so it is new too.
+  // Only what it imports is another file now.
   await eventually(() => expect(seen("first")).toBe("two"))
   terminal.interrupt()
   expect(await ended).toBe(exitCodes.ok)
@@ -226,4 +226,32 @@ test("without a cluster, or with a wrong port, says what to do", async () => {
   expect(await run(modules, "--kubeconfig", join(modules, "none"))).toBe(exitCodes.failed)
   expect(terminal.standardError.text()).toMatch(/none/)
   expect(await run(modules, "--listen", "far away")).toBe(exitCodes.usage)
+})
+
+test("tells everything as JSON for programs, a module's lines with its name", async () => {
+  copyFileSync(guest, join(modules, "odd.wasm"))
+  write("odd.yaml", "name: odd\nabi: rust_v1alpha1\n")
+  write("fails.js", script("one").replace("if (object", 'throw new Error("no\\nreel host: ok")\n    if (object'))
+  write("fails.yaml", "name: fails\nenv:\n  - name: NAMESPACE\n    value: shop\n")
+  await start("--log-format", "json")
+  put("first")
+  await says(/"module":"fails"/)
+  await says(/ADDED first 1/)
+  const lines = [terminal.standardError, terminal.standardOutput].map((stream) =>
+    stream
+      .text()
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Record<string, unknown>),
+  )
+  expect(lines[0]).toContainEqual({ time: expect.any(String), level: "info", message: "module odd started" })
+  expect(lines[0]).toContainEqual({
+    ...{ time: expect.any(String), level: "warn", module: "fails" },
+    message: expect.stringMatching(/^labels shop\/first: Error: no\nreel host: ok; again in/),
+  })
+  expect(lines[1]).toContainEqual(
+    expect.objectContaining({ level: "info", module: "odd", message: expect.stringMatching(/^ADDED first 1/) }),
+  )
+  terminal.interrupt()
+  expect(await ended).toBe(exitCodes.ok)
 })

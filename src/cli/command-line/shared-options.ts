@@ -1,6 +1,6 @@
 /** Options and variables of the environment that several commands have, as their help describes them. */
 import { TRACE_FORMAT_NAMES } from "../../trace/index.ts"
-import { type DescribedName, flag, oneOf, optional, type Reading, refused, value } from "./arguments.ts"
+import { type DescribedName, flag, oneOf, optional, type Reading, refused, value, withDefault } from "./arguments.ts"
 
 /** Whether it is a directory, and not the address of a store. */
 export const isOwnDirectory = (given: string): boolean => !/^(?!file:)[a-z][a-z0-9+.-]+:\/\//i.test(given)
@@ -12,6 +12,14 @@ export const parseOwnDirectory = (given: string): Reading<string> =>
     : refused(
         "is an object store, into which only reel record --archive-to writes; reel restore makes a directory of it",
       )
+
+/** Of commands that run until they are ended. */
+export const logFormatOption = withDefault(
+  "text",
+  "FORMAT",
+  "text for people, json for programs: one object per line with time, level, message and facts",
+  oneOf("text", "json"),
+)
 
 /** Which cluster. */
 export const clusterOptions = {

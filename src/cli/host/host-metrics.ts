@@ -137,6 +137,38 @@ export const hostMetrics = ({
       [
         ["reconciles_total", "counter", "Runs of the controller.", ({ runs }) => runs],
         ["errors_total", "counter", "Runs of the controller that failed.", ({ failures }) => failures],
+        ["retries_total", "counter", "Runs that were repeated because one had failed.", ({ retries }) => retries],
+        [
+          "reconcile_seconds_total",
+          "counter",
+          "Time that runs took: by reconciles_total, a run's mean.",
+          ({ workedMs }) => workedMs / 1000,
+        ],
+        ["longest_reconcile_seconds", "gauge", "The longest run.", ({ longestRunMs }) => longestRunMs / 1000],
+        [
+          "queue_seconds_total",
+          "counter",
+          "Time that objects waited before their runs: by reconciles_total, the mean latency of the queue.",
+          ({ waitedMs }) => waitedMs / 1000,
+        ],
+        [
+          "longest_queue_seconds",
+          "gauge",
+          "The longest that an object waited.",
+          ({ longestWaitMs }) => longestWaitMs / 1000,
+        ],
+        [
+          "running_seconds",
+          "gauge",
+          "Time since the oldest present run began; 0 without one.",
+          ({ longestRunningMs }) => longestRunningMs / 1000,
+        ],
+        [
+          "delayed",
+          "gauge",
+          "Objects that wait for a later run: a retry, or requeueAfterMs.",
+          ({ delayed }) => delayed,
+        ],
         ["queued", "gauge", "Objects that wait for the controller.", ({ depth }) => depth],
       ] as ReadonlyArray<Row<ControllerStatistics>>
     ).map(([name, type, help, measure]) =>

@@ -3,10 +3,10 @@
  *
  * Guaranteed: never rejects; a module that cannot be loaded is a refusal and hinders no other; the order is that of the file names. Hidden
  * files are ignored, so that a mounted ConfigMap works, and so are scripts without a YAML, which modules may import, and other files. Files
- * whose signature has not changed are not read again.
+ * whose signature has not changed are not read again. What a script imports relatively, wherever that lies, belongs to its code.
  */
 import { createHash } from "node:crypto"
-import { extname, join } from "node:path"
+import { dirname, extname, join } from "node:path"
 import * as Result from "effect/Result"
 import { codeOf, type DirectoryIo } from "./directory-io.ts"
 import { type ModuleFile, parseModuleFile } from "./module-file.ts"
@@ -20,7 +20,7 @@ export interface ModuleSource {
   readonly path: string
   readonly codePath: string
   readonly form: "wasm" | "ts" | "js"
-  /** SHA-256 of the code, in hexadecimal, for the later load of a script. */
+  /** SHA-256 of the code, in hexadecimal, for the later load of a script; of a script with what it imports relatively. */
   readonly codeHash: string
   /** Differs whenever YAML or code differ. */
   readonly hash: string
@@ -43,10 +43,15 @@ const largestCode = 256 * 1024 * 1024
 const forms = ["wasm", "ts", "js"] as const
 
 /** What was read of files, by path. */
-export type ReadCache = Map<
-  string,
-  { readonly signature: string; readonly bytes: Uint8Array | undefined; readonly hash: string }
->
+export type ReadCache = Map<string, ReadFile & { readonly signature: string }>
+
+interface ReadFile {
+  /** Of a YAML. */
+  readonly bytes: Uint8Array | undefined
+  readonly hash: string
+  /** Of a script: the files that it imports relatively, in the order of the text. */
+  readonly imports: ReadonlyArray<string>
+}
 
 /** The error of the operating system if the directory itself cannot be read. `cache` is brought up to date. */
 export const listModules = async (
@@ -107,24 +112,46 @@ const readModule = async (
   const codePath = join(directory, `${stem}.${form}`)
   const code = await readCached(io, codePath, largestCode, cache, read)
   if (typeof code === "string") return refuse({ _tag: "Unreadable", code }, codePath)
+  const codeHash = code.imports.length === 0 ? code.hash : await hashOfAll(io, code, cache, read)
   return Result.succeed({
     file: parsed.success,
     path,
     codePath,
     form,
-    codeHash: code.hash,
-    hash: `${yaml.hash} ${form} ${code.hash}`,
+    codeHash,
+    hash: `${yaml.hash} ${form} ${codeHash}`,
   })
 }
 
-/** The hash of a file, with its bytes if it is a YAML; or the error of the operating system. */
+/** Of a script and all that it imports, also through others. A file that is missing counts as that, so the script is read anew once it is there. */
+const hashOfAll = async (io: DirectoryIo, script: ReadFile, cache: ReadCache, seen: Set<string>): Promise<string> => {
+  const all = createHash("sha256").update(script.hash)
+  const paths = new Set(script.imports)
+  // The set grows while it is walked.
+  for (const path of paths) {
+    const file = await readCached(io, path, largestCode, cache, seen)
+    all.update(` ${path} ${typeof file === "string" ? file : file.hash}`)
+    if (typeof file !== "string") for (const further of file.imports) paths.add(further)
+  }
+  return all.digest("hex")
+}
+
+/** `import … from "./a.ts"`, `import "./a.ts"`, `export … from`, `import("./a.ts")`. In a comment it costs a look at a file. */
+const relativeImports = /\b(?:from|import)\s*\(?\s*(["'])(\.{1,2}\/[^"'\n?]+)\1/g
+
+const importsOf = (path: string, bytes: Uint8Array): ReadonlyArray<string> =>
+  /\.[cm]?[jt]s$/.test(path)
+    ? [...Buffer.from(bytes).toString().matchAll(relativeImports)].map(([, , to = ""]) => join(dirname(path), to))
+    : []
+
+/** The hash of a file, with its bytes if it is a YAML, and what it imports; or the error of the operating system. */
 const readCached = async (
   io: DirectoryIo,
   path: string,
   limit: number,
   cache: ReadCache,
   read: Set<string>,
-): Promise<{ readonly bytes: Uint8Array | undefined; readonly hash: string } | string> => {
+): Promise<ReadFile | string> => {
   try {
     // Before the content: if the file changes in between, the next look sees another signature.
     const signature = await io.signature(path)
@@ -135,7 +162,12 @@ const readCached = async (
     // The system's name for a file that is too large; a YAML that is has a problem of its own.
     if (bytes.length >= limit && limit === largestCode) return "EFBIG"
     const hash = createHash("sha256").update(bytes).digest("hex")
-    const entry = { signature, bytes: path.endsWith(".yaml") ? bytes : undefined, hash }
+    const entry = {
+      signature,
+      bytes: path.endsWith(".yaml") ? bytes : undefined,
+      hash,
+      imports: importsOf(path, bytes),
+    }
     cache.set(path, entry)
     return entry
   } catch (cause) {

@@ -2,8 +2,9 @@
  * Scripts as modules of a host: their threads, their credentials, and what they may watch.
  *
  * Guaranteed:
- * - All scripts share one thread, until that ends for whatever reason: then each of its scripts is started again after a back-off, in a thread of its own,
- *   because any of them may have been the cause; it stays there until its files change. A thread that does not respond is ended.
+ * - All scripts share one thread, until that ends: then the script that was the cause is started again after a back-off, in a thread of its own, and stays
+ *   there until its files change; the others go on at once in another shared thread. If the cause is not known, such as when memory ran out, each of them
+ *   may be it and gets a thread of its own. A thread that does not respond is ended.
  * - Neither the main thread nor WebAssembly modules wait for a script.
  * - Scripts read the hub's watches, each with the rights of its account, which are checked before and again while it reads.
  */
@@ -19,6 +20,7 @@ import type { Hub } from "../hub/hub-interface.ts"
 import { PassedCredentials } from "../identity/passed-credentials.ts"
 import type { ModuleFile } from "../modules/module-file.ts"
 import type { ModuleSource } from "../modules/module-listing.ts"
+import { scriptsNamedIn, withoutMarks } from "./script-marks.ts"
 import { ScriptPlace } from "./script-place.ts"
 import type { ScriptThreadReport } from "./thread/script-thread-interface.ts"
 import { WatchGrants } from "./watch-grants.ts"
@@ -311,10 +313,18 @@ export class ScriptHost {
     // Not from within the supervisor's own change of state.
     setImmediate(() => void this.#forget(place))
     const lost = [...this.#scripts.values()].filter((script) => script.place === place)
+    const named = scriptsNamedIn(reason)
+    const isKnown = lost.some(({ source }) => named.has(source.file.name))
+    const among = lost.length === 1 ? "" : ` with ${lost.length} scripts`
     for (const script of lost) {
       script.place = undefined
-      const among = lost.length === 1 ? "" : ` with ${lost.length} scripts`
-      this.#step(script, { type: "worker-lost", reason: `its thread${among} has ended: ${reason}` })
+      const isCause = !isKnown || named.has(script.source.file.name)
+      this.#step(
+        script,
+        isCause
+          ? { type: "worker-lost", reason: `its thread${among} has ended: ${withoutMarks(reason)}` }
+          : { type: "worker-gone" },
+      )
     }
   }
 

@@ -5,6 +5,7 @@
  */
 import { existsSync } from "node:fs"
 import { registerHooks } from "node:module"
+import { markOf } from "./script-marks.ts"
 
 const libraryUrl = (): string => {
   const bundles = ["./script-library/host.js", "../../../dist/script-library/host.js"]
@@ -14,12 +15,19 @@ const libraryUrl = (): string => {
 
 let isProvided = false
 
-/** From now on, `import "kubereel/host"` gives all scripts of this thread one copy of the library: that of the URL, or of the build. */
+/**
+ * From now on, `import "kubereel/host"` gives all scripts of this thread one copy of the library: that of the URL, or of the build. What a script imports
+ * relatively has the script's mark.
+ */
 export const provideScriptLibrary = (url = libraryUrl()): void => {
   if (isProvided) return
   isProvided = true
   registerHooks({
-    resolve: (specifier, context, next) =>
-      specifier === "kubereel/host" ? { url, shortCircuit: true } : next(specifier, context),
+    resolve: (specifier, context, next) => {
+      if (specifier === "kubereel/host") return { url, shortCircuit: true }
+      const found = next(specifier, context)
+      const mark = markOf(context.parentURL ?? "")
+      return mark !== undefined && /^\.{1,2}\//.test(specifier) ? { ...found, url: `${found.url}${mark}` } : found
+    },
   })
 }

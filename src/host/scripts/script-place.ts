@@ -10,6 +10,7 @@ import {
 import { failureOf } from "../dispatcher/actor-calls.ts"
 import { EntryWatch, entryMarkBytes } from "../dispatcher/worker/entry-mark.ts"
 import { deliveriesMailbox } from "../hub/hub-interface.ts"
+import { markOf } from "./script-marks.ts"
 import {
   type ScriptThreadConfig,
   type ScriptThreadControl,
@@ -26,7 +27,7 @@ interface ScriptPlaceOptions {
   /** Of former threads of the name. */
   readonly lastSubscription: number
   readonly onReport: (report: ScriptThreadReport) => void
-  /** The thread has ended, and not because it was asked to. Called once. */
+  /** The thread has ended, and not because it was asked to. Called once. The reason has marks (script-marks.ts) if it is known which script it was in. */
   readonly onGone: (reason: string) => void
 }
 
@@ -47,6 +48,7 @@ export class ScriptPlace {
   readonly #watch: EntryWatch
   #isProbing = false
   #isOver = false
+  #isEnding = false
 
   constructor({ name, system, hub, start, clock, lastSubscription, onReport, onGone }: ScriptPlaceOptions) {
     this.name = name
@@ -72,7 +74,7 @@ export class ScriptPlace {
     this.#watch = new EntryWatch(entryMark, {
       clock,
       deadlineMs: () => unresponsiveMs,
-      onOverrun: () => this.#end(),
+      onOverrun: () => void this.#end(),
     })
   }
 
@@ -82,7 +84,7 @@ export class ScriptPlace {
     this.#isProbing = true
     const failure = await failureOf(this.supervisor.call("ping", undefined, unresponsiveMs))
     this.#isProbing = false
-    if (failure instanceof CallDeadlineExceeded) this.#end()
+    if (failure instanceof CallDeadlineExceeded) await this.#end()
   }
 
   /** Ends the thread as a crash would, if it has not ended. */
@@ -103,7 +105,13 @@ export class ScriptPlace {
     this.#watch.stop()
   }
 
-  #end(): void {
-    if (!this.#isOver) void this.supervisor.kill(`it has not responded for ${unresponsiveMs} ms`)
+  /** The reason names the script that the thread is in, if that can be told. */
+  async #end(): Promise<void> {
+    if (this.#isOver || this.#isEnding) return
+    this.#isEnding = true
+    const stack = (await this.supervisor.thread?.runningFunctions?.()) ?? []
+    const place = stack.find(({ url }) => markOf(url) !== undefined)
+    const where = place === undefined ? "" : `; it runs ${place.name || "a function"} of ${place.url}`
+    await this.supervisor.kill(`it has not responded for ${unresponsiveMs} ms${where}`)
   }
 }

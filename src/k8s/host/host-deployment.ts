@@ -61,6 +61,7 @@ const containerArguments = (settings: HostSettings): ReadonlyArray<string> => {
     place.tag === "image" ? imageDirectory : moduleDirectory,
     `--listen=${bracketed(bind)}:${hostPort}`,
     `--workers=${workers}`,
+    "--log-format=json",
     ...(keepsState(settings) ? [`--state-directory=${stateDirectory}`] : []),
   ]
 }

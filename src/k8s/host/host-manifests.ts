@@ -11,12 +11,14 @@ import type { Manifest } from "../manifest/manifest.ts"
 import {
   boundRole,
   controllersNetworkPolicy,
+  grafanaDashboard,
   namespaceManifest,
   podMonitor,
   prometheusRule,
   serviceAccount,
 } from "../manifest/objects.ts"
 import alerts from "../monitoring/host-alerts.json" with { type: "json" }
+import { hostDashboard } from "../monitoring/host-dashboard.ts"
 import { clusterIdentity } from "../rights/permissions.ts"
 import { hostDeployment, moduleConfigMaps } from "./host-deployment.ts"
 import { accountsOf, type HostSettings, hostLabels, hostPort } from "./host-settings.ts"
@@ -119,7 +121,11 @@ export const hostManifestsFor = (settings: HostSettings): ReadonlyArray<Manifest
   hostDeployment(settings),
   controllersNetworkPolicy(metadataOf(settings), { ...settings, port: hostPort, programs: "scripts" }),
   ...(settings.monitoring
-    ? [podMonitor(metadataOf(settings)), prometheusRule(metadataOf(settings), "kubereel-host", alerts)]
+    ? [
+        podMonitor(metadataOf(settings)),
+        prometheusRule(metadataOf(settings), "kubereel-host", alerts),
+        grafanaDashboard(metadataOf(settings), "kubereel-host.json", hostDashboard),
+      ]
     : []),
 ]
 

@@ -177,6 +177,15 @@ export const prometheusRule = ({ name, namespace, labels }: Metadata, group: str
     spec: { groups: [{ name: group, rules }] },
   })
 
+/** In a ConfigMap that Grafana's sidecar finds. `file`: its name there. */
+export const grafanaDashboard = ({ name, namespace, labels }: Metadata, file: string, dashboard: object): Manifest =>
+  manifest({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: `${name}-dashboard`, namespace, labels: { ...labels, grafana_dashboard: "1" } },
+    data: { [file]: `${JSON.stringify(dashboard, undefined, 2)}\n` },
+  })
+
 // Deployments and StatefulSets.
 
 interface Program extends Metadata {

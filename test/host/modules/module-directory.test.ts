@@ -163,6 +163,31 @@ describe("A directory of modules", () => {
     expect(await news()).toEqual(["removed a", "refused a.wasm: the module has no configuration; put a.yaml beside it"])
   })
 
+  test("replaces the scripts that import a file, also through others and in folders, when it changes, appears or goes", async () => {
+    const { directory, put, news } = await start({
+      "a.yaml": "name: a",
+      "a.ts": 'import { podOf } from "./pods.ts"\nexport default podOf',
+      "b.yaml": "name: b",
+      "b.js": 'export * from "./names.ts"\nawait import("./shared/labels.js")',
+      "c.yaml": "name: c",
+      "c.ts": 'import { defineController } from "kubereel/host"\nimport "./own.json"',
+      "pods.ts": 'import { nameOf } from "./names.ts"\nimport { podOf } from "./pods.ts"\nexport { podOf }',
+      "names.ts": "export const nameOf = 1",
+    })
+    await news()
+    await put("names.ts", "export const nameOf = 2")
+    expect(await news()).toEqual(["replaced a with other code", "replaced b with other code"])
+    await put("own.json", "{}")
+    expect(await news()).toEqual(["replaced c with other code"])
+    await rm(join(directory, "pods.ts"))
+    expect(await news()).toEqual(["replaced a with other code"])
+    await mkdir(join(directory, "shared"))
+    await put("shared/labels.js", "")
+    expect(await news()).toEqual(["replaced b with other code"])
+    await put("unrelated.ts", "")
+    expect(await news()).toEqual([])
+  })
+
   test("keeps a module whose file became invalid as it was, until it is valid again", async () => {
     const { put, news, modules } = await start({ "a.yaml": wasm("a"), "a.wasm": "1" })
     await news()

@@ -329,11 +329,21 @@ test("options of the recorder are not those of a host", async () => {
   expect((await print("--modules", "nowhere")).error).toContain("must be config-maps, image or claim/NAME")
 })
 
-test("alerts are about metrics that a host has", () => {
+test("alerts and the dashboard are about metrics that a host has", async () => {
   const metrics = hostMetrics({ modules: [], workers: [], requests: [], scripts: [], hub: undefined, refused: 0 })
   const names = new Set(metrics.map(({ name }) => name))
-  for (const { expr } of hostAlerts) {
-    const [used = ""] = /kubereel_[a-z_]+/.exec(expr) ?? []
-    expect(names).toContain(used)
+  write("pods.js", script())
+  write("pods.yaml", "name: pods\n")
+  const { objects } = await print("--monitoring")
+  const [text] = objects.flatMap(({ kind, data }) => (kind === "ConfigMap" ? (data["kubereel-host.json"] ?? []) : []))
+  const panels: ReadonlyArray<{ readonly targets: typeof hostAlerts }> = JSON.parse(text).panels
+  expect(panels.length).toBeGreaterThan(4)
+  for (const { expr } of [...hostAlerts, ...panels.flatMap(({ targets }) => targets)]) {
+    const used = expr.match(/kubereel_[a-z_]+/g) ?? []
+    expect(
+      used.filter((name) => !names.has(name)),
+      expr,
+    ).toEqual([])
+    expect(used).not.toEqual([])
   }
 })

@@ -76,7 +76,7 @@ const nothing = (problem: string): DirectoryNeeds => ({
 /** Those of a script. Rejects with ScriptRefused. */
 const controllersOf = ({ codePath, codeHash, file }: ModuleSource): Promise<ReadonlyArray<DefinedController>> => {
   provideScriptLibrary()
-  return loadScript({ codePath, codeHash, env: file.env })
+  return loadScript({ module: file.name, codePath, codeHash, env: file.env })
 }
 
 /** Those of its file, and for a script those of its controllers. */

@@ -44,6 +44,12 @@ const openAgainMs = 1000
 /** ms. Without a timer in between, a controller that always asks for another run at once would leave the event loop to nothing else. */
 const shortestRequeueMs = 1
 
+/**
+ * Runs of a key that may fail in a row with a mistake of the program. The caches that it read may be some seconds behind, and ten runs take 5 s; a further one would
+ * only repeat it.
+ */
+const mistakesInARow = 10
+
 interface Term {
   readonly progress: DurableProgress | undefined
   readonly queue: WorkQueue
@@ -156,6 +162,7 @@ export class ControllerRun {
       clock,
       random,
       concurrency,
+      maximumRetries: (error) => (isMistake(error) ? mistakesInARow - 1 : Number.POSITIVE_INFINITY),
       process: (key) => this.#process(key, { queue, progress, abort, applied }),
       onError: (key, error, _attempt, againMs) => {
         if (!(error instanceof ConflictError) && !abort.signal.aborted) this.#failed(key, error, againMs)
@@ -373,7 +380,12 @@ export class ControllerRun {
   /** `againMs`: until the key is run again; absent: that is not known, or it is not. */
   #failed(key: string, error: unknown, againMs?: number): void {
     const { name } = this.controller
-    const again = againMs === undefined ? "" : `; again in ${spokenMs(againMs)}`
+    const again =
+      againMs !== undefined
+        ? `; again in ${spokenMs(againMs)}`
+        : isMistake(error)
+          ? "; not again before something wakes it, as this is a mistake of the controller"
+          : ""
     // Tagged errors have their facts in the message; of others a person needs the place.
     const place = error instanceof Error && !("_tag" in error) ? placeOf(error) : ""
     this.#options.trouble(`${name} ${key}: ${place === "" ? messageOf(error) : String(error)}${again}${place}`)
@@ -383,6 +395,11 @@ export class ControllerRun {
 /** A script may bring a copy of the library with it, so the class says nothing. */
 const isTerminal = (error: unknown): error is TerminalError =>
   error instanceof Error && "_tag" in error && error._tag === ("TerminalError" satisfies TerminalError["_tag"])
+
+/** Of the program, and not of what it works with: the next run fails as well. The errors of `fetch` and of Node have a cause or a code. */
+const isMistake = (error: unknown): boolean =>
+  error instanceof ReferenceError ||
+  ((error instanceof TypeError || error instanceof RangeError) && error.cause === undefined && !("code" in error))
 
 /** The lines of the stack, without those of this library and of Node, which say nothing about the controller; all, if no others are left. */
 const placeOf = ({ stack = "" }: Error): string => {

@@ -6,6 +6,7 @@ import * as Schema from "effect/Schema"
 import { isRecord } from "../../../is-record.ts"
 import { messageOf } from "../../../message-of.ts"
 import type { DefinedController } from "../../controller/define-controller.ts"
+import { marked, withoutMarks } from "../script-marks.ts"
 
 /** The script cannot be run. */
 export class ScriptRefused extends Schema.TaggedError<ScriptRefused>()("ScriptRefused", {
@@ -19,14 +20,16 @@ export class ScriptRefused extends Schema.TaggedError<ScriptRefused>()("ScriptRe
 
 /** A script, and what it is given. */
 interface ScriptFile {
+  readonly module: string
   readonly codePath: string
-  /** Of its content. */
+  /** Of its content and of what it imports relatively. */
   readonly codeHash: string
   readonly env: ReadonlyArray<{ readonly name: string; readonly value: string }>
 }
 
 /** At least one controller. Runs the script in this thread, with all that it may do. Rejects with {@link ScriptRefused}. */
 export const loadScript = async ({
+  module,
   codePath,
   codeHash,
   env,
@@ -39,13 +42,13 @@ export const loadScript = async ({
     const realPath = await realpath(codePath)
     directory = dirname(realPath)
     const url = pathToFileURL(realPath)
-    // The hash makes Node load a replaced file anew; what the file itself imports is loaded once.
-    const loaded: { readonly default?: unknown } = await import(`${url}?${codeHash}`)
+    // The hash makes Node load it anew when it is replaced.
+    const loaded: { readonly default?: unknown } = await import(marked(`${url}`, module, codeHash))
     const environment = Object.fromEntries(env.map(({ name, value }) => [name, value]))
     exported = typeof loaded.default === "function" ? await loaded.default(environment) : loaded.default
   } catch (cause) {
     const position = positionIn(directory, cause)
-    throw refuse(`cannot be loaded: ${messageOf(cause)}${position === undefined ? "" : ` (${position})`}`)
+    throw refuse(`cannot be loaded: ${withoutMarks(messageOf(cause))}${position === undefined ? "" : ` (${position})`}`)
   }
   const controllers = Array.isArray(exported) ? exported : [exported]
   if (controllers.length === 0 || !controllers.every(isController))

@@ -19,6 +19,7 @@ import {
 import { checkTogether, type RunningControllers, startControllers } from "../../controller/run/running-controllers.ts"
 import { GivenCredentials } from "../../executor/given-credentials.ts"
 import type { Delivery } from "../../hub/deliveries.ts"
+import { withoutMarks } from "../script-marks.ts"
 import { HubSource, watchRequestOf } from "./hub-source.ts"
 import { loadScript, ScriptRefused } from "./load-script.ts"
 import type { Pulse } from "./script-thread-actor.ts"
@@ -64,7 +65,7 @@ export class ScriptThread {
   async start(assignment: ScriptAssignment, signal: AbortSignal): Promise<void> {
     const { clock, random, report, pulse } = this.#options
     const { module, codePath, hasCheckpoint, stateDirectory, endpoint } = assignment
-    const trouble = (detail: string): void => report({ type: "trouble", module, detail })
+    const trouble = (detail: string): void => report({ type: "trouble", module, detail: withoutMarks(detail) })
     const ended = pulse.begin()
     try {
       const loaded = await loadScript(assignment)
