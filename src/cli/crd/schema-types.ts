@@ -20,6 +20,8 @@ export const typeOf = (given: unknown, indent: string, embedded: string): string
 }
 
 const baseTypeOf = (schema: Schema, indent: string, embedded: string): string => {
+  // Of built-in kinds, whose script puts the name of a type there; a CustomResourceDefinition has no references.
+  if (typeof schema.$ref === "string") return schema.$ref
   if (schema["x-kubernetes-int-or-string"] === true) return "number | string"
   if (schema["x-kubernetes-embedded-resource"] === true) return embedded
   if (Array.isArray(schema.enum) && schema.enum.length > 0)

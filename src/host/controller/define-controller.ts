@@ -121,6 +121,10 @@ export interface FinalizerDefinition<T extends ObjectBase = ApiObject> {
   readonly cleanUp: (reconciliation: Reconciliation<T> & { readonly object: T }) => ReturnType<Reconcile<T>>
 }
 
+/** Whatever type a function of the definition gives to the objects of a watched kind, such as `({ spec }: Pod) => …`. */
+// biome-ignore lint/suspicious/noExplicitAny: nothing else is assignable to every kind's interface
+type Declared = any
+
 export interface ControllerDefinition<T extends ObjectBase = ApiObject> {
   /**
    * A DNS name such as `simplepod`, unique in a process: the field manager of all writes, the source of Events, the name in statistics. Changing it
@@ -131,10 +135,10 @@ export interface ControllerDefinition<T extends ObjectBase = ApiObject> {
   readonly for: string | Subject<T>
   /** Kinds of which the controller makes objects; a change of one wakes its owner. Default namespace: that of `for`. */
   readonly owns?: ReadonlyArray<string | Owned> | undefined
-  readonly watches?: ReadonlyArray<Watch> | undefined
+  readonly watches?: ReadonlyArray<Watch<Declared>> | undefined
   /** Kinds that are only read: cached, but waking nothing. */
   readonly reads?: ReadonlyArray<string | Selection> | undefined
-  readonly indexes?: ReadonlyArray<Index> | undefined
+  readonly indexes?: ReadonlyArray<Index<Declared>> | undefined
   readonly writes?: ReadonlyArray<string | Write> | undefined
   /** Added to every object before the first `reconcile` of it, so that no crash leaves anything behind. */
   readonly finalizer?: FinalizerDefinition<T> | undefined
