@@ -5,7 +5,7 @@
  */
 import { existsSync } from "node:fs"
 import { registerHooks } from "node:module"
-import { markOf } from "./script-marks.ts"
+import { markOf } from "./thread/script-marks.ts"
 
 const libraryUrl = (): string => {
   const bundles = ["./script-library/host.js", "../../../dist/script-library/host.js"]

@@ -10,7 +10,7 @@ import {
 import { failureOf } from "../dispatcher/actor-calls.ts"
 import { EntryWatch, entryMarkBytes } from "../dispatcher/worker/entry-mark.ts"
 import { deliveriesMailbox } from "../hub/hub-interface.ts"
-import { markOf } from "./script-marks.ts"
+import { markOf } from "./thread/script-marks.ts"
 import {
   type ScriptThreadConfig,
   type ScriptThreadControl,

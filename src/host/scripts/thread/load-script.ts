@@ -6,7 +6,7 @@ import * as Schema from "effect/Schema"
 import { isRecord } from "../../../is-record.ts"
 import { messageOf } from "../../../message-of.ts"
 import type { DefinedController } from "../../controller/define-controller.ts"
-import { marked, withoutMarks } from "../script-marks.ts"
+import { marked, withoutMarks } from "./script-marks.ts"
 
 /** The script cannot be run. */
 export class ScriptRefused extends Schema.TaggedError<ScriptRefused>()("ScriptRefused", {

@@ -19,9 +19,9 @@ import {
 import { checkTogether, type RunningControllers, startControllers } from "../../controller/run/running-controllers.ts"
 import { GivenCredentials } from "../../executor/given-credentials.ts"
 import type { Delivery } from "../../hub/deliveries.ts"
-import { withoutMarks } from "../script-marks.ts"
 import { HubSource, watchRequestOf } from "./hub-source.ts"
 import { loadScript, ScriptRefused } from "./load-script.ts"
+import { withoutMarks } from "./script-marks.ts"
 import type { Pulse } from "./script-thread-actor.ts"
 import type { ScriptAssignment, ScriptThreadReport } from "./script-thread-interface.ts"
 
