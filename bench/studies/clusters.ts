@@ -5,20 +5,21 @@
  *
  * Makes a stream for each cluster below one prefix of a directory: 50 Deployments of 2.9 kB, and a day with 120 changes of them, 24 of which change an image, sent in six
  * segments; every fourth stream is compacted, and all have facts. Sixteen are recorded, sent and described by the programs' own code, the others are copies of these. A
- * directory that an earlier run has filled is taken as it is. Then it asks how the streams are, and who changed images yesterday, of the directory and of versitygw in front
+ * directory that an earlier run has filled is taken as it is. Then it asks how the streams are, and who changed images yesterday, before and after the facts of each cluster are joined, of the directory and of versitygw in front
  * of it, if its path is given (test/cluster/targets/servers prints it): requests, bytes, seconds and CPU. Before, it makes a stream of 500 segments and, once it is compacted, its
  * facts, and says how many bytes a change takes there. An answer that is not what was made ends it with 1.
  *
- * Last measured (2026-11-30, 2 cores with a load of 10, Node 26.10). 1,000 streams in a directory: status 8.3 s, 1.9 s CPU, 2,252 reads and 2,002 lists; images by SQL of 6,000 files
- * 61 s, 13.0 s CPU, 1,001 lists; copied 96 s, 21.2 s CPU, 6,000 reads of 25.3 MB; from the cache 149 s, 20.6 s CPU; of a tenth 23 s, 2.5 s CPU. 20 streams: a row of facts takes 150
- * bytes, 20 in a file. A stream of 500 segments: 157.1 bytes a change as it was sent, 29.6 compacted, 6.9 in facts that were made then.
+ * Last measured (2026-11-30, 2 cores with a load of 10, Node 26.10). 1,000 streams in a directory: status 2.8 s, 1.0 s CPU, 2,252 reads and 2,002 lists; images by SQL of 6,000 files
+ * 20.5 s, 4.9 s CPU, 1,001 lists; copied 21.5 s, 9.1 s CPU, 6,000 reads of 25.3 MB; from the cache 19.1 s, 8.4 s CPU; of a tenth 2.2 s, 1.3 s CPU. Joined into 1,000 files, 27.8 s, 13.8 s CPU,
+ * 5.5 MB: 1.7 s, 0.9 s CPU; copied 9.8 s, 3.5 s CPU; from the cache 9.9 s, 2.9 s CPU; of a tenth 1.0 s, 0.4 s CPU. 20 streams: a row of facts takes 150 bytes, 20 in a file. A stream of
+ * 500 segments: 157.1 bytes a change as it was sent, 29.6 compacted, 6.9 in facts that were made then.
  */
 import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { ArchiveWriter, DeltaReader, fromTheBeginning } from "../../src/archive/index.ts"
 import { type BlobStore, inParallel, openStore } from "../../src/blob/index.ts"
-import { copyFacts, factsIn, makeFacts, openFacts } from "../../src/facts/index.ts"
+import { copyFacts, factsIn, joinFacts, makeFacts, openFacts } from "../../src/facts/index.ts"
 import {
   beginStream,
   compactStream,
@@ -225,6 +226,13 @@ const whoChangedImages = async (store: BlobStore, cacheDirectory: string, most: 
 
 const askEverything = async (where: string, store: BlobStore): Promise<void> => {
   expectSame("streams", await measured(`${where}, status`, () => howTheyAre(store), store), clusters)
+  await askFacts(where, store)
+  const joining = { nowMicros: Date.now() * 1000 }
+  const { files, days } = await measured(`${where}, facts joined`, () => joinFacts(store, joining), store)
+  if (days > 0) await askFacts(`${where}, ${files} files joined into ${days}`, store)
+}
+
+const askFacts = async (where: string, store: BlobStore): Promise<void> => {
   const cacheDirectory = mkdtempSync(join(directory, "cache-"))
   for (const [how, cache, most] of [
     ["where they are", "", clusters],

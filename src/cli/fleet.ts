@@ -22,7 +22,7 @@ const syntax: CommandSyntax<typeof options> = {
   summary:
     "Looks after the streams of clusters in an object store: makes them small, shows how they are, makes facts of them and an index, asks them all.",
   description: [
-    "compact makes few large objects of the many small ones that a recorder writes, of one stream. Run it once an hour or a day, beside the recorder. What was replaced is removed by a later run.",
+    "compact makes few large objects of the many small ones that a recorder writes, of one stream. Run it once an hour or a day, beside the recorder. What was replaced is removed by a later run. The facts of each cluster and day that is over, if there are some at the address, become one file.",
     "status shows all streams at or below the addresses: until when each is recorded, how much it has and grows, and what a day of it costs.",
     "facts makes a file of the changes of each segment of a stream, for reel sql, DuckDB, Spark, Trino, ClickHouse, Athena and others. Each is created once; the next run goes on behind those that are there.",
     "index makes a DuckLake catalogue of the facts in a directory: changes and the views of reel sql, for DuckDB. The files stay where they are. It needs the package @duckdb/node-api, of the same version as the extension.",

@@ -8,7 +8,7 @@ import { existsSync, renameSync, rmSync } from "node:fs"
 import type * as DuckDB from "@duckdb/node-api"
 import { messageOf } from "../message-of.ts"
 import { sqlColumns } from "./facts-file.ts"
-import { FactsError, type FactsRange } from "./facts-files.ts"
+import { FactsError, type FactsRange, fileEndOf } from "./facts-files.ts"
 
 /** One object's changes, in order. */
 const object = "PARTITION BY cluster, gvk, uid ORDER BY time, sequence"
@@ -116,9 +116,11 @@ export const openFacts = async (
   options: OpenFactsOptions = {},
 ): Promise<FactsDatabase> => {
   const list = listOf(files)
+  // To find out columns by name, all files are opened once more for each statement: half of what a question takes.
+  const isMixed = new Set(files.map((file) => fileEndOf(file)?.columns || file)).size > 1
   const within = `time >= make_timestamptz(${from}) AND time <= make_timestamptz(${to})`
   const changes = `CREATE VIEW changes AS SELECT * EXCLUDE (filename), ${partOf(1)} AS cluster, ${partOf(2)}::DATE AS day
-    FROM read_parquet(${list}, union_by_name = true, hive_partitioning = false, filename = true) WHERE ${within}`
+    FROM read_parquet(${list}, union_by_name = ${isMixed}, hive_partitioning = false, filename = true) WHERE ${within}`
   const statements = [
     // A view is checked when it is made: over the files themselves, each of the ten would open them all once more.
     ...[createTable, ...createViews, ...(files.length === 0 ? [] : ["DROP TABLE changes", changes])],

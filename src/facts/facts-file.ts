@@ -3,7 +3,8 @@
  *
  * The same facts are the same bytes. Memory: the rows of one row group, and the file.
  */
-import { constants, zstdCompressSync } from "node:zlib"
+import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib"
+import { parquetMetadata, parquetReadObjects } from "hyparquet"
 import { ByteWriter, ParquetWriter, type SchemaElement } from "hyparquet-writer"
 
 /** The columns in their order. Only add to them, at the end: files that exist lack what is added. */
@@ -28,6 +29,9 @@ type Form = keyof Values
 
 /** `null`: there is none, or it is not known. */
 export type Fact = { readonly [Name in keyof typeof columns]: Values[(typeof columns)[Name]] | null }
+
+/** As a file has it: integers and times are bigints, and columns may be missing. */
+type StoredFact = Readonly<Record<string, unknown>>
 
 const repetition_type = "OPTIONAL"
 const utf8 = { type: "BYTE_ARRAY", converted_type: "UTF8", logical_type: { type: "STRING" } } as const
@@ -66,7 +70,7 @@ const schema: SchemaElement[] = [
 ]
 
 /** A number that is no integer of 64 bits is none that a cluster could mean. */
-const stored = (form: Form, value: Fact[keyof Fact]): unknown => {
+const stored = (form: Form, value: unknown): unknown => {
   if (typeof value !== "number" || form === "number") return value
   return Number.isSafeInteger(Math.ceil(value)) ? BigInt(Math.ceil(value)) : null
 }
@@ -83,9 +87,9 @@ export class FactsFile {
       ZSTD: (bytes) => zstdCompressSync(bytes, { params: { [constants.ZSTD_c_compressionLevel]: 3 } }),
     },
   })
-  #rows: Fact[] = []
+  #rows: Array<Fact | StoredFact> = []
 
-  add(fact: Fact): void {
+  add(fact: Fact | StoredFact): void {
     if (this.#rows.push(fact) === ROW_GROUP_ROWS) this.#flush()
   }
 
@@ -100,8 +104,25 @@ export class FactsFile {
     const rows = this.#rows.splice(0)
     if (rows.length === 0) return
     const columnData = names.map((name) => ({
-      ...{ name, data: rows.map((row) => stored(columns[name], row[name])), offsetIndex: false },
+      ...{ name, data: rows.map((row) => stored(columns[name], row[name] ?? null)), offsetIndex: false },
     }))
     void this.#file.write({ columnData, rowGroupSize: rows.length })
+  }
+}
+
+/** How many columns files have that are written now: it is in their names. */
+export const columnCount = names.length
+
+/** The facts of a file, a row group at a time. Rejects with an error of the parser if it is damaged. */
+export async function* factsOf(bytes: Uint8Array): AsyncGenerator<ReadonlyArray<StoredFact>, void, void> {
+  const file = Uint8Array.from(bytes).buffer
+  const compressors = { ZSTD: (input: Uint8Array) => zstdDecompressSync(input) }
+  const parsers = { timestampFromMicroseconds: (micros: bigint) => micros }
+  const metadata = parquetMetadata(file)
+  let rowStart = 0
+  for (const { num_rows } of metadata.row_groups) {
+    const rowEnd = rowStart + Number(num_rows)
+    yield await parquetReadObjects({ file, metadata, compressors, parsers, rowStart, rowEnd })
+    rowStart = rowEnd
   }
 }

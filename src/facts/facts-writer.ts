@@ -18,7 +18,7 @@ import {
   QuestionRefused,
   TENURE_KEY,
 } from "../archive/index.ts"
-import { type BlobStore, inParallel } from "../blob/index.ts"
+import type { BlobStore } from "../blob/index.ts"
 import {
   compactedThrough,
   decodeTenure,
@@ -30,15 +30,9 @@ import {
 } from "../fleet/index.ts"
 import { factOf } from "./fact.ts"
 import { FactsFile } from "./facts-file.ts"
-import { clusterFolder, dayFolder, FactsError } from "./facts-files.ts"
+import { clusterFolder, dayFolder, FactsError, type FileEnd, fileEndOf, fileName } from "./facts-files.ts"
 
 type Counted = Pick<StoredSegment["facts"], "number" | "epoch" | "after" | "through" | "clusterUid">
-
-/** A segment, and a change in it up to which there are facts. */
-type FileEnd = Pick<Counted, "number" | "through">
-
-const fileName = ({ number, through }: FileEnd): string =>
-  `${[number, through].map((each) => String(each).padStart(12, "0")).join("-")}.parquet`
 
 /** Segments that are asked for at once, and of which facts are made in one pass through the recording. */
 const atOnce = 16
@@ -241,19 +235,10 @@ const writeFiles = async (
 
 /** The last file, in whichever folder: a clock may have been wrong for a while. The first segment if there is none. */
 const lastFile = async ({ target, cluster, signal }: FactsOptions): Promise<FileEnd> => {
-  const folders: string[] = []
-  for await (const { key } of target.list(clusterFolder(cluster), { delimiter: "/" }))
-    if (key.endsWith("/")) folders.push(key)
   let last: FileEnd = { number: 1, through: 0 }
-  /** Lists what comes after the last file that is known: mostly nothing, if the newest folder was the first. */
-  const look = async (folder: string): Promise<void> => {
-    signal?.throwIfAborted()
-    for await (const { key } of target.list(folder, { after: folder + fileName(last) })) {
-      const [, number, through] = /(\d+)-(\d+)\.parquet$/.exec(key) ?? []
-      if (Number(through) > last.through) last = { number: Number(number), through: Number(through) }
-    }
+  for await (const { key } of target.list(clusterFolder(cluster), signal && { signal })) {
+    const end = fileEndOf(key)
+    if (end !== undefined && end.through > last.through) last = end
   }
-  await inParallel(folders.splice(-1), atOnce, look)
-  await inParallel(folders, atOnce, look)
   return last
 }

@@ -62,6 +62,6 @@ test("files of an object store are read once, and no more of them than is permit
   database.close()
   await expect(
     copyFacts(store, objects, { ...copies, cacheDirectory: temporaryDirectory(), directory: temporaryDirectory() }),
-  ).rejects.toThrow("has no facts")
+  ).rejects.toThrow("was there a moment ago. If reel fleet compact has joined it with others, ask again.")
   store.close()
 })

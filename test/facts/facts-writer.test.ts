@@ -90,8 +90,8 @@ test("a segment that spans midnight has a file of each day", async () => {
   const bucket = await streamOf(directory)
   await makeFacts(bucket, directory)
   expect([...filesIn(bucket).keys()]).toEqual([
-    expect.stringMatching(/^cluster=prod\/day=2025-11-20\/000000000001-0{10}\d\d\.parquet$/),
-    expect.stringMatching(/^cluster=prod\/day=2025-11-21\/000000000001-0{10}\d\d\.parquet$/),
+    expect.stringMatching(/^cluster=prod\/day=2025-11-20\/000000000001-0{10}\d\d\.c25\.parquet$/),
+    expect.stringMatching(/^cluster=prod\/day=2025-11-21\/000000000001-0{10}\d\d\.c25\.parquet$/),
   ])
   const times = "SELECT day, time, name, operation FROM changes ORDER BY time"
   expect(await askFacts(bucket, times)).toEqual([
@@ -119,7 +119,7 @@ test("parts of a recorder that was taken over before its whole segment do not co
   store.close()
   await makeFacts(bucket, directory)
   expect(await askFacts(bucket, rowsOf)).toEqual(changesOf(directory))
-  expect([...filesIn(bucket).keys()][0]).toMatch(/000000000003-\d{12}\.parquet$/)
+  expect([...filesIn(bucket).keys()][0]).toMatch(/000000000003-\d{12}\.c25\.parquet$/)
 })
 
 /** Leaves of a stream what is left of its first segments when they are compacted, and the replaced ones removed. */
@@ -147,9 +147,9 @@ test("segments that were compacted before facts were made of them count as one",
   compact(bucket, 8)
   await makeFacts(bucket, directory)
   expect(await askFacts(bucket, rowsOf)).toEqual(changesOf(directory))
-  expect([...filesIn(bucket).keys()].map((name) => Number(/(\d+)-\d+\.parquet$/.exec(name)?.[1])).slice(0, 4)).toEqual([
-    3, 4, 5, 8,
-  ])
+  expect(
+    [...filesIn(bucket).keys()].map((name) => Number(/(\d+)-\d+\.c25\.parquet$/.exec(name)?.[1])).slice(0, 4),
+  ).toEqual([3, 4, 5, 8])
 })
 
 /** Makes facts until so many files were created, and is killed. */

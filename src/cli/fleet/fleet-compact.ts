@@ -1,7 +1,8 @@
-/** `reel fleet compact`: makes few large objects of the small ones of a stream. */
+/** `reel fleet compact`: makes few large objects of the small ones of a stream, and one file of the facts of each day. */
 import { randomBytes } from "node:crypto"
 import { tmpdir } from "node:os"
-import { compactStream } from "../../fleet/index.ts"
+import { joinFacts } from "../../facts/index.ts"
+import { compactStream, NoStreamError } from "../../fleet/index.ts"
 import { readRetainFor } from "../../recorder/index.ts"
 import { type OptionValues, optional, type Reading, refused, value, withDefault } from "../command-line/arguments.ts"
 import type { CommandTerminal } from "../command-line/command.ts"
@@ -46,14 +47,24 @@ export const compact = async (
   using store = await opened(address)
   using interrupted = interruption(terminal)
   const { signal } = interrupted
+  const print = (line: string): void => void terminal.standardOutput.write(`${line}\n`)
   try {
-    const { segments, objects, readBytes, writtenBytes, removed, refused } = await compactStream(store, {
+    const facts = await joinFacts(store, { nowMicros: nowMicros(), signal })
+    if (facts.days > 0)
+      print(`joined ${formatCount(facts.files, "file")} of facts into ${formatCount(facts.days, "file")}`)
+    const stream = await compactStream(store, {
       ...{ temporaryDirectory: tmpdir(), keepMicros: keep, graceMs: grace, nowMicros, signal },
       randomId: () => randomBytes(8).toString("hex"),
+    }).catch((error: unknown) => {
+      // A place for the facts of many clusters has no stream.
+      if (!(error instanceof NoStreamError) || !facts.isThere) throw error
+      return undefined
     })
+    if (stream === undefined) return exitCodes.ok
+    const { segments, objects, readBytes, writtenBytes, removed, refused } = stream
     const sizes = `${formatBytes(readBytes)} into ${formatBytes(writtenBytes)}`
     const what = objects === 0 ? "nothing to compact" : `compacted ${formatCount(segments, "segment")}, ${sizes}`
-    terminal.standardOutput.write(`${what}; removed ${formatCount(removed, "object")} that had been replaced\n`)
+    print(`${what}; removed ${formatCount(removed, "object")} that had been replaced`)
     if (refused !== undefined) terminal.say(`what has been replaced stays for now: ${refused}`)
     return exitCodes.ok
   } catch (error) {

@@ -42,6 +42,22 @@ ReplicaSet   120   ["data.second","data.filler"]
   )
 })
 
+test("facts of a day are joined where there is a stream, and where there is none", async () => {
+  const [directory, place] = [sample(), temporaryDirectory()]
+  const bucket = await streamOf(directory, 20_000)
+  const made = ["facts", bucket, "--data-dir", directory, "--cluster", "prod"]
+  for (const to of [place, bucket]) {
+    await fleet(...made, "--to", to)
+    const question = ["SELECT count(*) AS n FROM changes", ...all, "--data-dir", to, "-o", "csv"]
+    expect((await sql(...question)).output).toBe("n\n360\n")
+    const { code, output } = await fleet("compact", to)
+    expect([code, output]).toEqual([exitCodes.ok, expect.stringMatching(/^joined 4 files of facts into 1 file\n/)])
+    expect(output.includes("nothing to compact")).toBe(to === bucket)
+    expect((await sql(...question)).output).toBe("n\n360\n")
+  }
+  expect((await fleet("compact", temporaryDirectory())).code).toBe(exitCodes.failed)
+})
+
 test("CSV is made visible for a terminal, and equal names of columns get numbers in JSON", async () => {
   const directory = sample()
   const bucket = await streamOf(directory)

@@ -15,6 +15,15 @@ export const goProgram = async (name: string, main: string): Promise<Program> =>
   return (await buildStep("go", ["build", "-trimpath", "-o", path, main], { cwd: sourcesOf("go"), env })) ?? { path }
 }
 
+/** Builds a package below the project's root as a guest of the controller host. */
+export const goGuest = async (name: string, folder: string): Promise<Program> => {
+  const path = join(await cacheFolder(""), `${name}.wasm`)
+  const env = { GOOS: "wasip1", GOARCH: "wasm", GOTOOLCHAIN: "local", GOFLAGS: "-buildvcs=false", GOWORK: "off" }
+  const words = ["build", "-buildmode=c-shared", "-ldflags=-s -w -checklinkname=0", "-o", path, "."]
+  const cwd = fileURLToPath(new URL(`../../../${folder}/`, import.meta.url))
+  return (await buildStep("go", words, { cwd, env })) ?? { path }
+}
+
 /** Builds the crate in a folder of test/clients, whose program is called like its folder. */
 export const rustProgram = async (name: string): Promise<Program> => {
   const target = await cacheFolder(`${name}-target`)

@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { expect, onTestFinished, vi } from "vitest"
 import { parse } from "yaml"
+import type { ModuleFile } from "../../../src/host/modules/module-file.ts"
 import { ApiClient, type ApiObject, type EndpointSource, type Kind, kinds, type Pod } from "../../../src/kube/index.ts"
 import { examples } from "../../examples/host/toolchains.ts"
 import { eventually } from "../../harness/eventually.ts"
@@ -50,11 +51,26 @@ const rules = [
   { apiGroups: [""], resources: ["pods"], verbs: ["list", "watch", "create", "delete"] },
 ]
 
+interface GuestOptions {
+  readonly limits?: ModuleFile["limits"]
+  /** More than those that all examples need. */
+  readonly furtherRules?: ReadonlyArray<object>
+  /** Whether the kind and the rights are there before it starts. */
+  readonly isPrepared?: boolean
+  /** While one of its objects, `web`, has its pod. */
+  readonly meanwhile?: (client: ApiClient) => Promise<void>
+}
+
 /**
  * `administrator`: may do everything, and is the host. `namespace` exists; the kind SimplePod does not, neither before nor after. `guest`: the
  * path of a built example.
  */
-export const keepsPods = async (administrator: EndpointSource, namespace: string, guest: string): Promise<void> => {
+export const keepsPods = async (
+  administrator: EndpointSource,
+  namespace: string,
+  guest: string,
+  { limits = {}, furtherRules = [], isPrepared = false, meanwhile }: GuestOptions = {},
+): Promise<void> => {
   const client = new ApiClient({ server: administrator, userAgent: "kubereel-test" })
   onTestFinished(() => client.close())
   const place = (name: string) => ({ namespace, name })
@@ -76,14 +92,22 @@ export const keepsPods = async (administrator: EndpointSource, namespace: string
   const serviceAccount = place("simplepods")
   await makeAccount(client, serviceAccount)
   const { host, add, hasLogged, logOf, notes } = hostWithAccounts({ endpoints: administrator })
-  await add("example", guest, { serviceAccount, env: [{ name: "NAMESPACE", value: namespace }] })
-  await hasLogged("example", new RegExp(`403.*system:serviceaccount:${namespace}:simplepods`))
-  await grant(client, serviceAccount, rules)
-  await hasLogged("example", /404/)
+  const start = () => add("example", guest, { serviceAccount, limits, env: [{ name: "NAMESPACE", value: namespace }] })
+  if (!isPrepared) {
+    await start()
+    await hasLogged("example", new RegExp(`403.*system:serviceaccount:${namespace}:simplepods`))
+  }
+  await grant(client, serviceAccount, [...rules, ...furtherRules])
+  if (!isPrepared) await hasLogged("example", /404/)
 
   const definition = parse(readFileSync(join(examples, "simplepod-crd.yaml"), "utf8")) as ApiObject
   await client.create(definitions, definition)
   onTestFinished(async () => void (await client.delete(definitions, definition.metadata)))
+  if (isPrepared) {
+    await eventually(() => client.list(simplePods, { namespace }))
+    await start()
+    await hasLogged("example", /Starting workers/)
+  }
   // A definition takes a moment to be served.
   const { metadata } = await eventually(() => create("web"))
   await create("shop")
@@ -91,14 +115,15 @@ export const keepsPods = async (administrator: EndpointSource, namespace: string
     expect(await images(), logOf("example")).toEqual({ web: "nginx:1.27", shop: "nginx:1.27" }),
   )
   const first = (await pods()).get("web")
-  expect(first?.metadata.ownerReferences).toEqual([
+  expect(first?.metadata.ownerReferences).toMatchObject([
     { apiVersion: "slinky.dev/v1", kind: "SimplePod", name: "web", uid: metadata.uid, controller: true },
   ])
+  await meanwhile?.(client)
 
   await deleteNow("web")
   await eventually(async () => {
     const again = (await pods()).get("web")
-    expect(again).toBeDefined()
+    expect(again, logOf("example")).toBeDefined()
     expect(again?.metadata.uid).not.toBe(first?.metadata.uid)
   })
   await client.patch(simplePods, place("shop"), "merge", { spec: { image: "nginx:1.28" } })

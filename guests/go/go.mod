@@ -1,0 +1,3 @@
+module kubereel.dev/guests/go
+
+go 1.26
