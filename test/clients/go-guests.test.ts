@@ -7,6 +7,7 @@ import { parse } from "yaml"
 import { ApiClient, type ApiObject, kinds } from "../../src/kube/index.ts"
 import { Sandbox } from "../../src/sandbox/index.ts"
 import { examples } from "../examples/host/toolchains.ts"
+import { lifeOfWebApps } from "../examples/host/webapp-life.ts"
 import { eventually } from "../harness/eventually.ts"
 import { hostWithAccounts } from "../host/dispatcher/host-with-accounts.ts"
 import { keepsPods } from "../host/dispatcher/simplepod-life.ts"
@@ -91,4 +92,13 @@ test("finalizers, apply, requests from other kinds, filters of events and reques
   const [status] = await host.statistics()
   expect(status, notes.join("\n")).toMatchObject({ phase: "running", restarts: 0 })
   await host.remove("guest")
+})
+
+test("the WebApp operator does with controller-runtime what it does in TypeScript", async ({ skip }) => {
+  const program = await goGuest("webapp", "examples/host/controller-runtime/webapp")
+  if ("missing" in program) return skipBecause(skip, `the guest was not built: ${program.missing}`)
+  await lifeOfWebApps([
+    [program.path, "webapp.wasm"],
+    [join(examples, "controller-runtime/webapp/webapp.yaml"), "webapp.yaml"],
+  ])
 })

@@ -1,6 +1,6 @@
 /** The life of WebApps under an operator in a process of `reel host`, whatever it is written in, over a cluster whose pods run. */
 import { copyFileSync, mkdirSync, readFileSync } from "node:fs"
-import { basename, join } from "node:path"
+import { join } from "node:path"
 import { expect, onTestFinished } from "vitest"
 import { parse } from "yaml"
 import type { ApiObject } from "../../../src/host/controllers.ts"
@@ -12,8 +12,8 @@ import { examples } from "./toolchains.ts"
 const webApp = "example.com/v1.WebApp"
 const configMap = "v1.ConfigMap"
 
-/** What it owns, what several share, what it says, and what it leaves behind. `files`: of the module, which are copied into a directory of their own. */
-export const lifeOfWebApps = async (files: ReadonlyArray<string>): Promise<void> => {
+/** What it owns, what several share, what it says, and what it leaves behind. `files`: of the module, with their names in the directory that the host runs. */
+export const lifeOfWebApps = async (files: ReadonlyArray<readonly [from: string, to: string]>): Promise<void> => {
   const cluster = await LocalCluster.start()
   onTestFinished(() => cluster.close())
   const { sandbox } = cluster
@@ -21,7 +21,7 @@ export const lifeOfWebApps = async (files: ReadonlyArray<string>): Promise<void>
   onTestFinished(() => place.close())
   const modules = place.path("modules")
   mkdirSync(modules)
-  for (const file of files) copyFileSync(file, join(modules, basename(file)))
+  for (const [from, to] of files) copyFileSync(from, join(modules, to))
   sandbox.put(
     "apiextensions.k8s.io/v1.CustomResourceDefinition",
     parse(readFileSync(join(examples, "webapp/webapp-crd.yaml"), "utf8")),

@@ -9,5 +9,8 @@ test(
   {
     timeout: patient(60_000),
   },
-  () => lifeOfWebApps(["webapp.yaml", "webapp.ts", "webapp-types.ts"].map((file) => join(examples, "webapp", file))),
+  () =>
+    lifeOfWebApps(
+      ["webapp.yaml", "webapp.ts", "webapp-types.ts"].map((file) => [join(examples, "webapp", file), file] as const),
+    ),
 )
