@@ -23,6 +23,8 @@ func start() error {
 		Host:          "http://kubernetes",
 		Transport:     host.Transport,
 		ContentConfig: rest.ContentConfig{ContentType: "application/json"},
+		// The host has the limits of a module, in webapp.yaml.
+		QPS: -1,
 	}, ctrl.Options{Scheme: scheme.Scheme, Metrics: server.Options{BindAddress: "0"}, HealthProbeBindAddress: "0"})
 	if err != nil {
 		return err
