@@ -1,6 +1,6 @@
 /** `reel host --replay`: the modules of a directory meet recorded history instead of a cluster, and what they did is printed. */
 import { closeSync, openSync, writeSync } from "node:fs"
-import { readFile } from "node:fs/promises"
+import { readFile, writeFile } from "node:fs/promises"
 import * as Result from "effect/Result"
 import { systemClock } from "../clock.ts"
 import {
@@ -15,19 +15,23 @@ import {
 } from "../host/index.ts"
 import { messageOf } from "../message-of.ts"
 import {
+  BadExpectations,
+  ExpectationCheck,
   HostedController,
   HostedModule,
   instantOf,
   type JournalStep,
   journalText,
   type Participant,
-  rehearse,
+  parseExpectations,
+  runTrial,
   type WriteEntry,
 } from "../rehearsal/index.ts"
 import type { Speed } from "../simulation/index.ts"
-import { visible } from "../text/index.ts"
+import { visible, visibleInJson } from "../text/index.ts"
 import { CommandFailed, type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { withoutFile } from "./command-line/failures.ts"
+import { gateJson, gateJunit, gateLines } from "./host/gate-report.ts"
 import { openSource, type ReplaySource } from "./replay/replay-source.ts"
 import { kindsNamed } from "./replay/trace-kinds.ts"
 import { interruption, type Terminal } from "./terminal/terminal.ts"
@@ -125,9 +129,13 @@ export interface HostReplay {
   readonly makes: ReadonlyArray<MadeKind>
   /** A file that does not exist. */
   readonly journal: string | undefined
+  /** A file of expectations. */
+  readonly expect: string | undefined
+  readonly output: "text" | "json"
+  readonly junit: string | undefined
 }
 
-/** Resolves with `failed` if a module was refused or trapped, or if the last run for some object failed. */
+/** Resolves with `failed` if a module was refused or trapped, if the last run for some object failed, or if what was reached is not what should be. */
 export const replayHost = async (
   order: HostReplay,
   terminal: Terminal,
@@ -156,6 +164,9 @@ const run = async (
   signal: AbortSignal,
 ): Promise<ExitCode> => {
   const { source, from, to, speed, latencyMs, settleMs, journal } = order
+  const expected = order.expect === undefined ? undefined : await expectationsIn(order.expect)
+  const isText = order.output === "text"
+  const print = (line: string): void => (isText ? void terminal.standardOutput.write(`${line}\n`) : say(line))
   const listing = await listModules(fileSystem, order.directory)
   if (Result.isFailure(listing))
     throw new CommandFailed(`cannot read the modules of ${order.directory}: ${listing.failure}`)
@@ -172,7 +183,11 @@ const run = async (
   }
   const summary = new ReplaySummary()
   using _file = file
-  const { gaps, start, end } = await rehearse({
+  const begun = systemClock.monotonicMs()
+  const { rehearsed, failures } = await runTrial({
+    comparedWith: expected?.expectations.recorded === "ignore" ? "nothing" : "recorded",
+    expectations: expected?.check,
+    ignored: expected?.expectations.ignore ?? [],
     items: await source.open(),
     participants: cast.participants,
     window: { from, to },
@@ -184,18 +199,38 @@ const run = async (
       summary.add(step)
       file?.add(step)
       for (const entry of step.entries) {
-        if (entry.type === "log") terminal.standardOutput.write(`${entry.controller}: ${visible(entry.line)}\n`)
+        if (entry.type === "log") print(`${entry.controller}: ${visible(entry.line)}`)
         if (entry.type === "trouble") say(`${step.time} ${entry.controller}: ${entry.detail}`)
       }
     },
     ...(speed !== "max" && { pace: pacedBy(speed, signal) }),
   })
-  for (const line of summary.lines({ participants: cast.participants, gaps, start, end }))
-    terminal.standardOutput.write(`${line}\n`)
+  for (const line of summary.lines({ ...rehearsed, participants: cast.participants })) print(line)
   if (signal.aborted) return exitCodes.interrupted
+  const trials = [{ name: "undisturbed", failures, tookMs: systemClock.monotonicMs() - begun }]
+  if (isText) for (const line of gateLines(trials)) print(line)
+  else terminal.standardOutput.write(visibleInJson(`${JSON.stringify(gateJson(trials))}\n`))
+  if (order.junit !== undefined) await written(order.junit, gateJunit(`reel host ${order.directory}`, trials))
   const isFailed = cast.refused + refusals.length > 0 || cast.participants.some(({ failure }) => failure !== undefined)
-  return isFailed || summary.failing.length > 0 ? exitCodes.failed : exitCodes.ok
+  return isFailed || summary.failing.length + failures.length > 0 ? exitCodes.failed : exitCodes.ok
 }
+
+/** Rejects with CommandFailed. */
+const expectationsIn = async (file: string) => {
+  try {
+    const expectations = parseExpectations(await readFile(file, "utf8"), file)
+    return { expectations, check: new ExpectationCheck(expectations, file) }
+  } catch (cause) {
+    const problem = cause instanceof BadExpectations ? cause.message : `cannot read ${file}: ${messageOf(cause)}`
+    throw new CommandFailed(problem, exitCodes.usage)
+  }
+}
+
+/** Rejects with CommandFailed. */
+const written = (file: string, content: string): Promise<void> =>
+  writeFile(file, content).catch((cause: unknown) => {
+    throw new CommandFailed(`cannot write the report ${file}: ${messageOf(cause)}`)
+  })
 
 /** With the kinds that the names mean: built-in ones, or those of the trace. Rejects with CommandFailed. */
 const exactly = async (makes: ReadonlyArray<MadeKind>, source: ReplaySource): Promise<ReadonlyArray<MadeKind>> => {

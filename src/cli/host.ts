@@ -25,6 +25,7 @@ import {
   type CommandSyntax,
   integerBetween,
   type OptionValues,
+  oneOf,
   optional,
   type Reading,
   refused,
@@ -102,6 +103,12 @@ const options = {
     madeKind,
   ),
   journal: optional("FILE", "with --replay: write what happened, step by step, as NDJSON; the file must not exist"),
+  expect: optional(
+    "FILE",
+    "with --replay: what has to be there at the end and to hold after every step, as YAML (docs/reference/rehearsal.md#expectations)",
+  ),
+  output: withDefault("text", "-o FORMAT", "with --replay: text for people, json for programs", oneOf("text", "json")),
+  junit: optional("FILE", "with --replay: write a report for CI servers as JUnit's XML; an existing file is replaced"),
   ...clusterOptions,
   listen: listenOption(7790, "where /healthz, /readyz and /metrics are served"),
   workers: withDefault("2", "NUMBER", "threads that WebAssembly modules share", integerBetween(1, 64)),
@@ -122,7 +129,7 @@ const syntax: CommandSyntax<typeof options> = {
   operand: { placeholder: "DIRECTORY", help: "the modules", count: 1 },
   exitCodes: {
     failed:
-      "DIRECTORY cannot be read, there is no usable kubeconfig, or the address cannot be listened on; with --replay: a file was refused, a module trapped, or the last run for some object failed",
+      "DIRECTORY cannot be read, there is no usable kubeconfig, or the address cannot be listened on; with --replay: a file was refused, a module trapped, the last run for some object failed, or what was reached differs from what was recorded or expected",
     notPermitted: "the server refuses the credentials at the start",
     interrupted: "with --replay: Ctrl-C",
   },
@@ -131,6 +138,7 @@ const syntax: CommandSyntax<typeof options> = {
     "reel host modules",
     "reel host modules --kubeconfig sandbox.kubeconfig --workers 4",
     "reel host modules --replay production.ndjson.zst --journal journal.ndjson",
+    "reel host modules --replay production.ndjson.zst --expect expected.yaml --junit report.xml",
   ],
   seeAlso: ["reel k8s", "docs/guides/controllers.md", "docs/reference/modules.md", "docs/reference/rehearsal.md"],
 }
@@ -142,11 +150,11 @@ export const hostCommand = (
   command(syntax, async (given, terminal, [directory = ""]) => {
     const problem = wrongCombination(given)
     if (problem !== undefined) return problem
-    const { replay: trace, from, to, speed, latency: latencyMs, settle: settleMs, makes, journal } = given
+    const { replay: trace, latency: latencyMs, settle: settleMs, ...others } = given
     if (trace === undefined) return run(given, terminal, directory)
     const { replayHost } = await loadReplay()
     const say = (text: string): void => void terminal.standardError.write(toldLines(`${syntax.name}: `, text))
-    return replayHost({ directory, trace, from, to, speed, latencyMs, settleMs, makes, journal }, terminal, say)
+    return replayHost({ ...others, directory, trace, latencyMs, settleMs }, terminal, say)
   })
 
 /** Checks that involve more than one option. */
@@ -155,10 +163,11 @@ const wrongCombination = (given: OptionValues<typeof options>): string | undefin
     return given.kubeconfig === undefined && given.context === undefined
       ? undefined
       : "--replay excludes --kubeconfig and --context: there is no cluster"
-  const needing = (["from", "to", "journal"] as const).find((name) => given[name] !== undefined)
+  const needing = (["from", "to", "journal", "expect", "junit"] as const).find((name) => given[name] !== undefined)
   if (needing !== undefined) return `--${needing} needs --replay`
   if (given.makes.length > 0) return "--makes needs --replay"
   if (given.latency > 0 || given.settle > 0) return "--latency and --settle need --replay"
+  if (given.output !== "text") return "--output needs --replay"
   return given.speed === "max" ? undefined : "--speed needs --replay"
 }
 

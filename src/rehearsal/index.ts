@@ -9,6 +9,10 @@ export { HostedModule } from "./cast/hosted-module.ts"
 export type { Participant } from "./cast/participant.ts"
 export { type FeedRule, type FeedScope, guessedKind, type RecordedChange } from "./feed/feed-rule.ts"
 export type { FedAs } from "./feed/feeder.ts"
+export type { Bug, Failure } from "./gate/diagnosis.ts"
+export { BadExpectations, ExpectationCheck, type Expectations, parseExpectations } from "./gate/expectations.ts"
+export type { Ignored, StepPlace } from "./gate/state-comparison.ts"
+export { type GateTrial, runTrial } from "./gate/trial.ts"
 export {
   type Difference,
   type EventEntry,

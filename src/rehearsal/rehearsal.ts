@@ -14,12 +14,13 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { systemClock } from "../clock.ts"
 import { parseGvk } from "../kube/offline.ts"
-import { type KindedObject, Sandbox } from "../sandbox/index.ts"
+import { type KindedObject, type ObservedChange, Sandbox } from "../sandbox/index.ts"
 import { type ReplayWindow, type TraceChange, type TracePart, traceChanges } from "../simulation/index.ts"
 import { inDependencyOrder, type TraceItem } from "../trace/index.ts"
 import type { Participant } from "./cast/participant.ts"
 import { FeedDecision, type FeedRule } from "./feed/feed-rule.ts"
 import { Feeder } from "./feed/feeder.ts"
+import type { ExpectedState, ObjectState } from "./gate/state-comparison.ts"
 import { instantOf, type JournalEntry, type JournalStep, type StepCause } from "./journal/journal.ts"
 import { Witness } from "./journal/witness.ts"
 import { KindNotInTrace, RehearsalStalled } from "./open-trace.ts"
@@ -69,6 +70,18 @@ const rest = async ({ activity, busy, awake, stallMs, time }: RestOptions): Prom
   }
 }
 
+/** Sees the states of a rehearsal while it goes on. */
+export interface Audience {
+  /** What is recorded of an object, of which the controllers may meet or make a part. */
+  recorded(state: ExpectedState): void
+  /** What the sandbox has of it. */
+  reached(state: ObjectState): void
+  /** A recorded change is about to be fed. Their numbers are from 1. */
+  changeBegins(number: number): void
+  /** Called for every step, also for timers that led to nothing. */
+  stepEnded(step: JournalStep): void
+}
+
 export interface RehearsalOptions {
   /** Chunks of the trace; each is iterated before the next one is taken. */
   readonly items: AsyncIterable<Iterable<TraceItem>>
@@ -93,6 +106,7 @@ export interface RehearsalOptions {
   readonly isKept?: boolean
   /** Called after each step that is in the journal. */
   readonly onStep?: (step: JournalStep) => void
+  readonly audience?: Audience | undefined
   /** Resolves when that moment (µs since the Unix epoch) may begin: for a rehearsal that takes its time. Default: at once. */
   readonly pace?: (micros: number) => Promise<void>
   /** Ends the rehearsal after the present step. */
@@ -105,6 +119,8 @@ export interface Rehearsed {
   readonly objects: ReadonlyArray<KindedObject>
   /** Ranges that were not recorded, and so not fed. */
   readonly gaps: number
+  /** Of which the trace has anything. */
+  readonly kinds: ReadonlySet<string>
   /** µs since the Unix epoch: the first and the last moment. */
   readonly start: number
   readonly end: number
@@ -154,6 +170,8 @@ class Run {
   /** Kinds that the trace says it has, and those of the seed. */
   readonly #kinds = new Set<string>()
   #isClosed = false
+  /** Recorded changes so far. */
+  #change = 0
   /** Of each participant, when the last step began. */
   #activityBefore: ReadonlyArray<number> = []
   isOver = false
@@ -178,7 +196,13 @@ class Run {
     })
     const works = options.participants.map(({ work }) => work)
     const decision = new FeedDecision(options.feed ?? "others", works)
-    feeder = new Feeder({ sandbox, clock, random, decision })
+    const { audience } = options
+    feeder = new Feeder({
+      ...{ sandbox, clock, random, decision },
+      recorded: ({ gvk: kind, namespace, name, object: bytes }, isWhole) =>
+        audience?.recorded({ kind, namespace, name, bytes, isWhole }),
+    })
+    if (audience !== undefined) sandbox.observe(({ gvk, change }) => audience.reached(stateOf(gvk, change)))
     const run = new Run(options, { time, clock, sandbox, feeder })
     try {
       for (const kind of header?.kinds ?? []) known.add(kind)
@@ -228,6 +252,7 @@ class Run {
   async feed(change: TraceChange): Promise<void> {
     await this.passTo(change.time)
     if (this.isOver) return
+    this.#options.audience?.changeBegins(++this.#change)
     const { gvk: kind, namespace, name, object } = change
     const place = { kind, namespace, name }
     const { result: fedAs, differences } = this.#witness.fed(place, () => this.#feeder.feed(change))
@@ -255,7 +280,7 @@ class Run {
     const end = this.#clock.wallMicros()
     const objects = Array.from(this.#witness.objects(), ([gvk, object]) => ({ gvk, object }))
     await this.close()
-    return { steps: this.#steps, objects, gaps, start: this.#start, end }
+    return { steps: this.#steps, objects, gaps, kinds: this.#recordedKinds(), start: this.#start, end }
   }
 
   /** Ends the participants, which may need time for that, and the sandbox. */
@@ -284,7 +309,7 @@ class Run {
   }
 
   async #step(cause: StepCause, act: () => void | Promise<void> = () => undefined): Promise<void> {
-    const { participants, until, onStep, signal } = this.#options
+    const { participants, until, onStep, audience, signal } = this.#options
     await act()
     this.#activityBefore = participants.map(({ activity }) => activity)
     await rest({
@@ -298,8 +323,9 @@ class Run {
     const entries = this.#entries
     this.#entries = []
     if (signal?.aborted === true) this.isOver = true
-    if (cause.type === "timer" && entries.length === 0) return
     const step = { time: instantOf(this.#clock.wallMicros()), cause, entries }
+    audience?.stepEnded(step)
+    if (cause.type === "timer" && entries.length === 0) return
     if (this.#options.isKept !== false) this.#steps.push(step)
     onStep?.(step)
     if (until?.(step) === true) this.isOver = true
@@ -325,8 +351,12 @@ class Run {
     return [...requests, ...runs]
   }
 
+  #recordedKinds(): ReadonlySet<string> {
+    return new Set([...this.#kinds, ...this.#feeder.kinds])
+  }
+
   #checkKinds(): void {
-    const kinds = new Set([...this.#kinds, ...this.#feeder.kinds])
+    const kinds = this.#recordedKinds()
     for (const { name: controller, work } of this.#options.participants) {
       // One that has a definition and no object in the trace is recorded all the same.
       const isRecorded = (kind: string) => kinds.has(kind) || (isCustom(kind) && this.#sandbox.serves(kind))
@@ -335,6 +365,14 @@ class Run {
     }
   }
 }
+
+const stateOf = (
+  kind: string,
+  { namespace, name, type, line, objectStart, objectEnd }: ObservedChange["change"],
+): ObjectState => ({
+  ...{ kind, namespace, name },
+  bytes: type === "DELETED" ? undefined : line.subarray(objectStart, objectEnd),
+})
 
 /** Turns of the event loop in which participants have to end; a run that never returns is given up then. */
 const closingTurns = 100_000

@@ -25,6 +25,8 @@ interface FeederOptions {
   readonly clock: Clock
   readonly random: SeededRandomness
   readonly decision: FeedDecision
+  /** Called for each recorded change of what the controllers may meet or make. `isWhole`: others decide all of it. */
+  readonly recorded?: ((change: TraceChange, isWhole: boolean) => void) | undefined
 }
 
 export class Feeder {
@@ -48,8 +50,9 @@ export class Feeder {
   seed(change: TraceChange): FedAs {
     const { gvk } = change
     const { object } = this.#next(change)
-    if (object === undefined || this.#options.decision.scopeOf({ ...change, object, before: undefined }) === "none")
-      return "left-out"
+    const { decision, recorded } = this.#options
+    if (object === undefined || decision.scopeOf({ ...change, object, before: undefined }) === "none") return "left-out"
+    recorded?.(change, !decision.isOwn(gvk, object))
     this.#load(gvk, change, object)
     return "created"
   }
@@ -61,6 +64,7 @@ export class Feeder {
     const scope = decision.scopeOf(recorded)
     const { object, before } = recorded
     if (scope === "none") return "left-out"
+    this.#options.recorded?.(change, scope === "all")
     const existing = sandbox.serves(gvk) ? (sandbox.get(gvk, namespace, name) as Members | undefined) : undefined
     if (scope === "status") {
       if (object === undefined || existing === undefined) return "left-out"

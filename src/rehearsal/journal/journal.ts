@@ -70,6 +70,9 @@ export interface WriteEntry extends JournalObject {
   readonly differences: ReadonlyArray<Difference>
 }
 
+/** Whether the server, or a disturbance in its place, has refused it. */
+export const isRefused = ({ status }: Pick<WriteEntry, "status">): boolean => status >= 400
+
 /** A Kubernetes Event that a controller recorded. */
 export interface EventEntry {
   readonly type: "event"

@@ -279,6 +279,12 @@ const stepOf = (statement: Statement, start: number): Step => {
   }
 }
 
+/** Tells whether an object in a state at a time (µs since the Unix epoch) meets the condition. Times count from `start`. */
+export const testOf = (condition: Condition, start: number): ((object: JsonObject, time: number) => boolean) => {
+  const trial = trialOf(condition, momentsFrom(start))
+  return (object, time) => trial({ object, time, bindings: noBindings }) !== undefined
+}
+
 /** With the variable of the target in the value, each bound place gets its own value. */
 const modified = (target: Path, value: Value, scope: Scope): Outcome => {
   const { variable } = target
