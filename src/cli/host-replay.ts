@@ -17,18 +17,22 @@ import { messageOf } from "../message-of.ts"
 import {
   BadExpectations,
   ExpectationCheck,
+  type GateTrial,
+  gate,
   HostedController,
   HostedModule,
   instantOf,
   type JournalStep,
   journalText,
+  loadedParts,
   type Participant,
   parseExpectations,
+  parseSchedule,
   runTrial,
   type WriteEntry,
 } from "../rehearsal/index.ts"
 import type { Speed } from "../simulation/index.ts"
-import { visible, visibleInJson } from "../text/index.ts"
+import { quoted, visible, visibleInJson } from "../text/index.ts"
 import { CommandFailed, type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { withoutFile } from "./command-line/failures.ts"
 import { gateJson, gateJunit, gateLines } from "./host/gate-report.ts"
@@ -131,6 +135,9 @@ export interface HostReplay {
   readonly journal: string | undefined
   /** A file of expectations. */
   readonly expect: string | undefined
+  readonly restartAt: number | "every-write" | undefined
+  /** Texts of seeds. */
+  readonly seeds: ReadonlyArray<string>
   readonly output: "text" | "json"
   readonly junit: string | undefined
 }
@@ -165,6 +172,12 @@ const run = async (
 ): Promise<ExitCode> => {
   const { source, from, to, speed, latencyMs, settleMs, journal } = order
   const expected = order.expect === undefined ? undefined : await expectationsIn(order.expect)
+  const wrong = order.seeds.find((seed) => parseSchedule(seed) === undefined)
+  if (wrong !== undefined)
+    throw new CommandFailed(
+      `--seed must be a number, or the text that a failure has named, and not ${quoted(wrong)}`,
+      exitCodes.usage,
+    )
   const isText = order.output === "text"
   const print = (line: string): void => (isText ? void terminal.standardOutput.write(`${line}\n`) : say(line))
   const listing = await listModules(fileSystem, order.directory)
@@ -173,7 +186,10 @@ const run = async (
   const { modules, refusals } = listing.success
   for (const { path, refusal } of refusals) for (const line of describeRefusal(path, refusal).split("\n")) say(line)
   const makes = await exactly(order.makes, source)
-  const cast = await participantsOf(modules, makes, say)
+  let casts = 0
+  const recast = () => participantsOf(modules, makes, casts++)
+  const cast = await recast()
+  for (const line of cast.refused) say(line)
   if (cast.participants.length === 0) throw new CommandFailed(`there is no module to replay into in ${order.directory}`)
   let file: JournalFile | undefined
   try {
@@ -183,19 +199,15 @@ const run = async (
   }
   const summary = new ReplaySummary()
   using _file = file
-  const begun = systemClock.monotonicMs()
-  const { rehearsed, failures } = await runTrial({
-    comparedWith: expected?.expectations.recorded === "ignore" ? "nothing" : "recorded",
+  const rehearsal = {
     expectations: expected?.check,
     ignored: expected?.expectations.ignore ?? [],
-    items: await source.open(),
-    participants: cast.participants,
     window: { from, to },
     latencyMs,
     settleMs,
     isKept: false,
     signal,
-    onStep: (step) => {
+    onStep: (step: JournalStep) => {
       summary.add(step)
       file?.add(step)
       for (const entry of step.entries) {
@@ -204,15 +216,40 @@ const run = async (
       }
     },
     ...(speed !== "max" && { pace: pacedBy(speed, signal) }),
-  })
-  for (const line of summary.lines({ ...rehearsed, participants: cast.participants })) print(line)
+  }
+  const { restartAt, seeds } = order
+  const comparedWith = expected?.expectations.recorded === "ignore" ? "nothing" : "recorded"
+  const trials: GateTrial[] = []
+  if (restartAt === undefined && seeds.length === 0) {
+    const begun = systemClock.monotonicMs()
+    const { participants } = cast
+    const { rehearsed, failures } = await runTrial({
+      ...rehearsal,
+      items: await source.open(),
+      participants,
+      comparedWith,
+    })
+    trials.push({ name: "undisturbed", failures, tookMs: systemClock.monotonicMs() - begun, rehearsed })
+  } else {
+    const parts = await loadedParts(await source.open(), rehearsal.window)
+    const first = [cast]
+    const anew = async () => (first.pop() ?? (await recast())).participants
+    for await (const trial of gate({ parts, cast: anew, rehearsal, comparedWith, restartAt, seeds })) {
+      trials.push(trial)
+      if (signal.aborted) break
+    }
+  }
+  const { rehearsed } = trials[0] ?? {}
+  if (rehearsed !== undefined)
+    for (const line of summary.lines({ ...rehearsed, participants: cast.participants })) print(line)
   if (signal.aborted) return exitCodes.interrupted
-  const trials = [{ name: "undisturbed", failures, tookMs: systemClock.monotonicMs() - begun }]
   if (isText) for (const line of gateLines(trials)) print(line)
   else terminal.standardOutput.write(visibleInJson(`${JSON.stringify(gateJson(trials))}\n`))
   if (order.junit !== undefined) await written(order.junit, gateJunit(`reel host ${order.directory}`, trials))
-  const isFailed = cast.refused + refusals.length > 0 || cast.participants.some(({ failure }) => failure !== undefined)
-  return isFailed || summary.failing.length + failures.length > 0 ? exitCodes.failed : exitCodes.ok
+  const isFailed =
+    cast.refused.length + refusals.length > 0 || cast.participants.some(({ failure }) => failure !== undefined)
+  const isPassed = trials.every(({ failures }) => failures.length === 0)
+  return isFailed || summary.failing.length > 0 || !isPassed ? exitCodes.failed : exitCodes.ok
 }
 
 /** Rejects with CommandFailed. */
@@ -240,15 +277,11 @@ const exactly = async (makes: ReadonlyArray<MadeKind>, source: ReplaySource): Pr
   return makes.map(({ owner, kind }) => ({ owner: kindOf(owner), kind: kindOf(kind) }))
 }
 
-/** One that cannot take part is reported, and the others do. */
-const participantsOf = async (
-  modules: ReadonlyArray<ModuleSource>,
-  makes: ReadonlyArray<MadeKind>,
-  say: (line: string) => void,
-) => {
+/** One that cannot take part is refused, and the others do. `cast`: another number means that scripts are loaded anew, without their memory. */
+const participantsOf = async (modules: ReadonlyArray<ModuleSource>, makes: ReadonlyArray<MadeKind>, cast: number) => {
   provideScriptLibrary()
   const participants: Participant[] = []
-  let refused = 0
+  const refused: string[] = []
   const names = new Set<string>()
   for (const module of modules) {
     const { file, codePath, codeHash, form } = module
@@ -257,16 +290,15 @@ const participantsOf = async (
       const made =
         form === "wasm"
           ? [await wasmModule(module, makes)]
-          : (await loadScript({ codePath, codeHash, env: file.env })).map(
-              (controller) => new HostedController(controller),
-            )
+          : (
+              await loadScript({ codePath, codeHash: cast === 0 ? codeHash : `${codeHash}-${cast}`, env: file.env })
+            ).map((controller) => new HostedController(controller))
       for (const { name } of made) if (names.has(name)) throw new Error(`another controller is called ${name}`)
       for (const { name } of made) names.add(name)
       names.add(file.name)
       participants.push(...made)
     } catch (cause) {
-      refused++
-      say(`module ${file.name} is not run: ${codePath}: ${messageOf(cause)}`)
+      refused.push(`module ${file.name} is not run: ${codePath}: ${messageOf(cause)}`)
     }
   }
   return { participants, refused }

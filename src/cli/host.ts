@@ -68,6 +68,9 @@ const madeKind = (given: string): Reading<MadeKind> => {
   return value({ owner, kind })
 }
 
+const restartAt = (given: string): Reading<number | "every-write"> =>
+  given === "every-write" ? value(given) : integerBetween(1, 1_000_000)(given)
+
 const options = {
   replay: optional(
     "TRACE|DIRECTORY",
@@ -107,6 +110,18 @@ const options = {
     "FILE",
     "with --replay: what has to be there at the end and to hold after every step, as YAML (docs/reference/rehearsal.md#expectations)",
   ),
+  "restart-at": optional(
+    "every-write|N",
+    "with --replay: end all modules after their Nth write, or after each in a rehearsal of its own, start them again one change later, and compare what is reached",
+    restartAt,
+  ),
+  seeds: withDefault(
+    "0",
+    "NUMBER",
+    "with --replay: so many more rehearsals, in which restarts, conflicts, lost answers, races, silent watches and late timers disturb the modules",
+    integerBetween(0, 100_000),
+  ),
+  seed: repeated("SEED", "with --replay: one of these, by its number or by the text that a failure has named"),
   output: withDefault("text", "-o FORMAT", "with --replay: text for people, json for programs", oneOf("text", "json")),
   junit: optional("FILE", "with --replay: write a report for CI servers as JUnit's XML; an existing file is replaced"),
   ...clusterOptions,
@@ -138,7 +153,7 @@ const syntax: CommandSyntax<typeof options> = {
     "reel host modules",
     "reel host modules --kubeconfig sandbox.kubeconfig --workers 4",
     "reel host modules --replay production.ndjson.zst --journal journal.ndjson",
-    "reel host modules --replay production.ndjson.zst --expect expected.yaml --junit report.xml",
+    "reel host modules --replay production.ndjson.zst --expect expected.yaml --restart-at every-write --seeds 100 --junit report.xml",
   ],
   seeAlso: ["reel k8s", "docs/guides/controllers.md", "docs/reference/modules.md", "docs/reference/rehearsal.md"],
 }
@@ -154,7 +169,9 @@ export const hostCommand = (
     if (trace === undefined) return run(given, terminal, directory)
     const { replayHost } = await loadReplay()
     const say = (text: string): void => void terminal.standardError.write(toldLines(`${syntax.name}: `, text))
-    return replayHost({ ...others, directory, trace, latencyMs, settleMs }, terminal, say)
+    const { "restart-at": restartAt, seeds: count, seed } = others
+    const seeds = [...Array.from({ length: count }, (_, index) => String(index + 1)), ...seed]
+    return replayHost({ ...others, directory, trace, latencyMs, settleMs, restartAt, seeds }, terminal, say)
   })
 
 /** Checks that involve more than one option. */
@@ -163,9 +180,12 @@ const wrongCombination = (given: OptionValues<typeof options>): string | undefin
     return given.kubeconfig === undefined && given.context === undefined
       ? undefined
       : "--replay excludes --kubeconfig and --context: there is no cluster"
-  const needing = (["from", "to", "journal", "expect", "junit"] as const).find((name) => given[name] !== undefined)
+  const needing = (["from", "to", "journal", "expect", "junit", "restart-at"] as const).find(
+    (name) => given[name] !== undefined,
+  )
   if (needing !== undefined) return `--${needing} needs --replay`
   if (given.makes.length > 0) return "--makes needs --replay"
+  if (given.seeds + given.seed.length > 0) return "--seeds and --seed need --replay"
   if (given.latency > 0 || given.settle > 0) return "--latency and --settle need --replay"
   if (given.output !== "text") return "--output needs --replay"
   return given.speed === "max" ? undefined : "--speed needs --replay"

@@ -17,15 +17,16 @@ import { parseGvk } from "../kube/offline.ts"
 import { type KindedObject, type ObservedChange, Sandbox } from "../sandbox/index.ts"
 import { type ReplayWindow, type TraceChange, type TracePart, traceChanges } from "../simulation/index.ts"
 import { inDependencyOrder, type TraceItem } from "../trace/index.ts"
-import type { Participant } from "./cast/participant.ts"
+import type { Participant, Stage } from "./cast/participant.ts"
 import { FeedDecision, type FeedRule } from "./feed/feed-rule.ts"
 import { Feeder } from "./feed/feeder.ts"
 import type { ExpectedState, ObjectState } from "./gate/state-comparison.ts"
 import { instantOf, type JournalEntry, type JournalStep, type StepCause } from "./journal/journal.ts"
 import { Witness } from "./journal/witness.ts"
 import { KindNotInTrace, RehearsalStalled } from "./open-trace.ts"
+import { type Disturbable, type Disturbance, type Schedule, textOfDisturbance } from "./stage/schedule.ts"
 import { Traffic } from "./stage/traffic.ts"
-import { seededRandomness, VirtualClock } from "./stage/virtual-clock.ts"
+import { type SeededRandomness, seededRandomness, VirtualClock } from "./stage/virtual-clock.ts"
 
 // Waits until everything in a rehearsal has come to rest: no request is under way, no run either, every watch event has been delivered, and
 // nothing more can happen before the clock moves.
@@ -83,8 +84,8 @@ export interface Audience {
 }
 
 export interface RehearsalOptions {
-  /** Chunks of the trace; each is iterated before the next one is taken. */
-  readonly items: AsyncIterable<Iterable<TraceItem>>
+  /** Chunks of the trace, each of which is iterated before the next one is taken; or all of its parts, for several rehearsals. */
+  readonly items: AsyncIterable<Iterable<TraceItem>> | ReadonlyArray<TracePart>
   readonly participants: ReadonlyArray<Participant>
   /** µs since the Unix epoch; default: the whole trace. */
   readonly window?: Partial<Pick<ReplayWindow, "from" | "to">>
@@ -105,8 +106,12 @@ export interface RehearsalOptions {
   /** Whether steps are kept for the result. Default true; false for a long trace whose steps go elsewhere. */
   readonly isKept?: boolean
   /** Called after each step that is in the journal. */
-  readonly onStep?: (step: JournalStep) => void
+  readonly onStep?: ((step: JournalStep) => void) | undefined
   readonly audience?: Audience | undefined
+  /** What disturbs the controllers. Default: nothing. */
+  readonly schedule?: Schedule | undefined
+  /** The participants anew, without any memory, for a restart of the schedule. */
+  readonly recast?: (() => Promise<ReadonlyArray<Participant>>) | undefined
   /** Resolves when that moment (µs since the Unix epoch) may begin: for a rehearsal that takes its time. Default: at once. */
   readonly pace?: (micros: number) => Promise<void>
   /** Ends the rehearsal after the present step. */
@@ -121,6 +126,7 @@ export interface Rehearsed {
   readonly gaps: number
   /** Of which the trace has anything. */
   readonly kinds: ReadonlySet<string>
+  readonly disturbable: Disturbable
   /** µs since the Unix epoch: the first and the last moment. */
   readonly start: number
   readonly end: number
@@ -130,7 +136,8 @@ export interface Rehearsed {
 export const rehearse = async (options: RehearsalOptions): Promise<Rehearsed> => {
   const { from, to } = options.window ?? {}
   const window = { from, to, duration: undefined, now: systemClock.wallMicros() }
-  const parts = traceChanges(options.items, window)
+  const { items } = options
+  const parts = isLoaded(items) ? [items] : traceChanges(items, window)
   let run: Run | undefined
   const known = new Set<string>()
   try {
@@ -141,7 +148,7 @@ export const rehearse = async (options: RehearsalOptions): Promise<Rehearsed> =>
         else if (part.type === "beginning") run = await Run.start(options, part, known)
         else if (part.type === "gap") gaps++
         else if (part.type === "change") await run?.feed(part.change)
-        else if (part.type === "end") await run?.passTo(part.time + (options.settleMs ?? 0) * 1000)
+        else if (part.type === "end") await run?.settle(part.time + (options.settleMs ?? 0) * 1000)
         if (run?.isOver === true) break
       }
       if (run?.isOver === true) break
@@ -149,10 +156,22 @@ export const rehearse = async (options: RehearsalOptions): Promise<Rehearsed> =>
     if (run === undefined) throw new Error("a trace without a beginning")
     return await run.finish(gaps)
   } finally {
-    await parts.return()
     await run?.close()
   }
 }
+
+/** All parts of a trace, for several rehearsals: its changes are in memory. */
+export const loadedParts = async (
+  items: AsyncIterable<Iterable<TraceItem>>,
+  { from, to }: NonNullable<RehearsalOptions["window"]> = {},
+): Promise<ReadonlyArray<TracePart>> => {
+  const window = { from, to, duration: undefined, now: systemClock.wallMicros() }
+  const parts: TracePart[] = []
+  for await (const chunk of traceChanges(items, window)) parts.push(...chunk)
+  return parts
+}
+
+const isLoaded = (items: RehearsalOptions["items"]): items is ReadonlyArray<TracePart> => Array.isArray(items)
 
 type Beginning = Extract<TracePart, { type: "beginning" }>
 
@@ -164,6 +183,18 @@ class Run {
   readonly #feeder: Feeder
   readonly #witness: Witness
   readonly #traffic: Traffic
+  readonly #random: SeededRandomness
+  readonly #disturbances: ReadonlyArray<Disturbance>
+  /** None while the process of the controllers is down. */
+  #participants: ReadonlyArray<Participant> = []
+  /** Of processes that have ended. */
+  readonly #endings: Promise<void>[] = []
+  /** How many changes the process misses before it starts again. */
+  #downFor: number | undefined
+  /** By silent kind: how many changes it stays so. */
+  readonly #silentFor = new Map<string, number>()
+  /** That have fired since the last change. */
+  #timers = 0
   readonly #steps: JournalStep[] = []
   /** Of the step under way. */
   #entries: JournalEntry[] = []
@@ -174,6 +205,7 @@ class Run {
   #change = 0
   /** Of each participant, when the last step began. */
   #activityBefore: ReadonlyArray<number> = []
+  #isSettling = false
   isOver = false
 
   /** `known`: kinds of which the trace has said so far that it has them. */
@@ -203,7 +235,7 @@ class Run {
         audience?.recorded({ kind, namespace, name, bytes, isWhole }),
     })
     if (audience !== undefined) sandbox.observe(({ gvk, change }) => audience.reached(stateOf(gvk, change)))
-    const run = new Run(options, { time, clock, sandbox, feeder })
+    const run = new Run(options, { time, clock, sandbox, feeder, random })
     try {
       for (const kind of header?.kinds ?? []) known.add(kind)
       for (const { gvk } of options.seed ?? []) run.#kinds.add(nameOf(gvk))
@@ -216,13 +248,7 @@ class Run {
         })
         // A trace that does not say which kinds it has may have the kind later.
         if (known.size > 0) run.#checkKinds()
-        for (const participant of options.participants)
-          await participant.start({
-            transport: run.#traffic.transportOf(participant.name),
-            clock,
-            random,
-            note: (entry) => run.#entries.push(entry),
-          })
+        await run.#begin(options.participants)
       })
       return run
     } catch (error) {
@@ -233,9 +259,17 @@ class Run {
 
   private constructor(
     options: RehearsalOptions,
-    { time, clock, sandbox, feeder }: { time: number; clock: VirtualClock; sandbox: Sandbox; feeder: Feeder },
+    {
+      time,
+      clock,
+      sandbox,
+      feeder,
+      random,
+    }: Pick<Stage, "clock" | "random"> & { time: number; sandbox: Sandbox; feeder: Feeder },
   ) {
     this.#options = options
+    this.#disturbances = options.schedule?.disturbances ?? []
+    this.#random = random
     this.#start = time
     this.#clock = clock
     this.#sandbox = sandbox
@@ -245,19 +279,59 @@ class Run {
       sandbox,
       clock,
       latencyMs: options.latencyMs ?? 0,
+      disturbances: this.#disturbances,
+      disturbed: (disturbance) => this.#noteDisturbance(disturbance),
+      crashed: (changes) => this.#crash(changes),
       around: (participant, request, carryOut) => this.#witness.around(participant, request, carryOut),
     })
   }
 
   async feed(change: TraceChange): Promise<void> {
-    await this.passTo(change.time)
+    const number = ++this.#change
+    const wasDown = this.#downFor
+    if (this.#options.schedule?.changes?.includes(number) === false) return
+    const begins = this.#disturbances.filter((each) => "change" in each && each.change === number)
+    if (!begins.some(({ type }) => type === "late")) await this.passTo(change.time)
     if (this.isOver) return
-    this.#options.audience?.changeBegins(++this.#change)
+    this.#clock.moveTo(change.time)
+    this.#timers = 0
+    this.#options.audience?.changeBegins(number)
+    for (const each of begins) {
+      this.#noteDisturbance(each)
+      if (each.type !== "stale") continue
+      this.#silentFor.set(each.kind, each.changes)
+      this.#traffic.silence(each.kind, true)
+    }
     const { gvk: kind, namespace, name, object } = change
     const place = { kind, namespace, name }
     const { result: fedAs, differences } = this.#witness.fed(place, () => this.#feeder.feed(change))
     const action = object === undefined ? "deleted" : "applied"
-    await this.#step({ type: "change", ...place, action, fedAs, differences })
+    await this.#step({ type: "change", ...place, action, fedAs, differences }, () => {
+      this.#traffic.changed()
+      for (const [silent, left] of this.#silentFor) {
+        this.#silentFor.set(silent, left - 1)
+        if (left === 0) this.#traffic.silence(silent, false)
+      }
+    })
+    if (wasDown !== undefined) this.#downFor = wasDown - 1
+    if (this.#downFor === 0) await this.#revive()
+  }
+
+  /** Ends what still disturbs the controllers, and lets the time pass up to a moment. */
+  async settle(micros: number): Promise<void> {
+    await this.#revive()
+    this.#isSettling = true
+    if (this.#disturbances.length > 0)
+      await this.#step({ type: "calm" }, () => {
+        this.#traffic.changed(true)
+        this.#hear()
+      })
+    await this.passTo(micros)
+  }
+
+  /** Delivers what silent watches have received. */
+  #hear(): void {
+    for (const silent of this.#silentFor.keys()) this.#traffic.silence(silent, false)
   }
 
   /** Lets the time pass up to a moment, with every timer in between. */
@@ -268,7 +342,10 @@ class Run {
       if (due === undefined || due > micros) break
       await pace?.(due)
       this.#clock.moveTo(due)
-      await this.#step({ type: "timer" }, () => this.#clock.fire())
+      await this.#step({ type: "timer" }, () => {
+        if (++this.#timers >= mostSilentTimers) this.#hear()
+        this.#clock.fire()
+      })
     }
     if (this.isOver) return
     await pace?.(micros)
@@ -280,7 +357,9 @@ class Run {
     const end = this.#clock.wallMicros()
     const objects = Array.from(this.#witness.objects(), ([gvk, object]) => ({ gvk, object }))
     await this.close()
-    return { steps: this.#steps, objects, gaps, kinds: this.#recordedKinds(), start: this.#start, end }
+    const { writes, watched } = this.#traffic
+    const disturbable = { writes, watched, changes: this.#change }
+    return { steps: this.#steps, objects, gaps, kinds: this.#recordedKinds(), disturbable, start: this.#start, end }
   }
 
   /** Ends the participants, which may need time for that, and the sandbox. */
@@ -288,7 +367,8 @@ class Run {
     if (this.#isClosed) return
     this.#isClosed = true
     let isEnded = false
-    const ended = Promise.all(this.#options.participants.map((participant) => participant.close())).finally(() => {
+    const closing = this.#participants.map((participant) => participant.close())
+    const ended = Promise.all([...this.#endings, ...closing]).finally(() => {
       isEnded = true
     })
     // Rejections are those of `ended` below.
@@ -309,12 +389,15 @@ class Run {
   }
 
   async #step(cause: StepCause, act: () => void | Promise<void> = () => undefined): Promise<void> {
-    const { participants, until, onStep, audience, signal } = this.#options
+    const { until, onStep, audience, signal } = this.#options
     await act()
-    this.#activityBefore = participants.map(({ activity }) => activity)
+    this.#activityBefore = this.#participants.map(({ activity }) => activity)
     await rest({
       activity: () =>
-        participants.reduce((sum, { activity }) => sum + activity, this.#traffic.activity + this.#witness.changes),
+        this.#participants.reduce(
+          (sum, { activity }) => sum + activity,
+          this.#traffic.activity + this.#witness.changes,
+        ),
       busy: () => this.#busy(),
       awake: () => this.#awake(),
       stallMs: this.#stallMs,
@@ -329,12 +412,44 @@ class Run {
     if (this.#options.isKept !== false) this.#steps.push(step)
     onStep?.(step)
     if (until?.(step) === true) this.isOver = true
+    if (this.#downFor === 0) await this.#revive()
+  }
+
+  async #begin(participants: ReadonlyArray<Participant>): Promise<void> {
+    this.#participants = participants
+    for (const participant of participants)
+      await participant.start({
+        transport: this.#traffic.transportOf(participant.name),
+        clock: this.#clock,
+        random: this.#random,
+        // What is left of an ended process does nothing that anyone would see.
+        note: (entry) => void (this.#participants === participants && this.#entries.push(entry)),
+      })
+  }
+
+  /** Within a request: nothing that it led to is seen by the process any more. */
+  #crash(changes: number): void {
+    for (const participant of this.#participants) this.#endings.push(participant.close())
+    // Rejections are those of `close`.
+    Promise.all(this.#endings).catch(() => undefined)
+    this.#participants = []
+    this.#downFor = this.#isSettling ? 0 : changes
+  }
+
+  async #revive(): Promise<void> {
+    if (this.#downFor === undefined || this.isOver) return
+    this.#downFor = undefined
+    const participants = (await this.#options.recast?.()) ?? []
+    await this.#step({ type: "restart" }, () => this.#begin(participants))
+  }
+
+  #noteDisturbance(disturbance: Disturbance): void {
+    this.#entries.push({ type: "disturbance", text: textOfDisturbance(disturbance) })
   }
 
   /** Participants that did something in the last step. */
   #awake(): ReadonlyArray<string> {
-    const { participants } = this.#options
-    return participants
+    return this.#participants
       .filter(({ activity }, place) => activity !== this.#activityBefore[place])
       .map(({ name }) => name)
   }
@@ -347,7 +462,7 @@ class Run {
   #busy(): ReadonlyArray<string> {
     const { held, underWay } = this.#traffic
     const requests = underWay > held ? [`${underWay - held} requests`] : []
-    const runs = held > 0 ? [] : this.#options.participants.flatMap(({ busy }) => busy)
+    const runs = held > 0 ? [] : this.#participants.flatMap(({ busy }) => busy)
     return [...requests, ...runs]
   }
 
@@ -373,6 +488,12 @@ const stateOf = (
   ...{ kind, namespace, name },
   bytes: type === "DELETED" ? undefined : line.subarray(objectStart, objectEnd),
 })
+
+/**
+ * What a controller does for what it does not know to be gone, the garbage collector undoes, without a moment that passes in between: timers after which
+ * silent watches deliver, so that this ends.
+ */
+const mostSilentTimers = 100
 
 /** Turns of the event loop in which participants have to end; a run that never returns is given up then. */
 const closingTurns = 100_000

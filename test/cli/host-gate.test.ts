@@ -1,5 +1,5 @@
 /** `reel host --replay` as a gate: what modules reach is compared with what was recorded and expected, and the exit code says it. */
-import { readFileSync, writeFileSync } from "node:fs"
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { beforeEach, describe, expect, test } from "vitest"
 import { exitCodes } from "../../src/cli/command-line/exit-codes.ts"
@@ -95,5 +95,37 @@ describe("reel host --replay compares", () => {
     const report = readFileSync(junit, "utf8")
     expect(report).toContain('<testsuites tests="1" failures="1" errors="0" skipped="0">')
     expect(report).toMatch(/<failure type="loses-an-update" message="labels loses an update [^"]*&quot;no&quot;/)
+  })
+})
+
+describe("reel host --replay disturbs the modules", () => {
+  test("with restarts and seeds, and gives one failure again, in few steps, with the text that it printed", async () => {
+    writeFileSync(
+      join(modules, "labels.js"),
+      `let made = 0
+      export default {
+        name: "labels", for: { kind: "slinky.dev/v1.SimplePod" }, owns: [], watches: [], reads: [], indexes: [], writes: [], concurrency: 1,
+        reconcile: async ({ object, cluster }) => {
+          if (object !== undefined && made++ === 0)
+            await cluster.create({ apiVersion: "v1", kind: "ConfigMap", metadata: { generateName: "made-", namespace: "shop" } })
+        },
+      }`,
+    )
+    const names = Array.from({ length: 12 }, (_, index) => `web-${index}`)
+    const history = names.map((name, index) => ({ at: index + 1, object: simplePod(name, "nginx") }))
+    const trace = traceFile(modules, [definition, ...history])
+    const { code, output } = await replay(trace, "--restart-at", "every-write", "--seeds", "5")
+    expect(code).toBe(exitCodes.failed)
+    expect(output).toMatch(/^restart 1: labels creates v1\.ConfigMap again: shop\/made-\w+ besides shop\/made-\w+; /m)
+    expect(output).toMatch(/^\d of 7 rehearsals passed$/m)
+    const again = /^again with the seed "(1: restart .*)"$/m.exec(output)?.[1] ?? ""
+    expect(again).toBe("1: restart create v1.ConfigMap shop/made-* #1 for 1; changes 12")
+    // This process has loaded the file before; another content is loaded anew.
+    appendFileSync(join(modules, "labels.js"), "// again")
+    const shrunk = await replay(trace, "--seed", again)
+    expect(shrunk.code).toBe(exitCodes.failed)
+    expect(shrunk.output).toMatch(/^seed 1: labels creates v1\.ConfigMap again/m)
+    expect(shrunk.output).toMatch(/^1 of 2 rehearsals passed$/m)
+    expect((await replay(trace, "--seed", "1: restart")).code).toBe(exitCodes.usage)
   })
 })

@@ -32,14 +32,26 @@ export interface GateTrial {
   readonly failures: ReadonlyArray<Failure>
   /** ms of real time. */
   readonly tookMs: number
+  /** Of the undisturbed one. */
+  readonly rehearsed?: Rehearsed
   /** Of a disturbed one: the shortest sequence found that has the first failure, and the text of `--seed` for it. */
   readonly shortest?: { readonly steps: ReadonlyArray<string>; readonly again: string } | undefined
 }
+
+/** What failed in it, in lines for people; none if it has passed. */
+export const linesOf = ({ name, failures, shortest }: GateTrial): ReadonlyArray<string> => [
+  ...failures.map(({ message, since }) => `${name}: ${message} (since ${since.text})`),
+  ...(shortest === undefined ? [] : ["the shortest sequence found that fails so:"]),
+  ...(shortest?.steps ?? []).map((step) => `  ${step}`),
+  ...(shortest === undefined ? [] : [`again with the seed "${shortest.again}"`]),
+]
 
 export interface Tried {
   readonly failures: ReadonlyArray<Failure>
   readonly rehearsed: Rehearsed
   readonly log: StateLog
+  /** For people: the recorded changes that were fed, and what disturbed the controllers. Empty without a schedule. */
+  readonly sequence: ReadonlyArray<string>
   /** Runs whose last one failed, each with when. */
   readonly failing: Story["failing"]
 }
@@ -50,6 +62,7 @@ export const runTrial = async (options: TrialOptions): Promise<Tried> => {
   const states = new StateComparison(comparedWith === "recorded" ? ignored : [])
   const story = new Story()
   const log: { change: number; state: ObjectState }[] = []
+  const sequence: string[] = []
   const expectations = options.expectations?.begun()
   /** By text: the first step at which an invariant did not hold. */
   const broken = new Map<string, { unmet: Unmet; since: StepPlace }>()
@@ -79,6 +92,10 @@ export const runTrial = async (options: TrialOptions): Promise<Tried> => {
     stepEnded: (step) => {
       story.add(step, change)
       last = placeOfStep(step, change)
+      if (options.schedule !== undefined) {
+        if (step.cause.type === "change") sequence.push(last.text)
+        for (const entry of step.entries) if (entry.type === "disturbance") sequence.push(entry.text)
+      }
       expectUpTo(change)
       states.stepEnded(step, change)
       if (expectations === undefined) return
@@ -105,7 +122,7 @@ export const runTrial = async (options: TrialOptions): Promise<Tried> => {
     since,
   } of [...broken.values(), ...unmet])
     failures.push({ bug: "expectation", kind, object, message: text, since, differences: [] })
-  return { failures, rehearsed, log, failing: story.failing }
+  return { failures, rehearsed, log, sequence, failing: story.failing }
 }
 
 const has = (kinds: Iterable<string>, kind: string): boolean => [...kinds].some((one) => isKind(one, kind))
