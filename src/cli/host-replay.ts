@@ -25,6 +25,7 @@ import {
   type JournalStep,
   journalText,
   loadedParts,
+  nameOf,
   type Participant,
   parseExpectations,
   parseSchedule,
@@ -52,15 +53,17 @@ const pastTense: Readonly<Record<WriteEntry["verb"], string>> = {
 class ReplaySummary {
   #fed = 0
   #leftOut = 0
+  readonly #deletions: string[] = []
   readonly #failures = new Map<string, number>()
   /** By controller: accepted writes by kind and verb. */
   readonly #writes = new Map<string, Map<string, number>>()
   /** By controller and key: whether the last run failed. */
   readonly #last = new Map<string, boolean>()
 
-  add({ cause, entries }: JournalStep): void {
+  add({ time, cause, entries }: JournalStep): void {
     if (cause.type === "change") {
-      if (cause.fedAs === "left-out") this.#leftOut++
+      if (cause.fedAs === "left-out-deletion") this.#deletions.push(`${cause.kind} ${nameOf(cause)} at ${time}`)
+      if (cause.fedAs.startsWith("left-out")) this.#leftOut++
       else this.#fed++
     }
     for (const entry of entries) {
@@ -100,6 +103,10 @@ class ReplaySummary {
       `${instantOf(start)} to ${instantOf(end)}: ${this.#fed} changes fed, ${this.#leftOut} left out${missing}`,
       line(titles),
       ...rows.map(line),
+      ...this.#deletions.map(
+        (what) =>
+          `left out: the deletion of ${what}, whose owner was there; --feed-deletions feeds it, if people did it`,
+      ),
       ...this.failing.map((name) => `the last run failed: ${name}`),
       ...participants.flatMap(({ name, failure }) => (failure === undefined ? [] : [`${name} has ended: ${failure}`])),
     ]
@@ -135,6 +142,7 @@ export interface HostReplay {
   readonly journal: string | undefined
   /** A file of expectations. */
   readonly expect: string | undefined
+  readonly feedsDeletions: boolean
   readonly restartAt: number | "every-write" | undefined
   /** Texts of seeds. */
   readonly seeds: ReadonlyArray<string>
@@ -170,7 +178,7 @@ const run = async (
   say: (line: string) => void,
   signal: AbortSignal,
 ): Promise<ExitCode> => {
-  const { source, from, to, speed, latencyMs, settleMs, journal } = order
+  const { source, from, to, speed, latencyMs, settleMs, feedsDeletions, journal } = order
   const expected = order.expect === undefined ? undefined : await expectationsIn(order.expect)
   const wrong = order.seeds.find((seed) => parseSchedule(seed) === undefined)
   if (wrong !== undefined)
@@ -205,6 +213,7 @@ const run = async (
     window: { from, to },
     latencyMs,
     settleMs,
+    feedsDeletions,
     isKept: false,
     signal,
     onStep: (step: JournalStep) => {

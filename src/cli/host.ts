@@ -23,6 +23,7 @@ import {
 import { visible } from "../text/index.ts"
 import {
   type CommandSyntax,
+  flag,
   integerBetween,
   type OptionValues,
   oneOf,
@@ -105,6 +106,9 @@ const options = {
     "with --replay: WebAssembly modules make objects of KIND for those of OWNER, so what is recorded of them is not fed; scripts say it themselves",
     madeKind,
   ),
+  "feed-deletions": flag({
+    help: "with --replay: feed deletions of what modules make as long as its owner is there, as those of people are; by default they are taken for the modules' own, and named",
+  }),
   journal: optional("FILE", "with --replay: write what happened, step by step, as NDJSON; the file must not exist"),
   expect: optional(
     "FILE",
@@ -169,9 +173,13 @@ export const hostCommand = (
     if (trace === undefined) return run(given, terminal, directory)
     const { replayHost } = await loadReplay()
     const say = (text: string): void => void terminal.standardError.write(toldLines(`${syntax.name}: `, text))
-    const { "restart-at": restartAt, seeds: count, seed } = others
+    const { "restart-at": restartAt, "feed-deletions": feedsDeletions, seeds: count, seed } = others
     const seeds = [...Array.from({ length: count }, (_, index) => String(index + 1)), ...seed]
-    return replayHost({ ...others, directory, trace, latencyMs, settleMs, restartAt, seeds }, terminal, say)
+    return replayHost(
+      { ...others, directory, trace, latencyMs, settleMs, feedsDeletions, restartAt, seeds },
+      terminal,
+      say,
+    )
   })
 
 /** Checks that involve more than one option. */
@@ -187,6 +195,7 @@ const wrongCombination = (given: OptionValues<typeof options>): string | undefin
   if (given.makes.length > 0) return "--makes needs --replay"
   if (given.seeds + given.seed.length > 0) return "--seeds and --seed need --replay"
   if (given.latency > 0 || given.settle > 0) return "--latency and --settle need --replay"
+  if (given["feed-deletions"]) return "--feed-deletions needs --replay"
   if (given.output !== "text") return "--output needs --replay"
   return given.speed === "max" ? undefined : "--speed needs --replay"
 }

@@ -13,7 +13,7 @@ export type { Bug, Failure } from "./gate/diagnosis.ts"
 export { type ExpectRehearsalOptions, expectRehearsal, RehearsalFailed } from "./gate/expect-rehearsal.ts"
 export { BadExpectations, ExpectationCheck, type Expectations, parseExpectations } from "./gate/expectations.ts"
 export { type GateOptions, gate } from "./gate/gate.ts"
-export type { Ignored, StepPlace } from "./gate/state-comparison.ts"
+export { type Ignored, nameOf, type StepPlace } from "./gate/state-comparison.ts"
 export { type GateTrial, linesOf, runTrial } from "./gate/trial.ts"
 export {
   type Difference,

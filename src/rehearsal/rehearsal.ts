@@ -91,6 +91,8 @@ export interface RehearsalOptions {
   readonly window?: Partial<Pick<ReplayWindow, "from" | "to">>
   /** Default `others`. */
   readonly feed?: FeedRule
+  /** Feeds deletions of what controllers make as long as the owner is there: those of people, if the controllers delete nothing then. Default false. */
+  readonly feedsDeletions?: boolean | undefined
   /** Objects that exist before those of the trace: definitions of custom resources, for example. */
   readonly seed?: ReadonlyArray<KindedObject>
   /** ms of the rehearsal's time that each request of a controller but a watch takes. Default 0. */
@@ -230,7 +232,7 @@ class Run {
     const decision = new FeedDecision(options.feed ?? "others", works)
     const { audience } = options
     feeder = new Feeder({
-      ...{ sandbox, clock, random, decision },
+      ...{ sandbox, clock, random, decision, feedsDeletions: options.feedsDeletions },
       recorded: ({ gvk: kind, namespace, name, object: bytes }, isWhole) =>
         audience?.recorded({ kind, namespace, name, bytes, isWhole }),
     })

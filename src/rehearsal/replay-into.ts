@@ -17,7 +17,16 @@ import { type RehearsalOptions, type Rehearsed, rehearse } from "./rehearsal.ts"
 export interface ReplayIntoOptions
   extends Pick<
     RehearsalOptions,
-    "feed" | "seed" | "latencyMs" | "settleMs" | "randomSeed" | "stallMs" | "until" | "onStep" | "signal"
+    | "feed"
+    | "feedsDeletions"
+    | "seed"
+    | "latencyMs"
+    | "settleMs"
+    | "randomSeed"
+    | "stallMs"
+    | "until"
+    | "onStep"
+    | "signal"
   > {
   /** First moment: a Date, or what `new Date` reads. Default: the start of the trace. */
   readonly from?: Date | string | undefined

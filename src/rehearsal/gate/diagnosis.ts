@@ -55,7 +55,7 @@ export class Story {
     const at = placeOfStep(step, change)
     if (cause.type === "change") {
       const key = keyOf(cause)
-      if (cause.action === "deleted" && cause.fedAs !== "left-out") this.#deletions.set(key, at)
+      if (cause.action === "deleted" && !cause.fedAs.startsWith("left-out")) this.#deletions.set(key, at)
       const fed = this.#fed.get(key) ?? new Map<string, Fed>()
       if (cause.differences.length > 0) this.#fed.set(key, fed)
       for (const { path, after } of cause.differences) fed.set(path, { value: after, at })

@@ -159,6 +159,31 @@ describe("A rehearsal finds a controller that", () => {
     patient(60_000),
   )
 
+  test("misses deletions of what it makes", async () => {
+    const creating = () =>
+      defineController({
+        name: "creating",
+        for: "slinky.dev/v1.SimplePod",
+        reconcile: async ({ object, cluster }) => {
+          if (object === undefined || object.metadata.annotations?.made === "yes") return
+          await cluster.create(setControllerReference(object, podFor(object, { name: object.metadata.name })))
+          await cluster.patch(object, "merge", { metadata: { annotations: { made: "yes" } } })
+        },
+        owns: ["v1.Pod"],
+      })
+    const trace = [
+      definition,
+      { at: 1, object: simplePod("web", "nginx") },
+      { at: 1.2, object: podOf("web", "nginx") },
+      { at: 2, deleted: true, object: podOf("web", "nginx") },
+      { at: 2.2, object: podOf("web", "nginx", { uid: "again" }) },
+    ]
+    const options = { feedsDeletions: true, expect: { ignore } }
+    expect(await failureOf(creating, trace, options)).toMatch(
+      /^undisturbed: misses a deletion: v1\.Pod shop\/web was deleted at change 3, .*, and no controller has created it again as in the recording/m,
+    )
+  })
+
   test("misses deletions while it is down", async () => {
     const forgetting = () =>
       defineController({
