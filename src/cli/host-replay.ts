@@ -16,12 +16,13 @@ import {
 import { messageOf } from "../message-of.ts"
 import {
   BadExpectations,
-  ExpectationCheck,
+  checkOf,
   type GateTrial,
   gate,
   HostedController,
   HostedModule,
   instantOf,
+  isDisturbing,
   type JournalStep,
   journalText,
   loadedParts,
@@ -29,7 +30,6 @@ import {
   type Participant,
   parseExpectations,
   parseSchedule,
-  runTrial,
   type WriteEntry,
 } from "../rehearsal/index.ts"
 import type { Speed } from "../simulation/index.ts"
@@ -39,6 +39,7 @@ import { withoutFile } from "./command-line/failures.ts"
 import { gateJson, gateJunit, gateLines } from "./host/gate-report.ts"
 import { openSource, type ReplaySource } from "./replay/replay-source.ts"
 import { kindsNamed } from "./replay/trace-kinds.ts"
+import { alignedRows } from "./terminal/display-width.ts"
 import { interruption, type Terminal } from "./terminal/terminal.ts"
 
 // What the controllers did in a rehearsal, counted, as a table for people.
@@ -94,15 +95,10 @@ class ReplaySummary {
       String((this.#failures.get(name) ?? 0) + (failure === undefined ? 0 : 1)),
       [...(this.#writes.get(name) ?? [])].map(([what, times]) => `${what} ${times}`).join(", ") || "none",
     ])
-    const titles = ["MODULE", "WAKE-UPS", "FAILURES", "WRITES"]
-    const widths = titles.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)))
-    const line = (cells: ReadonlyArray<string>): string =>
-      cells.map((cell, column) => (column < 3 ? cell.padEnd(widths[column] ?? 0) : cell)).join("  ")
     const missing = gaps === 0 ? "" : `; ${gaps} gaps in the recording`
     return [
       `${instantOf(start)} to ${instantOf(end)}: ${this.#fed} changes fed, ${this.#leftOut} left out${missing}`,
-      line(titles),
-      ...rows.map(line),
+      ...alignedRows([["MODULE", "WAKE-UPS", "FAILURES", "WRITES"], ...rows]),
       ...this.#deletions.map(
         (what) =>
           `left out: the deletion of ${what}, whose owner was there; --feed-deletions feeds it, if people did it`,
@@ -226,27 +222,15 @@ const run = async (
     },
     ...(speed !== "max" && { pace: pacedBy(speed, signal) }),
   }
-  const { restartAt, seeds } = order
   const comparedWith = expected?.expectations.recorded === "ignore" ? "nothing" : "recorded"
   const trials: GateTrial[] = []
-  if (restartAt === undefined && seeds.length === 0) {
-    const begun = systemClock.monotonicMs()
-    const { participants } = cast
-    const { rehearsed, failures } = await runTrial({
-      ...rehearsal,
-      items: await source.open(),
-      participants,
-      comparedWith,
-    })
-    trials.push({ name: "undisturbed", failures, tookMs: systemClock.monotonicMs() - begun, rehearsed })
-  } else {
-    const parts = await loadedParts(await source.open(), rehearsal.window)
-    const first = [cast]
-    const anew = async () => (first.pop() ?? (await recast())).participants
-    for await (const trial of gate({ parts, cast: anew, rehearsal, comparedWith, restartAt, seeds })) {
-      trials.push(trial)
-      if (signal.aborted) break
-    }
+  const opened = await source.open()
+  const items = isDisturbing(order) ? await loadedParts(opened, rehearsal.window) : opened
+  const first = [cast]
+  const anew = async () => (first.pop() ?? (await recast())).participants
+  for await (const trial of gate({ ...order, items, cast: anew, rehearsal, comparedWith })) {
+    trials.push(trial)
+    if (signal.aborted) break
   }
   const { rehearsed } = trials[0] ?? {}
   if (rehearsed !== undefined)
@@ -265,7 +249,7 @@ const run = async (
 const expectationsIn = async (file: string) => {
   try {
     const expectations = parseExpectations(await readFile(file, "utf8"), file)
-    return { expectations, check: new ExpectationCheck(expectations, file) }
+    return { expectations, check: checkOf(expectations, file) }
   } catch (cause) {
     const problem = cause instanceof BadExpectations ? cause.message : `cannot read ${file}: ${messageOf(cause)}`
     throw new CommandFailed(problem, exitCodes.usage)

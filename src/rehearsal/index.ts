@@ -11,10 +11,10 @@ export { type FeedRule, type FeedScope, guessedKind, type RecordedChange } from 
 export type { FedAs } from "./feed/feeder.ts"
 export type { Bug, Failure } from "./gate/diagnosis.ts"
 export { type ExpectRehearsalOptions, expectRehearsal, RehearsalFailed } from "./gate/expect-rehearsal.ts"
-export { BadExpectations, ExpectationCheck, type Expectations, parseExpectations } from "./gate/expectations.ts"
-export { type GateOptions, gate } from "./gate/gate.ts"
+export { BadExpectations, checkOf, type Expectations, parseExpectations } from "./gate/expectations.ts"
+export { type GateOptions, gate, isDisturbing } from "./gate/gate.ts"
 export { type Ignored, nameOf, type StepPlace } from "./gate/state-comparison.ts"
-export { type GateTrial, linesOf, runTrial } from "./gate/trial.ts"
+export { type GateTrial, linesOf } from "./gate/trial.ts"
 export {
   type Difference,
   type DisturbanceEntry,

@@ -231,7 +231,7 @@ describe("reel host --replay", () => {
     expect(await wrong("-o", "json")).toMatch(/--output needs --replay/)
     write("bad.txt", "invariants: [{ kind: v1.Pod, always: spec.replicas < }]\n")
     expect(await wrong("--replay", outage, "--expect", join(modules, "bad.txt"))).toMatch(
-      /bad\.txt: "spec\.replicas <" is no condition: line 1, column 16/,
+      /bad\.txt: "spec\.replicas <" is no condition: line 1, column 16: the condition is incomplete/,
     )
     write("bad.txt", "objects: [{ kind: v1.Pod }]\n")
     expect(await wrong("--replay", outage, "--expect", join(modules, "bad.txt"))).toMatch(/bad\.txt: .*name/s)

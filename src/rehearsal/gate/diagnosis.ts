@@ -1,8 +1,8 @@
 /** What a difference between states says about the controllers: which bug it is a sign of, in a sentence that names it. */
 import { isRecord } from "../../is-record.ts"
 import { isSame } from "../../sandbox/index.ts"
-import { type Difference, isRefused, type JournalObject, type JournalStep } from "../journal/journal.ts"
-import { type Members, nameOf, type ObjectDifference, placeOfStep, type StepPlace } from "./state-comparison.ts"
+import type { Difference, JournalObject, JournalStep, WriteEntry } from "../journal/journal.ts"
+import { type Members, nameIn, nameOf, type ObjectDifference, placeOfStep, type StepPlace } from "./state-comparison.ts"
 
 /** What a failure is a sign of. `differs`: none of the others explains it. */
 export type Bug =
@@ -30,25 +30,23 @@ export interface Failure {
   readonly differences: ReadonlyArray<Difference>
 }
 
+/** A value that history has set, and what a controller has put in its place. */
 interface Fed {
+  readonly path: string
   readonly value: unknown
   readonly at: StepPlace
-}
-
-interface Overwritten extends Fed {
-  readonly controller: string
-  readonly by: unknown
+  readonly overwritten?: { readonly controller: string; readonly by: unknown }
 }
 
 /** What controllers and history did to the objects, as far as it explains differences. Memory: that of the objects that were changed. */
 export class Story {
-  readonly #creators = new Map<string, string>()
-  readonly #written = new Set<string>()
+  /** By object: the controller that created it, or has written it first. */
+  readonly #authors = new Map<string, string>()
   /** By object and path: the last value that history has set. */
   readonly #fed = new Map<string, Map<string, Fed>>()
-  readonly #overwritten = new Map<string, Map<string, Overwritten>>()
   readonly #deletions = new Map<string, StepPlace>()
-  readonly #failing = new Map<string, { readonly text: string; readonly at: StepPlace }>()
+  /** Runs whose last one failed, each with when. */
+  readonly failing = new Map<string, Pick<Failure, "message" | "since">>()
 
   add(step: JournalStep, change: number): void {
     const { cause, entries } = step
@@ -58,123 +56,114 @@ export class Story {
       if (cause.action === "deleted" && !cause.fedAs.startsWith("left-out")) this.#deletions.set(key, at)
       const fed = this.#fed.get(key) ?? new Map<string, Fed>()
       if (cause.differences.length > 0) this.#fed.set(key, fed)
-      for (const { path, after } of cause.differences) fed.set(path, { value: after, at })
+      for (const { path, after } of cause.differences) fed.set(path, { path, value: after, at })
     }
     for (const entry of entries) {
       if (entry.type === "reconcile") {
         const run = `${entry.controller} ${entry.key}`
+        this.failing.delete(run)
         if (entry.outcome === "failed" || entry.outcome === "given-up")
-          this.#failing.set(run, { text: `${run}: ${entry.error ?? entry.outcome}`, at })
-        else this.#failing.delete(run)
-      }
-      if (entry.type !== "write" || isRefused(entry)) continue
-      const key = keyOf(entry)
-      this.#written.add(key)
-      if (entry.verb === "create" || !this.#creators.has(key)) this.#creators.set(key, entry.controller)
-      for (const { path, before, after } of entry.differences) {
-        const fed = this.#fed.get(key)?.get(path)
-        if (fed === undefined || !isSame(fed.value, before)) continue
-        const overwritten = this.#overwritten.get(key) ?? new Map<string, Overwritten>()
-        this.#overwritten.set(key, overwritten.set(path, { ...fed, controller: entry.controller, by: after }))
-      }
+          this.failing.set(run, { message: `the last run failed: ${run}: ${entry.error ?? entry.outcome}`, since: at })
+      } else if (entry.type === "trouble" && entry.isEnd === true) {
+        this.failing.set(entry.controller, { message: `${entry.controller} has ended: ${entry.detail}`, since: at })
+      } else if (entry.type === "write" && entry.status < 400) this.#addWrite(entry)
     }
   }
 
-  /** Runs whose last one failed, each with when. */
-  get failing(): ReadonlyMap<string, { readonly text: string; readonly at: StepPlace }> {
-    return this.#failing
+  #addWrite(entry: WriteEntry): void {
+    const key = keyOf(entry)
+    const { controller, differences } = entry
+    if (entry.verb === "create" || !this.#authors.has(key)) this.#authors.set(key, controller)
+    const fed = this.#fed.get(key)
+    for (const { path, before, after: by } of differences) {
+      const value = fed?.get(path)
+      if (value !== undefined && isSame(value.value, before))
+        fed?.set(path, { ...value, overwritten: { controller, by } })
+    }
   }
 
   /** Whether a controller has written one of these objects. */
   hasWritten({ kind, namespace, reached, expected }: ObjectDifference): boolean {
-    const names = [...reached.keys(), ...expected.keys()]
-    return names.some((name) => this.#written.has(keyOf({ kind, namespace, name })))
+    return [...reached.keys(), ...expected.keys()].some((name) => this.#authors.has(keyOf({ kind, namespace, name })))
   }
 
   /** `reference`: what it differs from, for people. `others`: the objects of the kind that are there. */
   failureOf(found: ObjectDifference, reference: string, others: Iterable<Members>): Failure | undefined {
     const { kind, namespace, name, expected, reached, differences, since } = found
+    const place = (one: string) => keyOf({ kind, namespace, name: one })
     const object = nameOf({ namespace, name })
     const what = `${kind} ${object}`
-    const facts = { kind, object, since, differences }
-    const creatorOf = (one: string): string | undefined => this.#creators.get(keyOf({ kind, namespace, name: one }))
+    const failure = (bug: Bug, message: string): Failure => ({ bug, kind, object, message, since, differences })
     if (reached.size > expected.size) {
-      const extra = [...reached.keys()].findLast((one) => !expected.has(one) && creatorOf(one) !== undefined)
+      const extra = [...reached.keys()].findLast((one) => !expected.has(one) && this.#authors.has(place(one)))
       // The sandbox or the seed has made it.
       if (extra === undefined) return undefined
-      return { ...facts, ...this.#surplus(found, extra, { what, reference, creator: creatorOf(extra) ?? "", others }) }
+      return failure(
+        ...surplus(found, extra, { what, reference, author: this.#authors.get(place(extra)) ?? "", others }),
+      )
     }
     if (reached.size < expected.size) {
-      const gone = [...expected.keys()].find((one) => !reached.has(one)) ?? name
-      const deleted = this.#deletions.get(keyOf({ kind, namespace, name: gone }))
+      const deleted = [...expected.keys()].map((one) => this.#deletions.get(place(one))).find((at) => at !== undefined)
       return deleted === undefined
-        ? { ...facts, bug: "does-not-create", message: `${what} is missing: ${reference} has it` }
-        : {
-            ...facts,
-            bug: "misses-a-deletion",
-            message: `misses a deletion: ${what} was deleted at ${deleted.text}, and no controller has created it again as in ${reference}`,
-          }
+        ? failure("does-not-create", `${what} is missing: ${reference} has it`)
+        : failure(
+            "misses-a-deletion",
+            `misses a deletion: ${what} was deleted at ${deleted.text}, and no controller has created it again as in ${reference}`,
+          )
     }
-    const lost = [...reached.keys()].flatMap((one) => {
-      const overwritten = this.#overwritten.get(keyOf({ kind, namespace, name: one }))
-      return differences.flatMap(({ path, before }) => {
-        const entry = overwritten?.get(path)
-        return entry !== undefined && isSame(entry.value, before) ? [{ path, ...entry }] : []
-      })
-    })[0]
-    if (lost !== undefined) {
-      const { path, controller, value, by, at } = lost
-      const message = `${controller} loses an update of ${what}: ${at.text} had set ${path} to ${shown(value)}, and a write that knew only the state before has made it ${shown(by)}. Write only the fields that the controller decides, or send the resourceVersion that was read`
-      return { ...facts, bug: "loses-an-update", message }
+    const fed = [...reached.keys()].flatMap((one) => [...(this.#fed.get(place(one))?.values() ?? [])])
+    const lost = fed.find(
+      ({ path, value, overwritten }) =>
+        overwritten !== undefined && differences.some((one) => one.path === path && isSame(one.before, value)),
+    )
+    if (lost?.overwritten !== undefined) {
+      const { path, value, at, overwritten } = lost
+      return failure(
+        "loses-an-update",
+        `${overwritten.controller} loses an update of ${what}: ${at.text} had set ${path} to ${shown(value)}, and a write that knew only the state before has made it ${shown(overwritten.by)}. Write only the fields that the controller decides, or send the resourceVersion that was read`,
+      )
     }
     const [first] = differences
     if (first?.path === "/metadata/ownerReferences" && first.after === undefined)
-      return {
-        ...facts,
-        bug: "does-not-own",
-        message: notOwned(creatorOf([...reached.keys()][0] ?? ""), what, reference),
-      }
+      return failure("does-not-own", notOwned(this.#authors.get(place([...reached.keys()][0] ?? "")), what, reference))
     const values = differences
       .slice(0, 3)
       .map(({ path, before, after }) => `${path} is ${shown(after)} in place of ${shown(before)}`)
-    return { ...facts, bug: "differs", message: `${what} differs from ${reference}: ${values.join("; ")}` }
-  }
-
-  #surplus(
-    { kind, namespace, expected, reached, formerly }: ObjectDifference,
-    extra: string,
-    about: { what: string; reference: string; creator: string; others: Iterable<Members> },
-  ): Pick<Failure, "bug" | "message"> {
-    const { what, reference, creator, others } = about
-    const object = reached.get(extra) ?? {}
-    const owner = ownerOf(object)
-    const twins = [...others].filter((other) => other !== object && owner !== undefined && ownerOf(other) === owner)
-    const first = [...reached.keys()].find((one) => one !== extra) ?? nameIn(twins[0])
-    if (expected.size > 0 || (formerly === undefined && first !== undefined)) {
-      const there =
-        first === undefined
-          ? ""
-          : `: ${nameOf({ namespace, name: extra })} besides ${nameOf({ namespace, name: first })}`
-      return {
-        bug: "creates-again",
-        message: `${creator} creates ${kind} again${there}; ${reference} has ${Math.max(expected.size, twins.length)}. It does not find what it has made before: look that up in the cluster, by owner or by a fixed name, and not in memory`,
-      }
-    }
-    if (owner === undefined && formerly !== undefined && ownerOf(formerly) !== undefined)
-      return { bug: "does-not-own", message: `${notOwned(creator, what, reference)}: so it is left behind` }
-    if (owner === undefined && formerly !== undefined)
-      return {
-        bug: "misses-a-deletion",
-        message: `${creator} misses a deletion: ${what}, which it made, is still there, and ${reference} has it no more. A deletion that nothing was there to see wakes nobody later: use a finalizer, a checkpoint or an owner reference`,
-      }
-    if (formerly !== undefined)
-      return { bug: "leaves-behind", message: `${what} is still there, and ${reference} has it no more` }
-    return { bug: "leaves-behind", message: `${creator} has created ${what}, which ${reference} does not have` }
+    return failure("differs", `${what} differs from ${reference}: ${values.join("; ")}`)
   }
 }
 
-const notOwned = (creator: string | undefined, what: string, reference: string): string =>
-  `${creator ?? "the controller"} does not own its child ${what}: it has no controlling owner, which it has in ${reference}. Use setControllerReference, or nothing deletes it with its owner`
+/** Why there is an object more than should be. */
+const surplus = (
+  { kind, namespace, expected, reached, formerly }: ObjectDifference,
+  extra: string,
+  about: { what: string; reference: string; author: string; others: Iterable<Members> },
+): [Bug, message: string] => {
+  const { what, reference, author, others } = about
+  const object = reached.get(extra) ?? {}
+  const owner = ownerOf(object)
+  const twins = [...others].filter((other) => other !== object && owner !== undefined && ownerOf(other) === owner)
+  const [first = twins[0]] = [...reached].flatMap(([name, other]) => (name === extra ? [] : [other]))
+  if (expected.size > 0 || (formerly === undefined && first !== undefined)) {
+    const there = first === undefined ? "" : `: ${nameOf({ namespace, name: extra })} besides ${nameIn(first)}`
+    return [
+      "creates-again",
+      `${author} creates ${kind} again${there}; ${reference} has ${Math.max(expected.size, twins.length)}. It does not find what it has made before: look that up in the cluster, by owner or by a fixed name, and not in memory`,
+    ]
+  }
+  if (formerly === undefined)
+    return ["leaves-behind", `${author} has created ${what}, which ${reference} does not have`]
+  if (owner !== undefined) return ["leaves-behind", `${what} is still there, and ${reference} has it no more`]
+  if (ownerOf(formerly) !== undefined)
+    return ["does-not-own", `${notOwned(author, what, reference)}: so it is left behind`]
+  return [
+    "misses-a-deletion",
+    `${author} misses a deletion: ${what}, which it made, is still there, and ${reference} has it no more. A deletion that nothing was there to see wakes nobody later: use a finalizer, a checkpoint or an owner reference`,
+  ]
+}
+
+const notOwned = (author: string | undefined, what: string, reference: string): string =>
+  `${author ?? "the controller"} does not own its child ${what}: it has no controlling owner, which it has in ${reference}. Use setControllerReference, or nothing deletes it with its owner`
 
 const keyOf = ({ kind, namespace, name }: JournalObject): string => `${kind} ${namespace}/${name}`
 
@@ -184,9 +173,6 @@ const ownerOf = ({ metadata }: Members): string | undefined => {
   const owner = references.filter(isRecord).find(({ controller }) => controller === true)
   return owner === undefined ? undefined : `${String(owner.kind)} ${String(owner.name)}`
 }
-
-const nameIn = (object: Members | undefined): string | undefined =>
-  isRecord(object?.metadata) ? String(object.metadata.name) : undefined
 
 /** A value, shortened for a line. */
 const shown = (value: unknown): string => {

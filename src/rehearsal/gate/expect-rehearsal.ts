@@ -5,7 +5,7 @@ import { HostedController } from "../cast/hosted-controller.ts"
 import { openTrace, type TraceSource } from "../open-trace.ts"
 import { loadedParts } from "../rehearsal.ts"
 import { type ReplayIntoOptions, windowOf } from "../replay-into.ts"
-import { ExpectationCheck, type Expectations } from "./expectations.ts"
+import { checkOf, type Expectations } from "./expectations.ts"
 import { type GateOptions, gate } from "./gate.ts"
 import { type GateTrial, linesOf } from "./trial.ts"
 
@@ -51,9 +51,9 @@ export const expectRehearsal = async (
   const { ignore: ignored = [], recorded } = expectations
   const trials: GateTrial[] = []
   for await (const trial of gate({
-    parts: await loadedParts(opened.items, window),
+    items: await loadedParts(opened.items, window),
     cast: async () => [make()].flat().map((one) => new HostedController(one as DefinedController, managers)),
-    rehearsal: { ...common, ignored, expectations: new ExpectationCheck(expectations, "expect") },
+    rehearsal: { ...common, ignored, expectations: checkOf(expectations, "expect") },
     comparedWith: recorded === "ignore" ? "nothing" : "recorded",
     restartAt,
     seeds: typeof seeds === "number" ? Array.from({ length: seeds }, (_, index) => String(index + 1)) : seeds,

@@ -1,13 +1,12 @@
 /**
- * What a rehearsal has to reach and to keep, as a file says it: objects at the end, counts at the end, invariants after every step. Conditions are
+ * What a rehearsal has to reach and to keep, as a file says it: objects and counts at the end, invariants after every step. Conditions are
  * those of the transform language.
  */
 import * as Schema from "effect/Schema"
 import { parseDocument } from "yaml"
-import { isRecord } from "../../is-record.ts"
 import { messageOf } from "../../message-of.ts"
-import { type Condition, parseCondition, testOf } from "../../trace/transform/index.ts"
-import { type Members, nameOf, type StateComparison } from "./state-comparison.ts"
+import { parseCondition, testOf } from "../../trace/transform/index.ts"
+import { type Members, nameIn, type StateComparison } from "./state-comparison.ts"
 
 const optional = Schema.optionalKey
 const kind = Schema.String
@@ -43,123 +42,89 @@ export class BadExpectations extends Schema.TaggedError<BadExpectations>()("BadE
   }
 }
 
-/** Of YAML or JSON. Throws {@link BadExpectations}; conditions are read by {@link ExpectationCheck}. */
+/** Of YAML or JSON. Throws {@link BadExpectations}. */
 export const parseExpectations = (content: string, file: string): Expectations => {
-  const document = parseDocument(content, { prettyErrors: true })
-  const [problem] = document.errors
-  if (problem !== undefined) throw new BadExpectations({ file, problem: problem.message })
+  const document = parseDocument(content)
   try {
+    for (const problem of document.errors) throw problem
     return Schema.decodeUnknownSync(schema)(document.toJS({ maxAliasCount: 0 }) ?? {}, { onExcessProperty: "error" })
   } catch (cause) {
     throw new BadExpectations({ file, problem: messageOf(cause) })
   }
 }
 
-/** An expectation that is not met. */
+/** An expectation that is not met: what was expected, and what there is, for people. */
 export interface Unmet {
   readonly kind: string
   /** Empty: it is about several objects. */
   readonly object: string
-  /** For people: what was expected, and what there is. */
   readonly text: string
-  readonly isInvariant: boolean
 }
 
-/** Expectations, ready to be compared with the states of rehearsals. */
-export class ExpectationCheck {
-  readonly #expectations: Expectations
-  readonly #conditions: ReadonlyMap<string, Condition>
-  readonly #tests = new Map<string, ReturnType<typeof testOf>>()
-  #start: number | undefined
-  #now = 0
+/** Tells what is not met now, in rehearsals that begin at `start`: both in µs since the Unix epoch. */
+export interface ExpectationCheck {
+  readonly broken: (states: StateComparison, now: number, start: number) => ReadonlyArray<Unmet>
+  readonly atEnd: (states: StateComparison, now: number, start: number) => ReadonlyArray<Unmet>
+}
 
-  /** `file`: for errors. Throws {@link BadExpectations}. */
-  constructor(expectations: Expectations, file: string) {
-    this.#expectations = expectations
-    const { objects = [], counts = [], invariants = [] } = expectations
-    const texts = [
-      ...[...objects, ...counts].map(({ where }) => where),
-      ...invariants.flatMap(({ always, never }) => [always, never]),
-    ]
-    const conditions = texts.flatMap((condition) => (condition === undefined ? [] : [condition]))
-    this.#conditions = new Map(
-      conditions.map((condition) => {
-        try {
-          return [condition, parseCondition(condition)]
-        } catch (cause) {
-          throw new BadExpectations({
-            file,
-            problem: `${JSON.stringify(condition)} is no condition: ${messageOf(cause)}`,
-          })
-        }
-      }),
-    )
+/** `file`: for errors. Throws {@link BadExpectations}. */
+export const checkOf = (given: Expectations, file: string): ExpectationCheck => {
+  const { objects = [], counts = [], invariants = [] } = given
+  const ready = (condition: string | undefined) => {
+    if (condition === undefined) return () => true
+    try {
+      const parsed = parseCondition(condition)
+      let test: ReturnType<typeof testOf> | undefined
+      return (object: Members, now: number, start: number): boolean => {
+        test ??= testOf(parsed, start)
+        return test(object as Parameters<typeof test>[0], now)
+      }
+    } catch (cause) {
+      throw new BadExpectations({ file, problem: `${JSON.stringify(condition)} is no condition: ${messageOf(cause)}` })
+    }
   }
-
-  /** For one rehearsal, whose moments follow. */
-  begun(): ExpectationCheck {
-    return new ExpectationCheck(this.#expectations, "")
-  }
-
-  /** The moment of what is asked next, µs since the Unix epoch. `@t` counts from the first. */
-  reach(moment: number): void {
-    this.#start ??= moment
-    this.#now = moment
-  }
-
-  /** Invariants that do not hold now. */
-  broken(states: StateComparison): ReadonlyArray<Unmet> {
-    return (this.#expectations.invariants ?? []).flatMap(({ kind, always, never }) =>
-      [...states.objects(kind)].flatMap((object): ReadonlyArray<Unmet> => {
-        const name = nameIn(object)
-        const unmet = { kind, object: name, isInvariant: true }
-        if (always !== undefined && !this.#meets(object, always))
-          return [{ ...unmet, text: `${kind} ${name} does not meet ${always}, which it always should` }]
-        if (never !== undefined && this.#meets(object, never))
-          return [{ ...unmet, text: `${kind} ${name} meets ${never}, which it never should` }]
-        return []
-      }),
-    )
-  }
-
-  /** What is not met at the end. */
-  unmet(states: StateComparison): ReadonlyArray<Unmet> {
-    const { objects = [], counts = [] } = this.#expectations
-    return [
-      ...objects.flatMap(({ kind, name, where, exists = true }): ReadonlyArray<Unmet> => {
-        const found = [...states.objects(kind)].filter((object) => nameIn(object) === name)
-        const isMet = found.some((object) => this.#meets(object, where))
-        if (isMet === exists) return []
-        const wanted = `${exists ? "there to be" : "no"} ${kind} ${name}${where === undefined ? "" : ` with ${where}`}`
-        const actual = found.length === 0 ? "there is none" : isMet ? "there is one" : "it does not meet that"
-        return [{ kind, object: name, text: `expected ${wanted}: ${actual}`, isInvariant: false }]
-      }),
-      ...counts.flatMap(({ kind, where, exactly, atLeast = exactly ?? 0, atMost = exactly }): ReadonlyArray<Unmet> => {
-        const met = [...states.objects(kind)].filter((object) => this.#meets(object, where))
-        if (met.length >= atLeast && met.length <= (atMost ?? met.length)) return []
+  const kept = invariants.flatMap(({ kind, always, never }) => [
+    ...(always === undefined ? [] : [{ kind, condition: always, isWanted: true, test: ready(always) }]),
+    ...(never === undefined ? [] : [{ kind, condition: never, isWanted: false, test: ready(never) }]),
+  ])
+  const bounded = [
+    ...objects.map(({ exists = true, ...one }) => ({ ...one, atLeast: exists ? 1 : 0, atMost: exists ? 1 : 0 })),
+    ...counts.map(({ exactly, atLeast = exactly ?? 0, atMost = exactly, ...rest }) => ({
+      ...rest,
+      name: "",
+      atLeast,
+      atMost,
+    })),
+  ].map((one) => ({ ...one, test: ready(one.where) }))
+  return {
+    broken: (states, now, start) =>
+      kept.flatMap(({ kind, condition, isWanted, test }) =>
+        [...states.objects(kind)].flatMap((object) => {
+          if (test(object, now, start) === isWanted) return []
+          const name = nameIn(object)
+          const words = isWanted
+            ? `does not meet ${condition}, which it always should`
+            : `meets ${condition}, which it never should`
+          return [{ kind, object: name, text: `${kind} ${name} ${words}` }]
+        }),
+      ),
+    atEnd: (states, now, start) =>
+      bounded.flatMap(({ kind, name, where, atLeast, atMost = Number.POSITIVE_INFINITY, test }) => {
+        const met = [...states.objects(kind)].filter(
+          (object) => (name === "" || nameIn(object) === name) && test(object, now, start),
+        )
+        if (met.length >= atLeast && met.length <= atMost) return []
         const bounds =
-          exactly ??
-          [atLeast > 0 && `at least ${atLeast}`, atMost !== undefined && `at most ${atMost}`]
-            .filter(Boolean)
-            .join(" and ")
-        const of = `${kind}${where === undefined ? "" : ` with ${where}`}`
+          atLeast === atMost
+            ? atLeast
+            : [atLeast > 0 && `at least ${atLeast}`, Number.isFinite(atMost) && `at most ${atMost}`]
+                .filter(Boolean)
+                .join(" and ")
+        const of = `${kind}${name && ` ${name}`}${where === undefined ? "" : ` with ${where}`}`
         const names = met.slice(0, 5).map(nameIn).join(", ")
-        const text = `expected ${bounds} of ${of}: there are ${met.length}${names === "" ? "" : ` (${names})`}`
-        return [{ kind, object: "", text, isInvariant: false }]
+        return [
+          { kind, object: name, text: `expected ${bounds} of ${of}: there are ${met.length}${names && ` (${names})`}` },
+        ]
       }),
-    ]
   }
-
-  #meets(object: Members, text: string | undefined): boolean {
-    const condition = text === undefined ? undefined : this.#conditions.get(text)
-    if (text === undefined || condition === undefined) return true
-    const test = this.#tests.get(text) ?? testOf(condition, this.#start ?? 0)
-    this.#tests.set(text, test)
-    return test(object as Parameters<typeof test>[0], this.#now)
-  }
-}
-
-const nameIn = ({ metadata }: Members): string => {
-  const { namespace = "", name = "" } = isRecord(metadata) ? metadata : {}
-  return nameOf({ namespace: String(namespace), name: String(name) })
 }

@@ -4,16 +4,17 @@
  * An undisturbed rehearsal is judged by the recording; a disturbed one by the undisturbed one, since controllers are to reach the same whatever
  * disturbs them. What fails is made smaller, as long as it fails in the same way. The trace and the states of one rehearsal are in memory.
  */
-import type { TracePart } from "../../simulation/index.ts"
 import type { Participant } from "../cast/participant.ts"
 import { instantOf } from "../journal/journal.ts"
 import { RehearsalStalled } from "../open-trace.ts"
+import type { RehearsalOptions } from "../rehearsal.ts"
 import { parseSchedule, type Schedule, scheduleOf, textOfSchedule } from "../stage/schedule.ts"
 import type { Failure } from "./diagnosis.ts"
 import { type GateTrial, runTrial, type TrialOptions, type Tried } from "./trial.ts"
 
 export interface GateOptions {
-  readonly parts: ReadonlyArray<TracePart>
+  /** Loaded, if anything is to be disturbed. */
+  readonly items: RehearsalOptions["items"]
   /** The controllers without any memory: called for each rehearsal, and for each restart in one. */
   readonly cast: () => Promise<ReadonlyArray<Participant>>
   readonly rehearsal: Omit<TrialOptions, "items" | "participants" | "comparedWith" | "schedule" | "recast" | "audience">
@@ -29,32 +30,40 @@ const leastSettleMs = 60_000
 /** Rehearsals to make one failure smaller: some seconds for a trace of some hundred changes. */
 const mostAttempts = 200
 
-/** Rejects as `rehearse` does. */
+/** Whether more than the undisturbed rehearsal is asked for. */
+export const isDisturbing = ({ restartAt, seeds = [] }: Pick<GateOptions, "restartAt" | "seeds">): boolean =>
+  restartAt !== undefined || seeds.length > 0
+
+/** The first failure of each sort on each kind is made smaller. Rejects as `rehearse` does. */
 export async function* gate(options: GateOptions): AsyncGenerator<GateTrial, void> {
   const { restartAt, seeds = [] } = options
   const runs = new Runs(options)
-  const [whole, tookMs] = await timed(() => runs.undisturbed(undefined))
-  yield { name: "undisturbed", failures: whole.failures, tookMs, rehearsed: whole.rehearsed }
-  const { disturbable } = whole.rehearsed
-  const planned: { readonly name: string; readonly seed: number; readonly schedule: Schedule }[] = []
-  for (const [index, write] of disturbable.writes.entries())
-    if (restartAt === "every-write" || restartAt === index + 1)
-      planned.push({
-        name: `restart ${index + 1}`,
-        seed: 1,
-        schedule: { disturbances: [{ type: "restart", write, changes: 1 }] },
-      })
-  for (const text of seeds) {
-    const read = parseSchedule(text)
-    if (read === undefined) continue
-    const { seed, schedule = scheduleOf(seed, disturbable) } = read
-    planned.push({ name: `seed ${seed}`, seed, schedule })
-  }
+  let begun = performance.now()
+  const { failures, rehearsed } = await runs.undisturbed(undefined)
+  yield { name: "undisturbed", failures, tookMs: performance.now() - begun, rehearsed }
+  const { writes } = rehearsed.disturbable
+  const restarted = restartAt === "every-write" ? writes : writes.filter((_, index) => index + 1 === restartAt)
+  const planned = [
+    ...restarted.map((write) => ({
+      name: `restart ${writes.indexOf(write) + 1}`,
+      seed: 1,
+      schedule: { disturbances: [{ type: "restart" as const, write, changes: 1 }] },
+    })),
+    ...seeds.flatMap((text) => {
+      const read = parseSchedule(text)
+      return read === undefined
+        ? []
+        : { name: `seed ${read.seed}`, schedule: scheduleOf(read.seed, rehearsed.disturbable), ...read }
+    }),
+  ]
+  const shrunk = new Set<string>()
   for (const { name, seed, schedule } of planned) {
-    const [{ failures }, took] = await timed(() => runs.disturbed(schedule))
-    const [first] = failures
-    const shortest = first && (await runs.shortest(seed, schedule, first))
-    yield { name, failures, tookMs: took, shortest }
+    begun = performance.now()
+    const { failures } = await runs.disturbed(schedule)
+    const trial = { name, failures, tookMs: performance.now() - begun }
+    const failure = failures.find(({ bug, kind }) => !shrunk.has(`${bug} ${kind}`))
+    for (const { bug, kind } of failures) shrunk.add(`${bug} ${kind}`)
+    yield failure === undefined ? trial : { ...trial, shortest: await runs.shortest(seed, schedule, failure) }
   }
 }
 
@@ -73,11 +82,10 @@ class Runs {
     const known = this.#references.get(key)
     if (known !== undefined) return known
     const { comparedWith, rehearsal } = this.#options
+    const isWhole = changes === undefined
     const tried = await this.#try(
       { disturbances: [], changes },
-      changes === undefined
-        ? { comparedWith, isLogged: true, onStep: rehearsal.onStep }
-        : { comparedWith: "nothing", isLogged: true },
+      { comparedWith: isWhole ? comparedWith : "nothing", onStep: isWhole ? rehearsal.onStep : undefined },
     )
     for (const old of this.#references.keys()) if (old !== "") this.#references.delete(old)
     this.#references.set(key, tried)
@@ -85,24 +93,24 @@ class Runs {
   }
 
   /** What fails that does not fail undisturbed, and what happened. */
-  async disturbed(
-    schedule: Schedule,
-  ): Promise<{ readonly failures: ReadonlyArray<Failure>; readonly steps: ReadonlyArray<string> }> {
+  async disturbed(schedule: Schedule): Promise<Pick<Tried, "failures" | "sequence">> {
     const reference = await this.undisturbed(schedule.changes)
     const about = { kind: "", object: "", differences: [] }
     try {
-      const tried = await this.#try(schedule, { comparedWith: reference.log })
-      const failures = tried.failures.filter(
-        ({ bug, message }) => bug !== "expectation" || !reference.failures.some((other) => other.message === message),
-      )
-      for (const [run, { text, at }] of tried.failing)
-        if (!reference.failing.has(run))
-          failures.push({ ...about, bug: "run-fails", message: `the last run failed: ${text}`, since: at })
-      return { failures, steps: tried.sequence }
+      const { failures, failing, sequence } = await this.#try(schedule, { comparedWith: reference.log })
+      const known = new Set(reference.failures.map(({ message }) => message))
+      const runs = [...failing].filter(([run]) => !reference.failing.has(run))
+      return {
+        failures: [
+          ...failures.filter(({ bug, message }) => bug !== "expectation" || !known.has(message)),
+          ...runs.map(([, run]): Failure => ({ ...about, ...run, bug: "run-fails" })),
+        ],
+        sequence,
+      }
     } catch (cause) {
       if (!(cause instanceof RehearsalStalled)) throw cause
       const since = { time: instantOf(cause.time), text: "then" }
-      return { failures: [{ ...about, bug: "stalls", message: cause.message, since }], steps: [] }
+      return { failures: [{ ...about, bug: "stalls", message: cause.message, since }], sequence: [] }
     }
   }
 
@@ -119,15 +127,17 @@ class Runs {
     const disturbances = await smallest(schedule.disturbances, (fewer) => fails({ ...schedule, disturbances: fewer }))
     const changes = await smallest(all, (fewer) => fails({ disturbances, changes: fewer }))
     const found = { disturbances, ...(changes.length < count && { changes }) }
-    const { steps } = await this.disturbed(found)
+    const { sequence: steps } = await this.disturbed(found)
     return { steps, again: textOfSchedule(seed, found) }
   }
 
-  async #try(schedule: Schedule, more: Pick<TrialOptions, "comparedWith" | "isLogged" | "onStep">): Promise<Tried> {
-    const { parts: items, cast, rehearsal } = this.#options
-    const settleMs = Math.max(rehearsal.settleMs ?? 0, leastSettleMs)
-    const common = { ...rehearsal, onStep: undefined, ...more }
-    return runTrial({ ...common, items, schedule, settleMs, participants: await cast(), recast: cast })
+  async #try(schedule: Schedule, more: Pick<TrialOptions, "comparedWith" | "onStep">): Promise<Tried> {
+    const { items, cast, rehearsal } = this.#options
+    const disturbing = isDisturbing(this.#options) && {
+      ...{ schedule, recast: cast, isLogged: true },
+      settleMs: Math.max(rehearsal.settleMs ?? 0, leastSettleMs),
+    }
+    return runTrial({ ...rehearsal, onStep: undefined, ...more, ...disturbing, items, participants: await cast() })
   }
 }
 
@@ -144,10 +154,4 @@ const smallest = async <Item>(
       else at += size
     }
   return left
-}
-
-const timed = async <Result>(run: () => Promise<Result>): Promise<readonly [Result, ms: number]> => {
-  const begun = performance.now()
-  const result = await run()
-  return [result, performance.now() - begun]
 }

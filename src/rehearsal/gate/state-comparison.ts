@@ -34,18 +34,21 @@ export interface Ignored {
 
 export type Members = Readonly<Record<string, unknown>>
 
-/** Objects that differ: one, or those of one generated name. */
-export interface ObjectDifference {
+/** An object, or those of one generated name. */
+interface Group {
   readonly kind: string
   readonly namespace: string
   /** With a `*` in place of what the server generated. */
   readonly name: string
-  readonly expected: ReadonlyMap<string, Members>
-  readonly reached: ReadonlyMap<string, Members>
+  readonly expected: Map<string, Members>
+  readonly reached: Map<string, Members>
+  /** Whether others than the controllers decide nothing of it. */
+  isWhole: boolean
   /** The last state that was expected of one that is not any more. */
-  readonly formerly: Members | undefined
-  /** Whether others than the controllers decide all of it. */
-  readonly isWhole: boolean
+  formerly: Members | undefined
+}
+
+export interface ObjectDifference extends Readonly<Group> {
   /** From what is expected to what is reached, if there are as many of both. */
   readonly differences: ReadonlyArray<Difference>
   /** The first step after which they differed and never agreed again. */
@@ -69,14 +72,10 @@ export const placeOfStep = ({ time, cause }: Pick<JournalStep, "time" | "cause">
 export const nameOf = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string =>
   namespace === "" ? name : `${namespace}/${name}`
 
-interface Group {
-  readonly kind: string
-  readonly namespace: string
-  readonly name: string
-  readonly expected: Map<string, Members>
-  readonly reached: Map<string, Members>
-  isWhole: boolean
-  formerly: Members | undefined
+/** The same of an object. */
+export const nameIn = ({ metadata }: Members): string => {
+  const { namespace = "", name = "" } = isRecord(metadata) ? metadata : {}
+  return nameOf({ namespace: String(namespace), name: String(name) })
 }
 
 export class StateComparison {

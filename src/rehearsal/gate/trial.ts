@@ -6,7 +6,6 @@ import type { ExpectationCheck, Unmet } from "./expectations.ts"
 import {
   type Ignored,
   isKind,
-  type ObjectDifference,
   type ObjectState,
   placeOfStep,
   StateComparison,
@@ -58,71 +57,58 @@ export interface Tried {
 
 /** Rejects as `rehearse` does. */
 export const runTrial = async (options: TrialOptions): Promise<Tried> => {
-  const { comparedWith, ignored = [], isLogged = false, participants } = options
+  const { comparedWith, expectations, ignored = [], isLogged = false, participants, schedule } = options
   const states = new StateComparison(comparedWith === "recorded" ? ignored : [])
   const story = new Story()
   const log: { change: number; state: ObjectState }[] = []
   const sequence: string[] = []
-  const expectations = options.expectations?.begun()
-  /** By text: the first step at which an invariant did not hold. */
-  const broken = new Map<string, { unmet: Unmet; since: StepPlace }>()
+  /** By text: expectations that were not met, with the first step after which they were not. */
+  const unmet = new Map<string, Unmet & { readonly since: StepPlace }>()
+  let [start, now] = [0, 0]
   let change = 0
-  let expectedUpTo = 0
-  let last: StepPlace = { time: "", text: "the start" }
-  const expectUpTo = (number: number): void => {
-    if (typeof comparedWith === "string") return
-    for (
-      let entry = comparedWith[expectedUpTo];
-      entry !== undefined && entry.change <= number;
-      entry = comparedWith[++expectedUpTo]
-    )
-      states.expect({ ...entry.state, isWhole: true })
+  let compared = 0
+  let since: StepPlace = { time: "", text: "the start" }
+  const missed = (found: ReadonlyArray<Unmet> = []): void => {
+    for (const one of found) if (!unmet.has(one.text)) unmet.set(one.text, { ...one, since })
   }
-  const audience: TrialOptions["audience"] = {
-    recorded: (state) => {
-      if (comparedWith === "recorded") states.expect(state)
-    },
-    reached: (state) => {
-      states.reach(state)
-      if (isLogged) log.push({ change, state })
-    },
-    changeBegins: (number) => {
-      change = number
-    },
-    stepEnded: (step) => {
-      story.add(step, change)
-      last = placeOfStep(step, change)
-      if (options.schedule !== undefined) {
-        if (step.cause.type === "change") sequence.push(last.text)
+  const rehearsed = await rehearse({
+    ...options,
+    audience: {
+      recorded: (state) => {
+        if (comparedWith === "recorded") states.expect(state)
+      },
+      reached: (state) => {
+        states.reach(state)
+        if (isLogged) log.push({ change, state })
+      },
+      changeBegins: (number) => {
+        change = number
+      },
+      stepEnded: (step) => {
+        story.add(step, change)
+        since = placeOfStep(step, change)
+        if (schedule !== undefined && step.cause.type === "change") sequence.push(since.text)
         for (const entry of step.entries) if (entry.type === "disturbance") sequence.push(entry.text)
-      }
-      expectUpTo(change)
-      states.stepEnded(step, change)
-      if (expectations === undefined) return
-      expectations.reach(microsOf(step.time) ?? 0)
-      for (const unmet of expectations.broken(states))
-        if (!broken.has(unmet.text)) broken.set(unmet.text, { unmet, since: last })
+        while (typeof comparedWith !== "string" && (comparedWith[compared]?.change ?? Number.NaN) <= change)
+          states.expect({ ...(comparedWith[compared++]?.state as ObjectState), isWhole: true })
+        states.stepEnded(step, change)
+        now = microsOf(step.time) ?? 0
+        start ||= now
+        missed(expectations?.broken(states, now, start))
+      },
     },
-  }
-  const rehearsed = await rehearse({ ...options, audience })
-  const failures: Failure[] = []
+  })
+  missed(expectations?.atEnd(states, now, start))
   const subjects = participants.flatMap(({ work }) => work.subjects.map(({ kind }) => kind))
-  const isTheirs = (found: ObjectDifference): boolean =>
-    comparedWith !== "recorded" ||
-    (has(rehearsed.kinds, found.kind) &&
-      (story.hasWritten(found) || !found.isWhole || subjects.some((kind) => isKind(kind, found.kind))))
   const reference = comparedWith === "recorded" ? "the recording" : "the undisturbed rehearsal"
-  for (const found of comparedWith === "nothing" ? [] : states.differing) {
-    const failure = isTheirs(found) ? story.failureOf(found, reference, states.objects(found.kind)) : undefined
-    if (failure !== undefined) failures.push(failure)
-  }
-  const unmet = (expectations?.unmet(states) ?? []).map((one) => ({ unmet: one, since: last }))
-  for (const {
-    unmet: { kind, object, text },
-    since,
-  } of [...broken.values(), ...unmet])
-    failures.push({ bug: "expectation", kind, object, message: text, since, differences: [] })
+  const isOne = (kinds: Iterable<string>, kind: string): boolean => [...kinds].some((one) => isKind(one, kind))
+  const failures = (comparedWith === "nothing" ? [] : states.differing).flatMap((found) => {
+    const isTheirs =
+      comparedWith !== "recorded" ||
+      (isOne(rehearsed.kinds, found.kind) && (story.hasWritten(found) || !found.isWhole || isOne(subjects, found.kind)))
+    return (isTheirs ? story.failureOf(found, reference, states.objects(found.kind)) : undefined) ?? []
+  })
+  for (const { kind, object, text: message, since } of unmet.values())
+    failures.push({ bug: "expectation", kind, object, message, since, differences: [] })
   return { failures, rehearsed, log, sequence, failing: story.failing }
 }
-
-const has = (kinds: Iterable<string>, kind: string): boolean => [...kinds].some((one) => isKind(one, kind))

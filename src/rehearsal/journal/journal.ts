@@ -70,9 +70,6 @@ export interface WriteEntry extends JournalObject {
   readonly differences: ReadonlyArray<Difference>
 }
 
-/** Whether the server, or a disturbance in its place, has refused it. */
-export const isRefused = ({ status }: Pick<WriteEntry, "status">): boolean => status >= 400
-
 /** A Kubernetes Event that a controller recorded. */
 export interface EventEntry {
   readonly type: "event"
@@ -95,6 +92,8 @@ export interface TroubleEntry {
   readonly type: "trouble"
   readonly controller: string
   readonly detail: string
+  /** A module has trapped, and does nothing more. */
+  readonly isEnd?: true
 }
 
 /** A line that a module wrote to its log. */

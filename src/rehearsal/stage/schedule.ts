@@ -31,12 +31,12 @@ export interface Disturbable {
   readonly changes: number
 }
 
-/** One to six disturbances; none if there is nothing to disturb. */
+/** One to six disturbances, and up to one more for every 40 changes; none if there is nothing to disturb. */
 export const scheduleOf = (seed: number, { writes, watched, changes }: Disturbable): Schedule => {
   const { next } = seededRandomness(seed)
   const below = (limit: number): number => Math.floor(next() * limit)
   const one = <Item>(items: ReadonlyArray<Item>): Item | undefined => items[below(items.length)]
-  const drawn = Array.from({ length: 1 + below(6) }, (): Disturbance | undefined => {
+  const drawn = Array.from({ length: 1 + below(6 + Math.floor(changes / 40)) }, (): Disturbance | undefined => {
     const type = one(["restart", "lost", "conflict", "race", "race", "stale", "stale", "late"] as const) ?? "late"
     const [change, length] = [1 + below(changes), below(4)]
     if (type === "late") return changes === 0 ? undefined : { type, change }

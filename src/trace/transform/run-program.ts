@@ -279,7 +279,7 @@ const stepOf = (statement: Statement, start: number): Step => {
   }
 }
 
-/** Tells whether an object in a state at a time (µs since the Unix epoch) meets the condition. Times count from `start`. */
+/** Tells whether an object meets the condition in a state at a time. Times, in µs since the Unix epoch, count from `start`. */
 export const testOf = (condition: Condition, start: number): ((object: JsonObject, time: number) => boolean) => {
   const trial = trialOf(condition, momentsFrom(start))
   return (object, time) => trial({ object, time, bindings: noBindings }) !== undefined

@@ -1,6 +1,6 @@
 /** What a file of expectations says, and when it is not met. */
 import { expect, test } from "vitest"
-import { ExpectationCheck, parseExpectations } from "../../../src/rehearsal/gate/expectations.ts"
+import { checkOf, parseExpectations } from "../../../src/rehearsal/gate/expectations.ts"
 import { StateComparison } from "../../../src/rehearsal/gate/state-comparison.ts"
 import { podOf } from "../history.ts"
 
@@ -14,32 +14,26 @@ for (const [name, image] of [
     bytes: Buffer.from(JSON.stringify(podOf(name, image))),
   })
 
-const check = (text: string): ExpectationCheck => {
-  const read = new ExpectationCheck(parseExpectations(text, "expected.yaml"), "expected.yaml")
-  read.reach(1_000_000)
-  return read
-}
+const check = (text: string) => checkOf(parseExpectations(text, "expected.yaml"), "expected.yaml")
 const unmet = (text: string): ReadonlyArray<string> =>
   check(text)
-    .unmet(states)
+    .atEnd(states, 1, 1)
     .map(({ text }) => text)
 const broken = (text: string): ReadonlyArray<string> =>
   check(text)
-    .broken(states)
+    .broken(states, 1, 1)
     .map(({ text }) => text)
 
 test("Objects are there, meet a condition, or are not there", () => {
   expect(unmet("objects: [{ kind: v1.Pod, name: shop/web }, { kind: v1.Pod, name: shop/old, exists: false }]")).toEqual(
     [],
   )
-  expect(unmet("objects: [{ kind: v1.Pod, name: shop/old }]")).toEqual([
-    "expected there to be v1.Pod shop/old: there is none",
-  ])
+  expect(unmet("objects: [{ kind: v1.Pod, name: shop/old }]")).toEqual(["expected 1 of v1.Pod shop/old: there are 0"])
   expect(
     unmet("objects: [{ kind: v1.Pod, name: shop/web, where: 'spec.containers[*].image == \"nginx:2\"' }]"),
-  ).toEqual(['expected there to be v1.Pod shop/web with spec.containers[*].image == "nginx:2": it does not meet that'])
+  ).toEqual(['expected 1 of v1.Pod shop/web with spec.containers[*].image == "nginx:2": there are 0'])
   expect(unmet("objects: [{ kind: v1.Pod, name: shop/web, exists: false }]")).toEqual([
-    "expected no v1.Pod shop/web: there is one",
+    "expected 0 of v1.Pod shop/web: there are 1 (shop/web)",
   ])
 })
 

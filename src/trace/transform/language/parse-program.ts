@@ -4,7 +4,7 @@ import * as Schema from "effect/Schema"
 import { enumerated } from "../../../text/index.ts"
 import { faultIn, tooDeep } from "./check-program.ts"
 import { type Expectation, SyntaxError as GrammarError, parse } from "./grammar.js"
-import type { Condition, Program, Statement } from "./program.ts"
+import type { Condition, Program } from "./program.ts"
 
 /** Longest program: far more than anyone writes, and little enough to be parsed in some ms. UTF-16 code units. */
 export const longestProgram = 1024 * 1024
@@ -42,21 +42,19 @@ export const parseProgram = (text: string): Program => {
 
 /** A condition alone, as `delete` takes it. @throws ProgramError */
 export const parseCondition = (text: string): Condition => {
-  let statement: Statement | undefined
+  // On lines of its own; a text that closes the command by itself makes two.
+  const source = `delete(\n${text}\n);`
+  let program: Program
   try {
-    // On a line of its own, and closed before the program is: a text that closes it by itself makes two commands.
-    const program = parseProgram(`delete(\n${text}\n);`)
-    statement = program.length === 1 ? program[0] : undefined
+    program = parseProgram(source)
   } catch (error) {
     if (!(error instanceof ProgramError)) throw error
-    const { line, column, detail, excerpt } = error
-    if (line - 1 > text.split("\n").length)
-      throw faultAt(text, text.length, detail.replace(/found .*$/, "found the end of the condition"))
-    throw new ProgramError({ line: line - 1, column, detail, excerpt })
+    const at = source.split("\n", error.line - 1).join("\n").length + error.column - "delete(\n".length
+    throw faultAt(text, Math.min(at, text.length), at > text.length ? "the condition is incomplete" : error.detail)
   }
-  if (statement?.type !== "delete" || statement.condition === null)
-    throw faultAt(text, 0, "expected one condition, such as spec.replicas <= 5")
-  return statement.condition
+  const [statement] = program
+  if (program.length === 1 && statement?.type === "delete" && statement.condition !== null) return statement.condition
+  throw faultAt(text, 0, "expected one condition, such as spec.replicas <= 5")
 }
 
 /** The fault with its line and column. */
