@@ -142,7 +142,9 @@ const surplus = (
   const { what, reference, author, others } = about
   const object = reached.get(extra) ?? {}
   const owner = ownerOf(object)
-  const twins = [...others].filter((other) => other !== object && owner !== undefined && ownerOf(other) === owner)
+  const twins = [...others].filter(
+    (other) => nameIn(other) !== nameIn(object) && owner !== undefined && ownerOf(other) === owner,
+  )
   const [first = twins[0]] = [...reached].flatMap(([name, other]) => (name === extra ? [] : [other]))
   if (expected.size > 0 || (formerly === undefined && first !== undefined)) {
     const there = first === undefined ? "" : `: ${nameOf({ namespace, name: extra })} besides ${nameIn(first)}`

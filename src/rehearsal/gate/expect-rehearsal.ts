@@ -33,11 +33,11 @@ export class RehearsalFailed extends Schema.TaggedError<RehearsalFailed>()("Rehe
  *
  * ```ts
  * test("nothing that happens on the way changes what is reached", async () => {
- *   await expectRehearsal(() => simplePods(), "production.ndjson.zst", { restartAt: "every-write", seeds: 20 })
+ *   await expectRehearsal(() => simplePods, "production.ndjson.zst", { restartAt: "every-write", seeds: 20 })
  * })
  * ```
  *
- * `make` returns the controllers without any memory: it is called for each rehearsal and each restart. Rejects with {@link RehearsalFailed}, with
+ * `make` returns the controllers, those that remember something made anew: it is called for each rehearsal and each restart. Rejects with {@link RehearsalFailed}, with
  * BadExpectations, and as `replayInto` does.
  */
 export const expectRehearsal = async (

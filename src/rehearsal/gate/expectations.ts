@@ -20,7 +20,7 @@ const schema = Schema.Struct({
   ),
   /** At the end: how many objects of the kind meet `where`; by default all do. */
   counts: optional(Schema.Array(Schema.Struct({ kind, where: text, exactly: count, atLeast: count, atMost: count }))),
-  /** After every step, of each object of the kind. */
+  /** After every step, of each object of the kind that it has changed. */
   invariants: optional(Schema.Array(Schema.Struct({ kind, always: text, never: text }))),
   /** What is not compared with the recorded states: a kind, a JSON pointer with all below it, or one in a kind. */
   ignore: optional(Schema.Array(Schema.Struct({ kind: text, path: text }))),
@@ -99,7 +99,7 @@ export const checkOf = (given: Expectations, file: string): ExpectationCheck => 
   return {
     broken: (states, now, start) =>
       kept.flatMap(({ kind, condition, isWanted, test }) =>
-        [...states.objects(kind)].flatMap((object) => {
+        [...states.objects(kind, true)].flatMap((object) => {
           if (test(object, now, start) === isWanted) return []
           const name = nameIn(object)
           const words = isWanted

@@ -34,21 +34,24 @@ export interface Ignored {
 
 export type Members = Readonly<Record<string, unknown>>
 
-/** An object, or those of one generated name. */
-interface Group {
+/** An object, or those of one generated name: their states, by name. */
+interface Group<State> {
   readonly kind: string
   readonly namespace: string
   /** With a `*` in place of what the server generated. */
   readonly name: string
-  readonly expected: Map<string, Members>
-  readonly reached: Map<string, Members>
-  /** Whether others than the controllers decide nothing of it. */
+  readonly expected: Map<string, State>
+  readonly reached: Map<string, State>
+  /** Whether it has to have nothing else than what is expected. */
   isWhole: boolean
   /** The last state that was expected of one that is not any more. */
-  formerly: Members | undefined
+  formerly: State | undefined
 }
 
-export interface ObjectDifference extends Readonly<Group> {
+/** Parsed when they are compared: the texts of all objects are in memory anyway. */
+type Texts = Group<Uint8Array>
+
+export interface ObjectDifference extends Readonly<Group<Members>> {
   /** From what is expected to what is reached, if there are as many of both. */
   readonly differences: ReadonlyArray<Difference>
   /** The first step after which they differed and never agreed again. */
@@ -80,11 +83,11 @@ export const nameIn = ({ metadata }: Members): string => {
 
 export class StateComparison {
   readonly #ignored: ReadonlyArray<Ignored>
-  readonly #groups = new Map<string, Group>()
+  readonly #groups = new Map<string, Texts>()
   /** By place, the group in which an object is, as long as it is there. */
-  readonly #memberships = new Map<string, Group>()
-  readonly #touched = new Set<Group>()
-  readonly #open = new Map<Group, Pick<ObjectDifference, "differences" | "since">>()
+  readonly #memberships = new Map<string, Texts>()
+  readonly #touched = new Set<Texts>()
+  readonly #open = new Map<Texts, Pick<ObjectDifference, "differences" | "since">>()
 
   constructor(ignored: ReadonlyArray<Ignored> = []) {
     this.#ignored = ignored
@@ -113,16 +116,20 @@ export class StateComparison {
   /** Objects that differ now, in the order of the steps since which they do. */
   get differing(): ReadonlyArray<ObjectDifference> {
     return [...this.#open]
-      .map(([group, found]) => ({ ...group, ...found }))
+      .map(([group, found]) => ({
+        ...{ ...group, ...found, formerly: group.formerly && parsed(group.formerly) },
+        ...{ expected: parsedAll(group.expected), reached: parsedAll(group.reached) },
+      }))
       .sort((one, other) => (one.since.time < other.since.time ? -1 : one.since.time > other.since.time ? 1 : 0))
   }
 
-  /** The objects of a kind in any version that are reached now. */
-  *objects(kind: string): Generator<Members, void> {
-    for (const group of this.#groups.values()) if (isKind(group.kind, kind)) yield* group.reached.values()
+  /** The objects of a kind in any version that are reached now; `isChanged`: only those that have changed since the last step. */
+  *objects(kind: string, isChanged = false): Generator<Members, void> {
+    for (const group of isChanged ? this.#touched : this.#groups.values())
+      if (isKind(group.kind, kind)) yield* parsedAll(group.reached).values()
   }
 
-  #set(side: "expected" | "reached", { kind, namespace, name, bytes }: ObjectState): Group | undefined {
+  #set(side: "expected" | "reached", { kind, namespace, name, bytes }: ObjectState): Texts | undefined {
     if (isNeverCompared(kind)) return undefined
     const place = `${side} ${withoutVersion(kind)} ${namespace}/${name}`
     const known = this.#memberships.get(place)
@@ -134,15 +141,14 @@ export class StateComparison {
       this.#memberships.delete(place)
       return known
     }
-    const object = JSON.parse(Buffer.from(bytes).toString()) as Members
-    const group = known ?? this.#group(kind, namespace, groupName(object, name))
+    const group = known ?? this.#group(kind, namespace, groupName(bytes, name))
     this.#memberships.set(place, group)
-    group[side].set(name, object)
+    group[side].set(name, bytes)
     this.#touched.add(group)
     return group
   }
 
-  #group(kind: string, namespace: string, name: string): Group {
+  #group(kind: string, namespace: string, name: string): Texts {
     const key = `${withoutVersion(kind)} ${namespace}/${name}`
     const group = this.#groups.get(key) ?? {
       ...{ kind, namespace, name, expected: new Map(), reached: new Map(), isWhole: true, formerly: undefined },
@@ -152,7 +158,7 @@ export class StateComparison {
   }
 
   /** `undefined`: they agree. */
-  #compare({ kind, expected, reached, isWhole }: Group): ReadonlyArray<Difference> | undefined {
+  #compare({ kind, expected, reached, isWhole }: Texts): ReadonlyArray<Difference> | undefined {
     const rules = this.#ignored.filter((rule) => rule.kind === undefined || isKind(kind, rule.kind))
     if (rules.some(({ path }) => path === undefined)) return undefined
     if (expected.size !== reached.size) return []
@@ -162,9 +168,9 @@ export class StateComparison {
           isDecided(difference, isWhole) &&
           !rules.some(({ path = "" }) => difference.path === path || difference.path.startsWith(`${path}/`)),
       )
-    const left = new Set(expected.values())
+    const left = new Set(parsedAll(expected).values())
     let first: ReadonlyArray<Difference> | undefined
-    for (const object of reached.values()) {
+    for (const object of parsedAll(reached).values()) {
       const found = [...left].map((one) => ({ one, differences: between(one, object) }))
       const nearest = found.toSorted((one, other) => one.differences.length - other.differences.length)[0]
       if (nearest === undefined) continue
@@ -188,7 +194,14 @@ const withoutVersion = (gvk: string): string => {
 export const isKind = (one: string, other: string): boolean =>
   one === other || withoutVersion(one) === withoutVersion(other)
 
-const groupName = ({ metadata }: Members, name: string): string => {
+const parsed = (text: Uint8Array): Members => JSON.parse(Buffer.from(text).toString())
+const parsedAll = (texts: ReadonlyMap<string, Uint8Array>): Map<string, Members> =>
+  new Map([...texts].map(([name, text]) => [name, parsed(text)]))
+
+const groupName = (text: Uint8Array, name: string): string => {
+  // Few objects have one.
+  if (!Buffer.from(text.buffer, text.byteOffset, text.byteLength).includes('"generateName"')) return name
+  const { metadata } = parsed(text)
   const prefix = isRecord(metadata) ? metadata.generateName : undefined
   return typeof prefix === "string" && prefix !== "" && name.startsWith(prefix) ? `${prefix}*` : name
 }

@@ -91,10 +91,10 @@ export const runTrial = async (options: TrialOptions): Promise<Tried> => {
         for (const entry of step.entries) if (entry.type === "disturbance") sequence.push(entry.text)
         while (typeof comparedWith !== "string" && (comparedWith[compared]?.change ?? Number.NaN) <= change)
           states.expect({ ...(comparedWith[compared++]?.state as ObjectState), isWhole: true })
-        states.stepEnded(step, change)
         now = microsOf(step.time) ?? 0
         start ||= now
         missed(expectations?.broken(states, now, start))
+        states.stepEnded(step, change)
       },
     },
   })
