@@ -15,7 +15,6 @@ import {
 } from "../host/index.ts"
 import { messageOf } from "../message-of.ts"
 import {
-  BadExpectations,
   checkOf,
   type GateTrial,
   gate,
@@ -245,15 +244,13 @@ const run = async (
   return isFailed || summary.failing.length > 0 || !isPassed ? exitCodes.failed : exitCodes.ok
 }
 
-/** Rejects with CommandFailed. */
+/** Rejects with CommandFailed or BadExpectations. */
 const expectationsIn = async (file: string) => {
-  try {
-    const expectations = parseExpectations(await readFile(file, "utf8"), file)
-    return { expectations, check: checkOf(expectations, file) }
-  } catch (cause) {
-    const problem = cause instanceof BadExpectations ? cause.message : `cannot read ${file}: ${messageOf(cause)}`
-    throw new CommandFailed(problem, exitCodes.usage)
-  }
+  const content = await readFile(file, "utf8").catch((cause: unknown) => {
+    throw new CommandFailed(`cannot read ${file}: ${messageOf(cause)}`, exitCodes.usage)
+  })
+  const expectations = parseExpectations(content, file)
+  return { expectations, check: checkOf(expectations, file) }
 }
 
 /** Rejects with CommandFailed. */

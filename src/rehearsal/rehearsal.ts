@@ -177,6 +177,13 @@ const isLoaded = (items: RehearsalOptions["items"]): items is ReadonlyArray<Trac
 
 type Beginning = Extract<TracePart, { type: "beginning" }>
 
+interface RunParts extends Pick<Stage, "clock" | "random"> {
+  /** µs since the Unix epoch: the first moment. */
+  readonly time: number
+  readonly sandbox: Sandbox
+  readonly feeder: Feeder
+}
+
 class Run {
   readonly #options: RehearsalOptions
   readonly #start: number
@@ -259,16 +266,7 @@ class Run {
     }
   }
 
-  private constructor(
-    options: RehearsalOptions,
-    {
-      time,
-      clock,
-      sandbox,
-      feeder,
-      random,
-    }: Pick<Stage, "clock" | "random"> & { time: number; sandbox: Sandbox; feeder: Feeder },
-  ) {
+  private constructor(options: RehearsalOptions, { time, clock, sandbox, feeder, random }: RunParts) {
     this.#options = options
     this.#disturbances = options.schedule?.disturbances ?? []
     this.#random = random

@@ -127,5 +127,7 @@ describe("reel host --replay disturbs the modules", () => {
     expect(shrunk.output).toMatch(/^seed 1: labels creates v1\.ConfigMap again/m)
     expect(shrunk.output).toMatch(/^1 of 2 rehearsals passed$/m)
     expect((await replay(trace, "--seed", "1: restart")).code).toBe(exitCodes.usage)
+    const { error } = await replay(trace, "--restart-at", "99")
+    expect(error).toMatch(/restart-at: there are \d writes/)
   })
 })

@@ -31,9 +31,9 @@ const schema = Schema.Struct({
 /** What is expected. `kind` is `apps/v1.Deployment`, of which the version does not matter; `where`, `always` and `never` are conditions. */
 export type Expectations = typeof schema.Type
 
-/** Expectations that cannot be read. */
+/** Expectations that cannot be read, or an option about something that the rehearsal does not have. */
 export class BadExpectations extends Schema.TaggedError<BadExpectations>()("BadExpectations", {
-  /** The file, if there is one. */
+  /** The file, or the option. */
   file: Schema.String,
   problem: Schema.String,
 }) {

@@ -10,6 +10,7 @@ import { RehearsalStalled } from "../open-trace.ts"
 import type { RehearsalOptions } from "../rehearsal.ts"
 import { parseSchedule, type Schedule, scheduleOf, textOfSchedule } from "../stage/schedule.ts"
 import type { Failure } from "./diagnosis.ts"
+import { BadExpectations } from "./expectations.ts"
 import { type GateTrial, runTrial, type TrialOptions, type Tried } from "./trial.ts"
 
 export interface GateOptions {
@@ -34,7 +35,7 @@ const mostAttempts = 200
 export const isDisturbing = ({ restartAt, seeds = [] }: Pick<GateOptions, "restartAt" | "seeds">): boolean =>
   restartAt !== undefined || seeds.length > 0
 
-/** The first failure of each sort on each kind is made smaller. Rejects as `rehearse` does. */
+/** The first failure of each sort on each kind is made smaller. Rejects as `rehearse` does, and with BadExpectations for a write that is not there. */
 export async function* gate(options: GateOptions): AsyncGenerator<GateTrial, void> {
   const { restartAt, seeds = [] } = options
   const runs = new Runs(options)
@@ -43,6 +44,8 @@ export async function* gate(options: GateOptions): AsyncGenerator<GateTrial, voi
   yield { name: "undisturbed", failures, tookMs: performance.now() - begun, rehearsed }
   const { writes } = rehearsed.disturbable
   const restarted = restartAt === "every-write" ? writes : writes.filter((_, index) => index + 1 === restartAt)
+  if (typeof restartAt === "number" && restarted.length === 0)
+    throw new BadExpectations({ file: "restart-at", problem: `there are ${writes.length} writes` })
   const planned = [
     ...restarted.map((write) => ({
       name: `restart ${writes.indexOf(write) + 1}`,

@@ -100,7 +100,10 @@ export class Traffic {
   /** Sends what waits for a recorded change. `isLast`: nothing waits for one any more. */
   changed(isLast = false): void {
     this.#isCalm = isLast
-    for (const release of this.#raced) release()
+    for (const release of this.#raced) {
+      this.#raced.delete(release)
+      release()
+    }
   }
 
   /** What the watches of that kind receive waits, or is delivered. */
@@ -238,12 +241,8 @@ export class Traffic {
 
   #untilNextChange(handler: ResponseHandler, send: () => HttpStream): HttpStream {
     return this.#heldBack(handler, send, (release) => {
-      const once = (): void => {
-        this.#raced.delete(once)
-        release()
-      }
-      this.#raced.add(once)
-      return { cancel: () => void this.#raced.delete(once) }
+      this.#raced.add(release)
+      return { cancel: () => void this.#raced.delete(release) }
     })
   }
 
