@@ -1,6 +1,7 @@
 /** `reel host --replay`: the modules of a directory meet recorded history instead of a cluster, and what they did is printed. */
+import { createHash } from "node:crypto"
 import { closeSync, openSync, writeSync } from "node:fs"
-import { readFile } from "node:fs/promises"
+import { readFile, writeFile } from "node:fs/promises"
 import * as Result from "effect/Result"
 import { systemClock } from "../clock.ts"
 import {
@@ -15,21 +16,30 @@ import {
 } from "../host/index.ts"
 import { messageOf } from "../message-of.ts"
 import {
+  checkOf,
+  type GateTrial,
+  gate,
   HostedController,
   HostedModule,
   instantOf,
+  isDisturbing,
   type JournalStep,
   journalText,
+  loadedParts,
+  nameOf,
   type Participant,
-  rehearse,
+  parseExpectations,
+  parseSchedule,
   type WriteEntry,
 } from "../rehearsal/index.ts"
 import type { Speed } from "../simulation/index.ts"
-import { visible } from "../text/index.ts"
+import { quoted, visible, visibleInJson } from "../text/index.ts"
 import { CommandFailed, type ExitCode, exitCodes } from "./command-line/exit-codes.ts"
 import { withoutFile } from "./command-line/failures.ts"
+import { gateJson, gateJunit, gateLines } from "./host/gate-report.ts"
 import { openSource, type ReplaySource } from "./replay/replay-source.ts"
 import { kindsNamed } from "./replay/trace-kinds.ts"
+import { alignedRows } from "./terminal/display-width.ts"
 import { interruption, type Terminal } from "./terminal/terminal.ts"
 
 // What the controllers did in a rehearsal, counted, as a table for people.
@@ -44,15 +54,17 @@ const pastTense: Readonly<Record<WriteEntry["verb"], string>> = {
 class ReplaySummary {
   #fed = 0
   #leftOut = 0
+  readonly #deletions: string[] = []
   readonly #failures = new Map<string, number>()
   /** By controller: accepted writes by kind and verb. */
   readonly #writes = new Map<string, Map<string, number>>()
   /** By controller and key: whether the last run failed. */
   readonly #last = new Map<string, boolean>()
 
-  add({ cause, entries }: JournalStep): void {
+  add({ time, cause, entries }: JournalStep): void {
     if (cause.type === "change") {
-      if (cause.fedAs === "left-out") this.#leftOut++
+      if (cause.fedAs === "left-out-deletion") this.#deletions.push(`${cause.kind} ${nameOf(cause)} at ${time}`)
+      if (cause.fedAs.startsWith("left-out")) this.#leftOut++
       else this.#fed++
     }
     for (const entry of entries) {
@@ -83,15 +95,14 @@ class ReplaySummary {
       String((this.#failures.get(name) ?? 0) + (failure === undefined ? 0 : 1)),
       [...(this.#writes.get(name) ?? [])].map(([what, times]) => `${what} ${times}`).join(", ") || "none",
     ])
-    const titles = ["MODULE", "WAKE-UPS", "FAILURES", "WRITES"]
-    const widths = titles.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)))
-    const line = (cells: ReadonlyArray<string>): string =>
-      cells.map((cell, column) => (column < 3 ? cell.padEnd(widths[column] ?? 0) : cell)).join("  ")
     const missing = gaps === 0 ? "" : `; ${gaps} gaps in the recording`
     return [
       `${instantOf(start)} to ${instantOf(end)}: ${this.#fed} changes fed, ${this.#leftOut} left out${missing}`,
-      line(titles),
-      ...rows.map(line),
+      ...alignedRows([["MODULE", "WAKE-UPS", "FAILURES", "WRITES"], ...rows]),
+      ...this.#deletions.map(
+        (what) =>
+          `left out: the deletion of ${what}, whose owner was there; --feed-deletions feeds it, if people did it`,
+      ),
       ...this.failing.map((name) => `the last run failed: ${name}`),
       ...participants.flatMap(({ name, failure }) => (failure === undefined ? [] : [`${name} has ended: ${failure}`])),
     ]
@@ -125,9 +136,17 @@ export interface HostReplay {
   readonly makes: ReadonlyArray<MadeKind>
   /** A file that does not exist. */
   readonly journal: string | undefined
+  /** A file of expectations. */
+  readonly expect: string | undefined
+  readonly feedsDeletions: boolean
+  readonly restartAt: number | "every-write" | undefined
+  /** Texts of seeds. */
+  readonly seeds: ReadonlyArray<string>
+  readonly output: "text" | "json"
+  readonly junit: string | undefined
 }
 
-/** Resolves with `failed` if a module was refused or trapped, or if the last run for some object failed. */
+/** Resolves with `failed` if a module was refused or trapped, if the last run for some object failed, or if what was reached is not what should be. */
 export const replayHost = async (
   order: HostReplay,
   terminal: Terminal,
@@ -155,14 +174,26 @@ const run = async (
   say: (line: string) => void,
   signal: AbortSignal,
 ): Promise<ExitCode> => {
-  const { source, from, to, speed, latencyMs, settleMs, journal } = order
+  const { source, from, to, speed, latencyMs, settleMs, feedsDeletions, journal } = order
+  const expected = order.expect === undefined ? undefined : await expectationsIn(order.expect)
+  const wrong = order.seeds.find((seed) => parseSchedule(seed) === undefined)
+  if (wrong !== undefined)
+    throw new CommandFailed(
+      `--seed must be a number, or the text that a failure has named, and not ${quoted(wrong)}`,
+      exitCodes.usage,
+    )
+  const isText = order.output === "text"
+  const print = (line: string): void => (isText ? void terminal.standardOutput.write(`${line}\n`) : say(line))
   const listing = await listModules(fileSystem, order.directory)
   if (Result.isFailure(listing))
     throw new CommandFailed(`cannot read the modules of ${order.directory}: ${listing.failure}`)
   const { modules, refusals } = listing.success
   for (const { path, refusal } of refusals) for (const line of describeRefusal(path, refusal).split("\n")) say(line)
   const makes = await exactly(order.makes, source)
-  const cast = await participantsOf(modules, makes, say)
+  let casts = 0
+  const recast = () => participantsOf(modules, makes, casts++)
+  const cast = await recast()
+  for (const line of cast.refused) say(line)
   if (cast.participants.length === 0) throw new CommandFailed(`there is no module to replay into in ${order.directory}`)
   let file: JournalFile | undefined
   try {
@@ -172,30 +203,62 @@ const run = async (
   }
   const summary = new ReplaySummary()
   using _file = file
-  const { gaps, start, end } = await rehearse({
-    items: await source.open(),
-    participants: cast.participants,
+  const rehearsal = {
+    expectations: expected?.check,
+    ignored: expected?.expectations.ignore ?? [],
     window: { from, to },
     latencyMs,
     settleMs,
+    feedsDeletions,
     isKept: false,
     signal,
-    onStep: (step) => {
+    onStep: (step: JournalStep) => {
       summary.add(step)
       file?.add(step)
       for (const entry of step.entries) {
-        if (entry.type === "log") terminal.standardOutput.write(`${entry.controller}: ${visible(entry.line)}\n`)
+        if (entry.type === "log") print(`${entry.controller}: ${visible(entry.line)}`)
         if (entry.type === "trouble") say(`${step.time} ${entry.controller}: ${entry.detail}`)
       }
     },
     ...(speed !== "max" && { pace: pacedBy(speed, signal) }),
-  })
-  for (const line of summary.lines({ participants: cast.participants, gaps, start, end }))
-    terminal.standardOutput.write(`${line}\n`)
+  }
+  const comparedWith = expected?.expectations.recorded === "ignore" ? "nothing" : "recorded"
+  const trials: GateTrial[] = []
+  const opened = await source.open()
+  const items = isDisturbing(order) ? await loadedParts(opened, rehearsal.window) : opened
+  const first = [cast]
+  const anew = async () => (first.pop() ?? (await recast())).participants
+  for await (const trial of gate({ ...order, items, cast: anew, rehearsal, comparedWith })) {
+    trials.push(trial)
+    if (signal.aborted) break
+  }
+  const { rehearsed } = trials[0] ?? {}
+  if (rehearsed !== undefined)
+    for (const line of summary.lines({ ...rehearsed, participants: cast.participants })) print(line)
   if (signal.aborted) return exitCodes.interrupted
-  const isFailed = cast.refused + refusals.length > 0 || cast.participants.some(({ failure }) => failure !== undefined)
-  return isFailed || summary.failing.length > 0 ? exitCodes.failed : exitCodes.ok
+  if (isText) for (const line of gateLines(trials)) print(line)
+  else terminal.standardOutput.write(visibleInJson(`${JSON.stringify(gateJson(trials))}\n`))
+  if (order.junit !== undefined) await written(order.junit, gateJunit(`reel host ${order.directory}`, trials))
+  const isFailed =
+    cast.refused.length + refusals.length > 0 || cast.participants.some(({ failure }) => failure !== undefined)
+  const isPassed = trials.every(({ failures }) => failures.length === 0)
+  return isFailed || summary.failing.length > 0 || !isPassed ? exitCodes.failed : exitCodes.ok
 }
+
+/** Rejects with CommandFailed or BadExpectations. */
+const expectationsIn = async (file: string) => {
+  const content = await readFile(file, "utf8").catch((cause: unknown) => {
+    throw new CommandFailed(`cannot read ${file}: ${messageOf(cause)}`, exitCodes.usage)
+  })
+  const expectations = parseExpectations(content, file)
+  return { expectations, check: checkOf(expectations, file) }
+}
+
+/** Rejects with CommandFailed. */
+const written = (file: string, content: string): Promise<void> =>
+  writeFile(file, content).catch((cause: unknown) => {
+    throw new CommandFailed(`cannot write the report ${file}: ${messageOf(cause)}`)
+  })
 
 /** With the kinds that the names mean: built-in ones, or those of the trace. Rejects with CommandFailed. */
 const exactly = async (makes: ReadonlyArray<MadeKind>, source: ReplaySource): Promise<ReadonlyArray<MadeKind>> => {
@@ -205,15 +268,15 @@ const exactly = async (makes: ReadonlyArray<MadeKind>, source: ReplaySource): Pr
   return makes.map(({ owner, kind }) => ({ owner: kindOf(owner), kind: kindOf(kind) }))
 }
 
-/** One that cannot take part is reported, and the others do. */
-const participantsOf = async (
-  modules: ReadonlyArray<ModuleSource>,
-  makes: ReadonlyArray<MadeKind>,
-  say: (line: string) => void,
-) => {
+/** Another one for each cast, by which a script is loaded anew with what it imports. */
+const hashOf = (codeHash: string, cast: number): string =>
+  cast === 0 ? codeHash : createHash("sha256").update(`${codeHash} ${cast}`).digest("hex")
+
+/** One that cannot take part is refused, and the others do. `cast`: another number means that scripts are loaded anew, without their memory. */
+const participantsOf = async (modules: ReadonlyArray<ModuleSource>, makes: ReadonlyArray<MadeKind>, cast: number) => {
   provideScriptLibrary()
   const participants: Participant[] = []
-  let refused = 0
+  const refused: string[] = []
   const names = new Set<string>()
   for (const module of modules) {
     const { file, codePath, codeHash, form } = module
@@ -222,7 +285,7 @@ const participantsOf = async (
       const made =
         form === "wasm"
           ? [await wasmModule(module, makes)]
-          : (await loadScript({ module: file.name, codePath, codeHash, env: file.env })).map(
+          : (await loadScript({ module: file.name, codePath, codeHash: hashOf(codeHash, cast), env: file.env })).map(
               (controller) => new HostedController(controller),
             )
       for (const { name } of made) if (names.has(name)) throw new Error(`another controller is called ${name}`)
@@ -230,8 +293,7 @@ const participantsOf = async (
       names.add(file.name)
       participants.push(...made)
     } catch (cause) {
-      refused++
-      say(`module ${file.name} is not run: ${codePath}: ${messageOf(cause)}`)
+      refused.push(`module ${file.name} is not run: ${codePath}: ${messageOf(cause)}`)
     }
   }
   return { participants, refused }

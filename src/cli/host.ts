@@ -23,8 +23,10 @@ import {
 import { visible } from "../text/index.ts"
 import {
   type CommandSyntax,
+  flag,
   integerBetween,
   type OptionValues,
+  oneOf,
   optional,
   type Reading,
   refused,
@@ -87,6 +89,9 @@ const madeKind = (given: string): Reading<MadeKind> => {
   return value({ owner, kind })
 }
 
+const restartAt = (given: string): Reading<number | "every-write"> =>
+  given === "every-write" ? value(given) : integerBetween(1, 1_000_000)(given)
+
 const options = {
   replay: optional(
     "TRACE|DIRECTORY",
@@ -121,7 +126,28 @@ const options = {
     "with --replay: WebAssembly modules make objects of KIND for those of OWNER, so what is recorded of them is not fed; scripts say it themselves",
     madeKind,
   ),
+  "feed-deletions": flag({
+    help: "with --replay: feed deletions of what modules make as long as its owner is there, as those of people are; by default they are taken for the modules' own, and named",
+  }),
   journal: optional("FILE", "with --replay: write what happened, step by step, as NDJSON; the file must not exist"),
+  expect: optional(
+    "FILE",
+    "with --replay: what has to be there at the end and to hold after every step, as YAML (docs/reference/rehearsal.md#expectations)",
+  ),
+  "restart-at": optional(
+    "every-write|N",
+    "with --replay: end all modules after their Nth write, or after each in a rehearsal of its own, start them again one change later, and compare what is reached",
+    restartAt,
+  ),
+  seeds: withDefault(
+    "0",
+    "NUMBER",
+    "with --replay: so many more rehearsals, in which restarts, conflicts, lost answers, races, silent watches and late timers disturb the modules",
+    integerBetween(0, 100_000),
+  ),
+  seed: repeated("SEED", "with --replay: one of these, by its number or by the text that a failure has named"),
+  output: withDefault("text", "-o FORMAT", "with --replay: text for people, json for programs", oneOf("text", "json")),
+  junit: optional("FILE", "with --replay: write a report for CI servers as JUnit's XML; an existing file is replaced"),
   ...clusterOptions,
   logFormat: logFormatOption,
   listen: listenOption(7790, "where /healthz, /readyz and /metrics are served"),
@@ -143,7 +169,7 @@ const syntax: CommandSyntax<typeof options> = {
   operand: { placeholder: "DIRECTORY", help: "the modules", count: 1 },
   exitCodes: {
     failed:
-      "DIRECTORY cannot be read, there is no usable kubeconfig, or the address cannot be listened on; with --replay: a file was refused, a module trapped, or the last run for some object failed",
+      "DIRECTORY cannot be read, there is no usable kubeconfig, or the address cannot be listened on; with --replay: a file was refused, a module trapped, the last run for some object failed, or what was reached differs from what was recorded or expected",
     notPermitted: "the server refuses the credentials at the start",
     interrupted: "with --replay: Ctrl-C",
   },
@@ -152,6 +178,7 @@ const syntax: CommandSyntax<typeof options> = {
     "reel host modules",
     "reel host modules --kubeconfig sandbox.kubeconfig --workers 4",
     "reel host modules --replay production.ndjson.zst --journal journal.ndjson",
+    "reel host modules --replay production.ndjson.zst --expect expected.yaml --restart-at every-write --seeds 100 --junit report.xml",
   ],
   seeAlso: ["reel k8s", "docs/guides/controllers.md", "docs/reference/modules.md", "docs/reference/rehearsal.md"],
 }
@@ -163,11 +190,17 @@ export const hostCommand = (
   command(syntax, async (given, terminal, [directory = ""]) => {
     const problem = wrongCombination(given)
     if (problem !== undefined) return problem
-    const { replay: trace, from, to, speed, latency: latencyMs, settle: settleMs, makes, journal } = given
+    const { replay: trace, latency: latencyMs, settle: settleMs, ...others } = given
     if (trace === undefined) return run(given, terminal, directory)
     const { replayHost } = await loadReplay()
     const { say } = voices("text", terminal)
-    return replayHost({ directory, trace, from, to, speed, latencyMs, settleMs, makes, journal }, terminal, say)
+    const { "restart-at": restartAt, "feed-deletions": feedsDeletions, seeds: count, seed } = others
+    const seeds = [...Array.from({ length: count }, (_, index) => String(index + 1)), ...seed]
+    return replayHost(
+      { ...others, directory, trace, latencyMs, settleMs, feedsDeletions, restartAt, seeds },
+      terminal,
+      say,
+    )
   })
 
 /** Checks that involve more than one option. */
@@ -176,10 +209,15 @@ const wrongCombination = (given: OptionValues<typeof options>): string | undefin
     return given.kubeconfig === undefined && given.context === undefined
       ? undefined
       : "--replay excludes --kubeconfig and --context: there is no cluster"
-  const needing = (["from", "to", "journal"] as const).find((name) => given[name] !== undefined)
+  const needing = (["from", "to", "journal", "expect", "junit", "restart-at"] as const).find(
+    (name) => given[name] !== undefined,
+  )
   if (needing !== undefined) return `--${needing} needs --replay`
   if (given.makes.length > 0) return "--makes needs --replay"
+  if (given.seeds + given.seed.length > 0) return "--seeds and --seed need --replay"
   if (given.latency > 0 || given.settle > 0) return "--latency and --settle need --replay"
+  if (given["feed-deletions"]) return "--feed-deletions needs --replay"
+  if (given.output !== "text") return "--output needs --replay"
   return given.speed === "max" ? undefined : "--speed needs --replay"
 }
 

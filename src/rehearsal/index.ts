@@ -9,8 +9,15 @@ export { HostedModule } from "./cast/hosted-module.ts"
 export type { Participant } from "./cast/participant.ts"
 export { type FeedRule, type FeedScope, guessedKind, type RecordedChange } from "./feed/feed-rule.ts"
 export type { FedAs } from "./feed/feeder.ts"
+export type { Bug, Failure } from "./gate/diagnosis.ts"
+export { type ExpectRehearsalOptions, expectRehearsal, RehearsalFailed } from "./gate/expect-rehearsal.ts"
+export { BadExpectations, checkOf, type Expectations, parseExpectations } from "./gate/expectations.ts"
+export { type GateOptions, gate, isDisturbing } from "./gate/gate.ts"
+export { type Ignored, nameOf, type StepPlace } from "./gate/state-comparison.ts"
+export { type GateTrial, linesOf } from "./gate/trial.ts"
 export {
   type Difference,
+  type DisturbanceEntry,
   type EventEntry,
   instantOf,
   type JournalEntry,
@@ -25,5 +32,6 @@ export {
   type WriteEntry,
 } from "./journal/journal.ts"
 export { KindNotInTrace, RehearsalStalled, type TraceSource } from "./open-trace.ts"
-export { rehearse } from "./rehearsal.ts"
+export { loadedParts } from "./rehearsal.ts"
 export { type ReplayIntoOptions, ReplayResult, replayInto, type WriteFilter } from "./replay-into.ts"
+export { parseSchedule } from "./stage/schedule.ts"

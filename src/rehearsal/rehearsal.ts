@@ -14,17 +14,19 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { systemClock } from "../clock.ts"
 import { parseGvk } from "../kube/offline.ts"
-import { type KindedObject, Sandbox } from "../sandbox/index.ts"
+import { type KindedObject, type ObservedChange, Sandbox } from "../sandbox/index.ts"
 import { type ReplayWindow, type TraceChange, type TracePart, traceChanges } from "../simulation/index.ts"
 import { inDependencyOrder, type TraceItem } from "../trace/index.ts"
-import type { Participant } from "./cast/participant.ts"
+import type { Participant, Stage } from "./cast/participant.ts"
 import { FeedDecision, type FeedRule } from "./feed/feed-rule.ts"
 import { Feeder } from "./feed/feeder.ts"
+import type { ExpectedState, ObjectState } from "./gate/state-comparison.ts"
 import { instantOf, type JournalEntry, type JournalStep, type StepCause } from "./journal/journal.ts"
 import { Witness } from "./journal/witness.ts"
 import { KindNotInTrace, RehearsalStalled } from "./open-trace.ts"
+import { type Disturbable, type Disturbance, type Schedule, textOfDisturbance } from "./stage/schedule.ts"
 import { Traffic } from "./stage/traffic.ts"
-import { seededRandomness, VirtualClock } from "./stage/virtual-clock.ts"
+import { type SeededRandomness, seededRandomness, VirtualClock } from "./stage/virtual-clock.ts"
 
 // Waits until everything in a rehearsal has come to rest: no request is under way, no run either, every watch event has been delivered, and
 // nothing more can happen before the clock moves.
@@ -69,14 +71,28 @@ const rest = async ({ activity, busy, awake, stallMs, time }: RestOptions): Prom
   }
 }
 
+/** Sees the states of a rehearsal while it goes on. */
+export interface Audience {
+  /** What is recorded of an object, of which the controllers may meet or make a part. */
+  recorded(state: ExpectedState): void
+  /** What the sandbox has of it. */
+  reached(state: ObjectState): void
+  /** A recorded change is about to be fed. Their numbers are from 1. */
+  changeBegins(number: number): void
+  /** Called for every step, also for timers that led to nothing. */
+  stepEnded(step: JournalStep): void
+}
+
 export interface RehearsalOptions {
-  /** Chunks of the trace; each is iterated before the next one is taken. */
-  readonly items: AsyncIterable<Iterable<TraceItem>>
+  /** Chunks of the trace, each of which is iterated before the next one is taken; or all of its parts, for several rehearsals. */
+  readonly items: AsyncIterable<Iterable<TraceItem>> | ReadonlyArray<TracePart>
   readonly participants: ReadonlyArray<Participant>
   /** µs since the Unix epoch; default: the whole trace. */
   readonly window?: Partial<Pick<ReplayWindow, "from" | "to">>
   /** Default `others`. */
   readonly feed?: FeedRule
+  /** Feeds deletions of what controllers make as long as the owner is there: those of people, if the controllers delete nothing then. Default false. */
+  readonly feedsDeletions?: boolean | undefined
   /** Objects that exist before those of the trace: definitions of custom resources, for example. */
   readonly seed?: ReadonlyArray<KindedObject>
   /** ms of the rehearsal's time that each request of a controller but a watch takes. Default 0. */
@@ -92,7 +108,12 @@ export interface RehearsalOptions {
   /** Whether steps are kept for the result. Default true; false for a long trace whose steps go elsewhere. */
   readonly isKept?: boolean
   /** Called after each step that is in the journal. */
-  readonly onStep?: (step: JournalStep) => void
+  readonly onStep?: ((step: JournalStep) => void) | undefined
+  readonly audience?: Audience | undefined
+  /** What disturbs the controllers. Default: nothing. */
+  readonly schedule?: Schedule | undefined
+  /** The participants anew, without any memory, for a restart of the schedule. */
+  readonly recast?: (() => Promise<ReadonlyArray<Participant>>) | undefined
   /** Resolves when that moment (µs since the Unix epoch) may begin: for a rehearsal that takes its time. Default: at once. */
   readonly pace?: (micros: number) => Promise<void>
   /** Ends the rehearsal after the present step. */
@@ -105,6 +126,9 @@ export interface Rehearsed {
   readonly objects: ReadonlyArray<KindedObject>
   /** Ranges that were not recorded, and so not fed. */
   readonly gaps: number
+  /** Of which the trace has anything. */
+  readonly kinds: ReadonlySet<string>
+  readonly disturbable: Disturbable
   /** µs since the Unix epoch: the first and the last moment. */
   readonly start: number
   readonly end: number
@@ -114,7 +138,8 @@ export interface Rehearsed {
 export const rehearse = async (options: RehearsalOptions): Promise<Rehearsed> => {
   const { from, to } = options.window ?? {}
   const window = { from, to, duration: undefined, now: systemClock.wallMicros() }
-  const parts = traceChanges(options.items, window)
+  const { items } = options
+  const parts = isLoaded(items) ? [items] : traceChanges(items, window)
   let run: Run | undefined
   const known = new Set<string>()
   try {
@@ -125,7 +150,7 @@ export const rehearse = async (options: RehearsalOptions): Promise<Rehearsed> =>
         else if (part.type === "beginning") run = await Run.start(options, part, known)
         else if (part.type === "gap") gaps++
         else if (part.type === "change") await run?.feed(part.change)
-        else if (part.type === "end") await run?.passTo(part.time + (options.settleMs ?? 0) * 1000)
+        else if (part.type === "end") await run?.settle(part.time + (options.settleMs ?? 0) * 1000)
         if (run?.isOver === true) break
       }
       if (run?.isOver === true) break
@@ -133,12 +158,31 @@ export const rehearse = async (options: RehearsalOptions): Promise<Rehearsed> =>
     if (run === undefined) throw new Error("a trace without a beginning")
     return await run.finish(gaps)
   } finally {
-    await parts.return()
     await run?.close()
   }
 }
 
+/** All parts of a trace, for several rehearsals: its changes are in memory. */
+export const loadedParts = async (
+  items: AsyncIterable<Iterable<TraceItem>>,
+  { from, to }: NonNullable<RehearsalOptions["window"]> = {},
+): Promise<ReadonlyArray<TracePart>> => {
+  const window = { from, to, duration: undefined, now: systemClock.wallMicros() }
+  const parts: TracePart[] = []
+  for await (const chunk of traceChanges(items, window)) parts.push(...chunk)
+  return parts
+}
+
+const isLoaded = (items: RehearsalOptions["items"]): items is ReadonlyArray<TracePart> => Array.isArray(items)
+
 type Beginning = Extract<TracePart, { type: "beginning" }>
+
+interface RunParts extends Pick<Stage, "clock" | "random"> {
+  /** µs since the Unix epoch: the first moment. */
+  readonly time: number
+  readonly sandbox: Sandbox
+  readonly feeder: Feeder
+}
 
 class Run {
   readonly #options: RehearsalOptions
@@ -148,14 +192,29 @@ class Run {
   readonly #feeder: Feeder
   readonly #witness: Witness
   readonly #traffic: Traffic
+  readonly #random: SeededRandomness
+  readonly #disturbances: ReadonlyArray<Disturbance>
+  /** None while the process of the controllers is down. */
+  #participants: ReadonlyArray<Participant> = []
+  /** Of processes that have ended. */
+  readonly #endings: Promise<void>[] = []
+  /** How many changes the process misses before it starts again. */
+  #downFor: number | undefined
+  /** By silent kind: how many changes it stays so. */
+  readonly #silentFor = new Map<string, number>()
+  /** That have fired since the last change. */
+  #timers = 0
   readonly #steps: JournalStep[] = []
   /** Of the step under way. */
   #entries: JournalEntry[] = []
   /** Kinds that the trace says it has, and those of the seed. */
   readonly #kinds = new Set<string>()
   #isClosed = false
+  /** Recorded changes so far. */
+  #change = 0
   /** Of each participant, when the last step began. */
   #activityBefore: ReadonlyArray<number> = []
+  #isSettling = false
   isOver = false
 
   /** `known`: kinds of which the trace has said so far that it has them. */
@@ -178,8 +237,14 @@ class Run {
     })
     const works = options.participants.map(({ work }) => work)
     const decision = new FeedDecision(options.feed ?? "others", works)
-    feeder = new Feeder({ sandbox, clock, random, decision })
-    const run = new Run(options, { time, clock, sandbox, feeder })
+    const { audience } = options
+    feeder = new Feeder({
+      ...{ sandbox, clock, random, decision, feedsDeletions: options.feedsDeletions },
+      recorded: ({ gvk: kind, namespace, name, object: bytes }, isWhole) =>
+        audience?.recorded({ kind, namespace, name, bytes, isWhole }),
+    })
+    if (audience !== undefined) sandbox.observe(({ gvk, change }) => audience.reached(stateOf(gvk, change)))
+    const run = new Run(options, { time, clock, sandbox, feeder, random })
     try {
       for (const kind of header?.kinds ?? []) known.add(kind)
       for (const { gvk } of options.seed ?? []) run.#kinds.add(nameOf(gvk))
@@ -192,13 +257,7 @@ class Run {
         })
         // A trace that does not say which kinds it has may have the kind later.
         if (known.size > 0) run.#checkKinds()
-        for (const participant of options.participants)
-          await participant.start({
-            transport: run.#traffic.transportOf(participant.name),
-            clock,
-            random,
-            note: (entry) => run.#entries.push(entry),
-          })
+        await run.#begin(options.participants)
       })
       return run
     } catch (error) {
@@ -207,11 +266,10 @@ class Run {
     }
   }
 
-  private constructor(
-    options: RehearsalOptions,
-    { time, clock, sandbox, feeder }: { time: number; clock: VirtualClock; sandbox: Sandbox; feeder: Feeder },
-  ) {
+  private constructor(options: RehearsalOptions, { time, clock, sandbox, feeder, random }: RunParts) {
     this.#options = options
+    this.#disturbances = options.schedule?.disturbances ?? []
+    this.#random = random
     this.#start = time
     this.#clock = clock
     this.#sandbox = sandbox
@@ -221,18 +279,59 @@ class Run {
       sandbox,
       clock,
       latencyMs: options.latencyMs ?? 0,
+      disturbances: this.#disturbances,
+      disturbed: (disturbance) => this.#noteDisturbance(disturbance),
+      crashed: (changes) => this.#crash(changes),
       around: (participant, request, carryOut) => this.#witness.around(participant, request, carryOut),
     })
   }
 
   async feed(change: TraceChange): Promise<void> {
-    await this.passTo(change.time)
+    const number = ++this.#change
+    const wasDown = this.#downFor
+    if (this.#options.schedule?.changes?.includes(number) === false) return
+    const begins = this.#disturbances.filter((each) => "change" in each && each.change === number)
+    if (!begins.some(({ type }) => type === "late")) await this.passTo(change.time)
     if (this.isOver) return
+    this.#clock.moveTo(change.time)
+    this.#timers = 0
+    this.#options.audience?.changeBegins(number)
+    for (const each of begins) {
+      this.#noteDisturbance(each)
+      if (each.type !== "stale") continue
+      this.#silentFor.set(each.kind, each.changes)
+      this.#traffic.silence(each.kind, true)
+    }
     const { gvk: kind, namespace, name, object } = change
     const place = { kind, namespace, name }
     const { result: fedAs, differences } = this.#witness.fed(place, () => this.#feeder.feed(change))
     const action = object === undefined ? "deleted" : "applied"
-    await this.#step({ type: "change", ...place, action, fedAs, differences })
+    await this.#step({ type: "change", ...place, action, fedAs, differences }, () => {
+      this.#traffic.changed()
+      for (const [silent, left] of this.#silentFor) {
+        this.#silentFor.set(silent, left - 1)
+        if (left === 0) this.#traffic.silence(silent, false)
+      }
+    })
+    if (wasDown !== undefined) this.#downFor = wasDown - 1
+    if (this.#downFor === 0) await this.#revive()
+  }
+
+  /** Ends what still disturbs the controllers, and lets the time pass up to a moment. */
+  async settle(micros: number): Promise<void> {
+    await this.#revive()
+    this.#isSettling = true
+    if (this.#disturbances.length > 0)
+      await this.#step({ type: "calm" }, () => {
+        this.#traffic.changed(true)
+        this.#hear()
+      })
+    await this.passTo(micros)
+  }
+
+  /** Delivers what silent watches have received. */
+  #hear(): void {
+    for (const silent of this.#silentFor.keys()) this.#traffic.silence(silent, false)
   }
 
   /** Lets the time pass up to a moment, with every timer in between. */
@@ -243,7 +342,10 @@ class Run {
       if (due === undefined || due > micros) break
       await pace?.(due)
       this.#clock.moveTo(due)
-      await this.#step({ type: "timer" }, () => this.#clock.fire())
+      await this.#step({ type: "timer" }, () => {
+        if (++this.#timers >= mostSilentTimers) this.#hear()
+        this.#clock.fire()
+      })
     }
     if (this.isOver) return
     await pace?.(micros)
@@ -255,7 +357,9 @@ class Run {
     const end = this.#clock.wallMicros()
     const objects = Array.from(this.#witness.objects(), ([gvk, object]) => ({ gvk, object }))
     await this.close()
-    return { steps: this.#steps, objects, gaps, start: this.#start, end }
+    const { writes, watched } = this.#traffic
+    const disturbable = { writes, watched, changes: this.#change }
+    return { steps: this.#steps, objects, gaps, kinds: this.#recordedKinds(), disturbable, start: this.#start, end }
   }
 
   /** Ends the participants, which may need time for that, and the sandbox. */
@@ -263,7 +367,8 @@ class Run {
     if (this.#isClosed) return
     this.#isClosed = true
     let isEnded = false
-    const ended = Promise.all(this.#options.participants.map((participant) => participant.close())).finally(() => {
+    const closing = this.#participants.map((participant) => participant.close())
+    const ended = Promise.all([...this.#endings, ...closing]).finally(() => {
       isEnded = true
     })
     // Rejections are those of `ended` below.
@@ -284,12 +389,15 @@ class Run {
   }
 
   async #step(cause: StepCause, act: () => void | Promise<void> = () => undefined): Promise<void> {
-    const { participants, until, onStep, signal } = this.#options
+    const { until, onStep, audience, signal } = this.#options
     await act()
-    this.#activityBefore = participants.map(({ activity }) => activity)
+    this.#activityBefore = this.#participants.map(({ activity }) => activity)
     await rest({
       activity: () =>
-        participants.reduce((sum, { activity }) => sum + activity, this.#traffic.activity + this.#witness.changes),
+        this.#participants.reduce(
+          (sum, { activity }) => sum + activity,
+          this.#traffic.activity + this.#witness.changes,
+        ),
       busy: () => this.#busy(),
       awake: () => this.#awake(),
       stallMs: this.#stallMs,
@@ -298,17 +406,50 @@ class Run {
     const entries = this.#entries
     this.#entries = []
     if (signal?.aborted === true) this.isOver = true
-    if (cause.type === "timer" && entries.length === 0) return
     const step = { time: instantOf(this.#clock.wallMicros()), cause, entries }
+    audience?.stepEnded(step)
+    if (cause.type === "timer" && entries.length === 0) return
     if (this.#options.isKept !== false) this.#steps.push(step)
     onStep?.(step)
     if (until?.(step) === true) this.isOver = true
+    if (this.#downFor === 0) await this.#revive()
+  }
+
+  async #begin(participants: ReadonlyArray<Participant>): Promise<void> {
+    this.#participants = participants
+    for (const participant of participants)
+      await participant.start({
+        transport: this.#traffic.transportOf(participant.name),
+        clock: this.#clock,
+        random: this.#random,
+        // What is left of an ended process does nothing that anyone would see.
+        note: (entry) => void (this.#participants === participants && this.#entries.push(entry)),
+      })
+  }
+
+  /** Within a request: nothing that it led to is seen by the process any more. */
+  #crash(changes: number): void {
+    for (const participant of this.#participants) this.#endings.push(participant.close())
+    // Rejections are those of `close`.
+    Promise.all(this.#endings).catch(() => undefined)
+    this.#participants = []
+    this.#downFor = this.#isSettling ? 0 : changes
+  }
+
+  async #revive(): Promise<void> {
+    if (this.#downFor === undefined || this.isOver) return
+    this.#downFor = undefined
+    const participants = (await this.#options.recast?.()) ?? []
+    await this.#step({ type: "restart" }, () => this.#begin(participants))
+  }
+
+  #noteDisturbance(disturbance: Disturbance): void {
+    this.#entries.push({ type: "disturbance", text: textOfDisturbance(disturbance) })
   }
 
   /** Participants that did something in the last step. */
   #awake(): ReadonlyArray<string> {
-    const { participants } = this.#options
-    return participants
+    return this.#participants
       .filter(({ activity }, place) => activity !== this.#activityBefore[place])
       .map(({ name }) => name)
   }
@@ -321,12 +462,16 @@ class Run {
   #busy(): ReadonlyArray<string> {
     const { held, underWay } = this.#traffic
     const requests = underWay > held ? [`${underWay - held} requests`] : []
-    const runs = held > 0 ? [] : this.#options.participants.flatMap(({ busy }) => busy)
+    const runs = held > 0 ? [] : this.#participants.flatMap(({ busy }) => busy)
     return [...requests, ...runs]
   }
 
+  #recordedKinds(): ReadonlySet<string> {
+    return new Set([...this.#kinds, ...this.#feeder.kinds])
+  }
+
   #checkKinds(): void {
-    const kinds = new Set([...this.#kinds, ...this.#feeder.kinds])
+    const kinds = this.#recordedKinds()
     for (const { name: controller, work } of this.#options.participants) {
       // One that has a definition and no object in the trace is recorded all the same.
       const isRecorded = (kind: string) => kinds.has(kind) || (isCustom(kind) && this.#sandbox.serves(kind))
@@ -335,6 +480,20 @@ class Run {
     }
   }
 }
+
+const stateOf = (
+  kind: string,
+  { namespace, name, type, line, objectStart, objectEnd }: ObservedChange["change"],
+): ObjectState => ({
+  ...{ kind, namespace, name },
+  bytes: type === "DELETED" ? undefined : line.subarray(objectStart, objectEnd),
+})
+
+/**
+ * What a controller does for what it does not know to be gone, the garbage collector undoes, without a moment that passes in between: timers after which
+ * silent watches deliver, so that this ends.
+ */
+const mostSilentTimers = 100
 
 /** Turns of the event loop in which participants have to end; a run that never returns is given up then. */
 const closingTurns = 100_000

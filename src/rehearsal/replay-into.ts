@@ -17,7 +17,16 @@ import { type RehearsalOptions, type Rehearsed, rehearse } from "./rehearsal.ts"
 export interface ReplayIntoOptions
   extends Pick<
     RehearsalOptions,
-    "feed" | "seed" | "latencyMs" | "settleMs" | "randomSeed" | "stallMs" | "until" | "onStep" | "signal"
+    | "feed"
+    | "feedsDeletions"
+    | "seed"
+    | "latencyMs"
+    | "settleMs"
+    | "randomSeed"
+    | "stallMs"
+    | "until"
+    | "onStep"
+    | "signal"
   > {
   /** First moment: a Date, or what `new Date` reads. Default: the start of the trace. */
   readonly from?: Date | string | undefined
@@ -55,7 +64,7 @@ export const replayInto = async (
   const double = names.find((name, index) => names.indexOf(name) !== index)
   if (double !== undefined)
     throw new InvalidControllerError({ controller: double, problem: "another controller has the same name" })
-  const window = { from: microsOf("from", from), to: microsOf("to", to) }
+  const window = windowOf({ from, to })
   using opened = await openTrace(trace, { ...window, signal: options.signal ?? new AbortController().signal })
   const participants = all.map((controller) => new HostedController(controller, managers))
   return new ReplayResult(await rehearse({ ...options, window, items: opened.items, participants }))
@@ -149,6 +158,12 @@ const isSameKind = (left: string, right: string): boolean => {
   const [one, other] = [parseGvk(left), parseGvk(right)]
   return one !== undefined && other !== undefined && formatGvk({ ...one, version: other.version }) === formatGvk(other)
 }
+
+/** In µs since the Unix epoch. Throws RangeError. */
+export const windowOf = ({ from, to }: Pick<ReplayIntoOptions, "from" | "to">) => ({
+  from: microsOf("from", from),
+  to: microsOf("to", to),
+})
 
 const microsOf = (option: string, given: Date | string | undefined): number | undefined => {
   if (given === undefined) return undefined

@@ -29,6 +29,12 @@ beforeEach(() => {
 })
 const write = (name: string, text: string): void => writeFileSync(join(modules, name), text)
 
+/** A file of expectations that has nothing compared. */
+const notRecorded = (): string => {
+  write("not-recorded.yaml.txt", "recorded: ignore\n")
+  return join(modules, "not-recorded.yaml.txt")
+}
+
 const run = (...more: ReadonlyArray<string>) =>
   ran(
     hostCommand(() => import("../../src/cli/host-replay.ts")),
@@ -83,6 +89,8 @@ describe("reel host --replay", () => {
           ...["--replay", labelled, "--settle", "2m", "--journal", journal],
           // Only the trace knows the first of them.
           ...["--makes", "simplepods=pod"],
+          // The recorded controller did not label anything.
+          ...["--expect", notRecorded()],
         )
         expect(error).toBe("")
         expect(output).toMatch(
@@ -192,7 +200,7 @@ describe("reel host --replay", () => {
     const leftOut = async (name: string, ...makes: ReadonlyArray<string>): Promise<ReadonlyArray<string>> => {
       const journal = join(modules, name)
       const options = makes.flatMap((each) => ["--makes", each])
-      const { code, error } = await run("--replay", trace, "--journal", journal, ...options)
+      const { code, error } = await run("--replay", trace, "--journal", journal, "--expect", notRecorded(), ...options)
       expect([code, error]).toEqual([exitCodes.ok, ""])
       const causes = readFileSync(journal, "utf8")
         .trimEnd()
@@ -219,6 +227,14 @@ describe("reel host --replay", () => {
     expect(await wrong("--replay", outage, "--kubeconfig", "x")).toMatch(/--replay excludes --kubeconfig/)
     expect(await wrong("--journal", "x")).toMatch(/--journal needs --replay/)
     expect(await wrong("--speed", "3")).toMatch(/--speed needs --replay/)
+    expect(await wrong("--expect", "x")).toMatch(/--expect needs --replay/)
+    expect(await wrong("-o", "json")).toMatch(/--output needs --replay/)
+    write("bad.txt", "invariants: [{ kind: v1.Pod, always: spec.replicas < }]\n")
+    expect(await wrong("--replay", outage, "--expect", join(modules, "bad.txt"))).toMatch(
+      /bad\.txt: "spec\.replicas <" is no condition: line 1, column 16: the condition is incomplete/,
+    )
+    write("bad.txt", "objects: [{ kind: v1.Pod }]\n")
+    expect(await wrong("--replay", outage, "--expect", join(modules, "bad.txt"))).toMatch(/bad\.txt: .*name/s)
     expect(await wrong("--replay", outage, "--makes", "Pod")).toMatch(/must be OWNER=KIND/)
     expect(await wrong("--replay", outage, "--makes", "pod=servces")).toMatch(
       /unknown kind "servces"; did you mean v1\.Service\?/,

@@ -1,5 +1,6 @@
 /** Recorded history for tests, written down as the changes of objects at seconds of one day. */
-import { readFileSync } from "node:fs"
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parse } from "yaml"
 import type { TraceItem } from "../../src/library/rehearsal.ts"
@@ -54,6 +55,22 @@ export const traceOf = (changes: ReadonlyArray<Recorded>, end = (changes.at(-1)?
     }
   }),
 ]
+
+/** The same as a file in that directory; returns its path. */
+export const traceFile = (directory: string, changes: ReadonlyArray<Recorded>): string => {
+  const lines = traceOf(changes).map((item) => {
+    if (item.type === "header") return { format: "kubereel", version: 1, ...item, type: undefined }
+    if (item.type !== "event" || item.event.type !== "object")
+      throw new Error(`not of a trace of changes: ${item.type}`)
+    const { type: _type, object, ...event } = item.event
+    return { ...event, ...(item.isSnapshot && { snapshot: true }), object: JSON.parse(Buffer.from(object).toString()) }
+  })
+  const snapshot = changes.filter(({ isSnapshot }) => isSnapshot === true).length
+  const end = { end: { snapshot, events: changes.length - snapshot, gaps: 0 } }
+  const file = join(directory, "trace.ndjson")
+  writeFileSync(file, [...lines, end].map((line) => `${JSON.stringify(line)}\n`).join(""))
+  return file
+}
 
 /** The definition of SimplePod. */
 export const simplePodDefinition: Body = parse(

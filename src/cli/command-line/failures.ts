@@ -9,7 +9,7 @@ import type { ShardsRefused, StreamError } from "../../fleet/index.ts"
 import type { ApiError, CredentialsError } from "../../kube/index.ts"
 import { withLocalTimes } from "../../local-time.ts"
 import type { ListenError, TokenFileError } from "../../recorder/index.ts"
-import type { KindNotInTrace, RehearsalStalled } from "../../rehearsal/index.ts"
+import type { BadExpectations, KindNotInTrace, RehearsalStalled } from "../../rehearsal/index.ts"
 import type { NothingToServe } from "../../serve/index.ts"
 import type {
   NoRecording,
@@ -37,6 +37,7 @@ type Failure =
   | ApiError
   | ArchiveError
   | CredentialsError
+  | BadExpectations
   | BadTraceError
   | DecompressionError
   | ExportInterrupted
@@ -133,6 +134,7 @@ const codes: Codes = {
   TargetLacks: ({ refused }) => (refused.length === 0 ? notPermitted : failed),
   TargetUnusable: ({ isForbidden, isUnauthorized }) => (isForbidden || isUnauthorized ? notPermitted : failed),
   OutsideTrace: failed,
+  BadExpectations: usage,
   KindNotInTrace: failed,
   RehearsalStalled: failed,
   RemovalIncomplete: failed,

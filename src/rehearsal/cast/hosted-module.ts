@@ -142,7 +142,8 @@ export class HostedModule implements Participant {
       entry: { begin: () => undefined, end: () => undefined },
       onEnded: (cause) => {
         this.#failure = messageOf(cause)
-        trouble(this.#failure)
+        this.#activity++
+        note({ type: "trouble", controller: this.name, detail: this.#failure, isEnd: true })
         this.#stop()
       },
     })

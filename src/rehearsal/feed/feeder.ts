@@ -16,15 +16,20 @@ import { mergeRecorded } from "./recorded-merge.ts"
 
 /**
  * What became of a change. `unchanged`: the sandbox is so already. `deleting`: a finalizer of a controller holds the object. `left-out`: it is
- * the controllers' own work, or its object does not exist here.
+ * the controllers' own work, or its object does not exist here. `left-out-deletion`: of an object that a controller makes, whose owner was
+ * still there, so that a controller has deleted it, or somebody else.
  */
-export type FedAs = "created" | "updated" | "deleted" | "deleting" | "unchanged" | "left-out"
+export type FedAs = "created" | "updated" | "deleted" | "deleting" | "unchanged" | "left-out" | "left-out-deletion"
 
 interface FeederOptions {
   readonly sandbox: Sandbox
   readonly clock: Clock
   readonly random: SeededRandomness
   readonly decision: FeedDecision
+  /** Whether owned objects are deleted with the recorded ones as long as their owner is there, which no garbage collector does. Default false. */
+  readonly feedsDeletions?: boolean | undefined
+  /** Called for each recorded change of what the controllers may meet or make. `isWhole`: others decide all of it. */
+  readonly recorded?: ((change: TraceChange, isWhole: boolean) => void) | undefined
 }
 
 export class Feeder {
@@ -48,8 +53,9 @@ export class Feeder {
   seed(change: TraceChange): FedAs {
     const { gvk } = change
     const { object } = this.#next(change)
-    if (object === undefined || this.#options.decision.scopeOf({ ...change, object, before: undefined }) === "none")
-      return "left-out"
+    const { decision, recorded } = this.#options
+    if (object === undefined || decision.scopeOf({ ...change, object, before: undefined }) === "none") return "left-out"
+    recorded?.(change, !decision.isOwn(gvk, object))
     this.#load(gvk, change, object)
     return "created"
   }
@@ -58,12 +64,15 @@ export class Feeder {
     const recorded = this.#next(change)
     const { gvk, namespace, name } = change
     const { decision, sandbox } = this.#options
-    const scope = decision.scopeOf(recorded)
     const { object, before } = recorded
+    const isPeoples = object === undefined && before !== undefined && this.#hasOwner(before, namespace)
+    const scope = isPeoples && this.#options.feedsDeletions === true ? "all" : decision.scopeOf(recorded)
     if (scope === "none") return "left-out"
+    this.#options.recorded?.(change, scope === "all")
     const existing = sandbox.serves(gvk) ? (sandbox.get(gvk, namespace, name) as Members | undefined) : undefined
     if (scope === "status") {
-      if (object === undefined || existing === undefined) return "left-out"
+      if (object === undefined) return isPeoples ? "left-out-deletion" : "left-out"
+      if (existing === undefined) return "left-out"
       return this.#store(gvk, existing, mergeRecorded(writtenByOthers(before), writtenByOthers(object), existing))
     }
     if (object === undefined) return existing === undefined ? "unchanged" : this.#delete(change, existing)
@@ -72,6 +81,20 @@ export class Feeder {
       return "created"
     }
     return this.#update(change, { object, before, existing })
+  }
+
+  /** Whether the recorded controlling owner of an object is there, and stays. */
+  #hasOwner(object: Members, namespace: string): boolean {
+    const references = metadataOf(object).ownerReferences
+    const owner = Array.isArray(references)
+      ? references.filter(isRecord).find((one) => one.controller === true)
+      : undefined
+    if (owner === undefined) return false
+    const gvk = `${String(owner.apiVersion)}.${String(owner.kind)}`
+    const name = String(owner.name)
+    const found = [namespace, ""].map((place) => parsed(gvk, this.#recorded.get(`${gvk} ${place}/${name}`)))
+    const { uid, deletionTimestamp } = metadataOf(found.find((one) => one !== undefined) ?? {})
+    return uid !== undefined && uid === owner.uid && deletionTimestamp === undefined
   }
 
   #next(change: TraceChange): RecordedChange {

@@ -92,6 +92,8 @@ export interface TroubleEntry {
   readonly type: "trouble"
   readonly controller: string
   readonly detail: string
+  /** A module has trapped, and does nothing more. */
+  readonly isEnd?: true
 }
 
 /** A line that a module wrote to its log. */
@@ -101,7 +103,21 @@ export interface LogEntry {
   readonly line: string
 }
 
-export type JournalEntry = ReconcileEntry | WriteEntry | EventEntry | SandboxEntry | TroubleEntry | LogEntry
+/** The rehearsal has disturbed the controllers. */
+export interface DisturbanceEntry {
+  readonly type: "disturbance"
+  /** `lost create v1.Pod shop/web #1`. */
+  readonly text: string
+}
+
+export type JournalEntry =
+  | ReconcileEntry
+  | WriteEntry
+  | EventEntry
+  | SandboxEntry
+  | TroubleEntry
+  | LogEntry
+  | DisturbanceEntry
 
 /** Why a step began. */
 export type StepCause =
@@ -116,6 +132,10 @@ export type StepCause =
     })
   /** A delay of a controller is over: a retry, `requeueAfterMs`, a lease. */
   | { readonly type: "timer" }
+  /** Controllers that a disturbance has ended start again. */
+  | { readonly type: "restart" }
+  /** Disturbances are over: what they held back goes on. */
+  | { readonly type: "calm" }
 
 export interface JournalStep {
   /** RFC 3339 with µs: the moment of the recording. */

@@ -154,7 +154,7 @@ const differencesIn = ({ change, previous }: ObservedChange): ReadonlyArray<Diff
 /** What the server sets in a new object. */
 const ofServer = new Set(["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"])
 
-const verbs = { POST: "create", PUT: "update", PATCH: "patch", DELETE: "delete", GET: "update" } as const
+export const verbs = { POST: "create", PUT: "update", PATCH: "patch", DELETE: "delete", GET: "update" } as const
 const verbOf = ({ method }: LocalRequest) => verbs[method]
 
 /** The name that the server has generated is in its answer. */
@@ -164,7 +164,7 @@ const placeOf = ({ gvk: kind, namespace, name }: RequestTarget, given: Members, 
 }
 
 /** A body as an object; an empty one if it is none. */
-const recordOf = (body: unknown): Members => {
+export const recordOf = (body: unknown): Members => {
   if (isRecord(body) && !(body instanceof Uint8Array)) return body
   if (typeof body !== "string" && !(body instanceof Uint8Array)) return {}
   try {

@@ -5,9 +5,10 @@
  */
 
 export { insertionsOf } from "./batch-builder.ts"
-export { faultAt, longestProgram, ProgramError, parseProgram } from "./language/parse-program.ts"
-export type { Program } from "./language/program.ts"
+export { faultAt, longestProgram, ProgramError, parseCondition, parseProgram } from "./language/parse-program.ts"
+export type { Condition, Program } from "./language/program.ts"
 export { runBatch, type TransformSample } from "./object-batch.ts"
+export { testOf } from "./run-program.ts"
 export { TransformFailed } from "./transform-failed.ts"
 export { TransformThreads } from "./transform-threads.ts"
 export { noTransformation, type TransformCounts, transformedItems } from "./transformed-items.ts"

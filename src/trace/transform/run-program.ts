@@ -279,6 +279,12 @@ const stepOf = (statement: Statement, start: number): Step => {
   }
 }
 
+/** Tells whether an object meets the condition in a state at a time. Times, in µs since the Unix epoch, count from `start`. */
+export const testOf = (condition: Condition, start: number): ((object: JsonObject, time: number) => boolean) => {
+  const trial = trialOf(condition, momentsFrom(start))
+  return (object, time) => trial({ object, time, bindings: noBindings }) !== undefined
+}
+
 /** With the variable of the target in the value, each bound place gets its own value. */
 const modified = (target: Path, value: Value, scope: Scope): Outcome => {
   const { variable } = target

@@ -16,8 +16,8 @@ export interface Toolchain {
   readonly language: string
   /** Why the guest cannot be built here; undefined if it can be. */
   readonly missing: () => string | undefined
-  /** Throws what the compiler prints. */
-  readonly build: (output: string) => void
+  /** Throws what the compiler prints. `directory`: of the source, if it is not the example. */
+  readonly build: (output: string, directory?: string) => void
 }
 
 interface Place {
@@ -81,9 +81,9 @@ export const toolchains: ReadonlyArray<Toolchain> = [
       const minor = Number(/^go1\.(\d+)/.exec(version)?.[1] ?? Number.POSITIVE_INFINITY)
       return minor < 24 ? `${version} cannot export functions to WebAssembly; 1.24 can` : undefined
     },
-    build: (output) => {
+    build: (output, directory = join(examples, "go")) => {
       const environment = { GOOS: "wasip1", GOARCH: "wasm", GOTOOLCHAIN: "local", GOFLAGS: "-buildvcs=false" }
-      run("go", ["build", "-buildmode=c-shared", "-o", output], { directory: join(examples, "go"), environment })
+      run("go", ["build", "-buildmode=c-shared", "-o", output], { directory, environment })
     },
   },
 ]

@@ -1,5 +1,6 @@
 /** What of history a controller meets, and what becomes of the changes that both made. */
 import { describe, expect, test } from "vitest"
+import { simplePods } from "../../../examples/host/typescript/simplepod-controller.ts"
 import { type ApiObject, defineController, type Pod } from "../../../src/host/controllers.ts"
 import { replayInto } from "../../../src/library/rehearsal.ts"
 import { type Body, podOf, simplePod, simplePodDefinition, traceOf } from "../history.ts"
@@ -30,7 +31,13 @@ describe("What a controller made itself", () => {
   ])
 
   test("is left out, and its status with it, unless everything is to be fed", async () => {
-    expect(await fedAs(observer(), trace)).toEqual(["created", "left-out", "left-out", "unchanged", "left-out"])
+    expect(await fedAs(observer(), trace)).toEqual([
+      "created",
+      "left-out",
+      "left-out",
+      "unchanged",
+      "left-out-deletion",
+    ])
     expect(await fedAs(observer(), trace, { feed: "all" })).toEqual([
       "created",
       "created",
@@ -218,5 +225,34 @@ describe("A finalizer of the controller", () => {
     expect(cleaned.map((second) => second - start)).toEqual([10, 40])
     expect(result.objects("slinky.dev/v1.SimplePod")).toEqual([])
     expect(result.trouble).toEqual([])
+  })
+})
+
+describe("The deletion of an object that a controller makes, as long as its owner is there,", () => {
+  const history = [
+    { at: 0, isSnapshot: true, object: simplePodDefinition },
+    { at: 1, object: simplePod("web", "nginx") },
+    { at: 1.2, object: podOf("web", "nginx") },
+    { at: 2, deleted: true, object: podOf("web", "nginx") },
+    { at: 2.2, object: podOf("web", "nginx", { uid: "again" }) },
+    { at: 5, deleted: true, object: simplePod("web", "nginx") },
+    { at: 5.1, deleted: true, object: podOf("web", "nginx", { uid: "again" }) },
+  ]
+  const deletions = async (feedsDeletions?: boolean) => {
+    const { steps } = await replayInto(simplePods, traceOf(history), { feedsDeletions, settleMs: 1000 })
+    return steps.flatMap(({ cause }) =>
+      cause.type === "change" && cause.kind === "v1.Pod" && cause.action === "deleted" ? [cause.fedAs] : [],
+    )
+  }
+
+  test("is left out and told from those of the garbage collector", async () => {
+    expect(await deletions()).toEqual(["left-out-deletion", "left-out"])
+  })
+
+  test("is fed if asked for, and the controller makes the object again", async () => {
+    expect(await deletions(true)).toEqual(["deleted", "left-out"])
+    const result = await replayInto(simplePods, traceOf(history.slice(0, 5)), { feedsDeletions: true })
+    expect(result.object("v1.Pod", "shop/web")).toBeDefined()
+    expect(result.writesOf({ kind: "v1.Pod" }).filter(({ status }) => status === 201)).toHaveLength(2)
   })
 })

@@ -4,7 +4,7 @@ import * as Schema from "effect/Schema"
 import { enumerated } from "../../../text/index.ts"
 import { faultIn, tooDeep } from "./check-program.ts"
 import { type Expectation, SyntaxError as GrammarError, parse } from "./grammar.js"
-import type { Program } from "./program.ts"
+import type { Condition, Program } from "./program.ts"
 
 /** Longest program: far more than anyone writes, and little enough to be parsed in some ms. UTF-16 code units. */
 export const longestProgram = 1024 * 1024
@@ -38,6 +38,23 @@ export const parseProgram = (text: string): Program => {
   const fault = faultIn(program)
   if (fault !== undefined) throw faultAt(text, fault.at, fault.detail)
   return program
+}
+
+/** A condition alone, as `delete` takes it. @throws ProgramError */
+export const parseCondition = (text: string): Condition => {
+  // On lines of its own; a text that closes the command by itself makes two.
+  const source = `delete(\n${text}\n);`
+  let program: Program
+  try {
+    program = parseProgram(source)
+  } catch (error) {
+    if (!(error instanceof ProgramError)) throw error
+    const at = source.split("\n", error.line - 1).join("\n").length + error.column - "delete(\n".length
+    throw faultAt(text, Math.min(at, text.length), at > text.length ? "the condition is incomplete" : error.detail)
+  }
+  const [statement] = program
+  if (program.length === 1 && statement?.type === "delete" && statement.condition !== null) return statement.condition
+  throw faultAt(text, 0, "expected one condition, such as spec.replicas <= 5")
 }
 
 /** The fault with its line and column. */
